@@ -1,0 +1,50 @@
+/**
+ * Every way the engine itself can fail, in one closed list. HTTP and SIP answers are looked up by
+ * code in their own tables; nobody matches on message text.
+ */
+export type EngineErrorCode =
+  | 'config_invalid'
+  | 'closed'
+  | 'timeout'
+  | 'overloaded'
+  | 'port_unavailable'
+  | 'worker_lost'
+  | 'sdp_invalid'
+  | 'no_common_codec'
+  | 'sip_refused'
+  | 'sip_failed'
+  | 'permit_invalid'
+  | 'vendor_unreachable'
+  | 'vendor_rejected'
+  | 'vendor_rate_limited'
+  | 'vendor_failed'
+  | 'vendor_stalled'
+  | 'egress_refused'
+  | 'storage_failed'
+  | 'internal'
+
+/** The engine's only thrown error. Expected refusals are returned values, never thrown. */
+export class EngineError extends Error {
+  readonly code: EngineErrorCode
+  /** Whether the same request may succeed later without a change. */
+  readonly retryable: boolean
+  /** Values for the log: sizes, names, codes. Never secrets, numbers or text people said. */
+  readonly context: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: EngineErrorCode,
+    message: string,
+    options: { retryable?: boolean; cause?: unknown; context?: Record<string, unknown> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'EngineError'
+    this.code = code
+    this.retryable = options.retryable ?? false
+    this.context = options.context ?? {}
+  }
+}
+
+/** The text of anything thrown, for a log line or an `error` field. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+
+/** Resource prefixes of the contract (decisions 2.1) plus `req` for requests. */
+export type IdPrefix =
+  | 'org'
+  | 'usr'
+  | 'key'
+  | 'agt'
+  | 'agv'
+  | 'num'
+  | 'call'
+  | 'chk'
+  | 'run'
+  | 'evd'
+  | 'evt'
+  | 'req'
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as ULID asks
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+
+let lastTime = 0
+let lastRandom = new Uint8Array(10)
+
+/**
+ * A ULID: 48 bits of milliseconds, 80 random bits, 26 characters, sortable. Within one
+ * millisecond the random part is incremented, so that ids of one process sort by creation.
+ */
+export function ulid(wallMs: number): string {
+  if (wallMs > lastTime) {
+    lastTime = wallMs
+    lastRandom = new Uint8Array(randomBytes(10))
+  } else {
+    for (let i = 9; i >= 0; i--) {
+      const next = ((lastRandom[i] ?? 0) + 1) & 0xff
+      lastRandom[i] = next
+      if (next !== 0) break
+    }
+  }
+  let text = ''
+  let time = lastTime
+  for (let i = 0; i < 10; i++) {
+    text = ALPHABET.charAt(time % 32) + text
+    time = Math.floor(time / 32)
+  }
+  let bits = 0
+  let held = 0
+  for (const byte of lastRandom) {
+    held = (held << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += ALPHABET.charAt((held >> bits) & 31)
+    }
+  }
+  return text
+}
+
+/** `<prefix>_<ULID>`, for example `call_01J...`. */
+export function newId(prefix: IdPrefix, wallMs: number): string {
+  return `${prefix}_${ulid(wallMs)}`
+}
+
+/** Whether `text` is a well-formed id of that kind. A malformed id is answered 404, not 400. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && ULID.test(text.slice(prefix.length + 1))
+}

@@ -1,0 +1,90 @@
+/** Sample rates the engine carries. A session mixes at 8000 or 16000; vendors may deliver the rest. */
+export type Rate = 8000 | 16000 | 24000 | 48000
+export type SessionRate = 8000 | 16000
+
+/** One beat: every queue, timestamp and recording index is a multiple of it. */
+export const FRAME_MS = 20
+
+/** 20 ms of mono PCM. Borrowed: valid until the receiving call returns; copy to keep. */
+export interface AudioFrame {
+  readonly pcm: Int16Array
+  readonly rate: Rate
+  /** Samples since session start, at `rate`. */
+  readonly at: number
+}
+
+export interface Sink {
+  write(frame: AudioFrame): void
+  close(): void
+}
+
+/** A stage receives the next sink and returns one that feeds it. */
+export type Stage = (next: Sink) => Sink
+
+export type EndId = string
+export type EndKind = 'rtp' | 'byo' | 'agent' | 'file' | 'tone'
+export type CloseReason = 'hangup' | 'media_timeout' | 'error' | 'shutdown'
+export type Digit =
+  | '0'
+  | '1'
+  | '2'
+  | '3'
+  | '4'
+  | '5'
+  | '6'
+  | '7'
+  | '8'
+  | '9'
+  | '*'
+  | '#'
+  | 'A'
+  | 'B'
+  | 'C'
+  | 'D'
+
+/**
+ * One party of a session. Ends know nothing of each other: who hears whom is only ever changed by
+ * `MediaSession.route`.
+ */
+export interface End {
+  readonly id: EndId
+  readonly kind: EndKind
+  /**
+   * When `arrival`, audio of a single rtp source is handed over as packets arrive (in order, before
+   * the jitter delay), because listening needs no smooth playout; `beat` gets the mixed 20 ms.
+   */
+  readonly ear: 'arrival' | 'beat'
+  /** Beat: writes this end's next 20 ms at the session rate into `into`; false means silence. */
+  pull(into: Int16Array, at: number): boolean
+  /** Audio routed to this end. */
+  push(frame: AudioFrame): void
+  /** A digit pressed by an end that is routed to this one. */
+  dtmf?(digit: Digit, durationMs: number): void
+  close(why: CloseReason): void
+}
+
+export interface RtpStats {
+  readonly packetsSent: number
+  readonly packetsReceived: number
+  readonly lost: number
+  readonly late: number
+  readonly duplicates: number
+  /** Datagrams refused: not RTP, wrong payload type, wrong source, wrong SSRC. */
+  readonly refused: number
+  readonly concealedFrames: number
+  /** RFC 3550 interarrival jitter. */
+  readonly jitterMs: number
+}
+
+export interface SessionStats {
+  readonly frames: number
+  readonly rtp: RtpStats | null
+}
+
+export interface MediaSession {
+  readonly rate: SessionRate
+  add(end: End): void
+  route(from: EndId, to: readonly EndId[]): void
+  stats(): SessionStats
+  close(why: CloseReason): void
+}

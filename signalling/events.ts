@@ -1,0 +1,43 @@
+import type { Turn, TurnTrace } from '../media/agent/events.js'
+import type { RtpStats } from '../media/frame.js'
+import type { RecordingFile } from '../workers/protocol.js'
+import type { Ending } from './ending.js'
+
+export type CallId = string
+
+/**
+ * All that happens on a call, in order. `seq` grows by one per call; `at` is Unix ms.
+ * The control plane stores each with the state change it causes, in one transaction.
+ */
+export type CallEvent = { readonly callId: CallId; readonly seq: number; readonly at: number } & (
+  | { readonly type: 'dialing'; readonly sipCallId: string }
+  | { readonly type: 'ringing'; readonly sip: number }
+  | { readonly type: 'answered' }
+  | { readonly type: 'turn'; readonly turn: Turn }
+  | { readonly type: 'trace'; readonly trace: TurnTrace }
+  | { readonly type: 'interrupted'; readonly turnId: number; readonly atMs: number }
+  | { readonly type: 'resumed'; readonly turnId: number; readonly atMs: number; readonly pausedMs: number }
+  | { readonly type: 'dtmf'; readonly digit: string; readonly atMs: number; readonly durationMs: number }
+  | {
+      readonly type: 'trouble'
+      readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model' | 'recording' | 'media'
+      readonly code: string
+      readonly message: string
+      readonly atMs: number
+    }
+  | {
+      readonly type: 'tool'
+      readonly name: string
+      readonly arguments: Readonly<Record<string, unknown>>
+      readonly result: string
+      readonly atMs: number
+    }
+  | { readonly type: 'held'; readonly on: boolean }
+  /** Last event of every call, exactly once. */
+  | {
+      readonly type: 'ended'
+      readonly ending: Ending
+      readonly rtp: RtpStats | null
+      readonly recording: RecordingFile | null
+    }
+)

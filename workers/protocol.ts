@@ -1,0 +1,155 @@
+import type { ConversationEvent } from '../media/agent/events.js'
+import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
+import type { CloseReason, Digit, SessionStats } from '../media/frame.js'
+
+/*
+ * Everything that crosses between the main thread and a media worker, as one typed union each way.
+ * PCM never does.
+ */
+
+export type SessionId = string
+
+export type G711 = 'PCMU' | 'PCMA'
+
+/** Which party speaks on our side of the session. */
+export type Party =
+  | { readonly kind: 'agent'; readonly agent: AgentSpec }
+  | { readonly kind: 'persona'; readonly persona: PersonaSpec }
+
+/** The far side as SDP negotiated it. */
+export interface RemoteMedia {
+  readonly address: string
+  readonly port: number
+  readonly codec: G711
+  readonly payloadType: number
+  /** Payload type of telephone-event/8000, or null when not negotiated. */
+  readonly dtmfPayloadType: number | null
+  /** Of our own sending: `recvonly`/`inactive` while the peer holds us. */
+  readonly send: boolean
+  readonly receive: boolean
+}
+
+export type WorkerRequest =
+  /**
+   * Makes a session: binds a port of `address` (kept until `close`) and prepares the party (the
+   * opening line is synthesised now). Nothing is sent until `start`.
+   */
+  | {
+      readonly do: 'open'
+      readonly session: SessionId
+      readonly party: Party
+      /** Stereo WAV to write from `start` on: left caller, right agent. Null records nothing. */
+      readonly recordTo: string | null
+    }
+  | { readonly do: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
+  /**
+   * Media is live: session time 0. The party may speak. `script` is what a simulated far speaker
+   * registered for this SIP Call-ID, null for anyone else.
+   */
+  | { readonly do: 'start'; readonly session: SessionId; readonly script: SpeakerScript | null }
+  | { readonly do: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
+  | { readonly do: 'close'; readonly session: SessionId; readonly why: CloseReason }
+  | { readonly do: 'load' }
+  | { readonly do: 'shutdown' }
+
+export interface OpenedSession {
+  readonly address: string
+  readonly port: number
+}
+
+export interface RecordingFile {
+  readonly path: string
+  readonly bytes: number
+  readonly durationMs: number
+  readonly sha256: string
+}
+
+export interface ClosedSession {
+  readonly stats: SessionStats
+  readonly recording: RecordingFile | null
+}
+
+/** How late beats were, over the last 10 s and since start. */
+export interface WorkerLoad {
+  readonly sessions: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** Beats of the whole life by lateness: upper bounds in ms of `LATENESS_BOUNDS_MS`, last is above. */
+  readonly histogram: readonly number[]
+  readonly skippedFrames: number
+}
+
+export const LATENESS_BOUNDS_MS = [0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 40, 100] as const
+
+export type WorkerResult<R extends WorkerRequest> = R extends { do: 'open' }
+  ? OpenedSession
+  : R extends { do: 'close' }
+    ? ClosedSession
+    : R extends { do: 'load' }
+      ? WorkerLoad
+      : null
+
+/** What a session tells by itself. */
+export type SessionEvent =
+  | ConversationEvent
+  /** A persona asks its SIP side to hang up. */
+  | { readonly type: 'hang_up' }
+  /** No packet of the far side for the configured time. */
+  | { readonly type: 'media_timeout' }
+  /** The recording cannot be written; the call goes on. */
+  | { readonly type: 'recording_failed'; readonly message: string }
+
+export type ToWorker = { readonly id: number; readonly request: WorkerRequest }
+export type FromWorker =
+  | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
+  | { readonly kind: 'error'; readonly id: number; readonly code: string; readonly message: string }
+  | { readonly kind: 'event'; readonly session: SessionId; readonly event: SessionEvent }
+  | {
+      readonly kind: 'log'
+      readonly level: 'info' | 'warn' | 'error'
+      readonly fields: object
+      readonly message: string
+    }
+
+/** Vendor endpoints and keys of the operator; handed to a worker once, never logged. */
+export interface ProviderSettings {
+  readonly openai: {
+    readonly baseUrl: string
+    readonly apiKey: string | null
+    readonly chatModel: string
+    readonly transcriptionModel: string
+    readonly speechModel: string
+    readonly speechVoice: string
+    readonly speechRate: 8000 | 16000 | 24000 | 48000
+  } | null
+}
+
+export interface WorkerSettings {
+  readonly index: number
+  readonly rtpAddress: string
+  /** Inclusive range; a worker takes even ports by its share. */
+  readonly rtpPorts: { readonly first: number; readonly last: number }
+  readonly workers: number
+  readonly mediaTimeoutMs: number
+  readonly providers: ProviderSettings
+}
+
+/** What signalling needs of the worker pool; `workers/pool.ts` is the one behind it. */
+export interface MediaPool {
+  /** Picks the worker with room (by beat lateness); throws EngineError `overloaded` when none has. */
+  open(
+    session: SessionId,
+    party: Party,
+    recordTo: string | null,
+    events: (event: SessionEvent) => void,
+  ): Promise<OpenedSession & { readonly worker: number }>
+  remote(session: SessionId, remote: RemoteMedia): Promise<void>
+  start(session: SessionId, script: SpeakerScript | null): Promise<void>
+  /** Idempotent; a session whose worker died resolves with empty stats. */
+  closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession>
+  /** Called once for every session a dead worker took along. */
+  onLost(listener: (session: SessionId) => void): void
+  load(): Promise<readonly WorkerLoad[]>
+  close(): Promise<void>
+}
