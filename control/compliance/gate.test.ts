@@ -1,0 +1,84 @@
+import t from 'tap'
+import { decide, type GateFacts, type GateRequest, IMPLEMENTED_CHECKS } from './gate.js'
+import { DEFAULT_WINDOWS, type Purpose } from './windows.js'
+
+const FACTS: GateFacts = {
+  policyVersion: 'test',
+  windows: DEFAULT_WINDOWS,
+  windowNarrowing: null,
+  extraMobilePrefixes: [],
+  enforcement: { blocked: false, reason: null },
+}
+const request = (purpose: Purpose, to = '+919876543210'): GateRequest => ({
+  to,
+  environment: 'test',
+  purpose,
+  trigger: 'call',
+})
+const NOON_IST = Date.parse('2026-03-02T06:30:00Z')
+
+t.test('verdict by purpose and time', async (t) => {
+  const rows: readonly [Purpose, string, 'allow' | string, string | null][] = [
+    ['promotional', '2026-03-02T03:29:59.999Z', 'blocked_opt_out', '2026-03-02T03:30:00.000Z'],
+    ['promotional', '2026-03-02T03:30:00.000Z', 'allow', null],
+    ['promotional', '2026-03-02T15:29:59.999Z', 'allow', null],
+    ['promotional', '2026-03-02T15:30:00.000Z', 'blocked_opt_out', '2026-03-03T03:30:00.000Z'],
+    // Midnight IST is 18:30 UTC: before it "tomorrow 9:00" is the same calendar day in UTC terms.
+    ['promotional', '2026-03-02T18:29:59.999Z', 'blocked_opt_out', '2026-03-03T03:30:00.000Z'],
+    ['promotional', '2026-03-02T18:30:00.000Z', 'blocked_opt_out', '2026-03-03T03:30:00.000Z'],
+    ['collections', '2026-03-02T02:29:59.999Z', 'blocked_opt_out', '2026-03-02T02:30:00.000Z'],
+    ['collections', '2026-03-02T02:30:00.000Z', 'allow', null],
+    ['collections', '2026-03-02T13:30:00.000Z', 'blocked_opt_out', '2026-03-03T02:30:00.000Z'],
+    ['service', '2026-03-02T20:00:00.000Z', 'allow', null],
+    ['transactional', '2026-03-02T18:30:00.000Z', 'allow', null],
+  ]
+  for (const [purpose, iso, expected, next] of rows) {
+    const verdict = decide(request(purpose), FACTS, Date.parse(iso))
+    t.equal(verdict.allow ? 'allow' : verdict.code, expected, `${purpose} ${iso}`)
+    if (!verdict.allow) {
+      t.equal(verdict.deciding.type, 'calling_window')
+      t.equal(verdict.nextAllowedAt === null ? null : new Date(verdict.nextAllowedAt).toISOString(), next)
+    }
+  }
+})
+
+t.test('every check is listed, in order, whatever blocked', async (t) => {
+  const verdict = decide(
+    request('promotional'),
+    { ...FACTS, enforcement: { blocked: true, reason: 'kill_switch' } },
+    Date.parse('2026-03-02T20:00:00Z'),
+  )
+  t.same(
+    verdict.checks.map((check) => [check.type, check.outcome]),
+    [
+      ['number_format', 'pass'],
+      ['enforcement', 'block'],
+      ['calling_window', 'block'],
+    ],
+  )
+  t.notOk(verdict.allow)
+  if (!verdict.allow) {
+    t.equal(verdict.deciding.type, 'enforcement', 'the first block decides')
+    t.equal(verdict.deciding.reason, 'kill_switch')
+    t.equal(verdict.nextAllowedAt, null, 'waiting does not lift a kill switch')
+  }
+  t.same([...IMPLEMENTED_CHECKS], ['number_format', 'enforcement', 'calling_window'])
+})
+
+t.test('numbers no agent may ring', async (t) => {
+  for (const to of ['+911401234567', '+911600123456', '+9118001234567', '+14155550100', '+91112', 'x']) {
+    const verdict = decide(request('service', to), FACTS, NOON_IST)
+    t.notOk(verdict.allow, to)
+    if (!verdict.allow) t.equal(verdict.code, 'validation_error', to)
+  }
+})
+
+t.test('a narrowing that leaves no hour never says when', async (t) => {
+  const verdict = decide(
+    request('promotional'),
+    { ...FACTS, windowNarrowing: { startMinute: 1300, endMinute: 1310 } },
+    NOON_IST,
+  )
+  t.notOk(verdict.allow)
+  if (!verdict.allow) t.equal(verdict.nextAllowedAt, null)
+})

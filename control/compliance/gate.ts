@@ -1,0 +1,189 @@
+import { classifyNumber } from './numbering.js'
+import {
+  isInside,
+  nextAllowedAt,
+  type Purpose,
+  type WindowNarrowing,
+  type WindowRules,
+  windowFor,
+} from './windows.js'
+
+/*
+ * The pre-dial gate as a pure rule: what is asked, what is known, what time it is -> a verdict with
+ * every check it made. Whoever calls it reads the facts and stores the rows.
+ */
+
+export type Environment = 'test' | 'live'
+
+export const CHECK_TYPES = [
+  'number_format',
+  'dnc',
+  'enforcement',
+  'verification',
+  'calling_window',
+  'dnd_register',
+  'consent',
+  'frequency_cap',
+  'robocall_declaration',
+  'sender_registration',
+  'wallet',
+] as const
+export type CheckType = (typeof CHECK_TYPES)[number]
+
+export type CheckOutcome = 'pass' | 'warn' | 'block' | 'skipped'
+export type GateTrigger = 'call' | 'campaign' | 'preflight' | 'manual' | 'origination' | 'byo'
+export type BlockCode =
+  | 'blocked_dnd'
+  | 'blocked_opt_out'
+  | 'blocked_dlt_invalid'
+  | 'insufficient_funds'
+  | 'validation_error'
+
+export interface GateRequest {
+  readonly to: string
+  readonly environment: Environment
+  readonly purpose: Purpose
+  readonly trigger: GateTrigger
+}
+
+/** All the gate may know. A later check adds its facts here and its function to `CHECKS`. */
+export interface GateFacts {
+  readonly policyVersion: string
+  readonly windows: WindowRules
+  readonly windowNarrowing: WindowNarrowing | null
+  readonly extraMobilePrefixes: readonly string[]
+  /** The operator's kill switch for this organization. */
+  readonly enforcement: { readonly blocked: boolean; readonly reason: string | null }
+}
+
+export interface Check {
+  readonly type: CheckType
+  readonly outcome: CheckOutcome
+  /** Slug for machines. */
+  readonly reason: string
+  readonly message: string
+  readonly source: string | null
+  readonly details: Readonly<Record<string, unknown>>
+  /** Unix ms from which this check would pass; null when time does not help. */
+  readonly nextAllowedAt: number | null
+}
+
+export type Verdict =
+  | { readonly allow: true; readonly checks: readonly Check[] }
+  | {
+      readonly allow: false
+      readonly code: BlockCode
+      /** The first check that blocked: it decides the code. */
+      readonly deciding: Check
+      readonly nextAllowedAt: number | null
+      readonly checks: readonly Check[]
+    }
+
+type CheckRule = (request: GateRequest, facts: GateFacts, now: number) => Omit<Check, 'type'>
+
+const CODE_OF: Readonly<Record<CheckType, BlockCode>> = {
+  number_format: 'validation_error',
+  dnc: 'blocked_dnd',
+  enforcement: 'blocked_opt_out',
+  verification: 'blocked_opt_out',
+  calling_window: 'blocked_opt_out',
+  dnd_register: 'blocked_dnd',
+  // Never blocks; listed so that the table is total.
+  consent: 'blocked_opt_out',
+  frequency_cap: 'blocked_opt_out',
+  robocall_declaration: 'blocked_dlt_invalid',
+  sender_registration: 'blocked_dlt_invalid',
+  wallet: 'insufficient_funds',
+}
+
+/** Checks whose answer costs money: not asked once something has blocked. */
+const PAID: ReadonlySet<CheckType> = new Set(['dnd_register', 'wallet'])
+
+const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
+  number_format: (request, facts) => {
+    const found = classifyNumber(request.to, facts.extraMobilePrefixes)
+    if (found.kind === 'subscriber') {
+      return plain('pass', 'dialable', 'The number is a dialable Indian number.', {
+        lineType: found.lineType,
+      })
+    }
+    return plain('block', `number_${found.kind}`, 'The number cannot be dialled.', { class: found.kind })
+  },
+
+  enforcement: (_request, facts) =>
+    facts.enforcement.blocked
+      ? plain(
+          'block',
+          facts.enforcement.reason ?? 'organization_blocked',
+          'Calling is switched off for this organization.',
+        )
+      : plain('pass', 'not_restricted', 'No restriction is set on this organization.'),
+
+  calling_window: (request, facts, now) => {
+    const window = windowFor(request.purpose, facts.windows, facts.windowNarrowing)
+    if (!window) {
+      return plain('pass', 'no_window', `No calling window applies to ${request.purpose} calls.`)
+    }
+    const open = isInside(window, now)
+    return {
+      outcome: open ? 'pass' : 'block',
+      reason: open ? 'inside_window' : 'outside_window',
+      message: open
+        ? `Inside the calling window of ${request.purpose} calls.`
+        : `Outside the calling window of ${request.purpose} calls.`,
+      source: window.source,
+      details: {
+        windowStartMinute: window.startMinute,
+        windowEndMinute: window.endMinute,
+        effectiveFrom: window.effectiveFrom,
+      },
+      nextAllowedAt: open ? null : nextAllowedAt(window, now),
+    }
+  },
+}
+
+/**
+ * Runs every check in the fixed order. Nothing stops at the first block (each check is evidence),
+ * but a check that costs money is `skipped` once one has blocked.
+ */
+export function decide(request: GateRequest, facts: GateFacts, now: number): Verdict {
+  const checks: Check[] = []
+  let deciding: Check | null = null
+  for (const type of CHECK_TYPES) {
+    const rule = CHECKS[type]
+    if (!rule) continue
+    const check: Check =
+      deciding && PAID.has(type)
+        ? { type, ...plain('skipped', 'already_blocked', 'Not asked: an earlier check blocked the call.') }
+        : { type, ...rule(request, facts, now) }
+    checks.push(check)
+    if (check.outcome === 'block') deciding ??= check
+  }
+  if (!deciding) return { allow: true, checks }
+  return { allow: false, code: CODE_OF[deciding.type], deciding, nextAllowedAt: latest(checks), checks }
+}
+
+/** The checks this build makes. A gate that lacks one may not let live calls out. */
+export const IMPLEMENTED_CHECKS: ReadonlySet<CheckType> = new Set(
+  CHECK_TYPES.filter((type) => CHECKS[type] !== undefined),
+)
+
+/** When all blocks are gone: null if one of them does not end by itself. */
+function latest(checks: readonly Check[]): number | null {
+  let at = 0
+  for (const check of checks) {
+    if (check.outcome !== 'block') continue
+    if (check.nextAllowedAt === null) return null
+    at = Math.max(at, check.nextAllowedAt)
+  }
+  return at
+}
+
+function plain(
+  outcome: CheckOutcome,
+  reason: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Omit<Check, 'type'> {
+  return { outcome, reason, message, source: null, details, nextAllowedAt: null }
+}

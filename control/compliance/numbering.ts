@@ -1,0 +1,60 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
+
+export type LineType = 'mobile' | 'landline' | 'unknown'
+
+export type NumberClass =
+  | { readonly kind: 'subscriber'; readonly e164: string; readonly lineType: LineType }
+  /** Well-formed, but nothing an agent may ring: series for senders, toll-free, special services. */
+  | { readonly kind: 'promotional_series' | 'service_series' | 'special' }
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'invalid' }
+
+const E164 = /^\+[1-9]\d{6,14}$/
+const INDIAN = /^\+91([1-9]\d*)$/
+
+/** Canonical E.164: a plus sign and digits, nothing else. Says nothing about the number being in use. */
+export function isE164(text: string): boolean {
+  return E164.test(text)
+}
+
+/**
+ * What kind of number an E.164 string is. The numbering library answers for range and type; the
+ * classes it is known to get wrong for India are decided before it is asked:
+ * - 1600/1601 are sender series, which it types as mobile (160 + 2-7 is the landline code of Kharar);
+ * - 140 is a sender series, which it types as UAN;
+ * - 1800 and 000800 are toll-free in more lengths than exist;
+ * - only ten digits can be a person's line (11 occur with 1800 and 1860 alone).
+ * `extraMobilePrefixes` (national, for example `60123`) admits series newer than the metadata.
+ * The sandbox numbers +9190000000xx need no exception: they are valid in a mobile range.
+ */
+export function classifyNumber(text: string, extraMobilePrefixes: readonly string[] = []): NumberClass {
+  if (!isE164(text)) return { kind: 'invalid' }
+  if (!text.startsWith('+91')) return { kind: 'foreign' }
+  const national = INDIAN.exec(text)?.[1]
+  if (national === undefined) return { kind: 'invalid' }
+  if (/^140\d{7}$/.test(national)) return { kind: 'promotional_series' }
+  if (/^160[01]\d{6}$/.test(national)) return { kind: 'service_series' }
+  if (/^1800\d+$/.test(national)) return { kind: 'special' }
+  if (national.length !== 10) return { kind: national.length === 11 ? 'special' : 'invalid' }
+  if (extraMobilePrefixes.some((prefix) => national.startsWith(prefix))) {
+    return { kind: 'subscriber', e164: text, lineType: 'mobile' }
+  }
+  const parsed = parsePhoneNumberFromString(text)
+  if (!parsed?.isValid()) return { kind: 'invalid' }
+  switch (parsed.getType()) {
+    case 'MOBILE':
+      return { kind: 'subscriber', e164: text, lineType: 'mobile' }
+    case 'FIXED_LINE':
+      return { kind: 'subscriber', e164: text, lineType: 'landline' }
+    case 'FIXED_LINE_OR_MOBILE':
+      // Large 6xx, 7xx and 8xx blocks: landline codes and mobile ranges overlap there.
+      return { kind: 'subscriber', e164: text, lineType: 'unknown' }
+    default:
+      return { kind: 'special' }
+  }
+}
+
+/** Whether an agent may ring the number at all: a +91 mobile or landline. */
+export function isDialable(text: string): boolean {
+  return classifyNumber(text).kind === 'subscriber'
+}
