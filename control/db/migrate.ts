@@ -1,0 +1,39 @@
+import { type Kysely, Migrator } from 'kysely'
+import { EngineError } from '../../media/base/errors.js'
+import { createCallingTables } from './calling-tables.js'
+import { createIdentityTables } from './identity-tables.js'
+import type { Engine, OpenDatabase } from './open.js'
+
+type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
+
+/** In order, by name. A released step is never changed; schema changes are new steps. */
+const STEPS: Readonly<Record<string, Step>> = {
+  '0001_identity': createIdentityTables,
+  '0002_calling': createCallingTables,
+}
+
+/**
+ * Brings the schema up to date, all steps in one transaction. Several processes may do so at once:
+ * one does the work, the others wait. Throws EngineError `storage_failed`.
+ */
+export async function migrate(database: OpenDatabase): Promise<void> {
+  const migrator = new Migrator({
+    db: database.db,
+    provider: {
+      async getMigrations() {
+        return Object.fromEntries(
+          Object.entries(STEPS).map(([name, step]) => [
+            name,
+            { up: (db: Kysely<unknown>) => step(db, database.engine) },
+          ]),
+        )
+      },
+    },
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) {
+    throw new EngineError('storage_failed', 'the database schema could not be brought up to date', {
+      cause: error,
+    })
+  }
+}

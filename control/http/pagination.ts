@@ -1,0 +1,61 @@
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Db } from '../db/open.js'
+
+/** Where a page ended: the value sorted by and the id that breaks ties. */
+export interface Position {
+  readonly key: number | string
+  readonly id: string
+}
+
+/** What a list handler is asked for. */
+export interface PageRequest {
+  readonly limit: number
+  /** Continue after this; null on the first page. */
+  readonly after: Position | null
+}
+
+/** What a list handler returns. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Position of the last item when more exist, else null. */
+  readonly next: Position | null
+  /** Only on the first page: matching results counted up to `COUNT_LIMIT` + 1. */
+  readonly total?: number
+}
+
+/** Totals are counted up to here. */
+export const COUNT_LIMIT = 10_000
+
+/**
+ * Cuts rows fetched with `limit + 1` into a page. Item by item conversion is `convert`'s.
+ */
+export function pageOf<Row, T>(
+  rows: readonly Row[],
+  page: PageRequest,
+  position: (row: Row) => Position,
+  convert: (row: Row) => T,
+  total?: number,
+): Page<T> {
+  const kept = rows.slice(0, page.limit)
+  const last = kept.at(-1)
+  const next = rows.length > page.limit && last !== undefined ? position(last) : null
+  return { items: kept.map(convert), next, ...(total === undefined ? {} : { total }) }
+}
+
+/**
+ * Keyset condition of a list sorted by `key desc, id desc`; true on the first page. Columns may be
+ * qualified (`calls.createdAt`).
+ */
+export function olderThan(page: PageRequest, keyColumn: string, idColumn: string): RawBuilder<SqlBool> {
+  if (page.after === null) return sql<SqlBool>`1 = 1`
+  return sql<SqlBool>`(${sql.ref(keyColumn)}, ${sql.ref(idColumn)}) < (${page.after.key}, ${page.after.id})`
+}
+
+/** Counts the rows of a query up to `COUNT_LIMIT` + 1. Give it no order and no limit. */
+export async function countCapped(db: Db, query: Expression<unknown>): Promise<number> {
+  const counted = await sql<{ n: number }>`
+    select count(*) as n from (select 1 from (${query}) as matching limit ${COUNT_LIMIT + 1}) as counted`.execute(
+    db,
+  )
+  return counted.rows[0]?.n ?? 0
+}
