@@ -66,6 +66,11 @@ export interface ScriptedUtterance {
 
 export interface SpeakerScript {
   readonly utterances: readonly ScriptedUtterance[]
+  /**
+   * A speaker who loops (`PersonaSpec.loopFrom`) begins again at this utterance after the last one;
+   * absent when nothing more is said. Sandbox recognition places repeated speech by it.
+   */
+  readonly repeatFrom?: number
 }
 
 /** When a simulated far end does its next step. */

@@ -1,0 +1,97 @@
+/*
+ * The only file that loads eSpeak NG (GPL-3.0, WebAssembly). It runs in the synthesis thread, never
+ * on a media worker's beat: synthesis of a sentence takes tens of milliseconds.
+ */
+import load, { type EspeakEvent } from '@echogarden/espeak-ng-emscripten'
+import { EngineError } from '../../../base/errors.js'
+import { resample } from '../../../codec/resample.js'
+import type { Synthesis, SynthesisRequest } from './port.js'
+import { espeakName, espeakRate } from './voices.js'
+import { alignWords, plainText, type SpokenMark } from './words.js'
+
+/** eSpeak NG's output rate. */
+const ESPEAK_RATE = 22_050
+
+/** About three minutes of speech: anything longer is no sentence of a conversation. */
+export const MAX_TEXT_LENGTH = 4000
+
+export interface EspeakEngine {
+  /**
+   * Blocks until the text is synthesised. Throws EngineError `vendor_rejected` for an unknown voice
+   * or a text over `MAX_TEXT_LENGTH`, `vendor_stalled` when `limitMs` passed.
+   */
+  synthesize(request: SynthesisRequest, limitMs: number): Synthesis
+}
+
+/** Loads the synthesiser once per thread; about 0.3 s. */
+export async function openEspeak(): Promise<EspeakEngine> {
+  const module = await load()
+  const espeak = new module.eSpeakNGWorker()
+  let voice = ''
+  let rate = 0
+
+  const configure = (request: SynthesisRequest): void => {
+    const name = espeakName(request.voice, request.language)
+    if (name === null) {
+      throw new EngineError('vendor_rejected', 'the embedded synthesiser has no such voice', {
+        context: { voice: request.voice, language: request.language },
+      })
+    }
+    if (name !== voice) {
+      if (espeak.set_voice(name) !== 0) {
+        voice = ''
+        throw new EngineError('vendor_failed', 'eSpeak NG could not load its voice', { context: { name } })
+      }
+      voice = name
+    }
+    const wanted = espeakRate(request.pace)
+    if (wanted !== rate) {
+      espeak.set_rate(wanted)
+      rate = wanted
+    }
+  }
+
+  return {
+    synthesize(request, limitMs) {
+      if (request.text.length > MAX_TEXT_LENGTH) {
+        throw new EngineError('vendor_rejected', 'text too long to synthesise at once', {
+          context: { length: request.text.length },
+        })
+      }
+      configure(request)
+      const until = performance.now() + limitMs
+      const chunks: Int16Array[] = []
+      const marks: SpokenMark[] = []
+      let samples = 0
+      let late = false
+      espeak.synthesize(plainText(request.text), (audio, events) => {
+        if (audio !== null && audio.length > 0) {
+          chunks.push(audio)
+          samples += audio.length
+        }
+        for (const event of events) collect(event, marks)
+        late = performance.now() > until
+        return late ? 1 : 0
+      })
+      if (late) throw new EngineError('vendor_stalled', 'synthesis took too long', { retryable: true })
+      return {
+        pcm: resample(join(chunks, samples), ESPEAK_RATE, request.rate),
+        words: alignWords(request.text, marks),
+      }
+    },
+  }
+}
+
+function collect(event: EspeakEvent, marks: SpokenMark[]): void {
+  if (event.type === 'word') marks.push({ position: event.text_position, atMs: event.audio_position })
+}
+
+function join(chunks: readonly Int16Array[], samples: number): Int16Array {
+  const whole = new Int16Array(samples)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
+}

@@ -1,0 +1,45 @@
+/*
+ * The synthesis thread (a worker of `jobs.ts`). It answers every message, so that nothing here ever
+ * ends as an uncaught error: the pool library would respawn the thread without pause.
+ */
+import { parentPort } from 'node:worker_threads'
+import type { EspeakEngine } from '../media/agent/vendors/espeak/engine.js'
+import type { Synthesis, SynthesisRequest } from '../media/agent/vendors/espeak/port.js'
+import { EngineError, type EngineErrorCode, errorText } from '../media/base/errors.js'
+
+export interface SynthesisJob {
+  readonly request: SynthesisRequest
+  readonly limitMs: number
+}
+
+export type SynthesisReply =
+  | { readonly ok: true; readonly synthesis: Synthesis }
+  | { readonly ok: false; readonly code: EngineErrorCode; readonly message: string }
+
+// Loaded at once, so that the first sentence need not wait; the failure is told to who asks.
+let engine: Promise<EspeakEngine> | null = null
+
+function loadEngine(): Promise<EspeakEngine> {
+  engine ??= import('../media/agent/vendors/espeak/engine.js').then((module) => module.openEspeak())
+  return engine
+}
+
+async function answer(job: SynthesisJob): Promise<SynthesisReply> {
+  try {
+    const loaded = await loadEngine()
+    return { ok: true, synthesis: loaded.synthesize(job.request, job.limitMs) }
+  } catch (error) {
+    const code = error instanceof EngineError ? error.code : 'vendor_failed'
+    return { ok: false, code, message: errorText(error) }
+  }
+}
+
+loadEngine().catch(() => {
+  // Every job reports it; nobody waits here.
+})
+
+parentPort?.on('message', (job: SynthesisJob) => {
+  void answer(job).then((reply) => {
+    parentPort?.postMessage(reply, reply.ok ? [reply.synthesis.pcm.buffer as ArrayBuffer] : [])
+  })
+})
