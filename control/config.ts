@@ -1,10 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { EngineError, errorText } from '../media/base/errors.js'
 import type { ProviderSettings } from '../workers/protocol.js'
+import {
+  bad,
+  choice,
+  databaseUrl,
+  drachtioUrl,
+  flag,
+  folder,
+  hexKey,
+  httpUrl,
+  integer,
+  ipAddress,
+  type Parsed,
+  portRange,
+  sipAddresses,
+  text,
+} from './config-values.js'
 
 export interface SipAddress {
   readonly transport: 'udp' | 'tcp'
   readonly address: string
   /** 0 takes any free port. */
   readonly port: number
+}
+
+export interface DrachtioServer {
+  readonly host: string
+  readonly port: number
+  readonly secret: string
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -14,20 +41,208 @@ export interface Settings {
   readonly httpAddress: string
   /** 0 takes any free port. */
   readonly httpPort: number
-  /** Base of absolute addresses the API hands out, without a slash at the end; null: derived from the bound port. */
+  /** Base of the absolute addresses that the API hands out, no slash at the end; null: the bound port's. */
   readonly publicUrl: string | null
   readonly databaseUrl: string
   /** Absolute path of the folder for the database, recordings and the root key. */
   readonly dataFolder: string
   readonly sipListen: readonly SipAddress[]
   readonly rtpAddress: string
+  /** Inclusive; 0 and 0 take any free ports. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaWorkers: number
-  /** `tcp://host:port?secret=...` of an external drachtio-server; null runs the embedded one. */
-  readonly drachtioUrl: string | null
+  /** An external drachtio-server; null runs the embedded one. */
+  readonly drachtio: DrachtioServer | null
   /** Development: customer-given URLs may be private and plain. */
   readonly allowPrivateUrls: boolean
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   readonly providers: ProviderSettings
 }
+
+export interface Variable {
+  readonly name: string
+  /** As an operator reads it; empty when there is none. */
+  readonly default: string
+  readonly description: string
+  /** Its value is never printed. */
+  readonly secret?: true
+}
+
+/** Every variable, in the order `parley --help` and the README show them. */
+export const VARIABLES = [
+  { name: 'PARLEY_HTTP_PORT', default: '8080', description: 'Port of the API; 0 takes any free one' },
+  { name: 'PARLEY_HTTP_ADDRESS', default: '127.0.0.1', description: 'Address the API listens on' },
+  {
+    name: 'PARLEY_PUBLIC_URL',
+    default: 'http://<address>:<port>',
+    description: 'Base of the absolute addresses the API hands out',
+  },
+  { name: 'PARLEY_DATA', default: '.data', description: 'Folder for the database, recordings and root key' },
+  {
+    name: 'PARLEY_DATABASE_URL',
+    default: 'sqlite:<data>/parley.db',
+    description: 'sqlite:<file> or postgres://user:password@host/name',
+    secret: true,
+  },
+  {
+    name: 'PARLEY_SIP_LISTEN',
+    default: 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060',
+    description: 'SIP addresses, comma-separated transport:address:port',
+  },
+  { name: 'PARLEY_RTP_ADDRESS', default: '127.0.0.1', description: 'Address media is received on' },
+  {
+    name: 'PARLEY_RTP_PORTS',
+    default: '20000-29999',
+    description: 'UDP ports for media, first-last, or any',
+  },
+  {
+    name: 'PARLEY_MEDIA_WORKERS',
+    default: 'cores - 1',
+    description: 'Media threads, 1 to 256',
+  },
+  {
+    name: 'PARLEY_DRACHTIO_URL',
+    default: '',
+    description: 'External drachtio-server, tcp://:<secret>@host:9022; empty runs the embedded one',
+    secret: true,
+  },
+  {
+    name: 'PARLEY_ALLOW_PRIVATE_URLS',
+    default: 'false',
+    description: 'Development: customer-given URLs may be private addresses and plain http or ws',
+  },
+  { name: 'PARLEY_LOG_LEVEL', default: 'info', description: 'debug, info, warn, error or silent' },
+  {
+    name: 'PARLEY_ROOT_KEY',
+    default: '<data>/root.key',
+    description: '64 hexadecimal digits everything encrypted or signed derives from',
+    secret: true,
+  },
+  {
+    name: 'PARLEY_OPENAI_BASE_URL',
+    default: 'https://api.openai.com/v1 when a key is set',
+    description: 'Any OpenAI-compatible endpoint, local or hosted',
+  },
+  {
+    name: 'PARLEY_OPENAI_API_KEY',
+    default: '',
+    description: 'Its key; local endpoints may need none',
+    secret: true,
+  },
+  { name: 'PARLEY_OPENAI_CHAT_MODEL', default: 'gpt-4o-mini', description: 'Chat completions model' },
+  {
+    name: 'PARLEY_OPENAI_TRANSCRIPTION_MODEL',
+    default: 'gpt-4o-mini-transcribe',
+    description: 'Transcription model',
+  },
+  { name: 'PARLEY_OPENAI_SPEECH_MODEL', default: 'gpt-4o-mini-tts', description: 'Speech model' },
+  { name: 'PARLEY_OPENAI_SPEECH_VOICE', default: 'alloy', description: 'Voice of the speech model' },
+  {
+    name: 'PARLEY_OPENAI_SPEECH_RATE',
+    default: '24000',
+    description: 'Sample rate of its raw PCM: 8000, 16000, 24000 or 48000',
+  },
+] as const satisfies readonly Variable[]
+
+type VariableName = (typeof VARIABLES)[number]['name']
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The process environment over the `.env` file of `folder` (a variable set in both is the
+ * environment's). Throws EngineError `config_invalid` when the file cannot be read.
+ */
+export function readEnvironment(folderPath: string, environment: Environment = process.env): Environment {
+  const path = join(folderPath, '.env')
+  if (!existsSync(path)) return environment
+  try {
+    return { ...parseEnv(readFileSync(path, 'utf8')), ...environment }
+  } catch (error) {
+    throw new EngineError('config_invalid', `${path} cannot be read: ${errorText(error)}`, { cause: error })
+  }
+}
+
+/** Names that start with PARLEY_ but mean nothing: most likely misspelled. */
+export function unknownVariables(environment: Environment): string[] {
+  const known = new Set<string>(VARIABLES.map((variable) => variable.name))
+  return Object.keys(environment).filter((name) => name.startsWith('PARLEY_') && !known.has(name))
+}
+
+/**
+ * Reads the settings; relative paths are below `folder`. Throws EngineError `config_invalid` whose
+ * message has one line per wrong variable: its name, what is wrong and what would be right.
+ */
+export function readSettings(environment: Environment, folderPath: string): Settings {
+  const wrong: string[] = []
+  const given = (name: VariableName): string | null => {
+    const value = environment[name]?.trim()
+    return value === undefined || value === '' ? null : value
+  }
+  const read = <T>(name: VariableName, fallback: string, parse: (value: string) => Parsed<T>): T | null => {
+    const value = given(name) ?? fallback
+    const parsed = parse(value)
+    if (parsed.ok) return parsed.value
+    const secret = VARIABLES.some((variable) => variable.name === name && 'secret' in variable)
+    wrong.push(`${secret ? name : `${name}=${value}`}: ${parsed.fix}`)
+    return null
+  }
+  const optional = <T>(name: VariableName, parse: (value: string) => Parsed<T>): T | null =>
+    given(name) === null ? null : read(name, '', parse)
+
+  const dataFolder = read('PARLEY_DATA', '.data', folder(folderPath))
+  const partial = {
+    httpAddress: read('PARLEY_HTTP_ADDRESS', '127.0.0.1', ipAddress),
+    httpPort: read('PARLEY_HTTP_PORT', '8080', integer(0, 65_535)),
+    publicUrl: optional('PARLEY_PUBLIC_URL', httpUrl),
+    databaseUrl: read(
+      'PARLEY_DATABASE_URL',
+      `sqlite:${join(dataFolder ?? '', 'parley.db')}`,
+      databaseUrl(folderPath),
+    ),
+    dataFolder,
+    sipListen: read('PARLEY_SIP_LISTEN', 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060', sipAddresses),
+    rtpAddress: read('PARLEY_RTP_ADDRESS', '127.0.0.1', ipAddress),
+    rtpPorts: read('PARLEY_RTP_PORTS', '20000-29999', portRange),
+    mediaWorkers: read(
+      'PARLEY_MEDIA_WORKERS',
+      String(Math.max(1, availableParallelism() - 1)),
+      integer(1, 256),
+    ),
+    drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
+    allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
+    logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
+    rootKey: optional('PARLEY_ROOT_KEY', hexKey),
+    providers: { openai: readOpenai(given, read) },
+  }
+  if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
+  // Every required value is set now: `read` returned null only together with a complaint.
+  return partial as Settings
+}
+
+function readOpenai(
+  given: (name: VariableName) => string | null,
+  read: <T>(name: VariableName, fallback: string, parse: (value: string) => Parsed<T>) => T | null,
+): ProviderSettings['openai'] {
+  const apiKey = given('PARLEY_OPENAI_API_KEY')
+  if (apiKey === null && given('PARLEY_OPENAI_BASE_URL') === null) {
+    const stray = VARIABLES.map((variable) => variable.name).find(
+      (name) => name.startsWith('PARLEY_OPENAI_') && given(name) !== null,
+    )
+    if (stray !== undefined) {
+      read(stray, '', () => bad('also set PARLEY_OPENAI_BASE_URL or PARLEY_OPENAI_API_KEY, or remove it'))
+    }
+    return null
+  }
+  const rate = read('PARLEY_OPENAI_SPEECH_RATE', '24000', choice('8000', '16000', '24000', '48000'))
+  return {
+    baseUrl: read('PARLEY_OPENAI_BASE_URL', 'https://api.openai.com/v1', httpUrl) ?? '',
+    apiKey,
+    chatModel: read('PARLEY_OPENAI_CHAT_MODEL', 'gpt-4o-mini', text) ?? '',
+    transcriptionModel: read('PARLEY_OPENAI_TRANSCRIPTION_MODEL', 'gpt-4o-mini-transcribe', text) ?? '',
+    speechModel: read('PARLEY_OPENAI_SPEECH_MODEL', 'gpt-4o-mini-tts', text) ?? '',
+    speechVoice: read('PARLEY_OPENAI_SPEECH_VOICE', 'alloy', text) ?? '',
+    speechRate: SPEECH_RATES[rate ?? '24000'],
+  }
+}
+
+const SPEECH_RATES = { '8000': 8000, '16000': 16000, '24000': 24000, '48000': 48000 } as const

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { operation } from '../http/operation.js'
+import { openEnum } from '../http/schemas.js'
+
+const Whoami = z.object({
+  keyId: z.string(),
+  organizationId: z.string(),
+  environment: openEnum('test', 'live'),
+  scopes: z.array(openEnum('read', 'write', 'admin')),
+})
+
+export const whoami = operation({
+  id: 'whoami',
+  method: 'get',
+  path: '/v1/whoami',
+  tag: 'API keys',
+  summary: 'Which key this is: its organization, environment and effective scopes',
+  audience: 'key',
+  scope: 'read',
+  status: 200,
+  result: Whoami,
+  fails: [],
+  run: ({ actor }) => ({
+    keyId: actor.keyId,
+    organizationId: actor.organizationId,
+    environment: actor.environment,
+    scopes: [...actor.scopes],
+  }),
+})
+
+export const accessOperations = [whoami]

@@ -1,0 +1,103 @@
+import type { Clock } from '../../media/base/clock.js'
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/open.js'
+import type { Environment, Scope } from '../http/operation.js'
+import type { RootKey } from '../root-key.js'
+import { type CreatedKey, createKey } from './keys.js'
+import { hashPassword, randomBase62 } from './secrets.js'
+
+export interface Bootstrap {
+  readonly organizationId: string
+  readonly email: string
+  /** Shown once; only its scrypt hash is stored. */
+  readonly password: string
+  readonly testKey: string
+  readonly liveKey: string
+}
+
+const OWNER_EMAIL = 'owner@localhost'
+
+/**
+ * On an empty database makes the first organization, its owner and one admin key per environment,
+ * and returns what must be shown once; null when there is an organization already. `more` runs in
+ * the same transaction (seed data of other parts).
+ */
+export async function bootstrap(
+  db: Db,
+  rootKey: RootKey,
+  clock: Clock,
+  more: (trx: Trx, organizationId: string) => Promise<void> = async () => {},
+): Promise<Bootstrap | null> {
+  if (await hasOrganization(db)) return null
+  const password = randomBase62(20)
+  const passwordHash = await hashPassword(password)
+  return db.transaction().execute(async (trx) => {
+    const now = clock.wall()
+    const userId = newId('usr', now)
+    // Two processes may start on one empty database: the unique address lets one of them through.
+    const owner = await trx
+      .insertInto('users')
+      .values({ id: userId, email: OWNER_EMAIL, name: 'Owner', passwordHash, createdAt: now })
+      .onConflict((conflict) => conflict.column('email').doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (owner === undefined) return null
+    const organizationId = newId('org', now)
+    await trx
+      .insertInto('organizations')
+      // Decisions 10: so that a demo and a CI run at any hour pass the gate.
+      .values({
+        id: organizationId,
+        name: 'My workspace',
+        senderClassification: 'transactional',
+        createdAt: now,
+      })
+      .execute()
+    await trx
+      .insertInto('members')
+      .values({ organizationId, userId, role: 'owner', createdAt: now })
+      .execute()
+    const first = (environment: Environment): Promise<CreatedKey> =>
+      createKey(trx, rootKey, clock, {
+        organizationId,
+        createdBy: userId,
+        environment,
+        name: `First ${environment} key`,
+        scopes: ['admin'],
+        expiresAt: null,
+      })
+    const test = await first('test')
+    const live = await first('live')
+    await more(trx, organizationId)
+    return { organizationId, email: OWNER_EMAIL, password, testKey: test.key, liveKey: live.key }
+  })
+}
+
+/**
+ * A key for the operator's command line, made in the name of the first organization's first owner.
+ * Null when the database is still empty.
+ */
+export async function createOperatorKey(
+  db: Db,
+  rootKey: RootKey,
+  clock: Clock,
+  wanted: { environment: Environment; scopes: readonly Scope[]; name: string; expiresAt: number | null },
+): Promise<CreatedKey | null> {
+  const owner = await db
+    .selectFrom('members')
+    .where('role', '=', 'owner')
+    .select(['organizationId', 'userId'])
+    .orderBy('createdAt')
+    .orderBy('userId')
+    .executeTakeFirst()
+  if (owner === undefined) return null
+  return createKey(db, rootKey, clock, {
+    organizationId: owner.organizationId,
+    createdBy: owner.userId,
+    ...wanted,
+  })
+}
+
+async function hasOrganization(db: Db): Promise<boolean> {
+  return (await db.selectFrom('organizations').select('id').limit(1).executeTakeFirst()) !== undefined
+}

@@ -1,0 +1,39 @@
+import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Environment } from '../http/operation.js'
+import { base62, randomBase62, sameSecret } from './secrets.js'
+
+const RANDOM_LENGTH = 32
+const CHECK_LENGTH = 6 // 62^6 > 2^32
+const START_LENGTH = 13
+const KEY = /^svc_(test|live)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
+
+/**
+ * A new secret key: `svc_test_` or `svc_live_`, 32 random base62 characters (190 bits) and 6 of
+ * CRC-32 over everything before them, so that scanners and typing errors need no database.
+ */
+export function newKey(environment: Environment): string {
+  const body = `svc_${environment}_${randomBase62(RANDOM_LENGTH)}`
+  return body + checkOf(body)
+}
+
+/** The environment a well-formed key names, else null. */
+export function keyEnvironment(key: string): Environment | null {
+  const [, environment, , check] = KEY.exec(key) ?? []
+  if (check === undefined || !sameSecret(check, checkOf(key.slice(0, -CHECK_LENGTH)))) return null
+  return environment === 'live' ? 'live' : 'test'
+}
+
+/** The part that may be shown again. */
+export function keyStart(key: string): string {
+  return key.slice(0, START_LENGTH)
+}
+
+/** What is stored instead of the key: HMAC-SHA256 under a key that is not in the database, hex. */
+export function keyHash(pepper: Buffer, key: string): string {
+  return createHmac('sha256', pepper).update(key).digest('hex')
+}
+
+function checkOf(body: string): string {
+  return base62(crc32(body), CHECK_LENGTH)
+}

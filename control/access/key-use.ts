@@ -1,0 +1,59 @@
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { Db } from '../db/open.js'
+
+const FLUSH_MS = 5000
+
+/**
+ * `lastUsedAt` of keys, written in batches: a key that serves a thousand requests a second costs one
+ * update every five seconds. `close` writes what is pending.
+ */
+export interface KeyUse {
+  note(keyId: string): void
+  close(): Promise<void>
+}
+
+export function openKeyUse(db: Db, clock: Clock, log: Log): KeyUse {
+  let pending = new Map<string, number>()
+  let timer: Timer | null = null
+  let writing: Promise<void> = Promise.resolve()
+  let closed = false
+
+  async function write(uses: ReadonlyMap<string, number>): Promise<void> {
+    try {
+      for (const [keyId, at] of uses) {
+        await db
+          .updateTable('apiKeys')
+          .set({ lastUsedAt: at })
+          .where('id', '=', keyId)
+          .where((eb) => eb.or([eb('lastUsedAt', 'is', null), eb('lastUsedAt', '<', at)]))
+          .execute()
+      }
+    } catch (error) {
+      // Only a convenience for people; the next use is written again.
+      log.warn({ error: errorText(error) }, 'last use of keys not stored')
+    }
+  }
+
+  function flush(): Promise<void> {
+    timer?.cancel()
+    timer = null
+    const uses = pending
+    pending = new Map()
+    if (uses.size > 0) writing = writing.then(() => write(uses))
+    return writing
+  }
+
+  return {
+    note(keyId) {
+      if (closed) return
+      pending.set(keyId, clock.wall())
+      timer ??= clock.after(FLUSH_MS, () => void flush())
+    },
+    close() {
+      closed = true
+      return flush()
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../../media/base/clock.js'
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/open.js'
+import type { Actor, Environment, Scope } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import type { RootKey } from '../root-key.js'
+import { keyEnvironment, keyHash, keyStart, newKey } from './key-format.js'
+import type { KeyUse } from './key-use.js'
+import { effectiveScopes, expand, parseScopes } from './scopes.js'
+import { sameSecret } from './secrets.js'
+
+export interface NewKey {
+  readonly organizationId: string
+  /** The user whose role bounds what the key may do. */
+  readonly createdBy: string
+  readonly environment: Environment
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: number | null
+}
+
+export interface CreatedKey {
+  readonly id: string
+  /** The full secret; not stored anywhere, so show it now. */
+  readonly key: string
+  readonly scopes: readonly Scope[]
+}
+
+/** Stores a new key. Scopes are stored as asked, with what they imply; the role bounds them on use. */
+export async function createKey(
+  db: Db | Trx,
+  rootKey: RootKey,
+  clock: Clock,
+  wanted: NewKey,
+): Promise<CreatedKey> {
+  const key = newKey(wanted.environment)
+  const now = clock.wall()
+  const id = newId('key', now)
+  const scopes = expand(wanted.scopes)
+  await db
+    .insertInto('apiKeys')
+    .values({
+      id,
+      organizationId: wanted.organizationId,
+      environment: wanted.environment,
+      name: wanted.name,
+      scopes: JSON.stringify(scopes),
+      start: keyStart(key),
+      hash: keyHash(rootKey.subkey('api-key-hash'), key),
+      createdBy: wanted.createdBy,
+      expiresAt: wanted.expiresAt,
+      revokedAt: null,
+      lastUsedAt: null,
+      createdAt: now,
+    })
+    .execute()
+  return { id, key, scopes }
+}
+
+/** What is needed to check a credential. */
+export interface KeyVerifier {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly clock: Clock
+  readonly use: KeyUse
+}
+
+export type AuthFailure = Refusal<'unauthenticated' | 'invalid_credentials'>
+
+/**
+ * Who sends `Authorization: <header>`. Unknown or malformed keys are `unauthenticated`; revoked and
+ * expired ones `invalid_credentials`. A key whose creator has left authenticates with no scopes.
+ */
+export async function authenticate(
+  verifier: KeyVerifier,
+  header: string | undefined,
+): Promise<Actor | AuthFailure> {
+  if (header === undefined) {
+    return unauthenticated('Send your API key in the Authorization header: Bearer <API_KEY>.')
+  }
+  const key = /^Bearer +(\S+) *$/i.exec(header)?.[1]
+  if (key === undefined) {
+    return unauthenticated('The Authorization header must have the form: Bearer <API_KEY>.')
+  }
+  const environment = keyEnvironment(key)
+  if (environment === null) return unauthenticated('The API key is malformed.')
+  const hash = keyHash(verifier.rootKey.subkey('api-key-hash'), key)
+  const row = await verifier.db
+    .selectFrom('apiKeys as k')
+    .leftJoin('members as m', (join) =>
+      join.onRef('m.organizationId', '=', 'k.organizationId').onRef('m.userId', '=', 'k.createdBy'),
+    )
+    .where('k.hash', '=', hash)
+    .select([
+      'k.id',
+      'k.hash',
+      'k.organizationId',
+      'k.environment',
+      'k.scopes',
+      'k.expiresAt',
+      'k.revokedAt',
+      'm.role',
+    ])
+    .executeTakeFirst()
+  if (row === undefined || !sameSecret(row.hash, hash) || row.environment !== environment) {
+    return unauthenticated('The API key is unknown.')
+  }
+  if (row.revokedAt !== null)
+    return refuse('invalid_credentials', 'The API key was revoked.', null, CHALLENGE)
+  if (row.expiresAt !== null && row.expiresAt <= verifier.clock.wall()) {
+    return refuse('invalid_credentials', 'The API key has expired.', null, CHALLENGE)
+  }
+  verifier.use.note(row.id)
+  return {
+    kind: 'key',
+    keyId: row.id,
+    organizationId: row.organizationId,
+    environment,
+    scopes: effectiveScopes(parseScopes(row.scopes), row.role),
+  }
+}
+
+// RFC 9110 11.6.1: a 401 names the scheme.
+const CHALLENGE = { 'www-authenticate': 'Bearer' }
+
+function unauthenticated(message: string): AuthFailure {
+  return refuse('unauthenticated', message, null, CHALLENGE)
+}

@@ -1,0 +1,36 @@
+import type { Role } from '../db/identity-tables.js'
+import type { Scope } from '../http/operation.js'
+
+/** Lowest first; each implies those before it. */
+export const SCOPES: readonly Scope[] = ['read', 'write', 'admin']
+
+const CEILING: Readonly<Record<Role, Scope>> = {
+  owner: 'admin',
+  admin: 'admin',
+  developer: 'write',
+  viewer: 'read',
+  billing: 'read',
+}
+
+/** A scope with all it implies: `write` is `[read, write]`. */
+export function impliedBy(scope: Scope): readonly Scope[] {
+  return SCOPES.slice(0, SCOPES.indexOf(scope) + 1)
+}
+
+/** All that a set of scopes grants, without repetition, lowest first. */
+export function expand(scopes: readonly Scope[]): readonly Scope[] {
+  return SCOPES.filter((scope) => scopes.some((held) => impliedBy(held).includes(scope)))
+}
+
+/** Stored scopes under the creator's present role; none when the creator has left. */
+export function effectiveScopes(stored: readonly Scope[], role: Role | null): readonly Scope[] {
+  if (role === null) return []
+  const ceiling = impliedBy(CEILING[role])
+  return expand(stored).filter((scope) => ceiling.includes(scope))
+}
+
+/** The scopes column; an unreadable one grants nothing. */
+export function parseScopes(stored: string): readonly Scope[] {
+  const value: unknown = JSON.parse(stored)
+  return Array.isArray(value) ? SCOPES.filter((scope) => value.includes(scope)) : []
+}

@@ -1,0 +1,90 @@
+import { createCipheriv, createDecipheriv, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { EngineError } from '../../media/base/errors.js'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Uniform random characters of 0-9A-Za-z. */
+export function randomBase62(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // 248 = 4 * 62: higher bytes would favour the first characters.
+      if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62)
+    }
+  }
+  return text
+}
+
+/** A number below 62^width, padded with zeros in front. */
+export function base62(value: number, width: number): string {
+  let text = ''
+  for (let rest = value, i = 0; i < width; i++, rest = Math.floor(rest / 62)) {
+    text = BASE62.charAt(rest % 62) + text
+  }
+  return text
+}
+
+/** Compares without telling by its duration where the texts differ; lengths are no secret. */
+export function sameSecret(a: string, b: string): boolean {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** AES-256-GCM with a random nonce, base64 of nonce, tag and ciphertext. `bound` must match on opening. */
+export function seal(key: Buffer, plain: string, bound: string): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(bound))
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
+}
+
+/** Throws EngineError `storage_failed` when the text was altered or sealed with another key. */
+export function unseal(key: Buffer, sealed: string, bound: string): string {
+  const bytes = Buffer.from(sealed, 'base64')
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAAD(Buffer.from(bound)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString(
+      'utf8',
+    )
+  } catch (error) {
+    throw new EngineError('storage_failed', 'a stored secret cannot be opened with this root key', {
+      cause: error,
+    })
+  }
+}
+
+// About 50 ms and 32 MiB on one core: OWASP's scrypt advice (N=2^15, r=8, p=3 or better).
+const SCRYPT = { N: 32_768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
+const HASH_BYTES = 32
+
+/** `scrypt$N$r$p$salt$hash`, salt and hash base64. Runs on the thread pool. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const hash = await deriveKey(password, salt, SCRYPT)
+  return ['scrypt', SCRYPT.N, SCRYPT.r, SCRYPT.p, salt.toString('base64'), hash.toString('base64')].join('$')
+}
+
+/** Whether `password` is the one hashed; false for a malformed hash. */
+export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  const [scheme, n, r, p, salt, hash] = stored.split('$')
+  if (scheme !== 'scrypt' || salt === undefined || hash === undefined) return false
+  const expected = Buffer.from(hash, 'base64')
+  const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: SCRYPT.maxmem }
+  const actual = await deriveKey(password, Buffer.from(salt, 'base64'), cost)
+  return expected.length === actual.length && timingSafeEqual(expected, actual)
+}
+
+function deriveKey(password: string, salt: Buffer, cost: typeof SCRYPT): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, cost, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    )
+  })
+}

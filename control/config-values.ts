@@ -1,0 +1,102 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { DrachtioServer, SipAddress } from './config.js'
+
+/** A value, or how to put it right. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly fix: string }
+
+export const good = <T>(value: T): Parsed<T> => ({ ok: true, value })
+export const bad = (fix: string): { readonly ok: false; readonly fix: string } => ({ ok: false, fix })
+
+export function integer(min: number, max: number): (value: string) => Parsed<number> {
+  return (value) => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+    return number >= min && number <= max ? good(number) : bad(`set a whole number from ${min} to ${max}`)
+  }
+}
+
+export function choice<const T extends string>(...values: readonly T[]): (value: string) => Parsed<T> {
+  return (value) => {
+    const found = values.find((candidate) => candidate === value)
+    return found === undefined ? bad(`set one of ${values.join(', ')}`) : good(found)
+  }
+}
+
+export function flag(value: string): Parsed<boolean> {
+  if (value === 'true' || value === '1') return good(true)
+  if (value === 'false' || value === '0') return good(false)
+  return bad('set true or false')
+}
+
+export const text = (value: string): Parsed<string> => good(value)
+
+export function ipAddress(value: string): Parsed<string> {
+  return isIP(value) === 0 ? bad('set an IP address of this machine, for example 127.0.0.1') : good(value)
+}
+
+export function folder(base: string): (value: string) => Parsed<string> {
+  return (value) => good(resolve(base, value))
+}
+
+export function httpUrl(value: string): Parsed<string> {
+  const fix = bad('set an http:// or https:// address without query, for example https://voice.example.com')
+  if (!URL.canParse(value)) return fix
+  const url = new URL(value)
+  if (!/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix
+  return good(value.replace(/\/+$/, ''))
+}
+
+export function databaseUrl(base: string): (value: string) => Parsed<string> {
+  return (value) => {
+    if (value === 'sqlite::memory:') return good(value)
+    if (value.startsWith('sqlite:') && value.length > 'sqlite:'.length) {
+      return good(`sqlite:${resolve(base, value.slice('sqlite:'.length))}`)
+    }
+    if (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) return good(value)
+    return bad('set sqlite:<file> or postgres://user:password@host/name')
+  }
+}
+
+export function hexKey(value: string): Parsed<string> {
+  return /^[0-9a-f]{64}$/i.test(value)
+    ? good(value)
+    : bad('set 64 hexadecimal digits, for example the output of: openssl rand -hex 32')
+}
+
+/** `udp:127.0.0.1:5060,tcp:[::1]:5060`. */
+export function sipAddresses(value: string): Parsed<readonly SipAddress[]> {
+  const fix = bad('set a comma-separated list of udp:address:port and tcp:address:port')
+  const addresses: SipAddress[] = []
+  for (const part of value.split(',')) {
+    const [, transport, host, port] = /^(udp|tcp):(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(part.trim()) ?? []
+    const address = host?.replace(/^\[|\]$/g, '')
+    if (address === undefined || isIP(address) === 0 || Number(port) > 65_535) return fix
+    addresses.push({ transport: transport === 'tcp' ? 'tcp' : 'udp', address, port: Number(port) })
+  }
+  return good(addresses)
+}
+
+/** `20000-29999`, or `any`. Each call takes one even port, so a range holds at least two. */
+export function portRange(value: string): Parsed<{ first: number; last: number }> {
+  if (value === 'any') return good({ first: 0, last: 0 })
+  const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(value)?.map(Number) ?? []
+  if (first === undefined || last === undefined || first < 1024 || last > 65_535 || last <= first) {
+    return bad('set first-last between 1024 and 65535, for example 20000-29999, or any')
+  }
+  return good({ first, last })
+}
+
+/** `tcp://:secret@host:9022`. */
+export function drachtioUrl(value: string): Parsed<DrachtioServer> {
+  const fix = bad('set tcp://:<secret>@<host>:<port>, for example tcp://:cymru@10.0.0.5:9022')
+  if (!URL.canParse(value)) return fix
+  const url = new URL(value)
+  if (url.protocol !== 'tcp:' || url.hostname === '' || url.password === '') return fix
+  return good({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? 9022 : Number(url.port),
+    secret: decodeURIComponent(url.password),
+  })
+}

@@ -1,0 +1,46 @@
+import { createHmac } from 'node:crypto'
+import { sameSecret } from '../access/secrets.js'
+import type { RootKey } from '../root-key.js'
+import { fingerprint } from './canonical.js'
+import type { Position } from './pagination.js'
+
+/** What a cursor may be used with: a cursor of one list means nothing to another. */
+export interface CursorScope {
+  readonly organizationId: string
+  readonly environment: string
+  readonly operation: string
+  /** The parsed filters; `limit` may change from page to page. */
+  readonly filters: unknown
+}
+
+const MAC_BYTES = 16
+
+/** `base64url(HMAC || position)`; the HMAC also covers the scope. */
+export function writeCursor(rootKey: RootKey, scope: CursorScope, position: Position): string {
+  const payload = JSON.stringify([position.key, position.id])
+  return Buffer.concat([mac(rootKey, scope, payload), Buffer.from(payload)]).toString('base64url')
+}
+
+/** Null for anything this service did not hand out for this very list. */
+export function readCursor(rootKey: RootKey, scope: CursorScope, cursor: string): Position | null {
+  const bytes = Buffer.from(cursor, 'base64url')
+  const payload = bytes.subarray(MAC_BYTES).toString('utf8')
+  const given = bytes.subarray(0, MAC_BYTES).toString('hex')
+  if (!sameSecret(given, mac(rootKey, scope, payload).toString('hex'))) return null
+  const [key, id] = JSON.parse(payload) as [number | string, string]
+  return { key, id }
+}
+
+function mac(rootKey: RootKey, scope: CursorScope, payload: string): Buffer {
+  const bound = [
+    scope.organizationId,
+    scope.environment,
+    scope.operation,
+    fingerprint(scope.filters),
+    payload,
+  ]
+  return createHmac('sha256', rootKey.subkey('cursor-signing'))
+    .update(JSON.stringify(bound))
+    .digest()
+    .subarray(0, MAC_BYTES)
+}
