@@ -1,0 +1,156 @@
+import { isIP } from 'node:net'
+import { type MediaDescription, parse } from 'sdp-transform'
+
+export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
+
+/** One payload type of an m-line, with what its rtpmap says (or the static table of RFC 3551). */
+export interface PayloadFormat {
+  readonly payloadType: number
+  /** Upper case. */
+  readonly encoding: string
+  readonly rate: number
+}
+
+export interface MediaSection {
+  /** `audio`, `video`, ... as sent. */
+  readonly type: string
+  readonly port: number
+  readonly protocol: string
+  /** The format list as sent, needed verbatim to refuse the section. */
+  readonly formats: string
+  readonly payloads: readonly PayloadFormat[]
+  /** IP address of the section's or the session's `c=`; null when neither has one. */
+  readonly address: string | null
+  readonly direction: Direction
+  /** Upper bound of packet length the sender of this description accepts; null when not limited. */
+  readonly maxPtimeMs: number | null
+}
+
+export interface Description {
+  readonly media: readonly MediaSection[]
+  /** Value of `t=`, which an answer repeats (RFC 3264 section 6). */
+  readonly timing: string
+}
+
+/** Why a description cannot be used: 400 when it is no SDP, 488 when it is one we cannot serve. */
+export interface SdpRefusal {
+  readonly ok: false
+  readonly sip: 400 | 488
+  readonly reason: string
+}
+
+export function refusal(sip: 400 | 488, reason: string): SdpRefusal {
+  return { ok: false, sip, reason }
+}
+
+// A voice offer is under 2 KB; what browsers send with video stays under 16.
+const MAX_BYTES = 32_768
+const MAX_SECTIONS = 16
+const MAX_LINES = 1000
+
+const MEDIA_LINE = /^m=([\w-]+) (\d{1,5})(?:\/\d+)? ([\w/-]+) (\S+(?: \S+)*) ?$/
+const ORIGIN_LINE = /^o=\S+ \d+ \d+ IN IP[46] \S+ ?$/
+const CONNECTION_LINE = /^c=IN IP([46]) ([^\s/]+)(?:\/\d+)* ?$/
+const TIME_LINE = /^t=(\d+ \d+) ?$/
+
+/** RFC 3551 section 6: what a payload type means without an rtpmap. */
+const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
+  0: ['PCMU', 8000],
+  3: ['GSM', 8000],
+  4: ['G723', 8000],
+  8: ['PCMA', 8000],
+  9: ['G722', 8000],
+  13: ['CN', 8000],
+  18: ['G729', 8000],
+}
+
+/**
+ * Reads a session description strictly: sdp-transform takes anything and drops what it does not
+ * understand, so the lines that matter are checked here first and only attributes are left to it.
+ */
+export function parseSdp(text: string): ({ readonly ok: true } & Description) | SdpRefusal {
+  if (text.length === 0) return refusal(400, 'empty session description')
+  if (text.length > MAX_BYTES) return refusal(400, 'session description too long')
+  const lines = text.split(/\r\n|\n|\r/)
+  while (lines.length > 0 && lines[lines.length - 1] === '') lines.pop()
+  if (lines.length > MAX_LINES) return refusal(400, 'too many lines')
+  if (lines[0] !== 'v=0') return refusal(400, 'not a session description: no v=0')
+
+  const mediaLines: RegExpExecArray[] = []
+  let origin = false
+  let timing: string | null = null
+  for (const line of lines) {
+    if (!/^[a-z]=/.test(line)) return refusal(400, 'not a session description: bad line')
+    if (line.startsWith('o=')) {
+      if (!ORIGIN_LINE.test(line) || origin) return refusal(400, 'bad o= line')
+      origin = true
+    } else if (line.startsWith('c=')) {
+      const match = CONNECTION_LINE.exec(line)
+      if (!match) return refusal(400, 'bad c= line')
+      const [, family, host = ''] = match
+      if (isIP(host) === 0) return refusal(488, 'host names in c= are not supported')
+      if (String(isIP(host)) !== family) return refusal(400, 'bad address in c= line')
+    } else if (line.startsWith('t=')) {
+      const match = TIME_LINE.exec(line)
+      if (!match) return refusal(400, 'bad t= line')
+      timing ??= match[1] ?? null
+    } else if (line.startsWith('m=')) {
+      const match = MEDIA_LINE.exec(line)
+      if (!match || Number(match[2]) > 65_535) return refusal(400, 'bad m= line')
+      mediaLines.push(match)
+    }
+  }
+  if (!origin) return refusal(400, 'no o= line')
+  if (mediaLines.length > MAX_SECTIONS) return refusal(488, 'too many media')
+  if (mediaLines.length === 0) return refusal(488, 'no media')
+
+  const parsed = parse(lines.join('\r\n'))
+  const media: MediaSection[] = []
+  for (const [index, match] of mediaLines.entries()) {
+    const attributes = parsed.media[index]
+    const [, type = '', port = '0', protocol = '', formats = ''] = match
+    if (!attributes) return refusal(400, 'bad m= line')
+    const payloads = readPayloads(protocol, formats, attributes)
+    if (!payloads) return refusal(400, 'bad payload type')
+    media.push({
+      type,
+      port: Number(port),
+      protocol,
+      formats,
+      payloads,
+      address: attributes.connection?.ip ?? parsed.connection?.ip ?? null,
+      direction: attributes.direction ?? sessionDirection(parsed.direction) ?? 'sendrecv',
+      maxPtimeMs: typeof attributes.maxptime === 'number' ? attributes.maxptime : null,
+    })
+  }
+  return { ok: true, media, timing: timing ?? '0 0' }
+}
+
+function sessionDirection(value: unknown): Direction | null {
+  return value === 'sendrecv' || value === 'sendonly' || value === 'recvonly' || value === 'inactive'
+    ? value
+    : null
+}
+
+/** Null when a format of an RTP section is no payload type. Other protocols have other formats. */
+function readPayloads(
+  protocol: string,
+  formats: string,
+  attributes: MediaDescription,
+): readonly PayloadFormat[] | null {
+  if (!protocol.startsWith('RTP/')) return []
+  const payloads: PayloadFormat[] = []
+  for (const format of formats.split(' ')) {
+    const payloadType = Number(format)
+    if (!/^\d{1,3}$/.test(format) || payloadType > 127) return null
+    const mapped = attributes.rtp.find((map) => Number(map.payload) === payloadType)
+    if (mapped) {
+      const rate = Number(mapped.rate)
+      payloads.push({ payloadType, encoding: String(mapped.codec).toUpperCase(), rate })
+      continue
+    }
+    const fixed = STATIC_FORMATS[payloadType]
+    if (fixed) payloads.push({ payloadType, encoding: fixed[0], rate: fixed[1] })
+  }
+  return payloads
+}

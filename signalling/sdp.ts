@@ -1,0 +1,205 @@
+import { isIP } from 'node:net'
+import type { G711, RemoteMedia } from '../workers/protocol.js'
+import {
+  type Description,
+  type Direction,
+  type MediaSection,
+  parseSdp,
+  refusal,
+  type SdpRefusal,
+} from './sdp-parse.js'
+
+/** Where our RTP socket is, as it is written into descriptions. */
+export interface LocalMedia {
+  readonly address: string
+  readonly port: number
+}
+
+export type Negotiated =
+  | { readonly ok: true; readonly sdp: string; readonly remote: RemoteMedia }
+  | SdpRefusal
+
+export type Accepted = { readonly ok: true; readonly remote: RemoteMedia } | SdpRefusal
+
+const STATIC_PAYLOAD: Readonly<Record<G711, number>> = { PCMU: 0, PCMA: 8 }
+/** Our number for telephone-event when we offer; the customary one, and outside RFC 5761's conflicts. */
+const OFFERED_EVENT_PAYLOAD = 101
+const PTIME_MS = 20
+
+export const ALL_CODECS: readonly G711[] = ['PCMA', 'PCMU']
+
+/**
+ * One offer/answer session of RFC 3264 for one leg: PCMU, PCMA and telephone-event at 8000 Hz over
+ * RTP/AVP, 20 ms a packet. Remembers what must stay the same between rounds (session id, growing
+ * version, number and order of m-lines) and what a description may leave out (the address behind a
+ * 0.0.0.0 hold). A refused round changes nothing.
+ */
+export class SdpSession {
+  readonly #local: LocalMedia
+  readonly #codecs: readonly G711[]
+  readonly #sessionId: string
+  #version = 0
+  #lastBody = ''
+  /** Every m-line of the session so far; ours is at `#audio`, the others stay refused. */
+  #sections: readonly { readonly type: string; readonly protocol: string; readonly formats: string }[] = []
+  #audio = 0
+  #current: RemoteMedia | null = null
+
+  /** `codecs` in order of preference; `sessionId` is digits, unique to this call. */
+  constructor(local: LocalMedia, codecs: readonly G711[], sessionId: string) {
+    this.#local = local
+    this.#codecs = codecs
+    this.#sessionId = sessionId
+  }
+
+  /** What was agreed last; null before the first agreement. */
+  get current(): RemoteMedia | null {
+    return this.#current
+  }
+
+  /** Our offer: the first one of an INVITE, or the one a peer asked for by a re-INVITE without body. */
+  offer(): string {
+    const codecs = this.#codecs.map((codec) => ({ payloadType: STATIC_PAYLOAD[codec], codec }))
+    if (this.#sections.length === 0) {
+      this.#sections = [{ type: 'audio', protocol: 'RTP/AVP', formats: '' }]
+      this.#audio = 0
+    }
+    const direction = this.#current === null ? 'sendrecv' : ownDirection(this.#current)
+    return this.#write(
+      codecs,
+      OFFERED_EVENT_PAYLOAD,
+      direction === 'inactive' ? 'sendrecv' : direction,
+      '0 0',
+    )
+  }
+
+  /** Answers the peer's offer. 400: not SDP; 488: nothing in it that we can serve. */
+  answer(offered: string): Negotiated {
+    const offer = parseSdp(offered)
+    if (!offer.ok) return offer
+    if (offer.media.length < this.#sections.length) return refusal(400, 'an m-line has gone')
+    const chosen = this.#choose(offer)
+    if (!chosen.ok) return chosen
+
+    this.#sections = offer.media
+    this.#audio = chosen.index
+    this.#current = chosen.remote
+    const { codec, payloadType, dtmfPayloadType } = chosen.remote
+    const sdp = this.#write(
+      [{ payloadType, codec }],
+      dtmfPayloadType,
+      ownDirection(chosen.remote),
+      offer.timing,
+    )
+    return { ok: true, sdp, remote: chosen.remote }
+  }
+
+  /** Takes the peer's answer to our last `offer()`. */
+  accept(answered: string): Accepted {
+    const answer = parseSdp(answered)
+    if (!answer.ok) return answer
+    if (answer.media.length !== this.#sections.length) return refusal(488, 'answer has other m-lines')
+    const section = answer.media[this.#audio]
+    if (!section || section.type !== 'audio') return refusal(488, 'answer has other media')
+    // An answer lists formats in the answerer's order; the first one we offered is what it will send.
+    const preference = section.payloads.flatMap(({ encoding }) => (isG711(encoding) ? [encoding] : []))
+    const read = this.#readAudio(
+      section,
+      preference.filter((codec) => this.#codecs.includes(codec)),
+    )
+    if (!read.ok) return read
+    this.#current = read.remote
+    return read
+  }
+
+  #choose(offer: Description): { ok: true; index: number; remote: RemoteMedia } | SdpRefusal {
+    let why: SdpRefusal | null = null
+    for (const [index, section] of offer.media.entries()) {
+      if (section.type !== 'audio') continue
+      // Later rounds stay with the m-line that carries the call.
+      if (this.#current !== null && index !== this.#audio) continue
+      const read = this.#readAudio(section, this.#codecs)
+      if (read.ok) return { ok: true, index, remote: read.remote }
+      why ??= read
+    }
+    return why ?? refusal(488, 'no audio offered')
+  }
+
+  #readAudio(section: MediaSection, preference: readonly G711[]): Accepted {
+    if (section.port === 0) return refusal(488, 'audio refused')
+    if (section.protocol !== 'RTP/AVP') return refusal(488, `${section.protocol} is not supported`)
+    if (section.maxPtimeMs !== null && section.maxPtimeMs < PTIME_MS) {
+      return refusal(488, 'packets of 20 ms are not accepted')
+    }
+    if (section.address === null) return refusal(400, 'no c= line')
+    if (isIP(section.address) !== isIP(this.#local.address)) return refusal(488, 'other address family')
+
+    for (const codec of preference) {
+      const format = section.payloads.find((f) => f.encoding === codec && f.rate === 8000)
+      if (!format) continue
+      const event = section.payloads.find((f) => f.encoding === 'TELEPHONE-EVENT' && f.rate === 8000)
+      // RFC 3264 section 8.4: an address of zeros is the old way to hold.
+      const zero = section.address === '0.0.0.0' || section.address === '::'
+      return {
+        ok: true,
+        remote: {
+          address: zero ? (this.#current?.address ?? section.address) : section.address,
+          port: section.port,
+          codec,
+          payloadType: format.payloadType,
+          dtmfPayloadType: event?.payloadType ?? null,
+          send: !zero && (section.direction === 'sendrecv' || section.direction === 'recvonly'),
+          receive: section.direction === 'sendrecv' || section.direction === 'sendonly',
+        },
+      }
+    }
+    return refusal(488, 'no common codec')
+  }
+
+  #write(
+    codecs: readonly { readonly payloadType: number; readonly codec: G711 }[],
+    event: number | null,
+    direction: Direction,
+    timing: string,
+  ): string {
+    const { address, port } = this.#local
+    const family = `IP${isIP(address)}`
+    const payloads = codecs.map(({ payloadType }) => payloadType)
+    if (event !== null) payloads.push(event)
+    const audio = [
+      `m=audio ${port} RTP/AVP ${payloads.join(' ')}`,
+      ...codecs.map(({ payloadType, codec }) => `a=rtpmap:${payloadType} ${codec}/8000`),
+      ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
+      `a=ptime:${PTIME_MS}`,
+      `a=${direction}`,
+    ]
+    const media = this.#sections.flatMap((section, index) =>
+      index === this.#audio ? audio : [`m=${section.type} 0 ${section.protocol} ${section.formats}`],
+    )
+    const body = ['s=-', `c=IN ${family} ${address}`, `t=${timing}`, ...media, ''].join('\r\n')
+    // RFC 3264 section 8: the version grows by one with every change, and only then.
+    if (body !== this.#lastBody) this.#version++
+    this.#lastBody = body
+    return `v=0\r\no=- ${this.#sessionId} ${this.#version} IN ${family} ${address}\r\n${body}`
+  }
+}
+
+/**
+ * Whether an initial offer could be served at all, before anything is spent on the call. An empty
+ * body (delayed offer) can. `localAddress` decides the address family.
+ */
+export function checkOffer(offered: string, localAddress: string): SdpRefusal | null {
+  if (offered.length === 0) return null
+  const result = new SdpSession({ address: localAddress, port: 9 }, ALL_CODECS, '0').answer(offered)
+  return result.ok ? null : result
+}
+
+function isG711(encoding: string): encoding is G711 {
+  return encoding === 'PCMU' || encoding === 'PCMA'
+}
+
+/** The direction attribute of our side that says what `remote` says. */
+function ownDirection(remote: RemoteMedia): Direction {
+  if (remote.send) return remote.receive ? 'sendrecv' : 'sendonly'
+  return remote.receive ? 'recvonly' : 'inactive'
+}
