@@ -1,6 +1,7 @@
 import type { Clock } from '../media/base/clock.js'
 import type { Log } from '../media/base/log.js'
-import type { CallControl, SandboxRinger } from '../signalling/ports.js'
+import type { CallControl, Gateway, SandboxRinger } from '../signalling/ports.js'
+import type { PermitBook } from './compliance/permit.js'
 import type { Settings } from './config.js'
 import type { Db } from './db/open.js'
 import type { RootKey } from './root-key.js'
@@ -14,4 +15,12 @@ export interface Deps {
   readonly calls: CallControl
   readonly ringer: SandboxRinger
   readonly settings: Settings
+  /** This process among those that share the database; the same after a restart. */
+  readonly nodeId: string
+  /** Given to signalling as its `DialGate`. */
+  readonly permits: PermitBook
+  /** Next hop of test-environment calls: the simulated carrier. */
+  readonly sandboxGateway: Gateway
+  /** Base of the absolute addresses handed out, no slash at the end. Known once the server listens. */
+  publicUrl(): string
 }
