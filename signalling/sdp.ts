@@ -64,13 +64,8 @@ export class SdpSession {
       this.#sections = [{ type: 'audio', protocol: 'RTP/AVP', formats: '' }]
       this.#audio = 0
     }
-    const direction = this.#current === null ? 'sendrecv' : ownDirection(this.#current)
-    return this.#write(
-      codecs,
-      OFFERED_EVENT_PAYLOAD,
-      direction === 'inactive' ? 'sendrecv' : direction,
-      '0 0',
-    )
+    // Always sendrecv: we never hold, and it is how a peer that held us comes back by a delayed offer.
+    return this.#write(codecs, OFFERED_EVENT_PAYLOAD, 'sendrecv', '0 0')
   }
 
   /** Answers the peer's offer. 400: not SDP; 488: nothing in it that we can serve. */
@@ -100,7 +95,7 @@ export class SdpSession {
     if (!answer.ok) return answer
     if (answer.media.length !== this.#sections.length) return refusal(488, 'answer has other m-lines')
     const section = answer.media[this.#audio]
-    if (!section || section.type !== 'audio') return refusal(488, 'answer has other media')
+    if (section?.type !== 'audio') return refusal(488, 'answer has other media')
     // An answer lists formats in the answerer's order; the first one we offered is what it will send.
     const preference = section.payloads.flatMap(({ encoding }) => (isG711(encoding) ? [encoding] : []))
     const read = this.#readAudio(

@@ -1,0 +1,161 @@
+import t from 'tap'
+import { type CallInput, type CallState, step } from './call-machine.js'
+import type { Ending } from './ending.js'
+
+const bye: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
+const api: Ending = { by: 'operator', cause: 'api_hangup', fault: 'none' }
+
+const states: Readonly<Record<string, CallState>> = {
+  queuedIn: { at: 'queued', direction: 'inbound' },
+  queuedOut: { at: 'queued', direction: 'outbound' },
+  dialing: { at: 'dialing' },
+  ringing: { at: 'ringing' },
+  answeringIn: { at: 'answering', direction: 'inbound' },
+  answeringOut: { at: 'answering', direction: 'outbound' },
+  live: { at: 'live' },
+  held: { at: 'held' },
+  endingBoth: { at: 'ending', ending: bye, leg: true, media: true },
+  endingLeg: { at: 'ending', ending: bye, leg: true, media: false },
+  endingMedia: { at: 'ending', ending: bye, leg: false, media: true },
+  ended: { at: 'ended' },
+}
+
+const inputs: Readonly<Record<string, CallInput>> = {
+  begin: { type: 'begin' },
+  mediaOpened: { type: 'mediaOpened' },
+  progress: { type: 'progress', sip: 183 },
+  legAnswered: { type: 'legAnswered' },
+  mediaLive: { type: 'mediaLive' },
+  hold: { type: 'hold', on: true },
+  resume: { type: 'hold', on: false },
+  mediaTimeout: { type: 'mediaTimeout' },
+  legEnded: { type: 'legEnded', ending: bye },
+  finish: { type: 'finish', ending: api },
+  legClosed: { type: 'legClosed' },
+  mediaClosed: { type: 'mediaClosed' },
+  ring: { type: 'timer', name: 'ring' },
+  ack: { type: 'timer', name: 'ack' },
+  guard: { type: 'timer', name: 'guard' },
+  closing: { type: 'timer', name: 'closing' },
+}
+
+/** `state input`: what follows, as `next | effects`. Every pair that is not listed changes nothing. */
+const table: Readonly<Record<string, string>> = {
+  'queuedIn begin': 'queued inbound | startTimer:guard ring publishRinging:180 openMedia',
+  'queuedOut begin': 'queued outbound | startTimer:guard openMedia',
+  'queuedIn mediaOpened': 'answering inbound | startTimer:ack answer',
+  'queuedOut mediaOpened': 'dialing | startTimer:ring publishDialing sendInvite',
+  'dialing progress': 'ringing | publishRinging:183',
+  'dialing legAnswered': 'answering outbound | cancelTimers startTimer:guard connectMedia',
+  'ringing legAnswered': 'answering outbound | cancelTimers startTimer:guard connectMedia',
+  'dialing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'ringing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'answeringIn legAnswered': 'answering inbound | cancelTimers startTimer:guard connectMedia',
+  'answeringIn mediaLive': 'live | publishAnswered',
+  'answeringOut mediaLive': 'live | publishAnswered',
+  'answeringIn ack': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'answeringOut ack': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'live hold': 'held | publishHeld:true',
+  'held resume': 'live | publishHeld:false',
+  'live mediaTimeout': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  ...Object.fromEntries(
+    ['queuedIn', 'queuedOut', 'dialing', 'ringing', 'answeringIn', 'answeringOut', 'live', 'held'].flatMap(
+      (state) => [
+        [
+          `${state} finish`,
+          'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
+        ],
+        [`${state} guard`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
+        [`${state} legEnded`, 'ending caller_hangup media | cancelTimers startTimer:closing closeMedia'],
+      ],
+    ),
+  ),
+  'endingBoth legClosed': 'ending caller_hangup media |',
+  'endingBoth legEnded': 'ending caller_hangup media |',
+  'endingBoth mediaClosed': 'ending caller_hangup leg |',
+  'endingLeg legClosed': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingLeg legEnded': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingMedia mediaClosed': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingBoth closing': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingLeg closing': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingMedia closing': 'ended | cancelTimers publishEnded:caller_hangup',
+}
+
+function describe(state: CallState): string {
+  switch (state.at) {
+    case 'queued':
+    case 'answering':
+      return `${state.at} ${state.direction}`
+    case 'ending':
+      return [state.at, state.ending.cause, state.leg && 'leg', state.media && 'media']
+        .filter(Boolean)
+        .join(' ')
+    default:
+      return state.at
+  }
+}
+
+t.test('every state x input', async (t) => {
+  const seen = new Set<string>()
+  for (const [stateName, state] of Object.entries(states)) {
+    for (const [inputName, input] of Object.entries(inputs)) {
+      const key = `${stateName} ${inputName}`
+      const { next, effects } = step(state, input)
+      const shown = effects.map((effect) => {
+        switch (effect.do) {
+          case 'startTimer':
+            return `startTimer:${effect.name}`
+          case 'publishRinging':
+            return `publishRinging:${effect.sip}`
+          case 'publishHeld':
+            return `publishHeld:${effect.on}`
+          case 'publishEnded':
+            return `publishEnded:${effect.ending.cause}`
+          default:
+            return effect.do
+        }
+      })
+      const expected = table[key]
+      if (expected === undefined) {
+        t.equal(next, state, `${key} changes nothing`)
+        t.strictSame(effects, [], `${key} does nothing`)
+      } else {
+        seen.add(key)
+        t.equal(`${describe(next)} | ${shown.join(' ')}`.trim(), expected, key)
+      }
+    }
+  }
+  t.equal(seen.size, Object.keys(table).length, 'every row of the table was met')
+})
+
+t.test('whatever happens, a call that is told to end publishes its end exactly once, last', async (t) => {
+  const all = Object.values(inputs)
+  // Every sequence of three inputs from every state, then the end.
+  for (const start of Object.values(states)) {
+    if (start.at === 'ended') continue
+    for (const a of all) {
+      for (const b of all) {
+        for (const c of all) {
+          let state: CallState = start
+          const effects: string[] = []
+          const end: readonly CallInput[] = [
+            { type: 'finish', ending: api },
+            { type: 'legClosed' },
+            { type: 'mediaClosed' },
+          ]
+          for (const input of [a, b, c, ...end]) {
+            const result = step(state, input)
+            state = result.next
+            effects.push(...result.effects.map((effect) => effect.do))
+          }
+          const ends = effects.filter((effect) => effect === 'publishEnded').length
+          if (state.at !== 'ended' || ends !== 1 || effects.at(-1) !== 'publishEnded') {
+            t.fail(`${describe(start)}: ${[a, b, c].map((input) => input.type).join(', ')}`)
+            return
+          }
+        }
+      }
+    }
+  }
+  t.pass('all sequences')
+})
