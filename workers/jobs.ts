@@ -66,7 +66,7 @@ export function openSynthesisJobs(options: {
       if (!reply.ok) refuse(job, new EngineError(reply.code, reply.message))
       else if (settle(job)) job.resolve(reply.synthesis)
     } catch (error) {
-      const code = isTimeoutError(error) ? 'vendor_stalled' : 'vendor_failed'
+      const code = error instanceof Error && isTimeoutError(error) ? 'vendor_stalled' : 'vendor_failed'
       refuse(job, new EngineError(code, errorText(error), { cause: error, retryable: true }))
     }
   }
