@@ -59,6 +59,8 @@ export interface GateFacts {
 export interface Check {
   readonly type: CheckType
   readonly outcome: CheckOutcome
+  /** The error code a dial stopped by this check is refused with; null unless it blocks. */
+  readonly code: BlockCode | null
   /** Slug for machines. */
   readonly reason: string
   readonly message: string
@@ -79,7 +81,8 @@ export type Verdict =
       readonly checks: readonly Check[]
     }
 
-type CheckRule = (request: GateRequest, facts: GateFacts, now: number) => Omit<Check, 'type'>
+type Finding = Omit<Check, 'type' | 'code'>
+type CheckRule = (request: GateRequest, facts: GateFacts, now: number) => Finding
 
 const CODE_OF: Readonly<Record<CheckType, BlockCode>> = {
   number_format: 'validation_error',
@@ -152,10 +155,11 @@ export function decide(request: GateRequest, facts: GateFacts, now: number): Ver
   for (const type of CHECK_TYPES) {
     const rule = CHECKS[type]
     if (!rule) continue
-    const check: Check =
+    const finding =
       deciding && PAID.has(type)
-        ? { type, ...plain('skipped', 'already_blocked', 'Not asked: an earlier check blocked the call.') }
-        : { type, ...rule(request, facts, now) }
+        ? plain('skipped', 'already_blocked', 'Not asked: an earlier check blocked the call.')
+        : rule(request, facts, now)
+    const check: Check = { type, code: finding.outcome === 'block' ? CODE_OF[type] : null, ...finding }
     checks.push(check)
     if (check.outcome === 'block') deciding ??= check
   }
@@ -184,6 +188,6 @@ function plain(
   reason: string,
   message: string,
   details: Readonly<Record<string, unknown>> = {},
-): Omit<Check, 'type'> {
+): Finding {
   return { outcome, reason, message, source: null, details, nextAllowedAt: null }
 }

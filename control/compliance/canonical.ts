@@ -1,0 +1,35 @@
+import { EngineError } from '../../media/base/errors.js'
+
+/** Values that JSON can hold. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/**
+ * RFC 8785 (JCS): one text for one value. Members sorted by UTF-16 code units, numbers and strings
+ * as ECMAScript writes them; undefined members are left out. Throws EngineError `internal` for what
+ * JSON cannot carry exactly: a number that is not finite, half of a surrogate pair.
+ */
+export function canonicalJson(value: Json): string {
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new EngineError('internal', 'a number is not finite')
+    return JSON.stringify(value)
+  }
+  if (typeof value === 'string') return text(value)
+  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members: string[] = []
+  for (const key of Object.keys(value).sort()) {
+    const member = value[key]
+    if (member !== undefined) members.push(`${text(key)}:${canonicalJson(member)}`)
+  }
+  return `{${members.join(',')}}`
+}
+
+function text(value: string): string {
+  if (/\p{Surrogate}/u.test(value)) throw new EngineError('internal', 'text holds half a surrogate pair')
+  return JSON.stringify(value)
+}
+
+// Array.isArray does not narrow a readonly array.
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}

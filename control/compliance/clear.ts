@@ -1,0 +1,101 @@
+import { newId } from '../../media/base/ids.js'
+import type { Permit } from '../../signalling/ports.js'
+import type { Trx } from '../db/open.js'
+import type { Deps } from '../deps.js'
+import { insertEvent } from '../events/store.js'
+import { insertChecks } from './check-store.js'
+import { openEvidenceKeys } from './evidence.js'
+import { appendGateEvidence } from './evidence-store.js'
+import { gateFacts } from './facts.js'
+import { decide, type GateRequest, type Verdict } from './gate.js'
+
+export interface DialRequest {
+  readonly organizationId: string
+  readonly callId: string
+  /** The number shown to the called party. */
+  readonly from: string
+  readonly gate: GateRequest
+  readonly agentId: string
+  readonly agentVersionId: string
+}
+
+export interface GateRecord {
+  readonly runId: string
+  readonly evidenceId: string
+}
+
+export type Clearance =
+  | { readonly cleared: true; readonly permit: Permit }
+  | { readonly cleared: false; readonly runId: string; readonly verdict: Verdict & { readonly allow: false } }
+
+/**
+ * The only way to a permit. In one transaction: read the facts, decide, store every check, seal the
+ * decision, and then either run `whenCleared` (the call's row and its event) or record the refusal
+ * with its event. The permit is made after the commit, so nothing is dialled without its sealed
+ * record, and nothing is dialled when `whenCleared` throws.
+ */
+export async function clearDial(
+  deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits'>,
+  request: DialRequest,
+  whenCleared: (trx: Trx, record: GateRecord, now: number) => Promise<void>,
+): Promise<Clearance> {
+  const keys = openEvidenceKeys(deps.rootKey)
+  const now = deps.clock.wall()
+  const runId = newId('run', now)
+  const { organizationId, callId, gate } = request
+
+  const verdict = await deps.db.transaction().execute(async (trx) => {
+    const facts = await gateFacts(trx, organizationId)
+    const decided = decide(gate, facts, now)
+    // A refused dial has no call row: its records name none.
+    const recordedCall = decided.allow ? callId : null
+    const checks = await insertChecks(trx, {
+      runId,
+      organizationId,
+      callId: recordedCall,
+      request: gate,
+      verdict: decided,
+      at: now,
+    })
+    const evidence = await appendGateEvidence(
+      trx,
+      keys,
+      {
+        organizationId,
+        environment: gate.environment,
+        callId: recordedCall,
+        e164: gate.to,
+        gateRunId: runId,
+        checks,
+        purpose: gate.purpose,
+        number: request.from,
+        agentId: request.agentId,
+        agentVersionId: request.agentVersionId,
+        policyVersion: facts.policyVersion,
+        decidedAt: now,
+      },
+      now,
+    )
+    if (decided.allow) {
+      await whenCleared(trx, { runId, evidenceId: evidence.id }, now)
+      return decided
+    }
+    const deciding = checks.find((check) => check.type === decided.deciding.type)
+    if (deciding !== undefined) {
+      await insertEvent(
+        trx,
+        {
+          organizationId,
+          environment: gate.environment,
+          type: 'compliance.check.blocked',
+          subject: { type: 'check', id: deciding.id },
+        },
+        now,
+      )
+    }
+    return decided
+  })
+
+  if (!verdict.allow) return { cleared: false, runId, verdict }
+  return { cleared: true, permit: deps.permits.issue({ callId, to: gate.to, from: request.from }) }
+}

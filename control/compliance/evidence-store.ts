@@ -1,0 +1,157 @@
+import { newId } from '../../media/base/ids.js'
+import type { CheckRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { timestamp, timestampOrNull } from '../http/schemas.js'
+import type { Json } from './canonical.js'
+import { type ChainVerdict, type EvidenceKeys, GENESIS_HASH, seal, verifyChain } from './evidence.js'
+
+type Environment = 'test' | 'live'
+
+/** What a gate decision says, before it gets its place in the chain. */
+export interface GateEvidence {
+  readonly organizationId: string
+  readonly environment: Environment
+  readonly callId: string | null
+  readonly e164: string
+  readonly gateRunId: string
+  readonly checks: readonly CheckRow[]
+  readonly purpose: string
+  readonly number: string
+  readonly agentId: string
+  readonly agentVersionId: string
+  readonly policyVersion: string
+  readonly decidedAt: number
+}
+
+/**
+ * Seals a gate decision at the end of its chain. Runs inside the transaction that stores the check
+ * rows; the head's row stays locked until that commits, so numbers have no gap and no fork.
+ */
+export async function appendGateEvidence(
+  trx: Trx,
+  keys: EvidenceKeys,
+  evidence: GateEvidence,
+  now: number,
+): Promise<{ readonly id: string; readonly seq: number }> {
+  const { organizationId, environment } = evidence
+  await trx
+    .insertInto('evidenceHeads')
+    .values({ organizationId, environment, seq: 0, hash: GENESIS_HASH })
+    .onConflict((conflict) => conflict.columns(['organizationId', 'environment']).doNothing())
+    .execute()
+  const head = await trx
+    .updateTable('evidenceHeads')
+    .set((column) => ({ seq: column('seq', '+', 1) }))
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .returning(['seq', 'hash'])
+    .executeTakeFirstOrThrow()
+
+  const id = newId('evd', now)
+  const link = { seq: head.seq, prevHash: head.hash }
+  const sealed = seal(sealedPart(id, evidence, keys, now), link, keys)
+  await trx
+    .insertInto('evidence')
+    .values({
+      id,
+      organizationId,
+      environment,
+      kind: 'gate',
+      callId: evidence.callId,
+      gateRunId: evidence.gateRunId,
+      e164: evidence.e164,
+      ...link,
+      ...sealed,
+      keyId: keys.keyId,
+      sealedAt: now,
+    })
+    .execute()
+  await trx
+    .updateTable('evidenceHeads')
+    .set({ hash: sealed.hash })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .execute()
+  return { id, seq: head.seq }
+}
+
+const PAGE = 500
+
+/** Verifies a whole stored chain, page by page, up to its head. */
+export async function verifyStoredChain(
+  db: Db,
+  organizationId: string,
+  environment: Environment,
+  keys: EvidenceKeys,
+): Promise<ChainVerdict> {
+  // The head first: links appended meanwhile are beyond it and not missed.
+  const head = await db
+    .selectFrom('evidenceHeads')
+    .select(['seq', 'hash'])
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .executeTakeFirst()
+  let at = { seq: 0, hash: GENESIS_HASH }
+  const end = head ?? at
+  while (at.seq < end.seq) {
+    const links = await db
+      .selectFrom('evidence')
+      .select(['seq', 'prevHash', 'record', 'hash', 'signature'])
+      .where('organizationId', '=', organizationId)
+      .where('environment', '=', environment)
+      .where('seq', '>', at.seq)
+      .where('seq', '<=', end.seq)
+      .orderBy('seq')
+      .limit(PAGE)
+      .execute()
+    if (links.length === 0) return { valid: false, brokenAt: at.seq + 1, why: 'a link is missing' }
+    const verdict = verifyChain(links, keys.publicKey, at)
+    if (!verdict.valid) return verdict
+    at = { seq: verdict.seq, hash: verdict.hash }
+  }
+  if (at.hash !== end.hash) return { valid: false, brokenAt: end.seq, why: 'the head is not the last link' }
+  return { valid: true, ...at }
+}
+
+function sealedPart(
+  id: string,
+  evidence: GateEvidence,
+  keys: EvidenceKeys,
+  now: number,
+): { readonly [key: string]: Json } {
+  const e164Hmac = keys.pseudonym(evidence.organizationId, evidence.e164)
+  return {
+    id,
+    environment: evidence.environment,
+    kind: 'gate',
+    callId: evidence.callId,
+    e164Hmac,
+    gateRunId: evidence.gateRunId,
+    checks: evidence.checks.map((check) => ({
+      id: check.id,
+      type: check.type,
+      outcome: check.outcome,
+      code: check.code,
+      reason: check.reason,
+      message: check.message,
+      e164Hmac,
+      purpose: check.purpose,
+      trigger: check.trigger,
+      source: check.source,
+      details: JSON.parse(check.details) as Json,
+      nextAllowedAt: timestampOrNull(check.nextAllowedAt),
+      checkedAt: timestamp(check.checkedAt),
+    })),
+    consents: [],
+    suppressionMatched: false,
+    sender: { purpose: evidence.purpose, peId: null, header: null, declarationRef: null },
+    number: evidence.number,
+    agentId: evidence.agentId,
+    agentVersionId: evidence.agentVersionId,
+    campaignId: null,
+    policyVersion: evidence.policyVersion,
+    decidedAt: timestamp(evidence.decidedAt),
+    outcome: null,
+    sealedAt: timestamp(now),
+  }
+}

@@ -1,0 +1,32 @@
+import type { Db, Trx } from '../db/open.js'
+import type { GateFacts } from './gate.js'
+import { DEFAULT_WINDOWS } from './windows.js'
+
+/** Named in every sealed record; changed whenever a check or a window changes its meaning. */
+export const POLICY_VERSION = '2026-1'
+
+/** Reads what the gate may know of an organization. */
+export async function gateFacts(db: Db | Trx, organizationId: string): Promise<GateFacts> {
+  const profile = await db
+    .selectFrom('callingProfiles')
+    .select(['enforcedAt', 'enforcedReason', 'windowStartMinute', 'windowEndMinute'])
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirst()
+  const start = profile?.windowStartMinute ?? null
+  const end = profile?.windowEndMinute ?? null
+  return {
+    policyVersion: POLICY_VERSION,
+    windows: DEFAULT_WINDOWS,
+    windowNarrowing: start === null || end === null ? null : { startMinute: start, endMinute: end },
+    extraMobilePrefixes: [],
+    enforcement: {
+      blocked: (profile?.enforcedAt ?? null) !== null,
+      reason: profile?.enforcedReason ?? null,
+    },
+  }
+}
+
+/** Whether the operator's kill switch is set. Also asked for inbound calls, which have no gate. */
+export async function isEnforced(db: Db | Trx, organizationId: string): Promise<boolean> {
+  return (await gateFacts(db, organizationId)).enforcement.blocked
+}
