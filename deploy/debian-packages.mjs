@@ -1,0 +1,62 @@
+/*
+ * Debian packages that some tests drive: sipp (an independent SIP stack) and PostgreSQL (the second
+ * database every store must run on). Tests that need a missing one say so and skip.
+ *
+ *   node deploy/debian-packages.mjs
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const NEEDED = [
+  { name: 'sip-tester', present: () => onPath('sipp') },
+  { name: 'postgresql', present: () => onPath('initdb') || debianPostgres() },
+]
+
+/** Installs what is missing when this user may; otherwise says the command. Never throws. */
+export function installDebianPackages(say) {
+  const missing = NEEDED.filter((item) => !item.present()).map((item) => item.name)
+  if (missing.length === 0) return
+  const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...missing]
+  const rights = mayInstall()
+  if (rights !== null) {
+    say(`Installing ${missing.join(' and ')} for the tests ...`)
+    const run = (command) =>
+      spawnSync(command[0], command.slice(1), {
+        stdio: ['ignore', 2, 2],
+        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      }).status === 0
+    if (run([...rights, ...install])) return
+    // The package lists of a fresh machine are empty or old.
+    if (run([...rights, 'apt-get', 'update']) && run([...rights, ...install])) return
+  }
+  say(
+    `Some tests will be skipped: they need ${missing.join(' and ')}. To install (as root):\n  ${install.join(' ')}`,
+  )
+}
+
+/** The command prefix that gives root without asking, or null. */
+function mayInstall() {
+  if (!onPath('apt-get')) return null
+  if (process.getuid?.() === 0) return []
+  const sudo = onPath('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0
+  return sudo ? ['sudo', '-n', 'env', 'DEBIAN_FRONTEND=noninteractive'] : null
+}
+
+function onPath(program) {
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .some((folder) => folder !== '' && existsSync(join(folder, program)))
+}
+
+function debianPostgres() {
+  const base = '/usr/lib/postgresql'
+  return (
+    existsSync(base) && readdirSync(base).some((version) => existsSync(join(base, version, 'bin', 'initdb')))
+  )
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  installDebianPackages((text) => process.stderr.write(`${text}\n`))
+}

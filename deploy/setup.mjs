@@ -1,0 +1,201 @@
+/*
+ * Makes a fresh clone ready to run: packages, then `dist/`. Plain Node, so that it works before
+ * anything is installed. Each step is skipped when its result is already there.
+ *
+ *   node deploy/setup.mjs [--test]     --test: also what only the tests need
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { installDebianPackages } from './debian-packages.mjs'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const require = createRequire(join(root, 'package.json'))
+const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench']
+const OLDEST_NODE = [20, 18]
+
+/** A step that failed; the message is for the person at the terminal. */
+export class SetUpError extends Error {}
+
+/** Runs every step that is still to be done. Throws SetUpError with what to do about it. */
+export function setUp(options = { test: false }) {
+  checkNode()
+  installPackages()
+  build()
+  if (options.test) {
+    prepareTap()
+    installDebianPackages(say)
+  }
+}
+
+/** Progress, on stderr: stdout belongs to the program that is being set up. */
+export function say(text) {
+  process.stderr.write(`${text}\n`)
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [oldestMajor, oldestMinor] = OLDEST_NODE
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+    throw new SetUpError(
+      `Node ${process.versions.node} is too old: Parley needs ${OLDEST_NODE.join('.')} or newer (https://nodejs.org).`,
+    )
+  }
+}
+
+// ---- packages
+
+function installPackages() {
+  if (!packagesMatchLock()) {
+    step('Installing packages (a native one is compiled: about a minute)', 'npm', [
+      'ci',
+      '--no-audit',
+      '--no-fund',
+    ])
+  }
+  // A Node of another major version cannot load what an earlier one compiled.
+  if (!nativeLoads()) {
+    step('Compiling better-sqlite3 for this Node', 'npm', ['rebuild', 'better-sqlite3'])
+    if (!nativeLoads()) {
+      throw new SetUpError(
+        'better-sqlite3 does not load. It is compiled on installation and needs python3, make and a C++ compiler\n' +
+          '(Debian: apt-get install python3 make g++). Then: npm rebuild better-sqlite3',
+      )
+    }
+  }
+}
+
+/** Whether npm's own record of what it installed is what package-lock.json asks for. */
+function packagesMatchLock() {
+  const record = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(record)) return false
+  const installed = readJson(record).packages
+  for (const [path, wanted] of Object.entries(readJson(join(root, 'package-lock.json')).packages)) {
+    if (path === '') continue
+    const found = installed[path]
+    if (found === undefined) {
+      // Packages for other systems are left out.
+      if (wanted.optional === true || wanted.devOptional === true) continue
+      return false
+    }
+    if (found.version !== wanted.version || found.integrity !== wanted.integrity) return false
+  }
+  return true
+}
+
+function nativeLoads() {
+  // In a process of its own: a failed load cannot be retried in this one.
+  const program = "new (require('better-sqlite3'))(':memory:').close()"
+  const stamp = join(root, 'node_modules', '.parley-native')
+  const state = `${process.version} ${process.arch} ${readJson(require.resolve('better-sqlite3/package.json')).version}`
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === state) return true
+  if (spawnSync(process.execPath, ['-e', program], { cwd: root, stdio: 'ignore' }).status !== 0) return false
+  writeFileSync(stamp, state)
+  return true
+}
+
+// ---- dist
+
+/** Compiles when a source changed since `dist/` was made; a failed build leaves `dist/` as it was. */
+export function build() {
+  const wanted = sourcesHash()
+  const dist = join(root, 'dist')
+  const stamp = join(dist, '.sources')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  // Beside dist/, not below another folder: source maps point to the sources by relative path.
+  const fresh = join(root, `dist.${process.pid}`)
+  try {
+    step('Building', process.execPath, [typescript(), '-p', '.', '--outDir', fresh])
+    writeFileSync(join(fresh, '.sources'), wanted)
+    const old = `${fresh}.old`
+    if (existsSync(dist)) renameSync(dist, old)
+    renameSync(fresh, dist)
+    rmSync(old, { recursive: true, force: true })
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+function typescript() {
+  const manifest = require.resolve('typescript/package.json')
+  return join(manifest, '..', readJson(manifest).bin.tsc)
+}
+
+function sourcesHash() {
+  const hash = createHash('sha256')
+  const add = (path) =>
+    hash
+      .update(`${relative(root, path)}\0`)
+      .update(readFileSync(path))
+      .update('\0')
+  add(join(root, 'tsconfig.json'))
+  hash.update(readJson(require.resolve('typescript/package.json')).version)
+  for (const folder of SOURCES) {
+    if (existsSync(join(root, folder))) walk(join(root, folder), add)
+  }
+  return hash.digest('hex')
+}
+
+function walk(folder, visit) {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const entry of entries) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) walk(path, visit)
+    else if (entry.name.endsWith('.ts')) visit(path)
+  }
+}
+
+// ---- tests
+
+/** tap is assembled from its plugins once; without it the first run fails. */
+function prepareTap() {
+  const stamp = join(root, '.tap', '.parley')
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(root, '.taprc')))
+    .update(readJson(require.resolve('tap/package.json')).version)
+    .digest('hex')
+  const built =
+    existsSync(join(root, 'node_modules', '@tapjs', 'test', 'test-built')) ||
+    existsSync(join(root, '.tap', 'plugins'))
+  if (built && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  step('Preparing the test runner', process.execPath, [tap(), 'build'])
+  mkdirSync(join(root, '.tap'), { recursive: true })
+  writeFileSync(stamp, wanted)
+}
+
+/** Path of tap's command. */
+export function tap() {
+  const manifest = require.resolve('tap/package.json')
+  return join(manifest, '..', readJson(manifest).bin.tap)
+}
+
+// ---- helpers
+
+function step(title, command, args) {
+  const startedAt = Date.now()
+  say(`${title} ...`)
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status !== 0) {
+    const why = error === undefined ? `exit status ${status}` : error.message
+    throw new SetUpError(`${title} failed (${why}): ${[command, ...args].join(' ')}`)
+  }
+  say(`${title}: done in ${((Date.now() - startedAt) / 1000).toFixed(1)} s`)
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    setUp({ test: process.argv.includes('--test') })
+    say('Ready.')
+  } catch (error) {
+    if (!(error instanceof SetUpError)) throw error
+    say(error.message)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,72 @@
+/*
+ * Every check, in the order in which a failure is cheapest to find: types (the build), format and
+ * lint, then the tests. The last line is `N passed, N failed`: assertions of the tests, and one
+ * for a check before them that failed.
+ *
+ *   node deploy/test.mjs [--long] [path of a compiled test ...]
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { root, SetUpError, say, setUp, tap } from './setup.mjs'
+
+const long = process.argv.includes('--long')
+const only = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
+const require = createRequire(join(root, 'package.json'))
+
+try {
+  setUp({ test: true })
+} catch (error) {
+  if (!(error instanceof SetUpError)) throw error
+  say(error.message)
+  finish(0, 1)
+}
+
+let failedChecks = 0
+if (!long && only.length === 0) {
+  say('Checking format and lint ...')
+  const biome = require.resolve('@biomejs/biome/bin/biome')
+  const { status } = spawnSync(process.execPath, [biome, 'ci', '.'], { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status !== 0) failedChecks++
+}
+
+say(long ? 'Running the long tests ...' : 'Running the tests ...')
+const output = join(root, '.tap', long ? 'long.tap' : 'test.tap')
+mkdirSync(join(root, '.tap'), { recursive: true })
+rmSync(output, { force: true })
+// Calls are real time: two files at once on two cores, one long soak at a time.
+const scope = long
+  ? ['--include=dist/**/*.long.test.js', '--exclude=**/node_modules/**', '--jobs=1', '--timeout=1200']
+  : ['--jobs=2', '--timeout=120']
+const args = [
+  'run',
+  ...scope,
+  '--reporter=terse',
+  `--output-file=${output}`,
+  '--allow-empty-coverage',
+  ...only,
+]
+const { status } = spawnSync(process.execPath, [tap(), ...args], { cwd: root, stdio: ['ignore', 1, 2] })
+const { passed, failed, seen } = readTotals(output)
+if (!seen) say(`tap reported no result (exit status ${status})`)
+// A run that failed without a failed assertion (no test found, tap itself broke) is a failure too.
+finish(passed, failed + failedChecks + (status !== 0 && failed === 0 ? 1 : 0))
+
+/** Totals of the raw TAP: its last top-level `# { total: .. }` comment. */
+function readTotals(path) {
+  let text = ''
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  const summary = [...text.matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? ''
+  const count = (name) => Number(summary.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0)
+  return { passed: count('pass'), failed: count('fail'), seen: summary !== '' }
+}
+
+function finish(passed, failed) {
+  process.stdout.write(`${passed} passed, ${failed} failed\n`)
+  process.exit(failed === 0 ? 0 : 1)
+}
