@@ -1,0 +1,39 @@
+import { plainWords } from './turn-late.js'
+
+/**
+ * Sounds of listening in the eleven languages, as recognisers spell them (native script and Latin).
+ * They do not take the floor while the agent speaks; as an answer to a question they count in full.
+ */
+const LISTENING = new Set(
+  plainWords(
+    `mm mmm mhm mm-hmm hmm hm uh-huh uhuh huh ah aha oh okay ok yeah yes yep right sure
+     haan han haanji ji achha acha theek thik hai sahi hmm
+     हाँ हां हा जी अच्छा ठीक है सही हम्म हूँ हूं बरोबर हो होय
+     হ্যাঁ হা আচ্ছা ঠিক আছে হুম
+     avunu అవును సరే ఊ ఆ
+     aama seri ஆமா ஆமாம் சரி ம்
+     haudu sari ಹೌದು ಸರಿ ಹ್ಮ್
+     athe ശരി അതെ ഉം
+     ho barobar haa barabar saru હા હં બરાબર સારું
+     ਹਾਂ ਜੀ ਅੱਛਾ ਠੀਕ ਹੈ
+     ହଁ ଆଚ୍ଛା ଠିକ ଅଛି`,
+  ),
+)
+
+/** What people say into a call that has just been connected; over an opening line it is no interruption. */
+const GREETING = new Set(
+  plainWords(
+    `hello hallo hi hey namaste namaskar vanakkam namaskaram speaking haalo
+     नमस्ते नमस्कार हैलो हेलो নমস্কার হ্যালো హలో నమస్కారం வணக்கம் ஹலோ ನಮಸ್ಕಾರ ಹಲೋ
+     നമസ്കാരം ഹലോ નમસ્તે હેલો ਸਤ ਸ੍ਰੀ ਅਕਾਲ ਹੈਲੋ ନମସ୍କାର ହେଲୋ`,
+  ),
+)
+
+/** More words than this are a sentence, whatever they are. */
+const LONGEST = 3
+
+export function isBackchannel(text: string, overOpening: boolean): boolean {
+  const words = plainWords(text)
+  if (words.length === 0 || words.length > LONGEST) return false
+  return words.every((word) => LISTENING.has(word) || (overOpening && GREETING.has(word)))
+}

@@ -1,0 +1,340 @@
+import type { TurnId } from './events.js'
+import type { TurnPolicy } from './turn-policy.js'
+import {
+  CALL,
+  type CallerTurn,
+  type FinishWhy,
+  type Line,
+  type Reply,
+  type TimerName,
+  type TurnEffect,
+  type TurnState,
+} from './turn-types.js'
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export const initialTurnState: TurnState = {
+  phase: 'opening',
+  nextTurn: 1,
+  caller: null,
+  answering: null,
+  reply: null,
+  nudged: 0,
+  digits: '',
+  digitsOnlySaid: false,
+  brokenReplies: 0,
+  deafness: 0,
+  usedPartial: null,
+  unexpected: 0,
+}
+
+/** One step in the making: a private copy of the state, and the moves that several inputs share. */
+export class TurnDraft {
+  readonly s: Mutable<TurnState>
+  readonly effects: TurnEffect[] = []
+  readonly policy: TurnPolicy
+  readonly at: number
+
+  constructor(state: TurnState, policy: TurnPolicy, at: number) {
+    this.s = { ...state }
+    this.policy = policy
+    this.at = at
+  }
+
+  timer(turn: TurnId, name: TimerName, ms: number): void {
+    this.effects.push({ do: 'startTimer', turn, name, ms: Math.max(0, ms) })
+  }
+
+  cancel(turn: TurnId, name: TimerName): void {
+    this.effects.push({ do: 'cancelTimer', turn, name })
+  }
+
+  unexpected(): void {
+    this.s.unexpected++
+  }
+
+  reply(change: Partial<Reply>): void {
+    if (this.s.reply) this.s.reply = { ...this.s.reply, ...change }
+  }
+
+  caller(change: Partial<CallerTurn>): void {
+    if (this.s.caller) this.s.caller = { ...this.s.caller, ...change }
+  }
+
+  newCaller(startMs: number): CallerTurn {
+    const caller: CallerTurn = {
+      id: this.s.nextTurn++,
+      startMs,
+      endMs: startMs,
+      voiced: false,
+      text: '',
+      words: [],
+      partial: '',
+      owed: 0,
+      early: false,
+    }
+    this.s.caller = caller
+    return caller
+  }
+
+  // ---- the caller's floor
+
+  /** The caller has the floor and is silent. */
+  listen(): void {
+    const { s, policy } = this
+    s.phase = 'listening'
+    const caller = s.caller ?? this.newCaller(this.at)
+    const delay = policy.nudgesMs[s.nudged] ?? (policy.nudgesMs.length > 0 ? policy.hangupAfterMs : null)
+    if (delay !== null) this.timer(caller.id, 'nudge', delay)
+  }
+
+  /** The caller stopped: wait for the text that is owed, from the end of speech. */
+  awaitFinal(): void {
+    const { s, policy } = this
+    const caller = s.caller
+    if (!caller) {
+      this.listen()
+      return
+    }
+    if (caller.owed === 0 || !policy.understandsSpeech) {
+      this.settle(false)
+      return
+    }
+    s.phase = 'waitingFinal'
+    this.timer(caller.id, 'final', caller.endMs + policy.finalDeadlineMs - this.at)
+  }
+
+  /** Nothing more is expected of the caller's turn: answer it, or go on listening. */
+  settle(late: boolean): void {
+    const caller = this.s.caller
+    if (!caller) {
+      this.listen()
+      return
+    }
+    const text = join(caller.text, late ? caller.partial : '')
+    if (text !== '') {
+      if (late) this.s.usedPartial = caller.partial === '' ? null : caller.partial
+      this.s.caller = { ...caller, text }
+      this.answer()
+      return
+    }
+    this.nothingUnderstood(caller, late)
+  }
+
+  nothingUnderstood(caller: CallerTurn, late: boolean): void {
+    const { s, policy } = this
+    this.effects.push({ do: 'cancelTimers', turn: caller.id })
+    const heardMs = caller.endMs - caller.startMs
+    if (!policy.understandsSpeech) {
+      s.caller = null
+      if (s.digitsOnlySaid || heardMs < policy.worthAskingMs) {
+        this.listen()
+        return
+      }
+      s.digitsOnlySaid = true
+      this.speak(['digitsOnly'])
+      return
+    }
+    if (!late || heardMs < policy.worthAskingMs) {
+      // The late text may still come: it finds the same turn.
+      if (!late) s.caller = null
+      this.listen()
+      return
+    }
+    s.deafness++
+    this.effects.push({
+      do: 'trouble',
+      part: 'speech_to_text',
+      code: 'vendor_stalled',
+      message: 'no text came for what the caller said',
+    })
+    if (s.deafness > policy.giveUpAfter) {
+      this.end('provider_failure')
+      return
+    }
+    this.speak(['repeat'])
+  }
+
+  /** Asks the model to answer the caller's turn. */
+  answer(): void {
+    const { s, policy } = this
+    const caller = s.caller
+    if (!caller) return
+    this.effects.push({ do: 'cancelTimers', turn: caller.id })
+    s.caller = null
+    s.answering = { ...caller, partial: '', voiced: false, early: false }
+    s.nudged = 0
+    const reply = this.newReply({ kind: 'reply', modelBusy: true, interruptible: true })
+    s.phase = 'thinking'
+    this.ask()
+    this.timer(reply.id, 'floor', Math.max(500, caller.endMs + policy.floorMs - this.at))
+  }
+
+  ask(): void {
+    const { s, policy } = this
+    if (!s.reply) return
+    this.reply({ askedAtMs: this.at, lastTokenMs: null, modelBusy: true })
+    const { id, attempt, round } = s.reply
+    this.effects.push({ do: 'ask', turn: id, caller: s.answering, attempt, round })
+    this.timer(id, 'modelFirst', policy.modelFirstTokenMs)
+  }
+
+  // ---- the agent's floor
+
+  newReply(change: Pick<Reply, 'kind' | 'interruptible' | 'modelBusy'> & Partial<Reply>): Reply {
+    const reply: Reply = {
+      id: this.s.nextTurn++,
+      opening: false,
+      audible: false,
+      said: false,
+      pausedAtMs: null,
+      askedAtMs: this.at,
+      attempt: 1,
+      round: 0,
+      lastTokenMs: null,
+      apologised: false,
+      stalls: 0,
+      why: null,
+      ...change,
+    }
+    this.s.reply = reply
+    return reply
+  }
+
+  /** Speaks fixed lines as one utterance. */
+  speak(lines: readonly Line[], change: Partial<Reply> = {}): void {
+    const reply = this.newReply({
+      kind: 'line',
+      interruptible: true,
+      modelBusy: false,
+      said: true,
+      ...change,
+    })
+    this.s.phase = reply.kind === 'last' ? 'ending' : 'thinking'
+    for (const line of lines) this.effects.push({ do: 'say', turn: reply.id, line })
+    this.effects.push({ do: 'finishSpeech', turn: reply.id })
+    this.timer(reply.id, 'floor', this.policy.floorMs)
+    if (reply.kind === 'last') this.timer(reply.id, 'ending', this.policy.endingLimitMs)
+  }
+
+  /** The caller made a sound: hold the agent's audio where it is. */
+  pause(): void {
+    const reply = this.s.reply
+    if (!reply) return
+    this.s.phase = 'paused'
+    this.reply({ pausedAtMs: this.at })
+    this.effects.push({ do: 'pause', turn: reply.id })
+    this.timer(reply.id, 'pause', this.policy.pauseLimitMs)
+  }
+
+  /** It was no interruption: go on from the same sample. */
+  resume(): void {
+    const reply = this.s.reply
+    if (!reply) return
+    this.cancel(reply.id, 'pause')
+    this.cancel(reply.id, 'resume')
+    this.effects.push({
+      do: 'resume',
+      turn: reply.id,
+      pausedAtMs: reply.audible ? reply.pausedAtMs : null,
+    })
+    this.reply({ pausedAtMs: null })
+    this.s.phase = reply.kind === 'last' ? 'ending' : reply.audible ? 'speaking' : 'thinking'
+  }
+
+  /** It was an interruption. What the caller says belongs to the caller's turn, old words included. */
+  confirm(): void {
+    this.takeFloor()
+    const caller = this.s.caller
+    if (caller?.voiced) this.s.phase = 'callerSpeaking'
+    else this.awaitFinal()
+  }
+
+  /** Stops the agent for the caller; a reply that was not heard leaves its question to be merged. */
+  takeFloor(): void {
+    const { s } = this
+    const reply = s.reply
+    if (reply) {
+      this.effects.push(
+        reply.audible
+          ? { do: 'interrupt', turn: reply.id, atMs: reply.pausedAtMs ?? this.at }
+          : { do: 'drop', turn: reply.id },
+        { do: 'cancelTimers', turn: reply.id },
+      )
+    }
+    const before = s.answering
+    s.reply = null
+    s.answering = null
+    if (!before) return
+    const caller = s.caller
+    s.caller = caller
+      ? {
+          ...caller,
+          id: before.id,
+          startMs: before.startMs,
+          text: join(before.text, caller.text),
+          words: [...before.words, ...caller.words],
+        }
+      : before
+    if (caller) this.effects.push({ do: 'cancelTimers', turn: caller.id })
+  }
+
+  /** What the caller said beside the agent's speech: in the transcript, no turn of its own. */
+  aside(): void {
+    const caller = this.s.caller
+    if (!caller) return
+    this.effects.push(
+      { do: 'cancelTimers', turn: caller.id },
+      { do: 'commitCaller', caller, forModel: false },
+    )
+    this.s.caller = null
+  }
+
+  // ---- the end
+
+  /** Says the last line, when there is one, then finishes. */
+  end(why: FinishWhy): void {
+    this.clear()
+    const line: Line | null =
+      why === 'provider_failure' ? 'goodbye' : this.policy.hangupLine ? 'hangup' : null
+    if (line === null) {
+      this.finish(why)
+      return
+    }
+    this.speak([line], { kind: 'last', interruptible: false, why })
+  }
+
+  finish(why: FinishWhy): void {
+    this.clear()
+    this.s.phase = 'ended'
+    this.effects.push({ do: 'stop' }, { do: 'finish', why })
+  }
+
+  /** Ends whatever either side is doing; heard words are kept. */
+  clear(): void {
+    const { s } = this
+    if (s.answering) this.effects.push({ do: 'commitCaller', caller: s.answering, forModel: true })
+    s.answering = null
+    if (s.reply) {
+      this.effects.push(
+        { do: s.reply.audible ? 'cut' : 'drop', turn: s.reply.id },
+        { do: 'cancelTimers', turn: s.reply.id },
+      )
+      s.reply = null
+    }
+    const caller = s.caller
+    s.caller = null
+    if (caller) {
+      this.effects.push({ do: 'cancelTimers', turn: caller.id })
+      const text = join(caller.text, caller.partial)
+      if (text !== '') this.effects.push({ do: 'commitCaller', caller: { ...caller, text }, forModel: true })
+    }
+    if (s.digits !== '') this.cancel(CALL, 'digits')
+    s.digits = ''
+  }
+}
+
+export function join(before: string, after: string): string {
+  const tail = after.trim()
+  return before === '' ? tail : tail === '' ? before : `${before} ${tail}`
+}

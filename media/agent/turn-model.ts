@@ -1,0 +1,165 @@
+import type { TurnDraft } from './turn-draft.js'
+import type { TimerName } from './turn-types.js'
+
+/*
+ * The model's side of a reply: first token and stall deadlines, retries while nothing was spoken, the
+ * spoken excuse, and giving up. The caller of these functions has checked that the reply is current.
+ */
+
+export function modelToken(t: TurnDraft): void {
+  const reply = t.s.reply
+  if (!reply) return
+  if (reply.lastTokenMs === null) {
+    t.cancel(reply.id, 'modelFirst')
+    t.timer(reply.id, 'modelStall', t.policy.modelStallMs)
+  }
+  // A timer per token would be wasteful: the one that runs looks at this time when it fires.
+  t.reply({ lastTokenMs: t.at })
+}
+
+export function modelDone(t: TurnDraft, then: 'nothing' | 'again' | 'end'): void {
+  const { s, policy } = t
+  const reply = s.reply
+  if (!reply) return
+  cancelDeadlines(t)
+  t.reply({ modelBusy: false })
+  if (then === 'again') {
+    // The model asked for tools in spite of not being offered any: it will not stop by itself.
+    if (reply.round >= policy.toolRounds) {
+      t.reply({ modelBusy: true })
+      modelFailed(t, 'vendor_failed', 'the model did not stop calling tools')
+      return
+    }
+    t.reply({ round: reply.round + 1, attempt: 1 })
+    t.ask()
+    return
+  }
+  if (then === 'end') {
+    if (!reply.said) {
+      t.end('agent_hangup')
+      return
+    }
+    t.reply({ why: 'agent_hangup' })
+  } else if (!reply.said) {
+    t.reply({ modelBusy: true })
+    modelFailed(t, 'vendor_failed', 'the model answered nothing')
+    return
+  }
+  s.brokenReplies = 0
+  t.effects.push({ do: 'finishSpeech', turn: reply.id })
+}
+
+export function modelFailed(t: TurnDraft, code: string, message: string): void {
+  const { s, policy } = t
+  const reply = s.reply
+  if (!reply) return
+  cancelDeadlines(t)
+  t.effects.push(
+    { do: 'cancelModel', turn: reply.id },
+    { do: 'trouble', part: 'language_model', code, message },
+  )
+  // What was already given to synthesis is said; the rest of the answer is lost.
+  if (reply.said) {
+    s.brokenReplies++
+    if (s.brokenReplies >= policy.giveUpAfter) {
+      giveUp(t)
+      return
+    }
+    t.reply({ modelBusy: false })
+    t.effects.push({ do: 'say', turn: reply.id, line: 'trouble' }, { do: 'finishSpeech', turn: reply.id })
+    return
+  }
+  // Asking again cannot help against a refusal (a wrong key, an unknown model).
+  if (code === 'vendor_rejected' || reply.attempt >= policy.modelAttempts) {
+    giveUp(t)
+    return
+  }
+  const waited = t.at - reply.askedAtMs
+  const attempt = reply.attempt + 1
+  t.reply({ attempt })
+  if (!reply.apologised && (waited >= policy.apologiseAfterMs || attempt > 2)) apologise(t)
+  if (attempt === 2) t.ask()
+  else t.timer(reply.id, 'retry', policy.retryDelayMs)
+}
+
+export function modelTimer(t: TurnDraft, name: TimerName): void {
+  const { s, policy } = t
+  const reply = s.reply
+  if (!reply) return
+  switch (name) {
+    case 'modelFirst':
+      if (!reply.modelBusy) {
+        t.unexpected()
+        return
+      }
+      modelFailed(t, 'vendor_stalled', 'the model did not begin to answer in time')
+      return
+    case 'modelStall': {
+      if (!reply.modelBusy) {
+        t.unexpected()
+        return
+      }
+      const left = (reply.lastTokenMs ?? reply.askedAtMs) + policy.modelStallMs - t.at
+      if (left > 1) {
+        t.timer(reply.id, 'modelStall', left)
+        return
+      }
+      modelFailed(t, 'vendor_stalled', 'the model stopped in the middle of its answer')
+      return
+    }
+    case 'retry':
+      t.ask()
+      return
+    case 'floor':
+      floor(t)
+      return
+    default:
+      t.unexpected()
+  }
+}
+
+/** The agent has the floor and nothing of it was heard for too long. */
+function floor(t: TurnDraft): void {
+  const { s, policy } = t
+  const reply = s.reply
+  if (!reply || reply.audible) {
+    t.unexpected()
+    return
+  }
+  t.reply({ stalls: reply.stalls + 1 })
+  if (s.phase !== 'paused') {
+    // The second time even the excuse was not heard: synthesis is gone.
+    if (reply.stalls >= 1) {
+      t.finish(reply.why ?? 'provider_failure')
+      return
+    }
+    if (reply.modelBusy && !reply.said && !reply.apologised) apologise(t)
+  }
+  t.timer(reply.id, 'floor', policy.floorMs)
+}
+
+function apologise(t: TurnDraft): void {
+  const reply = t.s.reply
+  if (!reply) return
+  t.reply({ apologised: true })
+  t.effects.push({ do: 'say', turn: reply.id, line: 'trouble' })
+}
+
+/** Says goodbye after whatever is still being said, and ends the call. */
+function giveUp(t: TurnDraft): void {
+  const { s, policy } = t
+  const reply = s.reply
+  if (!reply) return
+  if (s.phase === 'paused') t.resume()
+  t.reply({ modelBusy: false, kind: 'last', interruptible: false, why: 'provider_failure' })
+  s.phase = 'ending'
+  t.effects.push({ do: 'say', turn: reply.id, line: 'goodbye' }, { do: 'finishSpeech', turn: reply.id })
+  t.timer(reply.id, 'ending', policy.endingLimitMs)
+}
+
+function cancelDeadlines(t: TurnDraft): void {
+  const reply = t.s.reply
+  if (!reply) return
+  t.cancel(reply.id, 'modelFirst')
+  t.cancel(reply.id, 'modelStall')
+}

@@ -1,0 +1,98 @@
+import { isBackchannel } from './backchannel.js'
+import type { AgentSpec } from './spec.js'
+
+/** The numbers of turn-taking. All in ms. */
+export interface TurnPolicy {
+  /** Continuous sound that proves an interruption without words. Coughs last 150-350 ms. */
+  readonly confirmSpeechMs: number
+  /** The same while the text so far is only a backchannel ("haan, haan"). */
+  readonly confirmBackchannelMs: number
+  /** Quiet after a sound that was no interruption before the agent goes on. */
+  readonly resumeAfterMs: number
+  /** Longest pause without proof, when even the caller's packets stop coming. */
+  readonly pauseLimitMs: number
+  /** A final text is expected this long after the end of speech. */
+  readonly finalDeadlineMs: number
+  /** Sound shorter than this, for which no text came, is not worth asking about. */
+  readonly worthAskingMs: number
+  readonly modelFirstTokenMs: number
+  /** Longest gap between two tokens. */
+  readonly modelStallMs: number
+  /** Attempts for one reply while nothing of it was spoken. */
+  readonly modelAttempts: number
+  /** Before the last attempts (the first retry is immediate). */
+  readonly retryDelayMs: number
+  /** After a failure this long into the wait, the caller is told before the retry. */
+  readonly apologiseAfterMs: number
+  /** Longest silence of an agent that has the floor, from the end of the caller's speech. */
+  readonly floorMs: number
+  readonly toolRounds: number
+  readonly digitsIdleMs: number
+  readonly understandsSpeech: boolean
+  readonly maxCallMs: number
+  readonly endingLimitMs: number
+  /** Silence before each nudge, counted from the end of the agent's last words. */
+  readonly nudgesMs: readonly number[]
+  /** Silence after the last nudge that ends the call; null never does. */
+  readonly hangupAfterMs: number | null
+  readonly hangupLine: boolean
+  /** Failures in a row after which a provider is given up. */
+  readonly giveUpAfter: number
+  readonly isBackchannel: (text: string, overOpening: boolean) => boolean
+}
+
+/** What the vendors of this call declare. */
+export interface VendorLimits {
+  readonly finalDeadlineMs: number
+  readonly firstTokenDeadlineMs: number
+  readonly understandsSpeech: boolean
+}
+
+/** VAD: sound this long is an onset, quiet this long an offset. */
+export const VAD_START_MS = 60
+export const VAD_STOP_MS = 300
+
+export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
+  const nudgesMs = nudgeDelays(spec)
+  const last = nudgesMs.at(-1)
+  return {
+    confirmSpeechMs: 550,
+    confirmBackchannelMs: 1200,
+    resumeAfterMs: 260,
+    pauseLimitMs: 2000,
+    // The promise is no dead air over 3 s: a slower recogniser meets a question, and its late text
+    // interrupts that question.
+    finalDeadlineMs: Math.min(limits.finalDeadlineMs, 2200),
+    worthAskingMs: 400,
+    modelFirstTokenMs: limits.firstTokenDeadlineMs,
+    modelStallMs: 1500,
+    modelAttempts: 3,
+    retryDelayMs: 800,
+    apologiseAfterMs: 900,
+    floorMs: 2300,
+    toolRounds: 4,
+    digitsIdleMs: 2000,
+    understandsSpeech: limits.understandsSpeech,
+    maxCallMs: spec.maxCallSeconds * 1000,
+    endingLimitMs: 30_000,
+    nudgesMs,
+    hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,
+    hangupLine: spec.hangupLine !== null,
+    giveUpAfter: 2,
+    isBackchannel,
+  }
+}
+
+/**
+ * `afterSeconds` of the steps counts from the beginning of the silence (10 s, 20 s: a nudge every
+ * 10 s); a step that is not later than the one before counts from that nudge instead.
+ */
+function nudgeDelays(spec: AgentSpec): readonly number[] {
+  if (!spec.nudges.enabled) return []
+  let before = 0
+  return spec.nudges.steps.map(({ afterSeconds }) => {
+    const delay = afterSeconds > before ? afterSeconds - before : afterSeconds
+    before = afterSeconds
+    return delay * 1000
+  })
+}

@@ -1,0 +1,205 @@
+import type { TurnId } from './events.js'
+import type { TimedWord } from './spec.js'
+
+/*
+ * The vocabulary of the turn machine (turn.ts): what it knows, what it is told, what it orders.
+ * Every time is session ms and comes in with the input; the machine has no clock.
+ */
+
+export type Phase =
+  /** Media is not live yet. */
+  | 'opening'
+  /** The caller has the floor and is silent. */
+  | 'listening'
+  | 'callerSpeaking'
+  /** The caller stopped; the recogniser owes the text. */
+  | 'waitingFinal'
+  /** The agent has the floor, none of its sound was sent. */
+  | 'thinking'
+  | 'speaking'
+  /** The agent's sound is held at a sample until the caller's sound proves to be an interruption or not. */
+  | 'paused'
+  /** The last line is being spoken; nothing interrupts it. */
+  | 'ending'
+  | 'ended'
+
+export type FinishWhy = 'agent_hangup' | 'max_duration' | 'silence' | 'provider_failure'
+
+/** Lines that do not come from the model. */
+export type Line =
+  | 'opening'
+  | 'hangup'
+  | { readonly nudge: number }
+  /** Trouble with a provider; one moment, please. */
+  | 'trouble'
+  /** Could you say that again? */
+  | 'repeat'
+  /** Speech is not understood here; digits are. */
+  | 'digitsOnly'
+  /** Technical trouble; goodbye. */
+  | 'goodbye'
+
+/** What a caller said so far in one turn, still growing. */
+export interface CallerTurn {
+  readonly id: TurnId
+  readonly startMs: number
+  /** Last voiced sample. */
+  readonly endMs: number
+  /** The detector hears the caller now. */
+  readonly voiced: boolean
+  /** Final texts, joined. */
+  readonly text: string
+  readonly words: readonly TimedWord[]
+  /** Text after the last final one, not yet final. */
+  readonly partial: string
+  /** Utterances that ended and whose final text has not come. */
+  readonly owed: number
+  /** A final text came before the detector heard the end. */
+  readonly early: boolean
+}
+
+/** The agent's utterance in the making or on the wire. */
+export interface Reply {
+  readonly id: TurnId
+  readonly kind: 'reply' | 'line' | 'last'
+  readonly opening: boolean
+  readonly interruptible: boolean
+  /** Its first sample was sent. */
+  readonly audible: boolean
+  /** At least one sentence was handed to synthesis. */
+  readonly said: boolean
+  readonly pausedAtMs: number | null
+  readonly askedAtMs: number
+  readonly attempt: number
+  readonly round: number
+  readonly modelBusy: boolean
+  /** Of the running attempt; null until its first token. */
+  readonly lastTokenMs: number | null
+  readonly apologised: boolean
+  /** The floor watchdog fired this often. */
+  readonly stalls: number
+  /** Set when the call ends after this utterance. */
+  readonly why: FinishWhy | null
+}
+
+export interface TurnState {
+  readonly phase: Phase
+  readonly nextTurn: TurnId
+  /** Awaited, speaking, or overlapping the agent. */
+  readonly caller: CallerTurn | null
+  /** The caller's turn the reply answers; final once the reply is audible, merged into the next before. */
+  readonly answering: CallerTurn | null
+  readonly reply: Reply | null
+  /** Nudges spoken since the caller last said something. */
+  readonly nudged: number
+  readonly digits: string
+  readonly digitsOnlySaid: boolean
+  /** Replies in a row that a model failure cut short. */
+  readonly brokenReplies: number
+  readonly deafness: number
+  /** A partial text used as final when the recogniser was late: its final must not count twice. */
+  readonly usedPartial: string | null
+  /** Inputs that the state did not expect. */
+  readonly unexpected: number
+}
+
+export type TimerName =
+  | 'limit'
+  | 'digits'
+  | 'final'
+  | 'nudge'
+  | 'modelFirst'
+  | 'modelStall'
+  | 'retry'
+  | 'floor'
+  | 'pause'
+  | 'resume'
+  | 'ending'
+
+/** Owner of the timers that belong to the call and to no turn. */
+export const CALL: TurnId = 0
+
+export type TurnInput = { readonly at: number } & (
+  | { readonly on: 'start'; readonly opening: boolean }
+  /** The detector heard the caller begin, at `fromMs`. */
+  | { readonly on: 'onset'; readonly fromMs: number }
+  /** Every frame while paused: how long the sound lasted so far, and how long it has been quiet. */
+  | { readonly on: 'voice'; readonly voicedMs: number; readonly quietMs: number }
+  | { readonly on: 'offset'; readonly lastVoicedMs: number }
+  | { readonly on: 'partial'; readonly text: string }
+  | { readonly on: 'final'; readonly text: string; readonly words: readonly TimedWord[] | null }
+  | { readonly on: 'deaf'; readonly code: string; readonly message: string }
+  | { readonly on: 'digit'; readonly digit: string }
+  | { readonly on: 'token'; readonly turn: TurnId }
+  /** A sentence of the model went to synthesis. */
+  | { readonly on: 'sentence'; readonly turn: TurnId }
+  /** `again`: tool results wait for the model. `end`: the model ended the call. */
+  | { readonly on: 'modelDone'; readonly turn: TurnId; readonly then: 'nothing' | 'again' | 'end' }
+  | {
+      readonly on: 'modelFailed'
+      readonly turn: TurnId
+      readonly code: string
+      readonly message: string
+    }
+  | { readonly on: 'firstSample'; readonly turn: TurnId }
+  | { readonly on: 'drained'; readonly turn: TurnId }
+  /** Nothing can be spoken any more, by any synthesis. */
+  | { readonly on: 'mute'; readonly turn: TurnId }
+  | { readonly on: 'timer'; readonly turn: TurnId; readonly name: TimerName }
+  /** The far side or the operator ended the call. */
+  | { readonly on: 'close' }
+)
+
+export type TurnEffect =
+  | {
+      readonly do: 'startTimer'
+      readonly turn: TurnId
+      readonly name: TimerName
+      readonly ms: number
+    }
+  | { readonly do: 'cancelTimer'; readonly turn: TurnId; readonly name: TimerName }
+  | { readonly do: 'cancelTimers'; readonly turn: TurnId }
+  | { readonly do: 'pause'; readonly turn: TurnId }
+  /** Goes on from the same sample. `pausedAtMs` null: nothing was audible, nothing to report. */
+  | { readonly do: 'resume'; readonly turn: TurnId; readonly pausedAtMs: number | null }
+  /** The caller stopped the agent: discard what was not sent, keep what was heard. */
+  | { readonly do: 'interrupt'; readonly turn: TurnId; readonly atMs: number }
+  /** Stop speaking for a reason that is not the caller's; keep what was heard. */
+  | { readonly do: 'cut'; readonly turn: TurnId }
+  /** Nothing of it was sent: forget it. */
+  | { readonly do: 'drop'; readonly turn: TurnId }
+  /**
+   * Ask the model, for the caller's words and the tool results of earlier rounds. `caller` null: its
+   * words are committed already.
+   */
+  | {
+      readonly do: 'ask'
+      readonly turn: TurnId
+      readonly caller: CallerTurn | null
+      readonly attempt: number
+      readonly round: number
+    }
+  | { readonly do: 'cancelModel'; readonly turn: TurnId }
+  | { readonly do: 'say'; readonly turn: TurnId; readonly line: Line }
+  /** Nothing follows the sentences given so far; `drained` comes when the last sample was sent. */
+  | { readonly do: 'finishSpeech'; readonly turn: TurnId }
+  /** The caller's turn is complete. `forModel` false: heard beside the conversation (a backchannel). */
+  | { readonly do: 'commitCaller'; readonly caller: CallerTurn; readonly forModel: boolean }
+  | { readonly do: 'commitAgent'; readonly turn: TurnId }
+  /** The reply's first sample was sent. */
+  | { readonly do: 'trace'; readonly turn: TurnId }
+  | {
+      readonly do: 'trouble'
+      readonly part: 'speech_to_text' | 'language_model'
+      readonly code: string
+      readonly message: string
+    }
+  | { readonly do: 'reopenEars' }
+  | { readonly do: 'finish'; readonly why: FinishWhy }
+  /** Everything that belongs to the conversation ends: timers, jobs, sound. */
+  | { readonly do: 'stop' }
+
+export interface Step {
+  readonly next: TurnState
+  readonly effects: readonly TurnEffect[]
+}
