@@ -1,0 +1,148 @@
+import type { Clock, Timer } from '../media/base/clock.js'
+import { EngineError, type EngineErrorCode, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type {
+  FromWorker,
+  SessionEvent,
+  SessionId,
+  ToWorker,
+  WorkerRequest,
+  WorkerResult,
+} from './protocol.js'
+
+/** The two ends of a thread's message port, as both threads see it. */
+export interface Port<Out> {
+  postMessage(message: Out): void
+}
+
+interface Pending {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: EngineError) => void
+  readonly timer: Timer
+}
+
+/**
+ * Main side: numbered requests to one worker. Every request has a deadline (`timeout`); closing
+ * rejects whatever is pending and all that comes after. An answer that comes too late is ignored.
+ */
+export class RequestChannel {
+  readonly #port: Port<ToWorker>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #onEvent: (session: SessionId, event: SessionEvent) => void
+  readonly #pending = new Map<number, Pending>()
+  #nextId = 1
+  #closed: EngineError | null = null
+
+  constructor(options: {
+    readonly port: Port<ToWorker>
+    readonly clock: Clock
+    readonly log: Log
+    readonly onEvent: (session: SessionId, event: SessionEvent) => void
+  }) {
+    this.#port = options.port
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#onEvent = options.onEvent
+  }
+
+  get pending(): number {
+    return this.#pending.size
+  }
+
+  request<R extends WorkerRequest>(request: R, timeoutMs: number): Promise<WorkerResult<R>> {
+    if (this.#closed !== null) return Promise.reject(this.#closed)
+    const id = this.#nextId++
+    return new Promise<WorkerResult<R>>((resolve, reject) => {
+      const timer = this.#clock.after(timeoutMs, () => {
+        this.#pending.delete(id)
+        reject(
+          new EngineError('timeout', 'a media worker did not answer in time', {
+            retryable: true,
+            context: { request: request.do, timeoutMs },
+          }),
+        )
+      })
+      // The protocol pairs each request with its result; the id pairs them on the wire.
+      this.#pending.set(id, { resolve: (result) => resolve(result as WorkerResult<R>), reject, timer })
+      try {
+        this.#port.postMessage({ id, request })
+      } catch (error) {
+        this.#take(id)
+        reject(new EngineError('internal', 'a request could not cross to its worker', { cause: error }))
+      }
+    })
+  }
+
+  /** Everything the worker posts comes here. */
+  receive(message: FromWorker): void {
+    if (this.#closed !== null) return
+    switch (message.kind) {
+      case 'result':
+        this.#take(message.id)?.resolve(message.result)
+        return
+      case 'error':
+        this.#take(message.id)?.reject(
+          // Codes are written by `serve` below from the same closed list.
+          new EngineError(message.code as EngineErrorCode, message.message, {
+            retryable: message.code === 'overloaded' || message.code === 'timeout',
+          }),
+        )
+        return
+      case 'event':
+        this.#onEvent(message.session, message.event)
+        return
+      case 'log':
+        this.#log[message.level](message.fields, message.message)
+        return
+    }
+  }
+
+  /** Idempotent. */
+  close(error: EngineError): void {
+    if (this.#closed !== null) return
+    this.#closed = error
+    for (const pending of this.#pending.values()) {
+      pending.timer.cancel()
+      pending.reject(error)
+    }
+    this.#pending.clear()
+  }
+
+  #take(id: number): Pending | undefined {
+    const pending = this.#pending.get(id)
+    if (pending !== undefined) {
+      this.#pending.delete(id)
+      pending.timer.cancel()
+    }
+    return pending
+  }
+}
+
+/**
+ * Worker side: answers each request once, with the handler's result or its error. An EngineError
+ * keeps its code; anything else is `internal` and is logged here, where its stack is.
+ */
+export function serve(
+  port: Port<FromWorker>,
+  log: Log,
+  handle: (request: WorkerRequest) => Promise<unknown>,
+): (message: ToWorker) => void {
+  return ({ id, request }) => {
+    handle(request).then(
+      (result) => port.postMessage({ kind: 'result', id, result: result ?? null }),
+      (error: unknown) => {
+        const known = error instanceof EngineError
+        if (!known) {
+          const stack = error instanceof Error ? error.stack : undefined
+          log.error(
+            { request: request.do, error: errorText(error), stack },
+            'a request failed in the media worker',
+          )
+        }
+        const code = known ? error.code : 'internal'
+        port.postMessage({ kind: 'error', id, code, message: errorText(error) })
+      },
+    )
+  }
+}
