@@ -1,0 +1,270 @@
+import type { Clock, Timer } from '../../../base/clock.js'
+import { EngineError, errorText } from '../../../base/errors.js'
+
+/** Bounds of one exchange; each ends in an abort and `vendor_stalled`. */
+export interface ExchangeLimits {
+  /** From the request to the response's header. */
+  readonly headerMs: number
+  /** Between two pieces of the body. */
+  readonly idleMs: number
+  readonly totalMs: number
+  readonly maxBytes: number
+}
+
+export interface VendorRequest {
+  readonly url: string
+  readonly apiKey: string | null
+  /** JSON text, or a form for an upload. */
+  readonly body: string | FormData
+  readonly limits: ExchangeLimits
+  readonly clock: Clock
+  /** The caller's cancellation: the exchange rejects with `closed`. */
+  readonly signal: AbortSignal
+}
+
+export interface VendorResponse {
+  readonly contentType: string
+  /**
+   * Hands the body over piece by piece; `false` from `take` ends it early. Rejects with an
+   * EngineError when the body stalls, breaks off or grows past its limit.
+   */
+  read(take: (bytes: Uint8Array) => boolean): Promise<void>
+}
+
+/** The status of a refused request, so that a caller can tell a 400. */
+export class VendorRefusal extends EngineError {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    const { code, retryable } = classify(status)
+    super(code, message, { retryable, context: { status } })
+    this.status = status
+  }
+}
+
+/** A wait that a person on the line would not notice; a longer `Retry-After` fails at once. */
+const MAX_RETRY_WAIT_MS = 1000
+const DEFAULT_RETRY_WAIT_MS = 250
+const MAX_ERROR_BODY = 16_384
+/** How long a body may take to end once its last useful piece was read. */
+const DRAIN_MS = 500
+
+/**
+ * POSTs to an OpenAI-compatible endpoint. A failure that may pass (408, 409, 429, 5xx, a broken
+ * connection) is tried once more while nothing has been received. Everything else rejects with an
+ * EngineError: `vendor_rejected`, `vendor_rate_limited`, `vendor_failed`, `vendor_unreachable`,
+ * `vendor_stalled`, or `closed` after a cancellation.
+ */
+export async function post(request: VendorRequest): Promise<VendorResponse> {
+  const started = request.clock.now()
+  for (let attempt = 1; ; attempt++) {
+    const watch = new Watch(request)
+    let waitMs: number
+    try {
+      watch.arm(request.limits.headerMs)
+      const response = await fetch(request.url, {
+        method: 'POST',
+        headers: headersOf(request),
+        body: request.body,
+        redirect: 'manual',
+        signal: watch.signal,
+      })
+      if (response.status >= 200 && response.status < 300) return body(response, request, watch, started)
+      const refusal = new VendorRefusal(response.status, await refusalText(response, watch))
+      waitMs = retryWait(response.headers)
+      watch.close()
+      if (!refusal.retryable || attempt > 1 || waitMs > MAX_RETRY_WAIT_MS) throw refusal
+    } catch (error) {
+      const failure = watch.explain(error)
+      watch.close()
+      if (failure.code !== 'vendor_unreachable' || attempt > 1) throw failure
+      waitMs = 0
+    }
+    await pause(request, waitMs)
+  }
+}
+
+function body(response: Response, request: VendorRequest, watch: Watch, started: number): VendorResponse {
+  const { limits, clock } = request
+  return {
+    contentType: response.headers.get('content-type')?.toLowerCase() ?? '',
+    async read(take) {
+      let received = 0
+      let rest: Promise<void> | null = null
+      const reader = response.body?.getReader()
+      try {
+        while (reader !== undefined) {
+          const left = limits.totalMs - (clock.now() - started)
+          watch.arm(Math.max(0, Math.min(limits.idleMs, left)))
+          const { done, value } = await reader.read()
+          if (done) break
+          received += value.length
+          if (received > limits.maxBytes) {
+            throw new EngineError('vendor_failed', 'the vendor sent more than it may', {
+              context: { received },
+            })
+          }
+          if (!take(value)) {
+            rest = drain(reader, watch)
+            break
+          }
+        }
+      } catch (error) {
+        throw watch.explain(error)
+      } finally {
+        if (rest === null) watch.close()
+      }
+    },
+  }
+}
+
+/** Reads the tail of a body nobody needs, so that its connection can serve the next request. */
+async function drain(reader: ReadableStreamDefaultReader<Uint8Array>, watch: Watch): Promise<void> {
+  watch.arm(DRAIN_MS)
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The connection is lost, which costs a new one next time and nothing else.
+  } finally {
+    watch.close()
+  }
+}
+
+/** The deadline and cancellation of one attempt, as one signal. */
+class Watch {
+  readonly #clock: Clock
+  readonly #outer: AbortSignal
+  readonly #controller = new AbortController()
+  #timer: Timer | null = null
+  #stalled = false
+
+  constructor(request: VendorRequest) {
+    this.#clock = request.clock
+    this.#outer = request.signal
+    if (this.#outer.aborted) this.#controller.abort()
+    else this.#outer.addEventListener('abort', this.#cancel, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  arm(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#clock.after(ms, () => {
+      this.#stalled = true
+      this.#controller.abort()
+    })
+  }
+
+  /** What an exception of this attempt means. */
+  explain(error: unknown): EngineError {
+    if (error instanceof EngineError) return error
+    if (this.#outer.aborted) return new EngineError('closed', 'the request was cancelled')
+    if (this.#stalled) {
+      return new EngineError('vendor_stalled', 'the vendor did not answer in time', { retryable: true })
+    }
+    // fetch says "fetch failed" and keeps the reason in `cause`; a body cut off says "terminated".
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    const midway = error instanceof Error && error.message === 'terminated'
+    return new EngineError(
+      midway ? 'vendor_failed' : 'vendor_unreachable',
+      midway
+        ? 'the vendor closed in the middle of its answer'
+        : `the vendor cannot be reached: ${errorText(cause)}`,
+      { retryable: true, cause: error },
+    )
+  }
+
+  /** Idempotent. Ends whatever of the exchange is still open, which frees its socket. */
+  close(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#outer.removeEventListener('abort', this.#cancel)
+    this.#controller.abort()
+  }
+
+  readonly #cancel = (): void => this.#controller.abort()
+}
+
+function headersOf(request: VendorRequest): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (request.apiKey !== null) headers.authorization = `Bearer ${request.apiKey}`
+  // A form brings its own type with the boundary in it.
+  if (typeof request.body === 'string') headers['content-type'] = 'application/json'
+  return headers
+}
+
+function classify(status: number): { code: EngineError['code']; retryable: boolean } {
+  if (status === 429) return { code: 'vendor_rate_limited', retryable: true }
+  if (status === 408 || status === 409 || status >= 500) return { code: 'vendor_failed', retryable: true }
+  return { code: 'vendor_rejected', retryable: false }
+}
+
+/** The vendor's own words, shortened: `{"error":{"message":…}}` or whatever it sent. */
+async function refusalText(response: Response, watch: Watch): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  const reader = response.body?.getReader()
+  while (reader !== undefined && text.length < MAX_ERROR_BODY) {
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      // The status already says enough; only a stall or a cancellation matters more.
+      if (watch.signal.aborted) throw error
+      return { done: true, value: undefined }
+    })
+    if (done || value === undefined) break
+    text += decoder.decode(value, { stream: true })
+  }
+  return `the vendor answered ${response.status}: ${messageOf(text).slice(0, 300)}`
+}
+
+/** The message inside an error body or error event; the text itself when it has another shape. */
+export function messageOf(text: string): string {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed !== 'object' || parsed === null) return text
+    const error = 'error' in parsed ? parsed.error : parsed
+    if (typeof error === 'string') return error
+    if (
+      typeof error === 'object' &&
+      error !== null &&
+      'message' in error &&
+      typeof error.message === 'string'
+    ) {
+      return error.message
+    }
+    return text
+  } catch {
+    return text
+  }
+}
+
+function retryWait(headers: Headers): number {
+  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(ms) && ms >= 0) return ms
+  const after = headers.get('retry-after')
+  if (after === null) return DEFAULT_RETRY_WAIT_MS
+  const seconds = Number(after)
+  // The other form is a date: seconds away at least, too long for a call.
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : Number.POSITIVE_INFINITY
+}
+
+function pause({ clock, signal }: VendorRequest, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      timer.cancel()
+      reject(new EngineError('closed', 'the request was cancelled'))
+    }
+    const timer = clock.after(ms, () => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    })
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** `base` + `path`, whatever slashes the operator wrote. */
+export function endpoint(baseUrl: string, path: string): string {
+  return `${baseUrl.replace(/\/+$/, '')}/${path}`
+}

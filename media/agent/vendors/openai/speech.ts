@@ -1,0 +1,104 @@
+import type { Clock } from '../../../base/clock.js'
+import { EngineError, errorText } from '../../../base/errors.js'
+import type { Log } from '../../../base/log.js'
+import { openResampler } from '../../../codec/resample.js'
+import type { Rate } from '../../../frame.js'
+import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../ports.js'
+import { OPENAI } from '../catalogue.js'
+import { endpoint, post } from './http.js'
+import { PcmReader } from './pcm-reader.js'
+import type { OpenAiSettings } from './settings.js'
+
+/** The endpoint's own limit of `input`. */
+const MAX_INPUT = 4096
+/** Over five minutes of 24 kHz speech: more than any 4096 characters are. */
+const LIMITS = { headerMs: 6000, idleMs: 6000, totalMs: 60_000, maxBytes: 16 * 1024 * 1024 }
+const COMPRESSED = /^audio\/(mpeg|mp3|ogg|opus|aac|flac|webm)/
+const RATES: readonly number[] = [8000, 16_000, 24_000, 48_000] satisfies readonly Rate[]
+/** What many local synthesisers produce; no rate of a session, so it is converted here. */
+const CD_QUARTER = 22_050
+
+/** Speech as streamed PCM. It tells no word times. */
+export function openAiTextToSpeech(
+  settings: OpenAiSettings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): TextToSpeech {
+  return {
+    id: OPENAI,
+    firstAudioDeadlineMs: 1500,
+    speak(request, events) {
+      const stop = new AbortController()
+      const { signal } = stop
+      run(settings, request, events, clock, signal).catch((error: unknown) => {
+        if (signal.aborted) return
+        stop.abort()
+        const failure =
+          error instanceof EngineError
+            ? error
+            : new EngineError('vendor_failed', errorText(error), { cause: error })
+        log.debug({ code: failure.code }, 'speech failed')
+        events.failed(failure)
+      })
+      return { cancel: () => stop.abort() }
+    },
+  }
+}
+
+async function run(
+  settings: OpenAiSettings,
+  request: SpeakRequest,
+  events: SpeakEvents,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  if (request.text.length > MAX_INPUT) {
+    throw new EngineError('vendor_rejected', 'text too long to synthesise at once', {
+      context: { length: request.text.length },
+    })
+  }
+  const response = await post({
+    url: endpoint(settings.baseUrl, 'audio/speech'),
+    apiKey: settings.apiKey,
+    body: JSON.stringify({
+      model: request.model ?? settings.speechModel,
+      input: request.text,
+      voice: request.voice,
+      response_format: 'pcm',
+      speed: Math.min(4, Math.max(0.25, request.pace)),
+    }),
+    limits: LIMITS,
+    clock,
+    signal,
+  })
+  if (COMPRESSED.test(response.contentType) || response.contentType.startsWith('application/json')) {
+    throw new EngineError('vendor_failed', `the vendor sent ${response.contentType} where PCM was asked for`)
+  }
+  const reader = new PcmReader(settings.speechRate)
+  let deliver: ((pcm: Int16Array) => void) | null = null
+  await response.read((bytes) => {
+    const pcm = reader.push(bytes)
+    if (pcm.length > 0 && !signal.aborted) {
+      deliver ??= delivery(reader.rate, request, events)
+      deliver(pcm)
+    }
+    return !signal.aborted
+  })
+  if (signal.aborted) return
+  if (deliver === null)
+    throw new EngineError('vendor_failed', 'the vendor sent no audio', { retryable: true })
+  events.done()
+}
+
+/** Passes audio on at its own rate where a session can take it, else converted to the session's. */
+function delivery(rate: number, request: SpeakRequest, events: SpeakEvents): (pcm: Int16Array) => void {
+  if (isRate(rate)) return (pcm) => events.audio(pcm, rate)
+  if (rate !== CD_QUARTER) {
+    throw new EngineError('vendor_failed', `the vendor sent audio at ${rate} Hz, which is not supported`)
+  }
+  const resampler = openResampler(CD_QUARTER, request.rate)
+  return (pcm) => events.audio(resampler.process(pcm).slice(), request.rate)
+}
+
+function isRate(rate: number): rate is Rate {
+  return RATES.includes(rate)
+}

@@ -1,0 +1,215 @@
+import type { Clock } from '../../../base/clock.js'
+import { EngineError, errorText } from '../../../base/errors.js'
+import type { Log } from '../../../base/log.js'
+import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../ports.js'
+import { OPENAI } from '../catalogue.js'
+import { wavFile } from '../wav.js'
+import { endpoint, post } from './http.js'
+import type { OpenAiSettings } from './settings.js'
+import { SseParser } from './sse.js'
+import { isRecord } from './tool-calls.js'
+import { UtteranceBuffer } from './utterance-buffer.js'
+
+const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 12_000, maxBytes: 1024 * 1024 }
+
+/** Shorter speech is a click or a breath; recognisers invent words for it. */
+const MIN_SPEECH_MS = 300
+
+/** Utterances waiting for their text; a person cannot outrun a recogniser by more. */
+const MAX_IN_FLIGHT = 4
+
+/**
+ * What these models write when they heard nothing: subtitles of their training data. Compared
+ * without case and punctuation.
+ */
+const HALLUCINATIONS = new Set([
+  'you',
+  'thank you for watching',
+  'thanks for watching',
+  'thank you so much for watching',
+  'please subscribe',
+  'like and subscribe',
+  'please like and subscribe',
+  'subtitles by the amara org community',
+  'transcription by castingwords',
+  'silence',
+  'blank audio',
+  'music',
+])
+
+/** Transcription of whole utterances: our own VAD cuts them, the endpoint has none. */
+export function openAiSpeechToText(
+  settings: OpenAiSettings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): SpeechToText {
+  return {
+    id: OPENAI,
+    open({ rate, language, model }, events) {
+      const stop = new AbortController()
+      const recognise = (pcm: Int16Array): Promise<string> => {
+        const form = new FormData()
+        form.set('file', new Blob([wavFile(pcm, rate)], { type: 'audio/wav' }), 'utterance.wav')
+        form.set('model', model ?? settings.transcriptionModel)
+        form.set('language', isoLanguage(language))
+        form.set('response_format', 'json')
+        return transcribe(settings, form, clock, stop.signal)
+      }
+      return new UtteranceStream({ rate, events, recognise, stop, log })
+    },
+  }
+}
+
+class UtteranceStream implements SpeechToTextStream {
+  readonly capabilities = {
+    partials: false,
+    endOfUtterance: false,
+    wordTimes: false,
+    understandsSpeech: true,
+    finalDeadlineMs: 1500,
+  }
+  readonly #buffer: UtteranceBuffer
+  readonly #events: SpeechToTextEvents
+  readonly #recognise: (pcm: Int16Array) => Promise<string>
+  readonly #stop: AbortController
+  readonly #log: Log
+  #startMs = 0
+  #inFlight = 0
+  /** Finals are told in the order of the utterances, however fast each was recognised. */
+  #previous: Promise<void> = Promise.resolve()
+
+  constructor(options: {
+    readonly rate: number
+    readonly events: SpeechToTextEvents
+    readonly recognise: (pcm: Int16Array) => Promise<string>
+    readonly stop: AbortController
+    readonly log: Log
+  }) {
+    this.#buffer = new UtteranceBuffer(options.rate)
+    this.#events = options.events
+    this.#recognise = options.recognise
+    this.#stop = options.stop
+    this.#log = options.log
+  }
+
+  write(pcm: Int16Array, atMs: number): void {
+    if (!this.#stop.signal.aborted) this.#buffer.write(pcm, atMs)
+  }
+
+  utteranceStart(atMs: number): void {
+    if (this.#stop.signal.aborted) return
+    this.#startMs = atMs
+    this.#buffer.start(atMs)
+  }
+
+  utteranceEnd(atMs: number): void {
+    if (this.#stop.signal.aborted) return
+    const pcm = this.#buffer.end(atMs)
+    if (pcm === null) return
+    this.#previous = this.#deliver(this.#textOf(pcm, atMs - this.#startMs), this.#previous)
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  #textOf(pcm: Int16Array, speechMs: number): Promise<string> {
+    if (speechMs < MIN_SPEECH_MS) return Promise.resolve('')
+    if (this.#inFlight >= MAX_IN_FLIGHT) {
+      this.#log.warn({ inFlight: this.#inFlight }, 'utterance dropped: the recogniser is too slow')
+      return Promise.resolve('')
+    }
+    this.#inFlight++
+    return this.#recognise(pcm).finally(() => {
+      this.#inFlight--
+    })
+  }
+
+  async #deliver(text: Promise<string>, previous: Promise<void>): Promise<void> {
+    // Both are awaited together, so that neither failure is ever without a handler.
+    const [outcome] = await Promise.allSettled([text, previous])
+    if (this.#stop.signal.aborted) return
+    if (outcome.status === 'fulfilled') this.#events.final(outcome.value, null)
+    else this.#events.failed(asEngineError(outcome.reason))
+  }
+}
+
+async function transcribe(
+  settings: OpenAiSettings,
+  form: FormData,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string> {
+  const response = await post({
+    url: endpoint(settings.baseUrl, 'audio/transcriptions'),
+    apiKey: settings.apiKey,
+    body: form,
+    limits: LIMITS,
+    clock,
+    signal,
+  })
+  if (response.contentType.startsWith('text/event-stream'))
+    return withoutHallucination(await readStream(response))
+  const decoder = new TextDecoder()
+  let body = ''
+  await response.read((bytes) => {
+    body += decoder.decode(bytes, { stream: true })
+    return true
+  })
+  return withoutHallucination(response.contentType.startsWith('application/json') ? jsonText(body) : body)
+}
+
+async function readStream(response: {
+  read(take: (bytes: Uint8Array) => boolean): Promise<void>
+}): Promise<string> {
+  const parser = new SseParser()
+  let deltas = ''
+  let done: string | null = null
+  const take = ({ data }: { data: string }): void => {
+    if (data === '' || data === '[DONE]') return
+    const event = parseJson(data)
+    if (!isRecord(event)) return
+    if (event.type === 'transcript.text.delta' && typeof event.delta === 'string') deltas += event.delta
+    if (event.type === 'transcript.text.done' && typeof event.text === 'string') done = event.text
+  }
+  await response.read((bytes) => {
+    parser.push(bytes, take)
+    return done === null
+  })
+  parser.end(take)
+  return done ?? deltas
+}
+
+function jsonText(body: string): string {
+  const parsed = parseJson(body)
+  if (isRecord(parsed) && typeof parsed.text === 'string') return parsed.text
+  throw new EngineError('vendor_failed', 'the recogniser sent no text', { context: { length: body.length } })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new EngineError('vendor_failed', 'the recogniser sent something that is not JSON', { cause: error })
+  }
+}
+
+function withoutHallucination(text: string): string {
+  const trimmed = text.trim()
+  const bare = trimmed
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim()
+  return bare === '' || HALLUCINATIONS.has(bare) ? '' : trimmed
+}
+
+/** ISO 639-1 of a contract tag: `hi` of `hi-IN`, `or` of `od-IN`. */
+function isoLanguage(tag: string): string {
+  const language = tag.split('-')[0] ?? tag
+  return language === 'od' ? 'or' : language
+}
+
+function asEngineError(error: unknown): EngineError {
+  return error instanceof EngineError
+    ? error
+    : new EngineError('vendor_failed', errorText(error), { cause: error })
+}

@@ -1,0 +1,78 @@
+/** Kept from before the onset: our VAD may cut the first consonant. */
+const PRE_ROLL_MS = 300
+/** Kept after the last voiced sample. */
+const POST_ROLL_MS = 300
+/** How far back an onset may lie: the VAD corrects it to the first voiced sample. */
+const MEMORY_MS = 1500
+const MAX_UTTERANCE_MS = 30_000
+
+/**
+ * Caller audio of one utterance at a time, cut by our VAD's marks, with a little before and after.
+ * Memory is bounded: what goes beyond 30 s of one utterance is dropped. Copies what it is given.
+ */
+export class UtteranceBuffer {
+  readonly #rate: number
+  /** The last `MEMORY_MS`, as a ring. */
+  readonly #ring: Int16Array
+  #written = 0
+  /** Session ms of the end of the newest sample. */
+  #endMs = 0
+  #utterance: Int16Array | null = null
+  #length = 0
+  #startMs = 0
+
+  constructor(rate: number) {
+    this.#rate = rate
+    this.#ring = new Int16Array(this.#samples(MEMORY_MS))
+  }
+
+  write(pcm: Int16Array, atMs: number): void {
+    const ring = this.#ring
+    for (let i = 0; i < pcm.length; i++) ring[(this.#written + i) % ring.length] = pcm[i] ?? 0
+    this.#written += pcm.length
+    this.#endMs = atMs + (pcm.length * 1000) / this.#rate
+    if (this.#utterance !== null) this.#append(pcm)
+  }
+
+  /** Speech began at session ms `atMs`. */
+  start(atMs: number): void {
+    const back = this.#samples(Math.max(0, this.#endMs - (atMs - PRE_ROLL_MS)))
+    const kept = Math.min(back, this.#ring.length, this.#written)
+    this.#utterance = new Int16Array(this.#samples(4000))
+    this.#length = 0
+    this.#startMs = this.#endMs - (kept * 1000) / this.#rate
+    const memory = new Int16Array(kept)
+    for (let i = 0; i < kept; i++) {
+      memory[i] = this.#ring[(this.#written - kept + i) % this.#ring.length] ?? 0
+    }
+    this.#append(memory)
+  }
+
+  /** Speech ended at session ms `atMs`; null when none had begun. The samples are the caller's. */
+  end(atMs: number): Int16Array | null {
+    const whole = this.#utterance
+    if (whole === null) return null
+    this.#utterance = null
+    const until = this.#samples(Math.max(0, atMs + POST_ROLL_MS - this.#startMs))
+    return whole.slice(0, Math.min(this.#length, until))
+  }
+
+  #append(pcm: Int16Array): void {
+    const held = this.#utterance
+    if (held === null) return
+    const room = this.#samples(MAX_UTTERANCE_MS) - this.#length
+    const taken = pcm.length > room ? pcm.subarray(0, room) : pcm
+    let into = held
+    if (this.#length + taken.length > held.length) {
+      into = new Int16Array(Math.min(this.#samples(MAX_UTTERANCE_MS), held.length * 2))
+      into.set(held.subarray(0, this.#length))
+      this.#utterance = into
+    }
+    into.set(taken, this.#length)
+    this.#length += taken.length
+  }
+
+  #samples(ms: number): number {
+    return Math.round((ms * this.#rate) / 1000)
+  }
+}
