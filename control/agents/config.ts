@@ -1,0 +1,251 @@
+import { z } from 'zod'
+import {
+  EMBEDDED_LANGUAGE_MODEL,
+  EMBEDDED_RECOGNITION_MODEL,
+  EMBEDDED_SPEECH_MODEL,
+  EMBEDDED_VOICE,
+} from '../../media/agent/vendors/catalogue.js'
+import { VOICE_LANGUAGES } from '../../media/agent/vendors/espeak/voices.js'
+
+/*
+ * The configuration of an agent: every field, its bounds and its default, once. The whole schema
+ * describes what is stored and shown; the patch schema is the same with every field optional.
+ */
+
+const VARIABLE_NAME = /^[a-zA-Z_][a-zA-Z0-9_]{0,49}$/
+const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/
+
+const text = (max: number) => z.string().max(max)
+const named = (max: number) => z.string().min(1).max(max)
+const Line = z.strictObject({ text: named(1_000) })
+
+/** The eleven languages; `or-IN` is taken as another name of `od-IN` (see `normalise`). */
+export const Language = z.enum([...VOICE_LANGUAGES, 'or-IN'])
+
+const InputVariable = z.strictObject({
+  name: z.string().regex(VARIABLE_NAME),
+  description: text(500).default(''),
+  required: z.boolean().default(false),
+  default: text(1_000).nullable().default(null),
+})
+
+const OutputVariable = z.strictObject({
+  name: z.string().regex(VARIABLE_NAME),
+  description: text(500).default(''),
+  type: z.enum(['string', 'number', 'boolean', 'enum', 'date']),
+  enumValues: z.array(named(200)).max(50).default([]),
+})
+
+const Criterion = z.strictObject({ id: named(64), name: named(80), prompt: named(4_000) })
+
+const ToolParameter = z.strictObject({
+  name: z.string().regex(VARIABLE_NAME),
+  description: text(500).default(''),
+  required: z.boolean().default(false),
+  type: z.enum(['string', 'number', 'integer', 'boolean']),
+})
+
+const ToolAuth = z.strictObject({
+  type: z.enum(['none', 'bearer', 'basic', 'api_key']),
+  in: z.enum(['header', 'query']).nullable().default(null),
+  name: text(100).nullable().default(null),
+  header: text(100).nullable().default(null),
+  secretId: text(64).nullable().default(null),
+  secondary: z
+    .strictObject({ in: z.enum(['header', 'query']), name: named(100), secretId: named(64) })
+    .nullable()
+    .default(null),
+})
+
+const ToolHttp = z.strictObject({
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+  url: z.url({ protocol: /^https?$/ }).max(2_048),
+  timeoutMs: z.int().min(1_000).max(20_000).default(8_000),
+  headers: z.record(named(100), text(1_000)).default({}),
+  bodyFormat: z.enum(['json', 'form']).default('json'),
+  bodyRoot: text(100).nullable().default(null),
+  auth: ToolAuth.nullable().default(null),
+})
+
+const Tool = z.strictObject({
+  name: z.string().regex(TOOL_NAME),
+  description: named(1_000),
+  parameters: z.array(ToolParameter).max(20).default([]),
+  connectionId: text(64).nullable().default(null),
+  preset: z
+    .enum(['end_call', 'transfer_call', 'send_dtmf', 'opt_out', 'schedule_callback'])
+    .nullable()
+    .default(null),
+  speech: z.partialRecord(Language, text(500)).default({}),
+  mock: z
+    .strictObject({ enabled: z.boolean(), response: text(10_000).default('') })
+    .nullable()
+    .default(null),
+  http: ToolHttp.nullable().default(null),
+})
+
+const Voice = z.strictObject({
+  languages: z.array(Language).min(1).max(VOICE_LANGUAGES.length).default(['en-IN']),
+  sttLanguage: Language.default('en-IN'),
+  sttMode: z.enum(['transcribe', 'translate', 'codemix']).default('transcribe'),
+  sttModel: named(100).default(EMBEDDED_RECOGNITION_MODEL),
+  ttsModel: named(100).default(EMBEDDED_SPEECH_MODEL),
+  ttsVoice: named(100).default(EMBEDDED_VOICE),
+})
+
+const TtsOptions = z.strictObject({ pace: z.number().min(0.25).max(4).default(1) })
+
+const Background = z.strictObject({
+  sound: z.enum(['none', 'office', 'cafe', 'call_center']).default('none'),
+  volume: z.number().min(0).max(1).default(0),
+})
+
+const NudgeStep = z.strictObject({ afterSeconds: z.int().min(1).max(300), line: Line })
+
+const Nudges = z.strictObject({
+  enabled: z.boolean().default(true),
+  hangupAfter: z.boolean().default(true),
+  steps: z
+    .array(NudgeStep)
+    .max(10)
+    .default([
+      { afterSeconds: 10, line: { text: 'Are you still there?' } },
+      { afterSeconds: 20, line: { text: 'I cannot hear you. I will end the call now.' } },
+    ]),
+})
+
+const Voicemail = z.strictObject({
+  enabled: z.boolean().default(true),
+  windowSeconds: z.int().min(2).max(20).default(8),
+})
+
+const TransferTarget = z.strictObject({
+  destinationId: named(64),
+  fallbackDestinationId: named(64).nullable().default(null),
+  when: text(1_000).default(''),
+})
+
+const Transfer = z.strictObject({
+  handoff: z.enum(['cold', 'warm']).default('cold'),
+  blindTransfers: z.boolean().default(false),
+  defaultDestinationId: named(64).nullable().default(null),
+  destinations: z.array(TransferTarget).max(20).default([]),
+  dtmfKey: z
+    .string()
+    .regex(/^[0-9*#]$/)
+    .nullable()
+    .default(null),
+  preTransferLine: Line.nullable().default(null),
+  afterMissLine: Line.nullable().default(null),
+  recordHumanSegment: z.boolean().default(false),
+  requestPhrases: z.boolean().default(true),
+  ringTimeoutSeconds: z.int().min(10).max(60).default(25),
+})
+
+const CallSettings = z.strictObject({
+  businessName: text(120).default(''),
+  openingLine: Line.nullable().default(null),
+  inboundOpeningLine: Line.nullable().default(null),
+  hangupLine: Line.nullable().default(null),
+  maxCallSeconds: z.int().min(30).max(3_600).default(600),
+  background: Background.prefault({}),
+  nudges: Nudges.prefault({}),
+  voicemail: Voicemail.prefault({}),
+  transfer: Transfer.prefault({}),
+})
+
+/** The flat configuration fields of contract 2.6, as stored with a draft and with each version. */
+export const AgentConfig = z.strictObject({
+  systemPrompt: text(32_000).default(''),
+  llmModel: named(100).default(EMBEDDED_LANGUAGE_MODEL),
+  knowledgeBaseIds: z.array(named(64)).max(10).default([]),
+  inputVariables: z.array(InputVariable).max(50).default([]),
+  outputVariables: z.array(OutputVariable).max(30).default([]),
+  evaluationCriteria: z.array(Criterion).max(20).default([]),
+  ttsOptions: TtsOptions.prefault({}),
+  voice: Voice.prefault({}),
+  tools: z.array(Tool).max(32).default([]),
+  callSettings: CallSettings.prefault({}),
+})
+export type AgentConfig = z.output<typeof AgentConfig>
+
+/** In a body a criterion may come without an id; it is given one. */
+const CriterionInput = Criterion.partial({ id: true })
+
+/**
+ * Configuration as a body carries it: every field optional at every level, nothing filled in.
+ * Objects merge into what is stored, arrays and string maps replace it whole.
+ */
+export const configPatchShape = {
+  systemPrompt: AgentConfig.shape.systemPrompt.unwrap().optional(),
+  llmModel: AgentConfig.shape.llmModel.unwrap().optional(),
+  knowledgeBaseIds: AgentConfig.shape.knowledgeBaseIds.unwrap().optional(),
+  inputVariables: AgentConfig.shape.inputVariables.unwrap().optional(),
+  outputVariables: AgentConfig.shape.outputVariables.unwrap().optional(),
+  evaluationCriteria: z.array(CriterionInput).max(20).optional(),
+  ttsOptions: z.strictObject({ pace: TtsOptions.shape.pace.unwrap().optional() }).optional(),
+  voice: z
+    .strictObject({
+      languages: Voice.shape.languages.unwrap().optional(),
+      sttLanguage: Language.optional(),
+      sttMode: Voice.shape.sttMode.unwrap().optional(),
+      sttModel: Voice.shape.sttModel.unwrap().optional(),
+      ttsModel: Voice.shape.ttsModel.unwrap().optional(),
+      ttsVoice: Voice.shape.ttsVoice.unwrap().optional(),
+    })
+    .optional(),
+  tools: AgentConfig.shape.tools.unwrap().optional(),
+  callSettings: z
+    .strictObject({
+      businessName: CallSettings.shape.businessName.unwrap().optional(),
+      openingLine: Line.nullable().optional(),
+      inboundOpeningLine: Line.nullable().optional(),
+      hangupLine: Line.nullable().optional(),
+      maxCallSeconds: CallSettings.shape.maxCallSeconds.unwrap().optional(),
+      background: z
+        .strictObject({
+          sound: Background.shape.sound.unwrap().optional(),
+          volume: Background.shape.volume.unwrap().optional(),
+        })
+        .optional(),
+      nudges: z
+        .strictObject({
+          enabled: z.boolean().optional(),
+          hangupAfter: z.boolean().optional(),
+          steps: Nudges.shape.steps.unwrap().optional(),
+        })
+        .optional(),
+      voicemail: z
+        .strictObject({
+          enabled: z.boolean().optional(),
+          windowSeconds: Voicemail.shape.windowSeconds.unwrap().optional(),
+        })
+        .optional(),
+      transfer: z
+        .strictObject({
+          handoff: Transfer.shape.handoff.unwrap().optional(),
+          blindTransfers: z.boolean().optional(),
+          defaultDestinationId: named(64).nullable().optional(),
+          destinations: Transfer.shape.destinations.unwrap().optional(),
+          dtmfKey: Transfer.shape.dtmfKey.unwrap().optional(),
+          preTransferLine: Line.nullable().optional(),
+          afterMissLine: Line.nullable().optional(),
+          recordHumanSegment: z.boolean().optional(),
+          requestPhrases: z.boolean().optional(),
+          ringTimeoutSeconds: Transfer.shape.ringTimeoutSeconds.unwrap().optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+}
+
+const ConfigPatch = z.strictObject(configPatchShape)
+export type ConfigPatch = z.output<typeof ConfigPatch>
+
+/** What a new agent has before its body is applied. */
+export const defaultConfig: AgentConfig = AgentConfig.parse({})
+
+/** A stored configuration; fields that later versions added take their defaults. */
+export function readConfig(json: string): AgentConfig {
+  return AgentConfig.parse(JSON.parse(json))
+}

@@ -1,0 +1,72 @@
+import type { AgentConfig } from './config.js'
+
+const PLACEHOLDER = /\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,49})\s*\}\}/g
+
+/** Values every call has without a declaration. A declared input variable of the name wins. */
+export const BUILT_INS = [
+  'agentName',
+  'businessName',
+  'callerNumber',
+  'calledNumber',
+  'direction',
+  'currentDate',
+  'currentTime',
+] as const
+export type BuiltIn = (typeof BUILT_INS)[number]
+
+export type Values = Readonly<Record<string, string>>
+
+/** The text with every placeholder replaced; one without a value becomes nothing. */
+export function fill(text: string, values: Values): string {
+  return text.replace(PLACEHOLDER, (_whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] ?? '') : '',
+  )
+}
+
+/** Every text of an agent that may hold placeholders, by its path in the configuration. */
+function texts(config: AgentConfig): readonly (readonly [path: string, text: string])[] {
+  const { callSettings, tools } = config
+  const found: (readonly [string, string])[] = [['systemPrompt', config.systemPrompt]]
+  for (const key of ['openingLine', 'inboundOpeningLine', 'hangupLine'] as const) {
+    found.push([`callSettings.${key}.text`, callSettings[key]?.text ?? ''])
+  }
+  callSettings.nudges.steps.forEach((step, index) => {
+    found.push([`callSettings.nudges.steps[${index}].line.text`, step.line.text])
+  })
+  tools.forEach((tool, index) => {
+    found.push([`tools[${index}].description`, tool.description])
+    found.push([`tools[${index}].mock.response`, tool.mock?.response ?? ''])
+  })
+  return found
+}
+
+/** The first text that uses an undeclared variable, with all such names in it; null when none does. */
+export function undeclared(config: AgentConfig): { path: string; names: readonly string[] } | null {
+  const known = new Set<string>([...BUILT_INS, ...config.inputVariables.map((variable) => variable.name)])
+  for (const [path, text] of texts(config)) {
+    const names = new Set<string>()
+    for (const [, name] of text.matchAll(PLACEHOLDER)) {
+      if (name !== undefined && !known.has(name)) names.add(name)
+    }
+    if (names.size > 0) return { path, names: [...names] }
+  }
+  return null
+}
+
+/**
+ * The values of a call's input variables: what was given, else the default. `missing` lists the
+ * required ones that have neither. Values for undeclared names are kept aside, not refused.
+ */
+export function resolveVariables(
+  config: AgentConfig,
+  given: Values,
+): { readonly values: Values; readonly missing: readonly string[] } {
+  const values: Record<string, string> = {}
+  const missing: string[] = []
+  for (const variable of config.inputVariables) {
+    const value = Object.hasOwn(given, variable.name) ? given[variable.name] : variable.default
+    if (value !== undefined && value !== null) values[variable.name] = value
+    else if (variable.required) missing.push(variable.name)
+  }
+  return { values, missing }
+}

@@ -1,0 +1,103 @@
+import type { AgentSpec, ToolSpec } from '../../media/agent/spec.js'
+import {
+  type CatalogueProviders,
+  findLanguageModel,
+  findRecognitionModel,
+  findVoice,
+} from '../../media/agent/vendors/catalogue.js'
+import type { AgentConfig } from './config.js'
+import { type BuiltIn, fill, type Values } from './placeholders.js'
+
+const IST_OFFSET_MS = 330 * 60_000
+
+export interface SpecInput {
+  readonly agentId: string
+  readonly agentVersionId: string
+  readonly name: string
+  readonly config: AgentConfig
+  readonly direction: 'outbound' | 'inbound'
+  readonly from: string
+  readonly to: string
+  /** Resolved input variables (placeholders.ts). */
+  readonly variables: Values
+  /** Unix ms: what the agent takes for now. */
+  readonly now: number
+}
+
+/**
+ * One agent version as a conversation runs it: placeholders filled, vendors looked up. Null when a
+ * model or voice has left the catalogue since the version was published.
+ */
+export function buildSpec(input: SpecInput, providers: CatalogueProviders): AgentSpec | null {
+  const { config, direction } = input
+  const { voice, callSettings } = config
+  const speech = findVoice(voice.ttsModel, voice.ttsVoice, providers)
+  const recognition = findRecognitionModel(voice.sttModel, providers)
+  const model = findLanguageModel(config.llmModel, providers)
+  if (speech === null || recognition === null || model === null) return null
+
+  const values: Values = { ...builtIns(input), ...input.variables }
+  const line = (text: { readonly text: string } | null): string | null => {
+    const filled = text === null ? '' : fill(text.text, values).trim()
+    return filled === '' ? null : filled
+  }
+  const opening =
+    direction === 'inbound'
+      ? (callSettings.inboundOpeningLine ?? callSettings.openingLine)
+      : callSettings.openingLine
+
+  return {
+    agentId: input.agentId,
+    agentVersionId: input.agentVersionId,
+    name: input.name,
+    systemPrompt: fill(config.systemPrompt, values),
+    openingLine: line(opening),
+    hangupLine: line(callSettings.hangupLine),
+    languages: voice.languages,
+    speechToText: { vendor: recognition.vendor, model: voice.sttModel },
+    textToSpeech: {
+      vendor: speech.vendor,
+      model: voice.ttsModel,
+      voice: voice.ttsVoice,
+      pace: config.ttsOptions.pace,
+    },
+    languageModel: { vendor: model.vendor, model: config.llmModel },
+    tools: config.tools.flatMap((tool) => toolSpec(tool, values)),
+    nudges: {
+      enabled: callSettings.nudges.enabled,
+      hangupAfter: callSettings.nudges.hangupAfter,
+      steps: callSettings.nudges.steps.map((step) => ({
+        afterSeconds: step.afterSeconds,
+        text: fill(step.line.text, values),
+      })),
+    },
+    maxCallSeconds: callSettings.maxCallSeconds,
+  }
+}
+
+/** Empty for a tool that could do nothing; rules.ts lets none be saved. */
+function toolSpec(tool: AgentConfig['tools'][number], values: Values): readonly ToolSpec[] {
+  const declared = {
+    name: tool.name,
+    description: fill(tool.description, values),
+    parameters: tool.parameters,
+  }
+  if (tool.mock?.enabled) {
+    return [{ ...declared, action: { kind: 'mock', response: fill(tool.mock.response, values) } }]
+  }
+  return tool.preset === 'end_call' ? [{ ...declared, action: { kind: 'end_call' } }] : []
+}
+
+function builtIns(input: SpecInput): Readonly<Record<BuiltIn, string>> {
+  const inbound = input.direction === 'inbound'
+  const ist = new Date(input.now + IST_OFFSET_MS).toISOString()
+  return {
+    agentName: input.name,
+    businessName: input.config.callSettings.businessName,
+    callerNumber: inbound ? input.from : input.to,
+    calledNumber: inbound ? input.to : input.from,
+    direction: input.direction,
+    currentDate: ist.slice(0, 10),
+    currentTime: ist.slice(11, 16),
+  }
+}

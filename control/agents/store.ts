@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+import { newId } from '../../media/base/ids.js'
+import { canonicalJson } from '../compliance/canonical.js'
+import type { Purpose } from '../compliance/windows.js'
+import type { AgentRow, AgentVersionRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import type { AgentConfig } from './config.js'
+
+/** An agent with the numbers of one environment that it answers. */
+export interface AgentWithNumbers {
+  readonly row: AgentRow
+  readonly numberIds: readonly string[]
+}
+
+type Environment = 'test' | 'live'
+
+export async function createAgent(
+  db: Db | Trx,
+  agent: {
+    readonly organizationId: string
+    readonly name: string
+    readonly description: string | null
+    readonly config: AgentConfig
+  },
+  now: number,
+): Promise<AgentRow> {
+  const purpose = await classification(db, agent.organizationId)
+  const draft = canonicalJson(agent.config)
+  return db
+    .insertInto('agents')
+    .values({
+      id: newId('agt', now),
+      organizationId: agent.organizationId,
+      name: agent.name,
+      description: agent.description,
+      purpose,
+      draft,
+      draftHash: hashOf(draft, purpose),
+      publishedHash: null,
+      publishedVersion: null,
+      latestVersion: null,
+      revision: 1,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** An agent that is not deleted, or null. */
+export async function findAgent(db: Db | Trx, organizationId: string, id: string): Promise<AgentRow | null> {
+  const row = await present(db, organizationId).where('id', '=', id).executeTakeFirst()
+  return row ?? null
+}
+
+/** Newest first. */
+export async function listAgents(db: Db, organizationId: string, page: PageRequest): Promise<Page<AgentRow>> {
+  const rows = await present(db, organizationId)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+/** The numbers of one environment bound to each of the agents. */
+export async function numbersOf(
+  db: Db | Trx,
+  organizationId: string,
+  environment: Environment,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const bound = new Map<string, string[]>()
+  if (agentIds.length === 0) return bound
+  const rows = await db
+    .selectFrom('numbers')
+    .select(['id', 'agentId'])
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('releasedAt', 'is', null)
+    .where('agentId', 'in', agentIds)
+    .orderBy('id')
+    .execute()
+  for (const { id, agentId } of rows) {
+    if (agentId !== null) bound.set(agentId, [...(bound.get(agentId) ?? []), id])
+  }
+  return bound
+}
+
+/**
+ * Writes a changed draft, if the agent still is at `seen.revision`; null when somebody else was
+ * faster or it is gone.
+ */
+export async function updateDraft(
+  db: Db | Trx,
+  seen: AgentRow,
+  change: { readonly name: string; readonly description: string | null; readonly config: AgentConfig },
+  now: number,
+): Promise<AgentRow | null> {
+  const draft = canonicalJson(change.config)
+  const row = await db
+    .updateTable('agents')
+    .set({
+      name: change.name,
+      description: change.description,
+      draft,
+      draftHash: hashOf(draft, seen.purpose),
+      revision: seen.revision + 1,
+      updatedAt: now,
+    })
+    .where('id', '=', seen.id)
+    .where('organizationId', '=', seen.organizationId)
+    .where('revision', '=', seen.revision)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * Makes the draft that was `seen` the next version, and that version the published one; null when
+ * the agent changed meanwhile.
+ */
+export async function publishDraft(
+  trx: Trx,
+  seen: AgentRow,
+  note: string | null,
+  now: number,
+): Promise<AgentVersionRow | null> {
+  const version = (seen.latestVersion ?? 0) + 1
+  const updated = await trx
+    .updateTable('agents')
+    .set({
+      latestVersion: version,
+      publishedVersion: version,
+      publishedHash: seen.draftHash,
+      revision: seen.revision + 1,
+      updatedAt: now,
+    })
+    .where('id', '=', seen.id)
+    .where('organizationId', '=', seen.organizationId)
+    .where('revision', '=', seen.revision)
+    .where('deletedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  if (updated === undefined) return null
+  return trx
+    .insertInto('agentVersions')
+    .values({
+      id: newId('agv', now),
+      organizationId: seen.organizationId,
+      agentId: seen.id,
+      version,
+      purpose: seen.purpose,
+      config: seen.draft,
+      note,
+      createdAt: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function findVersion(
+  db: Db | Trx,
+  organizationId: string,
+  agentId: string,
+  version: number,
+): Promise<AgentVersionRow | null> {
+  const row = await db
+    .selectFrom('agentVersions')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('agentId', '=', agentId)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Newest first. */
+export async function listVersions(
+  db: Db,
+  organizationId: string,
+  agentId: string,
+  page: PageRequest,
+): Promise<Page<AgentVersionRow>> {
+  let query = db
+    .selectFrom('agentVersions')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('agentId', '=', agentId)
+  // Numbered without gaps, so the version alone is the position.
+  if (page.after !== null) query = query.where('version', '<', Number(page.after.key))
+  const rows = await query
+    .orderBy('version', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.version, id: row.id }),
+    (row) => row,
+  )
+}
+
+/** The organization's sender classification (decisions 1, row 15). */
+async function classification(db: Db | Trx, organizationId: string): Promise<Purpose> {
+  const row = await db
+    .selectFrom('organizations')
+    .select('senderClassification')
+    .where('id', '=', organizationId)
+    .executeTakeFirst()
+  return asPurpose(row?.senderClassification ?? null)
+}
+
+/** An unset or unknown classification is treated as the strictest. */
+export function asPurpose(text: string | null): Purpose {
+  return text === 'service' || text === 'transactional' || text === 'collections' ? text : 'promotional'
+}
+
+function present(db: Db | Trx, organizationId: string) {
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('deletedAt', 'is', null)
+}
+
+function hashOf(draft: string, purpose: string): string {
+  return createHash('sha256').update(purpose).update('\n').update(draft).digest('hex')
+}

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { isId } from '../../media/base/ids.js'
+import { findAgent } from '../agents/store.js'
+import type { NumberRow } from '../db/calling-tables.js'
+import { listOperation, operation } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { findNumber, listNumbers as pageOfNumbers, updateNumber as storeNumber } from './store.js'
+
+const PhoneNumber = z.object({
+  id: z.string(),
+  e164: z.string(),
+  label: z.string(),
+  environment: z.enum(['test', 'live']),
+  provider: z.string(),
+  region: z.string(),
+  numberType: openEnum('landline', 'mobile', 'tollfree'),
+  series: openEnum('regular', 'promotional_140', 'service_160'),
+  capabilities: z.object({ sms: z.boolean(), voice: z.boolean() }),
+  currency: z.literal('INR'),
+  rentalPaise: z.int(),
+  setupPaise: z.int(),
+  renewalCycle: openEnum('anniversary', 'calendar_month'),
+  nextRentalAt: Timestamp.nullable(),
+  purchasedAt: Timestamp.nullable(),
+  releaseAt: Timestamp.nullable(),
+  releasedAt: Timestamp.nullable(),
+  status: openEnum('pending', 'active', 'failed', 'suspended', 'released'),
+  inbound: openEnum('pending', 'ready', 'disabled', 'error'),
+  routed: z.boolean(),
+  routingMode: openEnum('svc_agent', 'byo_ws', 'byo_sip'),
+  agentId: z.string().nullable(),
+  recordCalls: z.boolean(),
+  mediaEndpoint: z.null().meta({ description: 'BYO media socket; none in this release.' }),
+  sipTrunk: z.null(),
+  sipTrunkId: z.string().nullable(),
+  createdAt: Timestamp,
+})
+
+const NumberPath = z.object({ id: idParam('num') })
+const noNumber = () => refuse('not_found', 'There is no such number.')
+
+export const listNumbers = listOperation({
+  id: 'listNumbers',
+  path: '/v1/numbers',
+  tag: 'Numbers',
+  summary: 'List the numbers of the key’s environment, newest first.',
+  audience: 'key',
+  scope: 'read',
+  result: PhoneNumber,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, next } = await pageOfNumbers(deps.db, actor, page)
+    return { items: items.map(numberView), next }
+  },
+})
+
+export const readNumber = operation({
+  id: 'readNumber',
+  method: 'get',
+  path: '/v1/numbers/:id',
+  tag: 'Numbers',
+  summary: 'Read a number.',
+  audience: 'key',
+  scope: 'read',
+  params: NumberPath,
+  status: 200,
+  result: PhoneNumber,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findNumber(deps.db, actor, params.id)
+    return row === null ? noNumber() : numberView(row)
+  },
+})
+
+const NumberPatch = z
+  .strictObject({
+    agentId: z.string().nullable().optional(),
+    label: z.string().min(1).max(80).optional(),
+    recordCalls: z.boolean().optional(),
+    routingMode: z.enum(['svc_agent', 'byo_ws', 'byo_sip']).optional(),
+    mediaEndpoint: z.looseObject({}).nullable().optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'must hold at least one field')
+
+export const updateNumber = operation({
+  id: 'updateNumber',
+  method: 'patch',
+  path: '/v1/numbers/:id',
+  tag: 'Numbers',
+  summary: 'Bind an agent, rename, or switch recording of a number.',
+  audience: 'key',
+  scope: 'write',
+  params: NumberPath,
+  body: NumberPatch,
+  status: 200,
+  result: PhoneNumber,
+  fails: ['not_found', 'unprocessable_entity', 'conflict'],
+  run: async ({ params, body, actor, deps }) => {
+    if ((await findNumber(deps.db, actor, params.id)) === null) return noNumber()
+    if (typeof body.agentId === 'string') {
+      const known =
+        isId('agt', body.agentId) && (await findAgent(deps.db, actor.organizationId, body.agentId)) !== null
+      if (!known) {
+        return refuse('not_found', 'There is no such agent.', { resource: 'agent', path: 'agentId' })
+      }
+    }
+    if (body.routingMode === 'byo_sip') {
+      return refuse('conflict', 'SIP routing is set and cleared through the SIP operations of the number.')
+    }
+    if (body.routingMode === 'byo_ws' || (body.mediaEndpoint ?? null) !== null) {
+      const path = body.routingMode === 'byo_ws' ? 'routingMode' : 'mediaEndpoint'
+      return refuse('unprocessable_entity', 'Media sockets are not available in this release.', { path })
+    }
+    const row = await storeNumber(deps.db, actor, params.id, {
+      ...(body.agentId === undefined ? {} : { agentId: body.agentId }),
+      ...(body.label === undefined ? {} : { label: body.label }),
+      ...(body.recordCalls === undefined ? {} : { recordCalls: body.recordCalls ? 1 : 0 }),
+    })
+    return row === null ? noNumber() : numberView(row)
+  },
+})
+
+/** A number as the API and its events show it. */
+export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
+  return {
+    id: row.id,
+    e164: row.e164,
+    label: row.label,
+    environment: row.environment,
+    provider: row.provider,
+    region: row.region,
+    numberType: row.numberType,
+    series: row.series,
+    capabilities: { sms: false, voice: true },
+    currency: 'INR',
+    rentalPaise: row.rentalPaise,
+    setupPaise: row.setupPaise,
+    renewalCycle: row.renewalCycle,
+    nextRentalAt: timestampOrNull(row.nextRentalAt),
+    purchasedAt: timestampOrNull(row.purchasedAt),
+    releaseAt: timestampOrNull(row.releaseAt),
+    releasedAt: timestampOrNull(row.releasedAt),
+    status: row.status,
+    inbound: row.inbound,
+    routed: row.status === 'active' && row.inbound === 'ready',
+    routingMode: row.routingMode,
+    agentId: row.agentId,
+    recordCalls: row.recordCalls === 1,
+    mediaEndpoint: null,
+    sipTrunk: null,
+    sipTrunkId: null,
+    createdAt: timestamp(row.createdAt),
+  }
+}

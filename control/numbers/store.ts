@@ -1,0 +1,115 @@
+import { newId } from '../../media/base/ids.js'
+import type { NumberRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+
+type Environment = 'test' | 'live'
+
+export interface Owner {
+  readonly organizationId: string
+  readonly environment: Environment
+}
+
+/** A number that was not released, in one environment, or null. */
+export async function findNumber(db: Db | Trx, owner: Owner, id: string): Promise<NumberRow | null> {
+  return (await held(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Whether the organization has the number in the other environment. */
+export async function isOfOtherEnvironment(db: Db | Trx, owner: Owner, id: string): Promise<boolean> {
+  const other: Owner = { ...owner, environment: owner.environment === 'test' ? 'live' : 'test' }
+  return (await findNumber(db, other, id)) !== null
+}
+
+/** Newest first. */
+export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Promise<Page<NumberRow>> {
+  const rows = await held(db, owner)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+export async function updateNumber(
+  db: Db | Trx,
+  owner: Owner,
+  id: string,
+  change: Partial<Pick<NumberRow, 'agentId' | 'label' | 'recordCalls'>>,
+): Promise<NumberRow | null> {
+  if (Object.keys(change).length === 0) return findNumber(db, owner, id)
+  const row = await db
+    .updateTable('numbers')
+    .set(change)
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('releasedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The number an inbound call was made to, whoever holds it; null when nobody does. */
+export async function findHeldNumber(db: Db | Trx, e164: string): Promise<NumberRow | null> {
+  const row = await db
+    .selectFrom('numbers')
+    .selectAll()
+    .where('e164', '=', e164)
+    .where('releasedAt', 'is', null)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export interface NewNumber {
+  readonly organizationId: string
+  readonly environment: Environment
+  readonly e164: string
+  readonly label: string
+  readonly provider: string
+  readonly region: string
+  readonly numberType: string
+}
+
+/** Stores an active number at no cost; null when somebody holds it already. */
+export async function insertNumber(db: Db | Trx, number: NewNumber, now: number): Promise<NumberRow | null> {
+  const row = await db
+    .insertInto('numbers')
+    .values({
+      id: newId('num', now),
+      ...number,
+      series: 'regular',
+      rentalPaise: 0,
+      setupPaise: 0,
+      renewalCycle: 'anniversary',
+      nextRentalAt: null,
+      purchasedAt: now,
+      releaseAt: null,
+      releasedAt: null,
+      status: 'active',
+      inbound: 'ready',
+      routingMode: 'svc_agent',
+      agentId: null,
+      recordCalls: 1,
+      createdAt: now,
+    })
+    .onConflict((conflict) => conflict.column('e164').where('releasedAt', 'is', null).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+function held(db: Db | Trx, owner: Owner) {
+  return db
+    .selectFrom('numbers')
+    .selectAll()
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('releasedAt', 'is', null)
+}
