@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { sameSecret } from '../access/secrets.js'
+import type { Json } from '../compliance/canonical.js'
 import type { RootKey } from '../root-key.js'
-import { fingerprint } from './canonical.js'
+import { fingerprint } from './idempotency.js'
 import type { Position } from './pagination.js'
 
 /** What a cursor may be used with: a cursor of one list means nothing to another. */
@@ -10,7 +11,7 @@ export interface CursorScope {
   readonly environment: string
   readonly operation: string
   /** The parsed filters; `limit` may change from page to page. */
-  readonly filters: unknown
+  readonly filters: Json
 }
 
 const MAC_BYTES = 16

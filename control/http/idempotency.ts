@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
 import { seal, unseal } from '../access/secrets.js'
+import { canonicalJson, type Json } from '../compliance/canonical.js'
 import type { Db } from '../db/open.js'
 import type { RootKey } from '../root-key.js'
 import { type Refusal, refuse } from './problem.js'
@@ -14,6 +16,11 @@ const KEY = /^[\x20-\x7e]{1,255}$/
 /** Whether a header value can be an `Idempotency-Key`. */
 export function isIdempotencyKey(value: string): boolean {
   return KEY.test(value)
+}
+
+/** SHA-256 of the canonical JSON (RFC 8785), hex: equal for bodies that mean the same. */
+export function fingerprint(value: Json): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
 
 export interface IdempotentRequest {

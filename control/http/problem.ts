@@ -89,6 +89,8 @@ export interface Refusal<C extends ErrorCode = ErrorCode> {
   readonly code: C
   readonly message: string
   readonly details: Details | null
+  /** When it is not the code's own: `internal_error` may be any 5xx. */
+  readonly status: number
   /** Extra response headers, for example `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -99,7 +101,12 @@ export function refuse<C extends ErrorCode>(
   details: Details | null = null,
   headers: Readonly<Record<string, string>> = {},
 ): Refusal<C> {
-  return { [refused]: true, code, message, details, headers }
+  return { [refused]: true, code, message, details, headers, status: PROBLEMS[code].status }
+}
+
+/** 503: the service itself cannot take this now (starting, draining, store away). */
+export function unavailable(message: string, details: Details): Refusal<'internal_error'> {
+  return { ...refuse('internal_error', message, details), status: 503 }
 }
 
 export function isRefusal(value: unknown): value is Refusal {

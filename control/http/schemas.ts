@@ -36,3 +36,24 @@ export function openEnum<const T extends string>(...known: readonly T[]) {
 export const E164 = z
   .string()
   .regex(/^\+(?:91\d{10,11}|(?!91)[1-9]\d{6,14})$/, 'must be an E.164 number, for example +919876543210')
+
+/** A whole number in a query string or path. */
+export function integerParam(minimum: number, maximum: number) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, `must be a whole number from ${minimum} to ${maximum}`)
+    .transform(Number)
+    .refine(
+      (value) => value >= minimum && value <= maximum,
+      `must be a whole number from ${minimum} to ${maximum}`,
+    )
+    .meta({ type: 'integer', minimum, maximum, pattern: undefined })
+}
+
+/** A PATCH body: every field may be left out, but not all of them. */
+export function patchBody<T extends z.ZodRawShape>(shape: T) {
+  return z
+    .strictObject(shape)
+    .partial()
+    .refine((body) => Object.keys(body).length > 0, 'at least one field is required')
+}

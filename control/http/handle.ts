@@ -1,0 +1,129 @@
+import { errorText } from '../../media/base/errors.js'
+import { authenticate, type KeyVerifier } from '../access/keys.js'
+import type { Deps } from '../deps.js'
+import { type Checked, check } from './check.js'
+import type { Exchange } from './exchange.js'
+import { fingerprint, type IdempotencyStore, isFinal } from './idempotency.js'
+import type { Mounted } from './mount.js'
+import type { Actor, ErasedInput, FileReply, Operation } from './operation.js'
+import { type ErrorCode, isRefusal, type Refusal, refuse } from './problem.js'
+import { type Rendered, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
+
+/** What answering any request takes. */
+export interface Handling {
+  readonly deps: Deps
+  readonly keys: KeyVerifier
+  readonly idempotency: IdempotencyStore
+}
+
+/** Answers one request in the order of decisions 2.1. Throws only what is a fault of the service. */
+export async function handle(handling: Handling, mounted: Mounted, exchange: Exchange): Promise<void> {
+  const { operation } = mounted
+  const { deps } = handling
+  const actor = await admit(handling, operation, exchange)
+  if (isRefusal(actor)) return sendRefusal(exchange, actor)
+  const checked = await check(deps, mounted, actor, exchange)
+  if (isRefusal(checked)) return sendRefusal(exchange, checked)
+  const input = inputOf(deps, actor, checked, exchange)
+
+  if (actor !== null && checked.idempotencyKey !== null) {
+    return once(handling, operation, actor, { ...checked, key: checked.idempotencyKey }, input, exchange)
+  }
+  const outcome = await operation.run(input)
+  if (operation.reply !== 'file' || isRefusal(outcome)) {
+    return send(exchange, render(handling, operation, outcome, checked, exchange))
+  }
+  // `fileOperation` types the handler's result.
+  return sendFile(exchange, outcome as FileReply)
+}
+
+/** Authentication, scope, and which environment's keys may call. */
+async function admit(
+  handling: Handling,
+  operation: Operation,
+  exchange: Exchange,
+): Promise<Actor | null | Refusal> {
+  if (operation.audience === 'public') return null
+  const actor = await authenticate(handling.keys, exchange.request.header('authorization'))
+  if (isRefusal(actor)) return actor
+  // Between these two lies the place of the organization's request budget.
+  if (operation.scope !== null && !actor.scopes.includes(operation.scope)) {
+    return refuse('insufficient_scope', `This operation needs a key with the scope ${operation.scope}.`, {
+      required: operation.scope,
+      granted: actor.scopes,
+    })
+  }
+  if (operation.environment !== null && operation.environment !== actor.environment) {
+    return refuse('forbidden', `This operation needs a ${operation.environment} key.`)
+  }
+  return actor
+}
+
+/** Runs the operation at most once per idempotency key, and answers repetitions alike. */
+async function once(
+  handling: Handling,
+  operation: Operation,
+  actor: Actor,
+  checked: Checked & { readonly key: string },
+  input: ErasedInput,
+  exchange: Exchange,
+): Promise<void> {
+  const { idempotency, deps } = handling
+  const claim = await idempotency.claim({
+    organizationId: actor.organizationId,
+    environment: actor.environment,
+    method: operation.method,
+    path: exchange.request.path,
+    key: checked.key,
+    fingerprint: fingerprint(checked.rawBody),
+  })
+  if (isRefusal(claim)) return sendRefusal(exchange, claim)
+  if (claim.kind === 'replay') {
+    return send(exchange, { ...claim.response, headers: { 'idempotency-replayed': 'true' } })
+  }
+  let rendered: Rendered
+  try {
+    const outcome = await operation.run({ ...input, idempotencyId: claim.id })
+    rendered = render(handling, operation, outcome, checked, exchange)
+  } catch (fault) {
+    await idempotency.free(claim).catch((error: unknown) => {
+      // Its lease frees it later; the fault itself is what must be reported.
+      deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'idempotency key not freed')
+    })
+    throw fault
+  }
+  if (isFinal(rendered.status)) await idempotency.finish(claim, rendered)
+  else await idempotency.free(claim)
+  send(exchange, rendered)
+}
+
+function render(
+  handling: Handling,
+  operation: Operation,
+  outcome: unknown,
+  checked: Checked,
+  exchange: Exchange,
+): Rendered {
+  const { rootKey, log } = handling.deps
+  if (!isRefusal(outcome)) return renderResult(rootKey, operation, outcome, checked.cursorScope)
+  if (!operation.fails.includes(outcome.code) && !COMMON.includes(outcome.code)) {
+    log.error({ operation: operation.id, code: outcome.code }, 'an operation failed in an undeclared way')
+  }
+  return renderRefusal(outcome, exchange.docsUrl, exchange.requestId)
+}
+
+/** What any operation may answer without declaring it. */
+const COMMON: readonly ErrorCode[] = ['not_found', 'validation_error', 'internal_error']
+
+function inputOf(deps: Deps, actor: Actor | null, checked: Checked, exchange: Exchange): ErasedInput {
+  return {
+    params: checked.params,
+    query: checked.query,
+    body: checked.body,
+    actor,
+    deps,
+    requestId: exchange.requestId,
+    idempotencyId: null,
+    page: checked.page,
+  }
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { EngineError } from '../../media/base/errors.js'
+import type { Method, Operation } from './operation.js'
+import { integerParam } from './schemas.js'
+
+/** An operation with everything the server derives from it, made once. */
+export interface Mounted {
+  readonly operation: Operation
+  readonly params: z.ZodType
+  readonly query: z.ZodType
+  /** Null: a body is refused. */
+  readonly body: z.ZodType | null
+}
+
+/** One path and what answers on it. */
+export interface Route {
+  readonly path: string
+  readonly byMethod: ReadonlyMap<Method, Mounted>
+  /** Value of `Allow`. */
+  readonly allow: string
+}
+
+export const MAX_PAGE = 100
+
+const NOTHING = z.strictObject({})
+
+/**
+ * Groups operations by path, static segments before parameters. Throws EngineError `internal` for a
+ * list that contradicts itself: a programming mistake, found at start.
+ */
+export function routesOf(operations: readonly Operation[]): readonly Route[] {
+  const ids = new Set<string>()
+  const paths = new Map<string, Map<Method, Mounted>>()
+  for (const operation of operations) {
+    check(operation)
+    if (ids.has(operation.id)) throw mistake(operation, 'its id is used twice')
+    ids.add(operation.id)
+    const byMethod = paths.get(operation.path) ?? new Map<Method, Mounted>()
+    if (byMethod.has(operation.method)) throw mistake(operation, 'its method and path are used twice')
+    byMethod.set(operation.method, mounted(operation))
+    paths.set(operation.path, byMethod)
+  }
+  return [...paths]
+    .map(([path, byMethod]) => ({ path, byMethod, allow: allowed(byMethod) }))
+    .sort((a, b) => compareSegments(a.path.split('/'), b.path.split('/')))
+}
+
+/** Names of the `:name` segments of a path. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/:(\w+)/g)].flatMap((match) => match[1] ?? [])
+}
+
+/** The query an operation accepts: its filters and, for lists, `limit` and `cursor`. */
+export function querySchema(operation: Operation): z.ZodObject {
+  const filters = operation.query ?? z.object({})
+  if (operation.list === null || !operation.list.paged) return filters.strict()
+  return filters
+    .extend({
+      limit: integerParam(1, MAX_PAGE)
+        .default(operation.list.defaultLimit)
+        .meta({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: operation.list.defaultLimit }),
+      cursor: z.string().max(1024).optional(),
+    })
+    .strict()
+}
+
+function mounted(operation: Operation): Mounted {
+  const withBody = operation.method !== 'get' && operation.method !== 'delete'
+  return {
+    operation,
+    params: operation.params ?? NOTHING,
+    query: querySchema(operation),
+    // An action without fields still takes `{}`, which many clients send with every POST.
+    body: operation.body ?? (withBody ? NOTHING.optional() : null),
+  }
+}
+
+function check(operation: Operation): void {
+  const named = pathParameters(operation.path)
+  const declared = Object.keys(operation.params?.shape ?? {})
+  if ([...named].sort().join() !== [...declared].sort().join()) {
+    throw mistake(operation, 'its params are not those of its path')
+  }
+  if (operation.audience !== 'key' && operation.audience !== 'public') {
+    throw mistake(operation, `audience ${operation.audience} is not served here`)
+  }
+  if ((operation.audience === 'key') !== (operation.scope !== null)) {
+    throw mistake(operation, 'a key operation names a scope, any other does not')
+  }
+  if ((operation.status === 204) !== (operation.reply === 'empty')) {
+    throw mistake(operation, 'exactly the 204 answers have no result')
+  }
+  if (operation.idempotent !== null && operation.audience !== 'key') {
+    throw mistake(operation, 'idempotency keys belong to an organization')
+  }
+}
+
+function mistake(operation: Operation, what: string): EngineError {
+  return new EngineError('internal', `operation ${operation.id} ${operation.path}: ${what}`)
+}
+
+function allowed(byMethod: ReadonlyMap<Method, unknown>): string {
+  const methods = [...byMethod.keys()].map((method) => method.toUpperCase())
+  return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort().join(', ')
+}
+
+function compareSegments(a: readonly string[], b: readonly string[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [left, right] = [a[i] ?? '', b[i] ?? '']
+    const order = Number(left.startsWith(':')) - Number(right.startsWith(':'))
+    if (order !== 0) return order
+    if (left !== right) return left < right ? -1 : 1
+  }
+  return a.length - b.length
+}

@@ -1,0 +1,16 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectRoot } from '../../media/base/paths.js'
+import { operations } from '../operations.js'
+import { API_VERSION } from '../system/api.js'
+import { openApiDocument } from './openapi.js'
+
+/** The committed description, and what it should hold. */
+export const OPENAPI_FILE = join(projectRoot, 'docs', 'openapi.json')
+
+export function openApiText(): string {
+  return `${JSON.stringify(openApiDocument({ version: API_VERSION, operations }), null, 2)}\n`
+}
+
+// Run as a program (npm run openapi) it writes the file; imported by its test it does not.
+if (process.argv[1]?.endsWith('openapi-write.js')) writeFileSync(OPENAPI_FILE, openApiText())

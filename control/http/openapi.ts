@@ -1,0 +1,240 @@
+import { z } from 'zod'
+import { pathParameters, querySchema } from './mount.js'
+import type { Operation } from './operation.js'
+import { type ErrorCode, PROBLEMS } from './problem.js'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+export interface ApiInfo {
+  readonly version: string
+  readonly operations: readonly Operation[]
+}
+
+/**
+ * The OpenAPI 3.1 description of a list of operations, from the very schemas that validate at run
+ * time. The same list gives the same document, byte for byte.
+ */
+export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of operations) {
+    const path = operation.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [operation.method]: describe(operation) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Parley',
+      version,
+      summary: 'Voice-agent calling service',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'This service' }],
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'svc_test_... for the sandbox, svc_live_... for real calls',
+        },
+      },
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      headers: { RequestId: { description: 'Name it when you ask for help', schema: { type: 'string' } } },
+      schemas: { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA },
+      responses: Object.fromEntries(
+        [...errorStatuses()].map(([status, codes]) => errorResponse(status, codes)),
+      ),
+    },
+  }
+}
+
+function describe(operation: Operation): JsonObject {
+  const parameters = [
+    ...pathParameters(operation.path).map((name) =>
+      parameter('path', name, operation.params?.shape[name], true),
+    ),
+    ...queryParameters(operation),
+    ...(operation.idempotent === null
+      ? []
+      : [{ $ref: '#/components/parameters/IdempotencyKey', ...requiredMark(operation) }]),
+  ]
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    security: operation.audience === 'key' ? [{ apiKey: [] }] : [],
+    ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
+    ...(operation.environment === null ? {} : { 'x-environment': operation.environment }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(operation.body === null ? {} : { requestBody: requestBody(operation.body) }),
+    responses: { [operation.status]: success(operation), ...failures(operation) },
+    'x-error-codes': errorCodes(operation),
+  }
+}
+
+function requiredMark(operation: Operation): JsonObject {
+  return operation.idempotent === 'required' ? { description: 'Required here' } : {}
+}
+
+function queryParameters(operation: Operation): JsonObject[] {
+  const schema = querySchema(operation)
+  const required = jsonSchema(schema, 'input').required
+  return Object.entries(schema.shape).map(([name, member]) =>
+    parameter('query', name, member, Array.isArray(required) && required.includes(name)),
+  )
+}
+
+function parameter(place: string, name: string, schema: unknown, required: boolean): JsonObject {
+  return {
+    name,
+    in: place,
+    ...(required ? { required } : {}),
+    schema: schema instanceof z.ZodType ? jsonSchema(schema, 'input') : { type: 'string' },
+  }
+}
+
+function requestBody(schema: z.ZodType): JsonObject {
+  return {
+    required: !schema.safeParse(undefined).success,
+    content: { 'application/json': { schema: jsonSchema(schema, 'input') } },
+  }
+}
+
+function success(operation: Operation): JsonObject {
+  const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
+  if (operation.reply === 'empty') return { description: 'Done', headers }
+  if (operation.reply === 'file' || operation.result === null) {
+    return {
+      description: 'The file; byte ranges are supported',
+      headers,
+      content: { [operation.contentType]: {} },
+    }
+  }
+  const result = open(jsonSchema(operation.result, 'output'))
+  return {
+    description: operation.status === 201 ? 'Created' : 'OK',
+    headers,
+    content: { 'application/json': { schema: envelope(operation, result) } },
+  }
+}
+
+function envelope(operation: Operation, result: JsonObject): JsonObject {
+  if (operation.reply === 'bare') return result
+  if (operation.reply === 'data') {
+    return { type: 'object', required: ['data'], properties: { data: result } }
+  }
+  return {
+    type: 'object',
+    required: ['data', 'meta'],
+    properties: {
+      data: { type: 'array', items: result },
+      meta: {
+        type: 'object',
+        required: ['pagination'],
+        properties: { pagination: { $ref: '#/components/schemas/Pagination' } },
+      },
+    },
+  }
+}
+
+function errorCodes(operation: Operation): ErrorCode[] {
+  const codes = new Set<ErrorCode>([...operation.fails, 'bad_request', 'validation_error', 'internal_error'])
+  if (operation.audience === 'key') {
+    codes.add('unauthenticated').add('invalid_credentials').add('insufficient_scope')
+  }
+  if (operation.environment !== null) codes.add('forbidden')
+  if (operation.params !== null) codes.add('not_found')
+  if (operation.idempotent !== null) {
+    codes.add('idempotency_key_in_use').add('idempotency_key_reused_with_different_params')
+  }
+  return [...codes].sort()
+}
+
+function failures(operation: Operation): JsonObject {
+  const statuses = new Set(errorCodes(operation).map((code) => PROBLEMS[code].status))
+  // Declaring the fault every operation may have means answering `unavailable` (problem.ts).
+  if (operation.fails.includes('internal_error')) statuses.add(503)
+  return Object.fromEntries(
+    [...statuses].map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
+  )
+}
+
+function errorStatuses(): Map<number, ErrorCode[]> {
+  const byStatus = new Map<number, ErrorCode[]>()
+  const codes = Object.keys(PROBLEMS) as ErrorCode[]
+  for (const code of codes) {
+    const { status } = PROBLEMS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  return new Map([...byStatus].sort(([a], [b]) => a - b))
+}
+
+function errorResponse(status: number, codes: readonly ErrorCode[]): [string, JsonObject] {
+  return [
+    `Error${status}`,
+    {
+      description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].when}`).join('\n\n'),
+      headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
+  ]
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  return rest
+}
+
+/** Answers are open: fields are added, and clients must tolerate them. */
+function open(schema: JsonObject): JsonObject {
+  const opened = Object.entries(schema)
+    .filter(([name, value]) => !(name === 'additionalProperties' && value === false))
+    .map(([name, value]) => [name, openValue(value)])
+  return Object.fromEntries(opened)
+}
+
+function openValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(openValue)
+  return typeof value === 'object' && value !== null ? open(value as JsonObject) : value
+}
+
+const IDEMPOTENCY_KEY: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'A retry with the same key and body within 24 hours gets the first answer again.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+const ERROR_SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['type', 'code', 'message', 'doc_url', 'request_id'],
+      properties: {
+        type: {
+          type: 'string',
+          'x-known-values': [...new Set(Object.values(PROBLEMS).map((problem) => problem.type))],
+        },
+        code: { type: 'string', 'x-known-values': Object.keys(PROBLEMS) },
+        message: { type: 'string', description: 'For people; branch on code' },
+        details: { type: 'object', description: 'Only where the code has some' },
+        doc_url: { type: 'string', format: 'uri' },
+        request_id: { type: 'string' },
+      },
+    },
+  },
+}
+
+const PAGINATION_SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['cursor', 'hasMore'],
+  properties: {
+    cursor: { type: ['string', 'null'], description: 'Send it, with the same filters, for the next page' },
+    hasMore: { type: 'boolean' },
+    total: { type: 'integer', minimum: 0, maximum: 10_000, description: 'On the first page of some lists' },
+    totalCapped: { type: 'boolean', description: 'True when more than 10,000 match' },
+  },
+}

@@ -1,0 +1,99 @@
+import { basename, dirname } from 'node:path'
+import type { z } from 'zod'
+import { EngineError } from '../../media/base/errors.js'
+import type { RootKey } from '../root-key.js'
+import { type CursorScope, writeCursor } from './cursor.js'
+import type { Exchange } from './exchange.js'
+import type { FileReply, Operation } from './operation.js'
+import { COUNT_LIMIT, type Page } from './pagination.js'
+import { errorEnvelope, type Refusal, refuse } from './problem.js'
+
+/** JSON text with a status: what is sent, and what idempotency keeps and replays. */
+export interface Rendered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * What a handler returned, through the operation's result schema: a column nobody listed cannot
+ * leave. Throws EngineError `internal` when it does not fit.
+ */
+export function renderResult(
+  rootKey: RootKey,
+  operation: Operation,
+  outcome: unknown,
+  cursorScope: CursorScope | null,
+): Rendered {
+  const { status, result, reply } = operation
+  if (reply === 'empty' || result === null) return { status, headers: {}, body: '' }
+  if (reply !== 'list') {
+    const value = fit(operation, result, outcome)
+    return { status, headers: {}, body: JSON.stringify(reply === 'bare' ? value : { data: value }) }
+  }
+  // `listOperation` types the handler's result.
+  const page = outcome as Page<unknown>
+  const data = page.items.map((item) => fit(operation, result, item))
+  const cursor =
+    page.next === null || cursorScope === null ? null : writeCursor(rootKey, cursorScope, page.next)
+  const pagination = { cursor, hasMore: page.next !== null, ...totals(page.total) }
+  return { status, headers: {}, body: JSON.stringify({ data, meta: { pagination } }) }
+}
+
+export function renderRefusal(refusal: Refusal, docsUrl: string, requestId: string): Rendered {
+  const body = JSON.stringify(errorEnvelope(refusal, docsUrl, requestId))
+  return { status: refusal.status, headers: refusal.headers, body }
+}
+
+export function send(exchange: Exchange, rendered: Rendered): void {
+  const { response } = exchange
+  response.status(rendered.status).set(rendered.headers)
+  if (rendered.status === 204) response.end()
+  // As bytes: to a string Express would add a charset, which application/json does not define.
+  else response.set('content-type', 'application/json').send(Buffer.from(rendered.body))
+}
+
+export function sendRefusal(exchange: Exchange, refusal: Refusal): void {
+  send(exchange, renderRefusal(refusal, exchange.docsUrl, exchange.requestId))
+}
+
+/**
+ * Sends a file with byte ranges and conditions (RFC 9110 13, 14). A file that is gone is 404.
+ * Rejects only with what is a fault of the service.
+ */
+export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
+  const { response } = exchange
+  response.attachment(file.fileName).set('content-type', file.contentType)
+  return new Promise((resolve, reject) => {
+    response.sendFile(
+      basename(file.path),
+      // The folder may itself lie below one whose name starts with a dot.
+      { root: dirname(file.path), dotfiles: 'allow', cacheControl: false },
+      (error?: Error) => {
+        const status = error !== undefined && 'status' in error ? error.status : undefined
+        if (error === undefined || !response.writable) return resolve()
+        if (response.headersSent || typeof status !== 'number' || status >= 500) return reject(error)
+        response.removeHeader('content-disposition')
+        const refusal = refuse(
+          status === 404 ? 'not_found' : 'bad_request',
+          status === 404 ? 'The file is gone.' : 'The file has no such range or version.',
+        )
+        sendRefusal(exchange, { ...refusal, status })
+        resolve()
+      },
+    )
+  })
+}
+
+function fit(operation: Operation, schema: z.ZodType, value: unknown): unknown {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new EngineError('internal', 'a result does not fit the schema of its operation', {
+    context: { operation: operation.id, paths: parsed.error.issues.map((issue) => issue.path.join('.')) },
+  })
+}
+
+function totals(total: number | undefined): { total?: number; totalCapped?: true } {
+  if (total === undefined) return {}
+  return total > COUNT_LIMIT ? { total: COUNT_LIMIT, totalCapped: true } : { total }
+}

@@ -1,0 +1,225 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import { newId } from '../../media/base/ids.js'
+import { Scope } from '../../media/base/scope.js'
+import { openKeyUse } from '../access/key-use.js'
+import type { Deps } from '../deps.js'
+import type { Exchange } from './exchange.js'
+import { type Handling, handle } from './handle.js'
+import { openIdempotency } from './idempotency.js'
+import { type Route, routesOf } from './mount.js'
+import type { Method, Operation } from './operation.js'
+import { errorEnvelope, refuse } from './problem.js'
+import { sendRefusal } from './reply.js'
+
+export interface HttpServerOptions {
+  readonly operations: readonly Operation[]
+  readonly deps: Deps
+  readonly address: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Where error codes are explained; `#<code>` is appended. */
+  readonly docsUrl: string
+}
+
+export interface HttpServer {
+  readonly address: string
+  readonly port: number
+  /** Takes no new connections, lets running requests finish for `graceMs`, then cuts them. */
+  close(graceMs: number): Promise<void>
+}
+
+// Bounds on what one client can hold open: a whole request, its head, and an idle connection.
+const REQUEST_MS = 30_000
+const HEAD_MS = 10_000
+const IDLE_MS = 65_000 // above the 60 s of common load balancers, so that they close first
+const HEAD_BYTES = 16 * 1024
+const SWEEP_MS = 3_600_000
+
+/** Serves the operations. Throws EngineError `port_unavailable` when the port cannot be bound. */
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { deps, docsUrl } = options
+  const scope = new Scope()
+  const use = openKeyUse(deps.db, deps.clock, deps.log)
+  scope.add(use)
+  const handling: Handling = {
+    deps,
+    keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, use },
+    idempotency: openIdempotency(deps.db, deps.rootKey, deps.clock),
+  }
+  sweepRegularly(scope, handling)
+
+  const app = express()
+  app.disable('x-powered-by').disable('etag').set('query parser', false)
+  app.set('case sensitive routing', true).set('strict routing', true)
+  app.use(prepare(deps, docsUrl))
+  for (const route of routesOf(options.operations)) app.all(route.path, serve(handling, route))
+  app.use((_request, response) => {
+    sendRefusal(response.locals.exchange, refuse('not_found', 'No such path.'))
+  })
+  app.use(failed(deps))
+
+  const server = createServer(
+    {
+      maxHeaderSize: HEAD_BYTES,
+      requestTimeout: REQUEST_MS,
+      headersTimeout: HEAD_MS,
+      keepAliveTimeout: IDLE_MS,
+      connectionsCheckingInterval: 5000,
+    },
+    app,
+  )
+  server.on('clientError', (error, socket) => rejectGarbage(deps, docsUrl, error, socket as Socket))
+  try {
+    await listen(server, options)
+  } catch (error) {
+    await scope.close()
+    throw error
+  }
+  const bound = server.address() as AddressInfo
+  let closing: Promise<void> | undefined
+  return {
+    address: bound.address,
+    port: bound.port,
+    close(graceMs) {
+      closing ??= drain(server, deps, graceMs).then(() => scope.close())
+      return closing
+    },
+  }
+}
+
+/** Gives every request its id and every response its headers. */
+function prepare(deps: Deps, docsUrl: string): RequestHandler {
+  return (request, response, next) => {
+    const requestId = newId('req', deps.clock.wall())
+    const exchange: Exchange = { request, response, requestId, docsUrl }
+    response.locals.exchange = exchange
+    response.set({
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'strict-transport-security': 'max-age=31536000',
+      'x-content-type-options': 'nosniff',
+    })
+    const started = deps.clock.now()
+    response.once('close', () => {
+      const fields = {
+        requestId,
+        method: request.method,
+        // The pattern, not the address: addresses hold ids and what people searched for.
+        route: request.route === undefined ? null : String(request.route.path),
+        status: response.statusCode,
+        ms: Math.round(deps.clock.now() - started),
+      }
+      if (response.writableFinished) deps.log.info(fields, 'request')
+      else deps.log.info(fields, 'request given up by the client')
+    })
+    next()
+  }
+}
+
+function serve(handling: Handling, route: Route): RequestHandler {
+  return async (_request, response) => {
+    const exchange: Exchange = response.locals.exchange
+    const method = exchange.request.method === 'HEAD' ? 'get' : exchange.request.method.toLowerCase()
+    const mounted = route.byMethod.get(method as Method)
+    if (mounted === undefined) {
+      const refusal = refuse('method_not_allowed', `${exchange.request.method} is not served here.`, null, {
+        allow: route.allow,
+      })
+      return sendRefusal(exchange, refusal)
+    }
+    await handle(handling, mounted, exchange)
+  }
+}
+
+/** The last resort: whatever was thrown is logged under the request id and told to nobody. */
+function failed(deps: Deps): ErrorRequestHandler {
+  // Express tells error handlers by their four parameters.
+  return (error: unknown, _request, response, _next) => {
+    const exchange: Exchange = response.locals.exchange
+    if (error instanceof URIError) {
+      sendRefusal(exchange, refuse('bad_request', 'The path is not valid percent-encoding.'))
+      return
+    }
+    deps.log.error(
+      {
+        requestId: exchange.requestId,
+        error: errorText(error),
+        ...(error instanceof Error ? { stack: error.stack, cause: errorText(error.cause) } : {}),
+        ...(error instanceof EngineError ? { code: error.code, context: error.context } : {}),
+      },
+      'request failed',
+    )
+    // With the head sent already, only cutting the connection tells the client.
+    if (response.headersSent) response.destroy()
+    else sendRefusal(exchange, refuse('internal_error', 'The service failed. Retry with backoff.'))
+  }
+}
+
+/** Answers what the HTTP parser could not read; there is no request to speak of. */
+function rejectGarbage(deps: Deps, docsUrl: string, error: Error, socket: Socket): void {
+  const code = 'code' in error ? error.code : undefined
+  if (!socket.writable || code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const line =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request'
+  const requestId = newId('req', deps.clock.wall())
+  const refusal = refuse(
+    'bad_request',
+    'The request is not readable HTTP, too large in its head, or too slow.',
+  )
+  const body = JSON.stringify(errorEnvelope(refusal, docsUrl, requestId))
+  socket.end(
+    `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+      `x-request-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+function listen(server: Server, { address, port }: { address: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      reject(
+        new EngineError('port_unavailable', `cannot listen on ${address} port ${port}: ${errorText(error)}`, {
+          cause: error,
+        }),
+      )
+    })
+    server.listen({ host: address, port }, resolve)
+  })
+}
+
+function drain(server: Server, deps: Deps, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = deps.clock.after(graceMs, () => server.closeAllConnections())
+    server.close(() => {
+      cut.cancel()
+      resolve()
+    })
+    // Connections that become idle from now on would otherwise stay for their keep-alive time.
+    server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+    server.keepAliveTimeout = 1
+    server.closeIdleConnections()
+  })
+}
+
+function sweepRegularly(scope: Scope, handling: Handling): void {
+  const { deps, idempotency } = handling
+  scope.after(deps.clock, SWEEP_MS, () => {
+    idempotency
+      .sweep()
+      .catch((error: unknown) => {
+        deps.log.warn({ error: errorText(error) }, 'old idempotency keys not swept')
+      })
+      .finally(() => sweepRegularly(scope, handling))
+  })
+}

@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import { z } from 'zod'
+import { errorText } from '../../media/base/errors.js'
+import type { Deps } from '../deps.js'
+import { openApiDocument } from '../http/openapi.js'
+import { type Operation, operation } from '../http/operation.js'
+import { unavailable } from '../http/problem.js'
+import { openEnum } from '../http/schemas.js'
+
+/** Version of the API description; grows with every addition. */
+export const API_VERSION = '1.0.0'
+
+const PROBE_MS = 2000
+
+export const health = operation({
+  id: 'getHealth',
+  method: 'get',
+  path: '/v1/health',
+  tag: 'System',
+  summary: 'Whether the process is up',
+  audience: 'public',
+  status: 200,
+  bare: true,
+  result: z.object({ status: openEnum('ok') }),
+  fails: [],
+  run: () => ({ status: 'ok' }),
+})
+
+export const ready = operation({
+  id: 'getReady',
+  method: 'get',
+  path: '/v1/ready',
+  tag: 'System',
+  summary: 'Whether it can take calls and requests now; 503 while it cannot',
+  audience: 'public',
+  status: 200,
+  bare: true,
+  result: z.object({ status: openEnum('ready'), checks: z.record(z.string(), openEnum('ok')) }),
+  fails: ['internal_error'],
+  run: async ({ deps }) => {
+    if (!(await databaseAnswers(deps))) return unavailable('Not ready.', { checks: { database: 'failed' } })
+    return { status: 'ready', checks: { database: 'ok' } }
+  },
+})
+
+/** `list` is read when asked, because the description is itself one of the operations. */
+export function openApi(list: () => readonly Operation[]): Operation {
+  let document: Readonly<Record<string, unknown>> | undefined
+  return operation({
+    id: 'getOpenApi',
+    method: 'get',
+    path: '/v1/openapi.json',
+    tag: 'System',
+    summary: 'This description',
+    audience: 'public',
+    status: 200,
+    bare: true,
+    result: z.record(z.string(), z.unknown()),
+    fails: [],
+    run: () => {
+      document ??= openApiDocument({ version: API_VERSION, operations: list() })
+      return { ...document }
+    },
+  })
+}
+
+async function databaseAnswers(deps: Deps): Promise<boolean> {
+  return new Promise((resolve) => {
+    // A store that hangs must not make the probe hang.
+    const deadline = deps.clock.after(PROBE_MS, () => resolve(false))
+    sql`select 1`
+      .execute(deps.db)
+      .then(
+        () => resolve(true),
+        (error: unknown) => {
+          deps.log.warn({ error: errorText(error) }, 'the database does not answer')
+          resolve(false)
+        },
+      )
+      .finally(() => deadline.cancel())
+  })
+}
