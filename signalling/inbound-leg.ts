@@ -1,0 +1,146 @@
+import { randomInt } from 'node:crypto'
+import type { Log } from '../media/base/log.js'
+import type { G711 } from '../workers/protocol.js'
+import { type Ending, endingOfError, outcomeOf } from './ending.js'
+import type { Leg, LegEvents } from './leg.js'
+import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
+import { type LocalMedia, SdpSession } from './sdp.js'
+import { warning } from './sip-dialog.js'
+import type { DialogEnd, IncomingInvite, Reply, SipDialog } from './sip-port.js'
+
+/** A caller's INVITE as a leg: 180, 200 with our answer or offer, media agreed with the ACK. */
+export class InboundLeg implements Leg {
+  readonly #invite: IncomingInvite
+  readonly #codecs: readonly G711[]
+  readonly #events: LegEvents
+  readonly #log: Log
+  #sdp: SdpSession | null = null
+  #media: LegMedia | null = null
+  #dialog: SipDialog | null = null
+  #delayed = false
+  #acknowledged = false
+  #over = false
+  #ended: Promise<void> | null = null
+  /** Resolves once the 200 has its ACK, or the dialog is over: only then may a BYE go (RFC 3261 15). */
+  #mayBye: { readonly promise: Promise<void>; readonly resolve: () => void } = gate()
+
+  constructor(invite: IncomingInvite, codecs: readonly G711[], events: LegEvents, log: Log) {
+    this.#invite = invite
+    this.#codecs = codecs
+    this.#events = events
+    this.#log = log
+    invite.onWithdrawn((why) => {
+      this.#endedByItself(
+        why === 'cancelled'
+          ? { by: 'caller', cause: 'caller_hangup', fault: 'none', sip: 487 }
+          : endingOfDialog({ by: 'lost' }, 'caller'),
+      )
+    })
+  }
+
+  get sipCallId(): string {
+    return this.#invite.callId
+  }
+
+  ring(): void {
+    this.#invite.ring()
+  }
+
+  connect(local: LocalMedia): void {
+    if (this.#over) return
+    const sdp = new SdpSession(local, this.#codecs, String(randomInt(1, 2 ** 47)))
+    this.#sdp = sdp
+    this.#media = new LegMedia(sdp, this.#events, this.#log)
+    let body: string
+    if (this.#invite.body === '') {
+      this.#delayed = true
+      body = sdp.offer()
+    } else {
+      const answer = sdp.answer(this.#invite.body)
+      if (!answer.ok) {
+        this.#invite.refuse(answer.sip, { Warning: warning(answer.reason) })
+        this.#endedByItself(endingOfRefusal(answer))
+        return
+      }
+      body = answer.sdp
+    }
+    this.#invite
+      .accept(body, {
+        acknowledged: (ack) => this.#acked(ack),
+        offered: (offer, reply) => this.#offered(offer, reply),
+        ended: (why) => this.#dialogEnded(why),
+      })
+      .then(
+        (dialog) => {
+          this.#dialog = dialog
+        },
+        (error: unknown) => this.#endedByItself(endingOfError(error)),
+      )
+  }
+
+  end(ending: Ending): Promise<void> {
+    this.#ended ??= this.#end(ending)
+    return this.#ended
+  }
+
+  async #end(ending: Ending): Promise<void> {
+    if (this.#over) return
+    this.#over = true
+    if (this.#sdp === null) {
+      const status = outcomeOf(ending, false).sipAnswer
+      this.#invite.refuse(status, status === 503 ? { 'Retry-After': '5' } : {})
+      return
+    }
+    // The 200 is on its way or out. Should the ACK never come, the SIP server ends the dialog after
+    // 64*T1 and that resolves this.
+    await this.#mayBye.promise
+    await this.#dialog?.bye()
+  }
+
+  #acked(body: string): void {
+    if (this.#acknowledged) {
+      this.#media?.acknowledged(body)
+      return
+    }
+    this.#acknowledged = true
+    // The dialog may be known only a microtask after its ACK.
+    queueMicrotask(() => this.#mayBye.resolve())
+    if (this.#over) return
+    const sdp = this.#sdp
+    if (sdp === null) return
+    if (this.#delayed) {
+      const accepted = sdp.accept(body)
+      if (!accepted.ok) {
+        this.#endedByItself(endingOfRefusal(accepted))
+        void this.#mayBye.promise.then(() => this.#dialog?.bye())
+        return
+      }
+    }
+    if (sdp.current) this.#events.answered(sdp.current)
+  }
+
+  #offered(offer: string, reply: Reply): void {
+    if (this.#over || !this.#media) reply(500, '')
+    else this.#media.offered(offer, reply)
+  }
+
+  #dialogEnded(why: DialogEnd): void {
+    this.#mayBye.resolve()
+    this.#endedByItself(endingOfDialog(why, 'caller'))
+  }
+
+  #endedByItself(ending: Ending): void {
+    this.#mayBye.resolve()
+    if (this.#over) return
+    this.#over = true
+    this.#events.ended(ending)
+  }
+}
+
+function gate(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let open = () => {}
+  const promise = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { promise, resolve: () => open() }
+}

@@ -1,0 +1,74 @@
+import { errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type { Ending } from './ending.js'
+import { endingOfServerBye } from './ending.js'
+import type { LegEvents } from './leg.js'
+import type { SdpSession } from './sdp.js'
+import type { SdpRefusal } from './sdp-parse.js'
+import type { DialogEnd, Reply } from './sip-port.js'
+
+/** The part of a leg that both directions share: renegotiation inside the dialog. */
+export class LegMedia {
+  readonly #sdp: SdpSession
+  readonly #events: LegEvents
+  readonly #log: Log
+  #awaitsAnswer = false
+
+  constructor(sdp: SdpSession, events: LegEvents, log: Log) {
+    this.#sdp = sdp
+    this.#events = events
+    this.#log = log
+  }
+
+  /** A re-INVITE or UPDATE came. A refused one leaves the session as it was (RFC 3261 14.2). */
+  offered(body: string, reply: Reply): void {
+    if (body === '') {
+      this.#awaitsAnswer = true
+      reply(200, this.#sdp.offer())
+      return
+    }
+    const result = this.#sdp.answer(body)
+    if (!result.ok) {
+      reply(result.sip, '', result.reason)
+      return
+    }
+    this.#events.changed(result.remote).then(
+      () => reply(200, result.sdp),
+      (error: unknown) => {
+        this.#log.error({ error: errorText(error) }, 'media did not follow a re-INVITE')
+        reply(500, '')
+      },
+    )
+  }
+
+  /** An ACK inside the dialog: carries the answer when we had to offer. */
+  acknowledged(body: string): void {
+    if (!this.#awaitsAnswer) return
+    this.#awaitsAnswer = false
+    const result = this.#sdp.accept(body)
+    if (!result.ok) {
+      this.#log.warn({ reason: result.reason }, 'no usable answer in the ACK of a re-INVITE')
+      return
+    }
+    this.#events.changed(result.remote).catch((error: unknown) => {
+      this.#log.error({ error: errorText(error) }, 'media did not follow a re-INVITE')
+    })
+  }
+}
+
+/** `peer`: who hung up when it was the peer's BYE. */
+export function endingOfDialog(why: DialogEnd, peer: 'caller' | 'callee'): Ending {
+  switch (why.by) {
+    case 'peer':
+      // The contract has one word for "the person hung up", whoever called whom.
+      return { by: peer, cause: 'caller_hangup', fault: 'none' }
+    case 'server':
+      return endingOfServerBye(why.reason)
+    case 'lost':
+      return { by: 'engine', cause: 'internal', fault: 'ours', note: 'connection to the SIP server lost' }
+  }
+}
+
+export function endingOfRefusal({ sip, reason }: SdpRefusal): Ending {
+  return { by: 'engine', cause: 'carrier_error', fault: 'carrier', sip, note: reason }
+}

@@ -1,0 +1,122 @@
+import { randomInt } from 'node:crypto'
+import type { EngineError } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import { type Ending, endingOfError } from './ending.js'
+import type { Leg, LegEvents } from './leg.js'
+import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
+import type { Gateway } from './ports.js'
+import { type LocalMedia, SdpSession } from './sdp.js'
+import type { OutgoingInvite, Reply, SipDialog, SipServer } from './sip-port.js'
+import { sipUri } from './sip-uri.js'
+
+export interface DialTarget {
+  readonly gateway: Gateway
+  readonly from: string
+  readonly to: string
+  /** Chosen by the caller of this, so that it is known before the INVITE is out. */
+  readonly sipCallId: string
+}
+
+/** A call we place: INVITE with our offer, media agreed with the 200. Early media is not an answer. */
+export class OutboundLeg implements Leg {
+  readonly #sip: SipServer
+  readonly #target: DialTarget
+  readonly #events: LegEvents
+  readonly #log: Log
+  #media: LegMedia | null = null
+  #invite: OutgoingInvite | null = null
+  #dialog: SipDialog | null = null
+  /** The INVITE has its final answer (or none was sent). */
+  #settled: () => void = () => {}
+  #final: Promise<void> = Promise.resolve()
+  #over = false
+  #ended: Promise<void> | null = null
+
+  constructor(sip: SipServer, target: DialTarget, events: LegEvents, log: Log) {
+    this.#sip = sip
+    this.#target = target
+    this.#events = events
+    this.#log = log
+  }
+
+  get sipCallId(): string {
+    return this.#target.sipCallId
+  }
+
+  ring(): void {}
+
+  connect(local: LocalMedia): void {
+    if (this.#over) return
+    const { gateway, from, to, sipCallId } = this.#target
+    const sdp = new SdpSession(local, gateway.codecs, String(randomInt(1, 2 ** 47)))
+    const media = new LegMedia(sdp, this.#events, this.#log)
+    this.#media = media
+    this.#final = new Promise((resolve) => {
+      this.#settled = resolve
+    })
+    this.#invite = this.#sip.invite(
+      {
+        uri: sipUri({ user: to, host: gateway.host, port: gateway.port, transport: gateway.transport }),
+        callId: sipCallId,
+        from,
+        transport: gateway.transport,
+        body: sdp.offer(),
+      },
+      {
+        progress: (status) => {
+          if (!this.#over) this.#events.progress(status)
+        },
+        answered: (dialog, body) => this.#answered(dialog, body, sdp),
+        failed: (error) => this.#failed(error),
+        acknowledged: (body) => this.#media?.acknowledged(body),
+        offered: (body, reply) => this.#offered(body, reply),
+        ended: (why) => this.#endedByItself(endingOfDialog(why, 'callee')),
+      },
+    )
+  }
+
+  end(): Promise<void> {
+    this.#ended ??= this.#end()
+    return this.#ended
+  }
+
+  async #end(): Promise<void> {
+    if (this.#over) return
+    this.#over = true
+    if (this.#dialog) {
+      await this.#dialog.bye()
+      return
+    }
+    this.#invite?.cancel()
+    await this.#final
+  }
+
+  #answered(dialog: SipDialog, body: string, sdp: SdpSession): void {
+    this.#dialog = dialog
+    this.#settled()
+    const accepted = sdp.accept(body)
+    if (!accepted.ok) {
+      // The library has acknowledged the 200 already; what cannot be used is ended (RFC 3261 13.2.2.4).
+      this.#endedByItself(endingOfRefusal(accepted))
+      void dialog.bye()
+      return
+    }
+    if (!this.#over) this.#events.answered(accepted.remote)
+  }
+
+  #failed(error: EngineError): void {
+    this.#settled()
+    this.#endedByItself(endingOfError(error))
+  }
+
+  #offered(body: string, reply: Reply): void {
+    if (this.#over || !this.#media) reply(500, '')
+    else this.#media.offered(body, reply)
+  }
+
+  #endedByItself(ending: Ending): void {
+    if (this.#over) return
+    this.#over = true
+    this.#events.ended(ending)
+  }
+}

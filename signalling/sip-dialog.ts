@@ -1,0 +1,164 @@
+import type { Clock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type { RawDialog, RawRequest, RawResponse } from './drachtio-types.js'
+import type { DialogHandlers, Reply, SipDialog } from './sip-port.js'
+
+/** For `Allow` headers, in and outside dialogs. */
+export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
+
+/** A BYE that nobody answers is given up for our purposes; the server goes on repeating it (timer F). */
+const BYE_DEADLINE_MS = 4000
+
+/** One drachtio dialog. Lives in `open` (told when the connection is lost) until it is over. */
+export class DialogHandle implements SipDialog {
+  readonly #raw: RawDialog
+  readonly #open: Set<{ lost(): void }>
+  readonly #clock: Clock
+  readonly #log: Log
+  #handlers: DialogHandlers | null = null
+  #over = false
+  #bye: Promise<void> | null = null
+  #offerPending = false
+  /** Fails our own re-INVITE when the dialog goes. */
+  #modifying: ((error: EngineError) => void) | null = null
+
+  constructor(raw: RawDialog, open: Set<{ lost(): void }>, { clock, log }: { clock: Clock; log: Log }) {
+    this.#raw = raw
+    this.#open = open
+    this.#clock = clock
+    this.#log = log
+    // The library compares descriptions as strings on every re-INVITE and would throw without one.
+    raw.remote.sdp ??= ''
+    open.add(this)
+    raw.on('ack', (req: RawRequest) => {
+      if (!this.#over) this.#handlers?.acknowledged(req.body ?? '')
+    })
+    raw.on('destroy', (req: RawRequest, reason: unknown) => {
+      if (!this.#finish()) return
+      this.#handlers?.ended(
+        req.source === 'application' ? { by: 'server', reason: String(reason) } : { by: 'peer' },
+      )
+    })
+    raw.on('modify', (req: RawRequest, res: RawResponse) => this.#offered(req, res))
+    raw.on('update', (req: RawRequest, res: RawResponse) => {
+      if (req.body) this.#offered(req, res)
+      else res.send(200)
+    })
+    raw.on('refer', (_req: RawRequest, res: RawResponse) =>
+      res.send(405, { headers: { Allow: ALLOWED_METHODS } }),
+    )
+  }
+
+  get callId(): string {
+    return this.#raw.sip.callId
+  }
+
+  /** Must be called in the same turn as the constructor: requests of the peer may follow at once. */
+  listen(handlers: DialogHandlers): void {
+    this.#handlers = handlers
+  }
+
+  lost(): void {
+    if (this.#finish()) this.#handlers?.ended({ by: 'lost' })
+  }
+
+  bye(): Promise<void> {
+    if (this.#bye) return this.#bye
+    if (!this.#finish()) return Promise.resolve()
+    this.#bye = new Promise((resolve) => {
+      const deadline = this.#clock.after(BYE_DEADLINE_MS, resolve)
+      const done = (error: unknown) => {
+        if (error) this.#log.debug({ error: errorText(error) }, 'BYE was not sent')
+        deadline.cancel()
+        resolve()
+      }
+      try {
+        this.#raw.destroy({}, done)
+      } catch (error) {
+        done(error)
+      }
+    })
+    return this.#bye
+  }
+
+  modify(sdp: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      if (this.#over || this.#modifying) {
+        reject(new EngineError('sip_failed', 'the dialog takes no re-INVITE now', { retryable: !this.#over }))
+        return
+      }
+      this.#modifying = reject
+      // Not `dialog.modify`: after one refusal it waits for ever with the next.
+      this.#raw.request({ method: 'INVITE', body: sdp }, (error, response) => {
+        if (response && response.status < 200) return
+        this.#modifying = null
+        if (error || !response) reject(new EngineError('sip_failed', errorText(error), { cause: error }))
+        else if (response.status >= 300) {
+          const { status } = response
+          reject(
+            new EngineError('sip_refused', `re-INVITE refused with ${status}`, {
+              retryable: status === 491 || status === 500,
+              context: { status },
+            }),
+          )
+        } else resolve(response.body ?? '')
+      })
+    })
+  }
+
+  #offered(req: RawRequest, res: RawResponse): void {
+    if (this.#over || !this.#handlers) {
+      res.send(481)
+      return
+    }
+    // RFC 3261 14.2: one negotiation at a time, whoever began it.
+    if (this.#modifying) {
+      res.send(491)
+      return
+    }
+    if (this.#offerPending) {
+      res.send(500, { headers: { 'Retry-After': '1' } })
+      return
+    }
+    const type = req.get('Content-Type')
+    if (req.body && type !== undefined && !/^application\/sdp\s*(;|$)/i.test(type.trim())) {
+      res.send(415, { headers: { Accept: 'application/sdp' } })
+      return
+    }
+    this.#offerPending = true
+    let replied = false
+    const reply: Reply = (status, sdp, reason) => {
+      if (replied) return
+      replied = true
+      this.#offerPending = false
+      if (status !== 200) {
+        res.send(status, reason === undefined ? {} : { headers: { Warning: warning(reason) } })
+        return
+      }
+      this.#raw.local.sdp = sdp
+      res.send(200, { headers: { 'Content-Type': 'application/sdp' }, body: sdp })
+    }
+    try {
+      this.#handlers.offered(req.body ?? '', reply)
+    } catch (error) {
+      this.#log.error({ error: errorText(error) }, 'handling a re-INVITE failed')
+      reply(500, '')
+    }
+  }
+
+  /** True for the first end only. */
+  #finish(): boolean {
+    if (this.#over) return false
+    this.#over = true
+    this.#open.delete(this)
+    this.#modifying?.(new EngineError('sip_failed', 'the dialog is over'))
+    this.#modifying = null
+    return true
+  }
+}
+
+/** RFC 3261 20.43; 399 is "miscellaneous", the text says what is wrong. */
+export function warning(reason: string): string {
+  return `399 parley "${reason.replaceAll(/["\\\r\n]/g, ' ')}"`
+}

@@ -1,0 +1,142 @@
+import type { Clock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { DialogHandle } from './sip-dialog.js'
+import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
+import { userOf } from './sip-uri.js'
+
+/** What must be refused before anyone looks at the number (RFC 3261 8.2.2, 8.2.3); null when all is well. */
+export function acceptableForm(
+  req: RawMessage,
+): { readonly status: number; readonly headers: Record<string, string> } | null {
+  if (!req.has('Contact')) return { status: 400, headers: {} }
+  const required = req.get('Require')?.trim()
+  if (required) return { status: 420, headers: { Unsupported: required } }
+  const encoding = req.get('Content-Encoding')?.trim().toLowerCase()
+  const type = req.get('Content-Type')?.trim()
+  if (req.body && (encoding ?? 'identity') !== 'identity')
+    return { status: 415, headers: { 'Accept-Encoding': 'identity' } }
+  if (req.body && type !== undefined && !/^application\/sdp\s*(;|$)/i.test(type))
+    return { status: 415, headers: { Accept: 'application/sdp' } }
+  return null
+}
+
+/** An INVITE of a peer over drachtio-srf. Lives in `open` until it is answered finally or withdrawn. */
+export class InviteHandle implements IncomingInvite {
+  readonly callId: string
+  readonly to: string
+  readonly from: string
+  readonly sourceAddress: string
+  readonly sourcePort: number
+  readonly transport: string
+  readonly body: string
+  readonly #srf: RawSrf
+  readonly #req: RawRequest
+  readonly #res: RawResponse
+  readonly #open: Set<{ lost(): void }>
+  readonly #tools: { clock: Clock; log: Log }
+  #state: 'pending' | 'accepting' | 'over' = 'pending'
+  #withdrawn: ((why: 'cancelled' | 'lost') => void) | null = null
+  /** Settles `accept`: after a CANCEL or a lost connection the library's callback may never come. */
+  #abort: ((why: 'cancelled' | 'lost') => void) | null = null
+
+  constructor(
+    srf: RawSrf,
+    req: RawRequest,
+    res: RawResponse,
+    open: Set<{ lost(): void }>,
+    tools: { clock: Clock; log: Log },
+  ) {
+    this.callId = req.get('Call-ID') ?? ''
+    this.to = userOf(req.uri)
+    this.from = userOf(req.get('From') ?? '')
+    this.sourceAddress = req.source_address
+    this.sourcePort = req.source_port
+    this.transport = req.protocol
+    this.body = req.body ?? ''
+    this.#srf = srf
+    this.#req = req
+    this.#res = res
+    this.#open = open
+    this.#tools = tools
+    open.add(this)
+    req.on('cancel', () => this.#withdraw('cancelled'))
+  }
+
+  get over(): boolean {
+    return this.#state === 'over'
+  }
+
+  header(name: string): string | null {
+    return this.#req.get(name) ?? null
+  }
+
+  onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void {
+    this.#withdrawn = listener
+  }
+
+  lost(): void {
+    this.#withdraw('lost')
+  }
+
+  ring(): void {
+    if (this.#state === 'pending') this.#res.send(180)
+  }
+
+  refuse(status: number, headers: Readonly<Record<string, string>> = {}): void {
+    if (this.#state !== 'pending') return
+    this.#finish()
+    this.#res.send(status, { headers: { ...headers } })
+  }
+
+  accept(sdp: string, handlers: DialogHandlers): Promise<SipDialog> {
+    return new Promise((resolve, reject) => {
+      if (this.#state !== 'pending') {
+        reject(new EngineError('sip_failed', 'the INVITE is over'))
+        return
+      }
+      this.#state = 'accepting'
+      let settled = false
+      const fail = (error: unknown) => {
+        if (settled) return
+        settled = true
+        this.#finish()
+        reject(new EngineError('sip_failed', errorText(error), { cause: error }))
+      }
+      this.#abort = fail
+      this.#srf.createUAS(
+        this.#req,
+        this.#res,
+        { localSdp: sdp, headers: { 'Content-Type': 'application/sdp' } },
+        (error, raw) => {
+          if (error || !raw) {
+            fail(error ?? 'no dialog')
+            return
+          }
+          const dialog = new DialogHandle(raw, this.#open, this.#tools)
+          if (settled) {
+            void dialog.bye()
+            return
+          }
+          settled = true
+          this.#finish()
+          dialog.listen(handlers)
+          resolve(dialog)
+        },
+      )
+    })
+  }
+
+  #withdraw(why: 'cancelled' | 'lost'): void {
+    if (this.#state === 'over') return
+    this.#finish()
+    this.#withdrawn?.(why)
+    this.#abort?.(why)
+  }
+
+  #finish(): void {
+    this.#state = 'over'
+    this.#open.delete(this)
+  }
+}

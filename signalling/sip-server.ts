@@ -1,0 +1,305 @@
+import { channel } from 'node:diagnostics_channel'
+import { Socket } from 'node:net'
+import Srf from 'drachtio-srf'
+import type { Clock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import { Scope } from '../media/base/scope.js'
+import { type RawRequest, type RawResponse, type RawSrf, statusOf } from './drachtio-types.js'
+import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
+import { acceptableForm, InviteHandle } from './sip-invite.js'
+import type { IncomingInvite, InviteHandlers, InviteRequest, OutgoingInvite, SipServer } from './sip-port.js'
+
+export interface SipServerOptions {
+  /** Where the drachtio-compatible server takes applications: the embedded one's control port, or an external one. */
+  readonly host: string
+  readonly port: number
+  readonly secret: string
+  readonly clock: Clock
+  readonly log: Log
+  /** The first connection must stand by then, else `openSipServer` rejects. */
+  readonly connectDeadlineMs?: number
+}
+
+/** Methods we answer ourselves outside a dialog, so that a peer learns what is allowed. */
+const REFUSED_METHODS = ['register', 'message', 'info', 'notify', 'subscribe', 'publish', 'refer', 'update']
+
+// drachtio's own back-off, with an upper bound so that a restarted server is found again soon.
+const RECONNECT_FIRST_MS = 150
+const RECONNECT_FACTOR = 1.7
+const RECONNECT_MAX_MS = 5000
+/** How long a 200 that beat our CANCEL may wait for the server's own BYE before we send one. */
+const RACE_BYE_MS = 1000
+
+/**
+ * Connects to a drachtio-compatible SIP server and keeps the connection. Rejects with EngineError
+ * `config_invalid` (wrong secret) or `sip_failed` (not reachable in time); later losses are retried
+ * without limit, and reported to everything that was open.
+ */
+export async function openSipServer(options: SipServerOptions): Promise<SipServer> {
+  const server = new DrachtioServer(options)
+  try {
+    await server.open(options.connectDeadlineMs ?? 10_000)
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+  return server
+}
+
+class DrachtioServer implements SipServer {
+  readonly #options: SipServerOptions
+  readonly #scope = new Scope()
+  /** Open INVITEs and dialogs of the current connection. */
+  readonly #open = new Set<{ lost(): void }>()
+  #srf: RawSrf | null = null
+  #socket: Socket | null = null
+  #endpoints: readonly string[] = []
+  #handler: ((invite: IncomingInvite) => void) | null = null
+  #delayMs = RECONNECT_FIRST_MS
+  #closed = false
+  /** Settles the first connection. */
+  #first: { resolve(): void; reject(error: EngineError): void } | null = null
+
+  constructor(options: SipServerOptions) {
+    this.#options = options
+  }
+
+  get endpoints(): readonly string[] {
+    return this.#endpoints
+  }
+
+  get connected(): boolean {
+    return this.#srf !== null
+  }
+
+  async open(deadlineMs: number): Promise<void> {
+    const { clock, host, port } = this.#options
+    await new Promise<void>((resolve, reject) => {
+      this.#first = { resolve, reject }
+      this.#scope.after(clock, deadlineMs, () => {
+        this.#first?.reject(
+          new EngineError('sip_failed', 'no connection to the SIP server', {
+            retryable: true,
+            context: { host, port },
+          }),
+        )
+      })
+      this.#connect()
+    })
+    this.#first = null
+  }
+
+  onInvite(handler: ((invite: IncomingInvite) => void) | null): void {
+    this.#handler = handler
+  }
+
+  invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite {
+    let sent: RawRequest | null = null
+    let cancelled = false
+    let settled = false
+    const pending = { lost: () => fail(new EngineError('sip_failed', 'connection to the SIP server lost')) }
+    const settle = () => {
+      settled = true
+      this.#open.delete(pending)
+    }
+    const fail = (error: EngineError) => {
+      if (settled) return
+      settle()
+      handlers.failed(error)
+    }
+    const srf = this.#srf
+    if (srf === null) {
+      queueMicrotask(() => fail(new EngineError('sip_failed', 'not connected to the SIP server')))
+      return { cancel() {} }
+    }
+    this.#open.add(pending)
+    // `localhost` is replaced by the address of the transport that sends (drachtio's only template).
+    const own = `sip:${encodeURIComponent(request.from).replaceAll('%2B', '+')}@localhost`
+    const contact = request.transport === 'tcp' ? `${own};transport=tcp` : own
+    const sendCancel = (invite: RawRequest) => {
+      invite.cancel((error) => {
+        if (error) this.#options.log.debug({ error: errorText(error) }, 'CANCEL was not sent')
+      })
+    }
+    try {
+      srf.createUAC(
+        request.uri,
+        {
+          localSdp: request.body,
+          headers: {
+            'Call-ID': request.callId,
+            From: `<${own}>`,
+            Contact: `<${contact}>`,
+            Allow: ALLOWED_METHODS,
+            'User-Agent': 'Parley',
+          },
+        },
+        {
+          cbRequest: (_error, invite) => {
+            if (!invite) return
+            sent = invite
+            if (cancelled) sendCancel(invite)
+          },
+          cbProvisional: (response) => {
+            if (!settled) handlers.progress(response.status)
+          },
+        },
+        (error, raw) => {
+          if (error || !raw) {
+            const status = statusOf(error)
+            fail(
+              status === null
+                ? new EngineError('sip_failed', errorText(error), { cause: error })
+                : new EngineError('sip_refused', `refused with ${status}`, { context: { status } }),
+            )
+            return
+          }
+          const dialog = new DialogHandle(raw, this.#open, this.#options)
+          if (cancelled || settled) {
+            // The 200 crossed our CANCEL (RFC 3261 9.1): it has been acknowledged, so a BYE ends it.
+            this.#endCrossed(dialog)
+            fail(new EngineError('sip_refused', 'cancelled', { context: { status: 487 } }))
+            return
+          }
+          settle()
+          dialog.listen(handlers)
+          handlers.answered(dialog, raw.remote.sdp ?? '')
+        },
+      )
+    } catch (error) {
+      // Thrown synchronously when the connection has just gone.
+      queueMicrotask(() => fail(new EngineError('sip_failed', errorText(error), { cause: error })))
+    }
+    return {
+      cancel: () => {
+        if (cancelled || settled) return
+        cancelled = true
+        if (sent) sendCancel(sent)
+      },
+    }
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true
+      this.#first?.reject(new EngineError('closed', 'closed while connecting'))
+      this.#disconnected()
+      const socket = this.#socket
+      this.#scope.own(
+        () =>
+          new Promise<void>((resolve) => {
+            if (!socket || socket.closed) return resolve()
+            socket.once('close', () => resolve())
+            socket.destroy()
+          }),
+      )
+    }
+    return this.#scope.close()
+  }
+
+  #connect(): void {
+    const { host, port, secret, log } = this.#options
+    // A new instance per connection: the library's own reconnection cannot be stopped while it waits.
+    const srf = new Srf() as unknown as RawSrf
+    let failed = false
+    srf.on('connect', (error: unknown, hostports: unknown) => {
+      if (this.#closed) return
+      if (error) {
+        log.error({ host, port }, 'the SIP server refused the secret')
+        this.#first?.reject(
+          new EngineError('config_invalid', 'the SIP server refused the secret', { context: { host, port } }),
+        )
+        return
+      }
+      this.#srf = srf
+      this.#endpoints = String(hostports)
+        .split(',')
+        .filter((text) => text.length > 0)
+      this.#delayMs = RECONNECT_FIRST_MS
+      log.info({ endpoints: this.#endpoints }, 'connected to the SIP server')
+      this.#first?.resolve()
+    })
+    srf.on('error', (error: unknown) => {
+      log.warn({ error: errorText(error), host, port }, 'connection to the SIP server failed')
+    })
+    srf.on('close', () => {
+      if (failed || this.#closed) return
+      failed = true
+      this.#disconnected()
+      const delayMs = this.#delayMs
+      this.#delayMs = Math.min(delayMs * RECONNECT_FACTOR, RECONNECT_MAX_MS)
+      this.#scope.after(this.#options.clock, delayMs, () => this.#connect())
+    })
+    this.#route(srf)
+    this.#socket = capture(() => srf.connect({ host, port, secret, reconnect: { maxAttempts: 1 } }))
+  }
+
+  #disconnected(): void {
+    this.#srf = null
+    this.#endpoints = []
+    for (const thing of [...this.#open]) thing.lost()
+    this.#open.clear()
+  }
+
+  #route(srf: RawSrf): void {
+    srf.use('invite', (req, res) => this.#invited(srf, req, res))
+    srf.use('options', (_req, res) => {
+      res.send(200, { headers: { Allow: ALLOWED_METHODS, Accept: 'application/sdp' } })
+    })
+    for (const method of REFUSED_METHODS) {
+      srf.use(method, (_req, res) => res.send(405, { headers: { Allow: ALLOWED_METHODS } }))
+    }
+  }
+
+  #invited(srf: RawSrf, req: RawRequest, res: RawResponse): void {
+    const wrong = acceptableForm(req)
+    if (wrong) {
+      res.send(wrong.status, { headers: wrong.headers })
+      return
+    }
+    if (!this.#handler) {
+      res.send(503, { headers: { 'Retry-After': '5' } })
+      return
+    }
+    const invite = new InviteHandle(srf, req, res, this.#open, this.#options)
+    try {
+      this.#handler(invite)
+    } catch (error) {
+      this.#options.log.error({ error: errorText(error) }, 'handling an INVITE failed')
+      invite.refuse(500)
+    }
+  }
+
+  /** The server sends that BYE itself when it saw our CANCEL; only if it does not, we do. */
+  #endCrossed(dialog: DialogHandle): void {
+    const timer = this.#scope.after(this.#options.clock, RACE_BYE_MS, () => void dialog.bye())
+    dialog.listen({
+      acknowledged() {},
+      offered: (_body, reply) => reply(500, ''),
+      ended: () => timer.cancel(),
+    })
+  }
+}
+
+/** The socket that `connect` creates; the library keeps it to itself until it is connected. */
+function capture(connect: () => void): Socket | null {
+  let created: Socket | null = null
+  const listener = (message: unknown) => {
+    if (
+      typeof message === 'object' &&
+      message !== null &&
+      'socket' in message &&
+      message.socket instanceof Socket
+    )
+      created = message.socket
+  }
+  const created$ = channel('net.client.socket')
+  created$.subscribe(listener)
+  try {
+    connect()
+  } finally {
+    created$.unsubscribe(listener)
+  }
+  return created
+}

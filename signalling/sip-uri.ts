@@ -1,0 +1,36 @@
+/** What an E.164 number, an extension or a service name may consist of (RFC 3261 `user`, no escapes). */
+const PLAIN_USER = /^[\w.+*!~'()-]{1,64}$/
+
+export interface SipTarget {
+  readonly user: string
+  readonly host: string
+  readonly port: number
+  readonly transport: 'udp' | 'tcp'
+}
+
+/** `sip:user@host:port`, with `;transport=tcp` where it is not UDP. Escapes what a user part must not hold. */
+export function sipUri({ user, host, port, transport }: SipTarget): string {
+  const escaped = PLAIN_USER.test(user) ? user : encodeURIComponent(user)
+  const where = host.includes(':') ? `[${host}]` : host
+  return `sip:${escaped}@${where}:${port}${transport === 'tcp' ? ';transport=tcp' : ''}`
+}
+
+/**
+ * The user part of a SIP or tel URI, bare or inside a From/To header value; '' when there is none.
+ * Never throws: what a peer sends may be anything.
+ */
+export function userOf(value: string): string {
+  const bracketed = /<([^>]*)>/.exec(value)
+  const uri = (bracketed?.[1] ?? value).trim()
+  const tel = /^tel:([^;?]*)/i.exec(uri)
+  if (tel) return tel[1] ?? ''
+  const match = /^sips?:([^@]*)@/i.exec(uri)
+  if (!match) return ''
+  // A password and parameters of a telephone-subscriber (`+91...;phone-context=...`) are not the number.
+  const user = (match[1] ?? '').split(/[:;]/, 1)[0] ?? ''
+  try {
+    return decodeURIComponent(user)
+  } catch {
+    return user
+  }
+}
