@@ -1,0 +1,27 @@
+import type { AudioFrame, Digit, End } from './frame.js'
+
+/** Who is told what an `ArrivalEnd` hears. Set once, by the session. */
+export interface ArrivalListener {
+  /**
+   * The next 20 ms as packets arrive, in order, without the jitter delay; silence where the far side
+   * sends none. `at` is where the packet was on the wire, so after a stall of the network it may step
+   * back over silence that was already handed out. Borrowed.
+   */
+  arrived(frame: AudioFrame): void
+  digit(digit: Digit, durationMs: number): void
+}
+
+/** An end whose audio comes by itself (a network leg), and which sends once a beat. */
+export interface ArrivalEnd extends End {
+  /** `originMs`: clock time of session sample 0. Nothing is sent or heard before. */
+  start(originMs: number, listener: ArrivalListener): void
+  /**
+   * Last step of a beat: sends what was pushed during it, or comfort silence. True when pushed sound
+   * really left.
+   */
+  flush(at: number): boolean
+}
+
+export function isArrivalEnd(end: End): end is ArrivalEnd {
+  return 'flush' in end && 'start' in end
+}

@@ -1,0 +1,272 @@
+import type { Clock, Timer } from './base/clock.js'
+import { FRAME_MS } from './frame.js'
+
+/** Upper bounds in ms of the lateness histogram's bins; one more bin holds what is above. */
+export const LATENESS_BOUNDS_MS = [0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 40, 100] as const
+
+const PHASES = 4
+const PHASE_MS = FRAME_MS / PHASES
+/** After a stall each member is given at most this many frames at once; the rest is skipped. */
+const CATCH_UP_FRAMES = 3
+// Node's timers count whole milliseconds and may fire up to half of one early.
+const EARLY_MS = 0.5
+
+const WINDOW_SECONDS = 10
+// 0.125 ms wide up to 16 ms, then 4 ms wide up to 528 ms.
+const FINE_BINS = 128
+const FINE_PER_MS = 8
+const COARSE_MS = 4
+const BINS = 256
+
+/** What runs once a frame. */
+export interface BeatMember {
+  /** `idealMs`: clock time at which this frame was due. */
+  tick(idealMs: number): void
+  /** This many frames are left out because the thread was stalled. */
+  skip(frames: number): void
+}
+
+/** How late frames were. */
+export interface BeatLoad {
+  readonly members: number
+  /** Over the last 10 s, to 0.125 ms; 0 when nothing ran. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** Frames since start by lateness; bins as `LATENESS_BOUNDS_MS`, last is above. */
+  readonly histogram: readonly number[]
+  readonly skippedFrames: number
+}
+
+export interface Beat {
+  /** Joins the emptiest phase; the returned function leaves. Safe from inside `tick`. */
+  add(member: BeatMember): () => void
+  load(): BeatLoad
+  /** Idempotent; forgets all members. */
+  close(): void
+}
+
+/**
+ * The one 20 ms beat of a thread: a single timer to absolute deadlines every 5 ms, members spread
+ * over four phases, none while there are no members. A member that throws is removed and handed to
+ * `onFault`; the others never notice.
+ */
+export function startBeat(clock: Clock, onFault: (member: BeatMember, error: unknown) => void): Beat {
+  return new PhaseBeat(clock, onFault)
+}
+
+class PhaseBeat implements Beat {
+  readonly #clock: Clock
+  readonly #onFault: (member: BeatMember, error: unknown) => void
+  readonly #phases: (BeatMember | null)[][] = Array.from({ length: PHASES }, () => [])
+  readonly #lateness: Lateness
+  readonly #wake = () => this.#run()
+  #members = 0
+  #timer: Timer | null = null
+  /** Clock time of phase number 0. */
+  #origin = 0
+  /** Number of the next 5 ms phase to run. */
+  #next = 0
+  #running = false
+  #holes = false
+  #closed = false
+
+  constructor(clock: Clock, onFault: (member: BeatMember, error: unknown) => void) {
+    this.#clock = clock
+    this.#onFault = onFault
+    this.#lateness = new Lateness(clock.now())
+  }
+
+  add(member: BeatMember): () => void {
+    if (this.#closed) return () => {}
+    if (this.#members === 0 && !this.#running) {
+      this.#origin = this.#clock.now()
+      this.#next = 1
+      this.#arm()
+    }
+    let best = this.#next % PHASES
+    for (let i = 1; i < PHASES; i++) {
+      const phase = (this.#next + i) % PHASES
+      if (this.#count(phase) < this.#count(best)) best = phase
+    }
+    const list = this.#phases[best] as (BeatMember | null)[]
+    list.push(member)
+    this.#members++
+    return () => this.#remove(list, member)
+  }
+
+  load(): BeatLoad {
+    return this.#lateness.snapshot(this.#clock.now(), this.#members)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#timer?.cancel()
+    this.#timer = null
+    for (const list of this.#phases) list.fill(null)
+    this.#holes = true
+    this.#members = 0
+    if (!this.#running) this.#compact()
+  }
+
+  #count(phase: number): number {
+    let count = 0
+    for (const member of this.#phases[phase] as (BeatMember | null)[]) if (member !== null) count++
+    return count
+  }
+
+  #remove(list: (BeatMember | null)[], member: BeatMember): void {
+    const index = list.indexOf(member)
+    if (index === -1) return
+    list[index] = null // the list may be walked right now
+    this.#holes = true
+    this.#members--
+    if (!this.#running) this.#compact()
+    if (this.#members === 0 && !this.#running) {
+      this.#timer?.cancel()
+      this.#timer = null
+    }
+  }
+
+  #compact(): void {
+    this.#holes = false
+    for (const list of this.#phases) {
+      let kept = 0
+      for (const member of list) if (member !== null) list[kept++] = member
+      list.length = kept
+    }
+  }
+
+  #arm(): void {
+    const deadline = this.#origin + this.#next * PHASE_MS
+    this.#timer = this.#clock.after(Math.max(0, Math.round(deadline - this.#clock.now())), this.#wake)
+  }
+
+  #run(): void {
+    this.#timer = null
+    this.#running = true
+    const now = this.#clock.now()
+    const due = Math.floor((now + EARLY_MS - this.#origin) / PHASE_MS)
+    const behind = due - this.#next + 1 - CATCH_UP_FRAMES * PHASES
+    if (behind > 0) this.#skip(Math.ceil(behind / PHASES))
+    while (this.#next <= due && !this.#closed) {
+      const list = this.#phases[this.#next % PHASES] as (BeatMember | null)[]
+      const idealMs = this.#origin + this.#next * PHASE_MS
+      this.#next++
+      // Not for-of: members may join or leave meanwhile.
+      const length = list.length
+      for (let i = 0; i < length; i++) {
+        const member = list[i]
+        if (member === null || member === undefined) continue
+        const startMs = this.#clock.now()
+        this.#lateness.add(startMs - idealMs, startMs)
+        try {
+          member.tick(idealMs)
+        } catch (error) {
+          this.#remove(list, member)
+          this.#onFault(member, error)
+        }
+      }
+    }
+    this.#running = false
+    if (this.#holes) this.#compact()
+    if (this.#members > 0 && !this.#closed) this.#arm()
+  }
+
+  #skip(frames: number): void {
+    this.#next += frames * PHASES
+    for (const list of this.#phases) {
+      for (const member of list) {
+        if (member === null) continue
+        this.#lateness.skippedFrames += frames
+        try {
+          member.skip(frames)
+        } catch (error) {
+          this.#remove(list, member)
+          this.#onFault(member, error)
+        }
+      }
+    }
+  }
+}
+
+/** Counts without allocating: bins of the whole life, and finer ones for each of the last 10 s. */
+class Lateness {
+  skippedFrames = 0
+  readonly #life = new Float64Array(LATENESS_BOUNDS_MS.length + 1)
+  readonly #window = new Uint32Array(BINS * WINDOW_SECONDS)
+  readonly #max = new Float64Array(WINDOW_SECONDS)
+  readonly #startMs: number
+  #second = 0
+
+  constructor(nowMs: number) {
+    this.#startMs = nowMs
+  }
+
+  add(lateMs: number, nowMs: number): void {
+    this.#advance(nowMs)
+    let bin = 0
+    while (bin < LATENESS_BOUNDS_MS.length && lateMs > (LATENESS_BOUNDS_MS[bin] as number)) bin++
+    this.#life[bin] = (this.#life[bin] as number) + 1
+    const slot = this.#second % WINDOW_SECONDS
+    const index = slot * BINS + fineBin(lateMs)
+    this.#window[index] = (this.#window[index] as number) + 1
+    if (lateMs > (this.#max[slot] as number)) this.#max[slot] = lateMs
+  }
+
+  snapshot(nowMs: number, members: number): BeatLoad {
+    this.#advance(nowMs)
+    const counts = new Float64Array(BINS)
+    let total = 0
+    for (let i = 0; i < this.#window.length; i++) {
+      const count = this.#window[i] as number
+      counts[i % BINS] = (counts[i % BINS] as number) + count
+      total += count
+    }
+    let maxMs = 0
+    for (const max of this.#max) if (max > maxMs) maxMs = max
+    return {
+      members,
+      p50Ms: Math.min(quantile(counts, total * 0.5), maxMs),
+      p99Ms: Math.min(quantile(counts, total * 0.99), maxMs),
+      maxMs,
+      histogram: Array.from(this.#life),
+      skippedFrames: this.skippedFrames,
+    }
+  }
+
+  #advance(nowMs: number): void {
+    const second = Math.floor((nowMs - this.#startMs) / 1000)
+    if (second <= this.#second) return
+    const clear = Math.min(WINDOW_SECONDS, second - this.#second)
+    for (let i = 1; i <= clear; i++) {
+      const slot = (this.#second + i) % WINDOW_SECONDS
+      this.#window.fill(0, slot * BINS, (slot + 1) * BINS)
+      this.#max[slot] = 0
+    }
+    this.#second = second
+  }
+}
+
+function fineBin(lateMs: number): number {
+  if (lateMs <= 0) return 0
+  const fine = Math.floor(lateMs * FINE_PER_MS)
+  if (fine < FINE_BINS) return fine
+  const coarse = FINE_BINS + Math.floor((lateMs - FINE_BINS / FINE_PER_MS) / COARSE_MS)
+  return Math.min(coarse, BINS - 1)
+}
+
+/** Upper edge of the bin in which the `rank`-th value lies. */
+function quantile(counts: Float64Array, rank: number): number {
+  if (rank === 0) return 0
+  let seen = 0
+  for (let bin = 0; bin < BINS; bin++) {
+    seen += counts[bin] as number
+    if (seen >= rank) {
+      return bin < FINE_BINS
+        ? (bin + 1) / FINE_PER_MS
+        : FINE_BINS / FINE_PER_MS + (bin + 1 - FINE_BINS) * COARSE_MS
+    }
+  }
+  return 0
+}

@@ -1,0 +1,183 @@
+import type { Rate } from '../frame.js'
+
+/** 22050 Hz is what eSpeak NG speaks; nothing else uses it. */
+export type InputRate = Rate | 22050
+
+/** Filter length per output phase, in samples of the lower rate: 2 ms of delay at 8 kHz. */
+const TAPS = 32
+/** Kaiser window for 70 dB of stop-band attenuation: 0.1102 (A - 8.7). */
+const KAISER_BETA = 6.76
+
+interface Filter {
+  readonly up: number
+  readonly down: number
+  readonly taps: number
+  /** One row of `taps` coefficients a phase, newest sample first. */
+  readonly rows: Float32Array
+  /** Group delay in output samples. */
+  readonly delay: number
+}
+
+export interface Resampler {
+  readonly from: InputRate
+  readonly to: Rate
+  /**
+   * Converts the next piece of a stream. The result is scratch of this resampler, valid until its next
+   * call. Over time exactly `to / from` samples come out for each that goes in; for frames of 20 ms
+   * every call gives 20 ms.
+   */
+  process(input: Int16Array): Int16Array
+}
+
+/** A streaming converter with its own state. At equal rates it copies. */
+export function openResampler(from: InputRate, to: Rate): Resampler {
+  return new PolyphaseResampler(from, to)
+}
+
+/**
+ * Converts a whole sound, aligned: sample n of the result lies where n * from / to was. The result is
+ * owned by the caller.
+ */
+export function resample(pcm: Int16Array, from: InputRate, to: Rate): Int16Array {
+  if (from === to) return pcm.slice()
+  const filter = designFilter(from, to)
+  const length = Math.round((pcm.length * to) / from)
+  const padded = new Int16Array(pcm.length + Math.ceil(((filter.delay + 1) * from) / to) + 1)
+  padded.set(pcm)
+  const converted = new PolyphaseResampler(from, to).process(padded)
+  return converted.slice(filter.delay, filter.delay + length)
+}
+
+class PolyphaseResampler implements Resampler {
+  readonly from: InputRate
+  readonly to: Rate
+  readonly #filter: Filter
+  /** The last `taps - 1` inputs, then the current piece. */
+  #line: Float32Array
+  #out = new Int16Array(0)
+  #view = this.#out
+  /** Position of the next output, in 1/up input samples from the start of the next piece. */
+  #position = 0
+
+  constructor(from: InputRate, to: Rate) {
+    this.from = from
+    this.to = to
+    this.#filter = designFilter(from, to)
+    this.#line = new Float32Array(this.#filter.taps - 1)
+  }
+
+  process(input: Int16Array): Int16Array {
+    const { up, down, taps, rows } = this.#filter
+    const history = taps - 1
+    const line = this.#load(input, history)
+    const end = input.length * up
+    const count = this.#position >= end ? 0 : Math.ceil((end - this.#position) / down)
+    const out = this.#scratch(count)
+    let position = this.#position
+    for (let n = 0; n < count; n++) {
+      const newest = history + Math.floor(position / up)
+      let row = (position % up) * taps
+      // Four sums: a single one would make every addition wait for the one before it.
+      let a = 0
+      let b = 0
+      let c = 0
+      let d = 0
+      let at = newest
+      for (let k = 0; k < taps; k += 4) {
+        a += (rows[row] as number) * (line[at] as number)
+        b += (rows[row + 1] as number) * (line[at - 1] as number)
+        c += (rows[row + 2] as number) * (line[at - 2] as number)
+        d += (rows[row + 3] as number) * (line[at - 3] as number)
+        row += 4
+        at -= 4
+      }
+      const sum = a + b + (c + d)
+      out[n] = sum >= 32767 ? 32767 : sum <= -32768 ? -32768 : Math.round(sum)
+      position += down
+    }
+    this.#position = position - end
+    line.copyWithin(0, input.length, input.length + history)
+    return out
+  }
+
+  #load(input: Int16Array, history: number): Float32Array {
+    if (this.#line.length < history + input.length) {
+      const grown = new Float32Array(history + input.length)
+      grown.set(this.#line.subarray(0, history))
+      this.#line = grown
+    }
+    for (let i = 0; i < input.length; i++) this.#line[history + i] = input[i] as number
+    return this.#line
+  }
+
+  #scratch(count: number): Int16Array {
+    if (this.#out.length < count) this.#out = new Int16Array(count)
+    if (this.#view.length !== count || this.#view.buffer !== this.#out.buffer) {
+      this.#view = this.#out.subarray(0, count)
+    }
+    return this.#view
+  }
+}
+
+const filters = new Map<string, Filter>()
+
+/** A Kaiser-windowed sinc with its -6 dB point at the lower Nyquist frequency; cached per thread. */
+function designFilter(from: InputRate, to: Rate): Filter {
+  const key = `${from}>${to}`
+  const known = filters.get(key)
+  if (known !== undefined) return known
+  const divisor = greatestCommonDivisor(from, to)
+  const up = to / divisor
+  const down = from / divisor
+  const filter = from === to ? identity() : windowedSinc(up, down)
+  filters.set(key, filter)
+  return filter
+}
+
+function identity(): Filter {
+  return { up: 1, down: 1, taps: 4, rows: Float32Array.of(1, 0, 0, 0), delay: 0 }
+}
+
+function windowedSinc(up: number, down: number): Filter {
+  const wide = Math.max(up, down)
+  // Taps per phase grow with decimation, and are a multiple of four for the unrolled loop.
+  const taps = Math.ceil((TAPS * wide) / up / 4) * 4
+  // Centre at a whole number of output samples, so that `resample` can align exactly.
+  const delay = Math.floor((taps * up) / 2 / down)
+  const centre = delay * down
+  const half = Math.min(centre, taps * up - centre)
+  const rows = new Float32Array(taps * up)
+  for (let phase = 0; phase < up; phase++) {
+    let sum = 0
+    for (let k = 0; k < taps; k++) {
+      const offset = phase + k * up - centre
+      const x = offset / wide
+      const sinc = x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)
+      const value = sinc * kaiser(offset / half)
+      rows[phase * taps + k] = value
+      sum += value
+    }
+    // Every phase passes a constant unchanged: no tone at the phase rate.
+    for (let k = 0; k < taps; k++) rows[phase * taps + k] = (rows[phase * taps + k] as number) / sum
+  }
+  return { up, down, taps, rows, delay }
+}
+
+function kaiser(x: number): number {
+  return Math.abs(x) >= 1 ? 0 : bessel(KAISER_BETA * Math.sqrt(1 - x * x)) / bessel(KAISER_BETA)
+}
+
+/** Modified Bessel function of the first kind, order 0. */
+function bessel(x: number): number {
+  let sum = 1
+  let term = 1
+  for (let k = 1; term > sum * 1e-12; k++) {
+    term *= (x / 2 / k) ** 2
+    sum += term
+  }
+  return sum
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b)
+}

@@ -1,0 +1,184 @@
+import type { Digit } from '../frame.js'
+import { timestampDelta } from './sequence.js'
+
+/*
+ * RFC 4733, section 2.3:
+ *
+ *    0                   1                   2                   3
+ *    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ *   +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ *   |     event     |E|R| volume    |          duration             |
+ *   +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ */
+
+export const DTMF_PAYLOAD_BYTES = 4
+
+const DIGITS: readonly Digit[] = [
+  '0',
+  '1',
+  '2',
+  '3',
+  '4',
+  '5',
+  '6',
+  '7',
+  '8',
+  '9',
+  '*',
+  '#',
+  'A',
+  'B',
+  'C',
+  'D',
+]
+const END = 0x80
+const SAMPLES_PER_MS = 8
+/** An event of which nothing more arrives, its end packets lost, ends after this long. */
+const SILENCE_MS = 200
+/** A duration field that is full continues as a new event right behind it (section 2.5.1.3). */
+const MAX_DURATION = 0xffff
+
+/** Hears digits in telephone-event packets, each once, whatever is lost, doubled or out of order. */
+export class DtmfReceiver {
+  readonly #onDigit: (digit: Digit, durationMs: number) => void
+  #active = false
+  #event = 0
+  #timestamp = 0
+  #duration = 0
+  /** Duration of earlier segments of the same long press. */
+  #before = 0
+  #lastMs = 0
+  /** Timestamp of the last event told: it and all before it are over. */
+  #told = 0
+  #hasTold = false
+
+  constructor(onDigit: (digit: Digit, durationMs: number) => void) {
+    this.#onDigit = onDigit
+  }
+
+  /** A telephone-event payload; false when it is malformed or no DTMF digit (events above 15). */
+  packet(data: Uint8Array, offset: number, length: number, timestamp: number, nowMs: number): boolean {
+    if (length < DTMF_PAYLOAD_BYTES) return false
+    const event = data[offset] as number
+    if (event > 15) return false
+    const ended = ((data[offset + 1] as number) & END) !== 0
+    const duration = ((data[offset + 2] as number) << 8) | (data[offset + 3] as number)
+    if (this.#hasTold && timestampDelta(timestamp, this.#told) <= 0) return true
+    if (this.#active && timestamp !== this.#timestamp) {
+      // The timestamp, not the marker bit, names an event: the marker packet may be lost.
+      if (timestampDelta(timestamp, this.#timestamp) < 0) return true
+      if (this.#continues(event, timestamp)) {
+        this.#before += MAX_DURATION
+        this.#timestamp = timestamp
+        this.#duration = 0
+      } else {
+        this.#tell()
+      }
+    }
+    if (!this.#active) {
+      this.#active = true
+      this.#event = event
+      this.#timestamp = timestamp
+      this.#duration = 0
+      this.#before = 0
+    }
+    this.#lastMs = nowMs
+    if (duration > this.#duration) this.#duration = duration
+    if (ended) this.#tell()
+    return true
+  }
+
+  /** On the beat: ends an event whose end packets were lost. */
+  beat(nowMs: number): void {
+    if (this.#active && nowMs - this.#lastMs >= SILENCE_MS) this.#tell()
+  }
+
+  /** A new stream: its timestamps have nothing to do with the old ones. */
+  restart(): void {
+    if (this.#active) this.#tell()
+    this.#hasTold = false
+  }
+
+  #continues(event: number, timestamp: number): boolean {
+    return (
+      event === this.#event &&
+      this.#duration > 0x8000 &&
+      timestampDelta(timestamp, this.#timestamp) === MAX_DURATION
+    )
+  }
+
+  #tell(): void {
+    this.#active = false
+    this.#hasTold = true
+    this.#told = this.#timestamp
+    this.#onDigit(DIGITS[this.#event] as Digit, Math.round((this.#before + this.#duration) / SAMPLES_PER_MS))
+  }
+}
+
+/** What a beat of a digit being sent is: `payload` belongs to the sender until the next `next`. */
+export interface DtmfBeat {
+  readonly payload: Uint8Array
+  /** Set on the first packet of an event only; its timestamp is that of the whole event. */
+  readonly marker: boolean
+}
+
+const FRAME_SAMPLES = 160
+/** 160 ms: well above the 40 ms of ITU-T Q.24, short enough to type an extension. */
+const TONE_FRAMES = 8
+/** The end packet and its two repetitions (section 2.5.1.4). */
+const END_FRAMES = 3
+/** Pause between digits; Q.24 asks 40 ms, slow receivers need more. */
+const GAP_FRAMES = 5
+const MAX_QUEUED = 64
+/** -10 dBm0, the usual level. */
+const VOLUME = 10
+
+/** Sends queued digits, one packet a beat in the place of audio. */
+export class DtmfSender {
+  readonly #queue = new Uint8Array(MAX_QUEUED)
+  readonly #beat = { payload: new Uint8Array(DTMF_PAYLOAD_BYTES), marker: false }
+  #size = 0
+  #read = 0
+  /** Frames since the start of the digit being sent; -1 while none is. */
+  #frame = -1
+
+  /** Queues digits; false, and none queued, when they do not fit. */
+  press(digits: readonly Digit[]): boolean {
+    if (this.#size + digits.length > MAX_QUEUED) return false
+    for (const digit of digits) {
+      this.#queue[(this.#read + this.#size) % MAX_QUEUED] = DIGITS.indexOf(digit)
+      this.#size++
+    }
+    return true
+  }
+
+  get busy(): boolean {
+    return this.#frame >= 0 || this.#size > 0
+  }
+
+  /** What to send on this beat in the place of audio; null when no digit is being sent. */
+  next(): DtmfBeat | null {
+    if (this.#frame === -1) {
+      if (this.#size === 0) return null
+      this.#frame = 0
+    }
+    const frame = this.#frame++
+    if (frame >= TONE_FRAMES + END_FRAMES) {
+      if (frame === TONE_FRAMES + END_FRAMES + GAP_FRAMES - 1) {
+        this.#frame = -1
+        this.#read = (this.#read + 1) % MAX_QUEUED
+        this.#size--
+      }
+      return null
+    }
+    const ended = frame >= TONE_FRAMES
+    const duration = Math.min(frame + 1, TONE_FRAMES) * FRAME_SAMPLES
+    const payload = this.#beat.payload
+    payload[0] = this.#queue[this.#read] as number
+    payload[1] = (ended ? END : 0) | VOLUME
+    payload[2] = duration >> 8
+    payload[3] = duration & 0xff
+    this.#beat.marker = frame === 0
+    return this.#beat
+  }
+}

@@ -1,0 +1,112 @@
+/*
+ * RFC 3550, section 5.1:
+ *
+ *    0                   1                   2                   3
+ *    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ *   +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ *   |V=2|P|X|  CC   |M|     PT      |       sequence number         |
+ *   +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ *   |                           timestamp                           |
+ *   +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ *   |           synchronization source (SSRC) identifier            |
+ *   +=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+=+
+ *   |            contributing source (CSRC) identifiers (CC of them)|
+ *   +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ *   |      defined by profile       |  length (32-bit words)   if X |
+ */
+
+export const RTP_HEADER_BYTES = 12
+
+const VERSION_2 = 0x80
+const PADDING = 0x20
+const EXTENSION = 0x10
+const CSRC_COUNT = 0x0f
+const MARKER = 0x80
+const PAYLOAD_TYPE = 0x7f
+
+/** A parsed header, made once and filled for every packet. The payload stays in the datagram. */
+export class RtpPacket {
+  marker = false
+  payloadType = 0
+  sequence = 0
+  timestamp = 0
+  ssrc = 0
+  payloadOffset = 0
+  payloadLength = 0
+
+  /**
+   * Reads a datagram; false (and the fields are meaningless) when it is no RTP version 2 packet or its
+   * lengths do not fit. Never throws, whatever the bytes.
+   */
+  parse(data: Uint8Array): boolean {
+    const length = data.length
+    if (length < RTP_HEADER_BYTES) return false
+    const first = data[0] as number
+    if ((first & 0xc0) !== VERSION_2) return false
+    let offset = RTP_HEADER_BYTES + (first & CSRC_COUNT) * 4
+    if (first & EXTENSION) {
+      if (offset + 4 > length) return false
+      offset += 4 + (((data[offset + 2] as number) << 8) | (data[offset + 3] as number)) * 4
+    }
+    let end = length
+    if (first & PADDING) {
+      const padding = data[length - 1] as number
+      if (padding === 0) return false
+      end -= padding
+    }
+    if (offset > end) return false
+    const second = data[1] as number
+    this.marker = (second & MARKER) !== 0
+    this.payloadType = second & PAYLOAD_TYPE
+    this.sequence = ((data[2] as number) << 8) | (data[3] as number)
+    this.timestamp = readUint32(data, 4)
+    this.ssrc = readUint32(data, 8)
+    this.payloadOffset = offset
+    this.payloadLength = end - offset
+    return true
+  }
+}
+
+/**
+ * Whether a datagram on an RTP port is RTCP: its packet type lies where RTP with a marker and payload
+ * types 64 to 95 would, which are therefore never used (RFC 5761, section 4).
+ */
+export function isRtcp(data: Uint8Array): boolean {
+  if (data.length < 8 || ((data[0] as number) & 0xc0) !== VERSION_2) return false
+  const type = data[1] as number
+  return type >= 192 && type <= 223
+}
+
+/** Writes the 12 bytes of a header without CSRC, extension or padding to the start of `into`. */
+export function writeRtpHeader(
+  into: Uint8Array,
+  payloadType: number,
+  marker: boolean,
+  sequence: number,
+  timestamp: number,
+  ssrc: number,
+): void {
+  into[0] = VERSION_2
+  into[1] = (marker ? MARKER : 0) | (payloadType & PAYLOAD_TYPE)
+  into[2] = (sequence >>> 8) & 0xff
+  into[3] = sequence & 0xff
+  writeUint32(into, 4, timestamp)
+  writeUint32(into, 8, ssrc)
+}
+
+function readUint32(data: Uint8Array, at: number): number {
+  return (
+    (((data[at] as number) << 24) |
+      ((data[at + 1] as number) << 16) |
+      ((data[at + 2] as number) << 8) |
+      (data[at + 3] as number)) >>>
+    0
+  )
+}
+
+function writeUint32(into: Uint8Array, at: number, value: number): void {
+  into[at] = value >>> 24
+  into[at + 1] = (value >>> 16) & 0xff
+  into[at + 2] = (value >>> 8) & 0xff
+  into[at + 3] = value & 0xff
+}
