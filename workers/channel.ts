@@ -30,6 +30,7 @@ export class RequestChannel {
   readonly #clock: Clock
   readonly #log: Log
   readonly #onEvent: (session: SessionId, event: SessionEvent) => void
+  readonly #onLost: (session: SessionId) => void
   readonly #pending = new Map<number, Pending>()
   #nextId = 1
   #closed: EngineError | null = null
@@ -39,11 +40,13 @@ export class RequestChannel {
     readonly clock: Clock
     readonly log: Log
     readonly onEvent: (session: SessionId, event: SessionEvent) => void
+    readonly onLost: (session: SessionId) => void
   }) {
     this.#port = options.port
     this.#clock = options.clock
     this.#log = options.log
     this.#onEvent = options.onEvent
+    this.#onLost = options.onLost
   }
 
   get pending(): number {
@@ -91,6 +94,9 @@ export class RequestChannel {
         return
       case 'event':
         this.#onEvent(message.session, message.event)
+        return
+      case 'lost':
+        this.#onLost(message.session)
         return
       case 'log':
         this.#log[message.level](message.fields, message.message)

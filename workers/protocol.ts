@@ -105,6 +105,8 @@ export type FromWorker =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly code: string; readonly message: string }
   | { readonly kind: 'event'; readonly session: SessionId; readonly event: SessionEvent }
+  /** One session failed by a fault of ours and is gone; the others go on. */
+  | { readonly kind: 'lost'; readonly session: SessionId }
   | {
       readonly kind: 'log'
       readonly level: 'info' | 'warn' | 'error'

@@ -1,0 +1,235 @@
+import { type Clock, systemClock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import { type Log, silentLog } from '../media/base/log.js'
+import type { CloseReason } from '../media/frame.js'
+import type {
+  ClosedSession,
+  MediaPool,
+  OpenedSession,
+  Party,
+  ProviderSettings,
+  RemoteMedia,
+  SessionEvent,
+  SessionId,
+  WorkerLoad,
+} from './protocol.js'
+import type { SpeakerScript } from '../media/agent/spec.js'
+import { WorkerSlot } from './slot.js'
+
+export interface MediaPoolSettings {
+  /** Media threads; cores - 1 is right, at least 1. */
+  readonly workers: number
+  readonly rtpAddress: string
+  readonly rtpPorts: { readonly first: number; readonly last: number }
+  readonly mediaTimeoutMs: number
+  readonly providers: ProviderSettings
+  readonly clock?: Clock
+  readonly log?: Log
+}
+
+export interface RunningMediaPool extends MediaPool {
+  /** Sessions open now. */
+  readonly size: number
+  /** Ends one worker at once, as a crash would: its sessions are lost and another one starts. */
+  terminate(worker: number): Promise<void>
+}
+
+/** Opening includes the synthesis of the opening line, which has its own bound below this. */
+const OPEN_MS = 12_000
+const REQUEST_MS = 5000
+/** Closing finishes the recording. */
+const CLOSE_MS = 15_000
+
+/** More sessions than any measured core carries. */
+const MAX_SESSIONS = 400
+/** Beats later than this (p99 over 10 s) mean a full worker. */
+const LATE_MS = 5
+/** Under this many sessions lateness is the machine's, not ours, and refusing calls would not help. */
+const FEW_SESSIONS = 20
+
+const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, recording: null }
+
+interface Entry {
+  readonly slot: WorkerSlot
+  readonly events: (event: SessionEvent) => void
+  closing: Promise<ClosedSession> | null
+}
+
+/**
+ * Starts the media threads and resolves when all are ready. Rejects with the first one's reason, after
+ * ending the others, when one cannot start.
+ */
+export async function openMediaPool(settings: MediaPoolSettings): Promise<RunningMediaPool> {
+  const pool = new ThreadPool(settings)
+  try {
+    await pool.boot()
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+  return pool
+}
+
+class ThreadPool implements RunningMediaPool {
+  readonly #slots: readonly WorkerSlot[]
+  readonly #log: Log
+  readonly #entries = new Map<SessionId, Entry>()
+  readonly #lost: ((session: SessionId) => void)[] = []
+  #closing: Promise<void> | undefined
+
+  constructor(settings: MediaPoolSettings) {
+    const { workers, clock = systemClock, log = silentLog } = settings
+    this.#log = log
+    this.#slots = Array.from({ length: Math.max(1, workers) }, (_, index) => {
+      const slot: WorkerSlot = new WorkerSlot({
+        settings: {
+          index,
+          workers: Math.max(1, workers),
+          rtpAddress: settings.rtpAddress,
+          rtpPorts: settings.rtpPorts,
+          mediaTimeoutMs: settings.mediaTimeoutMs,
+          providers: settings.providers,
+        },
+        clock,
+        log,
+        onEvent: (session, event) => this.#entries.get(session)?.events(event),
+        onLost: (session) => this.#drop(session),
+        onDied: () => this.#dropAll(slot),
+      })
+      return slot
+    })
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  async boot(): Promise<void> {
+    await Promise.all(this.#slots.map((slot) => slot.start()))
+  }
+
+  async open(
+    session: SessionId,
+    party: Party,
+    recordTo: string | null,
+    events: (event: SessionEvent) => void,
+  ): Promise<OpenedSession & { readonly worker: number }> {
+    if (this.#closing) throw new EngineError('closed', 'the media pool is closed')
+    if (this.#entries.has(session)) {
+      throw new EngineError('internal', 'two sessions of one id', { context: { session } })
+    }
+    const slot = this.#place()
+    const entry: Entry = { slot, events, closing: null }
+    this.#entries.set(session, entry)
+    try {
+      const opened = await slot.request({ do: 'open', session, party, recordTo }, OPEN_MS)
+      return { ...opened, worker: slot.index }
+    } catch (error) {
+      if (this.#entries.get(session) === entry) this.#entries.delete(session)
+      if (error instanceof EngineError && error.code === 'timeout') {
+        // It may still open over there: take it back.
+        slot.request({ do: 'close', session, why: 'error' }, CLOSE_MS).catch((failure: unknown) => {
+          this.#log.warn({ session, error: errorText(failure) }, 'a late session could not be closed')
+        })
+      }
+      throw error
+    }
+  }
+
+  async remote(session: SessionId, remote: RemoteMedia): Promise<void> {
+    await this.#entry(session).slot.request({ do: 'remote', session, remote }, REQUEST_MS)
+  }
+
+  async start(session: SessionId, script: SpeakerScript | null): Promise<void> {
+    await this.#entry(session).slot.request({ do: 'start', session, script }, REQUEST_MS)
+  }
+
+  async closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession> {
+    const entry = this.#entries.get(session)
+    if (entry === undefined) return EMPTY
+    entry.closing ??= this.#close(session, entry, why)
+    return entry.closing
+  }
+
+  onLost(listener: (session: SessionId) => void): void {
+    this.#lost.push(listener)
+  }
+
+  async load(): Promise<readonly WorkerLoad[]> {
+    const loads = await Promise.allSettled(
+      this.#slots.map((slot) => slot.request({ do: 'load' }, REQUEST_MS)),
+    )
+    return loads.flatMap((load) => (load.status === 'fulfilled' ? [load.value] : []))
+  }
+
+  async terminate(worker: number): Promise<void> {
+    await this.#slots[worker]?.terminate()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.all(this.#slots.map((slot) => slot.close())).then(() => {
+      this.#entries.clear()
+    })
+    return this.#closing
+  }
+
+  /** The emptiest worker that keeps its beat; one that does not only while it carries few sessions. */
+  #place(): WorkerSlot {
+    let best: WorkerSlot | null = null
+    let bestScore = Number.POSITIVE_INFINITY
+    for (const slot of this.#slots) {
+      if (!slot.up) continue
+      const sessions = this.#count(slot)
+      const late = (slot.load?.p99Ms ?? 0) > LATE_MS
+      if (sessions >= MAX_SESSIONS || (late && sessions >= FEW_SESSIONS)) continue
+      const score = sessions + (late ? FEW_SESSIONS : 0)
+      if (score < bestScore) {
+        best = slot
+        bestScore = score
+      }
+    }
+    if (best === null) {
+      throw new EngineError('overloaded', 'no media worker has room', {
+        retryable: true,
+        context: { sessions: this.#entries.size, workers: this.#slots.length },
+      })
+    }
+    return best
+  }
+
+  #count(slot: WorkerSlot): number {
+    let sessions = 0
+    for (const entry of this.#entries.values()) if (entry.slot === slot) sessions++
+    return sessions
+  }
+
+  #entry(session: SessionId): Entry {
+    const entry = this.#entries.get(session)
+    if (entry === undefined) throw new EngineError('closed', 'no such session', { context: { session } })
+    return entry
+  }
+
+  async #close(session: SessionId, entry: Entry, why: CloseReason): Promise<ClosedSession> {
+    try {
+      return await entry.slot.request({ do: 'close', session, why }, CLOSE_MS)
+    } catch (error) {
+      // A dead worker has closed it in its way; a hung one is ended by its slot.
+      this.#log.warn({ session, error: errorText(error) }, 'session closed without its figures')
+      return EMPTY
+    } finally {
+      if (this.#entries.get(session) === entry) this.#entries.delete(session)
+    }
+  }
+
+  #dropAll(slot: WorkerSlot): void {
+    for (const [session, entry] of [...this.#entries]) if (entry.slot === slot) this.#drop(session)
+  }
+
+  #drop(session: SessionId): void {
+    const entry = this.#entries.get(session)
+    if (entry === undefined) return
+    this.#entries.delete(session)
+    // Whoever is closing it already knows.
+    if (entry.closing === null) for (const listener of this.#lost) listener(session)
+  }
+}

@@ -1,0 +1,199 @@
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import { Scope } from '../media/base/scope.js'
+import { RequestChannel } from './channel.js'
+import type {
+  FromWorker,
+  SessionEvent,
+  SessionId,
+  WorkerLoad,
+  WorkerRequest,
+  WorkerResult,
+  WorkerSettings,
+} from './protocol.js'
+
+const MEDIA_WORKER = new URL('./media-worker.js', import.meta.url)
+
+/** Loading the modules, the detector and the synthesiser of a thread on a busy machine. */
+const START_MS = 30_000
+/** Load is asked for this often; an answer that takes longer than `HUNG_MS` means a hung thread. */
+const POLL_MS = 1000
+const HUNG_MS = 15_000
+const SHUTDOWN_MS = 8000
+const BACKOFF_MIN_MS = 100
+const BACKOFF_MAX_MS = 5000
+/** A thread that lived this long died for a new reason: the backoff begins anew. */
+const HEALTHY_MS = 30_000
+
+export interface SlotOptions {
+  readonly settings: WorkerSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly onEvent: (session: SessionId, event: SessionEvent) => void
+  readonly onLost: (session: SessionId) => void
+  /** The thread died; its sessions are to be counted as lost. */
+  readonly onDied: () => void
+}
+
+/** One running thread and what belongs to it alone. */
+interface Life {
+  readonly thread: Worker
+  readonly channel: RequestChannel
+  readonly scope: Scope
+  readonly bornMs: number
+  readonly exited: Promise<void>
+}
+
+/**
+ * One place of the pool: a media thread, and its successor when it dies. A thread that hangs is ended;
+ * a new one starts after a pause that grows while threads die young.
+ */
+export class WorkerSlot {
+  readonly index: number
+  readonly #options: SlotOptions
+  readonly #scope = new Scope()
+  #life: Life | null = null
+  #up = false
+  #load: WorkerLoad | null = null
+  #backoffMs = BACKOFF_MIN_MS
+  #closing: Promise<void> | undefined
+
+  constructor(options: SlotOptions) {
+    this.index = options.settings.index
+    this.#options = options
+  }
+
+  /** Ready for sessions. */
+  get up(): boolean {
+    return this.#up
+  }
+
+  /** As of the last poll. */
+  get load(): WorkerLoad | null {
+    return this.#load
+  }
+
+  /** Starts the first thread; rejects when it does not come up. */
+  async start(): Promise<void> {
+    await this.#spawn()
+  }
+
+  request<R extends WorkerRequest>(request: R, timeoutMs: number): Promise<WorkerResult<R>> {
+    const life = this.#life
+    if (life === null) {
+      return Promise.reject(new EngineError('worker_lost', 'the media worker is gone', { retryable: true }))
+    }
+    return life.channel.request(request, timeoutMs)
+  }
+
+  /** Ends the thread at once, as a crash would; a new one starts. Resolves when the old one is gone. */
+  async terminate(): Promise<void> {
+    const life = this.#life
+    if (life === null) return
+    await life.thread.terminate()
+    await life.exited
+  }
+
+  /** Idempotent: asks the thread to finish, then ends it. Nothing is left when it resolves. */
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#up = false
+    await this.#scope.close()
+    const life = this.#life
+    if (life === null) return
+    try {
+      await life.channel.request({ do: 'shutdown' }, SHUTDOWN_MS)
+    } catch (error) {
+      this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'media worker did not finish')
+    }
+    await life.thread.terminate()
+    await life.exited
+  }
+
+  async #spawn(): Promise<void> {
+    const { settings, clock, log, onEvent, onLost } = this.#options
+    const thread = new Worker(MEDIA_WORKER, {
+      workerData: settings,
+      execArgv: ['--enable-source-maps'],
+      name: `media-${this.index}`,
+    })
+    const channel = new RequestChannel({ port: thread, clock, log, onEvent, onLost })
+    const exited = new Promise<void>((resolve) => {
+      thread.once('exit', (code) => {
+        this.#died(life, code)
+        resolve()
+      })
+    })
+    const life: Life = { thread, channel, scope: this.#scope.child(), bornMs: clock.now(), exited }
+    this.#life = life
+    thread.on('message', (message: FromWorker) => channel.receive(message))
+    thread.on('messageerror', (error) => {
+      log.error({ worker: this.index, error: errorText(error) }, 'a message from a media worker was lost')
+    })
+    // 'exit' follows and does the rest.
+    thread.on('error', (error) => {
+      log.error({ worker: this.index, error: errorText(error), stack: stackOf(error) }, 'media worker failed')
+    })
+    try {
+      this.#load = await channel.request({ do: 'load' }, START_MS)
+    } catch (error) {
+      await thread.terminate()
+      await exited
+      throw error
+    }
+    if (this.#closing) return
+    this.#up = true
+    this.#poll(life)
+  }
+
+  #poll(life: Life): void {
+    const { clock, log } = this.#options
+    life.scope.after(clock, POLL_MS, () => {
+      life.channel.request({ do: 'load' }, HUNG_MS).then(
+        (load) => {
+          this.#load = load
+          this.#poll(life)
+        },
+        (error: unknown) => {
+          if (!(error instanceof EngineError) || error.code !== 'timeout' || this.#closing) return
+          log.error({ worker: this.index }, 'media worker hangs and is ended')
+          void life.thread.terminate()
+        },
+      )
+    })
+  }
+
+  #died(life: Life, code: number): void {
+    this.#life = null
+    this.#up = false
+    this.#load = null
+    const error = new EngineError('worker_lost', 'the media worker died', { retryable: true })
+    life.channel.close(error)
+    life.scope.close().catch((failure: unknown) => {
+      this.#options.log.error({ error: errorText(failure) }, 'a media worker left something open')
+    })
+    if (this.#closing) return
+    const { clock, log } = this.#options
+    if (clock.now() - life.bornMs > HEALTHY_MS) this.#backoffMs = BACKOFF_MIN_MS
+    const pauseMs = this.#backoffMs
+    this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2)
+    log.error({ worker: this.index, code, pauseMs }, 'media worker died; another one follows')
+    this.#options.onDied()
+    this.#scope.after(clock, pauseMs, () => {
+      this.#spawn().catch((failure: unknown) => {
+        // Its exit has arranged the next attempt.
+        log.error({ worker: this.index, error: errorText(failure) }, 'media worker did not start')
+      })
+    })
+  }
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined
+}

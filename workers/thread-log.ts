@@ -1,0 +1,39 @@
+import type { Log } from '../media/base/log.js'
+import type { Port } from './channel.js'
+import type { FromWorker } from './protocol.js'
+
+type Level = 'info' | 'warn' | 'error'
+
+/**
+ * The log of a worker thread: lines cross to the main thread, whose logger writes them. `debug` does
+ * not cross.
+ */
+export function threadLog(port: Port<FromWorker>, worker: number): Log {
+  const send = (level: Level, fields: object, message: string): void => {
+    port.postMessage({ kind: 'log', level, fields: { worker, ...cloneable(fields) }, message })
+  }
+  return {
+    debug() {},
+    info: (fields, message) => send('info', fields, message),
+    warn: (fields, message) => send('warn', fields, message),
+    error: (fields, message) => send('error', fields, message),
+  }
+}
+
+/** What cannot cross a thread is written as text, rather than losing the line or the session. */
+function cloneable(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]: [string, unknown]) => [name, plain(value)]),
+  )
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Error) return value.stack ?? value.message
+  if (typeof value === 'function' || typeof value === 'symbol') return String(value)
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    return structuredClone(value)
+  } catch {
+    return '[not cloneable]'
+  }
+}
