@@ -3,6 +3,7 @@ import { openPersona } from '../media/agent/persona.js'
 import type { Vendors } from '../media/agent/ports.js'
 import type { SpeakerScript } from '../media/agent/spec.js'
 import type { Clock } from '../media/base/clock.js'
+import { EngineError } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
 import type { CloseReason, Digit, End, SessionRate } from '../media/frame.js'
@@ -16,6 +17,211 @@ import type {
   Party,
   RemoteMedia,
   SessionEvent,
-  SessionId,
   WorkerSettings,
 } from './protocol.js'
+
+/** Everything is G.711 so far. */
+const RATE: SessionRate = 8000
+
+const LEG = 'leg'
+const PARTY = 'party'
+
+/** What the sessions of one thread share. */
+export interface SessionHost {
+  readonly settings: WorkerSettings
+  readonly vendors: Vendors
+  readonly vad: VadFactory
+  readonly clips: Clips
+  readonly beat: Beat
+  readonly clock: Clock
+  readonly log: Log
+  /** Sessions by what the beat runs, so that a fault on the beat finds its session. */
+  readonly members: Map<BeatMember, () => void>
+}
+
+export interface SessionOrder {
+  readonly party: Party
+  readonly recordTo: string | null
+  readonly emit: (event: SessionEvent) => void
+  /** The session failed on the beat; it is closed already. */
+  readonly onFault: () => void
+}
+
+export interface HostedSession {
+  readonly opened: OpenedSession
+  remote(remote: RemoteMedia): void
+  /** Media is live. A second start does nothing. */
+  start(script: SpeakerScript | null): void
+  press(digits: readonly Digit[]): void
+  /** Idempotent. */
+  close(why: CloseReason): Promise<ClosedSession>
+}
+
+/** The party on our side, whichever it is. */
+interface HostedParty {
+  readonly end: End
+  prepare(): Promise<void>
+  start(script: SpeakerScript | null): void
+}
+
+/**
+ * One call leg with our party behind it: a network end and a conversation or persona, each hearing
+ * the other. Throws EngineError `port_unavailable`, or what the party's preparation throws; nothing is
+ * left then.
+ */
+export async function hostSession(host: SessionHost, order: SessionOrder): Promise<HostedSession> {
+  const { settings, clock, log } = host
+  const session = openSession({
+    rate: RATE,
+    clock,
+    recordTo: order.recordTo,
+    onRecordingFailed: (message) => order.emit({ type: 'recording_failed', message }),
+  })
+  try {
+    const leg = await openRtpEnd({
+      id: LEG,
+      address: settings.rtpAddress,
+      ports: portsOf(settings),
+      rate: RATE,
+      clock,
+      log,
+      onDigit: null,
+      onTimeout: () => order.emit({ type: 'media_timeout' }),
+      mediaTimeoutMs: settings.mediaTimeoutMs,
+    })
+    session.add(leg)
+    const hosted = new LegSession(host, order, session, leg)
+    await hosted.prepare()
+    return hosted
+  } catch (error) {
+    await session.close('error')
+    throw error
+  }
+}
+
+class LegSession implements HostedSession {
+  readonly opened: OpenedSession
+  readonly #host: SessionHost
+  readonly #order: SessionOrder
+  readonly #session: Session
+  readonly #leg: RtpEnd
+  readonly #party: HostedParty
+  readonly #member: BeatMember
+  #remote: RemoteMedia | null = null
+  /** A persona whose media died sends nothing any more, whatever SDP says. */
+  #mute = false
+  #leave: (() => void) | null = null
+  #closed: Promise<ClosedSession> | null = null
+
+  constructor(host: SessionHost, order: SessionOrder, session: Session, leg: RtpEnd) {
+    this.#host = host
+    this.#order = order
+    this.#session = session
+    this.#leg = leg
+    this.opened = { address: leg.address, port: leg.port }
+    this.#party = order.party.kind === 'agent' ? this.#agent(order.party) : this.#persona(order.party)
+    session.add(this.#party.end)
+    session.route(LEG, [PARTY])
+    session.route(PARTY, [LEG])
+    this.#member = { tick: (idealMs) => session.tick(idealMs), skip: (frames) => session.skip(frames) }
+  }
+
+  prepare(): Promise<void> {
+    return this.#party.prepare()
+  }
+
+  remote(remote: RemoteMedia): void {
+    this.#remote = remote
+    this.#leg.setRemote(this.#mute ? { ...remote, send: false } : remote)
+  }
+
+  start(script: SpeakerScript | null): void {
+    if (this.#leave !== null || this.#closed !== null) return
+    const { beat, members } = this.#host
+    const member = this.#member
+    this.#session.start()
+    this.#party.start(script)
+    members.set(member, () => {
+      this.#order.onFault()
+    })
+    const leave = beat.add(member)
+    this.#leave = () => {
+      leave()
+      members.delete(member)
+    }
+  }
+
+  press(digits: readonly Digit[]): void {
+    if (!this.#leg.press(digits)) {
+      throw new EngineError('overloaded', 'digits cannot be sent now', { retryable: true })
+    }
+  }
+
+  close(why: CloseReason): Promise<ClosedSession> {
+    if (this.#closed === null) {
+      this.#leave?.()
+      this.#closed = this.#session.close(why)
+    }
+    return this.#closed
+  }
+
+  #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
+    const { vendors, vad, clock, log } = this.#host
+    const conversation = openConversation({
+      id: PARTY,
+      spec: party.agent,
+      rate: RATE,
+      vendors,
+      vad,
+      clock,
+      emit: this.#order.emit,
+      log,
+    })
+    return {
+      end: conversation,
+      prepare: () => conversation.prepare(),
+      start: (script) => conversation.start(script),
+    }
+  }
+
+  #persona(party: Extract<Party, { kind: 'persona' }>): HostedParty {
+    const { vad, clock, clips } = this.#host
+    const persona = openPersona({
+      id: PARTY,
+      spec: party.persona,
+      rate: RATE,
+      vad,
+      clock,
+      loadClip: (name) => clips.load(name, RATE),
+      press: (digits) => this.press(digits),
+      hangUp: () => this.#order.emit({ type: 'hang_up' }),
+      stopMedia: () => {
+        this.#mute = true
+        if (this.#remote !== null) this.remote(this.#remote)
+      },
+    })
+    return {
+      end: persona,
+      // Read before the call is answered: a clip must not be late on its beat.
+      prepare: async () => {
+        await Promise.all(party.persona.script.utterances.map(({ clip }) => clips.load(clip, RATE)))
+      },
+      start: () => persona.start(),
+    }
+  }
+}
+
+/** This worker's even share of the ports; any port when no range is configured. */
+function portsOf({
+  rtpPorts,
+  index,
+  workers,
+}: WorkerSettings): { readonly first: number; readonly last: number } | null {
+  const { first, last } = rtpPorts
+  if (first <= 0 || last <= 0) return null
+  const pairs = Math.floor((last - first + 1) / 2)
+  const share = Math.floor(pairs / workers)
+  const from = first + 2 * share * index
+  // The last worker also takes what does not divide.
+  return { first: from, last: index === workers - 1 ? last : from + 2 * share - 1 }
+}

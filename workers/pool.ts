@@ -1,3 +1,4 @@
+import type { SpeakerScript } from '../media/agent/spec.js'
 import { type Clock, systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
@@ -13,7 +14,6 @@ import type {
   SessionId,
   WorkerLoad,
 } from './protocol.js'
-import type { SpeakerScript } from '../media/agent/spec.js'
 import { WorkerSlot } from './slot.js'
 
 export interface MediaPoolSettings {

@@ -1,0 +1,130 @@
+/*
+ * The entry file of a media thread. It owns the thread's one beat, its sessions, the vendors, the
+ * voice detector, the clips and the synthesis jobs, and answers the requests of protocol.ts. Whatever
+ * is not caught here ends the thread: the pool counts its sessions as lost and starts another one.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { openVendors } from '../media/agent/vendors/registry.js'
+import { systemClock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import { type BeatMember, startBeat } from '../media/beat.js'
+import { loadVad } from '../media/vad.js'
+import { serve } from './channel.js'
+import { openClips } from './clips.js'
+import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
+import { openSynthesisJobs } from './jobs.js'
+import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from './protocol.js'
+import { threadLog } from './thread-log.js'
+
+if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
+const port: { postMessage(message: FromWorker): void } = parentPort
+const settings: WorkerSettings = workerData
+const clock = systemClock
+const log = threadLog(port, settings.index)
+
+const members = new Map<BeatMember, () => void>()
+const beat = startBeat(clock, (member, error) => {
+  const stack = error instanceof Error ? error.stack : undefined
+  log.error({ error: errorText(error), stack }, 'a session failed on the beat and is ended')
+  members.get(member)?.()
+})
+const jobs = openSynthesisJobs({ clock, log })
+const host: SessionHost = {
+  settings,
+  vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
+  vad: await loadVad(),
+  clips: openClips(),
+  beat,
+  clock,
+  log,
+  members,
+}
+const sessions = new Map<SessionId, Promise<HostedSession>>()
+let shuttingDown = false
+
+async function find(session: SessionId): Promise<HostedSession> {
+  const hosted = await sessions.get(session)
+  if (hosted === undefined) {
+    throw new EngineError('closed', 'no such session in this worker', { context: { session } })
+  }
+  return hosted
+}
+
+async function open(request: Extract<WorkerRequest, { do: 'open' }>): Promise<unknown> {
+  const { session, party, recordTo } = request
+  if (shuttingDown) throw new EngineError('closed', 'the media worker is shutting down')
+  if (sessions.has(session)) {
+    throw new EngineError('internal', 'two sessions of one id', { context: { session } })
+  }
+  const hosting = hostSession(host, {
+    party,
+    recordTo,
+    emit: (event) => port.postMessage({ kind: 'event', session, event }),
+    onFault: () => lose(session),
+  })
+  sessions.set(session, hosting)
+  try {
+    return (await hosting).opened
+  } catch (error) {
+    sessions.delete(session)
+    throw error
+  }
+}
+
+function lose(session: SessionId): void {
+  port.postMessage({ kind: 'lost', session })
+  close(session, 'error').catch((error: unknown) => {
+    log.error({ session, error: errorText(error) }, 'a failed session could not be closed')
+  })
+}
+
+async function close(
+  session: SessionId,
+  why: Extract<WorkerRequest, { do: 'close' }>['why'],
+): Promise<unknown> {
+  const hosted = await find(session)
+  try {
+    return await hosted.close(why)
+  } finally {
+    sessions.delete(session)
+  }
+}
+
+function load(): WorkerLoad {
+  const { p50Ms, p99Ms, maxMs, histogram, skippedFrames } = beat.load()
+  return { sessions: sessions.size, p50Ms, p99Ms, maxMs, histogram, skippedFrames }
+}
+
+async function shutDown(): Promise<null> {
+  shuttingDown = true
+  const closed = await Promise.allSettled([...sessions.keys()].map((session) => close(session, 'shutdown')))
+  for (const outcome of closed) {
+    if (outcome.status === 'rejected') {
+      log.warn({ error: errorText(outcome.reason) }, 'a session did not close cleanly')
+    }
+  }
+  beat.close()
+  await jobs.close()
+  return null
+}
+
+async function handle(request: WorkerRequest): Promise<unknown> {
+  switch (request.do) {
+    case 'open':
+      return await open(request)
+    case 'remote':
+      return (await find(request.session)).remote(request.remote)
+    case 'start':
+      return (await find(request.session)).start(request.script)
+    case 'press':
+      return (await find(request.session)).press(request.digits)
+    case 'close':
+      return await close(request.session, request.why)
+    case 'load':
+      return load()
+    case 'shutdown':
+      return await shutDown()
+  }
+}
+
+parentPort.on('message', serve(port, log, handle))
