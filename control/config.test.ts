@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readEnvironment, readSettings, unknownVariables, VARIABLES } from './config.js'
+
+const FOLDER = '/srv/parley'
+
+t.test('an empty environment gives the documented defaults', async (t) => {
+  const settings = readSettings({}, FOLDER)
+  t.ok(settings.mediaWorkers >= 1)
+  t.match(settings, {
+    httpAddress: '127.0.0.1',
+    httpPort: 8080,
+    publicUrl: null,
+    databaseUrl: 'sqlite:/srv/parley/.data/parley.db',
+    dataFolder: '/srv/parley/.data',
+    sipListen: [
+      { transport: 'udp', address: '127.0.0.1', port: 5060 },
+      { transport: 'tcp', address: '127.0.0.1', port: 5060 },
+    ],
+    rtpAddress: '127.0.0.1',
+    rtpPorts: { first: 20000, last: 29999 },
+    drachtio: null,
+    allowPrivateUrls: false,
+    logLevel: 'info',
+    rootKey: null,
+    providers: { openai: null },
+  })
+})
+
+t.test('every variable is read', async (t) => {
+  const settings = readSettings(
+    {
+      PARLEY_HTTP_PORT: '0',
+      PARLEY_HTTP_ADDRESS: '::1',
+      PARLEY_PUBLIC_URL: 'https://voice.example.com/',
+      PARLEY_DATA: 'store',
+      PARLEY_DATABASE_URL: 'postgres://u:p@db/parley',
+      PARLEY_SIP_LISTEN: 'udp:0.0.0.0:5070, tcp:[::1]:0',
+      PARLEY_RTP_ADDRESS: '192.168.1.5',
+      PARLEY_RTP_PORTS: 'any',
+      PARLEY_MEDIA_WORKERS: '3',
+      PARLEY_DRACHTIO_URL: 'tcp://:s3%40cret@10.0.0.5',
+      PARLEY_ALLOW_PRIVATE_URLS: '1',
+      PARLEY_LOG_LEVEL: 'debug',
+      PARLEY_ROOT_KEY: 'ab'.repeat(32),
+      PARLEY_OPENAI_BASE_URL: 'http://127.0.0.1:8000/v1/',
+      PARLEY_OPENAI_CHAT_MODEL: 'llama',
+      PARLEY_OPENAI_SPEECH_RATE: '16000',
+    },
+    FOLDER,
+  )
+  t.match(settings, {
+    httpAddress: '::1',
+    httpPort: 0,
+    publicUrl: 'https://voice.example.com',
+    databaseUrl: 'postgres://u:p@db/parley',
+    dataFolder: '/srv/parley/store',
+    sipListen: [
+      { transport: 'udp', address: '0.0.0.0', port: 5070 },
+      { transport: 'tcp', address: '::1', port: 0 },
+    ],
+    rtpPorts: { first: 0, last: 0 },
+    mediaWorkers: 3,
+    drachtio: { host: '10.0.0.5', port: 9022, secret: 's3@cret' },
+    allowPrivateUrls: true,
+    logLevel: 'debug',
+    rootKey: 'ab'.repeat(32),
+    providers: {
+      openai: {
+        baseUrl: 'http://127.0.0.1:8000/v1',
+        apiKey: null,
+        chatModel: 'llama',
+        speechRate: 16000,
+      },
+    },
+  })
+  t.match(readSettings({ PARLEY_OPENAI_API_KEY: 'k' }, FOLDER).providers.openai, {
+    baseUrl: 'https://api.openai.com/v1',
+    apiKey: 'k',
+  })
+})
+
+const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
+  ['PARLEY_HTTP_PORT', '80a', /PARLEY_HTTP_PORT=80a: set a whole number from 0 to 65535/],
+  ['PARLEY_HTTP_PORT', '65536', /from 0 to 65535/],
+  ['PARLEY_HTTP_ADDRESS', 'localhost', /IP address/],
+  ['PARLEY_PUBLIC_URL', 'voice.example.com', /http:\/\/ or https:\/\//],
+  ['PARLEY_PUBLIC_URL', 'https://x.example/?a=1', /without query/],
+  ['PARLEY_DATABASE_URL', 'mysql://u:secretword@h/d', /^PARLEY_DATABASE_URL: set sqlite:<file>/],
+  ['PARLEY_SIP_LISTEN', 'tls:127.0.0.1:5061', /udp:address:port/],
+  ['PARLEY_SIP_LISTEN', 'udp:example.com:5060', /udp:address:port/],
+  ['PARLEY_SIP_LISTEN', 'udp:127.0.0.1:70000', /udp:address:port/],
+  ['PARLEY_RTP_ADDRESS', '1.2.3', /IP address/],
+  ['PARLEY_RTP_PORTS', '30000-20000', /first-last/],
+  ['PARLEY_RTP_PORTS', '80-20000', /first-last/],
+  ['PARLEY_MEDIA_WORKERS', '0', /from 1 to 256/],
+  ['PARLEY_DRACHTIO_URL', 'tcp://secretword@h:9022', /^PARLEY_DRACHTIO_URL: set tcp:/],
+  ['PARLEY_ALLOW_PRIVATE_URLS', 'yes', /true or false/],
+  ['PARLEY_LOG_LEVEL', 'loud', /one of debug, info, warn, error, silent/],
+  ['PARLEY_ROOT_KEY', 'secretword', /^PARLEY_ROOT_KEY: set 64 hexadecimal digits/],
+  ['PARLEY_OPENAI_BASE_URL', 'ftp://x', /PARLEY_OPENAI_BASE_URL=ftp:\/\/x: set an http/],
+  ['PARLEY_OPENAI_CHAT_MODEL', 'gpt', /PARLEY_OPENAI_CHAT_MODEL.*PARLEY_OPENAI_BASE_URL or/],
+]
+
+t.test('a wrong value is refused with the name of its variable and the fix', async (t) => {
+  for (const [name, value, fix] of WRONG) {
+    t.throws(() => readSettings({ [name]: value }, FOLDER), { code: 'config_invalid', message: fix }, name)
+  }
+})
+
+t.test('all wrong variables are named at once, secrets without their value', async (t) => {
+  try {
+    readSettings({ PARLEY_HTTP_PORT: 'x', PARLEY_ROOT_KEY: 'secretword' }, FOLDER)
+    t.fail('must throw')
+  } catch (error) {
+    const lines = (error as Error).message.split('\n')
+    t.equal(lines.length, 2)
+    t.notMatch((error as Error).message, /secretword/)
+  }
+})
+
+t.test('.env gives what the environment does not', async (t) => {
+  const folder = t.testdir({ '.env': '# comment\nPARLEY_HTTP_PORT=9000\nPARLEY_DATA="my data"\n' })
+  const environment = readEnvironment(folder, { PARLEY_HTTP_PORT: '9001' })
+  t.equal(readSettings(environment, folder).httpPort, 9001)
+  t.equal(readSettings(environment, folder).dataFolder, join(folder, 'my data'))
+  t.same(readEnvironment(t.testdir({}), { A: 'b' }), { A: 'b' })
+})
+
+t.test('misspelled variables are found, and the table has no repetition', async (t) => {
+  t.same(unknownVariables({ PARLEY_HTP_PORT: '1', PARLEY_DATA: 'x', HOME: '/' }), ['PARLEY_HTP_PORT'])
+  t.equal(new Set(VARIABLES.map(({ name }) => name)).size, VARIABLES.length)
+})

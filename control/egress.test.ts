@@ -1,0 +1,166 @@
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { isPublicAddress, openEgress, type Resolved } from './egress.js'
+
+const PUBLIC = [
+  '8.8.8.8',
+  '1.1.1.1',
+  '172.32.0.1',
+  '100.128.0.1',
+  '198.20.0.1',
+  '2606:4700:4700::1111',
+  '2a00:1450::1',
+]
+
+const NOT_PUBLIC = [
+  '0.0.0.0',
+  '10.1.2.3',
+  '100.64.0.1',
+  '100.127.255.255',
+  '127.0.0.1',
+  '127.255.255.254',
+  '169.254.169.254',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.0.0.8',
+  '192.0.2.1',
+  '192.88.99.1',
+  '192.168.0.1',
+  '198.18.0.1',
+  '198.19.255.255',
+  '198.51.100.7',
+  '203.0.113.9',
+  '224.0.0.1',
+  '239.255.255.255',
+  '240.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::ffff:8.8.8.8', // mapped: the address family of the socket decides, so never
+  '::ffff:127.0.0.1',
+  '::127.0.0.1',
+  '64:ff9b::7f00:1', // NAT64 of 127.0.0.1
+  '100::1',
+  '2001::1', // Teredo
+  '2001:db8::1',
+  '2002:7f00:1::', // 6to4 of 127.0.0.1
+  '3fff::1',
+  'fc00::1',
+  'fd12:3456::1',
+  'fe80::1',
+  'fec0::1',
+  'ff02::1',
+  '4000::1',
+  'fe80::1%eth0',
+  'localhost',
+  '',
+]
+
+t.test('only public unicast addresses are public', async (t) => {
+  for (const address of PUBLIC) t.equal(isPublicAddress(address), true, address)
+  for (const address of NOT_PUBLIC) t.equal(isPublicAddress(address), false, address)
+})
+
+const NAMES: Readonly<Record<string, readonly Resolved[]>> = {
+  'hooks.example.com': [{ address: '93.184.215.14', family: 4 }],
+  'inside.example.com': [{ address: '10.0.0.1', family: 4 }],
+  'both.example.com': [
+    { address: '93.184.215.14', family: 4 },
+    { address: 'fd00::1', family: 6 },
+  ],
+}
+
+const resolve = async (name: string): Promise<readonly Resolved[]> => {
+  const found = NAMES[name]
+  if (found === undefined) throw new Error(`no such name: ${name}`)
+  return found
+}
+
+const REFUSED: readonly [url: string, reason: RegExp][] = [
+  ['http://hooks.example.com/', /must start with https/],
+  ['ftp://hooks.example.com/', /must start with https/],
+  ['wss://hooks.example.com/', /must start with https/],
+  ['hooks.example.com', /not a URL/],
+  ['https://user:pass@hooks.example.com/', /user or password/],
+  ['https://user@hooks.example.com/', /user or password/],
+  ['https://127.0.0.1/', /not a public address/],
+  ['https://2130706433/', /not a public address/], // the URL parser makes it 127.0.0.1
+  ['https://0x7f.1/', /not a public address/],
+  ['https://0177.0.0.1/', /not a public address/],
+  ['https://[::1]/', /not a public address/],
+  ['https://[::ffff:127.0.0.1]/', /not a public address/],
+  ['https://[fe80::1]/', /not a public address/],
+  ['https://169.254.169.254/latest/meta-data', /not a public address/],
+  ['https://inside.example.com/', /resolves to an address that is not public/],
+  ['https://both.example.com/', /resolves to an address that is not public/],
+  ['https://unknown.example.com/', /does not resolve/],
+  [`https://hooks.example.com/${'a'.repeat(2048)}`, /longer than 2048/],
+]
+
+t.test('targets that are not public https are refused when they are saved', async (t) => {
+  const egress = openEgress({ allowPrivate: false, resolve })
+  t.teardown(() => egress.close())
+  t.equal(await egress.check('https://hooks.example.com/in?x=1', 'http'), null)
+  t.equal(await egress.check('https://8.8.8.8/', 'http'), null)
+  t.equal(await egress.check('wss://hooks.example.com/', 'websocket'), null)
+  t.match(await egress.check('ws://hooks.example.com/', 'websocket'), { reason: /must start with wss/ })
+  for (const [url, reason] of REFUSED) t.match(await egress.check(url, 'http'), { reason }, url)
+  t.throws(() => egress.permit('https://127.0.0.1/', 'http'), { code: 'egress_refused' })
+  t.equal(egress.permit('https://hooks.example.com/a', 'http').pathname, '/a')
+})
+
+t.test('development may use private and plain targets, but no credentials', async (t) => {
+  const egress = openEgress({ allowPrivate: true, resolve })
+  t.teardown(() => egress.close())
+  t.equal(await egress.check('http://127.0.0.1:3000/', 'http'), null)
+  t.equal(await egress.check('ws://inside.example.com/', 'websocket'), null)
+  t.match(await egress.check('http://u:p@127.0.0.1/', 'http'), { reason: /user or password/ })
+  t.match(await egress.check('ftp://127.0.0.1/', 'http'), { reason: /must start with/ })
+})
+
+t.test('a name that turns private after it was saved is not connected to', async (t) => {
+  let connections = 0
+  const server = createServer((_request, response) => response.end('reached')).listen(0, '127.0.0.1')
+  server.on('connection', () => connections++)
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  let answer: readonly Resolved[] = [{ address: '93.184.215.14', family: 4 }]
+  const egress = openEgress({ allowPrivate: false, resolve: async () => answer })
+  t.teardown(() => egress.close())
+  t.equal(await egress.check('https://rebound.example.com/', 'http'), null)
+  answer = [{ address: '127.0.0.1', family: 4 }]
+
+  const request = get(`http://rebound.example.com:${port}/`, { agent: egress.http })
+  const [error] = await once(request, 'error')
+  t.match(error, { code: 'egress_refused' })
+  t.equal(connections, 0)
+})
+
+t.test('the connection goes to the very address that was looked at', async (t) => {
+  const server = createServer((request, response) => response.end(request.headers.host)).listen(
+    0,
+    '127.0.0.1',
+  )
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  let lookups = 0
+  const egress = openEgress({
+    allowPrivate: true,
+    resolve: async () => {
+      lookups++
+      return [{ address: '127.0.0.1', family: 4 }]
+    },
+  })
+  t.teardown(() => egress.close())
+  const request = get(`http://bot.example.com:${port}/`, { agent: egress.http })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.setEncoding('utf8')
+  const [body] = await once(response, 'data')
+  t.equal(body, `bot.example.com:${port}`)
+  t.equal(lookups, 1, 'one look, then that address')
+})
