@@ -1,0 +1,359 @@
+import t from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
+import { EngineError } from '../media/base/errors.js'
+import { silentLog } from '../media/base/log.js'
+import type { ClosedSession, MediaPool, RemoteMedia, SessionEvent } from '../workers/protocol.js'
+import { Call, callTimers } from './call.js'
+import type { Direction } from './call-machine.js'
+import type { Ending } from './ending.js'
+import type { CallEvent } from './events.js'
+import type { Leg, LegEvents } from './leg.js'
+
+const remote: RemoteMedia = {
+  address: '127.0.0.1',
+  port: 4000,
+  codec: 'PCMA',
+  payloadType: 8,
+  dtmfPayloadType: 101,
+  send: true,
+  receive: true,
+}
+const rtp = {
+  packetsSent: 1,
+  packetsReceived: 2,
+  lost: 0,
+  late: 0,
+  duplicates: 0,
+  refused: 0,
+  concealedFrames: 0,
+  jitterMs: 0,
+}
+const closed: ClosedSession = {
+  stats: { frames: 3, rtp },
+  recording: { path: 'a.wav', bytes: 44, durationMs: 60, sha256: 'x' },
+}
+const byCaller: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+type Assert = Pick<typeof t, 'equal' | 'match' | 'strictSame'>
+const never = new Promise<never>(() => {})
+
+interface Faults {
+  open?: () => Promise<{ address: string; port: number; worker: number }>
+  remote?: () => Promise<void>
+  close?: () => Promise<ClosedSession>
+  legEnd?: () => Promise<void>
+}
+
+function rig(direction: Direction, faults: Faults = {}) {
+  const clock = new VirtualClock()
+  const events: CallEvent[] = []
+  const done: string[] = []
+  let say: (event: SessionEvent) => void = () => {}
+  let told: LegEvents | null = null
+  const pool: MediaPool = {
+    open(_session, _party, _recordTo, listener) {
+      say = listener
+      done.push('open')
+      return faults.open?.() ?? Promise.resolve({ address: '127.0.0.1', port: 5000, worker: 0 })
+    },
+    remote(_session, media) {
+      done.push(media.send ? 'remote' : 'remote:hold')
+      return faults.remote?.() ?? Promise.resolve()
+    },
+    start() {
+      done.push('start')
+      return Promise.resolve()
+    },
+    closeSession(_session, why) {
+      done.push(`close:${why}`)
+      return faults.close?.() ?? Promise.resolve(closed)
+    },
+    onLost() {},
+    load: () => Promise.resolve([]),
+    close: () => Promise.resolve(),
+  }
+  const leg: Leg = {
+    sipCallId: 'sip-1',
+    ring: () => done.push('ring'),
+    connect: ({ port }) => done.push(`connect:${port}`),
+    end(ending) {
+      done.push(`end:${ending.cause}`)
+      return faults.legEnd?.() ?? Promise.resolve()
+    },
+  }
+  let endings = 0
+  const call = new Call(
+    { pool, clock, log: silentLog, events: { publish: (event) => events.push(event) } },
+    {
+      callId: 'call_1',
+      direction,
+      party: {
+        kind: 'persona',
+        persona: { name: 'x', script: { utterances: [] }, steps: [], loopFrom: null },
+      },
+      recordTo: null,
+      timers: callTimers(30_000, 600),
+      script: () => null,
+      onEnded: () => endings++,
+    },
+    (listener) => {
+      told = listener
+      return leg
+    },
+  )
+  call.begin()
+  return {
+    call,
+    clock,
+    events,
+    done,
+    say: (event: SessionEvent) => say(event),
+    get leg(): LegEvents {
+      if (!told) throw new Error('no leg')
+      return told
+    },
+    types: () => events.map((event) => event.type),
+    /** One end, last, seq without gaps, no timer left. */
+    checkOver(t: Assert, cause: string) {
+      t.equal(call.state, 'ended')
+      t.equal(endings, 1)
+      t.strictSame(
+        events.map(({ seq }) => seq),
+        events.map((_, index) => index + 1),
+      )
+      const last = events.at(-1)
+      t.match(last, { type: 'ended', ending: { cause } })
+      t.equal(events.filter(({ type }) => type === 'ended').length, 1)
+      t.equal(clock.pending, 0, 'no timer left')
+      return last
+    },
+  }
+}
+
+async function live(direction: Direction, faults: Faults = {}) {
+  const it = rig(direction, faults)
+  await settle()
+  if (direction === 'outbound') it.leg.progress(180)
+  it.leg.answered(remote)
+  await settle()
+  return it
+}
+
+t.test('an outbound call from beginning to end', async (t) => {
+  const it = rig('outbound')
+  await settle()
+  t.strictSame(it.done, ['open', 'connect:5000'])
+  it.leg.progress(183)
+  it.leg.progress(180)
+  it.leg.answered(remote)
+  await settle()
+  it.say({ type: 'dtmf', digit: '5', atMs: 10, durationMs: 80 })
+  it.say({ type: 'finished', why: 'agent_hangup' })
+  await settle()
+  t.strictSame(it.done, ['open', 'connect:5000', 'remote', 'start', 'end:agent_hangup', 'close:hangup'])
+  t.strictSame(it.types(), ['dialing', 'ringing', 'answered', 'dtmf', 'ended'])
+  t.match(it.events[0], { sipCallId: 'sip-1', callId: 'call_1', at: it.clock.wall() })
+  t.match(it.events[1], { sip: 183 })
+  t.match(it.checkOver(t, 'agent_hangup'), { rtp, recording: { path: 'a.wav' } })
+})
+
+t.test('an inbound call: rings while media is made, media starts with the ACK', async (t) => {
+  const it = rig('inbound')
+  t.strictSame(it.done, ['ring', 'open'])
+  await settle()
+  t.strictSame(it.done, ['ring', 'open', 'connect:5000'], 'no media before the ACK')
+  it.leg.answered(remote)
+  await settle()
+  t.strictSame(it.types(), ['ringing', 'answered'])
+  it.leg.ended(byCaller)
+  await settle()
+  t.strictSame(it.done.slice(-3), ['remote', 'start', 'close:hangup'], 'no BYE back')
+  it.checkOver(t, 'caller_hangup')
+})
+
+t.test('what the session says while it closes comes before the end, and nothing after', async (t) => {
+  let close: (session: ClosedSession) => void = () => {}
+  const it = await live('inbound', {
+    close: () =>
+      new Promise((resolve) => {
+        close = resolve
+      }),
+  })
+  it.leg.ended(byCaller)
+  await settle()
+  it.say({ type: 'dtmf', digit: '1', atMs: 1, durationMs: 1 })
+  close(closed)
+  await settle()
+  it.say({ type: 'dtmf', digit: '2', atMs: 1, durationMs: 1 })
+  t.strictSame(it.types(), ['ringing', 'answered', 'dtmf', 'ended'])
+  it.checkOver(t, 'caller_hangup')
+})
+
+t.test('hold and resume follow the leg', async (t) => {
+  const it = await live('inbound')
+  await it.leg.changed({ ...remote, send: false })
+  it.say({ type: 'media_timeout' })
+  await it.leg.changed(remote)
+  t.strictSame(it.types(), ['ringing', 'answered', 'held', 'held'])
+  t.match(it.events.at(-1), { on: false })
+  t.strictSame(it.done.slice(-2), ['remote:hold', 'remote'])
+  it.say({ type: 'media_timeout' })
+  await settle()
+  t.equal(it.done.at(-1), 'close:media_timeout')
+  it.checkOver(t, 'carrier_error')
+})
+
+t.test('a hold that comes while media is connected is not lost', async (t) => {
+  const it = rig('inbound')
+  await settle()
+  it.leg.answered(remote)
+  await it.leg.changed({ ...remote, send: false })
+  await settle()
+  t.strictSame(it.types(), ['ringing', 'answered', 'held'])
+  it.call.finish(byCaller)
+  await settle()
+  it.checkOver(t, 'caller_hangup')
+})
+
+t.test('everything that may fail ends the call once, with the right verdict', async (t) => {
+  const failed =
+    (code: 'overloaded' | 'worker_lost') =>
+    <T>() =>
+      Promise.reject<T>(new EngineError(code, 'test'))
+
+  t.test('no room on any worker', async (t) => {
+    const it = rig('outbound', { open: failed('overloaded') })
+    await settle()
+    t.strictSame(it.done, ['open', 'end:pool_full'], 'nothing to close, no INVITE')
+    t.match(it.checkOver(t, 'pool_full'), { rtp: null, recording: null })
+  })
+  t.test('the session does not take the far side', async (t) => {
+    const it = await live('outbound', { remote: failed('worker_lost') })
+    await settle()
+    t.match(it.checkOver(t, 'internal'), { ending: { fault: 'ours' } })
+  })
+  t.test('the worker dies', async (t) => {
+    const it = await live('inbound')
+    it.call.mediaLost()
+    await settle()
+    t.match(it.checkOver(t, 'internal'), { ending: { fault: 'ours' } })
+    t.ok(it.done.includes('end:internal'), 'BYE')
+  })
+  t.test('closing the session fails', async (t) => {
+    const it = await live('inbound', { close: failed('worker_lost') })
+    it.leg.ended(byCaller)
+    await settle()
+    t.match(it.checkOver(t, 'caller_hangup'), { recording: null })
+  })
+  t.test('neither leg nor session ever close: the watchdog', async (t) => {
+    const it = await live('inbound', { close: () => never, legEnd: () => never })
+    it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
+    await settle()
+    t.equal(it.call.state, 'ending')
+    it.clock.advance(10_000)
+    it.checkOver(t, 'api_hangup')
+  })
+  t.test('the session is never made, and closed when it comes after all', async (t) => {
+    let open: (media: { address: string; port: number; worker: number }) => void = () => {}
+    const it = rig('outbound', {
+      open: () =>
+        new Promise((resolve) => {
+          open = resolve
+        }),
+    })
+    it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
+    await settle()
+    it.clock.advance(10_000)
+    it.checkOver(t, 'api_hangup')
+    open({ address: '127.0.0.1', port: 1, worker: 0 })
+    await settle()
+    t.equal(it.done.at(-1), 'close:hangup')
+  })
+  t.test('nobody answers', async (t) => {
+    const it = rig('outbound')
+    await settle()
+    it.leg.progress(180)
+    it.clock.advance(29_999)
+    t.equal(it.call.state, 'ringing')
+    it.clock.advance(1)
+    await settle()
+    t.equal(it.done.at(-2), 'end:no_answer')
+    it.checkOver(t, 'no_answer')
+  })
+  t.test('the ACK never comes', async (t) => {
+    const it = rig('inbound')
+    await settle()
+    it.clock.advance(35_000)
+    await settle()
+    it.checkOver(t, 'carrier_error')
+  })
+  t.test('the call outlives its limit', async (t) => {
+    const it = await live('outbound')
+    it.clock.advance(720_000)
+    await settle()
+    t.match(it.checkOver(t, 'internal'), { ending: { fault: 'ours' } })
+  })
+  t.test('the recording breaks: the call goes on', async (t) => {
+    const it = await live('outbound')
+    it.clock.advance(1500)
+    it.say({ type: 'recording_failed', message: 'disk full' })
+    t.match(it.events.at(-1), { type: 'trouble', part: 'recording', atMs: 1500 })
+    t.equal(it.call.state, 'live')
+    it.call.finish(byCaller)
+    await settle()
+    it.checkOver(t, 'caller_hangup')
+  })
+})
+
+t.test('the sink and the leg may throw', async (t) => {
+  const clock = new VirtualClock()
+  let published = 0
+  let ended = 0
+  const call = new Call(
+    {
+      clock,
+      log: silentLog,
+      events: {
+        publish() {
+          published++
+          throw new Error('disk full')
+        },
+      },
+      pool: {
+        open: () => Promise.resolve({ address: '127.0.0.1', port: 1, worker: 0 }),
+        remote: () => Promise.resolve(),
+        start: () => Promise.resolve(),
+        closeSession: () => Promise.resolve(closed),
+        onLost() {},
+        load: () => Promise.resolve([]),
+        close: () => Promise.resolve(),
+      },
+    },
+    {
+      callId: 'call_2',
+      direction: 'outbound',
+      party: {
+        kind: 'persona',
+        persona: { name: 'x', script: { utterances: [] }, steps: [], loopFrom: null },
+      },
+      recordTo: null,
+      timers: callTimers(1000, 60),
+      script: () => null,
+      onEnded: () => ended++,
+    },
+    () => ({
+      sipCallId: 'sip',
+      ring() {},
+      connect() {
+        throw new Error('no socket')
+      },
+      end: () => Promise.resolve(),
+    }),
+  )
+  call.begin()
+  await settle()
+  t.equal(call.state, 'ended')
+  t.equal(ended, 1)
+  t.equal(published, 2, 'dialing and ended')
+  t.equal(clock.pending, 0)
+})

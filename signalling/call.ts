@@ -1,0 +1,326 @@
+import type { SpeakerScript } from '../media/agent/spec.js'
+import type { Clock, Timer } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type {
+  ClosedSession,
+  MediaPool,
+  OpenedSession,
+  Party,
+  RemoteMedia,
+  SessionEvent,
+} from '../workers/protocol.js'
+import {
+  type CallEffect,
+  type CallInput,
+  type CallState,
+  type Direction,
+  step,
+  type TimerName,
+} from './call-machine.js'
+import { type Ending, endingOfConversation, endingOfError } from './ending.js'
+import type { CallEvent, CallId } from './events.js'
+import type { Leg, LegEvents } from './leg.js'
+import type { EventSink } from './ports.js'
+
+export interface CallDeps {
+  readonly pool: MediaPool
+  readonly events: EventSink
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface CallOptions {
+  readonly callId: CallId
+  readonly direction: Direction
+  readonly party: Party
+  readonly recordTo: string | null
+  readonly timers: Readonly<Record<TimerName, number>>
+  /** The simulated far speaker's script, asked for when media starts. */
+  script(sipCallId: string): SpeakerScript | null
+  /** Called once, after the `ended` event. */
+  onEnded(ending: Ending): void
+}
+
+/**
+ * 64*T1 is the SIP server's own limit for the ACK; a little more, so that its BYE comes first.
+ */
+const ACK_MS = 35_000
+/** What BYE and the recording's last bytes may take before the call is over without them. */
+const CLOSING_MS = 10_000
+/** Decisions section 4: the reaper's margin over the agent's own limit. */
+const GUARD_MARGIN_MS = 120_000
+
+export function callTimers(
+  ringTimeoutMs: number,
+  maxCallSeconds: number,
+): Readonly<Record<TimerName, number>> {
+  return {
+    ring: ringTimeoutMs,
+    ack: ACK_MS,
+    guard: maxCallSeconds * 1000 + GUARD_MARGIN_MS,
+    closing: CLOSING_MS,
+  }
+}
+
+/** An event without what every event has. */
+type Happening = CallEvent extends infer E
+  ? E extends CallEvent
+    ? Omit<E, 'callId' | 'seq' | 'at'>
+    : never
+  : never
+
+/**
+ * One call: runs the effects of `call-machine` on its leg and its media session, and publishes what
+ * happens with a growing `seq`. `ended` is published exactly once, last, whatever fails.
+ */
+export class Call {
+  readonly #deps: CallDeps
+  readonly #options: CallOptions
+  readonly #leg: Leg
+  readonly #timers = new Map<TimerName, Timer>()
+  readonly #queue: CallInput[] = []
+  #state: CallState
+  #running = false
+  #seq = 0
+  #media: OpenedSession | null = null
+  /** Resolves with whether there is a session to close. */
+  #opening: Promise<boolean> = Promise.resolve(false)
+  #remote: RemoteMedia | null = null
+  /** Media was connected: billing and disposition depend on it. */
+  #answeredAt: number | null = null
+  #closed: ClosedSession | null = null
+
+  constructor(deps: CallDeps, options: CallOptions, makeLeg: (events: LegEvents) => Leg) {
+    this.#deps = deps
+    this.#options = options
+    this.#state = { at: 'queued', direction: options.direction }
+    this.#leg = makeLeg({
+      progress: (sip) => this.#input({ type: 'progress', sip }),
+      answered: (remote) => {
+        this.#remote = remote
+        this.#input({ type: 'legAnswered' })
+      },
+      changed: (remote) => this.#changed(remote),
+      ended: (ending) => this.#input({ type: 'legEnded', ending }),
+    })
+  }
+
+  get callId(): CallId {
+    return this.#options.callId
+  }
+
+  get state(): CallState['at'] {
+    return this.#state.at
+  }
+
+  begin(): void {
+    this.#input({ type: 'begin' })
+  }
+
+  /** Idempotent; the first ending counts. */
+  finish(ending: Ending): void {
+    this.#input({ type: 'finish', ending })
+  }
+
+  /** The media worker died and took the session along. */
+  mediaLost(): void {
+    this.finish(endingOfError(new EngineError('worker_lost', 'the media worker of this call died')))
+  }
+
+  /** Inputs that arise while effects run wait for their turn. */
+  #input(input: CallInput): void {
+    this.#queue.push(input)
+    if (this.#running) return
+    this.#running = true
+    try {
+      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+        const result = step(this.#state, next)
+        this.#state = result.next
+        for (const effect of result.effects) this.#run(effect)
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+
+  #run(effect: CallEffect): void {
+    try {
+      this.#perform(effect)
+    } catch (error) {
+      this.#deps.log.error(
+        { callId: this.callId, effect: effect.do, error: errorText(error) },
+        'an effect of a call failed',
+      )
+      this.#queue.push({ type: 'finish', ending: endingOfError(error) })
+    }
+  }
+
+  #perform(effect: CallEffect): void {
+    switch (effect.do) {
+      case 'openMedia':
+        this.#openMedia()
+        return
+      case 'ring':
+        this.#leg.ring()
+        return
+      case 'sendInvite':
+      case 'answer':
+        if (this.#media) this.#leg.connect(this.#media)
+        return
+      case 'connectMedia':
+        this.#connectMedia()
+        return
+      case 'endLeg':
+        this.#leg.end(effect.ending).finally(() => this.#input({ type: 'legClosed' }))
+        return
+      case 'closeMedia':
+        this.#closeMedia(effect.ending)
+        return
+      case 'publishDialing':
+        this.#publish({ type: 'dialing', sipCallId: this.#leg.sipCallId })
+        return
+      case 'publishRinging':
+        this.#publish({ type: 'ringing', sip: effect.sip })
+        return
+      case 'publishAnswered':
+        this.#answeredAt = this.#deps.clock.now()
+        this.#publish({ type: 'answered' })
+        // A hold may have come while media was being connected.
+        this.#queue.push({ type: 'hold', on: this.#remote?.send === false })
+        return
+      case 'publishHeld':
+        this.#publish({ type: 'held', on: effect.on })
+        return
+      case 'publishEnded':
+        this.#publishEnded(effect.ending)
+        return
+      case 'startTimer':
+        this.#startTimer(effect.name)
+        return
+      case 'cancelTimers':
+        for (const timer of this.#timers.values()) timer.cancel()
+        this.#timers.clear()
+        return
+    }
+  }
+
+  #startTimer(name: TimerName): void {
+    this.#timers.get(name)?.cancel()
+    const timer = this.#deps.clock.after(this.#options.timers[name], () => {
+      this.#timers.delete(name)
+      this.#input({ type: 'timer', name })
+    })
+    this.#timers.set(name, timer)
+  }
+
+  #openMedia(): void {
+    const { party, recordTo, callId } = this.#options
+    this.#opening = this.#deps.pool
+      .open(callId, party, recordTo, (event) => this.#sessionEvent(event))
+      .then(
+        (media) => {
+          this.#media = media
+          this.#input({ type: 'mediaOpened' })
+          return true
+        },
+        (error: unknown) => {
+          this.finish(endingOfError(error))
+          return false
+        },
+      )
+  }
+
+  #connectMedia(): void {
+    const remote = this.#remote
+    if (!remote) throw new EngineError('internal', 'media connected before it was agreed')
+    const { pool } = this.#deps
+    const script = this.#options.script(this.#leg.sipCallId)
+    // Both requests leave at once; the channel keeps their order.
+    Promise.all([pool.remote(this.callId, remote), pool.start(this.callId, script)]).then(
+      () => this.#input({ type: 'mediaLive' }),
+      (error: unknown) => this.finish(endingOfError(error)),
+    )
+  }
+
+  async #changed(remote: RemoteMedia): Promise<void> {
+    this.#remote = remote
+    await this.#deps.pool.remote(this.callId, remote)
+    this.#input({ type: 'hold', on: !remote.send })
+  }
+
+  #closeMedia(ending: Ending): void {
+    const why =
+      ending.note === 'media timeout' ? 'media_timeout' : ending.cause === 'internal' ? 'error' : 'hangup'
+    // A session that is still being made is closed as soon as it is there, also after the watchdog.
+    this.#opening
+      .then(async (opened) => {
+        if (opened) this.#closed = await this.#deps.pool.closeSession(this.callId, why)
+      })
+      .catch((error: unknown) => {
+        this.#deps.log.error(
+          { callId: this.callId, error: errorText(error) },
+          'closing a media session failed',
+        )
+      })
+      .finally(() => this.#input({ type: 'mediaClosed' }))
+  }
+
+  #sessionEvent(event: SessionEvent): void {
+    // What the session still says while it closes belongs to the call; after `ended` nothing does.
+    if (this.#state.at === 'ended') return
+    switch (event.type) {
+      case 'finished':
+        this.finish(endingOfConversation(event.why))
+        return
+      case 'hang_up':
+        this.finish(endingOfConversation('agent_hangup'))
+        return
+      case 'media_timeout':
+        this.#input({ type: 'mediaTimeout' })
+        return
+      case 'recording_failed':
+        this.#publish({
+          type: 'trouble',
+          part: 'recording',
+          code: 'storage_failed',
+          message: event.message,
+          atMs: this.#answeredAt === null ? 0 : Math.round(this.#deps.clock.now() - this.#answeredAt),
+        })
+        return
+      default:
+        this.#publish(event)
+    }
+  }
+
+  #publish(happening: Happening): void {
+    this.#seq++
+    const event = {
+      callId: this.callId,
+      seq: this.#seq,
+      at: this.#deps.clock.wall(),
+      ...happening,
+    } as CallEvent
+    try {
+      this.#deps.events.publish(event)
+    } catch (error) {
+      this.#deps.log.error(
+        { callId: this.callId, type: happening.type, error: errorText(error) },
+        'a call event was not taken',
+      )
+    }
+  }
+
+  #publishEnded(ending: Ending): void {
+    if (this.#media && !this.#closed) {
+      this.#deps.log.warn({ callId: this.callId }, 'a call ended without its media session having closed')
+    }
+    this.#publish({
+      type: 'ended',
+      ending,
+      rtp: this.#closed?.stats.rtp ?? null,
+      recording: this.#closed?.recording ?? null,
+    })
+    this.#options.onEnded(ending)
+  }
+}

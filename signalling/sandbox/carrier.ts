@@ -1,0 +1,224 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { Scope } from '../../media/base/scope.js'
+import type { MediaPool } from '../../workers/protocol.js'
+import { Call, callTimers } from '../call.js'
+import { openEmbeddedServer } from '../embedded/server.js'
+import { InboundLeg } from '../inbound-leg.js'
+import type { Leg, LegEvents } from '../leg.js'
+import { OutboundLeg } from '../outbound-leg.js'
+import type { Gateway, SandboxRinger } from '../ports.js'
+import { ALL_CODECS } from '../sdp.js'
+import type { IncomingInvite, SipServer } from '../sip-port.js'
+import { openSipServer } from '../sip-server.js'
+import { type ClipBook, readClipBook } from './clips.js'
+import { behaviourOf, isPersona, PERSONA_NAMES, type PersonaName, personaSpec } from './personas.js'
+import type { Scripts } from './scripts.js'
+
+export interface SandboxCarrierOptions {
+  readonly pool: MediaPool
+  readonly clock: Clock
+  readonly log: Log
+  /** Where the service takes calls of the sandbox: one of its own SIP endpoints, on loopback. */
+  readonly serviceAddress: { readonly host: string; readonly port: number; readonly transport: 'udp' | 'tcp' }
+  /** The same instance the switchboard has. */
+  readonly scripts: Scripts
+}
+
+export interface SandboxCarrier extends SandboxRinger {
+  /** Where the service sends calls of the test environment. */
+  readonly gateway: Gateway
+  /** Calls of simulated people that are not over. */
+  readonly live: number
+  close(): Promise<void>
+}
+
+const LOOPBACK = '127.0.0.1'
+/** A person needs a moment to pick up; short, because tests and demos wait for it. */
+const PICK_UP_MS = 400
+/** Simulated people ring for as long as people do, and never stay on a line for ever. */
+const CALLER_PATIENCE_MS = 60_000
+const LONGEST_CALL_SECONDS = 3600
+
+/**
+ * The simulated far end: a SIP server and SIP peer of its own on loopback, with real INVITEs and real
+ * RTP, peopled by personas. Takes only calls that the service announced in `scripts`.
+ */
+export async function openSandboxCarrier(options: SandboxCarrierOptions): Promise<SandboxCarrier> {
+  const clips = readClipBook()
+  const scope = new Scope()
+  try {
+    const secret = randomBytes(24).toString('base64url')
+    const server = await openEmbeddedServer({
+      listen: [{ transport: 'udp', address: LOOPBACK, port: 0 }],
+      control: { address: LOOPBACK, port: 0, secret },
+      clock: options.clock,
+      log: options.log,
+    })
+    scope.add(server)
+    const sip = await openSipServer({
+      host: LOOPBACK,
+      port: server.controlPort,
+      secret,
+      clock: options.clock,
+      log: options.log,
+    })
+    scope.add(sip)
+    const endpoint = server.endpoints.find(({ transport }) => transport === 'udp')
+    if (!endpoint) throw new EngineError('sip_failed', 'the sandbox carrier has no SIP endpoint')
+    return new Carrier(options, scope, sip, clips, endpoint.port)
+  } catch (error) {
+    await scope.close()
+    throw error
+  }
+}
+
+class Carrier implements SandboxCarrier {
+  readonly gateway: Gateway
+  readonly personas = PERSONA_NAMES
+  readonly #options: SandboxCarrierOptions
+  readonly #scope: Scope
+  readonly #sip: SipServer
+  readonly #clips: ClipBook
+  readonly #calls = new Map<string, Call>()
+  readonly #idle = new Set<() => void>()
+
+  constructor(options: SandboxCarrierOptions, scope: Scope, sip: SipServer, clips: ClipBook, port: number) {
+    this.#options = options
+    this.#scope = scope
+    this.#sip = sip
+    this.#clips = clips
+    this.gateway = { host: LOOPBACK, port, transport: 'udp', codecs: ALL_CODECS }
+    sip.onInvite((invite) => this.#invited(invite))
+    options.pool.onLost((session) => this.#calls.get(session)?.mediaLost())
+    scope.own(() => this.#hangUpAll())
+  }
+
+  get live(): number {
+    return this.#calls.size
+  }
+
+  async callIn(call: {
+    readonly from: string
+    readonly to: string
+    readonly persona: string
+  }): Promise<void> {
+    if (this.#scope.closed) throw new EngineError('closed', 'the sandbox carrier is closed')
+    const { persona } = call
+    if (!isPersona(persona)) {
+      throw new EngineError('internal', 'no such persona', { context: { persona } })
+    }
+    const sipCallId = randomUUID()
+    const { serviceAddress } = this.#options
+    const target = {
+      gateway: { ...serviceAddress, codecs: ALL_CODECS },
+      from: call.from,
+      to: call.to,
+      sipCallId,
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.#play(
+        persona,
+        'outbound',
+        sipCallId,
+        (events) => new OutboundLeg(this.#sip, target, events, this.#options.log),
+        {
+          dialed: resolve,
+          ended: () => reject(new EngineError('sip_failed', 'the call could not be placed')),
+        },
+      )
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#scope.close()
+  }
+
+  #invited(invite: IncomingInvite): void {
+    const { scripts, clock } = this.#options
+    // Anything else on this machine may find the port; only the service knows its Call-IDs beforehand.
+    if (!isLoopback(invite.sourceAddress) || !scripts.announced(invite.callId)) {
+      invite.refuse(403)
+      return
+    }
+    const behaviour = behaviourOf(invite.to)
+    if (behaviour.kind === 'refuse') {
+      invite.refuse(behaviour.status)
+      return
+    }
+    invite.ring()
+    if (behaviour.kind === 'ring') return
+    this.#scope.after(clock, PICK_UP_MS, () => {
+      if (invite.over) return
+      this.#play(
+        behaviour.persona,
+        'inbound',
+        invite.callId,
+        (events) => new InboundLeg(invite, ALL_CODECS, events, this.#options.log),
+        {},
+      )
+    })
+  }
+
+  #play(
+    name: PersonaName,
+    direction: 'inbound' | 'outbound',
+    sipCallId: string,
+    makeLeg: (events: LegEvents) => Leg,
+    told: { dialed?: () => void; ended?: () => void },
+  ): void {
+    const { pool, clock, log, scripts } = this.#options
+    const spec = personaSpec(name, this.#clips)
+    // Before the answer: the service asks for it when its media starts.
+    scripts.register(sipCallId, spec.script)
+    const callId = `sandbox_${randomUUID()}`
+    const call = new Call(
+      {
+        pool,
+        clock,
+        log,
+        events: {
+          publish: (event) => {
+            if (event.type === 'dialing') told.dialed?.()
+          },
+        },
+      },
+      {
+        callId,
+        direction,
+        party: { kind: 'persona', persona: spec },
+        recordTo: null,
+        timers: callTimers(CALLER_PATIENCE_MS, LONGEST_CALL_SECONDS),
+        script: () => null,
+        onEnded: () => {
+          this.#calls.delete(callId)
+          if (direction === 'outbound') scripts.forget(sipCallId)
+          told.ended?.()
+          if (this.#calls.size === 0) for (const resolve of this.#idle) resolve()
+        },
+      },
+      makeLeg,
+    )
+    this.#calls.set(callId, call)
+    call.begin()
+  }
+
+  /** Every call has its own watchdog, so this ends. */
+  async #hangUpAll(): Promise<void> {
+    this.#sip.onInvite(null)
+    for (const call of this.#calls.values()) {
+      call.finish({ by: 'engine', cause: 'internal', fault: 'ours', note: 'shutdown' })
+    }
+    if (this.#calls.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#idle.add(resolve)
+    })
+  }
+}
+
+function isLoopback(address: string): boolean {
+  return isIP(address) === 4 ? address.startsWith('127.') : address === '::1'
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ScriptedUtterance, TimedWord } from '../../media/agent/spec.js'
+import { EngineError } from '../../media/base/errors.js'
+import { projectRoot } from '../../media/base/paths.js'
+
+/** The clips that simulated people may say, by name, with where their words sound. */
+export type ClipBook = ReadonlyMap<string, ScriptedUtterance>
+
+/**
+ * Reads the manifest of the recorded clips; only what the sandbox may say is taken. Throws EngineError
+ * `storage_failed` when the file is missing or is not what it should be.
+ */
+export function readClipBook(file = join(projectRoot, 'fixtures', 'speech', 'manifest.json')): ClipBook {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new EngineError('storage_failed', 'the manifest of speech clips cannot be read', { cause })
+  }
+  if (!Array.isArray(parsed)) throw bad(0)
+  const book = new Map<string, ScriptedUtterance>()
+  for (const [index, entry] of parsed.entries()) {
+    if (!isRecord(entry)) throw bad(index)
+    if (entry.set !== 'sandbox') continue
+    const { clip, text, language, onsetMs, offsetMs } = entry
+    if (
+      typeof clip !== 'string' ||
+      typeof text !== 'string' ||
+      typeof language !== 'string' ||
+      typeof onsetMs !== 'number' ||
+      typeof offsetMs !== 'number' ||
+      !Array.isArray(entry.words)
+    )
+      throw bad(index)
+    const words = entry.words.map((word: unknown): TimedWord => {
+      if (
+        !isRecord(word) ||
+        typeof word.text !== 'string' ||
+        typeof word.startMs !== 'number' ||
+        typeof word.endMs !== 'number'
+      )
+        throw bad(index)
+      return { text: word.text, startMs: word.startMs, endMs: word.endMs }
+    })
+    book.set(clip, { clip, text, language, words, onsetMs, offsetMs })
+  }
+  return book
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function bad(index: number): EngineError {
+  return new EngineError('storage_failed', 'the manifest of speech clips is malformed', {
+    context: { entry: index },
+  })
+}

@@ -1,0 +1,157 @@
+import type { PersonaCue, PersonaSpec, ScriptedUtterance } from '../../media/agent/spec.js'
+import { EngineError } from '../../media/base/errors.js'
+import type { ClipBook } from './clips.js'
+
+/*
+ * The simulated people of decisions section 7, as data.
+ */
+
+type Step =
+  | { readonly cue: PersonaCue; readonly say: string }
+  | { readonly cue: PersonaCue; readonly press: string }
+  | { readonly cue: PersonaCue; readonly act: 'stop_media' | 'hang_up' }
+
+interface Persona {
+  readonly steps: readonly Step[]
+  readonly loopFrom?: number
+}
+
+/** What happens to an INVITE to a sandbox number. */
+export type Behaviour =
+  | { readonly kind: 'refuse'; readonly status: 486 | 503 }
+  /** Rings until the caller gives up. */
+  | { readonly kind: 'ring' }
+  | { readonly kind: 'answer'; readonly persona: PersonaName }
+
+const whenSilent = (ms: number): PersonaCue => ({ when: 'agent_silent', ms })
+const whileSpeaking = (ms: number): PersonaCue => ({ when: 'agent_speaking', ms })
+const after = (ms: number): PersonaCue => ({ when: 'after', ms })
+
+/** A turn is taken after this much silence of the agent: longer than its pauses between sentences. */
+const TURN_MS = 900
+const hangUp = (cue: PersonaCue): Step => ({ cue, act: 'hang_up' })
+const POLITE: readonly Step[] = [
+  { cue: whenSilent(TURN_MS), say: 'hello' },
+  { cue: whenSilent(TURN_MS), say: 'tell-me-more' },
+  { cue: whenSilent(TURN_MS), say: 'book-tomorrow' },
+  { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
+  hangUp(after(1500)),
+]
+
+const PERSONAS = {
+  polite: { steps: POLITE },
+  voicemail: {
+    steps: [
+      { cue: after(600), say: 'voicemail-greeting' },
+      { cue: after(200), say: 'beep' },
+      // A mailbox's usual limit for one message.
+      hangUp(after(60_000)),
+    ],
+  },
+  media_dies: {
+    steps: [
+      { cue: whenSilent(TURN_MS), say: 'hello' },
+      { cue: after(300), act: 'stop_media' },
+    ],
+  },
+  no_more_calls: {
+    steps: [
+      { cue: whenSilent(TURN_MS), say: 'no-more-calls' },
+      { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
+      hangUp(after(1000)),
+    ],
+  },
+  wants_person: {
+    steps: [
+      { cue: whenSilent(TURN_MS), say: 'want-person' },
+      { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
+      hangUp(after(1000)),
+    ],
+  },
+  talks_forever: {
+    steps: [
+      { cue: after(500), say: 'forever-1' },
+      { cue: after(250), say: 'forever-2' },
+      { cue: after(250), say: 'forever-3' },
+    ],
+    loopFrom: 0,
+  },
+  interrupts: {
+    steps: [
+      { cue: whileSpeaking(1200), say: 'interrupt-wait' },
+      { cue: whileSpeaking(900), say: 'interrupt-question' },
+      { cue: whileSpeaking(900), say: 'interrupt-price' },
+      // Now the agent may finish.
+      { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
+      hangUp(after(1500)),
+    ],
+  },
+  silent: { steps: [] },
+  presses_digits: {
+    steps: [
+      { cue: whenSilent(TURN_MS), press: '1' },
+      { cue: after(1000), press: '42#' },
+      { cue: after(2500), say: 'thank-you-bye' },
+      hangUp(after(1500)),
+    ],
+  },
+  screening: {
+    steps: [
+      { cue: after(400), say: 'screening' },
+      { cue: whenSilent(TURN_MS), say: 'who-is-this' },
+      ...POLITE.slice(1),
+    ],
+  },
+} as const satisfies Record<string, Persona>
+
+export type PersonaName = keyof typeof PERSONAS
+
+export const PERSONA_NAMES: readonly string[] = Object.keys(PERSONAS)
+
+export function isPersona(name: string): name is PersonaName {
+  return Object.hasOwn(PERSONAS, name)
+}
+
+/** Decisions section 7, by the last three digits of +919000000xxx; any other number answers politely. */
+const NUMBERS: Readonly<Record<string, Behaviour>> = {
+  '+919000000001': { kind: 'answer', persona: 'polite' },
+  '+919000000002': { kind: 'refuse', status: 486 },
+  '+919000000003': { kind: 'ring' },
+  '+919000000004': { kind: 'answer', persona: 'voicemail' },
+  '+919000000005': { kind: 'refuse', status: 503 },
+  '+919000000006': { kind: 'answer', persona: 'media_dies' },
+  '+919000000007': { kind: 'answer', persona: 'no_more_calls' },
+  '+919000000008': { kind: 'answer', persona: 'wants_person' },
+  '+919000000009': { kind: 'answer', persona: 'talks_forever' },
+  '+919000000010': { kind: 'answer', persona: 'interrupts' },
+  '+919000000011': { kind: 'answer', persona: 'silent' },
+  '+919000000012': { kind: 'answer', persona: 'presses_digits' },
+  '+919000000013': { kind: 'answer', persona: 'screening' },
+}
+
+const OTHERS: Behaviour = { kind: 'answer', persona: 'polite' }
+
+/** `number` as dialled, with or without the plus. */
+export function behaviourOf(number: string): Behaviour {
+  return NUMBERS[number.startsWith('+') ? number : `+${number}`] ?? OTHERS
+}
+
+/** The persona as a media worker plays it. Throws EngineError `storage_failed` when a clip is missing. */
+export function personaSpec(name: PersonaName, clips: ClipBook): PersonaSpec {
+  const persona: Persona = PERSONAS[name]
+  const utterances: ScriptedUtterance[] = []
+  const steps = persona.steps.map((step): PersonaSpec['steps'][number] => {
+    const { cue } = step
+    if ('press' in step) return { cue, act: { do: 'press', digits: step.press } }
+    if ('act' in step) return { cue, act: { do: step.act } }
+    const utterance = clips.get(step.say)
+    if (!utterance) {
+      throw new EngineError('storage_failed', 'a clip of the sandbox is missing', {
+        context: { clip: step.say, persona: name },
+      })
+    }
+    utterances.push(utterance)
+    return { cue, act: { do: 'say', utterance: utterances.length - 1 } }
+  })
+  return { name, script: { utterances }, steps, loopFrom: persona.loopFrom ?? null }
+}

@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type { MediaPool } from '../workers/protocol.js'
+import { Call, callTimers } from './call.js'
+import type { Ending } from './ending.js'
+import type { CallEvent, CallId } from './events.js'
+import { InboundLeg } from './inbound-leg.js'
+import { OutboundLeg } from './outbound-leg.js'
+import type { Admission, CallControl, DialGate, DialPlan, Directory, EventSink, Permit } from './ports.js'
+import type { Scripts } from './sandbox/scripts.js'
+import { checkOffer } from './sdp.js'
+import { warning } from './sip-dialog.js'
+import type { IncomingInvite, SipServer } from './sip-port.js'
+
+export interface SwitchboardOptions {
+  readonly sip: SipServer
+  readonly pool: MediaPool
+  readonly directory: Directory
+  readonly gate: DialGate
+  readonly events: EventSink
+  readonly clock: Clock
+  readonly log: Log
+  readonly scripts: Scripts
+}
+
+export interface Switchboard extends CallControl {
+  /** Takes no more calls, ends the live ones and forgets the SIP server. Idempotent. */
+  close(): Promise<void>
+}
+
+/** RFC 3261 21.5.4: when a caller may try again. */
+const RETRY_AFTER = { 'Retry-After': '10' }
+const SHUTDOWN: Ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'shutdown' }
+
+/** Routes INVITEs to calls, places calls under permits, and knows every live one. */
+export async function openSwitchboard(options: SwitchboardOptions): Promise<Switchboard> {
+  return new LiveCalls(options)
+}
+
+class LiveCalls implements Switchboard {
+  readonly #options: SwitchboardOptions
+  readonly #calls = new Map<CallId, Call>()
+  /** INVITEs whose admission is being decided. */
+  #admitting = 0
+  #draining = false
+  #closed: Promise<void> | null = null
+  /** Called whenever a call has ended. */
+  readonly #idle = new Set<() => void>()
+
+  constructor(options: SwitchboardOptions) {
+    this.#options = options
+    options.sip.onInvite((invite) => {
+      this.#invited(invite).catch((error: unknown) => {
+        options.log.error({ error: errorText(error) }, 'an INVITE was not handled')
+        invite.refuse(500)
+      })
+    })
+    options.pool.onLost((session) => this.#calls.get(session)?.mediaLost())
+  }
+
+  get live(): number {
+    return this.#calls.size
+  }
+
+  dial(permit: Permit, plan: DialPlan): void {
+    const { gate, sip, log, scripts } = this.#options
+    if (this.#draining) throw new EngineError('closed', 'no new calls: shutting down', { retryable: true })
+    if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling needs an unspent permit')
+    const sipCallId = randomUUID()
+    scripts.announce(sipCallId)
+    const target = { gateway: plan.gateway, from: permit.from, to: permit.to, sipCallId }
+    const call = new Call(
+      this.#options,
+      {
+        callId: permit.callId,
+        direction: 'outbound',
+        party: { kind: 'agent', agent: plan.agent },
+        recordTo: plan.recordTo,
+        timers: callTimers(plan.ringTimeoutMs, plan.agent.maxCallSeconds),
+        script: (id) => scripts.get(id),
+        onEnded: () => {
+          scripts.forget(sipCallId)
+          this.#gone(permit.callId)
+        },
+      },
+      (events) => new OutboundLeg(sip, target, events, log),
+    )
+    this.#calls.set(permit.callId, call)
+    call.begin()
+  }
+
+  hangUp(callId: CallId, by: 'operator' | 'engine'): boolean {
+    const call = this.#calls.get(callId)
+    if (!call) return false
+    call.finish(
+      by === 'operator'
+        ? { by, cause: 'api_hangup', fault: 'none' }
+        : { by, cause: 'internal', fault: 'ours', note: 'ended by the service' },
+    )
+    return true
+  }
+
+  async drain(ms: number): Promise<void> {
+    this.#draining = true
+    if (await this.#empty(ms)) return
+    for (const call of this.#calls.values()) call.finish(SHUTDOWN)
+    // Every call has its own watchdog, so this ends.
+    await this.#empty(null)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.drain(0).then(() => this.#options.sip.onInvite(null))
+    return this.#closed
+  }
+
+  async #invited(invite: IncomingInvite): Promise<void> {
+    const { directory, log } = this.#options
+    if (this.#draining) {
+      invite.refuse(503, RETRY_AFTER)
+      return
+    }
+    // Nothing is spent on an INVITE we could not serve anyway.
+    const wrong = checkOffer(invite.body, '0.0.0.0')
+    if (wrong) {
+      invite.refuse(wrong.sip, { Warning: warning(wrong.reason) })
+      return
+    }
+    let withdrawn: Ending | null = null
+    invite.onWithdrawn((why) => {
+      withdrawn =
+        why === 'cancelled'
+          ? { by: 'caller', cause: 'caller_hangup', fault: 'none', sip: 487 }
+          : { by: 'engine', cause: 'internal', fault: 'ours', note: 'connection to the SIP server lost' }
+    })
+    this.#admitting++
+    let admission: Admission
+    try {
+      admission = await directory.admit({
+        sipCallId: invite.callId,
+        to: invite.to,
+        from: invite.from,
+        sourceAddress: invite.sourceAddress,
+        sourcePort: invite.sourcePort,
+        transport: invite.transport,
+      })
+    } catch (error) {
+      log.error({ error: errorText(error) }, 'admission of an INVITE failed')
+      invite.refuse(500)
+      return
+    } finally {
+      this.#admitting--
+      this.#signal()
+    }
+    if (!admission.admit) {
+      log.info({ sip: admission.sip, reason: admission.reason }, 'INVITE refused')
+      invite.refuse(admission.sip, admission.sip === 503 ? RETRY_AFTER : {})
+      return
+    }
+    if (withdrawn || this.#draining) {
+      // The call has its row already: it needs its end.
+      invite.refuse(503, RETRY_AFTER)
+      this.#neverBegan(admission.callId, withdrawn ?? SHUTDOWN)
+      return
+    }
+    this.#admitted(invite, admission)
+  }
+
+  #admitted(invite: IncomingInvite, admission: Admission & { readonly admit: true }): void {
+    const { scripts, log } = this.#options
+    const { callId, agent, codecs, recordTo } = admission
+    const call = new Call(
+      this.#options,
+      {
+        callId,
+        direction: 'inbound',
+        party: { kind: 'agent', agent },
+        recordTo,
+        timers: callTimers(0, agent.maxCallSeconds),
+        script: (id) => scripts.get(id),
+        onEnded: () => this.#gone(callId),
+      },
+      (events) => new InboundLeg(invite, codecs, events, log),
+    )
+    this.#calls.set(callId, call)
+    call.begin()
+  }
+
+  #neverBegan(callId: CallId, ending: Ending): void {
+    const event: CallEvent = {
+      callId,
+      seq: 1,
+      at: this.#options.clock.wall(),
+      type: 'ended',
+      ending,
+      rtp: null,
+      recording: null,
+    }
+    this.#options.events.publish(event)
+  }
+
+  #gone(callId: CallId): void {
+    this.#calls.delete(callId)
+    this.#signal()
+  }
+
+  #signal(): void {
+    if (this.#calls.size > 0 || this.#admitting > 0) return
+    for (const resolve of this.#idle) resolve()
+  }
+
+  /** False when `ms` passed first; null waits without limit. */
+  #empty(ms: number | null): Promise<boolean> {
+    if (this.#calls.size === 0 && this.#admitting === 0) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const done = (empty: boolean) => {
+        this.#idle.delete(idle)
+        timer?.cancel()
+        resolve(empty)
+      }
+      const idle = () => done(true)
+      const timer = ms === null ? null : this.#options.clock.after(ms, () => done(false))
+      this.#idle.add(idle)
+    })
+  }
+}
