@@ -1,0 +1,52 @@
+import type { ChatMessage } from './ports.js'
+
+/** Appended to the agent's own prompt: what any voice on a telephone has to know. */
+const TELEPHONE =
+  'You are on a telephone call and your answers are spoken. Answer briefly, in complete sentences, ' +
+  'without lists, markup or emoji. A note in brackets after your words says that the caller interrupted ' +
+  'you there and did not hear the rest; never say such a note.'
+
+const INTERRUPTED = '[interrupted by the caller]'
+
+/**
+ * What the model is told: the prompt and the conversation as both sides really heard it. An agent's
+ * words are added only when they were sent, tool rounds with the answer they led to.
+ */
+export class ConversationContext {
+  readonly #messages: ChatMessage[]
+
+  constructor(systemPrompt: string, languages: readonly string[]) {
+    const spoken = `Languages of this call: ${languages.join(', ')}.`
+    this.#messages = [{ role: 'system', content: `${systemPrompt}\n\n${TELEPHONE} ${spoken}` }]
+  }
+
+  callerSaid(text: string): void {
+    const last = this.#messages.at(-1)
+    // Two turns of the caller with nothing heard between them are one to the model.
+    if (last?.role === 'user') {
+      this.#messages[this.#messages.length - 1] = { role: 'user', content: `${last.content} ${text}` }
+    } else this.#messages.push({ role: 'user', content: text })
+  }
+
+  /** `heard` may be empty: then only the interruption is told. */
+  agentSaid(heard: string, interrupted: boolean, rounds: readonly ChatMessage[] = []): void {
+    // Words of a tool round are part of `heard`; said twice they would be told twice.
+    for (const message of rounds) {
+      this.#messages.push(message.role === 'assistant' ? { ...message, content: null } : message)
+    }
+    const content = interrupted ? `${heard} ${INTERRUPTED}`.trim() : heard
+    if (content !== '') this.#messages.push({ role: 'assistant', content })
+  }
+
+  /** The messages of a request: the conversation, the words not committed yet, the running tool rounds. */
+  messages(pending: string | null, rounds: readonly ChatMessage[]): readonly ChatMessage[] {
+    const messages = [...this.#messages]
+    if (pending !== null) {
+      const last = messages.at(-1)
+      if (last?.role === 'user') {
+        messages[messages.length - 1] = { role: 'user', content: `${last.content} ${pending}` }
+      } else messages.push({ role: 'user', content: pending })
+    }
+    return [...messages, ...rounds]
+  }
+}

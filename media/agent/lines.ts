@@ -1,0 +1,86 @@
+/** Lines the engine says by itself, because no model can be asked for them at that moment. */
+export interface EngineLines {
+  /** A provider is in trouble; the answer is being tried again. */
+  readonly trouble: string
+  /** The caller spoke and no text came. */
+  readonly repeat: string
+  /** Nobody recognises speech here. */
+  readonly digitsOnly: string
+  /** The call ends because a provider is gone. */
+  readonly goodbye: string
+}
+
+const ENGLISH: EngineLines = {
+  trouble: 'Sorry, I am having trouble. One moment please.',
+  repeat: 'Sorry, I could not hear that. Please say it again.',
+  digitsOnly: 'Sorry, I cannot understand speech on this line. You can use the keys of your phone.',
+  goodbye: 'Sorry, there is a technical problem. Please call again later. Goodbye.',
+}
+
+const LINES: Readonly<Record<string, EngineLines>> = {
+  'en-IN': ENGLISH,
+  'hi-IN': {
+    trouble: 'माफ़ कीजिए, कुछ दिक्कत हो रही है। कृपया एक पल रुकिए।',
+    repeat: 'माफ़ कीजिए, मैं सुन नहीं पाई। कृपया फिर से कहिए।',
+    digitsOnly: 'माफ़ कीजिए, इस लाइन पर बोली समझ में नहीं आती। आप फ़ोन के बटन दबा सकते हैं।',
+    goodbye: 'माफ़ कीजिए, तकनीकी समस्या है। कृपया बाद में फ़ोन कीजिए। नमस्ते।',
+  },
+  'bn-IN': {
+    trouble: 'দুঃখিত, একটু সমস্যা হচ্ছে। এক মুহূর্ত অপেক্ষা করুন।',
+    repeat: 'দুঃখিত, শুনতে পাইনি। দয়া করে আবার বলুন।',
+    digitsOnly: 'দুঃখিত, এই লাইনে কথা বোঝা যায় না। আপনি ফোনের বোতাম টিপতে পারেন।',
+    goodbye: 'দুঃখিত, প্রযুক্তিগত সমস্যা হয়েছে। পরে আবার ফোন করুন। নমস্কার।',
+  },
+  'ta-IN': {
+    trouble: 'மன்னிக்கவும், சிறிய சிக்கல் உள்ளது. ஒரு நிமிடம் காத்திருங்கள்.',
+    repeat: 'மன்னிக்கவும், கேட்கவில்லை. மீண்டும் சொல்லுங்கள்.',
+    digitsOnly: 'மன்னிக்கவும், இந்த இணைப்பில் பேச்சு புரியாது. தொலைபேசி பொத்தான்களை அழுத்தலாம்.',
+    goodbye: 'மன்னிக்கவும், தொழில்நுட்ப சிக்கல் உள்ளது. பிறகு அழைக்கவும். வணக்கம்.',
+  },
+  'te-IN': {
+    trouble: 'క్షమించండి, కొంచెం ఇబ్బంది ఉంది. ఒక్క క్షణం ఆగండి.',
+    repeat: 'క్షమించండి, వినపడలేదు. దయచేసి మళ్ళీ చెప్పండి.',
+    digitsOnly: 'క్షమించండి, ఈ లైన్‌లో మాట అర్థం కాదు. మీరు ఫోన్ బటన్లు నొక్కవచ్చు.',
+    goodbye: 'క్షమించండి, సాంకేతిక సమస్య ఉంది. తర్వాత ఫోన్ చేయండి. నమస్కారం.',
+  },
+  'kn-IN': {
+    trouble: 'ಕ್ಷಮಿಸಿ, ಸ್ವಲ್ಪ ತೊಂದರೆ ಇದೆ. ಒಂದು ಕ್ಷಣ ಕಾಯಿರಿ.',
+    repeat: 'ಕ್ಷಮಿಸಿ, ಕೇಳಿಸಲಿಲ್ಲ. ದಯವಿಟ್ಟು ಮತ್ತೆ ಹೇಳಿ.',
+    digitsOnly: 'ಕ್ಷಮಿಸಿ, ಈ ಲೈನ್‌ನಲ್ಲಿ ಮಾತು ಅರ್ಥವಾಗುವುದಿಲ್ಲ. ನೀವು ಫೋನ್ ಬಟನ್ ಒತ್ತಬಹುದು.',
+    goodbye: 'ಕ್ಷಮಿಸಿ, ತಾಂತ್ರಿಕ ತೊಂದರೆ ಇದೆ. ನಂತರ ಕರೆ ಮಾಡಿ. ನಮಸ್ಕಾರ.',
+  },
+  'ml-IN': {
+    trouble: 'ക്ഷമിക്കണം, ചെറിയ തടസ്സമുണ്ട്. ഒരു നിമിഷം കാത്തിരിക്കൂ.',
+    repeat: 'ക്ഷമിക്കണം, കേൾക്കാൻ കഴിഞ്ഞില്ല. ദയവായി വീണ്ടും പറയൂ.',
+    digitsOnly: 'ക്ഷമിക്കണം, ഈ ലൈനിൽ സംസാരം മനസ്സിലാകില്ല. ഫോണിലെ ബട്ടണുകൾ അമർത്താം.',
+    goodbye: 'ക്ഷമിക്കണം, സാങ്കേതിക പ്രശ്നമുണ്ട്. പിന്നീട് വിളിക്കൂ. നമസ്കാരം.',
+  },
+  'mr-IN': {
+    trouble: 'माफ करा, थोडी अडचण येत आहे. कृपया एक क्षण थांबा.',
+    repeat: 'माफ करा, ऐकू आले नाही. कृपया पुन्हा सांगा.',
+    digitsOnly: 'माफ करा, या लाइनवर बोलणे समजत नाही. तुम्ही फोनची बटणे दाबू शकता.',
+    goodbye: 'माफ करा, तांत्रिक अडचण आहे. कृपया नंतर फोन करा. नमस्कार.',
+  },
+  'gu-IN': {
+    trouble: 'માફ કરશો, થોડી મુશ્કેલી છે. કૃપા કરીને એક ક્ષણ રાહ જુઓ.',
+    repeat: 'માફ કરશો, સંભળાયું નહીં. કૃપા કરીને ફરીથી કહો.',
+    digitsOnly: 'માફ કરશો, આ લાઇન પર બોલી સમજાતી નથી. તમે ફોનના બટન દબાવી શકો છો.',
+    goodbye: 'માફ કરશો, તકનીકી સમસ્યા છે. પછીથી ફોન કરજો. નમસ્તે.',
+  },
+  'pa-IN': {
+    trouble: 'ਮਾਫ਼ ਕਰਨਾ, ਕੁਝ ਮੁਸ਼ਕਲ ਆ ਰਹੀ ਹੈ। ਕਿਰਪਾ ਕਰਕੇ ਇੱਕ ਪਲ ਰੁਕੋ।',
+    repeat: 'ਮਾਫ਼ ਕਰਨਾ, ਸੁਣਿਆ ਨਹੀਂ ਗਿਆ। ਕਿਰਪਾ ਕਰਕੇ ਦੁਬਾਰਾ ਕਹੋ।',
+    digitsOnly: 'ਮਾਫ਼ ਕਰਨਾ, ਇਸ ਲਾਈਨ ਤੇ ਬੋਲੀ ਸਮਝ ਨਹੀਂ ਆਉਂਦੀ। ਤੁਸੀਂ ਫ਼ੋਨ ਦੇ ਬਟਨ ਦਬਾ ਸਕਦੇ ਹੋ।',
+    goodbye: 'ਮਾਫ਼ ਕਰਨਾ, ਤਕਨੀਕੀ ਸਮੱਸਿਆ ਹੈ। ਬਾਅਦ ਵਿੱਚ ਫ਼ੋਨ ਕਰਨਾ। ਸਤ ਸ੍ਰੀ ਅਕਾਲ।',
+  },
+  'od-IN': {
+    trouble: 'କ୍ଷମା କରନ୍ତୁ, ଟିକେ ଅସୁବିଧା ହେଉଛି। ଦୟାକରି ଗୋଟିଏ ମୁହୂର୍ତ୍ତ ଅପେକ୍ଷା କରନ୍ତୁ।',
+    repeat: 'କ୍ଷମା କରନ୍ତୁ, ଶୁଣିପାରିଲି ନାହିଁ। ଦୟାକରି ଆଉଥରେ କୁହନ୍ତୁ।',
+    digitsOnly: 'କ୍ଷମା କରନ୍ତୁ, ଏହି ଲାଇନରେ କଥା ବୁଝି ହୁଏ ନାହିଁ। ଆପଣ ଫୋନର ବଟନ ଦବାଇପାରିବେ।',
+    goodbye: 'କ୍ଷମା କରନ୍ତୁ, ଯାନ୍ତ୍ରିକ ସମସ୍ୟା ଅଛି। ପରେ ଫୋନ କରନ୍ତୁ। ନମସ୍କାର।',
+  },
+}
+
+export function engineLines(language: string): EngineLines {
+  return LINES[language] ?? ENGLISH
+}

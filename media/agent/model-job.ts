@@ -1,0 +1,84 @@
+import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailure } from './ports.js'
+import { SentenceSplitter } from './sentences.js'
+import { speakable, ThoughtFilter } from './speakable.js'
+import { asFailure } from './synthesis.js'
+
+export interface ModelJobEvents {
+  token(): void
+  /** A sentence ready to be spoken. */
+  sentence(text: string): void
+  /** The answer is complete: its whole text as written by the model, and the tools it calls. */
+  done(text: string, calls: readonly ToolCall[]): void
+  failed(error: VendorFailure): void
+}
+
+/** Runs one request; its text comes out as sentences. No event follows `cancel` or a final event. */
+export function startModelJob(
+  model: LanguageModel,
+  request: GenerateRequest,
+  events: ModelJobEvents,
+): Cancellable {
+  const splitter = new SentenceSplitter()
+  const thoughts = new ThoughtFilter()
+  const calls: ToolCall[] = []
+  let text = ''
+  let closed = false
+  let job: Cancellable | null = null
+  const cancel = () => {
+    closed = true
+    job?.cancel()
+    job = null
+  }
+  const give = (sentences: readonly string[]) => {
+    for (const sentence of sentences) {
+      const spoken = speakable(sentence)
+      if (spoken !== '' && !closed) events.sentence(spoken)
+    }
+  }
+  const hear = (piece: string) => {
+    const said = thoughts.push(piece)
+    text += said
+    give(splitter.push(said))
+  }
+  const fail = (error: VendorFailure) => {
+    if (closed) return
+    cancel()
+    events.failed(error)
+  }
+  const start = () => {
+    if (closed) return
+    const started = model.generate(request, {
+      text: (delta) => {
+        if (closed || delta === '') return
+        events.token()
+        hear(delta)
+      },
+      toolCalls: (made) => {
+        if (closed) return
+        calls.push(...made)
+        events.token()
+      },
+      done: () => {
+        if (closed) return
+        const rest = thoughts.end()
+        text += rest
+        give([...splitter.push(rest), ...splitter.end()])
+        if (closed) return
+        cancel()
+        events.done(text, calls)
+      },
+      failed: fail,
+    })
+    if (closed) started.cancel()
+    else job = started
+  }
+  // The caller needs its handle before the first event.
+  queueMicrotask(() => {
+    try {
+      start()
+    } catch (error) {
+      fail(asFailure(error))
+    }
+  })
+  return { cancel }
+}

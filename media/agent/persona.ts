@@ -1,0 +1,180 @@
+import { errorText } from '../base/errors.js'
+import type { Log } from '../base/log.js'
+import { type AudioFrame, type CloseReason, type End, FRAME_MS, type SessionRate } from '../frame.js'
+import { Playout } from '../playout.js'
+import type { Vad, VadFactory } from '../vad.js'
+import type { PersonaAct, PersonaCue, PersonaSpec } from './spec.js'
+
+/** Longest clip it can say. */
+const PLAYOUT_MS = 60_000
+/** The agent's speech: sound this long begins it, quiet this long ends it. */
+const START_MS = 60
+const STOP_MS = 200
+
+export interface PersonaOptions {
+  readonly id: string
+  readonly spec: PersonaSpec
+  readonly rate: SessionRate
+  readonly vad: VadFactory
+  /** The sound of a clip, at `rate`. */
+  loadClip(name: string): Promise<Int16Array>
+  press(digits: string): void
+  hangUp(): void
+  stopMedia(): void
+  readonly log: Log
+}
+
+/** The simulated far end of a call: says its clips when its cues come. */
+export interface Persona extends End {
+  /** Loads the clips. Rejects when one is missing. */
+  prepare(): Promise<void>
+  /** Media is live. Cues count from here; clips that are not loaded yet delay the first step. */
+  start(): void
+}
+
+export function openPersona(options: PersonaOptions): Persona {
+  return new SimulatedSpeaker(options)
+}
+
+class SimulatedSpeaker implements Persona {
+  readonly id: string
+  readonly kind = 'agent'
+  readonly ear = 'arrival'
+
+  readonly #options: PersonaOptions
+  readonly #playout: Playout
+  readonly #detector: Vad
+  #clips: readonly Int16Array[] | null = null
+  #loading: Promise<void> | null = null
+  #live = false
+  #closed = false
+
+  #step = 0
+  /** Ids of what it says; playout ids are never used twice. */
+  #said = 0
+  #speaking = false
+  /** When the running step began to wait; null before the first beat. */
+  #armedAtMs: number | null = null
+  /** The agent spoke since then. */
+  #agentSpoke = false
+  /** Onset of the agent's speech at which it was last interrupted: once each. */
+  #usedOnsetMs: number | null = null
+
+  constructor(options: PersonaOptions) {
+    this.id = options.id
+    this.#options = options
+    this.#playout = new Playout(options.rate, PLAYOUT_MS)
+    this.#playout.onDrained = () => {
+      this.#speaking = false
+    }
+    this.#detector = options.vad.open({ rate: options.rate, startMs: START_MS, stopMs: STOP_MS })
+  }
+
+  prepare(): Promise<void> {
+    this.#loading ??= this.#load()
+    return this.#loading
+  }
+
+  start(): void {
+    if (this.#closed) return
+    this.#live = true
+    this.prepare().catch((error: unknown) => {
+      this.#options.log.error(
+        { persona: this.#options.spec.name, error: errorText(error) },
+        'clip not loaded',
+      )
+    })
+  }
+
+  push(frame: AudioFrame): void {
+    if (!this.#live || this.#closed) return
+    this.#detector.process(frame.pcm, (frame.at * 1000) / frame.rate)
+    if (this.#detector.speaking) this.#agentSpoke = true
+  }
+
+  pull(into: Int16Array, at: number): boolean {
+    if (!this.#live || this.#closed) return false
+    this.#advance((at * 1000) / this.#options.rate)
+    return this.#playout.pull(into)
+  }
+
+  close(_why: CloseReason): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#playout.flush()
+    this.#detector.close()
+  }
+
+  /** Does every step that is due at this beat. */
+  #advance(nowMs: number): void {
+    if (this.#clips === null || this.#speaking) return
+    const { steps, loopFrom } = this.#options.spec
+    if (this.#armedAtMs === null) this.#arm(nowMs)
+    while (!this.#closed && !this.#speaking) {
+      if (this.#step === steps.length && loopFrom !== null) this.#step = loopFrom
+      const step = steps[this.#step]
+      if (!step || !this.#due(step.cue, nowMs)) return
+      if (step.cue.when === 'agent_speaking') this.#usedOnsetMs = this.#detector.onsetMs
+      this.#step++
+      this.#act(step.act)
+      this.#arm(nowMs)
+      // A loop whose cues are all due would never leave this beat.
+      if (this.#step === steps.length) return
+    }
+  }
+
+  /** The next step waits from now, or from the end of what is being said. */
+  #arm(nowMs: number): void {
+    this.#armedAtMs = nowMs + this.#playout.queuedMs
+    this.#agentSpoke = this.#detector.speaking
+  }
+
+  #due(cue: PersonaCue, nowMs: number): boolean {
+    const heardUntilMs = nowMs + FRAME_MS
+    const detector = this.#detector
+    switch (cue.when) {
+      case 'after':
+        return nowMs - (this.#armedAtMs ?? nowMs) >= cue.ms
+      case 'agent_silent':
+        return this.#agentSpoke && heardUntilMs - detector.lastVoicedMs >= cue.ms
+      case 'agent_speaking':
+        return (
+          detector.speaking &&
+          detector.onsetMs !== this.#usedOnsetMs &&
+          heardUntilMs - detector.onsetMs >= cue.ms
+        )
+      default:
+        return cue satisfies never
+    }
+  }
+
+  #act(act: PersonaAct): void {
+    switch (act.do) {
+      case 'say': {
+        const clip = this.#clips?.[act.utterance]
+        if (!clip || clip.length === 0) return
+        const id = ++this.#said
+        this.#speaking = true
+        this.#playout.enqueue(id, clip)
+        this.#playout.end(id)
+        return
+      }
+      case 'press':
+        this.#options.press(act.digits)
+        return
+      case 'stop_media':
+        this.#options.stopMedia()
+        return
+      case 'hang_up':
+        this.#options.hangUp()
+        return
+      default:
+        act satisfies never
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { spec, loadClip } = this.#options
+    this.#clips = await Promise.all(spec.script.utterances.map(({ clip }) => loadClip(clip)))
+  }
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '../base/clock.js'
+import type { Scope } from '../base/scope.js'
+import type { SessionRate } from '../frame.js'
+import type { SpokenWord } from './heard.js'
+import { languageOf } from './language.js'
+import { type LineCache, lineCacheOf, type PreparedLine } from './line-cache.js'
+import { engineLines } from './lines.js'
+import type { Cancellable, Vendors } from './ports.js'
+import { SentenceSplitter } from './sentences.js'
+import { speakable } from './speakable.js'
+import type { AgentSpec } from './spec.js'
+import type { Synthesiser } from './synthesis.js'
+
+/** The answer of a call does not wait longer for its opening line; the rest is synthesised live. */
+const PREPARE_LIMIT_MS = 3000
+
+export interface LineSentence {
+  readonly text: string
+  readonly language: string
+  readonly prepared: PreparedLine | null
+}
+
+/** Synthesises the lines whose words are known before they are needed. */
+export class LinePreparation {
+  readonly #spec: AgentSpec
+  readonly #rate: SessionRate
+  readonly #synthesiser: Synthesiser
+  readonly #clock: Clock
+  readonly #scope: Scope
+  readonly #cache: LineCache
+  /** Those of this call stay until it ends, whatever leaves the cache. */
+  readonly #own = new Map<string, PreparedLine>()
+  readonly #jobs = new Set<Cancellable>()
+
+  constructor(options: {
+    readonly spec: AgentSpec
+    readonly rate: SessionRate
+    readonly vendors: Vendors
+    readonly synthesiser: Synthesiser
+    readonly clock: Clock
+    readonly scope: Scope
+  }) {
+    this.#spec = options.spec
+    this.#rate = options.rate
+    this.#synthesiser = options.synthesiser
+    this.#clock = options.clock
+    this.#scope = options.scope
+    this.#cache = lineCacheOf(options.vendors)
+    this.#scope.own(() => {
+      for (const job of this.#jobs) job.cancel()
+    })
+  }
+
+  /** The opening line, bounded; then, unawaited, the lines needed when something goes wrong. */
+  prepare(): Promise<void> {
+    const { openingLine, hangupLine, languages } = this.#spec
+    const opening = this.#texts(openingLine ?? '')
+    const later = [engineLines(languages[0] ?? '').trouble, hangupLine ?? ''].flatMap((line) =>
+      this.#texts(line),
+    )
+    return new Promise((resolve) => {
+      const limit = this.#scope.after(this.#clock, PREPARE_LIMIT_MS, resolve)
+      const forget = this.#scope.own(resolve)
+      this.#each(opening, () => {
+        limit.cancel()
+        forget()
+        resolve()
+        this.#each(later, () => {})
+      })
+    })
+  }
+
+  /** The sentences of a line, each with its sound when that is ready. */
+  sentences(line: string): readonly LineSentence[] {
+    return this.#texts(line).map((text) => {
+      const language = languageOf(text, this.#spec.languages)
+      return { text, language, prepared: this.#find(this.#key(text, language)) }
+    })
+  }
+
+  #texts(line: string): readonly string[] {
+    const splitter = new SentenceSplitter()
+    return [...splitter.push(line), ...splitter.end()].map(speakable).filter((text) => text !== '')
+  }
+
+  /** One after the other: the voices of other calls are waiting too. */
+  #each(texts: readonly string[], done: () => void): void {
+    const [text, ...rest] = texts
+    if (text === undefined || this.#scope.closed) {
+      done()
+      return
+    }
+    const language = languageOf(text, this.#spec.languages)
+    const key = this.#key(text, language)
+    if (this.#find(key)) {
+      this.#each(rest, done)
+      return
+    }
+    const chunks: Int16Array[] = []
+    const words: SpokenWord[] = []
+    const job = this.#synthesiser.speak(text, language, {
+      audio: (pcm) => {
+        chunks.push(pcm)
+      },
+      word: (word) => {
+        words.push(word)
+      },
+      done: () => {
+        this.#jobs.delete(job)
+        const line = { text, pcm: joined(chunks), words }
+        this.#own.set(key, line)
+        // Other calls may still have the voice that this one lost.
+        if (!this.#synthesiser.degraded) this.#cache.set(key, line)
+        this.#each(rest, done)
+      },
+      // It was reported; the line is tried again when it is needed.
+      failed: () => {
+        this.#jobs.delete(job)
+        done()
+      },
+    })
+    this.#jobs.add(job)
+  }
+
+  #find(key: string): PreparedLine | null {
+    const own = this.#own.get(key)
+    if (own) return own
+    const cached = this.#cache.get(key)
+    if (cached) this.#own.set(key, cached)
+    return cached
+  }
+
+  #key(text: string, language: string): string {
+    const { vendor, model, voice, pace } = this.#spec.textToSpeech
+    return JSON.stringify([vendor, model, voice, pace, this.#rate, language, text])
+  }
+}
+
+function joined(chunks: readonly Int16Array[]): Int16Array {
+  const pcm = new Int16Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    pcm.set(chunk, at)
+    at += chunk.length
+  }
+  return pcm
+}

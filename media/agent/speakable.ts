@@ -1,0 +1,80 @@
+const CODE_FENCE = /```[^\n]*\n?/g
+const IMAGE_OR_LINK = /!?\[([^\]]*)\]\([^)]*\)/g
+const BARE_URL = /\bhttps?:\/\/\S+/gi
+const HEADING = /^\s{0,3}#{1,6}\s+/gm
+const QUOTE = /^\s{0,3}>\s?/gm
+const BULLET = /^\s*[-*+•]\s+/gm
+const RULE = /^\s*([-*_]\s*){3,}$/gm
+const EMPHASIS = /(\*\*|__|~~|\*|`)/g
+const UNDERSCORES = /(^|\s)_+|_+(?=\s|[.,;:!?]|$)/g
+const TABLE_BAR = /\s*\|\s*/g
+/** Our own note in the context, should a model copy it. */
+const NOTE = /\[interrupted[^\]]*\]/gi
+/** Pictures, their joiners, variation selectors and skin tones; digits and # * also count as Emoji. */
+const EMOJI =
+  /[\p{Extended_Pictographic}\u{1F1E6}-\u{1F1FF}\u{1F3FB}-\u{1F3FF}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/gu
+/** Zero-width joiner between pictures; inside Indic words it shapes letters and must stay. */
+const LONE_JOINER = /(?<![\p{L}\p{M}])\u200D|\u200D(?![\p{L}\p{M}])/gu
+
+/**
+ * What a voice should say of a text written by a model: without markdown, pictures and addresses,
+ * on one line. Empty when nothing is left to say.
+ */
+export function speakable(text: string): string {
+  const plain = text
+    .replace(CODE_FENCE, ' ')
+    .replace(IMAGE_OR_LINK, '$1')
+    .replace(BARE_URL, ' ')
+    .replace(NOTE, ' ')
+    .replace(HEADING, '')
+    .replace(QUOTE, '')
+    .replace(RULE, ' ')
+    .replace(BULLET, '')
+    .replace(EMPHASIS, '')
+    .replace(UNDERSCORES, '$1')
+    .replace(TABLE_BAR, ' ')
+    .replace(EMOJI, '')
+    .replace(LONE_JOINER, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+  return /[\p{L}\p{N}]/u.test(plain) ? plain : ''
+}
+
+/** Removes `<think>...</think>` from a stream: some models think aloud before they answer. */
+export class ThoughtFilter {
+  #buffer = ''
+  #thinking = false
+
+  push(text: string): string {
+    this.#buffer += text
+    let out = ''
+    for (;;) {
+      const tag = this.#thinking ? '</think>' : '<think>'
+      const at = this.#buffer.indexOf(tag)
+      if (at < 0) {
+        const keep = partOf(tag, this.#buffer)
+        if (!this.#thinking) out += this.#buffer.slice(0, this.#buffer.length - keep)
+        this.#buffer = this.#buffer.slice(this.#buffer.length - keep)
+        return out
+      }
+      if (!this.#thinking) out += this.#buffer.slice(0, at)
+      this.#buffer = this.#buffer.slice(at + tag.length)
+      this.#thinking = !this.#thinking
+    }
+  }
+
+  /** The stream is over: what looked like the beginning of a tag was text. */
+  end(): string {
+    const rest = this.#thinking ? '' : this.#buffer
+    this.#buffer = ''
+    return rest
+  }
+}
+
+/** Length of the longest end of `text` with which `tag` could begin. */
+function partOf(tag: string, text: string): number {
+  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
+    if (tag.startsWith(text.slice(text.length - length))) return length
+  }
+  return 0
+}

@@ -1,0 +1,238 @@
+import type { SessionRate } from '../frame.js'
+import type { Playout } from '../playout.js'
+import type { TurnId } from './events.js'
+import { heardText, heardWords, type SpokenSentence, type SpokenWord } from './heard.js'
+import type { PreparedLine } from './line-cache.js'
+import type { Cancellable } from './ports.js'
+import type { TimedWord } from './spec.js'
+import type { Synthesiser } from './synthesis.js'
+
+export interface SpeakerEvents {
+  /** Synthesis delivered the first sound of the utterance. */
+  firstAudio(turn: TurnId): void
+  /** No synthesis works; nothing more of the utterance will come. */
+  mute(turn: TurnId): void
+}
+
+/** What an utterance came to. Times are session ms. */
+export interface Spoken {
+  readonly text: string
+  readonly heard: string
+  readonly language: string
+  readonly startMs: number
+  readonly endMs: number
+  readonly words: readonly TimedWord[] | null
+}
+
+interface Sentence {
+  readonly text: string
+  readonly language: string
+  readonly prepared: PreparedLine | null
+  readonly words: SpokenWord[]
+  start: number
+  samples: number
+  complete: boolean
+}
+
+interface Utterance {
+  readonly id: TurnId
+  readonly sentences: Sentence[]
+  /** Sentences whose synthesis began. */
+  begun: number
+  job: Cancellable | null
+  /** Sound that the playout had no room for. */
+  readonly backlog: Int16Array[]
+  queued: number
+  finished: boolean
+  ended: boolean
+  /** Where unbroken stretches of sound began: sample of the utterance, session ms. */
+  readonly stretches: { readonly sample: number; readonly atMs: number }[]
+  stretchEndMs: number
+}
+
+/**
+ * Turns the sentences of one utterance into sound, in order. A sentence is synthesised when the one
+ * before it has begun to play, so that an interruption wastes little and nothing runs dry.
+ */
+export class Speaker {
+  readonly #playout: Playout
+  readonly #rate: SessionRate
+  readonly #synthesiser: Synthesiser
+  readonly #events: SpeakerEvents
+  #current: Utterance | null = null
+
+  constructor(playout: Playout, rate: SessionRate, synthesiser: Synthesiser, events: SpeakerEvents) {
+    this.#playout = playout
+    this.#rate = rate
+    this.#synthesiser = synthesiser
+    this.#events = events
+  }
+
+  /** Adds a sentence to the utterance, which begins with its first one. */
+  say(id: TurnId, text: string, language: string, prepared: PreparedLine | null = null): void {
+    const utterance = this.#utterance(id)
+    if (utterance.finished) return
+    utterance.sentences.push({
+      text,
+      language,
+      prepared,
+      words: [],
+      start: 0,
+      samples: 0,
+      complete: false,
+    })
+    this.#pump(utterance)
+  }
+
+  /** No sentence will follow: the playout tells when the last sample was sent. */
+  finish(id: TurnId): void {
+    const utterance = this.#utterance(id)
+    utterance.finished = true
+    this.#pump(utterance)
+  }
+
+  /** Stops synthesis and forgets unsent sound; returns what the utterance came to. Null: not ours. */
+  stop(id: TurnId): Spoken | null {
+    const utterance = this.#current
+    if (utterance?.id !== id) return null
+    utterance.job?.cancel()
+    const spoken = this.#spoken(utterance)
+    this.#playout.flush()
+    this.#current = null
+    return spoken
+  }
+
+  /** After every pull: `sentBefore` samples of `id` had been sent before it. */
+  pulled(id: TurnId, sentBefore: number, atMs: number, frameMs: number): void {
+    const utterance = this.#current
+    if (utterance?.id !== id) return
+    const sent = this.#playout.sentSamples(id)
+    if (sent > sentBefore) {
+      if (utterance.stretches.length === 0 || utterance.stretchEndMs !== atMs) {
+        utterance.stretches.push({ sample: sentBefore, atMs })
+      }
+      utterance.stretchEndMs = atMs + frameMs
+    }
+    if (utterance.backlog.length > 0 || utterance.begun < utterance.sentences.length) this.#pump(utterance)
+  }
+
+  get current(): TurnId | null {
+    return this.#current?.id ?? null
+  }
+
+  #utterance(id: TurnId): Utterance {
+    if (this.#current?.id === id) return this.#current
+    this.#current?.job?.cancel()
+    const utterance: Utterance = {
+      id,
+      sentences: [],
+      begun: 0,
+      job: null,
+      backlog: [],
+      queued: 0,
+      finished: false,
+      ended: false,
+      stretches: [],
+      stretchEndMs: -1,
+    }
+    this.#current = utterance
+    return utterance
+  }
+
+  #pump(utterance: Utterance): void {
+    while (utterance.backlog.length > 0) {
+      const chunk = utterance.backlog[0]
+      if (chunk === undefined) break
+      const taken = this.#playout.enqueue(utterance.id, chunk)
+      if (taken < chunk.length) {
+        utterance.backlog[0] = chunk.subarray(taken)
+        break
+      }
+      utterance.backlog.shift()
+    }
+    while (utterance.job === null && utterance.begun < utterance.sentences.length) {
+      const before = utterance.sentences[utterance.begun - 1]
+      const playing = this.#playout.sentSamples(utterance.id)
+      if (before && before.samples > 0 && playing <= before.start) break
+      this.#begin(utterance)
+    }
+    const settled = utterance.job === null && utterance.begun === utterance.sentences.length
+    if (utterance.finished && settled && utterance.backlog.length === 0 && !utterance.ended) {
+      utterance.ended = true
+      this.#playout.end(utterance.id)
+    }
+  }
+
+  #begin(utterance: Utterance): void {
+    const sentence = utterance.sentences[utterance.begun++]
+    if (!sentence) return
+    sentence.start = utterance.queued
+    const { prepared } = sentence
+    if (prepared) {
+      for (const word of prepared.words) sentence.words.push(shifted(word, sentence.start))
+      this.#add(utterance, sentence, prepared.pcm)
+      sentence.complete = true
+      return
+    }
+    utterance.job = this.#synthesiser.speak(sentence.text, sentence.language, {
+      audio: (pcm) => this.#add(utterance, sentence, pcm),
+      word: (word) => {
+        sentence.words.push(shifted(word, sentence.start))
+      },
+      done: () => {
+        sentence.complete = true
+        utterance.job = null
+        this.#pump(utterance)
+      },
+      failed: () => {
+        utterance.job = null
+        this.#events.mute(utterance.id)
+      },
+    })
+  }
+
+  #add(utterance: Utterance, sentence: Sentence, pcm: Int16Array): void {
+    if (pcm.length === 0) return
+    const first = utterance.queued === 0
+    sentence.samples += pcm.length
+    utterance.queued += pcm.length
+    const taken = utterance.backlog.length > 0 ? 0 : this.#playout.enqueue(utterance.id, pcm)
+    if (taken < pcm.length) utterance.backlog.push(pcm.subarray(taken))
+    if (first) this.#events.firstAudio(utterance.id)
+  }
+
+  #spoken(utterance: Utterance): Spoken {
+    const sent = this.#playout.sentSamples(utterance.id)
+    const sentences: readonly SpokenSentence[] = utterance.sentences
+    const words = heardWords(sentences, sent, this.#rate)
+    return {
+      text: sentences.map(({ text }) => text).join(' '),
+      heard: heardText(sentences, sent, this.#rate),
+      language: utterance.sentences[0]?.language ?? '',
+      startMs: utterance.stretches[0]?.atMs ?? 0,
+      endMs: this.#sessionMs(utterance, sent),
+      words:
+        words?.map(({ text, startSample, endSample }) => ({
+          text,
+          startMs: Math.round(this.#sessionMs(utterance, startSample)),
+          endMs: Math.round(this.#sessionMs(utterance, endSample)),
+        })) ?? null,
+    }
+  }
+
+  /** When that sample of the utterance was sent. Pauses and gaps shift what comes after them. */
+  #sessionMs(utterance: Utterance, sample: number): number {
+    let from = utterance.stretches[0]
+    if (!from) return 0
+    for (const stretch of utterance.stretches) {
+      // The end of a word is the end of its stretch, not the beginning of the next one.
+      if (stretch.sample < sample) from = stretch
+      else break
+    }
+    return from.atMs + ((sample - from.sample) * 1000) / this.#rate
+  }
+}
+
+function shifted(word: SpokenWord, samples: number): SpokenWord {
+  return { ...word, sample: word.sample + samples }
+}

@@ -1,0 +1,263 @@
+import type { Clock, Timer } from '../base/clock.js'
+import { EngineError, errorText } from '../base/errors.js'
+import { openResampler } from '../codec/resample.js'
+import type { Rate, SessionRate } from '../frame.js'
+import { resumeOffset, type SpokenWord } from './heard.js'
+import { LeadTrim } from './lead-trim.js'
+import type { Cancellable, TextToSpeech, VendorFailure } from './ports.js'
+
+/** A voice of one vendor; the first that works is used. */
+export interface VoiceChoice {
+  readonly tts: TextToSpeech
+  readonly voice: string
+  readonly model: string | null
+  readonly pace: number
+}
+
+export interface SynthesisEvents {
+  /** Sound at the session rate, leading silence removed. Owned by the receiver. */
+  audio(pcm: Int16Array): void
+  /** `sample` counts from the first sample of this synthesis. */
+  word(word: SpokenWord): void
+  done(): void
+  /** No voice is left. */
+  failed(error: VendorFailure): void
+}
+
+/** A vendor's own deadline counts only up to this: two voices in turn must fit into 3 s. */
+const FIRST_AUDIO_LIMIT_MS = 1000
+/** Longest gap within one sentence. */
+const STALL_MS = 1500
+/** Nobody says a sentence for so long; a vendor that does is broken. */
+const LONGEST_MS = 60_000
+
+/**
+ * Says sentences through the first voice that works: one retry after a quick failure, then the next
+ * voice, for the rest of the call. What was already said of a broken sentence is not repeated.
+ */
+export class Synthesiser {
+  readonly #voices: readonly VoiceChoice[]
+  readonly #rate: SessionRate
+  readonly #clock: Clock
+  readonly #trouble: (error: VendorFailure) => void
+  #using = 0
+
+  constructor(options: {
+    readonly voices: readonly VoiceChoice[]
+    readonly rate: SessionRate
+    readonly clock: Clock
+    /** Every failure, also those that a retry heals. */
+    readonly trouble: (error: VendorFailure) => void
+  }) {
+    this.#voices = options.voices
+    this.#rate = options.rate
+    this.#clock = options.clock
+    this.#trouble = options.trouble
+  }
+
+  /** Whether the agent's own voice was given up. */
+  get degraded(): boolean {
+    return this.#using > 0
+  }
+
+  /** Callbacks never come before this returned, nor after `cancel`. */
+  speak(text: string, language: string, events: SynthesisEvents): Cancellable {
+    return new Sentence(text, language, events, {
+      rate: this.#rate,
+      clock: this.#clock,
+      voice: () => this.#voices[this.#using],
+      failed: (error, timedOut, tries) => {
+        this.#trouble(error)
+        const more = this.#using + 1 < this.#voices.length
+        // Waiting twice for a silent vendor would be dead air.
+        if (tries < 2 && !(timedOut && more)) return true
+        if (more) this.#using++
+        return more
+      },
+    })
+  }
+}
+
+interface SentenceDeps {
+  readonly rate: SessionRate
+  readonly clock: Clock
+  voice(): VoiceChoice | undefined
+  /** Whether to try again. */
+  failed(error: VendorFailure, timedOut: boolean, tries: number): boolean
+}
+
+class Sentence implements Cancellable {
+  readonly #text: string
+  readonly #language: string
+  readonly #events: SynthesisEvents
+  readonly #deps: SentenceDeps
+  #closed = false
+  #job: Cancellable | null = null
+  #attempt = 0
+  #tries = 0
+  #triedVoice: VoiceChoice | undefined
+  #timer: Timer | null = null
+  #lastAudioMs = 0
+  #samples = 0
+  readonly #words: SpokenWord[] = []
+
+  constructor(text: string, language: string, events: SynthesisEvents, deps: SentenceDeps) {
+    this.#text = text
+    this.#language = language
+    this.#events = events
+    this.#deps = deps
+    // In a turn of its own: a vendor that fails at once must not answer before the caller has a handle.
+    queueMicrotask(() => this.#begin())
+  }
+
+  cancel(): void {
+    this.#closed = true
+    this.#stopAttempt()
+  }
+
+  #begin(): void {
+    const choice = this.#deps.voice()
+    if (this.#closed || !choice) return
+    if (choice !== this.#triedVoice) this.#tries = 0
+    this.#triedVoice = choice
+    this.#tries++
+    const attempt = ++this.#attempt
+    const offset =
+      this.#samples === 0
+        ? 0
+        : resumeOffset(
+            {
+              text: this.#text,
+              start: 0,
+              samples: this.#samples,
+              complete: false,
+              words: this.#words,
+            },
+            this.#deps.rate,
+          )
+    const text = this.#text.slice(offset)
+    if (text.trim() === '') {
+      this.#done()
+      return
+    }
+    const live = () => !this.#closed && this.#attempt === attempt
+    const receive = this.#receiver(offset)
+    this.#lastAudioMs = -1
+    this.#arm(Math.min(choice.tts.firstAudioDeadlineMs, FIRST_AUDIO_LIMIT_MS))
+    try {
+      const job = choice.tts.speak(
+        {
+          text,
+          voice: choice.voice,
+          model: choice.model,
+          language: this.#language,
+          pace: choice.pace,
+          rate: this.#deps.rate,
+        },
+        {
+          audio: (pcm, rate) => {
+            if (live()) receive.audio(pcm, rate)
+          },
+          word: (at, length, atMs) => {
+            if (live()) receive.word(at, length, atMs)
+          },
+          done: () => {
+            if (live()) this.#done()
+          },
+          failed: (error) => {
+            if (live()) this.#fail(error, false)
+          },
+        },
+      )
+      if (live()) this.#job = job
+      else job.cancel()
+    } catch (error) {
+      if (live()) this.#fail(asFailure(error), false)
+    }
+  }
+
+  /** Sound and words of one attempt; `offset` is where in the text it began. */
+  #receiver(offset: number): {
+    audio(pcm: Int16Array, rate: Rate): void
+    word(at: number, length: number, atMs: number): void
+  } {
+    const { rate } = this.#deps
+    const trim = new LeadTrim(rate)
+    const first = this.#samples
+    let resampler: ReturnType<typeof openResampler> | null = null
+    let early: { at: number; length: number; atMs: number }[] | null = []
+    const tell = (at: number, length: number, atMs: number) => {
+      const sample = first + Math.max(0, Math.round((atMs * rate) / 1000) - trim.dropped)
+      const word = { offset: offset + at, length, sample }
+      this.#words.push(word)
+      this.#events.word(word)
+    }
+    return {
+      audio: (pcm, from) => {
+        if (from !== rate) resampler ??= openResampler(from, rate)
+        // The resampler's output is its own scratch; ours is kept.
+        const sound = trim.push(resampler ? resampler.process(pcm).slice() : pcm)
+        if (sound.length === 0) return
+        this.#lastAudioMs = this.#deps.clock.now()
+        this.#samples += sound.length
+        if (this.#samples > (LONGEST_MS * rate) / 1000) {
+          return this.#fail(new EngineError('vendor_failed', 'the synthesis does not end'), false)
+        }
+        // Until here the number of dropped samples was not known.
+        const waiting = early
+        early = null
+        for (const word of waiting ?? []) tell(word.at, word.length, word.atMs)
+        this.#events.audio(sound)
+      },
+      word: (at, length, atMs) => {
+        if (early) early.push({ at, length, atMs })
+        else tell(at, length, atMs)
+      },
+    }
+  }
+
+  #arm(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#deps.clock.after(ms, () => {
+      this.#timer = null
+      // One timer for all chunks: it looks when the last one came.
+      if (this.#lastAudioMs >= 0) {
+        const left = this.#lastAudioMs + STALL_MS - this.#deps.clock.now()
+        if (left > 1) return this.#arm(left)
+      }
+      const what = this.#lastAudioMs < 0 ? 'did not begin to speak in time' : 'stopped within a sentence'
+      this.#fail(new EngineError('vendor_stalled', `the synthesis ${what}`, { retryable: true }), true)
+    })
+  }
+
+  #done(): void {
+    this.cancel()
+    this.#events.done()
+  }
+
+  #fail(error: VendorFailure, timedOut: boolean): void {
+    this.#stopAttempt()
+    const again = this.#deps.failed(error, timedOut, this.#tries)
+    if (this.#closed) return
+    if (again) {
+      this.#begin()
+      return
+    }
+    this.#closed = true
+    this.#events.failed(error)
+  }
+
+  #stopAttempt(): void {
+    this.#attempt++
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#job?.cancel()
+    this.#job = null
+  }
+}
+
+export function asFailure(error: unknown): VendorFailure {
+  return error instanceof EngineError
+    ? error
+    : new EngineError('vendor_failed', errorText(error), { cause: error })
+}

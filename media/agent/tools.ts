@@ -1,0 +1,55 @@
+import type { ChatMessage, ToolCall, ToolDeclaration } from './ports.js'
+import type { ToolSpec } from './spec.js'
+
+export interface ToolOutcome {
+  readonly call: ToolCall
+  readonly result: string
+}
+
+export interface ToolRound {
+  readonly outcomes: readonly ToolOutcome[]
+  /** `again`: the model gets the results. `end`: the call ends after the words of this answer. */
+  readonly then: 'nothing' | 'again' | 'end'
+  /** The exchange as the model has to see it afterwards. */
+  readonly messages: readonly ChatMessage[]
+}
+
+export function declarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
+  return tools.map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    parameters: {
+      type: 'object',
+      properties: Object.fromEntries(
+        tool.parameters.map(({ name, type, description }) => [name, { type, description }]),
+      ),
+      required: tool.parameters.filter(({ required }) => required).map(({ name }) => name),
+      additionalProperties: false,
+    },
+  }))
+}
+
+/** Runs the calls of one answer. A name the agent does not have is told to the model, not thrown. */
+export function runTools(text: string, calls: readonly ToolCall[], tools: readonly ToolSpec[]): ToolRound {
+  if (calls.length === 0) return { outcomes: [], then: 'nothing', messages: [] }
+  let ends = false
+  const outcomes = calls.map((call): ToolOutcome => {
+    const tool = tools.find(({ name }) => name === call.name)
+    if (!tool) return { call, result: `There is no tool named ${call.name}.` }
+    const missing = tool.parameters.find(({ name, required }) => required && !(name in call.arguments))
+    if (missing) return { call, result: `The parameter ${missing.name} is missing.` }
+    if (tool.action.kind === 'mock') return { call, result: tool.action.response }
+    ends = true
+    return { call, result: 'The call ends after these words.' }
+  })
+  return {
+    outcomes,
+    then: ends ? 'end' : 'again',
+    messages: [
+      { role: 'assistant', content: text === '' ? null : text, toolCalls: calls },
+      ...outcomes.map(
+        ({ call, result }): ChatMessage => ({ role: 'tool', toolCallId: call.id, content: result }),
+      ),
+    ],
+  }
+}
