@@ -1,6 +1,11 @@
-import { errorText } from '../base/errors.js'
-import type { Log } from '../base/log.js'
-import { type AudioFrame, type CloseReason, type End, FRAME_MS, type SessionRate } from '../frame.js'
+import {
+  type AudioFrame,
+  type CloseReason,
+  type Digit,
+  type End,
+  FRAME_MS,
+  type SessionRate,
+} from '../frame.js'
 import { Playout } from '../playout.js'
 import type { Vad, VadFactory } from '../vad.js'
 import type { PersonaAct, PersonaCue, PersonaSpec } from './spec.js'
@@ -18,17 +23,16 @@ export interface PersonaOptions {
   readonly vad: VadFactory
   /** The sound of a clip, at `rate`. */
   loadClip(name: string): Promise<Int16Array>
-  press(digits: string): void
+  press(digits: readonly Digit[]): void
   hangUp(): void
   stopMedia(): void
-  readonly log: Log
 }
 
 /** The simulated far end of a call: says its clips when its cues come. */
 export interface Persona extends End {
   /** Loads the clips. Rejects when one is missing. */
   prepare(): Promise<void>
-  /** Media is live. Cues count from here; clips that are not loaded yet delay the first step. */
+  /** Media is live. Clips that are not loaded yet delay the first step; a missing one hangs up. */
   start(): void
 }
 
@@ -66,6 +70,8 @@ class SimulatedSpeaker implements Persona {
     this.#playout = new Playout(options.rate, PLAYOUT_MS)
     this.#playout.onDrained = () => {
       this.#speaking = false
+      // What the agent said while it was spoken to is not the answer that the next step waits for.
+      this.#armedAtMs = null
     }
     this.#detector = options.vad.open({ rate: options.rate, startMs: START_MS, stopMs: STOP_MS })
   }
@@ -78,12 +84,8 @@ class SimulatedSpeaker implements Persona {
   start(): void {
     if (this.#closed) return
     this.#live = true
-    this.prepare().catch((error: unknown) => {
-      this.#options.log.error(
-        { persona: this.#options.spec.name, error: errorText(error) },
-        'clip not loaded',
-      )
-    })
+    // Without its clips it has nothing to say: the call must not hang in silence.
+    this.prepare().catch(() => this.#options.hangUp())
   }
 
   push(frame: AudioFrame): void {
@@ -117,15 +119,14 @@ class SimulatedSpeaker implements Persona {
       if (step.cue.when === 'agent_speaking') this.#usedOnsetMs = this.#detector.onsetMs
       this.#step++
       this.#act(step.act)
-      this.#arm(nowMs)
+      if (!this.#speaking) this.#arm(nowMs)
       // A loop whose cues are all due would never leave this beat.
       if (this.#step === steps.length) return
     }
   }
 
-  /** The next step waits from now, or from the end of what is being said. */
   #arm(nowMs: number): void {
-    this.#armedAtMs = nowMs + this.#playout.queuedMs
+    this.#armedAtMs = nowMs
     this.#agentSpoke = this.#detector.speaking
   }
 
@@ -160,7 +161,7 @@ class SimulatedSpeaker implements Persona {
         return
       }
       case 'press':
-        this.#options.press(act.digits)
+        this.#options.press(digitsOf(act.digits))
         return
       case 'stop_media':
         this.#options.stopMedia()
@@ -177,4 +178,14 @@ class SimulatedSpeaker implements Persona {
     const { spec, loadClip } = this.#options
     this.#clips = await Promise.all(spec.script.utterances.map(({ clip }) => loadClip(clip)))
   }
+}
+
+const DIGIT = /^[0-9*#A-D]$/
+
+function isDigit(char: string): char is Digit {
+  return DIGIT.test(char)
+}
+
+function digitsOf(text: string): readonly Digit[] {
+  return [...text].filter(isDigit)
 }
