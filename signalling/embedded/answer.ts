@@ -1,0 +1,41 @@
+import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Timers } from './timers.js'
+import type { Flow } from './transport.js'
+
+/**
+ * A 2xx to an INVITE, repeated from T1 doubling to T2 until `stop` (RFC 3261 13.3.1.4); over
+ * reliable transports it is only timed. Calls `unanswered` once after 64 T1.
+ */
+export class Answer {
+  readonly #bytes: Buffer
+  readonly #flow: Flow
+  readonly #clock: Clock
+  readonly #timers: Timers
+  readonly #deadline: Timer
+  #repeat: Timer | null = null
+
+  constructor(bytes: Buffer, flow: Flow, clock: Clock, timers: Timers, unanswered: () => void) {
+    this.#bytes = bytes
+    this.#flow = flow
+    this.#clock = clock
+    this.#timers = timers
+    this.#deadline = clock.after(timers.give, () => {
+      this.stop()
+      unanswered()
+    })
+    if (!flow.reliable) this.#schedule(timers.T1)
+  }
+
+  stop(): void {
+    this.#deadline.cancel()
+    this.#repeat?.cancel()
+    this.#repeat = null
+  }
+
+  #schedule(ms: number): void {
+    this.#repeat = this.#clock.after(ms, () => {
+      this.#flow.send(this.#bytes)
+      this.#schedule(Math.min(ms * 2, this.#timers.T2))
+    })
+  }
+}

@@ -1,0 +1,249 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { EngineError } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { newUuid } from './ids.js'
+import type { Limits } from './limits.js'
+import { isLoopback } from './local-address.js'
+import { decodePayload, encodeFrame, type Frame, FrameReader } from './wire-format.js'
+
+/** The version applications see; drachtio-srf reads the three numbers and pings from v0.8.2 on. */
+const VERSION = 'v0.9.10-parley'
+
+/** One connected application. */
+export interface App {
+  /** False once its connection is gone; `send` then does nothing. */
+  readonly alive: boolean
+  /** Writes `uuid|<line>` and an optional SIP message. */
+  send(line: string, sip: Buffer | null): void
+}
+
+/** A `sip` or `proxy` command; the body is the SIP text, valid during the call. */
+export interface Command {
+  readonly messageId: string
+  readonly transactionId: string
+  readonly dialogId: string
+  readonly routeUrl: string
+  readonly body: Buffer
+}
+
+export interface ControlHandlers {
+  onSip(app: App, command: Command): void
+  onGone(app: App): void
+}
+
+export interface ControlSettings {
+  readonly address: string
+  readonly port: number
+  readonly secret: string
+  /** `proto/address:port,...` as advertised, and as bound. */
+  readonly hostports: string
+  readonly localHostports: string
+  readonly limits: Limits
+  readonly log: Log
+  readonly handlers: ControlHandlers
+}
+
+/**
+ * The applications' side: authentication, routes and commands. Listens on loopback addresses only,
+ * because the protocol gives whoever knows the secret the whole SIP server, in clear text.
+ */
+export async function openControl(settings: ControlSettings): Promise<Control> {
+  if (!isLoopback(settings.address)) {
+    throw new EngineError('config_invalid', 'the SIP control address must be a loopback address', {
+      context: { address: settings.address },
+    })
+  }
+  const control = new Control(settings)
+  await control.listen()
+  return control
+}
+
+export class Control {
+  readonly #settings: ControlSettings
+  readonly #server = createServer({ noDelay: true, keepAlive: true })
+  readonly #apps = new Set<Connection>()
+  /** Per verb the applications that want it, the next one first. */
+  readonly #routes = new Map<string, Connection[]>()
+  #closing: Promise<void> | null = null
+
+  constructor(settings: ControlSettings) {
+    this.#settings = settings
+    this.#server.on('connection', (socket) => this.#accept(socket))
+    this.#server.on('error', (error) =>
+      settings.log.warn({ error: error.message }, 'SIP control listener error'),
+    )
+  }
+
+  async listen(): Promise<void> {
+    const ready = once(this.#server, 'listening')
+    this.#server.listen({ host: this.#settings.address, port: this.#settings.port })
+    await ready
+  }
+
+  get port(): number {
+    const bound = this.#server.address()
+    return bound !== null && typeof bound === 'object' ? bound.port : 0
+  }
+
+  /** The application whose turn it is for new requests of that method, or null. */
+  next(method: string): App | null {
+    const apps = this.#routes.get(method.toLowerCase())
+    const app = apps?.shift()
+    if (apps === undefined || app === undefined) return null
+    apps.push(app)
+    return app
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      for (const app of [...this.#apps]) app.end()
+    })
+    return this.#closing
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#closing || this.#apps.size >= this.#settings.limits.applications) {
+      socket.destroy()
+      return
+    }
+    const app: Connection = new Connection(socket, this.#settings, {
+      onFrame: (frame) => this.#handle(app, frame),
+      onGone: () => {
+        this.#apps.delete(app)
+        for (const verb of [...this.#routes.keys()]) this.#unroute(app, verb)
+        if (app.authenticated) this.#settings.handlers.onGone(app)
+      },
+    })
+    this.#apps.add(app)
+  }
+
+  #handle(app: Connection, frame: Frame): void {
+    const { tokens, body } = frame
+    const [messageId = '', type = ''] = tokens
+    if (tokens.length < 2 || messageId === '') {
+      app.refuse(messageId, 'Invalid message format')
+      return
+    }
+    if (type === 'authenticate') {
+      if (!sameSecret(tokens[2] ?? '', this.#settings.secret)) {
+        app.refuse(messageId, 'incorrect secret')
+        return
+      }
+      app.authenticated = true
+      app.ok(messageId, `${this.#settings.hostports}|${VERSION}|${this.#settings.localHostports}`)
+      return
+    }
+    if (!app.authenticated) {
+      app.refuse(messageId, 'not authenticated')
+      return
+    }
+    switch (type) {
+      case 'route':
+        this.#route(app, tokens[2] ?? '')
+        app.ok(messageId)
+        break
+      case 'remove_route':
+        this.#unroute(app, tokens[2] ?? '')
+        app.ok(messageId)
+        break
+      case 'ping':
+        app.ok(messageId, 'pong')
+        break
+      case 'sip': {
+        if (tokens.length < 4) {
+          app.refuse(messageId, 'Invalid message format')
+          return
+        }
+        const [, , transactionId = '', dialogId = '', routeUrl = ''] = tokens
+        this.#settings.handlers.onSip(app, { messageId, transactionId, dialogId, routeUrl, body })
+        break
+      }
+      case 'proxy':
+        app.send(`response|${messageId}|NOK|proxying is not supported by this server`, null)
+        break
+      default:
+        app.refuse(messageId, 'Unknown message type')
+    }
+  }
+
+  /** Idempotent: drachtio-srf repeats all its verbs whenever one is added. */
+  #route(app: Connection, verb: string): void {
+    const apps = this.#routes.get(verb)
+    if (apps === undefined) this.#routes.set(verb, [app])
+    else if (!apps.includes(app)) apps.push(app)
+  }
+
+  #unroute(app: Connection, verb: string): void {
+    const apps = this.#routes.get(verb)
+    if (apps === undefined) return
+    const left = apps.filter((other) => other !== app)
+    if (left.length === 0) this.#routes.delete(verb)
+    else this.#routes.set(verb, left)
+  }
+}
+
+interface ConnectionEvents {
+  onFrame(frame: Frame): void
+  onGone(): void
+}
+
+class Connection implements App {
+  readonly #socket: Socket
+  readonly #backlog: number
+  authenticated = false
+
+  constructor(socket: Socket, settings: ControlSettings, events: ConnectionEvents) {
+    this.#socket = socket
+    this.#backlog = settings.limits.applicationBacklogBytes
+    const reader = new FrameReader(settings.limits.frameBytes, (payload) => {
+      if (!socket.destroyed && !socket.writableEnded) events.onFrame(decodePayload(payload))
+    })
+    socket.on('data', (chunk) => {
+      if (!reader.push(chunk)) {
+        settings.log.warn({}, 'application sent a frame that cannot be read')
+        socket.destroy()
+      }
+    })
+    socket.on('end', () => socket.end())
+    socket.on('error', (error) =>
+      settings.log.debug({ error: error.message }, 'application connection error'),
+    )
+    socket.on('close', () => events.onGone())
+  }
+
+  get alive(): boolean {
+    return !this.#socket.destroyed && !this.#socket.writableEnded
+  }
+
+  send(line: string, sip: Buffer | null): void {
+    if (!this.alive) return
+    if (this.#socket.writableLength > this.#backlog) {
+      this.#socket.destroy()
+      return
+    }
+    this.#socket.write(encodeFrame(`${newUuid()}|${line}`, sip))
+  }
+
+  ok(messageId: string, rest: string | null = null): void {
+    this.send(`response|${messageId}|OK${rest === null ? '' : `|${rest}`}`, null)
+  }
+
+  /** A protocol level refusal ends the connection. */
+  refuse(messageId: string, why: string): void {
+    this.send(`response|${messageId}|NO|${why}`, null)
+    this.#socket.end()
+  }
+
+  end(): void {
+    this.#socket.destroy()
+  }
+}
+
+/** Constant time: both sides are hashed to one length first. */
+function sameSecret(given: string, expected: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text, 'latin1').digest()
+  return timingSafeEqual(hash(given), hash(Buffer.from(expected, 'utf8').toString('latin1')))
+}

@@ -1,0 +1,28 @@
+import type { App } from './control.js'
+import type { Core } from './core.js'
+import { hangUp } from './inside.js'
+import { RETRY_AFTER_S } from './limits.js'
+import { finishIncoming } from './respond.js'
+
+/**
+ * An application's connection is gone. What peers wait for is answered 503, its INVITEs are
+ * cancelled, and after a grace period its calls are ended: nobody could ever serve them again,
+ * because a dialog is tied to the connection that made it.
+ */
+export function applicationGone(core: Core, app: App): void {
+  for (const incoming of [...core.incoming.values()]) {
+    if (incoming.app !== app) continue
+    finishIncoming(core, incoming, 503, [{ name: 'Retry-After', value: String(RETRY_AFTER_S) }])
+  }
+  for (const outgoing of [...core.outgoing.values()]) {
+    if (outgoing.app === app) outgoing.abort()
+  }
+  if (!core.dialogs.all().some((dialog) => dialog.app === app)) return
+  core.scope.after(core.clock, core.timers.orphan, () => {
+    for (const dialog of core.dialogs.all()) {
+      if (dialog.app !== app) continue
+      if (dialog.method === 'INVITE') hangUp(core, dialog, null)
+      else core.dialogs.remove(dialog)
+    }
+  })
+}

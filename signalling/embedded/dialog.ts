@@ -1,0 +1,203 @@
+import type { Answer } from './answer.js'
+import type { App } from './control.js'
+import { isPrivate } from './local-address.js'
+import type { Destination } from './next-hop.js'
+import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
+import { type Header, headerOf, headersOf, type SipMessage } from './sip-message.js'
+import type { Flow } from './transport.js'
+
+/** Methods that refresh the remote target (RFC 3261 12.2, RFC 3311, RFC 6665). */
+const REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE', 'NOTIFY'])
+
+/** An INVITE of ours inside a dialog, as far as the dialog has to know it. */
+export interface LocalInvite {
+  readonly cseq: number
+  readonly phase: 'open' | 'answered' | 'failed'
+  /** The ACK of its 2xx once it was sent, for repetition. */
+  ack: { readonly bytes: Buffer; readonly flow: Flow } | null
+  readonly cancelled: boolean
+  /** Cancels it if it is still open. */
+  abort(): void
+}
+
+export interface DialogBirth {
+  readonly role: 'uac' | 'uas'
+  readonly method: 'INVITE' | 'SUBSCRIBE'
+  readonly callId: string
+  readonly localTag: string
+  readonly remoteTag: string
+  /** The From value of our own requests in this dialog, with tag. */
+  readonly local: string
+  /** The To value of our own requests, with tag if the peer has one. */
+  readonly remote: string
+  readonly localSeq: number
+  readonly remoteSeq: number
+  readonly routeSet: readonly string[]
+  readonly remoteTarget: string
+  readonly app: App
+  /** Transaction id of the request that made the dialog, as its application knows it. */
+  readonly transactionId: string
+  /** Our last Contact. */
+  readonly contact: string
+}
+
+/** The state of one dialog (RFC 3261 12). Sending and receiving are done by others. */
+export class Dialog {
+  readonly id: string
+  readonly role: 'uac' | 'uas'
+  readonly method: 'INVITE' | 'SUBSCRIBE'
+  readonly callId: string
+  readonly localTag: string
+  readonly remoteTag: string
+  readonly local: string
+  readonly remote: string
+  readonly app: App
+  readonly transactionId: string
+  readonly routeSet: readonly string[]
+  localSeq: number
+  /** Highest CSeq number of the peer's requests; 0 before the first. */
+  remoteSeq: number
+  remoteTarget: string
+  contact: string
+  /** Behind a NAT: where requests really have to go, whatever the target says. */
+  pinned: Destination | null = null
+  /** The connection of the last message, reused while open. */
+  connection: Flow | null = null
+  /** 2xx responses of ours that wait for their ACK, by CSeq number. */
+  readonly answers = new Map<number, Answer>()
+  /** Our last INVITE in this dialog, the initial one included. */
+  localInvite: LocalInvite | null = null
+  /** Transaction id of the peer's INVITE our application has not answered yet. */
+  remoteInvite: string | null = null
+  ended = false
+
+  constructor(birth: DialogBirth) {
+    const initiator = birth.role === 'uac' ? birth.localTag : birth.remoteTag
+    this.id = dialogId(birth.callId, initiator)
+    this.role = birth.role
+    this.method = birth.method
+    this.callId = birth.callId
+    this.localTag = birth.localTag
+    this.remoteTag = birth.remoteTag
+    this.local = birth.local
+    this.remote = birth.remote
+    this.localSeq = birth.localSeq
+    this.remoteSeq = birth.remoteSeq
+    this.routeSet = birth.routeSet
+    this.remoteTarget = birth.remoteTarget
+    this.app = birth.app
+    this.transactionId = birth.transactionId
+    this.contact = birth.contact
+  }
+
+  /** Remembers the way a message of the peer came, and its Contact if the method refreshes it. */
+  refresh(message: SipMessage, method: string, flow: Flow): void {
+    if (flow.reliable) this.connection = flow
+    if (!REFRESHES.has(method)) return
+    const contact = contactUri(message)
+    if (contact !== null) this.remoteTarget = contact
+  }
+
+  /** Request-URI, Route headers and next hop URI of a request of ours (RFC 3261 12.2.1.1). */
+  route(uri: string): { readonly uri: string; readonly routes: readonly Header[]; readonly nextHop: string } {
+    const [first, ...rest] = this.routeSet
+    if (first === undefined) return { uri, routes: [], nextHop: uri }
+    const firstUri = parseAddress(first)?.uri ?? first
+    const loose = paramOf(parseUri(firstUri)?.params ?? '', 'lr') !== null
+    // A strict router wants to find itself in the Request-URI and the target at the end.
+    const set = loose ? this.routeSet : [...rest, `<${uri}>`]
+    return {
+      uri: loose ? uri : firstUri,
+      routes: set.map((value) => ({ name: 'Route', value })),
+      nextHop: firstUri,
+    }
+  }
+}
+
+/** The format is part of the protocol: drachtio-srf builds the same text to find its dialogs. */
+export function dialogId(callId: string, initiatorTag: string): string {
+  return `${callId};from-tag=${initiatorTag}`
+}
+
+/** The first Contact's URI. */
+export function contactUri(message: SipMessage): string | null {
+  const value = headerOf(message, 'Contact')
+  return value === null ? null : (parseAddress(splitList(value)[0] ?? '')?.uri ?? null)
+}
+
+/** All Record-Route elements in order of appearance. */
+export function recordRoutes(message: SipMessage): readonly string[] {
+  return headersOf(message, 'Record-Route').flatMap((line) => splitList(line))
+}
+
+/**
+ * Whether the peer of a dialog has to be answered where its message came from, because its Contact
+ * (or the private first route of a UAC dialog) cannot be its real address.
+ */
+export function behindNat(
+  role: 'uac' | 'uas',
+  routeSet: readonly string[],
+  target: string,
+  source: { readonly address: string; readonly port: number },
+): boolean {
+  if (routeSet.length > 0) {
+    if (role === 'uas') return false
+    const first = parseUri(parseAddress(routeSet[0] ?? '')?.uri ?? '')
+    return first !== null && isPrivate(first.host) && first.host !== source.address
+  }
+  const contact = parseUri(target)
+  if (contact === null) return false
+  if (contact.host !== source.address) return true
+  return role === 'uas' && contact.port !== null && contact.port !== source.port
+}
+
+/** The live dialogs, by the id the applications use and by what messages carry. */
+export class DialogTable {
+  readonly #byId = new Map<string, Dialog>()
+  readonly #byCallId = new Map<string, Set<Dialog>>()
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  all(): readonly Dialog[] {
+    return [...this.#byId.values()]
+  }
+
+  find(id: string): Dialog | null {
+    return this.#byId.get(id) ?? null
+  }
+
+  /** Any live dialog of that Call-ID. */
+  ofCall(callId: string): Dialog | null {
+    for (const dialog of this.#byCallId.get(callId) ?? []) return dialog
+    return null
+  }
+
+  /** The dialog a received request belongs to. */
+  match(callId: string, fromTag: string, toTag: string): Dialog | null {
+    const asUas = this.#byId.get(dialogId(callId, fromTag))
+    if (asUas?.role === 'uas' && asUas.localTag === toTag) return asUas
+    const asUac = this.#byId.get(dialogId(callId, toTag))
+    return asUac?.role === 'uac' && asUac.remoteTag === fromTag ? asUac : null
+  }
+
+  add(dialog: Dialog): void {
+    this.#byId.set(dialog.id, dialog)
+    const ofCall = this.#byCallId.get(dialog.callId)
+    if (ofCall) ofCall.add(dialog)
+    else this.#byCallId.set(dialog.callId, new Set([dialog]))
+  }
+
+  /** Ends the dialog: nothing of it is repeated any more. Twice does nothing. */
+  remove(dialog: Dialog): void {
+    if (dialog.ended) return
+    dialog.ended = true
+    for (const answer of dialog.answers.values()) answer.stop()
+    dialog.answers.clear()
+    if (this.#byId.get(dialog.id) === dialog) this.#byId.delete(dialog.id)
+    const ofCall = this.#byCallId.get(dialog.callId)
+    ofCall?.delete(dialog)
+    if (ofCall?.size === 0) this.#byCallId.delete(dialog.callId)
+  }
+}

@@ -1,0 +1,40 @@
+/** Every bound of the server in one place. Exceeding one has a named outcome, never growth. */
+export interface Limits {
+  /** Larger stream messages are answered 413 and the connection is closed. Datagrams end at 65,535 anyway. */
+  readonly messageBytes: number
+  /** Start line and headers together; more is answered 400. */
+  readonly headBytes: number
+  readonly headerLines: number
+  /** One frame of the application protocol; a longer one closes that application's connection. */
+  readonly frameBytes: number
+  /** Bytes an application may leave unread before it is taken for dead. */
+  readonly applicationBacklogBytes: number
+  readonly applications: number
+  /** SIP connections in both directions; further incoming ones are closed at once. */
+  readonly connections: number
+  /** Bytes a SIP connection may leave unread before it is closed. */
+  readonly connectionBacklogBytes: number
+  /** Server transactions at once; above it new requests get 503 with Retry-After. */
+  readonly transactions: number
+  /** Unanswered INVITEs of one source address; above it 503 with Retry-After. */
+  readonly pendingPerSource: number
+  /** Connected UDP sockets kept for quick news of unreachable ports. */
+  readonly udpPaths: number
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  messageBytes: 262_144,
+  headBytes: 65_535,
+  headerLines: 256,
+  frameBytes: 512 * 1024,
+  applicationBacklogBytes: 32 * 1024 * 1024,
+  applications: 64,
+  connections: 4096,
+  connectionBacklogBytes: 4 * 1024 * 1024,
+  transactions: 20_000,
+  pendingPerSource: 2_000,
+  udpPaths: 128,
+}
+
+/** Seconds asked of a peer that met a full server. */
+export const RETRY_AFTER_S = 5

@@ -1,0 +1,276 @@
+import type { Timer } from '../../media/base/clock.js'
+import type { App } from './control.js'
+import type { Core } from './core.js'
+import type { LocalInvite } from './dialog.js'
+import { newBranch, newTag, newUuid } from './ids.js'
+import { viaOf } from './own-address.js'
+import type { Essentials } from './screen.js'
+import {
+  type Header,
+  headerOf,
+  headersOf,
+  NO_BODY,
+  type SipRequest,
+  type SipResponse,
+  serialise,
+} from './sip-message.js'
+import { ClientTransaction, clientKey } from './transaction-client.js'
+import type { Flow } from './transport.js'
+import { findWays, type Hop, type Ways } from './ways.js'
+
+export interface OutgoingPlan {
+  /** The application that sent it, null for the server's own. */
+  readonly app: App | null
+  readonly hop: Hop
+  readonly dialogId: string
+  readonly cseq: number
+  /** The request without Via, as it has to look when it leaves by that flow. */
+  compose(flow: { readonly transport: Flow['transport']; readonly peer: string }): SipRequest
+  /** The first attempt went out (or would have): the application learns its transaction id. */
+  onSent(bytes: Buffer, flow: Flow): void
+  /** Nothing was or will be sent. */
+  onRefused(why: string): void
+  onResponse(response: SipResponse, essentials: Essentials, flow: Flow): void
+  /** A failure without a response, given as the response the application shall see. */
+  onFailure(response: SipResponse, protocol: string): void
+}
+
+/** Headers a CANCEL takes from the application are all but these. */
+const NOT_IN_CANCEL: ReadonlySet<string> = new Set([
+  'Via',
+  'Route',
+  'From',
+  'To',
+  'Call-ID',
+  'CSeq',
+  'Contact',
+  'Max-Forwards',
+  'P-Asserted-Identity',
+  'Content-Type',
+])
+
+/**
+ * A request from an application to its final response: resolves the next hop, tries one
+ * destination after the other (RFC 3263 4.3), and carries a CANCEL until it may be sent.
+ */
+export class Outgoing implements LocalInvite {
+  readonly id = newUuid()
+  readonly cseq: number
+  readonly dialogId: string
+  readonly app: App | null
+  phase: 'open' | 'answered' | 'failed' = 'open'
+  ack: { readonly bytes: Buffer; readonly flow: Flow } | null = null
+  /** To tag of the first 2xx; null before. */
+  winner: string | null = null
+  /** ACKs of further forks' 2xx, by To tag. */
+  readonly forkAcks = new Map<string, { readonly bytes: Buffer; readonly flow: Flow }>()
+  readonly #core: Core
+  readonly #plan: OutgoingPlan
+  #left: (() => Flow)[] = []
+  #transaction: ClientTransaction | null = null
+  #announced = false
+  #cancel: readonly Header[] | null = null
+  #cancelSent = false
+  #cancelDeadline: Timer | null = null
+
+  constructor(core: Core, plan: OutgoingPlan) {
+    this.#core = core
+    this.#plan = plan
+    this.cseq = plan.cseq
+    this.dialogId = plan.dialogId
+    this.app = plan.app
+  }
+
+  get cancelled(): boolean {
+    return this.#cancel !== null
+  }
+
+  get flow(): Flow | null {
+    return this.#transaction?.flow ?? null
+  }
+
+  get request(): SipRequest | null {
+    return this.#transaction?.request ?? null
+  }
+
+  start(): void {
+    findWays(this.#core, this.#plan.hop, (ways) => this.#routed(ways))
+  }
+
+  /**
+   * Wants the INVITE cancelled: at once when a provisional response was there, else with the first
+   * one (RFC 3261 9.1). Returns the CANCEL as it is or will be sent; null when it is too late.
+   */
+  cancel(headers: readonly Header[]): { readonly bytes: Buffer; readonly flow: Flow } | null {
+    const transaction = this.#transaction
+    if (this.phase !== 'open' || transaction === null || transaction.request.method !== 'INVITE') return null
+    this.#cancel ??= headers
+    const bytes = serialise(this.#cancelRequest(transaction.request))
+    if (transaction.proceeding) this.#sendCancel(transaction)
+    return { bytes, flow: transaction.flow }
+  }
+
+  abort(): void {
+    this.cancel([])
+  }
+
+  #routed(ways: Ways): void {
+    if (ways.found === 'no transport') {
+      this.#finish('failed')
+      this.#plan.onRefused('requested protocol/transport not available')
+      return
+    }
+    if (ways.found === 'no address') {
+      const { transport } = ways
+      const composed = this.#plan.compose({ transport, peer: transport.bound.address })
+      const request = withVia(composed, viaOf(transport, transport.bound.address, newBranch()))
+      const remote = transport.advertised(transport.bound.address)
+      const nowhere = { ...NOWHERE, protocol: transport.protocol, transport, remote }
+      this.#announce(serialise(request), nowhere)
+      this.#fail(request, 503, 'DNS Error', transport.protocol)
+      return
+    }
+    this.#left = [...ways.open]
+    this.#attempt()
+  }
+
+  #attempt(): void {
+    const open = this.#left.shift()
+    if (open === undefined) return
+    const flow = open()
+    const branch = newBranch()
+    const peer = flow.remote.address
+    const composed = this.#plan.compose({ transport: flow.transport, peer })
+    const request = withVia(composed, viaOf(flow.transport, peer, branch))
+    const key = clientKey(branch, request.method)
+    const transaction = new ClientTransaction(request, flow, this.#core.clock, this.#core.timers, {
+      onResponse: (response, essentials, from) => this.#received(transaction, response, essentials, from),
+      onReport: (what) => this.#reported(request, flow, what),
+      onEnd: () => this.#core.clients.delete(key),
+    })
+    this.#transaction = transaction
+    this.#core.clients.set(key, transaction)
+    this.#core.outgoing.set(this.id, this)
+    transaction.start()
+    this.#announce(transaction.bytes, flow)
+  }
+
+  #announce(bytes: Buffer, flow: Flow): void {
+    if (this.#announced) return
+    this.#announced = true
+    this.#plan.onSent(bytes, flow)
+  }
+
+  #received(transaction: ClientTransaction, response: SipResponse, essentials: Essentials, flow: Flow): void {
+    if (response.status < 200) {
+      if (this.#cancel !== null && !this.#cancelSent) this.#sendCancel(transaction)
+      if (this.phase === 'open' && response.status > 100) this.#plan.onResponse(response, essentials, flow)
+      return
+    }
+    if (this.phase === 'open') this.#finish(response.status < 300 ? 'answered' : 'failed')
+    else if (response.status >= 300 || this.winner === null) return
+    this.#plan.onResponse(response, essentials, flow)
+  }
+
+  #reported(request: SipRequest, flow: Flow, what: 'timeout' | 'broken' | 'stale'): void {
+    if (this.phase !== 'open') return
+    if (what === 'stale') {
+      this.abort()
+      return
+    }
+    if (this.#left.length > 0 && this.#cancel === null) {
+      this.#attempt()
+      return
+    }
+    if (what === 'timeout') this.#fail(request, 408, 'Request Timeout', flow.protocol)
+    else this.#fail(request, 503, 'Service Unavailable', flow.protocol)
+  }
+
+  #fail(request: SipRequest, status: number, reason: string, protocol: string): void {
+    this.#finish('failed')
+    this.#plan.onFailure(syntheticResponse(request, status, reason), protocol)
+  }
+
+  #finish(phase: 'answered' | 'failed'): void {
+    this.phase = phase
+    this.#cancelDeadline?.cancel()
+    this.#core.outgoing.delete(this.id)
+  }
+
+  #sendCancel(invite: ClientTransaction): void {
+    if (this.#cancelSent) return
+    this.#cancelSent = true
+    const core = this.#core
+    const request = this.#cancelRequest(invite.request)
+    const key = clientKey(branchKey(invite.request), 'CANCEL')
+    const transaction = new ClientTransaction(request, invite.flow, core.clock, core.timers, {
+      onResponse: () => {},
+      onReport: () => {},
+      onEnd: () => core.clients.delete(key),
+    })
+    core.clients.set(key, transaction)
+    transaction.start()
+    // RFC 3261 9.1: without a final response within 64 T1 the INVITE counts as cancelled.
+    this.#cancelDeadline = core.scope.after(core.clock, core.timers.give, () => {
+      if (this.phase !== 'open') return
+      this.#fail(invite.request, 487, 'Request Terminated', invite.flow.protocol)
+      invite.close()
+      core.clients.delete(clientKey(branchKey(invite.request), 'INVITE'))
+    })
+  }
+
+  #cancelRequest(invite: SipRequest): SipRequest {
+    const value = (name: string) => headerOf(invite, name) ?? ''
+    return {
+      kind: 'request',
+      method: 'CANCEL',
+      uri: invite.uri,
+      headers: [
+        { name: 'Via', value: value('Via') },
+        ...headersOf(invite, 'Route').map((route) => ({ name: 'Route', value: route })),
+        { name: 'Max-Forwards', value: '70' },
+        { name: 'From', value: value('From') },
+        { name: 'To', value: value('To') },
+        { name: 'Call-ID', value: value('Call-ID') },
+        { name: 'CSeq', value: `${this.cseq} CANCEL` },
+        ...(this.#cancel ?? []).filter((header) => !NOT_IN_CANCEL.has(header.name)),
+      ],
+      body: NO_BODY,
+    }
+  }
+}
+
+/** Stands for the flow of a request that could not even be addressed. */
+const NOWHERE = {
+  reliable: false,
+  open: false,
+  send: () => false,
+  watch: () => () => {},
+}
+
+function branchKey(request: SipRequest): string {
+  return /;branch=([^;,\s]+)/.exec(headerOf(request, 'Via') ?? '')?.[1] ?? ''
+}
+
+function withVia(request: SipRequest, via: string): SipRequest {
+  return { ...request, headers: [{ name: 'Via', value: via }, ...request.headers] }
+}
+
+/** The response an application sees when there was none. */
+function syntheticResponse(request: SipRequest, status: number, reason: string): SipResponse {
+  const value = (name: string) => headerOf(request, name) ?? ''
+  const to = value('To')
+  return {
+    kind: 'response',
+    status,
+    reason,
+    headers: [
+      { name: 'Via', value: value('Via') },
+      { name: 'From', value: value('From') },
+      { name: 'To', value: /;\s*tag=/i.test(to) ? to : `${to};tag=${newTag()}` },
+      { name: 'Call-ID', value: value('Call-ID') },
+      { name: 'CSeq', value: value('CSeq') },
+    ],
+    body: NO_BODY,
+  }
+}

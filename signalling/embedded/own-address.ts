@@ -1,0 +1,46 @@
+import { hostText } from './sip-header.js'
+import type { Header } from './sip-message.js'
+import type { Endpoint, Protocol, Transport } from './transport.js'
+
+/*
+ * What the server writes about itself: Via, Contact, and the substitution of `localhost` in the
+ * headers of an application.
+ */
+
+const SUBSTITUTED: ReadonlySet<string> = new Set(['From', 'To', 'Contact', 'P-Asserted-Identity'])
+const LOCALHOST = /@localhost(?::\d+)?(?=[;>?,\s]|$)/g
+
+export function viaOf(transport: Transport, peerAddress: string, branch: string): string {
+  const { address, port } = transport.advertised(peerAddress)
+  const sentBy = port === 5060 ? hostText(address) : `${hostText(address)}:${port}`
+  const rport = transport.protocol === 'udp' ? ';rport' : ''
+  return `SIP/2.0/${transport.protocol.toUpperCase()} ${sentBy}${rport};branch=${branch}`
+}
+
+/** `<sip:address:port>`, with the transport when it is not the default one. */
+export function contactOf(transport: Transport, peerAddress: string): string {
+  const { address, port } = transport.advertised(peerAddress)
+  return `<sip:${hostText(address)}:${port}${transportParam(transport.protocol)}>`
+}
+
+/**
+ * Replaces host and port of `...@localhost[:port]` by the address this message leaves from. In a
+ * Contact the transport is named too, or the peer would answer by UDP.
+ */
+export function substituteLocalhost(
+  headers: readonly Header[],
+  own: Endpoint,
+  protocol: Protocol,
+): readonly Header[] {
+  const text = `@${hostText(own.address)}:${own.port}`
+  return headers.map((header) => {
+    if (!SUBSTITUTED.has(header.name) || !header.value.includes('@localhost')) return header
+    const replacement =
+      header.name === 'Contact' && !/;transport=/i.test(header.value) ? text + transportParam(protocol) : text
+    return { name: header.name, value: header.value.replace(LOCALHOST, replacement) }
+  })
+}
+
+function transportParam(protocol: Protocol): string {
+  return protocol === 'udp' ? '' : `;transport=${protocol}`
+}

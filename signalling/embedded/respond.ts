@@ -1,0 +1,130 @@
+import type { Core } from './core.js'
+import type { Incoming } from './incoming.js'
+import type { Essentials } from './screen.js'
+import { type Header, NO_BODY, type SipRequest, type SipResponse, serialise } from './sip-message.js'
+import type { ServerTransaction } from './transaction-server.js'
+import type { Flow } from './transport.js'
+
+/** Reason phrases of the responses the server makes itself. */
+const REASONS: Readonly<Record<number, string>> = {
+  100: 'Trying',
+  200: 'OK',
+  400: 'Bad Request',
+  405: 'Method Not Allowed',
+  413: 'Message Too Large',
+  480: 'Temporarily Unavailable',
+  481: 'Call/Transaction Does Not Exist',
+  482: 'Loop Detected',
+  487: 'Request Terminated',
+  491: 'Request Pending',
+  500: 'Server Internal Error',
+  501: 'Not Implemented',
+  503: 'Service Unavailable',
+  505: 'SIP Version Not Supported',
+}
+
+/**
+ * A response to a request (RFC 3261 8.2.6): Via, From, To, Call-ID, CSeq, Record-Route and
+ * Timestamp are the request's; `tag` is added to a To that has none.
+ */
+export function responseTo(
+  request: SipRequest,
+  status: number,
+  reason: string,
+  tag: string | null,
+  extra: readonly Header[] = [],
+  body: Buffer = NO_BODY,
+): SipResponse {
+  const headers: Header[] = []
+  for (const header of request.headers) {
+    switch (header.name) {
+      case 'Via':
+      case 'Record-Route':
+      case 'From':
+      case 'Call-ID':
+      case 'CSeq':
+      case 'Timestamp':
+        headers.push(header)
+        break
+      case 'To':
+        headers.push(tag === null ? header : { name: 'To', value: withTag(header.value, tag) })
+    }
+  }
+  for (const header of extra) headers.push(header)
+  return { kind: 'response', status, reason: reason || (REASONS[status] ?? ''), headers, body }
+}
+
+function withTag(to: string, tag: string): string {
+  const end = to.indexOf('>')
+  const params = end < 0 ? to.slice(Math.max(0, to.indexOf(';'))) : to.slice(end + 1)
+  return /;\s*tag\s*=/i.test(params) ? to : `${to};tag=${tag}`
+}
+
+/** Answers without a transaction: broken requests, overload, requests that cannot be matched. */
+export function replyStateless(
+  core: Core,
+  request: SipRequest,
+  flow: Flow,
+  status: number,
+  reason = '',
+  extra: readonly Header[] = [],
+): void {
+  // RFC 3261 17: there is no response to an ACK.
+  if (request.method === 'ACK') return
+  flow.send(serialise(responseTo(request, status, reason, core.statelessTag, extra)))
+}
+
+/** The server's own final answer inside a transaction. */
+export function replyFinal(
+  core: Core,
+  transaction: ServerTransaction,
+  request: SipRequest,
+  essentials: Essentials,
+  status: number,
+  tag: string | null = null,
+  extra: readonly Header[] = [],
+): void {
+  const toTag = essentials.toTag === null ? (tag ?? core.statelessTag) : null
+  transaction.respond(status, serialise(responseTo(request, status, '', toTag, extra)))
+}
+
+/** Takes a request out of the application's hands and answers it. */
+export function finishIncoming(
+  core: Core,
+  incoming: Incoming,
+  status: number,
+  extra: readonly Header[] = [],
+): void {
+  forget(core, incoming)
+  replyFinal(
+    core,
+    incoming.transaction,
+    incoming.request,
+    incoming.essentials,
+    status,
+    incoming.localTag,
+    extra,
+  )
+}
+
+/** From here on the application cannot answer it any more. */
+export function forget(core: Core, incoming: Incoming): void {
+  if (!core.incoming.delete(incoming.id)) return
+  incoming.deadline?.cancel()
+  incoming.deadline = null
+  if (incoming.dialog?.remoteInvite === incoming.id) incoming.dialog.remoteInvite = null
+  if (incoming.request.method !== 'INVITE') return
+  core.invites.delete(incoming.key)
+  core.early.delete(earlyKey(incoming))
+  if (incoming.dialog !== null) return
+  const source = incoming.flow.remote.address
+  const left = (core.pendingBySource.get(source) ?? 1) - 1
+  if (left > 0) core.pendingBySource.set(source, left)
+  else core.pendingBySource.delete(source)
+}
+
+/** Where a request finds the INVITE that is still being answered: Call-ID, From tag, our tag. */
+export function earlyKey(incoming: Incoming): string {
+  const { callId, fromTag } = incoming.essentials
+  return `${callId};from-tag=${fromTag};to-tag=${incoming.localTag ?? ''}`
+}

@@ -1,0 +1,95 @@
+import type { Address, Via } from './sip-header.js'
+import { paramOf, parseAddress, parseCSeq, parseInteger, parseVia, splitList } from './sip-header.js'
+import { headerOf, headersOf, type SipMessage, type SipRequest } from './sip-message.js'
+
+/** What the transaction and dialog layers need of every message, checked. */
+export interface Essentials {
+  readonly via: Via
+  readonly callId: string
+  readonly cseq: number
+  readonly cseqMethod: string
+  readonly from: Address
+  /** Empty when the sender gave none (RFC 2543). */
+  readonly fromTag: string
+  readonly to: Address
+  readonly toTag: string | null
+}
+
+export type Screened =
+  | { readonly ok: true; readonly essentials: Essentials }
+  | { readonly ok: false; readonly reason: string }
+
+/** Methods whose requests make or refresh the remote target, so that a Contact is mandatory. */
+const NEEDS_CONTACT: ReadonlySet<string> = new Set(['INVITE', 'SUBSCRIBE'])
+
+/** RFC 3261 8.1.1 and 8.2: the mandatory headers, present and well formed. */
+export function screen(message: SipMessage): Screened {
+  const viaLine = headerOf(message, 'Via')
+  const via = viaLine === null ? null : parseVia(splitList(viaLine)[0] ?? '')
+  if (via === null) return bad('Via')
+  const callId = headerOf(message, 'Call-ID')
+  if (callId === null || callId === '' || /[\s|]/.test(callId)) return bad('Call-ID')
+  const cseqText = single(message, 'CSeq')
+  const cseq = cseqText === null ? null : parseCSeq(cseqText)
+  if (cseq === null) return bad('CSeq')
+  const fromText = single(message, 'From')
+  const from = fromText === null ? null : parseAddress(fromText)
+  if (from === null) return bad('From')
+  const toText = single(message, 'To')
+  const to = toText === null ? null : parseAddress(toText)
+  if (to === null) return bad('To')
+  const fromTag = paramOf(from.params, 'tag') ?? ''
+  if (/[|]/.test(fromTag)) return bad('From')
+  const toTag = paramOf(to.params, 'tag')
+  const essentials: Essentials = {
+    via,
+    callId,
+    cseq: cseq.number,
+    cseqMethod: cseq.method,
+    from,
+    fromTag,
+    to,
+    toTag: toTag === '' ? null : toTag,
+  }
+  if (message.kind === 'request') {
+    const reason = screenRequest(message, essentials)
+    if (reason !== null) return { ok: false, reason }
+  }
+  return { ok: true, essentials }
+}
+
+function screenRequest(request: SipRequest, essentials: Essentials): string | null {
+  if (essentials.cseqMethod !== request.method) return 'Bad CSeq Header'
+  const forwards = headerOf(request, 'Max-Forwards')
+  if (forwards !== null && parseInteger(forwards, 256) === null) return 'Bad Max-Forwards Header'
+  const expires = headerOf(request, 'Expires')
+  if (expires !== null && !/^\d{1,20}$/.test(expires)) return 'Bad Expires Header'
+  const contacts = headersOf(request, 'Contact')
+  for (const line of contacts) {
+    for (const item of splitList(line)) {
+      if (item === '*') {
+        if (request.method !== 'REGISTER' || Number(expires ?? '1') !== 0) return 'Bad Contact Header'
+      } else if (parseAddress(item) === null) return 'Bad Contact Header'
+    }
+  }
+  if (NEEDS_CONTACT.has(request.method)) {
+    if (contacts.length === 0) return 'Missing Contact Header'
+    if (essentials.fromTag === '') return 'Bad From Header'
+  }
+  return null
+}
+
+/** The value of a header that may stand only once; null when absent or repeated. */
+function single(message: SipMessage, name: string): string | null {
+  let found: string | null = null
+  for (const header of message.headers) {
+    if (header.name !== name) continue
+    if (found !== null) return null
+    found = header.value
+  }
+  return found
+}
+
+function bad(name: string): Screened {
+  return { ok: false, reason: `Bad ${name} Header` }
+}

@@ -1,0 +1,167 @@
+import { isIP } from 'node:net'
+import { type Clock, systemClock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import { type Log, silentLog } from '../../media/base/log.js'
+import { Scope } from '../../media/base/scope.js'
+import { readAppMessage } from './app-message.js'
+import { type App, type Command, type Control, openControl } from './control.js'
+import { Core } from './core.js'
+import { applicationGone } from './departure.js'
+import { DEFAULT_LIMITS, type Limits } from './limits.js'
+import { refuse } from './notify.js'
+import { receive, receiveBroken } from './receiver.js'
+import { hostText } from './sip-header.js'
+import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './timers.js'
+import type { Protocol, Transport, TransportEvents } from './transport.js'
+import { openTcpTransport } from './transport-tcp.js'
+import { openUdpTransport } from './transport-udp.js'
+import { sendRequest } from './uac.js'
+import { sendResponse } from './uas.js'
+
+export interface ListenAddress {
+  readonly transport: Protocol
+  /** A literal address; `0.0.0.0` and `::` are wildcards. */
+  readonly address: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** The address peers see (Via, Contact), when it is not the bound one. */
+  readonly advertise?: string
+}
+
+export interface EmbeddedServerSettings {
+  readonly listen: readonly ListenAddress[]
+  /** Where applications connect: a loopback address; port 0 takes any free port. */
+  readonly control: { readonly address: string; readonly port: number; readonly secret: string }
+  readonly clock?: Clock
+  readonly log?: Log
+  readonly timers?: BaseTimers
+  readonly limits?: Partial<Limits>
+  /** Whether peers behind a NAT are answered where their messages came from. Default true. */
+  readonly nat?: boolean
+}
+
+export interface EmbeddedServer {
+  readonly endpoints: readonly {
+    readonly transport: Protocol
+    readonly address: string
+    readonly port: number
+  }[]
+  readonly controlPort: number
+  /** Live things, for health and for tests. */
+  stats(): ServerStats
+  /** Drops every connection and timer at once, without a word to peers. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface ServerStats {
+  readonly dialogs: number
+  readonly clientTransactions: number
+  readonly serverTransactions: number
+  /** Requests an application has not answered yet. */
+  readonly unanswered: number
+}
+
+/**
+ * Starts a SIP server that drachtio-srf applications can connect to. Throws EngineError
+ * `config_invalid` for addresses that cannot be used and `port_unavailable` when one is taken.
+ */
+export async function openEmbeddedServer(settings: EmbeddedServerSettings): Promise<EmbeddedServer> {
+  const { clock = systemClock, log = silentLog } = settings
+  const limits: Limits = { ...DEFAULT_LIMITS, ...settings.limits }
+  const timers = deriveTimers(settings.timers ?? STANDARD_TIMERS)
+  const scope = new Scope()
+  let control: Control | null = null
+  const core = new Core({
+    clock,
+    timers,
+    limits,
+    log,
+    scope: scope.child(),
+    nat: settings.nat ?? true,
+    nextApp: (method) => control?.next(method) ?? null,
+  })
+  const events: TransportEvents = {
+    onMessage: (bytes, flow) => receive(core, bytes, flow),
+    onBadStream: (status, reason, head, flow) => receiveBroken(core, status, reason, head, flow),
+  }
+  try {
+    if (settings.listen.length === 0) throw new EngineError('config_invalid', 'no SIP listening address')
+    for (const listen of settings.listen) {
+      const family = familyOf(listen)
+      const { address, port } = listen
+      const common = {
+        address,
+        port,
+        family,
+        advertise: listen.advertise ?? null,
+        events,
+        clock,
+        timers,
+        limits,
+        log,
+      }
+      const transport = await (listen.transport === 'udp'
+        ? openUdpTransport(common)
+        : openTcpTransport(common))
+      core.transports.push(transport)
+      scope.add(transport)
+    }
+    const opened = await openControl({
+      ...settings.control,
+      hostports: hostports(core.transports, (transport) => transport.advertised('')),
+      localHostports: hostports(core.transports, (transport) => transport.bound),
+      limits,
+      log,
+      handlers: {
+        onSip: (app, command) => takeCommand(core, app, command),
+        onGone: (app) => applicationGone(core, app),
+      },
+    })
+    control = opened
+    scope.add(opened)
+  } catch (error) {
+    await scope.close()
+    if (error instanceof EngineError) throw error
+    throw new EngineError('port_unavailable', `SIP listener: ${errorText(error)}`, { cause: error })
+  }
+  return {
+    endpoints: core.transports.map((transport) => ({ transport: transport.protocol, ...transport.bound })),
+    controlPort: control.port,
+    stats: () => ({
+      dialogs: core.dialogs.size,
+      clientTransactions: core.clients.size,
+      serverTransactions: core.servers.size,
+      unanswered: core.incoming.size,
+    }),
+    close: () => scope.close(),
+  }
+}
+
+function takeCommand(core: Core, app: App, command: Command): void {
+  const read = readAppMessage(command.body)
+  if (!read.ok) refuse(app, command.messageId, read.why)
+  else if (read.message.kind === 'request') sendRequest(core, app, command, read.message)
+  else sendResponse(core, app, command, read.message)
+}
+
+function familyOf(listen: ListenAddress): 4 | 6 {
+  const family = isIP(listen.address)
+  if (family === 0 || (listen.advertise !== undefined && isIP(listen.advertise) === 0)) {
+    throw new EngineError('config_invalid', 'a SIP listening address must be a literal IP address', {
+      context: { address: listen.address, advertise: listen.advertise },
+    })
+  }
+  return family === 4 ? 4 : 6
+}
+
+function hostports(
+  transports: readonly Transport[],
+  of: (transport: Transport) => { readonly address: string; readonly port: number },
+): string {
+  return transports
+    .map((transport) => {
+      const { address, port } = of(transport)
+      return `${transport.protocol}/${hostText(address)}:${port}`
+    })
+    .join(',')
+}

@@ -1,0 +1,161 @@
+import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Essentials } from './screen.js'
+import { headerOf, headersOf, NO_BODY, type SipRequest, type SipResponse, serialise } from './sip-message.js'
+import type { Timers } from './timers.js'
+import {
+  type ClientInput,
+  type Effect,
+  type State,
+  type Step,
+  startClient,
+  startInviteClient,
+  stepClient,
+  stepInviteClient,
+  type TimerName,
+} from './transaction-machine.js'
+import type { Flow } from './transport.js'
+
+export interface ClientHooks {
+  onResponse(response: SipResponse, essentials: Essentials, flow: Flow): void
+  /** No answer in time, peer unreachable (both end the transaction), or timer C (it goes on). */
+  onReport(what: 'timeout' | 'broken' | 'stale'): void
+  /** Last call: the transaction can be forgotten. */
+  onEnd(): void
+}
+
+/** Where a response finds its transaction (RFC 3261 17.1.3). */
+export function clientKey(branch: string, method: string): string {
+  return `${method}|${branch}`
+}
+
+/** Runs the effects of a client transaction machine. `request` carries its own Via on top. */
+export class ClientTransaction {
+  readonly request: SipRequest
+  readonly bytes: Buffer
+  readonly flow: Flow
+  readonly #clock: Clock
+  readonly #timers: Timers
+  readonly #hooks: ClientHooks
+  readonly #invite: boolean
+  readonly #running = new Map<TimerName, Timer>()
+  #state: State = { phase: 'terminated', interval: 0 }
+  #unwatch: (() => void) | null = null
+  #ack: Buffer | null = null
+
+  constructor(request: SipRequest, flow: Flow, clock: Clock, timers: Timers, hooks: ClientHooks) {
+    this.request = request
+    this.bytes = serialise(request)
+    this.flow = flow
+    this.#clock = clock
+    this.#timers = timers
+    this.#hooks = hooks
+    this.#invite = request.method === 'INVITE'
+  }
+
+  /** Whether a CANCEL may be sent: RFC 3261 9.1 wants a provisional response first. */
+  get proceeding(): boolean {
+    return this.#state.phase === 'proceeding'
+  }
+
+  start(): void {
+    this.#unwatch = this.flow.watch(() => this.#input({ on: 'broken' }))
+    const begin = this.#invite ? startInviteClient : startClient
+    this.#take(begin(this.#timers, this.flow.reliable), null)
+  }
+
+  receive(response: SipResponse, essentials: Essentials, flow: Flow): void {
+    const on = response.status < 200 ? 'provisional' : response.status < 300 ? 'success' : 'failure'
+    this.#input({ on }, { response, essentials, flow })
+  }
+
+  /** Forgets everything without telling anyone. */
+  close(): void {
+    for (const timer of this.#running.values()) timer.cancel()
+    this.#running.clear()
+    this.#unwatch?.()
+    this.#unwatch = null
+    this.#state = { phase: 'terminated', interval: 0 }
+  }
+
+  #input(input: ClientInput, received: Received | null = null): void {
+    if (this.#state.phase === 'terminated') return
+    const step = this.#invite ? stepInviteClient : stepClient
+    this.#take(step(this.#state, input, this.#timers, this.flow.reliable), received)
+  }
+
+  #take(step: Step, received: Received | null): void {
+    this.#state = step.next
+    const { phase } = step.next
+    if (phase !== 'calling' && phase !== 'trying') {
+      this.#unwatch?.()
+      this.#unwatch = null
+    }
+    for (const effect of step.effects) this.#run(effect, received)
+    if (phase === 'terminated') {
+      this.close()
+      this.#hooks.onEnd()
+    }
+  }
+
+  #run(effect: Effect, received: Received | null): void {
+    switch (effect.do) {
+      case 'resend':
+        // A closed connection is news for the next turn: the caller is still setting things up.
+        if (!this.flow.send(this.bytes)) this.#clock.after(0, () => this.#input({ on: 'broken' }))
+        break
+      case 'acknowledge':
+        if (received) this.#ack ??= serialise(failureAck(this.request, received.response))
+        if (this.#ack) this.flow.send(this.#ack)
+        break
+      case 'pass':
+        if (received) this.#hooks.onResponse(received.response, received.essentials, received.flow)
+        break
+      case 'start':
+        this.#start(effect.timer, effect.ms)
+        break
+      case 'stop':
+        this.#running.get(effect.timer)?.cancel()
+        this.#running.delete(effect.timer)
+        break
+      case 'report':
+        if (effect.what !== 'unacknowledged') this.#hooks.onReport(effect.what)
+        break
+      case 'respond':
+        break
+    }
+  }
+
+  #start(name: TimerName, ms: number): void {
+    this.#running.get(name)?.cancel()
+    const timer = this.#clock.after(ms, () => {
+      this.#running.delete(name)
+      this.#input({ on: 'timer', timer: name })
+    })
+    this.#running.set(name, timer)
+  }
+}
+
+interface Received {
+  readonly response: SipResponse
+  readonly essentials: Essentials
+  readonly flow: Flow
+}
+
+/** The hop-by-hop ACK of a failure response: the INVITE's own branch (RFC 3261 17.1.1.3). */
+function failureAck(invite: SipRequest, response: SipResponse): SipRequest {
+  return {
+    kind: 'request',
+    method: 'ACK',
+    uri: invite.uri,
+    headers: [
+      { name: 'Via', value: headerOf(invite, 'Via') ?? '' },
+      ...headersOf(invite, 'Route').map((value) => ({ name: 'Route', value })),
+      { name: 'Max-Forwards', value: '70' },
+      { name: 'From', value: headerOf(invite, 'From') ?? '' },
+      { name: 'To', value: headerOf(response, 'To') ?? '' },
+      { name: 'Call-ID', value: headerOf(invite, 'Call-ID') ?? '' },
+      { name: 'CSeq', value: (headerOf(invite, 'CSeq') ?? '').replace('INVITE', 'ACK') },
+    ],
+    body: NO_BODY,
+  }
+}

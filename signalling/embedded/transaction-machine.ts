@@ -1,0 +1,189 @@
+import type { Timers } from './timers.js'
+
+/*
+ * The four transaction machines of RFC 3261 17 with the corrections of RFC 6026, as pure functions.
+ * An input that a state does not expect changes nothing.
+ */
+
+export type TimerName = 'A' | 'B' | 'C' | 'D' | 'E' | 'F' | 'G' | 'H' | 'I' | 'J' | 'K' | 'L' | 'M'
+
+export type Phase =
+  | 'calling'
+  | 'trying'
+  | 'proceeding'
+  | 'completed'
+  | 'confirmed'
+  | 'accepted'
+  | 'terminated'
+
+export interface State {
+  readonly phase: Phase
+  /** The running value of the doubling retransmission timer, in ms. */
+  readonly interval: number
+}
+
+export type ClientInput =
+  | { readonly on: 'provisional' | 'success' | 'failure' | 'broken' }
+  | { readonly on: 'timer'; readonly timer: TimerName }
+
+export type ServerInput =
+  | { readonly on: 'request' | 'provisional' | 'success' | 'failure' | 'ack' }
+  | { readonly on: 'timer'; readonly timer: TimerName }
+
+export type Effect =
+  /** Send again what was sent last: the request, or the last response. */
+  | { readonly do: 'resend' }
+  /** Send the response that is the input. */
+  | { readonly do: 'respond' }
+  /** Hand the response that is the input to the user of the transaction. */
+  | { readonly do: 'pass' }
+  /** Acknowledge the failure response (INVITE clients). */
+  | { readonly do: 'acknowledge' }
+  | { readonly do: 'start'; readonly timer: TimerName; readonly ms: number }
+  | { readonly do: 'stop'; readonly timer: TimerName }
+  /** Tell the user: nothing came in time, the peer cannot be reached, or it rings for ever. */
+  | { readonly do: 'report'; readonly what: 'timeout' | 'broken' | 'stale' | 'unacknowledged' }
+
+export interface Step {
+  readonly next: State
+  readonly effects: readonly Effect[]
+}
+
+const RESEND: Effect = { do: 'resend' }
+const RESPOND: Effect = { do: 'respond' }
+const PASS: Effect = { do: 'pass' }
+const ACKNOWLEDGE: Effect = { do: 'acknowledge' }
+
+const start = (timer: TimerName, ms: number): Effect => ({ do: 'start', timer, ms })
+const stop = (timer: TimerName): Effect => ({ do: 'stop', timer })
+const report = (what: 'timeout' | 'broken' | 'stale' | 'unacknowledged'): Effect => ({ do: 'report', what })
+const stay = (state: State, ...effects: Effect[]): Step => ({ next: state, effects })
+const to = (phase: Phase, interval: number, ...effects: Effect[]): Step => ({
+  next: { phase, interval },
+  effects,
+})
+const end = (...effects: Effect[]): Step => ({ next: { phase: 'terminated', interval: 0 }, effects })
+
+/** RFC 3261 17.1.1, RFC 6026 7.2 (Accepted), and timer C of 16.6. */
+export function startInviteClient(timers: Timers, reliable: boolean): Step {
+  const b = start('B', timers.give)
+  return reliable ? to('calling', 0, RESEND, b) : to('calling', timers.T1, RESEND, b, start('A', timers.T1))
+}
+
+export function stepInviteClient(state: State, input: ClientInput, timers: Timers, reliable: boolean): Step {
+  const on = input.on === 'timer' ? input.timer : input.on
+  switch (state.phase) {
+    case 'calling':
+    case 'proceeding': {
+      const quiet = state.phase === 'calling' ? [stop('A'), stop('B')] : [stop('C')]
+      if (on === 'provisional') return to('proceeding', 0, ...quiet, PASS, start('C', timers.C))
+      if (on === 'success') return to('accepted', 0, ...quiet, PASS, start('M', timers.give))
+      if (on === 'failure') {
+        const d = reliable ? 0 : timers.D
+        return to('completed', 0, ...quiet, ACKNOWLEDGE, PASS, start('D', d))
+      }
+      if (state.phase === 'proceeding') return on === 'C' ? stay(state, report('stale')) : stay(state)
+      if (on === 'A') return to('calling', state.interval * 2, RESEND, start('A', state.interval * 2))
+      if (on === 'B') return end(stop('A'), report('timeout'))
+      if (on === 'broken') return end(stop('A'), stop('B'), report('broken'))
+      return stay(state)
+    }
+    case 'completed':
+      if (on === 'failure') return stay(state, ACKNOWLEDGE)
+      return on === 'D' ? end() : stay(state)
+    case 'accepted':
+      if (on === 'success') return stay(state, PASS)
+      return on === 'M' ? end() : stay(state)
+    default:
+      return stay(state)
+  }
+}
+
+/** RFC 3261 17.1.2. */
+export function startClient(timers: Timers, reliable: boolean): Step {
+  const f = start('F', timers.give)
+  return reliable ? to('trying', 0, RESEND, f) : to('trying', timers.T1, RESEND, f, start('E', timers.T1))
+}
+
+export function stepClient(state: State, input: ClientInput, timers: Timers, reliable: boolean): Step {
+  const on = input.on === 'timer' ? input.timer : input.on
+  switch (state.phase) {
+    case 'trying':
+    case 'proceeding':
+      if (on === 'provisional') {
+        if (reliable || state.phase === 'proceeding')
+          return { next: { ...state, phase: 'proceeding' }, effects: [PASS] }
+        return to('proceeding', timers.T2, PASS)
+      }
+      if (on === 'success' || on === 'failure') {
+        return to('completed', 0, stop('E'), stop('F'), PASS, start('K', reliable ? 0 : timers.T4))
+      }
+      if (on === 'E') {
+        const interval = state.phase === 'proceeding' ? timers.T2 : Math.min(state.interval * 2, timers.T2)
+        return to(state.phase, interval, RESEND, start('E', interval))
+      }
+      if (on === 'F') return end(stop('E'), report('timeout'))
+      if (on === 'broken' && state.phase === 'trying') return end(stop('E'), stop('F'), report('broken'))
+      return stay(state)
+    case 'completed':
+      return on === 'K' ? end() : stay(state)
+    default:
+      return stay(state)
+  }
+}
+
+/** RFC 3261 17.2.1, RFC 6026 7.1. Starts in Proceeding; the user sends the 100 itself. */
+export function stepInviteServer(state: State, input: ServerInput, timers: Timers, reliable: boolean): Step {
+  const on = input.on === 'timer' ? input.timer : input.on
+  switch (state.phase) {
+    case 'proceeding':
+      if (on === 'request') return stay(state, RESEND)
+      if (on === 'provisional') return stay(state, RESPOND)
+      // The 2xx itself is repeated by the dialog until its ACK, end to end (13.3.1.4).
+      if (on === 'success') return to('accepted', 0, RESPOND, start('L', timers.give))
+      if (on === 'failure') {
+        const h = start('H', timers.give)
+        return reliable
+          ? to('completed', 0, RESPOND, h)
+          : to('completed', timers.T1, RESPOND, h, start('G', timers.T1))
+      }
+      return stay(state)
+    case 'completed':
+      if (on === 'request') return stay(state, RESEND)
+      if (on === 'G') {
+        const interval = Math.min(state.interval * 2, timers.T2)
+        return to('completed', interval, RESEND, start('G', interval))
+      }
+      if (on === 'H') return end(stop('G'), report('unacknowledged'))
+      if (on === 'ack') {
+        return to('confirmed', 0, stop('G'), stop('H'), start('I', reliable ? 0 : timers.T4))
+      }
+      return stay(state)
+    case 'confirmed':
+      return on === 'I' ? end() : stay(state)
+    case 'accepted':
+      return on === 'L' ? end() : stay(state)
+    default:
+      return stay(state)
+  }
+}
+
+/** RFC 3261 17.2.2. */
+export function stepServer(state: State, input: ServerInput, timers: Timers, reliable: boolean): Step {
+  const on = input.on === 'timer' ? input.timer : input.on
+  switch (state.phase) {
+    case 'trying':
+    case 'proceeding':
+      if (on === 'request') return state.phase === 'proceeding' ? stay(state, RESEND) : stay(state)
+      if (on === 'provisional') return to('proceeding', 0, RESPOND)
+      if (on === 'success' || on === 'failure') {
+        return to('completed', 0, RESPOND, start('J', reliable ? 0 : timers.give))
+      }
+      return stay(state)
+    case 'completed':
+      if (on === 'request') return stay(state, RESEND)
+      return on === 'J' ? end() : stay(state)
+    default:
+      return stay(state)
+  }
+}

@@ -1,0 +1,131 @@
+import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Essentials } from './screen.js'
+import type { SipRequest } from './sip-message.js'
+import type { Timers } from './timers.js'
+import {
+  type Effect,
+  type ServerInput,
+  type State,
+  stepInviteServer,
+  stepServer,
+  type TimerName,
+} from './transaction-machine.js'
+import type { Flow } from './transport.js'
+
+const MAGIC_COOKIE = 'z9hG4bK'
+
+/**
+ * Where a request finds its transaction (RFC 3261 17.2.3): branch, sent-by and method, an ACK or
+ * CANCEL under its INVITE's method. Without the magic cookie the rules of RFC 2543: the whole Via,
+ * Request-URI, Call-ID, CSeq number and From tag.
+ */
+export function serverKey(request: SipRequest, essentials: Essentials, method: string): string {
+  const { via } = essentials
+  const sentBy = `${via.host}:${via.port ?? ''}`
+  if (via.branch?.startsWith(MAGIC_COOKIE)) return `${method}|${sentBy}|${via.branch}`
+  const { callId, cseq, fromTag } = essentials
+  return `${method}|${sentBy}|${via.branch ?? ''}|${request.uri}|${callId}|${cseq}|${fromTag}`
+}
+
+export interface ServerHooks {
+  /** A failure response to an INVITE was never acknowledged; the transaction ends. */
+  onUnacknowledged(): void
+  onEnd(): void
+}
+
+/** Runs the effects of a server transaction machine. */
+export class ServerTransaction {
+  readonly flow: Flow
+  readonly #clock: Clock
+  readonly #timers: Timers
+  readonly #hooks: ServerHooks
+  readonly #invite: boolean
+  readonly #running = new Map<TimerName, Timer>()
+  #state: State
+  #last: Buffer | null = null
+
+  constructor(invite: boolean, flow: Flow, clock: Clock, timers: Timers, hooks: ServerHooks) {
+    this.flow = flow
+    this.#clock = clock
+    this.#timers = timers
+    this.#hooks = hooks
+    this.#invite = invite
+    this.#state = { phase: invite ? 'proceeding' : 'trying', interval: 0 }
+  }
+
+  /** Whether a 2xx went out: an ACK is then a matter of the dialog. */
+  get accepted(): boolean {
+    return this.#state.phase === 'accepted'
+  }
+
+  /** Whether no final response went out yet. */
+  get pending(): boolean {
+    return this.#state.phase === 'proceeding' || this.#state.phase === 'trying'
+  }
+
+  /** A retransmission of the request. */
+  repeat(): void {
+    this.#input({ on: 'request' })
+  }
+
+  acknowledge(): void {
+    this.#input({ on: 'ack' })
+  }
+
+  /** Sends a response. False, and nothing happens, after a final one or on a closed connection. */
+  respond(status: number, bytes: Buffer): boolean {
+    if (!this.pending || !this.flow.open) return false
+    this.#last = bytes
+    this.#input({ on: status < 200 ? 'provisional' : status < 300 ? 'success' : 'failure' })
+    return true
+  }
+
+  close(): void {
+    for (const timer of this.#running.values()) timer.cancel()
+    this.#running.clear()
+    this.#state = { phase: 'terminated', interval: 0 }
+  }
+
+  #input(input: ServerInput): void {
+    if (this.#state.phase === 'terminated') return
+    const step = this.#invite ? stepInviteServer : stepServer
+    const { next, effects } = step(this.#state, input, this.#timers, this.flow.reliable)
+    this.#state = next
+    for (const effect of effects) this.#run(effect)
+    if (next.phase === 'terminated') {
+      this.close()
+      this.#hooks.onEnd()
+    }
+  }
+
+  #run(effect: Effect): void {
+    switch (effect.do) {
+      case 'respond':
+      case 'resend':
+        if (this.#last) this.flow.send(this.#last)
+        break
+      case 'start':
+        this.#start(effect.timer, effect.ms)
+        break
+      case 'stop':
+        this.#running.get(effect.timer)?.cancel()
+        this.#running.delete(effect.timer)
+        break
+      case 'report':
+        this.#hooks.onUnacknowledged()
+        break
+      case 'pass':
+      case 'acknowledge':
+        break
+    }
+  }
+
+  #start(name: TimerName, ms: number): void {
+    this.#running.get(name)?.cancel()
+    const timer = this.#clock.after(ms, () => {
+      this.#running.delete(name)
+      this.#input({ on: 'timer', timer: name })
+    })
+    this.#running.set(name, timer)
+  }
+}

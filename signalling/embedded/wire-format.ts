@@ -1,0 +1,83 @@
+import { ByteQueue } from './byte-queue.js'
+
+/*
+ * drachtio's framing: `<length>#<payload>`, length in decimal digits, counting bytes. The payload's
+ * first line holds tokens separated by `|`; a SIP message may follow its CRLF.
+ *
+ * All text is read and written as Latin-1, one character a byte, so that whatever encoding a peer
+ * used passes through unchanged.
+ */
+
+const HASH = 0x23
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const NO_BODY = Buffer.alloc(0)
+
+/** A decoded payload. */
+export interface Frame {
+  readonly tokens: readonly string[]
+  /** What follows the first CRLF; empty when there is none. */
+  readonly body: Buffer
+}
+
+export function encodeFrame(firstLine: string, body: Buffer | null): Buffer {
+  const line = body === null ? firstLine : `${firstLine}\r\n`
+  const prefix = `${line.length + (body?.length ?? 0)}#${line}`
+  if (body === null) return Buffer.from(prefix, 'latin1')
+  const frame = Buffer.allocUnsafe(prefix.length + body.length)
+  frame.write(prefix, 0, 'latin1')
+  body.copy(frame, prefix.length)
+  return frame
+}
+
+export function decodePayload(payload: Buffer): Frame {
+  const end = payload.indexOf('\r\n')
+  const line = end < 0 ? payload.toString('latin1') : payload.toString('latin1', 0, end)
+  return { tokens: line.split('|'), body: end < 0 ? NO_BODY : payload.subarray(end + 2) }
+}
+
+/**
+ * Cuts a byte stream into payloads. `push` returns false, now and ever after, once the stream is
+ * not framed as agreed or announces more than `maxBytes`: the connection has to be closed.
+ * Payloads are views; keep them no longer than the call or copy.
+ */
+export class FrameReader {
+  readonly #queue = new ByteQueue()
+  readonly #maxBytes: number
+  readonly #onPayload: (payload: Buffer) => void
+  #broken = false
+
+  constructor(maxBytes: number, onPayload: (payload: Buffer) => void) {
+    this.#maxBytes = maxBytes
+    this.#onPayload = onPayload
+  }
+
+  push(chunk: Buffer): boolean {
+    if (this.#broken) return false
+    this.#queue.append(chunk)
+    for (;;) {
+      const bytes = this.#queue.bytes
+      let length = 0
+      let at = 0
+      while (at < bytes.length) {
+        const byte = bytes[at] ?? 0
+        if (byte < DIGIT_0 || byte > DIGIT_9) break
+        length = length * 10 + (byte - DIGIT_0)
+        at += 1
+        if (length > this.#maxBytes) return this.#fail()
+      }
+      if (at === bytes.length) return true
+      if (at === 0 || length === 0 || bytes[at] !== HASH) return this.#fail()
+      const end = at + 1 + length
+      if (bytes.length < end) return true
+      this.#queue.consume(end)
+      this.#onPayload(bytes.subarray(at + 1, end))
+    }
+  }
+
+  #fail(): false {
+    this.#broken = true
+    this.#queue.clear()
+    return false
+  }
+}
