@@ -4,11 +4,10 @@ import type { Scope } from '../../media/base/scope.js'
 import type { App } from './control.js'
 import { DialogTable } from './dialog.js'
 import { newTag } from './ids.js'
-import type { Incoming } from './incoming.js'
 import type { Limits } from './limits.js'
 import { interfaceAddresses } from './local-address.js'
 import { Resolver } from './next-hop.js'
-import type { Outgoing } from './outgoing.js'
+import type { Incoming, Pending } from './pending.js'
 import type { Timers } from './timers.js'
 import type { ClientTransaction } from './transaction-client.js'
 import type { ServerTransaction } from './transaction-server.js'
@@ -52,7 +51,7 @@ export class Core {
   readonly early = new Map<string, Incoming>()
   readonly pendingBySource = new Map<string, number>()
   /** Requests of applications without a final response yet, by transaction id. */
-  readonly outgoing = new Map<string, Outgoing>()
+  readonly outgoing = new Map<string, Pending>()
   /** The To tag of responses that no transaction remembers (RFC 3261 8.2.7: always the same). */
   readonly statelessTag = newTag()
 

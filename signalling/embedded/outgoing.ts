@@ -4,6 +4,7 @@ import type { Core } from './core.js'
 import type { LocalInvite } from './dialog.js'
 import { newBranch, newTag, newUuid } from './ids.js'
 import { viaOf } from './own-address.js'
+import type { Pending } from './pending.js'
 import type { Essentials } from './screen.js'
 import {
   type Header,
@@ -53,7 +54,7 @@ const NOT_IN_CANCEL: ReadonlySet<string> = new Set([
  * A request from an application to its final response: resolves the next hop, tries one
  * destination after the other (RFC 3263 4.3), and carries a CANCEL until it may be sent.
  */
-export class Outgoing implements LocalInvite {
+export class Outgoing implements LocalInvite, Pending {
   readonly id = newUuid()
   readonly cseq: number
   readonly dialogId: string

@@ -1,5 +1,5 @@
 import type { Core } from './core.js'
-import type { Incoming } from './incoming.js'
+import type { Incoming } from './pending.js'
 import type { Essentials } from './screen.js'
 import { type Header, NO_BODY, type SipRequest, type SipResponse, serialise } from './sip-message.js'
 import type { ServerTransaction } from './transaction-server.js'

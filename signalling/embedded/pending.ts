@@ -2,9 +2,18 @@ import type { Timer } from '../../media/base/clock.js'
 import type { App } from './control.js'
 import type { Dialog } from './dialog.js'
 import type { Essentials } from './screen.js'
-import type { SipRequest } from './sip-message.js'
+import type { Header, SipRequest } from './sip-message.js'
 import type { ServerTransaction } from './transaction-server.js'
 import type { Flow } from './transport.js'
+
+/** An application's request on its way to a peer, until its final response. */
+export interface Pending {
+  readonly app: App | null
+  /** Wants the INVITE cancelled; the CANCEL as it is or will be sent, null when it is too late. */
+  cancel(headers: readonly Header[]): { readonly bytes: Buffer; readonly flow: Flow } | null
+  /** Cancels it if that is still possible. */
+  abort(): void
+}
 
 /** A peer's request on its way through an application, until its final response. */
 export interface Incoming {
