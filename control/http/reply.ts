@@ -48,9 +48,15 @@ export function renderRefusal(refusal: Refusal, docsUrl: string, requestId: stri
 export function send(exchange: Exchange, rendered: Rendered): void {
   const { response } = exchange
   response.status(rendered.status).set(rendered.headers)
-  if (rendered.status === 204) response.end()
-  // As bytes: to a string Express would add a charset, which application/json does not define.
-  else response.set('content-type', 'application/json').send(Buffer.from(rendered.body))
+  if (rendered.status === 204) {
+    response.end()
+    return
+  }
+  const bytes = Buffer.from(rendered.body)
+  // Not Express' own `set`, which adds a charset that application/json does not define.
+  response.setHeader('content-type', 'application/json')
+  response.setHeader('content-length', bytes.length)
+  response.end(bytes)
 }
 
 export function sendRefusal(exchange: Exchange, refusal: Refusal): void {
