@@ -2,10 +2,13 @@ import type { SessionRate } from './frame.js'
 
 const FADE_MS = 5
 const REMEMBERED = 32
-const FIRST_CAPACITY_MS = 1000
 
 interface Utterance {
-  id: number
+  readonly id: number
+  /** Own copies, oldest first, each gone once it was pulled. */
+  readonly pieces: Int16Array[]
+  /** Samples of the first piece already pulled. */
+  offset: number
   /** Samples accepted and pulled so far. */
   queued: number
   sent: number
@@ -28,8 +31,7 @@ export class Playout {
   readonly #capacity: number
   readonly #fade: number
   readonly #tail: Int16Array
-  #ring: Int16Array
-  #read = 0
+  /** Samples queued in all utterances. */
   #size = 0
   #paused = false
   /** The last pull ended in the middle of sound, so that stopping now would click. */
@@ -42,14 +44,13 @@ export class Playout {
   /** The last finished or flushed ones, for `sentSamples`. */
   readonly #past: Utterance[] = []
 
-  /** @param capacityMs most sound it holds; memory grows with what is really queued. */
+  /** @param capacityMs most sound it holds; memory is taken by what is really queued. */
   constructor(rate: SessionRate, capacityMs: number) {
     this.rate = rate
     this.capacityMs = capacityMs
     this.#capacity = (rate / 1000) * capacityMs
     this.#fade = (rate / 1000) * FADE_MS
     this.#tail = new Int16Array(this.#fade)
-    this.#ring = new Int16Array(Math.min(this.#capacity, (rate / 1000) * FIRST_CAPACITY_MS))
   }
 
   get paused(): boolean {
@@ -61,21 +62,17 @@ export class Playout {
   }
 
   /**
-   * Adds sound to the end of an utterance (a new id begins one; ids are never reused). Returns the
-   * number of samples taken: fewer than given when full. Sound of an utterance that is already over
-   * or was flushed is taken and dropped: nobody may hear it.
+   * Adds sound to the end of an utterance, copied. A new id begins one; ids are never reused, and
+   * utterances are said in the order in which they began. Returns the number of samples taken: fewer
+   * than given when full. Sound of an utterance that is already over or was flushed is taken and
+   * dropped: nobody may hear it.
    */
   enqueue(utterance: number, pcm: Int16Array): number {
     if (this.#isPast(utterance)) return pcm.length
     const taken = Math.min(pcm.length, this.#capacity - this.#size)
     const entry = this.#entry(utterance)
     if (taken === 0) return 0
-    this.#reserve(this.#size + taken)
-    const ring = this.#ring
-    const write = (this.#read + this.#size) % ring.length
-    const first = Math.min(taken, ring.length - write)
-    ring.set(first === pcm.length ? pcm : pcm.subarray(0, first), write)
-    if (first < taken) ring.set(pcm.subarray(first, taken), 0)
+    entry.pieces.push(pcm.slice(0, taken))
     this.#size += taken
     entry.queued += taken
     return taken
@@ -97,8 +94,9 @@ export class Playout {
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
+    // Resumed before the next beat, there was no gap to fade around.
+    this.#fadeIn = !this.#tailReady
     this.#tailReady = false
-    this.#fadeIn = true
   }
 
   /** Forgets all sound and utterances (`sentSamples` stays readable) and ends a pause. */
@@ -106,7 +104,6 @@ export class Playout {
     if (!this.#paused) this.#keepTail()
     this.#paused = false
     this.#fadeIn = false
-    this.#read = 0
     this.#size = 0
     for (const entry of this.#live) this.#remember(entry)
     this.#live.length = 0
@@ -137,8 +134,7 @@ export class Playout {
         if (ready > 0) {
           const take = Math.min(ready, into.length - filled)
           const isFirst = entry.sent === 0
-          this.#take(into, filled, take)
-          entry.sent += take
+          this.#take(entry, into, filled, take)
           filled += take
           if (isFirst) this.onFirstSample?.(entry.id)
           continue
@@ -173,49 +169,46 @@ export class Playout {
   #keepTail(): void {
     this.#tailReady = false
     if (!this.#sounding || this.#size === 0) return
-    const ring = this.#ring
     const fade = this.#fade
+    const entry = this.#live[0]
+    let piece = 0
+    let offset = entry?.offset ?? 0
     for (let i = 0; i < fade; i++) {
-      const sample = i < this.#size ? (ring[(this.#read + i) % ring.length] as number) : 0
-      this.#tail[i] = (sample * (fade - i)) / fade
+      if (offset >= (entry?.pieces[piece]?.length ?? 0)) {
+        piece++
+        offset = 0
+      }
+      this.#tail[i] = ((entry?.pieces[piece]?.[offset++] ?? 0) * (fade - i)) / fade
     }
     this.#tailReady = true
   }
 
-  #take(into: Int16Array, at: number, count: number): void {
-    const ring = this.#ring
-    const length = ring.length
-    let read = this.#read
-    for (let i = 0; i < count; i++) {
-      into[at + i] = ring[read] as number
-      if (++read === length) read = 0
+  #take(entry: Utterance, into: Int16Array, at: number, count: number): void {
+    let done = 0
+    while (done < count) {
+      const piece = entry.pieces[0] as Int16Array
+      const take = Math.min(count - done, piece.length - entry.offset)
+      for (let i = 0; i < take; i++) into[at + done + i] = piece[entry.offset + i] as number
+      done += take
+      entry.offset += take
+      if (entry.offset < piece.length) break
+      entry.pieces.shift()
+      entry.offset = 0
     }
-    this.#read = read
+    entry.sent += count
     this.#size -= count
   }
 
   #entry(id: number): Utterance {
     for (const entry of this.#live) if (entry.id === id) return entry
-    const entry = { id, queued: 0, sent: 0, ended: false }
+    const entry = { id, pieces: [], offset: 0, queued: 0, sent: 0, ended: false }
     this.#live.push(entry)
     return entry
   }
 
   #remember(entry: Utterance): void {
+    entry.pieces.length = 0
     this.#past.push(entry)
     if (this.#past.length > REMEMBERED) this.#past.shift()
-  }
-
-  #reserve(samples: number): void {
-    if (samples <= this.#ring.length) return
-    let length = this.#ring.length
-    while (length < samples) length *= 2
-    const grown = new Int16Array(Math.min(length, this.#capacity))
-    const kept = this.#size
-    const first = Math.min(kept, this.#ring.length - this.#read)
-    grown.set(this.#ring.subarray(this.#read, this.#read + first), 0)
-    if (first < kept) grown.set(this.#ring.subarray(0, kept - first), first)
-    this.#ring = grown
-    this.#read = 0
   }
 }

@@ -1,0 +1,188 @@
+import t from 'tap'
+import type { Digit } from '../frame.js'
+import { seeded } from '../../fixtures/random.js'
+import { DtmfReceiver, DtmfSender } from './dtmf.js'
+
+function receiver() {
+  const heard: [Digit, number][] = []
+  const dtmf = new DtmfReceiver((digit, ms) => heard.push([digit, ms]))
+  let now = 0
+  return {
+    heard,
+    dtmf,
+    /** A payload as hex, at a timestamp, `after` ms after the last. */
+    packet: (hex: string, timestamp: number, after = 20) => {
+      now += after
+      const data = Uint8Array.from(Buffer.from(`ffff${hex}`, 'hex'))
+      return dtmf.packet(data, 2, data.length - 2, timestamp, now)
+    },
+    beat: (after: number) => {
+      now += after
+      dtmf.beat(now)
+    },
+  }
+}
+
+t.test('a digit with three end packets is heard once, with its length', (t) => {
+  const { heard, packet } = receiver()
+  t.ok(packet('050a00a0', 1000))
+  packet('050a0140', 1000)
+  packet('050a01e0', 1000)
+  packet('058a0280', 1000)
+  packet('058a0280', 1000)
+  packet('058a0280', 1000)
+  t.strictSame(heard, [['5', 80]])
+  t.end()
+})
+
+t.test('the same digit twice differs by its timestamp, whatever the marker says', (t) => {
+  const { heard, packet } = receiver()
+  for (const timestamp of [1000, 3000]) {
+    packet('010a00a0', timestamp)
+    packet('018a0320', timestamp)
+  }
+  t.strictSame(heard, [
+    ['1', 100],
+    ['1', 100],
+  ])
+  t.end()
+})
+
+t.test('all end packets lost: the next event, or silence, ends it', (t) => {
+  const { heard, packet, beat } = receiver()
+  packet('0a0a0140', 1000)
+  packet('0b0a0140', 4000)
+  t.strictSame(heard, [['*', 40]])
+  beat(199)
+  t.equal(heard.length, 1)
+  beat(1)
+  t.strictSame(heard[1], ['#', 40])
+  packet('0b8a0280', 4000)
+  t.equal(heard.length, 2, 'a late end packet of a told event')
+  t.end()
+})
+
+t.test('only an end packet arrives', (t) => {
+  const { heard, packet } = receiver()
+  packet('0f8a0640', 0xffffff00)
+  t.strictSame(heard, [['D', 200]])
+  t.end()
+})
+
+t.test('out of order, over the wrap of the timestamp', (t) => {
+  const { heard, packet } = receiver()
+  packet('020a0140', 0xfffffff0)
+  packet('020a00a0', 0xfffffff0)
+  packet('028a0280', 0xfffffff0)
+  packet('030a00a0', 0x100)
+  packet('028a0280', 0xfffffff0)
+  packet('038a0280', 0x100)
+  t.strictSame(heard, [
+    ['2', 80],
+    ['3', 80],
+  ])
+  t.end()
+})
+
+t.test('events above 15 and short payloads are nothing', (t) => {
+  const { heard, packet } = receiver()
+  t.equal(packet('108a0280', 1000), false) // flash
+  t.equal(packet('ff8a0280', 2000), false)
+  t.equal(packet('018a02', 3000), false)
+  t.equal(packet('', 4000), false)
+  t.strictSame(heard, [])
+  t.end()
+})
+
+t.test('a press longer than the duration field is one digit', (t) => {
+  const { heard, packet } = receiver()
+  packet('070affff', 1000)
+  packet('070a00a0', 1000 + 0xffff)
+  packet('078a0140', 1000 + 0xffff)
+  t.strictSame(heard, [['7', Math.round((0xffff + 320) / 8)]])
+  t.end()
+})
+
+t.test('a new stream may begin with lower timestamps', (t) => {
+  const { heard, packet, dtmf } = receiver()
+  packet('018a0280', 90000)
+  dtmf.restart()
+  packet('028a0280', 10)
+  t.strictSame(
+    heard.map(([digit]) => digit),
+    ['1', '2'],
+  )
+  t.end()
+})
+
+t.test('what is sent', (t) => {
+  const sender = new DtmfSender()
+  t.equal(sender.next(), null)
+  t.ok(sender.press(['9', '#']))
+  const sent: (string | null)[] = []
+  for (let i = 0; i < 33; i++) {
+    const beat = sender.next()
+    sent.push(beat === null ? null : `${beat.marker ? 'M' : '-'}${Buffer.from(beat.payload).toString('hex')}`)
+  }
+  t.strictSame(sent.slice(0, 16), [
+    'M090a00a0',
+    '-090a0140',
+    '-090a01e0',
+    '-090a0280',
+    '-090a0320',
+    '-090a03c0',
+    '-090a0460',
+    '-090a0500',
+    '-098a0500',
+    '-098a0500',
+    '-098a0500',
+    null,
+    null,
+    null,
+    null,
+    null,
+  ])
+  t.equal(sent[16], 'M0b0a00a0')
+  t.equal(sent[32], null)
+  t.equal(sender.busy, false)
+  t.end()
+})
+
+t.test('too many digits are refused as a whole', (t) => {
+  const sender = new DtmfSender()
+  t.ok(sender.press(Array.from({ length: 60 }, () => '1' as const)))
+  t.equal(sender.press(['1', '2', '3', '4', '5']), false)
+  t.ok(sender.press(['1', '2', '3', '4']))
+  t.end()
+})
+
+t.test('sent digits survive 30 % loss, reordering and doubling', (t) => {
+  const random = seeded(11)
+  const digits: Digit[] = ['1', '2', '2', '3', '*', '0', '#', 'A', 'A']
+  for (let round = 0; round < 200; round++) {
+    const sender = new DtmfSender()
+    sender.press(digits)
+    const packets: { at: number; timestamp: number; payload: Uint8Array }[] = []
+    let timestamp = 0
+    for (let frame = 0; sender.busy; frame++) {
+      const beat = sender.next()
+      if (beat === null) continue
+      if (beat.marker) timestamp = (0xfffff000 + frame * 160) >>> 0
+      for (let copy = 0; copy < (random.next() < 0.1 ? 2 : 1); copy++) {
+        if (random.next() < 0.3) continue
+        packets.push({ at: frame * 20 + random.next() * 45, timestamp, payload: beat.payload.slice() })
+      }
+    }
+    packets.sort((a, b) => a.at - b.at)
+    const heard: Digit[] = []
+    const dtmf = new DtmfReceiver((digit) => heard.push(digit))
+    for (const packet of packets) {
+      dtmf.beat(packet.at)
+      dtmf.packet(packet.payload, 0, 4, packet.timestamp, packet.at)
+    }
+    dtmf.beat(1e9)
+    if (heard.join('') !== digits.join('')) throw new Error(`round ${round}: heard ${heard.join('')}`)
+  }
+  t.pass('200 rounds')
+  t.end()
+})

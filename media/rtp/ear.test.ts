@@ -1,0 +1,165 @@
+import t from 'tap'
+import { ArrivalEar } from './ear.js'
+
+const FRAME = 160
+const BEHIND = 480
+
+interface Heard {
+  readonly at: number
+  readonly first: number
+  readonly last: number
+}
+
+function rig(rate: 8000 | 16000 = 8000) {
+  const heard: Heard[] = []
+  const ear = new ArrivalEar(rate, (frame) => {
+    t.equal(frame.pcm.length, rate / 50)
+    heard.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
+  })
+  const pcm = new Int16Array(480)
+  return {
+    heard,
+    ear,
+    packet: (index: number, now: number, value = 1000 + index) => {
+      ear.put(100 + index, index * FRAME, pcm.fill(value), FRAME, now)
+    },
+    firsts: () => heard.map((frame) => frame.first),
+    places: () => heard.map((frame) => frame.at / (rate / 50)),
+  }
+}
+
+t.test('packets in order are frames at once', (t) => {
+  const { packet, firsts, places } = rig()
+  for (let i = 0; i < 4; i++) {
+    packet(i, i * FRAME)
+    t.equal(firsts().length, i + 1)
+  }
+  t.strictSame(firsts(), [1000, 1001, 1002, 1003])
+  t.strictSame(places(), [0, 1, 2, 3])
+  t.end()
+})
+
+t.test('a swapped pair is put right; a doubled or late one is dropped', (t) => {
+  const { packet, firsts, ear } = rig()
+  for (const index of [0, 2, 1, 3, 1, 4]) packet(index, index * FRAME)
+  t.strictSame(firsts(), [1000, 1001, 1002, 1003, 1004])
+  t.equal(ear.late, 1)
+  t.end()
+})
+
+t.test('a lost packet holds back two, then fades over the gap', (t) => {
+  const { packet, heard, firsts, places } = rig()
+  for (const index of [0, 2, 3]) packet(index, index * FRAME)
+  t.equal(heard.length, 1)
+  packet(4, 4 * FRAME)
+  t.strictSame(firsts(), [1000, 1000, 1002, 1003, 1004])
+  t.ok((heard[1]?.last ?? 0) < 700, 'fading')
+  t.strictSame(places(), [0, 1, 2, 3, 4])
+  t.end()
+})
+
+t.test('two gaps close to each other', (t) => {
+  const { packet, firsts, places } = rig()
+  for (const index of [0, 2, 4, 5, 6, 7, 8]) packet(index, index * FRAME)
+  t.strictSame(places(), [0, 1, 2, 3, 4, 5, 6, 7, 8])
+  t.strictSame([firsts()[2], firsts()[4], firsts()[8]], [1002, 1004, 1008])
+  t.end()
+})
+
+t.test('a burst loss of ten is three fading frames and silence', (t) => {
+  const { packet, firsts, places } = rig()
+  packet(0, 0)
+  packet(11, 11 * FRAME)
+  t.strictSame(places(), Array.from({ length: 12 }, (_, i) => i))
+  t.equal(firsts()[1], 1000)
+  t.ok((firsts()[3] ?? 0) > 0 && (firsts()[3] ?? 0) < 400)
+  t.strictSame(firsts().slice(4, 11), [0, 0, 0, 0, 0, 0, 0])
+  t.equal(firsts()[11], 1011)
+  t.end()
+})
+
+t.test('held packets come out when the stream stops', (t) => {
+  const { packet, ear, heard } = rig()
+  packet(0, 0)
+  packet(2, 2 * FRAME)
+  ear.beat(3 * FRAME, BEHIND)
+  t.equal(heard.length, 1)
+  ear.beat(6 * FRAME, BEHIND)
+  t.equal(heard.length, 3)
+  t.end()
+})
+
+t.test('a sender that is silent is heard as silence, and speech goes on in its place', (t) => {
+  const { packet, ear, firsts, places } = rig()
+  for (let i = 0; i < 5; i++) packet(i, i * FRAME)
+  for (let beat = 5; beat < 50; beat++) ear.beat(beat * FRAME, BEHIND)
+  t.equal(places().at(-1), 45, 'three frames behind the clock')
+  // The sequence goes on without a hole, the timestamp has moved.
+  ear.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
+  t.strictSame(places(), Array.from({ length: 51 }, (_, i) => i))
+  t.equal(firsts().at(-1), 7)
+  t.ok(firsts().slice(5, 50).every((value) => value === 0))
+  t.end()
+})
+
+t.test('silence flows before the first packet', (t) => {
+  const { ear, places } = rig()
+  for (let beat = 0; beat < 10; beat++) ear.beat(beat * FRAME, BEHIND)
+  t.strictSame(places(), [0, 1, 2, 3, 4, 5])
+  t.end()
+})
+
+t.test('after a stall nothing is lost: the late frames keep their own place', (t) => {
+  const { packet, ear, firsts, places } = rig()
+  for (let i = 0; i < 5; i++) packet(i, i * FRAME)
+  for (let beat = 5; beat < 20; beat++) ear.beat(beat * FRAME, BEHIND)
+  for (let i = 5; i < 22; i++) packet(i, 21 * FRAME)
+  const speech = firsts().filter((value) => value !== 0)
+  t.strictSame(speech, Array.from({ length: 22 }, (_, i) => 1000 + i))
+  t.strictSame(places().slice(-17), Array.from({ length: 17 }, (_, i) => 5 + i))
+  t.end()
+})
+
+t.test('small differences of the time line move nothing, a drift of 10 ms does', (t) => {
+  const { ear, heard } = rig()
+  const pcm = new Int16Array(FRAME).fill(5)
+  for (let i = 0; i < 200; i++) ear.put(i, i * FRAME + Math.floor(i / 2), pcm, FRAME, i * FRAME)
+  t.equal(heard.length, 200)
+  const steps = heard.slice(1).map((frame, i) => frame.at - (heard[i]?.at ?? 0))
+  t.equal(steps.filter((step) => step !== FRAME).length, 1)
+  t.end()
+})
+
+t.test('10, 30 and 60 ms packets become 20 ms frames', (t) => {
+  for (const size of [80, 240, 480]) {
+    const values: number[] = []
+    const ear = new ArrivalEar(8000, (frame) => values.push(...frame.pcm))
+    for (let i = 0; i * size < 4800; i++) {
+      const pcm = Int16Array.from({ length: size }, (_, k) => i * size + k)
+      ear.put(i, i * size, pcm, size, i * size)
+    }
+    t.strictSame(values, Array.from({ length: 4800 }, (_, i) => i), `${size} samples`)
+  }
+  t.end()
+})
+
+t.test('a packet without audio leaves no gap in the order', (t) => {
+  const { packet, ear, heard } = rig()
+  packet(0, 0)
+  ear.skip(101)
+  packet(2, 2 * FRAME)
+  t.equal(heard.length, 3)
+  t.equal(heard[1]?.first, 0, 'silence, not concealment')
+  t.end()
+})
+
+t.test('at 16 kHz places and frames are twice as long', (t) => {
+  const { packet, heard } = rig(16000)
+  for (let i = 0; i < 5; i++) packet(i, i * FRAME, 1000)
+  t.strictSame(
+    heard.map((frame) => frame.at),
+    [0, 320, 640, 960, 1280],
+  )
+  t.ok(Math.abs((heard[4]?.last ?? 0) - 1000) < 10)
+  t.end()
+})
