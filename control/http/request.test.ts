@@ -462,7 +462,7 @@ t.test('the API over HTTP', async (t) => {
     })
 
     await api.close()
-    t.rejects(api.send('GET', '/v1/things/special'))
+    await t.rejects(api.send('GET', '/v1/things/special'))
   })
 })
 

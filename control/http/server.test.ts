@@ -1,0 +1,213 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { openTestApi } from '../../fixtures/api.js'
+import { silentLog } from '../../media/base/log.js'
+import { migrate } from '../db/migrate.js'
+import { openDatabase } from '../db/open.js'
+import { health, ready } from '../system/api.js'
+import { routesOf } from './mount.js'
+import { fileOperation, type Operation, operation } from './operation.js'
+
+async function openApi(t: Test, operations: readonly Operation[]) {
+  const database = openDatabase('sqlite::memory:', silentLog)
+  await migrate(database)
+  const api = await openTestApi({ database, operations })
+  t.teardown(async () => {
+    await api.close()
+    await database.close()
+  })
+  return { api, database }
+}
+
+function slow(): { operation: Operation; entered: Promise<void>; release: () => void } {
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let enter = (): void => {}
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve
+  })
+  return {
+    entered,
+    release: () => release(),
+    operation: operation({
+      id: 'slow',
+      method: 'get',
+      path: '/v1/slow',
+      tag: 'Test',
+      summary: 'Waits',
+      audience: 'public',
+      status: 200,
+      result: z.object({ done: z.boolean() }),
+      fails: [],
+      run: async () => {
+        enter()
+        await held
+        return { done: true }
+      },
+    }),
+  }
+}
+
+t.test('closing lets running requests finish and takes no new ones', async (t) => {
+  const waiting = slow()
+  const { api } = await openApi(t, [waiting.operation, health])
+  const idle = connect(api.server.port, '127.0.0.1')
+  await once(idle, 'connect')
+  const answer = api.send('GET', '/v1/slow')
+  await waiting.entered
+  const closed = api.server.close(10_000)
+  await t.rejects(api.send('GET', '/v1/health'))
+  waiting.release()
+  t.same((await answer).body, { data: { done: true } })
+  idle.destroy()
+  await closed
+})
+
+t.test('closing cuts what does not finish in time', async (t) => {
+  const waiting = slow()
+  const { api } = await openApi(t, [waiting.operation])
+  const answer = api.send('GET', '/v1/slow')
+  await waiting.entered
+  const rejected = t.rejects(answer)
+  await api.server.close(20)
+  await rejected
+  waiting.release()
+})
+
+t.test('a taken port is an error that names it', async (t) => {
+  const { api } = await openApi(t, [health])
+  const { openHttpServer } = await import('./server.js')
+  const options = { operations: [], deps: api.deps, address: '127.0.0.1', docsUrl: '' }
+  await t.rejects(openHttpServer({ ...options, port: api.server.port }), {
+    code: 'port_unavailable',
+    message: new RegExp(`port ${api.server.port}`),
+  })
+})
+
+t.test('health and ready', async (t) => {
+  const { api, database } = await openApi(t, [health, ready])
+  t.match(await api.send('GET', '/v1/health', { key: null }), { status: 200, body: { status: 'ok' } })
+  t.match(await api.send('GET', '/v1/ready', { key: null }), {
+    status: 200,
+    body: { status: 'ready', checks: { database: 'ok' } },
+  })
+  await database.close()
+  t.match(await api.send('GET', '/v1/ready'), {
+    status: 503,
+    body: {
+      error: { type: 'server_error', code: 'internal_error', details: { checks: { database: 'failed' } } },
+    },
+  })
+  t.equal((await api.send('GET', '/v1/health')).status, 200)
+})
+
+t.test('files with byte ranges', async (t) => {
+  const folder = t.testdir({ '.data': {} })
+  const path = join(folder, '.data', 'call.wav')
+  writeFileSync(path, '0123456789')
+  const file = fileOperation({
+    id: 'file',
+    path: '/v1/files/:name',
+    tag: 'Test',
+    summary: 'A file',
+    audience: 'public',
+    params: z.object({ name: z.string() }),
+    contentType: 'audio/wav',
+    fails: [],
+    run: ({ params }) => ({
+      path: join(folder, '.data', params.name),
+      contentType: 'audio/wav',
+      fileName: 'नमस्ते.wav',
+    }),
+  })
+  const { api } = await openApi(t, [file])
+  const get = (name: string, headers: Record<string, string> = {}) =>
+    fetch(`${api.url}/v1/files/${name}`, { headers })
+
+  const whole = await get('call.wav')
+  t.equal(whole.status, 200)
+  t.equal(await whole.text(), '0123456789')
+  t.equal(whole.headers.get('content-type'), 'audio/wav')
+  t.equal(whole.headers.get('accept-ranges'), 'bytes')
+  t.equal(whole.headers.get('cache-control'), 'no-store')
+  t.match(whole.headers.get('content-disposition'), /^attachment; filename=".*"; filename\*=UTF-8''/)
+
+  const part = await get('call.wav', { range: 'bytes=2-4' })
+  t.equal(part.status, 206)
+  t.equal(part.headers.get('content-range'), 'bytes 2-4/10')
+  t.equal(await part.text(), '234')
+  const tail = await get('call.wav', { range: 'bytes=-3' })
+  t.equal(await tail.text(), '789')
+
+  const beyond = await get('call.wav', { range: 'bytes=50-' })
+  t.equal(beyond.status, 416)
+  t.match(await beyond.json(), { error: { code: 'bad_request' } })
+  const gone = await get('other.wav')
+  t.equal(gone.status, 404)
+  t.equal(gone.headers.get('content-disposition'), null)
+  t.match(await gone.json(), { error: { code: 'not_found' } })
+})
+
+t.test('a list of operations that contradicts itself is found at start', async (t) => {
+  const base = {
+    id: 'one',
+    method: 'get',
+    path: '/v1/one/:id',
+    tag: 'Test',
+    summary: '',
+    audience: 'key',
+    scope: 'read',
+    params: z.object({ id: z.string() }),
+    status: 200,
+    result: z.object({}),
+    fails: [],
+    run: () => ({}),
+  } as const
+  t.equal(routesOf([operation(base)]).length, 1)
+  const { scope: _scope, ...unscoped } = base
+  const { params: _params, ...withoutParams } = base
+  const wrong: [operations: readonly Operation[], message: RegExp][] = [
+    [[operation(base), operation({ ...base, path: '/v1/two/:id' })], /id is used twice/],
+    [[operation(base), operation({ ...base, id: 'two' })], /method and path are used twice/],
+    [[operation({ ...base, path: '/v1/one/:other' })], /params/],
+    [[operation(withoutParams)], /params/],
+    [[operation(unscoped)], /scope/],
+    [[operation({ ...base, status: 204 })], /204/],
+    [[operation({ ...base, audience: 'staff' })], /audience staff/],
+  ]
+  for (const [operations, message] of wrong) t.throws(() => routesOf(operations), { message })
+})
+
+t.test('static segments are matched before parameters', async (t) => {
+  const at = (id: string, path: `/v1/${string}`, params: z.ZodObject) =>
+    operation({
+      id,
+      method: 'get',
+      path,
+      tag: 'Test',
+      summary: '',
+      audience: 'public',
+      params,
+      status: 200,
+      result: z.object({}),
+      fails: [],
+      run: () => ({}),
+    })
+  const id = z.object({ id: z.string() })
+  const routes = routesOf([
+    at('b', '/v1/calls/:id/transcript', id),
+    at('a', '/v1/calls/:id', id),
+    at('d', '/v1/calls/:id/:other', z.object({ id: z.string(), other: z.string() })),
+    at('c', '/v1/calls/export.csv', z.object({})),
+  ])
+  t.same(
+    routes.map(({ path }) => path),
+    ['/v1/calls/export.csv', '/v1/calls/:id', '/v1/calls/:id/transcript', '/v1/calls/:id/:other'],
+  )
+})
