@@ -1,5 +1,5 @@
 import t from 'tap'
-import { classifyNumber, isDialable, isE164 } from './numbering.js'
+import { classifyNumber, e164OfDialled, isDialable, isE164 } from './numbering.js'
 
 t.test('E.164 is canonical or it is not E.164', async (t) => {
   for (const good of ['+919876543210', '+14155550100', '+9118001234567']) t.ok(isE164(good), good)
@@ -58,4 +58,22 @@ t.test('a series newer than the metadata can be admitted', async (t) => {
     e164: '+915012345678',
     lineType: 'mobile',
   })
+})
+
+t.test('what softphones and carriers dial', async (t) => {
+  const expected = '+919000000100'
+  for (const user of [
+    expected,
+    '919000000100',
+    '00919000000100',
+    '09000000100',
+    '9000000100',
+    '+91 90000-00100',
+  ]) {
+    t.equal(e164OfDialled(user), expected, user)
+  }
+  t.equal(e164OfDialled('+14155550100'), '+14155550100')
+  for (const user of ['', 'alice', '112', 'anonymous', '+', '+91', "1' or '1'='1"]) {
+    t.equal(e164OfDialled(user), null, user)
+  }
 })

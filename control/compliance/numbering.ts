@@ -58,3 +58,18 @@ export function classifyNumber(text: string, extraMobilePrefixes: readonly strin
 export function isDialable(text: string): boolean {
   return classifyNumber(text).kind === 'subscriber'
 }
+
+/**
+ * The E.164 number that a called or calling party of a SIP message means, as carriers and softphones
+ * write it: with or without plus, national, with trunk zero. Null when it is none. For signalling
+ * only; the API takes E.164 and nothing else.
+ */
+export function e164OfDialled(user: string): string | null {
+  const digits = user.replace(/[\s().-]/g, '')
+  if (isE164(digits)) return digits
+  if (/^00[1-9]\d{6,14}$/.test(digits)) return `+${digits.slice(2)}`
+  if (/^0[1-9]\d{9}$/.test(digits)) return `+91${digits.slice(1)}`
+  if (/^91[1-9]\d{9}$/.test(digits)) return `+${digits}`
+  if (/^[1-9]\d{9}$/.test(digits)) return `+91${digits}`
+  return null
+}

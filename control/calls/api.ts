@@ -1,0 +1,211 @@
+import { z } from 'zod'
+import { isDialable } from '../compliance/numbering.js'
+import { listOperation, operation } from '../http/operation.js'
+import { isRefusal, refuse } from '../http/problem.js'
+import { E164, idParam, Timestamp, timestamp } from '../http/schemas.js'
+import { Instant, parseInstant } from './instant.js'
+import { MEDIA_LINK_MS, writeMediaToken } from './media-token.js'
+import { placeCall as place } from './place.js'
+import { Call, callView } from './record.js'
+import { SEARCH_MIN_DIGITS, searchDigits } from './search.js'
+import { findCall, findRecording, listSegments, listCalls as pageOfCalls, requestHangup } from './store.js'
+import { Transcript, transcriptView } from './transcript.js'
+
+const CallPath = z.object({ id: idParam('call') })
+const noCall = () => refuse('not_found', 'There is no such call.')
+
+/** Bytes, not characters: one kilobyte a value (decisions 5). */
+const Value = z.string().refine((text) => Buffer.byteLength(text) <= 1_024, 'must be at most 1024 bytes')
+const texts = (max: number) =>
+  z
+    .record(z.string().min(1).max(100), Value)
+    .refine((map) => Object.keys(map).length <= max, `must have at most ${max} entries`)
+
+export const placeCall = operation({
+  id: 'placeCall',
+  method: 'post',
+  path: '/v1/calls',
+  tag: 'Calls',
+  summary: 'Place an outbound call; the pre-dial gate runs first.',
+  audience: 'key',
+  scope: 'write',
+  idempotent: 'accepted',
+  body: z.strictObject({
+    to: E164.refine(isDialable, 'must be a dialable Indian mobile or landline number'),
+    numberId: z.string(),
+    agentId: z.string().optional(),
+    variables: texts(50).optional(),
+    metadata: texts(20).optional(),
+  }),
+  status: 201,
+  result: Call,
+  fails: [
+    'not_found',
+    'environment_mismatch',
+    'unprocessable_entity',
+    'missing_variables',
+    'compliance_incomplete',
+    'concurrent_call_limit_reached',
+    'blocked_dnd',
+    'blocked_opt_out',
+    'blocked_dlt_invalid',
+    'insufficient_funds',
+  ],
+  run: async ({ body, actor, deps, idempotencyId }) => {
+    const call = await place(deps, actor, {
+      to: body.to,
+      numberId: body.numberId,
+      agentId: body.agentId ?? null,
+      variables: body.variables ?? {},
+      metadata: body.metadata ?? {},
+      idempotencyId,
+    })
+    return isRefusal(call) ? call : callView(call)
+  },
+})
+
+export const listCalls = listOperation({
+  id: 'listCalls',
+  path: '/v1/calls',
+  tag: 'Calls',
+  summary: 'List calls, newest first.',
+  audience: 'key',
+  scope: 'read',
+  query: z.strictObject({
+    search: z
+      .string()
+      .refine((text) => searchDigits(text) !== null, `must hold at least ${SEARCH_MIN_DIGITS} digits`)
+      .optional(),
+    status: z.string().max(40).optional(),
+    disposition: z.string().max(40).optional(),
+    direction: z.enum(['outbound', 'inbound']).optional(),
+    agentId: z.string().max(40).optional(),
+    numberId: z.string().max(40).optional(),
+    campaignId: z.string().max(40).optional(),
+    startedAfter: Instant.optional(),
+    startedBefore: Instant.optional(),
+  }),
+  result: Call,
+  fails: [],
+  run: async ({ query, actor, deps, page }) => {
+    const instant = (text: string | undefined) =>
+      text === undefined ? undefined : (parseInstant(text) ?? undefined)
+    const { items, next, total } = await pageOfCalls(
+      deps.db,
+      actor,
+      {
+        digits: query.search === undefined ? null : searchDigits(query.search),
+        status: query.status,
+        disposition: query.disposition,
+        direction: query.direction,
+        agentId: query.agentId,
+        numberId: query.numberId,
+        campaignId: query.campaignId,
+        startedAfter: instant(query.startedAfter),
+        startedBefore: instant(query.startedBefore),
+      },
+      page,
+    )
+    return { items: items.map(callView), next, ...(total === undefined ? {} : { total }) }
+  },
+})
+
+export const readCall = operation({
+  id: 'readCall',
+  method: 'get',
+  path: '/v1/calls/:id',
+  tag: 'Calls',
+  summary: 'Read a call.',
+  audience: 'key',
+  scope: 'read',
+  params: CallPath,
+  status: 200,
+  result: Call,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const call = await findCall(deps.db, actor, params.id)
+    return call === null ? noCall() : callView(call)
+  },
+})
+
+const Recording = z.object({
+  url: z.string(),
+  expiresAt: Timestamp,
+  contentType: z.literal('audio/wav'),
+  bytes: z.int(),
+  durationSeconds: z.number(),
+  channels: z.literal(2),
+  sha256: z.string(),
+})
+
+export const readRecording = operation({
+  id: 'readRecording',
+  method: 'get',
+  path: '/v1/calls/:id/recording',
+  tag: 'Calls',
+  summary: 'Get an address to download the recording from; left is the caller, right the agent.',
+  audience: 'key',
+  scope: 'read',
+  params: CallPath,
+  status: 200,
+  result: Recording,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findRecording(deps.db, actor, params.id)
+    if (row === null) return refuse('not_found', 'There is no recording of such a call.')
+    const expiresAt = deps.clock.wall() + MEDIA_LINK_MS
+    const token = writeMediaToken(deps.rootKey, { callId: row.callId, expiresAt })
+    return {
+      url: `${deps.publicUrl()}/v1/media/${token}`,
+      expiresAt: timestamp(expiresAt),
+      contentType: 'audio/wav' as const,
+      bytes: row.bytes,
+      durationSeconds: row.durationMs / 1000,
+      channels: 2 as const,
+      sha256: row.sha256,
+    }
+  },
+})
+
+export const readTranscript = operation({
+  id: 'readTranscript',
+  method: 'get',
+  path: '/v1/calls/:id/transcript',
+  tag: 'Calls',
+  summary: 'Read the transcript, also while the call runs.',
+  audience: 'key',
+  scope: 'read',
+  params: CallPath,
+  status: 200,
+  result: Transcript,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const call = await findCall(deps.db, actor, params.id)
+    if (call === null) return noCall()
+    return transcriptView(call.id, await listSegments(deps.db, call.id))
+  },
+})
+
+export const hangUpCall = operation({
+  id: 'hangUpCall',
+  method: 'post',
+  path: '/v1/calls/:id/hangup',
+  tag: 'Calls',
+  summary: 'End a call. On one that has ended already nothing happens.',
+  audience: 'key',
+  scope: 'write',
+  params: CallPath,
+  body: z.strictObject({}).optional(),
+  status: 200,
+  result: Call,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const call = await findCall(deps.db, actor, params.id)
+    if (call === null) return noCall()
+    if (call.endedAt !== null) return callView(call)
+    const done = call.nodeId === deps.nodeId && deps.calls.hangUp(call.id, 'operator')
+    if (!done) await requestHangup(deps.db, actor, call.id, deps.clock.wall())
+    const after = await findCall(deps.db, actor, params.id)
+    return after === null ? noCall() : callView(after)
+  },
+})

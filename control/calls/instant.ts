@@ -1,0 +1,25 @@
+import { z } from 'zod'
+
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i
+
+/**
+ * Unix ms of an ISO 8601 date-time in extended format; without an offset it is UTC. Null for
+ * anything else, a bare date and an impossible day included.
+ */
+export function parseInstant(text: string): number | null {
+  const match = DATE_TIME.exec(text)
+  if (!match) return null
+  const [, date, minutes, seconds = ':00', offset = 'Z'] = match
+  const zone = /^[+-]\d{2}$/.test(offset) ? `${offset}:00` : offset.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
+  const ms = Date.parse(`${date}T${minutes}${seconds.replace(',', '.')}${zone.toUpperCase()}`)
+  if (Number.isNaN(ms)) return null
+  // Date.parse turns 30 February into 2 March.
+  const day = new Date(`${date}T00:00:00Z`)
+  return day.toISOString().startsWith(date ?? '') ? ms : null
+}
+
+/** A date-time in a query or body, as text; `parseInstant` reads it. */
+export const Instant = z
+  .string()
+  .refine((text) => parseInstant(text) !== null, 'must be an ISO 8601 date-time')
+  .meta({ format: 'date-time' })

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import { fileOperation } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
+import { readMediaToken } from './media-token.js'
+import { recordingsFolder } from './settle.js'
+
+export const downloadMedia = fileOperation({
+  id: 'downloadMedia',
+  path: '/v1/media/:token',
+  tag: 'Calls',
+  summary: 'Download a recording by the signed address that the recording operation gave.',
+  audience: 'public',
+  params: z.object({ token: z.string().max(512) }),
+  contentType: 'audio/wav',
+  fails: ['not_found'],
+  run: async ({ params, deps }) => {
+    const gone = () => refuse('not_found', 'There is nothing here, or the address has expired.')
+    const grant = readMediaToken(deps.rootKey, params.token, deps.clock.wall())
+    if (grant === null) return gone()
+    const row = await deps.db
+      .selectFrom('recordings')
+      .select('file')
+      .where('callId', '=', grant.callId)
+      .executeTakeFirst()
+    if (row === undefined) return gone()
+    return {
+      path: join(recordingsFolder(deps.settings.dataFolder), row.file),
+      contentType: 'audio/wav',
+      fileName: `${grant.callId}.wav`,
+    }
+  },
+})

@@ -1,0 +1,248 @@
+import { errorText } from '../../media/base/errors.js'
+import { isId, newId } from '../../media/base/ids.js'
+import { endingOfError } from '../../signalling/ending.js'
+import { readConfig } from '../agents/config.js'
+import { resolveVariables } from '../agents/placeholders.js'
+import { buildSpec } from '../agents/spec.js'
+import { asPurpose, findAgent, findVersion } from '../agents/store.js'
+import { type Clearance, clearDial } from '../compliance/clear.js'
+import type { AgentRow, AgentVersionRow, NumberRow } from '../db/calling-tables.js'
+import type { Deps } from '../deps.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { timestampOrNull } from '../http/schemas.js'
+import { findNumber, isOfOtherEnvironment, type Owner } from '../numbers/store.js'
+import { releaseSlot, takeSlot } from './pool.js'
+import { recordingPath, recordingsFolder, storeCallEvent } from './settle.js'
+import { type CallWithParts, findCall, findPlacedCall, insertCall } from './store.js'
+
+/** How long it rings before nobody answered. */
+export const RING_TIMEOUT_MS = 45_000
+
+export interface Placement {
+  readonly to: string
+  readonly numberId: string
+  /** Null takes the number's agent. */
+  readonly agentId: string | null
+  readonly variables: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
+  /** Stays the same over retries of one request: it places one call. */
+  readonly idempotencyId: string | null
+}
+
+interface Target {
+  readonly number: NumberRow
+  readonly agent: AgentRow
+  readonly version: AgentVersionRow
+}
+
+/**
+ * Places an outbound call: the only place in the service that originates one. Looks up, checks the
+ * state, takes a concurrency slot, passes the gate, stores the call with its event, dials. Whatever
+ * is refused leaves no slot behind; a gate that refuses leaves its rows and its sealed record.
+ */
+export async function placeCall(
+  deps: Deps,
+  owner: Owner,
+  placement: Placement,
+): Promise<CallWithParts | Refusal> {
+  const placed = await alreadyPlaced(deps, owner, placement)
+  if (placed !== null) return placed
+
+  const target = await lookUp(deps, owner, placement)
+  if (isRefusal(target)) return target
+  const { number, agent, version } = target
+  const config = readConfig(version.config)
+  const { values, missing } = resolveVariables(config, placement.variables)
+  if (missing.length > 0) {
+    return refuse('missing_variables', `Values are missing for: ${missing.join(', ')}.`, { missing })
+  }
+  const spec = buildSpec(
+    {
+      agentId: agent.id,
+      agentVersionId: version.id,
+      name: agent.name,
+      config,
+      direction: 'outbound',
+      from: number.e164,
+      to: placement.to,
+      variables: values,
+      now: deps.clock.wall(),
+    },
+    deps.settings.providers,
+  )
+  if (spec === null) {
+    return refuse(
+      'unprocessable_entity',
+      'A voice or model of the published version is no longer available.',
+      {
+        path: 'agentId',
+      },
+    )
+  }
+  if (owner.environment === 'live') return gateIncomplete(deps, owner)
+
+  const callId = newId('call', deps.clock.wall())
+  const full = await takeSlot(deps.db, owner, { callId, nodeId: deps.nodeId }, deps.clock.wall())
+  if (full !== null) {
+    return refuse('concurrent_call_limit_reached', 'All concurrent agent calls are in use.', {
+      pool: 'agentCalls',
+      ...full,
+    })
+  }
+  const clearance = await clear(deps, owner, placement, target, callId).catch(async (error: unknown) => {
+    await releaseSlot(deps.db, callId)
+    // The same request, retried on another process while this one still ran, was faster.
+    const twin = await alreadyPlaced(deps, owner, placement)
+    if (twin !== null) return twin
+    throw error
+  })
+  if (!('cleared' in clearance)) return clearance
+  if (!clearance.cleared) {
+    await releaseSlot(deps.db, callId)
+    return blocked(clearance)
+  }
+
+  const folder = recordingsFolder(deps.settings.dataFolder)
+  try {
+    deps.calls.dial(clearance.permit, {
+      agent: spec,
+      gateway: deps.sandboxGateway,
+      ringTimeoutMs: RING_TIMEOUT_MS,
+      recordTo: number.recordCalls === 1 ? recordingPath(folder, callId) : null,
+    })
+  } catch (error) {
+    deps.log.error({ callId, error: errorText(error) }, 'call not dialled')
+    await deps.db.transaction().execute((trx) =>
+      storeCallEvent(
+        trx,
+        {
+          callId,
+          seq: 0,
+          at: deps.clock.wall(),
+          type: 'ended',
+          ending: endingOfError(error),
+          rtp: null,
+          recording: null,
+        },
+        folder,
+      ),
+    )
+  }
+  const call = await findCall(deps.db, owner, callId)
+  // Its row was committed above and is never deleted.
+  return call ?? refuse('internal_error', 'The call was placed but cannot be read.')
+}
+
+function alreadyPlaced(
+  deps: Deps,
+  owner: Owner,
+  { idempotencyId }: Placement,
+): Promise<CallWithParts | null> {
+  return idempotencyId === null ? Promise.resolve(null) : findPlacedCall(deps.db, owner, idempotencyId)
+}
+
+/** What the request names, in a state in which it can call. */
+async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<Target | Refusal> {
+  const { db } = deps
+  const missing = (resource: string, path: string) =>
+    refuse('not_found', `There is no such ${resource}.`, { resource, path })
+  const contradiction = (message: string, path: string) => refuse('unprocessable_entity', message, { path })
+
+  if (!isId('num', placement.numberId)) return missing('number', 'numberId')
+  const number = await findNumber(db, owner, placement.numberId)
+  if (number === null) {
+    return (await isOfOtherEnvironment(db, owner, placement.numberId))
+      ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
+      : missing('number', 'numberId')
+  }
+  const agentId = placement.agentId ?? number.agentId
+  if (agentId === null) {
+    return contradiction('The number has no agent; name one in agentId or bind one to the number.', 'agentId')
+  }
+  const agent = isId('agt', agentId) ? await findAgent(db, owner.organizationId, agentId) : null
+  if (agent === null) return missing('agent', placement.agentId === null ? 'numberId' : 'agentId')
+  if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
+  if (number.routingMode !== 'svc_agent') {
+    return contradiction('The number is not routed to an agent.', 'numberId')
+  }
+  const version =
+    agent.publishedVersion === null
+      ? null
+      : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
+  if (version === null) return contradiction('The agent was never published.', 'agentId')
+  return { number, agent, version }
+}
+
+/** Live calls need checks this release does not make; until they exist nothing is dialled. */
+async function gateIncomplete(deps: Deps, owner: Owner): Promise<Refusal<'compliance_incomplete'>> {
+  const organization = await deps.db
+    .selectFrom('organizations')
+    .select('senderClassification')
+    .where('id', '=', owner.organizationId)
+    .executeTakeFirst()
+  const missing = ['organization_verification']
+  if ((organization?.senderClassification ?? null) === null) missing.push('sender_classification')
+  missing.push('billing_details', 'robocall_declaration')
+  return refuse(
+    'compliance_incomplete',
+    'Live outbound calls need an organization that passed verification; test keys can call.',
+    { missing },
+  )
+}
+
+function clear(
+  deps: Deps,
+  owner: Owner,
+  placement: Placement,
+  { number, agent, version }: Target,
+  callId: string,
+): Promise<Clearance> {
+  const purpose = asPurpose(version.purpose)
+  return clearDial(
+    deps,
+    {
+      organizationId: owner.organizationId,
+      callId,
+      from: number.e164,
+      gate: { to: placement.to, environment: owner.environment, purpose, trigger: 'call' },
+      agentId: agent.id,
+      agentVersionId: version.id,
+    },
+    (trx, record, now) =>
+      insertCall(
+        trx,
+        {
+          id: callId,
+          organizationId: owner.organizationId,
+          environment: owner.environment,
+          direction: 'outbound',
+          fromNumber: number.e164,
+          toNumber: placement.to,
+          numberId: number.id,
+          agentId: agent.id,
+          agentVersion: version.version,
+          agentVersionId: version.id,
+          purpose,
+          nodeId: deps.nodeId,
+          variables: placement.variables,
+          metadata: placement.metadata,
+          complianceRunId: record.runId,
+          evidenceId: record.evidenceId,
+          idempotencyId: placement.idempotencyId,
+        },
+        now,
+      ),
+  )
+}
+
+function blocked({ runId, verdict }: Clearance & { readonly cleared: false }): Refusal {
+  const { code, deciding } = verdict
+  if (code === 'validation_error') {
+    return refuse(code, deciding.message, { issues: [{ path: 'to', reason: deciding.message }] })
+  }
+  return refuse(code, deciding.message, {
+    checkType: deciding.type,
+    runId,
+    nextAllowedAt: timestampOrNull(verdict.nextAllowedAt),
+  })
+}

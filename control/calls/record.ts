@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
+import type { CallWithParts } from './store.js'
+
+const Texts = z.record(z.string(), z.string())
+
+export const Charge = z.object({
+  kind: openEnum('agent', 'human'),
+  seconds: z.int(),
+  ratePaisePerMinute: z.int(),
+  amountPaise: z.int(),
+})
+
+export const Latency = z.object({
+  firstAudioMs: z.int().nullable(),
+  turnP50Ms: z.int().nullable(),
+  turnP95Ms: z.int().nullable(),
+})
+
+export const Call = z.object({
+  id: z.string(),
+  environment: z.enum(['test', 'live']),
+  direction: z.enum(['outbound', 'inbound']),
+  status: openEnum('queued', 'initiated', 'ringing', 'in_progress', 'ended'),
+  disposition: openEnum('answered', 'failed', 'no_answer', 'busy', 'voicemail', 'unknown').nullable(),
+  endedReason: z.string().nullable(),
+  from: z.string(),
+  to: z.string(),
+  numberId: z.string(),
+  agentId: z.string().nullable(),
+  agentVersion: z.int().nullable(),
+  agentVersionId: z.string().nullable(),
+  routingMode: openEnum('svc_agent', 'byo_ws', 'byo_sip'),
+  purpose: z.string(),
+  campaignId: z.string().nullable(),
+  recipientId: z.string().nullable(),
+  startedAt: Timestamp.nullable(),
+  ringingAt: Timestamp.nullable(),
+  answeredAt: Timestamp.nullable(),
+  endedAt: Timestamp.nullable(),
+  answeredBy: openEnum('human', 'voicemail', 'screening', 'unknown').nullable(),
+  durationSeconds: z.int().nullable(),
+  agentSeconds: z.int(),
+  humanSeconds: z.int(),
+  ratePaisePerMinute: z.int(),
+  charges: z.array(Charge),
+  billedPaise: z.int(),
+  variables: Texts,
+  metadata: Texts,
+  summary: z.string().nullable(),
+  outputs: z.record(z.string(), z.json()),
+  evaluation: z.array(
+    z.object({ id: z.string(), name: z.string(), passed: z.boolean(), reason: z.string() }),
+  ),
+  transfer: z.null().meta({ description: 'Latest transfer attempt; none in this release.' }),
+  hasRecording: z.boolean(),
+  hasTranscript: z.boolean(),
+  complianceRunId: z.string().nullable(),
+  evidenceId: z.string().nullable(),
+  latency: Latency.nullable(),
+  error: z.string().nullable(),
+  createdAt: Timestamp,
+})
+export type CallView = z.input<typeof Call>
+
+/** A call as the API and its events show it. */
+export function callView(row: CallWithParts): CallView {
+  return {
+    id: row.id,
+    environment: row.environment,
+    direction: row.direction,
+    status: row.status,
+    disposition: row.disposition,
+    endedReason: row.endedReason,
+    from: row.fromNumber,
+    to: row.toNumber,
+    numberId: row.numberId,
+    agentId: row.agentId,
+    agentVersion: row.agentVersion,
+    agentVersionId: row.agentVersionId,
+    routingMode: row.routingMode,
+    purpose: row.purpose,
+    campaignId: row.campaignId,
+    recipientId: row.recipientId,
+    startedAt: timestampOrNull(row.startedAt),
+    ringingAt: timestampOrNull(row.ringingAt),
+    answeredAt: timestampOrNull(row.answeredAt),
+    endedAt: timestampOrNull(row.endedAt),
+    answeredBy: row.answeredBy,
+    durationSeconds: row.endedAt === null ? null : row.agentSeconds + row.humanSeconds,
+    agentSeconds: row.agentSeconds,
+    humanSeconds: row.humanSeconds,
+    ratePaisePerMinute: row.ratePaisePerMinute,
+    charges: JSON.parse(row.charges),
+    billedPaise: row.billedPaise,
+    variables: JSON.parse(row.variables),
+    metadata: JSON.parse(row.metadata),
+    summary: null,
+    outputs: {},
+    evaluation: [],
+    transfer: null,
+    hasRecording: row.hasRecording === 1,
+    hasTranscript: row.hasTranscript === 1,
+    complianceRunId: row.complianceRunId,
+    evidenceId: row.evidenceId,
+    latency: row.latency === null ? null : JSON.parse(row.latency),
+    error: row.error,
+    createdAt: new Date(row.createdAt).toISOString(),
+  }
+}

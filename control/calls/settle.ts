@@ -1,0 +1,221 @@
+import { join, relative } from 'node:path'
+import type { TurnTrace } from '../../media/agent/events.js'
+import { outcomeOf } from '../../signalling/ending.js'
+import type { CallEvent } from '../../signalling/events.js'
+import type { CallRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { insertEvent } from '../events/store.js'
+import { RATES, rate } from '../wallet/rating.js'
+import { callLatency } from './latency.js'
+import { LEASE_MS } from './lease.js'
+import { releaseSlot } from './pool.js'
+import { salvageRecording } from './salvage.js'
+import { segmentOf } from './transcript.js'
+
+/** Where recordings lie below the data folder. */
+export function recordingsFolder(dataFolder: string): string {
+  return join(dataFolder, 'recordings')
+}
+
+export function recordingPath(folder: string, callId: string): string {
+  return join(folder, `${callId}.wav`)
+}
+
+/**
+ * Stores one event of a call with all it changes: the call's state, its transcript, its bill and
+ * recording, its slot, and the events customers see. Storing the same event twice changes nothing;
+ * neither does one that the call's state no longer expects.
+ */
+export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string): Promise<void> {
+  const { callId, seq, type, at, ...body } = event
+  const stored = await trx
+    .insertInto('callEvents')
+    .values({ callId, seq, type, at, body: JSON.stringify(body) })
+    .onConflict((conflict) => conflict.columns(['callId', 'seq']).doNothing())
+    .returning('seq')
+    .executeTakeFirst()
+  if (stored === undefined) return
+
+  const segment = segmentOf(event)
+  if (segment !== null) await trx.insertInto('transcriptSegments').values(segment).execute()
+
+  switch (event.type) {
+    case 'dialing':
+      await move(trx, callId, ['queued'], { status: 'initiated', sipCallId: event.sipCallId })
+      break
+    case 'ringing':
+      await move(trx, callId, ['queued', 'initiated'], { status: 'ringing', ringingAt: at })
+      break
+    case 'answered': {
+      const call = await move(trx, callId, ['queued', 'initiated', 'ringing'], {
+        status: 'in_progress',
+        answeredAt: at,
+        // Nobody listens yet for what answered.
+        answeredBy: 'unknown',
+      })
+      if (call !== null) await announce(trx, call, 'call.answered', at)
+      break
+    }
+    case 'ended':
+      await end(trx, event, folder)
+      break
+    default:
+      break
+  }
+}
+
+type Ended = CallEvent & { readonly type: 'ended' }
+
+async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
+  const { callId, at, ending, recording } = event
+  const call = await trx
+    .selectFrom('calls')
+    .selectAll()
+    .where('id', '=', callId)
+    .where('endedAt', 'is', null)
+    .executeTakeFirst()
+  if (call === undefined) return
+  const outcome = outcomeOf(ending, call.answeredAt !== null)
+  const endedAt = Math.max(at, call.answeredAt ?? 0)
+  const bill = rate({
+    answeredAt: call.answeredAt,
+    bridgedAt: null,
+    endedAt,
+    ratePaisePerMinute: call.ratePaisePerMinute,
+    personRatePaisePerMinute: RATES.person,
+  })
+  const seconds = (kind: 'agent' | 'human') =>
+    bill.charges.find((charge) => charge.kind === kind)?.seconds ?? 0
+  const latency = await latencyOf(trx, callId)
+  const ended = await move(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], {
+    status: 'ended',
+    endedAt,
+    endedReason: outcome.endedReason,
+    disposition: outcome.disposition,
+    agentSeconds: seconds('agent'),
+    humanSeconds: seconds('human'),
+    charges: JSON.stringify(bill.charges),
+    billedPaise: bill.billedPaise,
+    latency: latency === null ? null : JSON.stringify(latency),
+    error: errorOf(event),
+  })
+  if (ended === null) return
+  if (recording !== null) {
+    await trx
+      .insertInto('recordings')
+      .values({
+        callId,
+        organizationId: call.organizationId,
+        environment: call.environment,
+        file: relative(folder, recording.path),
+        bytes: recording.bytes,
+        durationMs: Math.round(recording.durationMs),
+        sha256: recording.sha256,
+        createdAt: at,
+      })
+      .execute()
+  }
+  await releaseSlot(trx, callId)
+  await announce(trx, ended, 'call.completed', at)
+  if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
+    await announce(trx, ended, 'call.failed', at)
+  }
+}
+
+/**
+ * Ends the calls that this node, or one whose leases ran out, left behind when it stopped: nothing
+ * carries them any more. To be run before the node takes new calls. Returns how many there were.
+ */
+export async function settleLeftBehind(
+  db: Db,
+  options: { readonly nodeId: string; readonly folder: string; readonly now: number },
+): Promise<number> {
+  const { nodeId, folder, now } = options
+  const calls = await db
+    .selectFrom('calls')
+    .select(['id', 'leaseUntil', 'answeredAt', 'createdAt'])
+    .where('endedAt', 'is', null)
+    .where((column) => column.or([column('nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
+    .execute()
+  for (const call of calls) {
+    const last = await db
+      .selectFrom('callEvents')
+      .select((column) => [column.fn.max('seq').as('seq'), column.fn.max('at').as('at')])
+      .where('callId', '=', call.id)
+      .executeTakeFirst()
+    // The last moment the call is known to have lived: nobody pays for the time nobody saw.
+    const at = Math.min(now, Math.max(Number(last?.at ?? 0), call.createdAt, call.leaseUntil - LEASE_MS))
+    const recording = await salvageRecording(recordingPath(folder, call.id))
+    const ended: Ended = {
+      callId: call.id,
+      seq: Number(last?.seq ?? -1) + 1,
+      at,
+      type: 'ended',
+      ending: {
+        by: 'engine',
+        cause: 'internal',
+        fault: 'ours',
+        note: 'the service stopped while the call was live',
+      },
+      rtp: null,
+      recording,
+    }
+    await db.transaction().execute((trx) => storeCallEvent(trx, ended, folder))
+  }
+  // Slots taken for calls whose row was never made.
+  await db.deleteFrom('callSlots').where('nodeId', '=', nodeId).execute()
+  return calls.length
+}
+
+/** Changes a call that is in one of the states; null, and nothing happens, when it is in another. */
+async function move(
+  trx: Trx,
+  callId: string,
+  from: readonly CallRow['status'][],
+  change: Partial<CallRow>,
+): Promise<CallRow | null> {
+  const row = await trx
+    .updateTable('calls')
+    .set(change)
+    .where('id', '=', callId)
+    .where('status', 'in', from)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+async function announce(
+  trx: Trx,
+  call: CallRow,
+  type: 'call.answered' | 'call.completed' | 'call.failed',
+  at: number,
+): Promise<void> {
+  const { organizationId, environment, id } = call
+  await insertEvent(trx, { organizationId, environment, type, subject: { type: 'call', id } }, at)
+}
+
+async function latencyOf(trx: Trx, callId: string) {
+  const traces = await trx
+    .selectFrom('callEvents')
+    .select('body')
+    .where('callId', '=', callId)
+    .where('type', '=', 'trace')
+    .execute()
+  const first = await trx
+    .selectFrom('transcriptSegments')
+    .select((column) => column.fn.min('startMs').as('startMs'))
+    .where('callId', '=', callId)
+    .where('role', '=', 'agent')
+    .executeTakeFirst()
+  return callLatency(
+    traces.map(({ body }) => (JSON.parse(body) as { trace: TurnTrace }).trace),
+    first?.startMs ?? null,
+  )
+}
+
+/** What went wrong, in words; null when nothing did. */
+function errorOf({ ending }: Ended): string | null {
+  if (ending.fault === 'none') return null
+  const note = ending.note ?? ending.cause
+  return ending.sip === undefined ? note : `${note} (SIP ${ending.sip})`
+}

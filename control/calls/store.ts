@@ -1,0 +1,215 @@
+import { sql } from 'kysely'
+import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { insertEvent } from '../events/store.js'
+import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import type { Owner } from '../numbers/store.js'
+import { RATES } from '../wallet/rating.js'
+import { LEASE_MS } from './lease.js'
+
+/** A call with what its view needs from other tables. */
+export interface CallWithParts extends CallRow {
+  readonly hasRecording: number
+  readonly hasTranscript: number
+}
+
+/** What is known of a call when its row is made. */
+export type NewCall = Pick<
+  CallRow,
+  | 'id'
+  | 'organizationId'
+  | 'environment'
+  | 'direction'
+  | 'fromNumber'
+  | 'toNumber'
+  | 'numberId'
+  | 'agentId'
+  | 'agentVersion'
+  | 'agentVersionId'
+  | 'purpose'
+  | 'nodeId'
+> & {
+  readonly variables: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
+  readonly complianceRunId: string | null
+  readonly evidenceId: string | null
+  readonly idempotencyId: string | null
+}
+
+/** Makes the row of a call and its `call.initiated` event. */
+export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<void> {
+  const { variables, metadata, ...rest } = call
+  await trx
+    .insertInto('calls')
+    .values({
+      ...rest,
+      status: call.direction === 'outbound' ? 'queued' : 'initiated',
+      routingMode: 'svc_agent',
+      campaignId: null,
+      recipientId: null,
+      disposition: null,
+      endedReason: null,
+      answeredBy: null,
+      startedAt: now,
+      ringingAt: null,
+      answeredAt: null,
+      endedAt: null,
+      agentSeconds: 0,
+      humanSeconds: 0,
+      ratePaisePerMinute: await agreedRate(trx, call.organizationId),
+      charges: '[]',
+      billedPaise: 0,
+      variables: JSON.stringify(variables),
+      metadata: JSON.stringify(metadata),
+      latency: null,
+      error: null,
+      sipCallId: null,
+      leaseUntil: now + LEASE_MS,
+      hangupRequestedAt: null,
+      createdAt: now,
+    })
+    .execute()
+  await insertEvent(
+    trx,
+    {
+      organizationId: call.organizationId,
+      environment: call.environment,
+      type: 'call.initiated',
+      subject: { type: 'call', id: call.id },
+    },
+    now,
+  )
+}
+
+export async function findCall(db: Db | Trx, owner: Owner, id: string): Promise<CallWithParts | null> {
+  return (await withParts(db, owner).where('calls.id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** The call that a request placed, for a retry of that request; null when it placed none. */
+export async function findPlacedCall(
+  db: Db | Trx,
+  owner: Owner,
+  idempotencyId: string,
+): Promise<CallWithParts | null> {
+  const row = await withParts(db, owner).where('calls.idempotencyId', '=', idempotencyId).executeTakeFirst()
+  return row ?? null
+}
+
+export interface CallFilter {
+  /** Digits, see search.ts. */
+  readonly digits: string | null
+  readonly status: string | undefined
+  readonly disposition: string | undefined
+  readonly direction: string | undefined
+  readonly agentId: string | undefined
+  readonly numberId: string | undefined
+  readonly campaignId: string | undefined
+  /** Unix ms: the first inside, the second not. */
+  readonly startedAfter: number | undefined
+  readonly startedBefore: number | undefined
+}
+
+/** Newest first; the first page carries the total. */
+export async function listCalls(
+  db: Db,
+  owner: Owner,
+  filter: CallFilter,
+  page: PageRequest,
+): Promise<Page<CallWithParts>> {
+  const matching = () => {
+    let query = db
+      .selectFrom('calls')
+      .where('calls.organizationId', '=', owner.organizationId)
+      .where('calls.environment', '=', owner.environment)
+    if (filter.digits !== null) {
+      // Only digits: nothing in it means anything to LIKE.
+      const pattern = `%${filter.digits}%`
+      query = query.where((column) =>
+        column.or([column('calls.fromNumber', 'like', pattern), column('calls.toNumber', 'like', pattern)]),
+      )
+    }
+    for (const name of ['status', 'disposition', 'direction', 'agentId', 'numberId', 'campaignId'] as const) {
+      const wanted = filter[name]
+      if (wanted !== undefined) query = query.where(sql.ref<string>(`calls.${name}`), '=', wanted)
+    }
+    if (filter.startedAfter !== undefined) query = query.where('calls.startedAt', '>=', filter.startedAfter)
+    if (filter.startedBefore !== undefined) query = query.where('calls.startedAt', '<', filter.startedBefore)
+    return query
+  }
+  const rows = await matching()
+    .selectAll('calls')
+    .select(parts)
+    .where(olderThan(page, 'calls.createdAt', 'calls.id'))
+    .orderBy('calls.createdAt', 'desc')
+    .orderBy('calls.id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  const total = page.after === null ? await countCapped(db, matching().select('calls.id')) : undefined
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+    total,
+  )
+}
+
+/** Asks the call's owner, whichever node that is, to hang up at its next look (lease.ts). */
+export async function requestHangup(db: Db, owner: Owner, id: string, now: number): Promise<void> {
+  await db
+    .updateTable('calls')
+    .set({ hangupRequestedAt: now })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('endedAt', 'is', null)
+    .execute()
+}
+
+export async function findRecording(db: Db, owner: Owner, callId: string): Promise<RecordingRow | null> {
+  const row = await db
+    .selectFrom('recordings')
+    .selectAll()
+    .where('callId', '=', callId)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The segments of a call that the caller of this function has found to be the owner's, in order of time. */
+export async function listSegments(db: Db, callId: string): Promise<readonly TranscriptSegmentRow[]> {
+  return db
+    .selectFrom('transcriptSegments')
+    .selectAll()
+    .where('callId', '=', callId)
+    .orderBy('startMs')
+    .orderBy('seq')
+    .execute()
+}
+
+/** Price of a minute, frozen with the call: the agreed one or the list price. */
+async function agreedRate(trx: Trx, organizationId: string): Promise<number> {
+  const profile = await trx
+    .selectFrom('callingProfiles')
+    .select('ratePaisePerMinute')
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirst()
+  return profile?.ratePaisePerMinute ?? RATES.service
+}
+
+const parts = [
+  sql<number>`case when exists (select 1 from "recordings" where "recordings"."callId" = "calls"."id")
+    then 1 else 0 end`.as('hasRecording'),
+  sql<number>`case when exists (select 1 from "transcriptSegments" where "transcriptSegments"."callId" = "calls"."id")
+    then 1 else 0 end`.as('hasTranscript'),
+]
+
+function withParts(db: Db | Trx, owner: Owner) {
+  return db
+    .selectFrom('calls')
+    .selectAll('calls')
+    .select(parts)
+    .where('calls.organizationId', '=', owner.organizationId)
+    .where('calls.environment', '=', owner.environment)
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import type { CallEvent } from '../../signalling/events.js'
+import type { TranscriptSegmentRow } from '../db/calling-tables.js'
+import { openEnum } from '../http/schemas.js'
+
+const Segment = z.object({
+  index: z.int(),
+  role: openEnum('agent', 'caller', 'human_agent', 'tool', 'system'),
+  text: z.string(),
+  startMs: z.int(),
+  endMs: z.int(),
+  language: z.string().nullable(),
+  interrupted: z.boolean(),
+  words: z.array(z.object({ w: z.string(), s: z.int(), e: z.int() })).nullable(),
+})
+
+export const Transcript = z.object({
+  callId: z.string(),
+  languages: z.array(z.string()),
+  segments: z.array(Segment),
+})
+
+const ROLES = { agent: 'agent', caller: 'caller', human: 'human_agent' } as const
+
+/**
+ * The transcript line of a call event; null for those that have none. An agent's line holds what was
+ * really heard: a sentence cut before its first sound leaves no line.
+ */
+export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
+  const { callId, seq } = event
+  const at = (role: string, text: string, atMs: number): TranscriptSegmentRow => ({
+    callId,
+    seq,
+    role,
+    text,
+    startMs: Math.round(atMs),
+    endMs: Math.round(atMs),
+    language: null,
+    interrupted: 0,
+    words: null,
+  })
+  switch (event.type) {
+    case 'turn': {
+      const { turn } = event
+      const text = turn.speaker === 'agent' ? turn.heardText : turn.text
+      if (turn.speaker === 'agent' && text === '') return null
+      const words = turn.words?.map((word) => ({
+        w: word.text,
+        s: Math.round(word.startMs),
+        e: Math.round(word.endMs),
+      }))
+      return {
+        ...at(ROLES[turn.speaker], text, turn.startMs),
+        endMs: Math.round(turn.endMs),
+        language: turn.language,
+        interrupted: turn.cutAtMs === undefined ? 0 : 1,
+        words: words === undefined ? null : JSON.stringify(words),
+      }
+    }
+    case 'dtmf':
+      return at('system', `The caller pressed ${event.digit}.`, event.atMs)
+    case 'trouble':
+      return at('system', `Trouble with ${event.part.replaceAll('_', ' ')} (${event.code}).`, event.atMs)
+    case 'tool':
+      return at('tool', `${event.name}(${JSON.stringify(event.arguments)}) -> ${event.result}`, event.atMs)
+    default:
+      return null
+  }
+}
+
+/** A call's transcript from its segments in order of time. */
+export function transcriptView(
+  callId: string,
+  rows: readonly TranscriptSegmentRow[],
+): z.input<typeof Transcript> {
+  const languages = new Set(rows.flatMap((row) => (row.language === null ? [] : [row.language])))
+  return {
+    callId,
+    languages: [...languages],
+    segments: rows.map((row, index) => ({
+      index,
+      role: row.role,
+      text: row.text,
+      startMs: row.startMs,
+      endMs: row.endMs,
+      language: row.language,
+      interrupted: row.interrupted === 1,
+      words: row.words === null ? null : JSON.parse(row.words),
+    })),
+  }
+}

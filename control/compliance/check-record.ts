@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import type { CheckRow } from '../db/calling-tables.js'
+import { openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { CHECK_TYPES } from './gate.js'
+
+export const ComplianceCheck = z.object({
+  id: z.string(),
+  runId: z.string(),
+  type: openEnum(...CHECK_TYPES),
+  outcome: openEnum('pass', 'warn', 'block', 'skipped'),
+  code: z.string().nullable(),
+  reason: z.string(),
+  message: z.string(),
+  e164: z.string(),
+  purpose: z.string(),
+  environment: z.enum(['test', 'live']),
+  trigger: openEnum('call', 'campaign', 'preflight', 'manual', 'origination', 'byo'),
+  callId: z.string().nullable(),
+  campaignId: z.string().nullable(),
+  recipientId: z.string().nullable(),
+  source: z.string().nullable(),
+  details: z.record(z.string(), z.json()),
+  nextAllowedAt: Timestamp.nullable(),
+  checkedAt: Timestamp,
+})
+
+/** A check as the API and its events show it. */
+export function checkView(row: CheckRow): z.input<typeof ComplianceCheck> {
+  return {
+    id: row.id,
+    runId: row.runId,
+    type: row.type,
+    outcome: row.outcome,
+    code: row.code,
+    reason: row.reason,
+    message: row.message,
+    e164: row.e164,
+    purpose: row.purpose,
+    environment: row.environment,
+    trigger: row.trigger,
+    callId: row.callId,
+    campaignId: row.campaignId,
+    recipientId: row.recipientId,
+    source: row.source,
+    details: JSON.parse(row.details),
+    nextAllowedAt: timestampOrNull(row.nextAllowedAt),
+    checkedAt: timestamp(row.checkedAt),
+  }
+}

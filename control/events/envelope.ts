@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { Call, callView } from '../calls/record.js'
+import { findCall } from '../calls/store.js'
+import { ComplianceCheck, checkView } from '../compliance/check-record.js'
+import { findCheck } from '../compliance/check-store.js'
+import type { EventRow } from '../db/calling-tables.js'
+import type { Deps } from '../deps.js'
+import { Timestamp, timestamp } from '../http/schemas.js'
+
+/** What a webhook carries and the single-event read shows (contract 6.2). */
+export const Envelope = z.object({
+  id: z.string(),
+  type: z.string(),
+  environment: z.enum(['test', 'live']).nullable(),
+  created_at: Timestamp,
+  data: z.union([z.object({ call: Call }), z.object({ check: ComplianceCheck })]),
+  links: z.object({ self: z.string(), recording: z.string().optional(), transcript: z.string().optional() }),
+})
+
+/** The event with its subject as it is now; null when the subject is gone. */
+export async function envelopeOf(
+  deps: Pick<Deps, 'db' | 'publicUrl'>,
+  event: EventRow,
+): Promise<z.input<typeof Envelope> | null> {
+  const rendered = await render(deps, event)
+  if (rendered === null) return null
+  return {
+    id: event.id,
+    type: event.type,
+    environment: event.environment,
+    created_at: timestamp(event.createdAt),
+    ...rendered,
+  }
+}
+
+type Rendered = Pick<z.input<typeof Envelope>, 'data' | 'links'>
+
+async function render(deps: Pick<Deps, 'db' | 'publicUrl'>, event: EventRow): Promise<Rendered | null> {
+  // Calls and checks belong to one environment; events of both concern neither.
+  if (event.environment === null) return null
+  const owner = { organizationId: event.organizationId, environment: event.environment }
+  const base = `${deps.publicUrl()}/v1`
+  if (event.subjectType === 'call') {
+    const row = await findCall(deps.db, owner, event.subjectId)
+    if (row === null) return null
+    const call = callView(row)
+    const self = `${base}/calls/${call.id}`
+    return {
+      data: { call },
+      links: {
+        self,
+        ...(call.hasRecording ? { recording: `${self}/recording` } : {}),
+        ...(call.hasTranscript ? { transcript: `${self}/transcript` } : {}),
+      },
+    }
+  }
+  if (event.subjectType === 'check') {
+    const row = await findCheck(deps.db, owner.organizationId, owner.environment, event.subjectId)
+    if (row === null) return null
+    return { data: { check: checkView(row) }, links: { self: `${base}/compliance/checks/${row.id}` } }
+  }
+  return null
+}
