@@ -185,15 +185,15 @@ class LegSession implements HostedSession {
   }
 
   #persona(party: Extract<Party, { kind: 'persona' }>): HostedParty {
-    const { vad, clock, clips } = this.#host
+    const { vad, clips } = this.#host
     const persona = openPersona({
       id: PARTY,
       spec: party.persona,
       rate: RATE,
       vad,
-      clock,
       loadClip: (name) => clips.load(name, RATE),
-      press: (digits) => this.press(digits),
+      // The leg counts and the far side misses what could not be sent, as with a real telephone.
+      press: (digits) => void this.#leg.press(digits),
       hangUp: () => this.#order.emit({ type: 'hang_up' }),
       stopMedia: () => {
         this.#mute = true
@@ -202,10 +202,7 @@ class LegSession implements HostedSession {
     })
     return {
       end: persona,
-      // Read before the call is answered: a clip must not be late on its beat.
-      prepare: async () => {
-        await Promise.all(party.persona.script.utterances.map(({ clip }) => clips.load(clip, RATE)))
-      },
+      prepare: () => persona.prepare(),
       start: () => persona.start(),
     }
   }

@@ -29,6 +29,8 @@ export interface VendorResponse {
    * EngineError when the body stalls, breaks off or grows past its limit.
    */
   read(take: (bytes: Uint8Array) => boolean): Promise<void>
+  /** Instead of `read`, for a body nobody wants. */
+  discard(): void
 }
 
 /** The status of a refused request, so that a caller can tell a 400. */
@@ -87,6 +89,7 @@ export async function post(request: VendorRequest): Promise<VendorResponse> {
 function body(response: Response, request: VendorRequest, watch: Watch, started: number): VendorResponse {
   const { limits, clock } = request
   return {
+    discard: () => watch.close(),
     contentType: response.headers.get('content-type')?.toLowerCase() ?? '',
     async read(take) {
       let received = 0

@@ -71,6 +71,7 @@ async function run(
     signal,
   })
   if (COMPRESSED.test(response.contentType) || response.contentType.startsWith('application/json')) {
+    response.discard()
     throw new EngineError('vendor_failed', `the vendor sent ${response.contentType} where PCM was asked for`)
   }
   const reader = new PcmReader(settings.speechRate)
