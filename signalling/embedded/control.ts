@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import type { Clock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { newUuid } from './ids.js'
@@ -42,6 +43,9 @@ export interface ControlSettings {
   readonly localHostports: string
   readonly limits: Limits
   readonly log: Log
+  readonly clock: Clock
+  /** Time a connection has to authenticate, in ms. */
+  readonly authenticateMs: number
   readonly handlers: ControlHandlers
 }
 
@@ -113,11 +117,15 @@ export class Control {
       onFrame: (frame) => this.#handle(app, frame),
       onGone: () => {
         this.#apps.delete(app)
+        deadline.cancel()
         for (const verb of [...this.#routes.keys()]) this.#unroute(app, verb)
         if (app.authenticated) this.#settings.handlers.onGone(app)
       },
     })
     this.#apps.add(app)
+    const deadline = this.#settings.clock.after(this.#settings.authenticateMs, () => {
+      if (!app.authenticated) app.end()
+    })
   }
 
   #handle(app: Connection, frame: Frame): void {
@@ -234,7 +242,7 @@ class Connection implements App {
   /** A protocol level refusal ends the connection. */
   refuse(messageId: string, why: string): void {
     this.send(`response|${messageId}|NO|${why}`, null)
-    this.#socket.end()
+    this.#socket.destroySoon()
   }
 
   end(): void {

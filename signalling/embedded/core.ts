@@ -68,6 +68,7 @@ export class Core {
       this.resolver.close()
       for (const transaction of this.clients.values()) transaction.close()
       for (const transaction of this.servers.values()) transaction.close()
+      for (const incoming of this.incoming.values()) incoming.deadline?.cancel()
       for (const dialog of this.dialogs.all()) this.dialogs.remove(dialog)
       for (const table of [
         this.clients,

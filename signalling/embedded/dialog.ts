@@ -125,6 +125,11 @@ export function contactUri(message: SipMessage): string | null {
   return value === null ? null : (parseAddress(splitList(value)[0] ?? '')?.uri ?? null)
 }
 
+/** A NOTIFY that ends the dialog its SUBSCRIBE made (RFC 6665 4.4.1). */
+export function endsSubscription(notify: SipMessage): boolean {
+  return /^\s*terminated\b/i.test(headerOf(notify, 'Subscription-State') ?? '')
+}
+
 /** All Record-Route elements in order of appearance. */
 export function recordRoutes(message: SipMessage): readonly string[] {
   return headersOf(message, 'Record-Route').flatMap((line) => splitList(line))

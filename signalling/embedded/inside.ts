@@ -1,7 +1,8 @@
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
 import type { Dialog } from './dialog.js'
-import { newBranch } from './ids.js'
+import { endsSubscription } from './dialog.js'
+import { newBranch, newUuid } from './ids.js'
 import { confirmRequest, notifyFailure, notifyResponse, notifyUnsolicited, refuse } from './notify.js'
 import { Outgoing } from './outgoing.js'
 import { contactOf, substituteLocalhost, viaOf } from './own-address.js'
@@ -59,16 +60,17 @@ export function sendInside(
     app,
     onSent: (bytes, flow, id) => confirmRequest(core, app, command.messageId, bytes, flow, id),
     onRefused: (why) => refuse(app, command.messageId, why),
-    onResponse: (response) => settle(core, dialog, message.method, response.status),
+    onResponse: (response) => settle(core, dialog, message, response.status),
   })
   if (outgoing === null) refuse(app, command.messageId, 'requested protocol/transport not available')
 }
 
 /** What a final response to our request does to its dialog. */
-function settle(core: Core, dialog: Dialog, method: string, status: number): void {
-  if (status < 200) return
-  // After a challenge the application repeats the BYE with credentials.
-  if (method === 'BYE' && status !== 401 && status !== 407) core.dialogs.remove(dialog)
+function settle(core: Core, dialog: Dialog, message: SipRequest, status: number): void {
+  // After a challenge the application repeats the request with credentials.
+  if (status < 200 || status === 401 || status === 407) return
+  const last = message.method === 'NOTIFY' && dialog.method === 'SUBSCRIBE' && endsSubscription(message)
+  if (message.method === 'BYE' || last) core.dialogs.remove(dialog)
 }
 
 interface Launch {
@@ -180,12 +182,12 @@ function acknowledge(
   const again = invite.ack
   if (again) {
     again.flow.send(again.bytes)
-    confirmRequest(core, app, command.messageId, again.bytes, again.flow, command.messageId)
+    confirmRequest(core, app, command.messageId, again.bytes, again.flow, newUuid())
     return
   }
   const sent = sendAck(core, dialog, message, invite.cseq, (bytes, flow) => {
     invite.ack = { bytes, flow }
-    confirmRequest(core, app, command.messageId, bytes, flow, command.messageId)
+    confirmRequest(core, app, command.messageId, bytes, flow, newUuid())
     if (invite.cancelled) hangUp(core, dialog, 'ACK-BYE due to cancel race condition')
   })
   if (!sent) refuse(app, command.messageId, 'requested protocol/transport not available')

@@ -111,7 +111,7 @@ function receiveRequest(core: Core, request: SipRequest, essentials: Essentials,
     known.repeat()
     return
   }
-  if (core.servers.size >= core.limits.transactions && essentials.toTag === null && method !== 'CANCEL') {
+  if (core.servers.size >= core.limits.transactions && !belongsToUs(core, request, essentials)) {
     replyStateless(core, request, flow, 503, '', RETRY_AFTER)
     return
   }
@@ -125,6 +125,13 @@ function receiveRequest(core: Core, request: SipRequest, essentials: Essentials,
   if (method === 'CANCEL') receiveCancel(core, arrival)
   else if (essentials.toTag !== null) receiveInside(core, arrival, essentials.toTag)
   else receiveNew(core, arrival)
+}
+
+/** Whether a request concerns a call that is there already: those are served even when full. */
+function belongsToUs(core: Core, request: SipRequest, essentials: Essentials): boolean {
+  const { callId, fromTag, toTag } = essentials
+  if (request.method === 'CANCEL') return core.invites.has(serverKey(request, essentials, 'INVITE'))
+  return toTag !== null && core.dialogs.match(callId, fromTag, toTag) !== null
 }
 
 /** A new request with its transaction, not yet anybody's. */

@@ -112,6 +112,8 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
       localHostports: hostports(core.transports, (transport) => transport.bound),
       limits,
       log,
+      clock,
+      authenticateMs: timers.connect,
       handlers: {
         onSip: (app, command) => takeCommand(core, app, command),
         onGone: (app) => applicationGone(core, app),

@@ -1,7 +1,7 @@
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
 import { behindNat, contactUri, Dialog, dialogId, recordRoutes } from './dialog.js'
-import { newCallId, newTag } from './ids.js'
+import { newCallId, newTag, newUuid } from './ids.js'
 import { acknowledgeAlone, sendInside } from './inside.js'
 import { isWildcard } from './local-address.js'
 import { targetOf } from './next-hop.js'
@@ -59,7 +59,7 @@ function cancel(core: Core, app: App, command: Command, message: SipRequest): vo
     refuse(app, command.messageId, `unable to cancel unknown transaction id: ${command.transactionId}`)
     return
   }
-  confirmRequest(core, app, command.messageId, sent.bytes, sent.flow, command.messageId)
+  confirmRequest(core, app, command.messageId, sent.bytes, sent.flow, newUuid())
 }
 
 function sendOutside(core: Core, app: App, command: Command, message: SipRequest, callId: string): void {

@@ -1,7 +1,7 @@
 import { Answer } from './answer.js'
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
-import { behindNat, contactUri, Dialog, dialogId, recordRoutes } from './dialog.js'
+import { behindNat, contactUri, Dialog, dialogId, endsSubscription, recordRoutes } from './dialog.js'
 import { newTag } from './ids.js'
 import { hangUp } from './inside.js'
 import { confirmResponse, refuse } from './notify.js'
@@ -72,7 +72,8 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   const early = formsDialog && message.status > 100 && message.status < 200
   const inDialog = early || (dialog !== null && !dialog.ended)
   confirmResponse(core, app, messageId, bytes, flow, transactionId, inDialog ? (dialog?.id ?? id) : '')
-  if (request.method === 'NOTIFY' && success && dialog) endSubscription(core, incoming, dialog)
+  const last = request.method === 'NOTIFY' && success && endsSubscription(request)
+  if (last && dialog?.method === 'SUBSCRIBE') core.dialogs.remove(dialog)
 }
 
 /** Our tag: the application's, if it named one before any was used, else a new one; then kept. */
@@ -152,10 +153,4 @@ function await2xxAck(core: Core, dialog: Dialog, incoming: Incoming, bytes: Buff
     hangUp(core, dialog, 'ACK timeout')
   })
   dialog.answers.set(cseq, answer)
-}
-
-/** RFC 6665 4.4.1: the last NOTIFY ends a dialog that a SUBSCRIBE made. */
-function endSubscription(core: Core, incoming: Incoming, dialog: Dialog): void {
-  const state = headerOf(incoming.request, 'Subscription-State') ?? ''
-  if (dialog.method === 'SUBSCRIBE' && /^\s*terminated\b/i.test(state)) core.dialogs.remove(dialog)
 }
