@@ -1,0 +1,127 @@
+import t from 'tap'
+import { assertNothingLeft } from '../../fixtures/leaks.js'
+import { openSignallingRig, TEST_NUMBER, testAgent, until } from '../../fixtures/signalling-rig.js'
+import { runSipp } from '../../fixtures/sipp.js'
+import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { openSandboxCarrier } from './carrier.js'
+
+assertNothingLeft(t)
+
+async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>) {
+  const rig = await openSignallingRig()
+  t.teardown(() => rig.close())
+  const carrier = await openSandboxCarrier({
+    pool: rig.pool,
+    clock: systemClock,
+    log: silentLog,
+    serviceAddress: { host: '127.0.0.1', port: rig.udp, transport: 'udp' },
+    scripts: rig.scripts,
+  })
+  t.teardown(() => carrier.close())
+  return {
+    ...rig,
+    carrier,
+    dial(to: string, ringTimeoutMs = 5000) {
+      rig.board.dial(rig.permit('call_1', to), {
+        agent: testAgent,
+        gateway: carrier.gateway,
+        ringTimeoutMs,
+        recordTo: null,
+      })
+    },
+  }
+}
+
+t.test('a person answers, and the media session learns what they will say', async (t) => {
+  const rig = await rigFor(t)
+  rig.dial('+919000000010')
+  await until(() => rig.types().includes('answered'))
+  t.strictSame(rig.types(), ['dialing', 'ringing', 'answered'])
+  const agent = rig.pool.only('agent')
+  const person = rig.pool.only('persona')
+  t.match(person.party, { kind: 'persona', persona: { name: 'interrupts' } })
+  t.match(agent.script, { utterances: [{ clip: 'interrupt-wait', text: 'Wait, one moment please.' }] })
+  await until(() => person.started)
+  t.equal(person.script, null)
+  t.equal(agent.remotes[0]?.port, person.port, 'each has the address of the other')
+  t.equal(person.remotes[0]?.port, agent.port)
+
+  person.say({ type: 'hang_up' })
+  t.strictSame((await rig.ended()).ending, { by: 'callee', cause: 'caller_hangup', fault: 'none' })
+  await until(() => rig.carrier.live === 0)
+  t.equal(rig.pool.live.length, 0)
+  t.equal(rig.scripts.size, 0, 'nothing is remembered of the call')
+})
+
+t.test('the agent hangs up on a person', async (t) => {
+  const rig = await rigFor(t)
+  rig.dial('+919812345678')
+  await until(() => rig.types().includes('answered'))
+  t.match(rig.pool.only('persona').party, { persona: { name: 'polite' } })
+  rig.pool.only('agent').say({ type: 'finished', why: 'agent_hangup' })
+  t.match((await rig.ended()).ending, { cause: 'agent_hangup' })
+  await until(() => rig.carrier.live === 0)
+})
+
+t.test('numbers that do not answer', async (t) => {
+  const cases: readonly [string, number, object][] = [
+    ['+919000000002', 5000, { cause: 'busy', sip: 486 }],
+    ['+919000000005', 5000, { cause: 'carrier_error', fault: 'carrier', sip: 503 }],
+    ['+919000000003', 700, { by: 'engine', cause: 'no_answer' }],
+  ]
+  for (const [to, ringTimeoutMs, ending] of cases) {
+    await t.test(to, async (t) => {
+      const rig = await rigFor(t)
+      rig.dial(to, ringTimeoutMs)
+      t.match((await rig.ended()).ending, ending)
+      t.equal(rig.carrier.live, 0)
+      t.equal(rig.pool.live.length, 0)
+    })
+  }
+})
+
+t.test('hung up while it rings', async (t) => {
+  const rig = await rigFor(t)
+  rig.dial('+919812345678')
+  await until(() => rig.types().includes('ringing'))
+  rig.board.hangUp('call_1', 'operator')
+  t.match((await rig.ended()).ending, { cause: 'api_hangup' })
+  await until(() => rig.carrier.live === 0)
+})
+
+t.test('a simulated person calls in', async (t) => {
+  const rig = await rigFor(t)
+  await rig.carrier.callIn({ from: '+919800000007', to: TEST_NUMBER, persona: 'presses_digits' })
+  await until(() => rig.types().includes('answered'))
+  t.match(rig.invites, [{ from: '+919800000007', to: TEST_NUMBER, sourceAddress: '127.0.0.1' }])
+  t.match(rig.pool.only('agent').script, { utterances: [{ clip: 'thank-you-bye' }] })
+  rig.pool.only('persona').say({ type: 'hang_up' })
+  t.strictSame((await rig.ended()).ending, { by: 'caller', cause: 'caller_hangup', fault: 'none' })
+  await until(() => rig.carrier.live === 0)
+  await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'nobody' }))
+  t.ok(rig.carrier.personas.includes('polite'))
+})
+
+t.test('nobody but the service may call the sandbox', async (t) => {
+  const rig = await rigFor(t)
+  await runSipp({
+    scenario: 'refused',
+    service: '+919000000001',
+    replace: {
+      STATUS: '403',
+      SDP: 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n',
+    },
+    target: { host: '127.0.0.1', port: rig.carrier.gateway.port },
+  })
+  t.equal(rig.pool.sessions.size, 0)
+})
+
+t.test('closing the carrier ends its calls; the service sees them end', async (t) => {
+  const rig = await rigFor(t)
+  rig.dial('+919000000009')
+  await until(() => rig.types().includes('answered'))
+  await rig.carrier.close()
+  t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
+  await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'polite' }), { code: 'closed' })
+})
