@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { pathParameters, querySchema } from './mount.js'
+import { inputSchema, nameResults, outputSchema } from './openapi-schemas.js'
 import type { Operation } from './operation.js'
 import { type ErrorCode, PROBLEMS } from './problem.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
+type Results = ReadonlyMap<z.ZodType, string>
 
 export interface ApiInfo {
   readonly version: string
@@ -16,9 +18,10 @@ export interface ApiInfo {
  */
 export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {}
+  const results = nameResults(operations)
   for (const operation of operations) {
     const path = operation.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [operation.method]: describe(operation) }
+    paths[path] = { ...paths[path], [operation.method]: describe(operation, results) }
   }
   return {
     openapi: '3.1.0',
@@ -41,7 +44,11 @@ export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
       },
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
       headers: { RequestId: { description: 'Name it when you ask for help', schema: { type: 'string' } } },
-      schemas: { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA },
+      schemas: {
+        Error: ERROR_SCHEMA,
+        Pagination: PAGINATION_SCHEMA,
+        ...Object.fromEntries([...results].map(([schema, name]) => [name, outputSchema(schema)])),
+      },
       responses: Object.fromEntries(
         [...errorStatuses()].map(([status, codes]) => errorResponse(status, codes)),
       ),
@@ -49,7 +56,7 @@ export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
   }
 }
 
-function describe(operation: Operation): JsonObject {
+function describe(operation: Operation, results: Results): JsonObject {
   const parameters = [
     ...pathParameters(operation.path).map((name) =>
       parameter('path', name, operation.params?.shape[name], true),
@@ -68,7 +75,7 @@ function describe(operation: Operation): JsonObject {
     ...(operation.environment === null ? {} : { 'x-environment': operation.environment }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.body === null ? {} : { requestBody: requestBody(operation.body) }),
-    responses: { [operation.status]: success(operation), ...failures(operation) },
+    responses: { [operation.status]: success(operation, results), ...failures(operation) },
     'x-error-codes': errorCodes(operation),
   }
 }
@@ -79,7 +86,7 @@ function requiredMark(operation: Operation): JsonObject {
 
 function queryParameters(operation: Operation): JsonObject[] {
   const schema = querySchema(operation)
-  const required = jsonSchema(schema, 'input').required
+  const required = inputSchema(schema).required
   return Object.entries(schema.shape).map(([name, member]) =>
     parameter('query', name, member, Array.isArray(required) && required.includes(name)),
   )
@@ -90,18 +97,18 @@ function parameter(place: string, name: string, schema: unknown, required: boole
     name,
     in: place,
     ...(required ? { required } : {}),
-    schema: schema instanceof z.ZodType ? jsonSchema(schema, 'input') : { type: 'string' },
+    schema: schema instanceof z.ZodType ? inputSchema(schema) : { type: 'string' },
   }
 }
 
 function requestBody(schema: z.ZodType): JsonObject {
   return {
     required: !schema.safeParse(undefined).success,
-    content: { 'application/json': { schema: jsonSchema(schema, 'input') } },
+    content: { 'application/json': { schema: inputSchema(schema) } },
   }
 }
 
-function success(operation: Operation): JsonObject {
+function success(operation: Operation, results: Results): JsonObject {
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
   if (operation.reply === 'empty') return { description: 'Done', headers }
   if (operation.reply === 'file' || operation.result === null) {
@@ -111,7 +118,9 @@ function success(operation: Operation): JsonObject {
       content: { [operation.contentType]: {} },
     }
   }
-  const result = open(jsonSchema(operation.result, 'output'))
+  const name = results.get(operation.result)
+  const result =
+    name === undefined ? outputSchema(operation.result) : { $ref: `#/components/schemas/${name}` }
   return {
     description: operation.status === 201 ? 'Created' : 'OK',
     headers,
@@ -179,24 +188,6 @@ function errorResponse(status: number, codes: readonly ErrorCode[]): [string, Js
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   ]
-}
-
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
-  return rest
-}
-
-/** Answers are open: fields are added, and clients must tolerate them. */
-function open(schema: JsonObject): JsonObject {
-  const opened = Object.entries(schema)
-    .filter(([name, value]) => !(name === 'additionalProperties' && value === false))
-    .map(([name, value]) => [name, openValue(value)])
-  return Object.fromEntries(opened)
-}
-
-function openValue(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(openValue)
-  return typeof value === 'object' && value !== null ? open(value as JsonObject) : value
 }
 
 const IDEMPOTENCY_KEY: JsonObject = {
