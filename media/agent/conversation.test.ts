@@ -1,0 +1,705 @@
+import t from 'tap'
+import { type CallerSound, ConversationRig, type RigOptions } from '../../fixtures/conversation-rig.js'
+import type { ToolSpec } from './spec.js'
+
+const LONG =
+  'We are open from nine in the morning until seven in the evening. On Sunday we are closed all day. Shall I book a visit?'
+
+const END_CALL: ToolSpec = {
+  name: 'end_call',
+  description: 'Ends the call',
+  parameters: [],
+  action: { kind: 'end_call' },
+}
+const SLOTS: ToolSpec = {
+  name: 'slots',
+  description: 'Free places',
+  parameters: [{ name: 'day', description: 'Which day', type: 'string', required: true }],
+  action: { kind: 'mock', response: 'Ten and eleven.' },
+}
+
+function say(text: string, ms = 900): CallerSound {
+  return { ms, text }
+}
+
+async function begun(options: RigOptions = {}): Promise<ConversationRig> {
+  const rig = new ConversationRig(options)
+  await rig.start()
+  return rig
+}
+
+/** A caller asked something and the agent is in the middle of a long answer. */
+async function answering(options: RigOptions = {}, voiceWords = true): Promise<ConversationRig> {
+  const rig = await begun(options)
+  rig.model.push([
+    { after: 100, text: LONG },
+    { after: 0, done: true },
+  ])
+  rig.voice.push({ words: voiceWords }, { words: voiceWords }, { words: voiceWords })
+  rig.sound(200, say('When are you open?'))
+  await rig.until(() => rig.agentSounding)
+  await rig.run(1200)
+  t.ok(rig.agentSounding)
+  return rig
+}
+
+t.test('the greeting leaves with the first packet; a turn is answered and traced', async (t) => {
+  const rig = await begun({ spec: { openingLine: 'Good morning, Sunrise Dental. How can I help?' } })
+  await rig.run(20)
+  t.ok(rig.agentSounding, 'sound in the very first frame')
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.turns('agent')[0]?.heardText, 'Good morning, Sunrise Dental. How can I help?')
+  t.equal(rig.turns('agent')[0]?.startMs, 0)
+
+  rig.sound(500, { ms: 900, text: 'When are you open?', finalAfterMs: 120 })
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(rig.kinds(), [
+    'agent: Good morning, Sunrise Dental. How can I help?',
+    'caller: When are you open?',
+    'trace',
+    'agent: Answer 1.',
+  ])
+  t.same(rig.told(), ['assistant: Good morning, Sunrise Dental. How can I help?', 'user: When are you open?'])
+  const caller = rig.turns('caller')[0]
+  const trace = rig.of('trace')[0]?.trace
+  t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
+  t.equal(trace?.speechEndMs, caller?.endMs)
+  const stages = [
+    trace?.speechEndMs,
+    trace?.vadStopMs,
+    trace?.sttFinalMs,
+    trace?.decidedMs,
+    trace?.modelFirstTokenMs,
+    trace?.firstSentenceMs,
+    trace?.ttsFirstAudioMs,
+    trace?.firstPacketMs,
+  ].map((at) => Math.round((at ?? -1) - (trace?.speechEndMs ?? 0)))
+  t.same(
+    stages,
+    [...stages].sort((a, b) => a - b),
+    'in order',
+  )
+  t.same(stages.slice(0, 7), [0, 300, 420, 420, 620, 620, 670])
+  t.ok((stages[7] ?? 999) <= 690, 'on the wire with the next beat')
+  t.equal(rig.turns('agent')[1]?.startMs, trace?.firstPacketMs)
+  t.equal(rig.close(), 0, 'no timer left')
+  t.equal(rig.openStreams, 0)
+})
+
+t.test('an interruption by words: the rest is never sent, the context holds what was heard', async (t) => {
+  const rig = await answering()
+  const onset = rig.nowMs
+  rig.sound(0, {
+    ms: 1400,
+    text: 'Wait, how much does it cost?',
+    partials: [[160, 'Wait']],
+  })
+  await rig.until(() => !rig.agentSounding)
+  t.ok(rig.nowMs - onset <= 120, `paused ${rig.nowMs - onset} ms after the onset`)
+  await rig.until(() => rig.of('interrupted').length === 1)
+  const sent = rig.sentSamples()
+  const synthesised = rig.spoken.length
+  await rig.until(() => rig.requests.length === 2)
+  t.equal(rig.sentSamples(), sent, 'not a sample after the pause')
+  t.equal(rig.spoken.length, synthesised, 'no sentence of the old answer is synthesised')
+  const agent = rig.turns('agent')[0]
+  t.equal(
+    agent?.text,
+    LONG.split(' Shall')[0] + (synthesised > 2 ? ' Shall I book a visit?' : ' Shall I book a visit?'),
+  )
+  t.ok(agent?.cutAtMs)
+  t.match(agent?.heardText, /^We are open from nine/)
+  t.ok((agent?.heardText.length ?? 99) < 40)
+  t.same(rig.told(), [
+    'user: When are you open?',
+    `assistant: ${agent?.heardText} [interrupted by the caller]`,
+    'user: Wait, how much does it cost?',
+  ])
+  // Word times agree with the wire: the words heard are those whose sound had ended at the cut.
+  const heardMs = (agent?.endMs ?? 0) - (agent?.startMs ?? 0)
+  const charsSent = heardMs / 60
+  t.ok((agent?.heardText.length ?? 0) <= charsSent)
+  t.ok((agent?.heardText.length ?? 0) > charsSent - 12, 'to the word')
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(rig.kinds().slice(3, 7), [
+    `agent: ${agent?.heardText} |`,
+    'caller: Wait, how much does it cost?',
+    'trace',
+    'agent: Answer 2.',
+  ])
+  t.equal(rig.close(), 0)
+})
+
+t.test('an interruption by a long sound without partial texts', async (t) => {
+  const rig = await answering({}, false)
+  const onset = rig.nowMs
+  rig.sound(0, { ms: 1500, text: 'Stop please' })
+  await rig.until(() => rig.of('interrupted').length === 1)
+  t.ok(rig.nowMs - onset >= 540 && rig.nowMs - onset <= 600)
+  const cut = rig.of('interrupted')[0]?.atMs ?? 0
+  t.ok(cut - onset <= 100, 'the cut is where the sound stopped, not where it was decided')
+  await rig.until(() => rig.requests.length === 2)
+  t.match(rig.told()[1], /^assistant: We are open from [a-z ]* ?\[interrupted by the caller\]$/)
+  t.equal(rig.close(), 0)
+})
+
+t.test('a cough pauses and the speech goes on from the same sample', async (t) => {
+  const rig = await answering()
+  const from = rig.nowMs
+  rig.sound(0, { ms: 240, text: '' })
+  await rig.until(() => !rig.agentSounding)
+  await rig.until(() => rig.agentSounding)
+  const gap = rig.nowMs - FRAME - (from + 240)
+  t.ok(gap < 400, `gap ${gap} ms after the sound ended`)
+  t.equal(rig.of('resumed').length, 1)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), ['caller: When are you open?', 'trace', 'resumed', `agent: ${LONG}`])
+  t.equal(rig.of('interrupted').length, 0)
+  t.equal(rig.requests.length, 1, 'nothing to answer')
+  // The ramp of the first sentence continues over the gap.
+  const first = rig.frames.findIndex(({ pcm }) => pcm)
+  const heard = rig.frames.slice(first).flatMap(({ pcm }) => (pcm ? [...pcm.slice(40)] : []))
+  const pauseFrame = rig.frames.findIndex(({ atMs, pcm }) => atMs > from && !pcm)
+  const before = rig.frames[pauseFrame - 2]?.pcm?.at(-1) ?? 0
+  const after = rig.frames.slice(pauseFrame).find(({ pcm }) => pcm)?.pcm?.[40] ?? 0
+  t.equal((after - 1000 - (before - 1000) + 30_000) % 30_000, 41, 'next sample, after the 5 ms fade-in')
+  t.ok(heard.length > 0)
+  t.equal(rig.close(), 0)
+})
+const FRAME = 20
+
+t.test('a backchannel is in the transcript and takes no turn', async (t) => {
+  const rig = await answering()
+  rig.sound(0, { ms: 500, text: 'Mm-hmm.', partials: [[300, 'mm-hmm']], finalAfterMs: 80 })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), ['caller: When are you open?', 'trace', 'resumed', 'caller: Mm-hmm.', `agent: ${LONG}`])
+  t.equal(rig.requests.length, 1)
+  t.equal(rig.close(), 0)
+})
+
+t.test('words that come after a false resume still interrupt', async (t) => {
+  const rig = await answering()
+  rig.sound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
+  await rig.until(() => rig.of('resumed').length === 1)
+  await rig.until(() => rig.of('interrupted').length === 1)
+  await rig.until(() => rig.requests.length === 2)
+  t.equal(rig.told().at(-1), 'user: No, Monday.')
+  t.equal(rig.close(), 0)
+})
+
+t.test('a caller who goes on before the answer is heard says one turn', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 900, text: 'Too early.' },
+    { after: 0, done: true },
+  ])
+  rig.sound(100, say('Can I book'))
+  await rig.until(() => rig.requests.length === 1)
+  rig.sound(60, { ms: 1000, text: 'an appointment for tomorrow?', partials: [[200, 'an']] })
+  await rig.until(() => rig.requests.length === 2)
+  t.equal(rig.sentSamples(), 0, 'the first answer was never heard')
+  t.same(rig.told(), ['user: Can I book an appointment for tomorrow?'])
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), ['caller: Can I book an appointment for tomorrow?', 'trace', 'agent: Answer 2.'])
+  t.equal(rig.close(), 0)
+})
+
+t.test('a cough while the model thinks holds the answer and does not cancel it', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 300, text: 'Yes, we are.' },
+    { after: 0, done: true },
+  ])
+  rig.sound(100, say('Are you open?'))
+  await rig.until(() => rig.requests.length === 1)
+  rig.sound(150, { ms: 300, text: '' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), ['caller: Are you open?', 'trace', 'agent: Yes, we are.'])
+  t.equal(rig.requests.length, 1)
+  t.equal(rig.close(), 0)
+})
+
+t.test('hello over the opening line does not stop it; a question does', async (t) => {
+  const spec = { openingLine: 'Good morning, this is Asha from Sunrise Dental. Do you have a minute?' }
+  const rig = await begun({ spec })
+  rig.sound(300, { ms: 450, text: 'Hello?' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.turns('agent')[0]?.heardText, spec.openingLine)
+  t.equal(rig.turns('caller')[0]?.text, 'Hello?')
+  t.equal(rig.requests.length, 0)
+  t.equal(rig.close(), 0)
+
+  const other = await begun({ spec })
+  other.sound(300, { ms: 1200, text: 'Who is calling please?', partials: [[200, 'Who']] })
+  await other.until(() => other.requests.length === 1)
+  t.match(other.told()[0], /^assistant: Good morning,? ?.*\[interrupted by the caller\]$/)
+  t.equal(other.told()[1], 'user: Who is calling please?')
+  t.equal(other.close(), 0)
+})
+
+t.test('without an opening line the caller talks first', async (t) => {
+  const rig = await begun()
+  await rig.run(3000)
+  t.equal(rig.sentSamples(), 0)
+  rig.sound(0, say('Hello?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), ['caller: Hello?', 'trace', 'agent: Answer 1.'])
+  t.equal(rig.close(), 0)
+})
+
+t.test('sentences are synthesised one ahead of what plays', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 50, text: 'One sentence that is long enough. Two sentences that are long enough. ' },
+    { after: 10, text: 'Three sentences that are long enough. Four.' },
+    { after: 0, done: true },
+  ])
+  rig.sound(0, say('Tell me.'))
+  await rig.until(() => rig.agentSounding)
+  await rig.run(300)
+  t.equal(rig.spoken.length, 2)
+  await rig.run(2000)
+  t.equal(rig.spoken.length, 3)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(
+    rig.spoken.map(({ text }) => text),
+    [
+      'One sentence that is long enough.',
+      'Two sentences that are long enough.',
+      'Three sentences that are long enough.',
+      'Four.',
+    ],
+  )
+  t.equal(
+    rig.longestSilence(rig.turns('agent')[0]?.startMs ?? 0, rig.turns('agent')[0]?.endMs ?? 0),
+    0,
+    'no gap',
+  )
+  t.equal(rig.close(), 0)
+})
+
+t.test('leading silence of the synthesis is not sent', async (t) => {
+  const rig = await begun()
+  rig.voice.push({ leadMs: 240, words: true })
+  rig.sound(0, say('Hi.'))
+  await rig.until(() => rig.agentSounding)
+  const first = rig.frames.at(-1)?.pcm
+  t.ok(
+    first?.subarray(0, 81).some((sample) => sample >= 1000),
+    'sound after 10 ms',
+  )
+  await rig.until(() => rig.turns('agent').length === 1)
+  const words = rig.turns('agent')[0]?.words ?? []
+  t.equal(words[0]?.text, 'Answer')
+  t.ok((words[0]?.startMs ?? 999) - (rig.turns('agent')[0]?.startMs ?? 0) <= 10, 'word times follow')
+  t.equal(rig.close(), 0)
+})
+
+t.test('the final text is late: the partial one is answered, its final does not count twice', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: 'Are you open?', partials: [[500, 'Are you open']], finalAfterMs: 1500 })
+  await rig.until(() => rig.requests.length === 1)
+  const end = rig.of('turn').length
+  t.equal(end, 0)
+  t.same(rig.told(), ['user: Are you open'])
+  await rig.run(6000)
+  t.equal(rig.requests.length, 1)
+  t.same(rig.kinds(), ['caller: Are you open', 'trace', 'agent: Answer 1.'])
+  t.equal(rig.close(), 0)
+})
+
+t.test('no text at all: the agent asks, and the late text is answered', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: 'Are you open?', finalAfterMs: 2200 })
+  await rig.until(() => rig.agentSounding)
+  t.ok(rig.nowMs < 900 + 1500, 'within the deadline')
+  t.same(rig.kinds(), ['trouble speech_to_text vendor_stalled'])
+  await rig.until(() => rig.requests.length === 1)
+  t.equal(rig.told().at(-1), 'user: Are you open?')
+  t.match(rig.told()[0], /interrupted/)
+  t.equal(rig.close(), 0)
+})
+
+t.test('the recogniser fails: it is opened again; failing on, the call ends with a goodbye', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: null })
+  await rig.run(700)
+  rig.earsFail()
+  await rig.run(600)
+  t.equal(rig.openStreams, 1)
+  t.same(rig.kinds(), ['trouble speech_to_text vendor_failed'])
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.match(rig.turns('agent')[0]?.heardText, /say it again/)
+  rig.earsFail()
+  await rig.run(400)
+  rig.earsFail()
+  await rig.until(() => rig.of('finished').length === 1)
+  t.equal(rig.of('finished')[0]?.why, 'provider_failure')
+  t.match(rig.turns('agent').at(-1)?.heardText, /Goodbye/)
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('the model stalls: an excuse within 1.5 s, then the answer of the second attempt', async (t) => {
+  const rig = await begun()
+  rig.model.push([{ after: 60_000, text: 'never' }])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.requests.length === 1)
+  const asked = rig.nowMs
+  await rig.until(() => rig.agentSounding)
+  t.ok(rig.nowMs - asked <= 1300, `${rig.nowMs - asked} ms`)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), [
+    'trouble language_model vendor_stalled',
+    'caller: Are you open?',
+    'trace',
+    'agent: Sorry, I am having trouble. One moment please. Answer 2.',
+  ])
+  t.same(rig.told(), ['user: Are you open?'])
+  t.equal(rig.close(), 0)
+})
+
+t.test('a quick failure is retried without a word', async (t) => {
+  const rig = await begun()
+  rig.model.push([{ after: 30, fail: 'HTTP 500' }])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), [
+    'trouble language_model vendor_failed',
+    'caller: Are you open?',
+    'trace',
+    'agent: Answer 2.',
+  ])
+  t.equal(rig.close(), 0)
+})
+
+t.test('a model that stays down: excuse, goodbye, provider_failure, no dead air', async (t) => {
+  const rig = await begun()
+  for (let i = 0; i < 3; i++) rig.model.push([{ after: 30, fail: 'HTTP 500' }])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.of('finished').length === 1)
+  t.equal(rig.requests.length, 3)
+  t.equal(rig.of('trouble').length, 3)
+  t.match(rig.turns('agent')[0]?.heardText, /^Sorry, I am having trouble.*Goodbye\.$/)
+  t.equal(rig.of('finished')[0]?.why, 'provider_failure')
+  t.ok(rig.longestSilence(900, rig.nowMs) < 3000)
+  t.equal(rig.clock.pending, 0)
+  await rig.run(200)
+  t.notOk(rig.agentSounding)
+})
+
+t.test('the stream closes in the middle: whole sentences are said, then the excuse', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 100, text: 'We open at nine in the morning. On Sun' },
+    { after: 50, fail: 'connection reset' },
+  ])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(
+    rig.turns('agent')[0]?.heardText,
+    'We open at nine in the morning. Sorry, I am having trouble. One moment please.',
+  )
+  rig.sound(500, say('And on Sunday?'))
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.equal(rig.turns('agent')[1]?.heardText, 'Answer 2.')
+  t.equal(rig.close(), 0)
+})
+
+t.test('the model stalls after some sentences: never over 3 s of silence', async (t) => {
+  const rig = await begun()
+  rig.model.push([{ after: 100, text: 'We open at nine. ' }])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.match(rig.turns('agent')[0]?.heardText, /^We open at nine\. Sorry/)
+  t.ok(rig.longestSilence(900, rig.nowMs) < 3000)
+  t.equal(rig.close(), 0)
+})
+
+t.test('synthesis: a retry, then the embedded voice for the rest of the call', async (t) => {
+  const rig = await begun()
+  rig.voice.push({ fail: 'HTTP 500' }, { fail: 'HTTP 500' })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), [
+    'trouble text_to_speech vendor_failed',
+    'trouble text_to_speech vendor_failed',
+    'caller: Are you open?',
+    'trace',
+    'agent: Answer 1.',
+  ])
+  t.same(
+    rig.spoken.slice(-3).map(({ voice }) => voice),
+    ['v', 'v', 'asha'],
+  )
+  rig.sound(300, say('Good.'))
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.equal(rig.spoken.at(-1)?.voice, 'asha')
+  t.equal(rig.close(), 0)
+})
+
+t.test('synthesis stalls: the embedded voice speaks after one deadline', async (t) => {
+  const rig = await begun()
+  rig.voice.push({ stall: true })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.requests.length === 1)
+  const asked = rig.nowMs
+  await rig.until(() => rig.agentSounding)
+  t.ok(rig.nowMs - asked < 1100)
+  t.equal(rig.close(), 0)
+})
+
+t.test('synthesis breaks within a sentence: the next voice says the rest', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 50, text: 'We open at nine and close at seven.' },
+    { after: 0, done: true },
+  ])
+  rig.voice.push({ breakAfterMs: 900, fail: 'reset', words: true }, { fail: 'reset' })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(
+    rig.spoken.map(({ text }) => text).slice(-3),
+    ['We open at nine and close at seven.', 'nine and close at seven.', 'nine and close at seven.'].map(
+      (text) => text,
+    ),
+  )
+  t.equal(rig.turns('agent')[0]?.heardText, 'We open at nine and close at seven.')
+  t.equal(rig.close(), 0)
+})
+
+t.test('no voice at all ends the call', async (t) => {
+  const rig = await begun()
+  rig.voice.push({ fail: 'x' }, { fail: 'x' })
+  rig.fallbackVoice.push({ fail: 'x' }, { fail: 'x' })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(rig.kinds().slice(4), ['caller: Are you open?', 'finished provider_failure'])
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('a tool answers the model, within the same turn', async (t) => {
+  const rig = await begun({ spec: { tools: [SLOTS] } })
+  rig.model.push(
+    [
+      { after: 50, text: 'Let me look.' },
+      { after: 10, tools: [{ id: 'c1', name: 'slots', arguments: { day: 'Monday' } }] },
+      { after: 0, done: true },
+    ],
+    [
+      { after: 200, text: 'Ten or eleven is free.' },
+      { after: 0, done: true },
+    ],
+  )
+  rig.sound(0, say('Is Monday free?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.kinds(), [
+    'tool slots',
+    'caller: Is Monday free?',
+    'trace',
+    'agent: Let me look. Ten or eleven is free.',
+  ])
+  t.same(rig.requests[1]?.messages.slice(1), [
+    { role: 'user', content: 'Is Monday free?' },
+    {
+      role: 'assistant',
+      content: 'Let me look.',
+      toolCalls: [{ id: 'c1', name: 'slots', arguments: { day: 'Monday' } }],
+    },
+    { role: 'tool', toolCallId: 'c1', content: 'Ten and eleven.' },
+  ])
+  rig.sound(300, say('Ten.'))
+  await rig.until(() => rig.requests.length === 3)
+  t.same(
+    rig.requests[2]?.messages.slice(2).map(({ role, content }) => [role, content]),
+    [
+      ['assistant', null],
+      ['tool', 'Ten and eleven.'],
+      ['assistant', 'Let me look. Ten or eleven is free.'],
+      ['user', 'Ten.'],
+    ],
+  )
+  t.equal(rig.close(), 0)
+})
+
+t.test('tool rounds are bounded', async (t) => {
+  const rig = await begun({ spec: { tools: [SLOTS] } })
+  for (let i = 0; i < 12; i++) {
+    rig.model.push([
+      { after: 20, tools: [{ id: `c${i}`, name: 'slots', arguments: { day: 'x' } }] },
+      { after: 0, done: true },
+    ])
+  }
+  rig.sound(0, say('Is Monday free?'))
+  await rig.until(() => rig.of('finished').length === 1)
+  t.ok(rig.requests.length <= 8, `${rig.requests.length} requests`)
+  t.same(rig.requests.at(-1)?.tools, [], 'in the end no tools are offered')
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('end_call: the words of the answer and the hang-up line are sent to the end', async (t) => {
+  const rig = await begun({ spec: { tools: [END_CALL], hangupLine: 'Have a pleasant day.' } })
+  rig.model.push([
+    { after: 50, text: 'Thank you for calling.' },
+    { after: 10, tools: [{ id: 'c1', name: 'end_call', arguments: {} }] },
+    { after: 0, done: true },
+  ])
+  rig.sound(0, say('That is all.'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  // Talking over the last line changes nothing.
+  rig.sound(200, { ms: 900, text: 'Wait!', partials: [[100, 'Wait']] })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(
+    rig.kinds(),
+    [
+      'tool end_call',
+      'caller: That is all.',
+      'trace',
+      'agent: Thank you for calling.',
+      'agent: Have a pleasant day.',
+      'finished agent_hangup',
+    ].flatMap((kind) => kind),
+  )
+  const samples = ('Thank you for calling.'.length + 'Have a pleasant day.'.length) * 60 * 8
+  t.equal(
+    rig.sentSamples(),
+    Math.ceil(samples / 160) * 160 + (samples % 160 === 0 ? 0 : 0),
+    'every sample was sent',
+  )
+  t.equal(rig.clock.pending, 0)
+  t.equal(rig.openStreams, 0)
+})
+
+t.test('a caller who interrupts the goodbye keeps the call', async (t) => {
+  const rig = await begun({ spec: { tools: [END_CALL] } })
+  rig.model.push([
+    { after: 50, text: 'Thank you very much for calling Sunrise Dental, and goodbye.' },
+    { after: 10, tools: [{ id: 'c1', name: 'end_call', arguments: {} }] },
+    { after: 0, done: true },
+  ])
+  rig.sound(0, say('That is all.'))
+  await rig.until(() => rig.agentSounding)
+  rig.sound(600, { ms: 900, text: 'One more question.', partials: [[200, 'One more']] })
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.equal(rig.of('finished').length, 0)
+  t.equal(rig.turns('agent')[1]?.heardText, 'Answer 2.')
+  t.equal(rig.close(), 0)
+})
+
+t.test('nudges, then the end for silence', async (t) => {
+  const rig = await begun({
+    spec: {
+      openingLine: 'Hello.',
+      hangupLine: 'Goodbye.',
+      nudges: {
+        enabled: true,
+        hangupAfter: true,
+        steps: [
+          { afterSeconds: 10, text: 'Are you there?' },
+          { afterSeconds: 20, text: 'Can you hear me?' },
+        ],
+      },
+    },
+  })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(rig.kinds(), [
+    'agent: Hello.',
+    'agent: Are you there?',
+    'agent: Can you hear me?',
+    'agent: Goodbye.',
+    'finished silence',
+  ])
+  const gaps = rig.turns('agent').map(({ startMs }, index, turns) => startMs - (turns[index - 1]?.endMs ?? 0))
+  for (const gap of gaps.slice(1)) t.ok(gap >= 10_000 && gap < 10_200, `${gap} ms`)
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('speech resets the nudges', async (t) => {
+  const steps = [
+    { afterSeconds: 5, text: 'Are you there?' },
+    { afterSeconds: 10, text: 'Can you hear me?' },
+  ]
+  const rig = await begun({ spec: { nudges: { enabled: true, hangupAfter: true, steps } } })
+  await rig.until(() => rig.turns('agent').length === 1)
+  rig.sound(1000, say('Yes, sorry.'))
+  await rig.until(() => rig.turns('agent').length === 3)
+  t.same(
+    rig.turns('agent').map(({ heardText }) => heardText),
+    ['Are you there?', 'Answer 1.', 'Are you there?'],
+  )
+  t.equal(rig.close(), 0)
+})
+
+t.test('the longest call ends with the hang-up line, whatever is being said', async (t) => {
+  const rig = await begun({ spec: { maxCallSeconds: 5, hangupLine: 'Time is up.' } })
+  rig.model.push([
+    { after: 50, text: LONG },
+    { after: 0, done: true },
+  ])
+  rig.sound(1500, say('Tell me everything.'))
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(rig.kinds().slice(0, 2), ['caller: Tell me everything.', 'trace'])
+  t.ok((rig.turns('agent')[0]?.heardText.length ?? 999) < LONG.length)
+  t.same(rig.kinds().slice(3), ['agent: Time is up.', 'finished max_duration'])
+  t.ok(rig.nowMs < 7000)
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('digits interrupt, are collected and given to the model', async (t) => {
+  const rig = await answering()
+  rig.press('4')
+  t.equal(rig.of('interrupted').length, 1)
+  await rig.run(40)
+  t.notOk(rig.frames.at(-1)?.pcm)
+  rig.press('2')
+  await rig.run(300)
+  t.equal(rig.requests.length, 1)
+  rig.press('#')
+  await rig.run(40)
+  t.equal(rig.told().at(-1), 'user: 42')
+  t.equal(rig.of('dtmf').length, 3)
+  await rig.until(() => rig.turns('agent').length === 2)
+  rig.press('7')
+  await rig.run(1900)
+  t.equal(rig.requests.length, 2)
+  await rig.run(200)
+  t.equal(rig.told().at(-1), 'user: 7', 'after two seconds without a key')
+  t.equal(rig.close(), 0)
+})
+
+t.test('a recogniser that understands nobody says so once; keys work', async (t) => {
+  const rig = await begun({ understandsSpeech: false, spec: { openingLine: 'Hello.' } })
+  await rig.until(() => rig.turns('agent').length === 1)
+  rig.sound(300, say('Hello, who is this?'))
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.match(rig.turns('agent')[1]?.heardText, /keys of your phone/)
+  rig.sound(300, say('What?'))
+  await rig.run(6000)
+  t.equal(rig.turns('agent').length, 2, 'only once')
+  rig.press('1')
+  await rig.until(() => rig.turns('agent').length === 3)
+  t.equal(rig.told().at(-1), 'user: 1')
+  t.equal(rig.of('trouble').length, 0)
+  t.equal(rig.close(), 0)
+})
+
+t.test('a hang-up in the middle keeps what was heard and leaves nothing behind', async (t) => {
+  const rig = await answering()
+  t.equal(rig.close(), 0)
+  t.match(rig.turns('agent')[0]?.heardText, /^We are open/)
+  t.equal(rig.turns('agent')[0]?.cutAtMs, undefined)
+  const count = rig.events.length
+  await rig.run(2000)
+  t.equal(rig.events.length, count, 'no event after close')
+  t.notOk(rig.agentSounding)
+  rig.conversation.close('hangup')
+  t.equal(rig.openStreams, 0)
+})
+
+t.test('closing before the start, and while preparing', async (t) => {
+  const rig = new ConversationRig({ spec: { openingLine: 'Hello.' } })
+  const prepared = rig.conversation.prepare()
+  rig.conversation.close('hangup')
+  await prepared
+  t.equal(rig.clock.pending, 0)
+  t.same(rig.events, [])
+})
