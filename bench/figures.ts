@@ -1,0 +1,105 @@
+/** One row of the result, as the bench prints and writes it. */
+export interface Figure {
+  readonly id: string
+  readonly value?: number
+  readonly p50?: number
+  readonly p99?: number
+  /** Only where the target is one: `Gap`. */
+  readonly p999?: number
+  readonly max?: number
+  readonly n: number
+  readonly unit: string
+  /** What must be reached, in words of the target table. */
+  readonly gate: string
+  readonly goal: string
+  readonly pass: boolean
+  readonly nullProbeMs: number
+  readonly context: Readonly<Record<string, unknown>>
+}
+
+/** A figure before the host's noise is known. */
+export type Measured = Omit<Figure, 'nullProbeMs'>
+
+type Limits = Partial<Record<'value' | 'p50' | 'p99' | 'p999' | 'max', number>>
+
+export interface Target {
+  readonly unit: string
+  readonly gate: Limits
+  readonly goal: Limits
+  /** A number of calls is good when high, a delay when low. */
+  readonly better: 'lower' | 'higher'
+}
+
+export const TARGETS = {
+  R_engine: { unit: 'ms', gate: { p50: 40, p99: 70 }, goal: { p50: 30, p99: 50 }, better: 'lower' },
+  B_pause: { unit: 'ms', gate: { p50: 150, p99: 220 }, goal: { p50: 110, p99: 160 }, better: 'lower' },
+  B_flush: { unit: 'ms', gate: { max: 20 }, goal: { max: 20 }, better: 'lower' },
+  Beat: {
+    unit: 'ms',
+    gate: { p50: 1, p99: 3, max: 15 },
+    goal: { p50: 0.5, p99: 1, max: 6 },
+    better: 'lower',
+  },
+  Gap: { unit: 'ms', gate: { p99: 3, p999: 10 }, goal: { p99: 2, p999: 5 }, better: 'lower' },
+  C: { unit: 'calls', gate: { value: 100 }, goal: { value: 200 }, better: 'higher' },
+} as const satisfies Record<string, Target>
+
+export type FigureId = keyof typeof TARGETS
+export const FIGURE_IDS = Object.keys(TARGETS) as FigureId[]
+
+/** Fills in target and verdict of a measurement; `id` may be a sub-figure like `R_engine@typical`. */
+export function figure(
+  id: string,
+  values: Limits & { readonly n: number },
+  context: Readonly<Record<string, unknown>>,
+): Measured {
+  const base = FIGURE_IDS.find((known) => id === known || id.startsWith(`${known}@`))
+  if (base === undefined) throw new Error(`no target for ${id}`)
+  const { unit, gate, goal, better }: Target = TARGETS[base]
+  const pass =
+    values.n > 0 &&
+    Object.entries(gate).every(([name, limit]) => {
+      const value = values[name as keyof Limits]
+      return value !== undefined && (better === 'lower' ? value <= limit : value >= limit)
+    })
+  return { id, ...values, unit, gate: words(gate), goal: words(goal), pass, context }
+}
+
+function words(limits: Limits): string {
+  const names = Object.keys(limits)
+  const text = Object.values(limits).join(' / ')
+  return names.length === 1 && names[0] === 'value' ? text : `${names.join(' / ')} ${text}`
+}
+
+/** The table people read. */
+export function table(figures: readonly Figure[]): string {
+  const cell = (value: number | undefined): string => (value === undefined ? '' : String(value))
+  const rows = [
+    ['figure', 'value', 'p50', 'p99', 'p99.9', 'max', 'n', 'unit', 'gate', 'goal', 'pass', 'null p99.9'],
+    ...figures.map((row) => [
+      row.id,
+      cell(row.value),
+      cell(row.p50),
+      cell(row.p99),
+      cell(row.p999),
+      cell(row.max),
+      String(row.n),
+      row.unit,
+      row.gate,
+      row.goal,
+      row.pass ? 'yes' : 'NO',
+      String(row.nullProbeMs),
+    ]),
+  ]
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  )
+  return rows
+    .map((row) =>
+      row
+        .map((text, i) => text.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
