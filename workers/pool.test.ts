@@ -1,0 +1,286 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { findClip } from '../fixtures/speech/manifest.js'
+import type { AgentSpec, PersonaSpec, ScriptedUtterance } from '../media/agent/spec.js'
+import { openMediaPool, type RunningMediaPool } from './pool.js'
+import type { OpenedSession, RemoteMedia, SessionEvent } from './protocol.js'
+
+const AGENT: AgentSpec = {
+  agentId: 'agt_1',
+  agentVersionId: 'agv_1',
+  name: 'Reception',
+  systemPrompt: 'You are Asha, the receptionist of Sunrise Dental Clinic.',
+  openingLine: 'Hello, this is Asha from Sunrise Dental Clinic.',
+  hangupLine: null,
+  languages: ['en-IN'],
+  speechToText: { vendor: 'embedded', model: 'parley-sandbox' },
+  textToSpeech: { vendor: 'embedded', model: 'espeak-ng', voice: 'asha', pace: 1 },
+  languageModel: { vendor: 'embedded', model: 'parley-rules-1' },
+  tools: [{ name: 'end_call', description: 'Ends the call.', parameters: [], action: { kind: 'end_call' } }],
+  nudges: { enabled: false, hangupAfter: false, steps: [] },
+  maxCallSeconds: 60,
+}
+
+function utterance(clip: string): ScriptedUtterance {
+  const { text, language, words, onsetMs, offsetMs } = findClip(clip)
+  return { clip, text, language, words, onsetMs, offsetMs }
+}
+
+const CALLER: PersonaSpec = {
+  name: 'curious',
+  script: { utterances: [utterance('who-is-this'), utterance('thank-you-bye')] },
+  steps: [
+    { cue: { when: 'agent_silent', ms: 700 }, act: { do: 'say', utterance: 0 } },
+    { cue: { when: 'agent_silent', ms: 700 }, act: { do: 'say', utterance: 1 } },
+  ],
+  loopFrom: null,
+}
+
+const SILENT: PersonaSpec = { name: 'silent', script: { utterances: [] }, steps: [], loopFrom: null }
+
+interface Rig {
+  readonly pool: RunningMediaPool
+  readonly events: Map<string, SessionEvent[]>
+  readonly lost: string[]
+  /** Opens a session whose events are kept under its id. */
+  open(
+    id: string,
+    party: AgentSpec | PersonaSpec,
+    recordTo?: string,
+  ): Promise<OpenedSession & { worker: number }>
+  until(what: string, done: () => boolean, ms?: number): Promise<void>
+}
+
+async function setUp(t: Test, workers = 1): Promise<Rig> {
+  assertNothingLeft(t)
+  const problems: string[] = []
+  const note = (fields: object, message: string): void => {
+    problems.push(`${message} ${JSON.stringify(fields)}`)
+  }
+  const pool = await openMediaPool({
+    workers,
+    rtpAddress: '127.0.0.1',
+    rtpPorts: { first: 0, last: 0 },
+    mediaTimeoutMs: 10_000,
+    providers: { openai: null },
+    log: { debug() {}, info() {}, warn: note, error: note },
+  })
+  t.teardown(() => pool.close())
+  const events = new Map<string, SessionEvent[]>()
+  const lost: string[] = []
+  pool.onLost((session) => lost.push(session))
+  return {
+    pool,
+    events,
+    lost,
+    open(id, party, recordTo) {
+      const seen: SessionEvent[] = []
+      events.set(id, seen)
+      const which =
+        'agentId' in party
+          ? ({ kind: 'agent', agent: party } as const)
+          : ({ kind: 'persona', persona: party } as const)
+      return pool.open(id, which, recordTo ?? null, (event) => seen.push(event))
+    },
+    async until(what, done, ms = 15_000) {
+      const deadline = performance.now() + ms
+      while (!done()) {
+        if (performance.now() > deadline) {
+          const seen = JSON.stringify([...events].map(([id, all]) => [id, all]))
+          throw new Error(`waited in vain for ${what}: ${seen}; ${problems.join('; ')}`)
+        }
+        await pause(10)
+      }
+    },
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+function towards(opened: OpenedSession): RemoteMedia {
+  return {
+    address: opened.address,
+    port: opened.port,
+    codec: 'PCMA',
+    payloadType: 8,
+    dtmfPayloadType: 101,
+    send: true,
+    receive: true,
+  }
+}
+
+/** Connects two sessions over loopback RTP and starts both. */
+async function connect(
+  { pool }: Rig,
+  [agent, persona]: readonly [string, string],
+  [a, p]: readonly [OpenedSession, OpenedSession],
+  script: PersonaSpec['script'] | null,
+): Promise<void> {
+  await pool.remote(agent, towards(p))
+  await pool.remote(persona, towards(a))
+  await pool.start(persona, null)
+  await pool.start(agent, script)
+}
+
+t.test(
+  'a whole conversation between two sessions on real threads over RTP',
+  { timeout: 60_000 },
+  async (t) => {
+    const rig = await setUp(t, 2)
+    const folder = await mkdtemp(join(tmpdir(), 'parley-pool-'))
+    t.teardown(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'call.wav')
+    const agent = await rig.open('agent', AGENT, path)
+    const persona = await rig.open('persona', CALLER)
+    t.not(agent.worker, persona.worker, 'placed on different threads')
+    await connect(rig, ['agent', 'persona'], [agent, persona], CALLER.script)
+    const events = rig.events.get('agent') ?? []
+    await rig.until('the end', () => events.some(({ type }) => type === 'finished'), 45_000)
+    const turns = events.flatMap((event) => (event.type === 'turn' ? [event.turn] : []))
+    t.same(
+      turns.map(({ speaker, heardText }) => `${speaker}: ${heardText}`),
+      [
+        'agent: Hello, this is Asha from Sunrise Dental Clinic.',
+        'caller: Who is calling please?',
+        'agent: This is Asha from Sunrise Dental Clinic. How can I help you today?',
+        'caller: Okay, thank you. Goodbye.',
+        'agent: Thank you for your time. Goodbye from Sunrise Dental Clinic.',
+      ],
+    )
+    t.ok(
+      turns.every((turn, i) => turn.startMs >= (turns[i - 1]?.endMs ?? 0)),
+      'nobody speaks over the other',
+    )
+    t.match(events.at(-1), { type: 'finished', why: 'agent_hangup' })
+    const traces = events.flatMap((event) => (event.type === 'trace' ? [event.trace] : []))
+    t.equal(traces.length, 2, 'each answer has its trace')
+    for (const { speechEndMs, firstPacketMs } of traces) {
+      t.ok(
+        (firstPacketMs ?? 1e9) - speechEndMs < 3000,
+        `answered after ${(firstPacketMs ?? 0) - speechEndMs} ms`,
+      )
+    }
+    const closed = await rig.pool.closeSession('agent', 'hangup')
+    t.match(await rig.pool.closeSession('agent', 'hangup'), { recording: null }, 'closing again is harmless')
+    const other = await rig.pool.closeSession('persona', 'hangup')
+    t.ok((closed.stats.rtp?.packetsReceived ?? 0) > 300, 'audio went both ways')
+    t.ok((other.stats.rtp?.packetsReceived ?? 0) > 300)
+    t.equal(closed.recording?.path, path)
+    t.equal((await readFile(path)).length, closed.recording?.bytes)
+    t.equal(rig.pool.size, 0)
+    t.same(rig.lost, [])
+  },
+)
+
+t.test('a caller without a script is not understood, and is told so', { timeout: 30_000 }, async (t) => {
+  const rig = await setUp(t)
+  const agent = await rig.open('agent', AGENT)
+  const persona = await rig.open('persona', CALLER)
+  await connect(rig, ['agent', 'persona'], [agent, persona], null)
+  const events = rig.events.get('agent') ?? []
+  const said = (): number =>
+    events.filter((event) => event.type === 'turn' && event.turn.speaker === 'agent').length
+  await rig.until('a second line of the agent', () => said() >= 2, 25_000)
+  t.notOk(
+    events.some(
+      (event) => event.type === 'turn' && event.turn.speaker === 'caller' && event.turn.text !== '',
+    ),
+  )
+})
+
+t.test('digits cross as events', { timeout: 30_000 }, async (t) => {
+  const rig = await setUp(t)
+  const agent = await rig.open('agent', { ...AGENT, openingLine: null })
+  const persona = await rig.open('persona', {
+    ...SILENT,
+    steps: [{ cue: { when: 'after', ms: 200 }, act: { do: 'press', digits: '42#' } }],
+  })
+  await connect(rig, ['agent', 'persona'], [agent, persona], null)
+  const events = rig.events.get('agent') ?? []
+  const digits = (): string =>
+    events.flatMap((event) => (event.type === 'dtmf' ? [event.digit] : [])).join('')
+  await rig.until('three digits', () => digits().length >= 3)
+  t.equal(digits(), '42#')
+})
+
+t.test(
+  'a dead worker loses its sessions, and another one takes its place',
+  { timeout: 40_000 },
+  async (t) => {
+    const rig = await setUp(t, 2)
+    const first = await rig.open('one', SILENT)
+    const second = await rig.open('two', SILENT)
+    const third = await rig.open('three', SILENT)
+    t.not(first.worker, second.worker)
+    t.equal(third.worker, first.worker, 'placed where there is more room, first come first')
+    await rig.pool.terminate(first.worker)
+    t.same(rig.lost.toSorted(), ['one', 'three'])
+    t.equal(rig.pool.size, 1)
+    t.match(await rig.pool.closeSession('one', 'hangup'), {
+      stats: { frames: 0, rtp: null },
+      recording: null,
+    })
+    await t.rejects(rig.pool.start('one', null), { code: 'closed' })
+    await rig.pool.remote('two', towards(second))
+    t.equal((await rig.open('four', SILENT)).worker, second.worker, 'the other one goes on')
+    const deadline = performance.now() + 20_000
+    const loads = async (): Promise<number> => (await rig.pool.load()).length
+    while ((await loads()) < 2 && performance.now() < deadline) await pause(50)
+    t.equal(await loads(), 2, 'a successor came')
+    let worker = -1
+    for (let i = 0; worker !== first.worker && performance.now() < deadline; i++) {
+      worker = (await rig.open(`new-${i}`, SILENT)).worker
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    t.equal(worker, first.worker)
+  },
+)
+
+t.test('requests that cannot be met', { timeout: 30_000 }, async (t) => {
+  const rig = await setUp(t)
+  await rig.open('one', SILENT)
+  await t.rejects(rig.open('one', SILENT), { code: 'internal' }, 'an id twice')
+  const unknownClip = { ...CALLER, script: { utterances: [{ ...utterance('hello'), clip: 'no-such-clip' }] } }
+  await t.rejects(rig.open('two', unknownClip), { code: 'config_invalid' }, 'a clip that is not there')
+  const unknownVendor = { ...AGENT, languageModel: { vendor: 'openai', model: 'm' } }
+  await t.rejects(
+    rig.open('three', unknownVendor),
+    { code: 'config_invalid' },
+    'a vendor that is not configured',
+  )
+  t.equal(rig.pool.size, 1)
+  t.equal((await rig.pool.load())[0]?.sessions, 1, 'nothing of the refused ones is left in the worker')
+  await t.rejects(rig.pool.remote('nobody', towards({ address: '127.0.0.1', port: 9 })), { code: 'closed' })
+  await rig.pool.close()
+  await t.rejects(rig.open('four', SILENT), { code: 'closed' })
+})
+
+t.test('ports come from the worker’s share of the range, and run out', { timeout: 30_000 }, async (t) => {
+  assertNothingLeft(t)
+  const pool = await openMediaPool({
+    workers: 2,
+    rtpAddress: '127.0.0.1',
+    rtpPorts: { first: 41_200, last: 41_207 },
+    mediaTimeoutMs: 10_000,
+    providers: { openai: null },
+  })
+  t.teardown(() => pool.close())
+  const opened: { port: number; worker: number }[] = []
+  for (let i = 0; i < 4; i++) {
+    opened.push(await pool.open(`s${i}`, { kind: 'persona', persona: SILENT }, null, () => {}))
+  }
+  t.same(opened.map(({ port }) => port).toSorted(), [41_200, 41_202, 41_204, 41_206])
+  t.ok(
+    opened.every(({ port, worker }) => port < 41_204 === (worker === 0)),
+    'each from its own half',
+  )
+  await t.rejects(
+    pool.open('s4', { kind: 'persona', persona: SILENT }, null, () => {}),
+    { code: 'port_unavailable' },
+  )
+})
