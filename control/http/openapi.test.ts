@@ -83,7 +83,7 @@ t.test('shapes in detail', async (t) => {
     result: z.object({ state: openEnum('new', 'old'), law: z.enum(['a', 'u']), any: z.json() }),
     idempotent: 'accepted',
     fails: ['conflict'],
-    run: ({ body }) => ({ state: 'new', law: 'a', any: [body.note] }),
+    run: ({ body }) => ({ state: 'new', law: 'a' as const, any: [body.note] }),
   })
   const { paths, components } = openApiDocument({ version: '1', operations: [sample] }) as Record<
     string,

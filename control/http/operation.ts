@@ -92,7 +92,7 @@ export interface OperationSpec<
   readonly limits?: { readonly bodyBytes: number }
   run(
     input: Input<z.output<P>, z.output<Q>, z.output<B>, A>,
-  ): Answer<z.input<R> | (R extends z.ZodUndefined ? void : never)>
+  ): Answer<R extends z.ZodUndefined ? void : z.input<R>>
 }
 
 export interface ListSpec<
