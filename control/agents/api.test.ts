@@ -1,0 +1,290 @@
+import t from 'tap'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
+import { onEachEngine } from '../../fixtures/databases.js'
+
+const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
+const details = (answer: { body: unknown }) =>
+  (answer.body as { error: { details: Record<string, unknown> } }).error.details
+
+await onEachEngine(t, async (t, open) => {
+  const calling = await openTestCalling(await open())
+  const { send, clock } = calling
+  const json = (body: unknown) => ({ json: body })
+
+  await t.test('a new agent is a draft with every default', async (t) => {
+    const made = await send('POST', '/v1/agents', json({ name: 'Asha' }))
+    t.equal(made.status, 201)
+    t.match(dataOf(made), {
+      id: /^agt_/,
+      name: 'Asha',
+      description: null,
+      purpose: 'transactional',
+      publishedVersion: null,
+      latestVersion: null,
+      hasUnpublishedChanges: true,
+      numberIds: [],
+      systemPrompt: '',
+      llmModel: 'parley-rules-1',
+      voice: { ttsModel: 'espeak-ng', ttsVoice: 'asha', languages: ['en-IN'] },
+      callSettings: {
+        maxCallSeconds: 600,
+        nudges: { enabled: true, hangupAfter: true, steps: [{ afterSeconds: 10 }, { afterSeconds: 20 }] },
+        voicemail: { enabled: true, windowSeconds: 8 },
+        transfer: { handoff: 'cold', ringTimeoutSeconds: 25, requestPhrases: true, dtmfKey: null },
+        background: { sound: 'none', volume: 0 },
+      },
+      deletedAt: null,
+    })
+    const read = await send('GET', `/v1/agents/${dataOf(made).id}`)
+    t.same(read.body, made.body)
+  })
+
+  await t.test('draft, publish, versions', async (t) => {
+    const made = await send('POST', '/v1/agents', json({ name: 'B', systemPrompt: 'Hello {{who}}.' }))
+    const path = `/v1/agents/${dataOf(made).id}`
+
+    const early = await send('POST', `${path}/publish`)
+    t.equal(early.status, 422)
+    t.match(details(early), { path: 'systemPrompt', undeclared: ['who'] })
+
+    const declared = { inputVariables: [{ name: 'who', required: true }] }
+    t.equal((await send('PATCH', path, json(declared))).status, 200)
+    const first = await send('POST', `${path}/publish`, json({ note: 'first' }))
+    t.equal(first.status, 201)
+    t.match(dataOf(first), { id: /^agv_/, version: 1, note: 'first', systemPrompt: 'Hello {{who}}.' })
+    t.match(dataOf(await send('GET', path)), {
+      publishedVersion: 1,
+      latestVersion: 1,
+      hasUnpublishedChanges: false,
+    })
+    const again = await send('POST', `${path}/publish`)
+    t.equal(again.status, 409)
+    t.equal(code(again), 'conflict')
+
+    await send('PATCH', path, json({ callSettings: { maxCallSeconds: 60 } }))
+    t.equal(dataOf(await send('GET', path)).hasUnpublishedChanges, true)
+    await send('PATCH', path, json({ callSettings: { maxCallSeconds: 600 } }))
+    t.equal(dataOf(await send('GET', path)).hasUnpublishedChanges, false, 'changed back: nothing to publish')
+
+    await send('PATCH', path, json({ callSettings: { maxCallSeconds: 60 } }))
+    t.equal(dataOf(await send('POST', `${path}/publish`)).version, 2)
+    const versions = await send('GET', `${path}/versions`)
+    t.same(
+      itemsOf(versions).map((version) => version.version),
+      [2, 1],
+    )
+    const old = await send('GET', `${path}/versions/1`)
+    t.match(dataOf(old), { version: 1, callSettings: { maxCallSeconds: 600 } })
+    for (const version of ['3', '0', 'x', '1.0', '-1', '99999999999']) {
+      t.equal((await send('GET', `${path}/versions/${version}`)).status, 404, version)
+    }
+    const page = await send('GET', `${path}/versions?limit=1`)
+    const { cursor } = (page.body as { meta: { pagination: { cursor: string } } }).meta.pagination
+    const rest = await send('GET', `${path}/versions?limit=1&cursor=${cursor}`)
+    t.same(
+      itemsOf(rest).map((version) => version.version),
+      [1],
+    )
+  })
+
+  await t.test('PATCH merges objects, replaces arrays, clears with null', async (t) => {
+    const made = await send(
+      'POST',
+      '/v1/agents',
+      json({
+        name: 'C',
+        description: 'text',
+        systemPrompt: 'x',
+        voice: { ttsVoice: 'ravi' },
+        callSettings: { openingLine: { text: 'Hello' }, nudges: { enabled: false } },
+        outputVariables: [{ name: 'a', type: 'string' }],
+      }),
+    )
+    const path = `/v1/agents/${dataOf(made).id}`
+    const changed = await send(
+      'PATCH',
+      path,
+      json({
+        description: null,
+        voice: { languages: ['or-IN', 'en-IN'] },
+        callSettings: { openingLine: null, nudges: { hangupAfter: false } },
+        outputVariables: [{ name: 'b', type: 'number' }],
+        evaluationCriteria: [{ name: 'Polite', prompt: 'Was it polite?' }],
+      }),
+    )
+    t.equal(changed.status, 200)
+    t.match(dataOf(changed), {
+      description: null,
+      voice: { ttsVoice: 'ravi', languages: ['od-IN', 'en-IN'] },
+      callSettings: { openingLine: null, nudges: { enabled: false, hangupAfter: false } },
+      outputVariables: [{ name: 'b' }],
+      evaluationCriteria: [{ id: /.+/, name: 'Polite' }],
+    })
+    const bad: readonly [unknown, string][] = [
+      [{}, ''],
+      [{ name: null }, 'name'],
+      [{ systemPrompt: null }, 'systemPrompt'],
+      [{ purpose: 'service' }, 'purpose'],
+      [{ callSettings: { maxCallSeconds: 29 } }, 'callSettings.maxCallSeconds'],
+      [{ callSettings: { maxCallSeconds: 3601 } }, 'callSettings.maxCallSeconds'],
+      [{ callSettings: { voicemail: { windowSeconds: 21 } } }, 'callSettings.voicemail.windowSeconds'],
+      [{ callSettings: { transfer: { ringTimeoutSeconds: 9 } } }, 'callSettings.transfer.ringTimeoutSeconds'],
+      [{ callSettings: { typo: 1 } }, 'callSettings.typo'],
+      [{ name: 'x'.repeat(81) }, 'name'],
+      [{ systemPrompt: 'x'.repeat(32_001) }, 'systemPrompt'],
+      [{ knowledgeBaseIds: Array.from({ length: 11 }, () => 'kb_1') }, 'knowledgeBaseIds'],
+      [{ inputVariables: [{ name: '1x' }] }, 'inputVariables[0].name'],
+      [{ inputVariables: Array.from({ length: 51 }, (_, i) => ({ name: `v${i}` })) }, 'inputVariables'],
+      [
+        {
+          outputVariables: Array.from({ length: 31 }, (_, i) => ({ name: `v${i}`, type: 'string' })),
+        },
+        'outputVariables',
+      ],
+      [
+        { evaluationCriteria: Array.from({ length: 21 }, (_, i) => ({ name: `c${i}`, prompt: 'p' })) },
+        'evaluationCriteria',
+      ],
+      [{ tools: [{ name: 'Bad', description: 'x', preset: 'end_call' }] }, 'tools[0].name'],
+      [
+        {
+          tools: Array.from({ length: 33 }, (_, i) => ({
+            name: `t${i}`,
+            description: 'x',
+            preset: 'end_call',
+          })),
+        },
+        'tools',
+      ],
+      [{ voice: { languages: ['fr-FR'] } }, 'voice.languages[0]'],
+      [{ voice: { languages: [] } }, 'voice.languages'],
+      [{ inputVariables: [{ name: 'a' }, { name: 'a' }] }, 'inputVariables[1].name'],
+      [
+        {
+          tools: [
+            { name: 'a', description: 'x', preset: 'end_call' },
+            { name: 'a', description: 'x', preset: 'end_call' },
+          ],
+        },
+        'tools[1].name',
+      ],
+      [{ outputVariables: [{ name: 'a', type: 'enum' }] }, 'outputVariables[0].enumValues'],
+    ]
+    for (const [body, issue] of bad) {
+      const answer = await send('PATCH', path, json(body))
+      t.equal(answer.status, 400, JSON.stringify(body).slice(0, 80))
+      t.equal(code(answer), 'validation_error')
+      const issues = details(answer).issues as { path: string }[]
+      t.ok(
+        issues.some(({ path }) => path === issue),
+        `${issue} in ${JSON.stringify(issues).slice(0, 200)}`,
+      )
+    }
+    t.same((await send('GET', path)).body, changed.body, 'nothing of that was stored')
+  })
+
+  await t.test('the catalogue, and what cannot be done yet, answer 422 with the path', async (t) => {
+    const tool = (more: object) => ({ tools: [{ name: 'lookup', description: 'Looks up', ...more }] })
+    const http = { method: 'GET', url: 'https://example.com/x' }
+    const rows: readonly [object, string][] = [
+      [{ voice: { ttsVoice: 'nobody' } }, 'voice.ttsVoice'],
+      [{ voice: { ttsModel: 'nothing' } }, 'voice.ttsModel'],
+      [{ voice: { sttModel: 'nothing' } }, 'voice.sttModel'],
+      [{ llmModel: 'gpt-4o-mini' }, 'llmModel'],
+      [{ ttsOptions: { pace: 3.9 } }, 'ttsOptions.pace'],
+      [{ voice: { sttMode: 'translate' } }, 'voice.sttMode'],
+      [{ knowledgeBaseIds: ['kb_1'] }, 'knowledgeBaseIds'],
+      [{ callSettings: { background: { sound: 'cafe' } } }, 'callSettings.background.sound'],
+      [
+        { callSettings: { transfer: { destinations: [{ destinationId: 'tdst_1' }] } } },
+        'callSettings.transfer.destinations',
+      ],
+      [tool({ preset: 'transfer_call' }), 'tools[0].preset'],
+      [tool({ http }), 'tools[0].http'],
+      [tool({}), 'tools[0]'],
+      [tool({ connectionId: 'cxn_1', preset: 'end_call' }), 'tools[0].connectionId'],
+      [
+        tool({ http: { ...http, auth: { type: 'bearer', secretId: 'sec_1' } }, mock: { enabled: true } }),
+        'tools[0].http.auth',
+      ],
+    ]
+    for (const [body, path] of rows) {
+      const answer = await send('POST', '/v1/agents', json({ name: 'X', ...body }))
+      t.equal(answer.status, 422, path)
+      t.equal(code(answer), 'unprocessable_entity')
+      t.equal(details(answer).path, path)
+    }
+    const mocked = await send(
+      'POST',
+      '/v1/agents',
+      json({ name: 'X', ...tool({ http, mock: { enabled: true, response: 'ok' } }) }),
+    )
+    t.equal(mocked.status, 201, 'a mocked HTTP tool works')
+  })
+
+  await t.test('changes at the same time all arrive', async (t) => {
+    const made = await send('POST', '/v1/agents', json({ name: 'D' }))
+    const path = `/v1/agents/${dataOf(made).id}`
+    const answers = await Promise.all([
+      send('PATCH', path, json({ name: 'D2' })),
+      send('PATCH', path, json({ systemPrompt: 'P' })),
+      send('PATCH', path, json({ callSettings: { businessName: 'Shop' } })),
+    ])
+    t.same(
+      answers.map((answer) => answer.status),
+      [200, 200, 200],
+    )
+    t.match(dataOf(await send('GET', path)), {
+      name: 'D2',
+      systemPrompt: 'P',
+      callSettings: { businessName: 'Shop' },
+    })
+    const published = await Promise.all([1, 2, 3].map(() => send('POST', `${path}/publish`)))
+    t.same(published.map((answer) => answer.status).sort(), [201, 409, 409], 'one version, not three')
+  })
+
+  await t.test('agents are shared by the environments, not by organizations', async (t) => {
+    const id = await calling.publishAgent()
+    const other = await calling.anotherOrganization()
+    t.equal((await send('GET', `/v1/agents/${id}`, { key: calling.api.liveKey })).status, 200)
+    for (const [method, path] of [
+      ['GET', `/v1/agents/${id}`],
+      ['PATCH', `/v1/agents/${id}`],
+      ['POST', `/v1/agents/${id}/publish`],
+      ['GET', `/v1/agents/${id}/versions`],
+      ['GET', `/v1/agents/${id}/versions/1`],
+    ] as const) {
+      const answer = await send(method, path, {
+        key: other.testKey,
+        ...(method === 'PATCH' ? { json: { name: 'Mine' } } : {}),
+      })
+      t.equal(answer.status, 404, `${method} ${path}`)
+    }
+    t.same(itemsOf(await send('GET', '/v1/agents', { key: other.testKey })), [])
+    const made = await send('POST', '/v1/agents', { key: other.testKey, json: { name: 'Theirs' } })
+    t.equal(dataOf(made).purpose, 'promotional', 'an unset classification counts as promotional')
+    // Numbers are pinned: the live key sees none of the test environment.
+    t.same(dataOf(await send('GET', `/v1/agents/${id}`)).numberIds, [calling.numberId])
+    t.same(dataOf(await send('GET', `/v1/agents/${id}`, { key: calling.api.liveKey })).numberIds, [])
+  })
+
+  await t.test('a list in pages is complete while agents are made', async (t) => {
+    const before = new Set<unknown>()
+    for (let cursor = ''; ; ) {
+      const page = await send('GET', `/v1/agents?limit=3${cursor}`)
+      for (const agent of itemsOf(page)) {
+        t.notOk(before.has(agent.id), 'no agent twice')
+        before.add(agent.id)
+      }
+      clock.advance(1)
+      await send('POST', '/v1/agents', json({ name: 'Later' }))
+      const { pagination } = (page.body as { meta: { pagination: { cursor: string | null } } }).meta
+      if (pagination.cursor === null) break
+      cursor = `&cursor=${pagination.cursor}`
+    }
+    const all = await send('GET', '/v1/agents?limit=100')
+    const later = itemsOf(all).filter((agent) => agent.name !== 'Later')
+    t.ok(later.every((agent) => before.has(agent.id)))
+  })
+  await calling.close()
+})

@@ -1,0 +1,107 @@
+import t from 'tap'
+import { defaultConfig } from './config.js'
+import { mergeConfig } from './merge.js'
+import { fill, resolveVariables, undeclared } from './placeholders.js'
+import { buildSpec, type SpecInput } from './spec.js'
+
+const config = mergeConfig(defaultConfig, {
+  systemPrompt: 'You work for {{clinic}}. Now it is {{currentDate}} {{ currentTime }}.',
+  inputVariables: [
+    { name: 'clinic', description: '', required: true, default: null },
+    { name: 'title', description: '', required: false, default: 'Dr' },
+  ],
+  tools: [
+    {
+      name: 'bye',
+      description: 'Ends',
+      parameters: [],
+      connectionId: null,
+      preset: 'end_call',
+      speech: {},
+      mock: null,
+      http: null,
+    },
+    {
+      name: 'slots',
+      description: 'Free slots of {{clinic}}',
+      parameters: [{ name: 'day', description: '', required: true, type: 'string' }],
+      connectionId: null,
+      preset: null,
+      speech: {},
+      mock: { enabled: true, response: 'ten at {{clinic}}' },
+      http: null,
+    },
+  ],
+  callSettings: {
+    openingLine: { text: 'Hello {{callerNumber}}, {{title}} here.' },
+    inboundOpeningLine: { text: '{{clinic}}, hello.' },
+    hangupLine: { text: ' {{nothing}} ' },
+  },
+})
+
+const input: SpecInput = {
+  agentId: 'agt_1',
+  agentVersionId: 'agv_1',
+  name: 'Asha',
+  config,
+  direction: 'outbound',
+  from: '+919000000100',
+  to: '+919876543210',
+  variables: { clinic: 'Smile', title: 'Dr' },
+  now: Date.parse('2026-03-01T18:45:00Z'),
+}
+const none = { openai: null }
+
+t.test('a version becomes a spec with its placeholders filled', async (t) => {
+  const spec = buildSpec(input, none)
+  t.match(spec, {
+    systemPrompt: 'You work for Smile. Now it is 2026-03-02 00:15.',
+    openingLine: 'Hello +919876543210, Dr here.',
+    hangupLine: null,
+    speechToText: { vendor: 'embedded', model: 'parley-sandbox' },
+    textToSpeech: { vendor: 'embedded', model: 'espeak-ng', voice: 'asha', pace: 1 },
+    languageModel: { vendor: 'embedded', model: 'parley-rules-1' },
+    tools: [
+      { name: 'bye', action: { kind: 'end_call' } },
+      {
+        name: 'slots',
+        description: 'Free slots of Smile',
+        action: { kind: 'mock', response: 'ten at Smile' },
+      },
+    ],
+    nudges: { enabled: true, steps: [{ afterSeconds: 10 }, { afterSeconds: 20 }] },
+    maxCallSeconds: 600,
+  })
+  const inbound = buildSpec({ ...input, direction: 'inbound', from: '+911111111111' }, none)
+  t.equal(inbound?.openingLine, 'Smile, hello.')
+})
+
+t.test('a voice that left the catalogue makes no spec', async (t) => {
+  const voice = { ...config.voice, ttsVoice: 'gone' }
+  t.equal(buildSpec({ ...input, config: { ...config, voice } }, none), null)
+  t.equal(buildSpec({ ...input, config: { ...config, llmModel: 'gone' } }, none), null)
+})
+
+t.test('values: given, default, missing', async (t) => {
+  t.same(resolveVariables(config, { clinic: 'A', extra: 'x' }), {
+    values: { clinic: 'A', title: 'Dr' },
+    missing: [],
+  })
+  t.same(resolveVariables(config, {}), { values: { title: 'Dr' }, missing: ['clinic'] })
+  t.same(resolveVariables(config, { clinic: '' }).missing, [], 'an empty value is a value')
+  // A name every object has is not a value.
+  const odd = mergeConfig(defaultConfig, {
+    inputVariables: [{ name: 'constructor', description: '', required: true, default: null }],
+  })
+  t.same(resolveVariables(odd, {}).missing, ['constructor'])
+  t.equal(
+    fill('{{constructor}}{{a}}{{{{b}}}}', { a: '{{b}}', b: 'B' }),
+    '{{b}}{{B}}',
+    'filled once, not again',
+  )
+})
+
+t.test('undeclared placeholders', async (t) => {
+  t.same(undeclared(config), { path: 'callSettings.hangupLine.text', names: ['nothing'] })
+  t.equal(undeclared(mergeConfig(config, { callSettings: { hangupLine: null } })), null)
+})
