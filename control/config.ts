@@ -7,6 +7,7 @@ import type { ProviderSettings } from '../workers/protocol.js'
 import {
   bad,
   choice,
+  type DrachtioServer,
   databaseUrl,
   drachtioUrl,
   flag,
@@ -17,22 +18,10 @@ import {
   ipAddress,
   type Parsed,
   portRange,
+  type SipAddress,
   sipAddresses,
   text,
 } from './config-values.js'
-
-export interface SipAddress {
-  readonly transport: 'udp' | 'tcp'
-  readonly address: string
-  /** 0 takes any free port. */
-  readonly port: number
-}
-
-export interface DrachtioServer {
-  readonly host: string
-  readonly port: number
-  readonly secret: string
-}
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -55,6 +44,8 @@ export interface Settings {
   readonly drachtio: DrachtioServer | null
   /** Development: customer-given URLs may be private and plain. */
   readonly allowPrivateUrls: boolean
+  /** How long live calls may go on after SIGTERM before they are ended. */
+  readonly drainSeconds: number
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   readonly providers: ProviderSettings
@@ -111,6 +102,11 @@ export const VARIABLES = [
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',
     description: 'Development: customer-given URLs may be private addresses and plain http or ws',
+  },
+  {
+    name: 'PARLEY_DRAIN_SECONDS',
+    default: '60',
+    description: 'After SIGTERM, seconds live calls may go on before they are ended',
   },
   { name: 'PARLEY_LOG_LEVEL', default: 'info', description: 'debug, info, warn, error or silent' },
   {
@@ -210,6 +206,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     ),
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
+    drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),
     providers: { openai: readOpenai(given, read) },

@@ -85,6 +85,8 @@ export interface CallControl {
   /** False when no such call is live. */
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean
   readonly live: number
+  /** No new calls any more. */
+  readonly draining: boolean
   /** No new calls (INVITEs get 503 with Retry-After); resolves when all ended or `ms` passed, ending the rest. */
   drain(ms: number): Promise<void>
 }

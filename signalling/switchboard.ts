@@ -64,6 +64,10 @@ class LiveCalls implements Switchboard {
     return this.#calls.size
   }
 
+  get draining(): boolean {
+    return this.#draining
+  }
+
   dial(permit: Permit, plan: DialPlan): void {
     const { gate, sip, log, scripts } = this.#options
     if (this.#draining) throw new EngineError('closed', 'no new calls: shutting down', { retryable: true })

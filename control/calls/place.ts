@@ -8,7 +8,7 @@ import { asPurpose, findAgent, findVersion } from '../agents/store.js'
 import { type Clearance, clearDial } from '../compliance/clear.js'
 import type { AgentRow, AgentVersionRow, NumberRow } from '../db/calling-tables.js'
 import type { Deps } from '../deps.js'
-import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { isRefusal, type Refusal, refuse, unavailable } from '../http/problem.js'
 import { timestampOrNull } from '../http/schemas.js'
 import { findNumber, isOfOtherEnvironment, type Owner } from '../numbers/store.js'
 import { releaseSlot, takeSlot } from './pool.js'
@@ -80,6 +80,8 @@ export async function placeCall(
     )
   }
   if (owner.environment === 'live') return gateIncomplete(deps, owner)
+
+  if (deps.calls.draining) return unavailable('The service is shutting down and takes no new calls.', {})
 
   const callId = newId('call', deps.clock.wall())
   const full = await takeSlot(deps.db, owner, { callId, nodeId: deps.nodeId }, deps.clock.wall())

@@ -95,7 +95,7 @@ t.test('health and ready', async (t) => {
   t.match(await api.send('GET', '/v1/health', { key: null }), { status: 200, body: { status: 'ok' } })
   t.match(await api.send('GET', '/v1/ready', { key: null }), {
     status: 200,
-    body: { status: 'ready', checks: { database: 'ok' } },
+    body: { status: 'ready', checks: { database: 'ok', calls: 'ok' } },
   })
   await database.close()
   t.match(await api.send('GET', '/v1/ready'), {

@@ -38,8 +38,9 @@ export const ready = operation({
   result: z.object({ status: openEnum('ready'), checks: z.record(z.string(), openEnum('ok')) }),
   fails: ['internal_error'],
   run: async ({ deps }) => {
+    if (deps.calls.draining) return unavailable('Shutting down.', { checks: { calls: 'draining' } })
     if (!(await databaseAnswers(deps))) return unavailable('Not ready.', { checks: { database: 'failed' } })
-    return { status: 'ready', checks: { database: 'ok' } }
+    return { status: 'ready', checks: { database: 'ok', calls: 'ok' } }
   },
 })
 

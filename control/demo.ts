@@ -1,0 +1,383 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { TurnTrace } from '../media/agent/events.js'
+import { systemClock } from '../media/base/clock.js'
+import { errorText } from '../media/base/errors.js'
+import { projectRoot } from '../media/base/paths.js'
+import type { CallEvent } from '../signalling/events.js'
+import { readSettings } from './config.js'
+import { openLog } from './log.js'
+import { type Parley, startParley } from './main.js'
+
+/*
+ * `npm run demo`: the main job of the whole service, once, as a newcomer would do it. Everything it
+ * asks for goes through the public REST API; only the live commentary listens to the call's events.
+ */
+
+const HELP = `npm run demo [-- --keep] [-- --to NUMBER]
+
+Starts Parley on free loopback ports, makes an agent, places a call to a simulated person and
+prints the conversation while it happens.
+
+  --keep        leave the service running afterwards and print how to use it
+  --to NUMBER   sandbox number to call (default +919000000010, who interrupts the agent)
+  --help        this text
+`
+
+/** The simulated person who interrupts the agent in the middle of its sentences. */
+const INTERRUPTER = '+919000000010'
+const CALL_DEADLINE_MS = 90_000
+const KEPT_RUNS = 5
+
+const AGENT = {
+  name: 'Asha, front desk',
+  description: 'Answers questions about a dental clinic.',
+  systemPrompt:
+    'You are Asha, the friendly receptionist of {{clinic}}. Answer briefly. ' +
+    'When the caller says goodbye, say goodbye and end the call.',
+  llmModel: 'parley-rules-1',
+  inputVariables: [
+    { name: 'clinic', description: 'Name of the clinic', required: false, default: 'Smile Dental Clinic' },
+  ],
+  voice: {
+    languages: ['en-IN'],
+    sttLanguage: 'en-IN',
+    sttModel: 'parley-sandbox',
+    ttsModel: 'espeak-ng',
+    ttsVoice: 'asha',
+  },
+  tools: [
+    { name: 'end_call', description: 'Ends the call when the conversation is over.', preset: 'end_call' },
+  ],
+  callSettings: {
+    businessName: 'Smile Dental Clinic',
+    openingLine: {
+      text:
+        'Hello, this is Asha from Smile Dental Clinic. I am calling about your appointment tomorrow. ' +
+        'We have moved it to ten in the morning, and I would like to tell you how to prepare for it.',
+    },
+    hangupLine: { text: 'Thank you for your time. Goodbye.' },
+    maxCallSeconds: 60,
+  },
+}
+
+/** A call against the service's own API; throws with the API's message on any refusal. */
+async function api(
+  parley: Parley,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const response = await fetch(`${parley.httpUrl}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  return text === '' ? null : JSON.parse(text)
+}
+
+/** The field at `path` of something the API returned; throws naming it when it is not there. */
+function field(from: unknown, ...path: (string | number)[]): unknown {
+  let at = from
+  for (const step of path) {
+    if (typeof at !== 'object' || at === null || !(step in at)) {
+      throw new Error(`the API's answer has no ${path.join('.')}`)
+    }
+    at = (at as Record<string | number, unknown>)[step]
+  }
+  return at
+}
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(5)} s`
+
+/** Where the time between the caller's last sound and the agent's first packet went. */
+function latencyLine(trace: TurnTrace): string | null {
+  if (trace.firstPacketMs === null) return null
+  const total = trace.firstPacketMs - trace.speechEndMs
+  const detection = trace.decidedMs - trace.speechEndMs
+  const model = trace.firstSentenceMs === null ? 0 : trace.firstSentenceMs - trace.decidedMs
+  const synthesis =
+    trace.ttsFirstAudioMs === null || trace.firstSentenceMs === null
+      ? 0
+      : trace.ttsFirstAudioMs - trace.firstSentenceMs
+  const engine = total - detection - model - synthesis
+  const ms = (value: number): string => `${Math.round(value)} ms`
+  return `reply after ${ms(total)} = detection ${ms(detection)} + model ${ms(model)} + synthesis ${ms(synthesis)} + engine ${ms(engine)}`
+}
+
+/** Prints a call's events as they come and remembers what the verdict needs. */
+class Commentary {
+  readonly #callId: () => string | null
+  #early: CallEvent[] = []
+  interruptions = 0
+  turns = 0
+  troubles: string[] = []
+  readonly ended: Promise<CallEvent & { type: 'ended' }>
+  #resolveEnded: (event: CallEvent & { type: 'ended' }) => void = () => {}
+
+  constructor(callId: () => string | null) {
+    this.#callId = callId
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve
+    })
+  }
+
+  /** The dial may be faster than the API's answer that names the call. */
+  take(event: CallEvent): void {
+    const callId = this.#callId()
+    if (callId === null) {
+      this.#early.push(event)
+      return
+    }
+    if (event.callId === callId) this.#show(event)
+  }
+
+  named(): void {
+    const early = this.#early
+    this.#early = []
+    for (const event of early) this.take(event)
+  }
+
+  #show(event: CallEvent): void {
+    switch (event.type) {
+      case 'dialing':
+        say('             -- INVITE sent')
+        break
+      case 'ringing':
+        say('             -- ringing')
+        break
+      case 'answered':
+        say('             -- answered; media is live')
+        break
+      case 'turn': {
+        this.turns += 1
+        const { turn } = event
+        const cut = turn.cutAtMs === undefined ? '' : `   [stopped at ${seconds(turn.cutAtMs).trim()}]`
+        const heard = turn.heardText === '' ? '(nothing was heard)' : turn.heardText
+        say(`  ${seconds(turn.startMs)}  ${turn.speaker.padEnd(6)}  ${heard}${cut}`)
+        break
+      }
+      case 'interrupted':
+        this.interruptions += 1
+        say(`  ${seconds(event.atMs)}  ------  the caller interrupts; the agent stops`)
+        break
+      case 'resumed':
+        say(
+          `  ${seconds(event.atMs)}  ------  no words: the agent goes on after ${Math.round(event.pausedMs)} ms`,
+        )
+        break
+      case 'trace': {
+        const line = latencyLine(event.trace)
+        if (line !== null) say(`             ${line}`)
+        break
+      }
+      case 'dtmf':
+        say(`  ${seconds(event.atMs)}  caller  [presses ${event.digit}]`)
+        break
+      case 'tool':
+        say(`  ${seconds(event.atMs)}  tool    ${event.name}`)
+        break
+      case 'trouble':
+        this.troubles.push(`${event.part}: ${event.message}`)
+        say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
+        break
+      case 'held':
+        say(`             -- ${event.on ? 'on hold' : 'off hold'}`)
+        break
+      case 'ended':
+        say(`             -- ended by ${event.ending.by}: ${event.ending.cause}`)
+        this.#resolveEnded(event)
+        break
+      default:
+        event satisfies never
+    }
+  }
+}
+
+async function callJson(parley: Parley, key: string, callId: string): Promise<unknown> {
+  // The `ended` event is stored behind the ones before it; the API shows it once it is committed.
+  const deadline = systemClock.now() + 5_000
+  for (;;) {
+    const call = await api(parley, key, 'GET', `/v1/calls/${callId}`)
+    if (field(call, 'data', 'status') === 'ended') return call
+    if (systemClock.now() > deadline) throw new Error('the call ended, but the API still shows it as running')
+    await new Promise((resolve) => systemClock.after(50, () => resolve(undefined)))
+  }
+}
+
+async function runDemo(
+  parley: Parley,
+  key: string,
+  to: string,
+  commentary: Commentary,
+  name: (id: string) => void,
+) {
+  say('3/5  making an agent through the API')
+  const agent = await api(parley, key, 'POST', '/v1/agents', AGENT)
+  const agentId = String(field(agent, 'data', 'id'))
+  const version = await api(parley, key, 'POST', `/v1/agents/${agentId}/publish`, { note: 'first' })
+  say(`     ${AGENT.name} (${agentId}), version ${field(version, 'data', 'version')} published`)
+  const numbers = await api(parley, key, 'GET', '/v1/numbers')
+  const numberId = String(field(numbers, 'data', 0, 'id'))
+  const from = String(field(numbers, 'data', 0, 'e164'))
+  await api(parley, key, 'PATCH', `/v1/numbers/${numberId}`, { agentId, recordCalls: true })
+
+  say(`4/5  POST /v1/calls  from ${from} to ${to}`)
+  const placed = await api(parley, key, 'POST', '/v1/calls', { to, numberId })
+  const callId = String(field(placed, 'data', 'id'))
+  name(callId)
+  commentary.named()
+  let timer: { cancel(): void } | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = systemClock.after(CALL_DEADLINE_MS, () =>
+      reject(new Error(`the call did not end within ${CALL_DEADLINE_MS / 1000} s`)),
+    )
+  })
+  const ended = await Promise.race([commentary.ended, late]).finally(() => timer?.cancel())
+
+  say(`5/5  GET /v1/calls/${callId}`)
+  const call = await callJson(parley, key, callId)
+  say(JSON.stringify(call, null, 2))
+  const transcript = await api(parley, key, 'GET', `/v1/calls/${callId}/transcript`)
+  const recording = await api(parley, key, 'GET', `/v1/calls/${callId}/recording`)
+  const download = await fetch(String(field(recording, 'data', 'url')))
+  const bytes = (await download.arrayBuffer()).byteLength
+  say('')
+  say(`Recording (stereo WAV, left caller, right agent): ${ended.recording?.path ?? 'none'}`)
+  say(`  through the API: ${field(recording, 'data', 'url')}`)
+
+  const wrong: string[] = []
+  if (field(call, 'data', 'disposition') !== 'answered') {
+    wrong.push(`the disposition is ${String(field(call, 'data', 'disposition'))}, not answered`)
+  }
+  if (ended.ending.fault !== 'none') wrong.push(`the call ended with fault ${ended.ending.fault}`)
+  if (commentary.troubles.length > 0) wrong.push(`trouble on the call: ${commentary.troubles.join('; ')}`)
+  if (commentary.turns < 2) wrong.push('there was no conversation')
+  if (to === INTERRUPTER && commentary.interruptions === 0)
+    wrong.push('the caller never interrupted the agent')
+  if (download.status !== 200 || bytes !== field(recording, 'data', 'bytes')) {
+    wrong.push(`the recording's download answered ${download.status} with ${bytes} bytes`)
+  }
+  const segments = field(transcript, 'data', 'segments')
+  if (!Array.isArray(segments) || segments.length === 0) wrong.push('the transcript is empty')
+  else if (
+    to === INTERRUPTER &&
+    !segments.some((segment: unknown) => field(segment, 'interrupted') === true)
+  ) {
+    wrong.push('no line of the transcript is marked as interrupted')
+  }
+  return { wrong, numberId, from, agentId }
+}
+
+async function runFolder(): Promise<string> {
+  const parent = join(projectRoot, '.data', 'demo')
+  await mkdir(parent, { recursive: true })
+  const runs = (await readdir(parent)).sort()
+  for (const old of runs.slice(0, Math.max(0, runs.length - KEPT_RUNS + 1))) {
+    await rm(join(parent, old), { recursive: true, force: true })
+  }
+  const folder = join(parent, new Date(systemClock.wall()).toISOString().replaceAll(':', '-'))
+  await mkdir(folder, { recursive: true })
+  return folder
+}
+
+function howToUse(parley: Parley, key: string, made: { numberId: string; from: string }): void {
+  const sip = parley.sip.find((endpoint) => endpoint.transport === 'udp')
+  say('')
+  say('The service stays up; Ctrl-C stops it.')
+  if (sip !== undefined) {
+    say('Call in with a softphone on this machine (no account; PCMA or PCMU):')
+    say(`  sip:${made.from}@${sip.address}:${sip.port}`)
+    say('  The sandbox does not understand a real voice; it says so and listens to key presses.')
+    say('  With an OpenAI-compatible endpoint it does: see "Real speech and models" in the README.')
+  }
+  say('Place another call:')
+  say(`  curl -sX POST ${parley.httpUrl}/v1/calls \\`)
+  say(`    -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\`)
+  say(`    -d '{"to":"+919000000012","numberId":"${made.numberId}"}'`)
+  say('List calls:')
+  say(`  curl -s ${parley.httpUrl}/v1/calls -H 'authorization: Bearer ${key}'`)
+}
+
+/** Runs the demo and returns the exit status. */
+async function demo(argv: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      keep: { type: 'boolean', default: false },
+      to: { type: 'string', default: INTERRUPTER },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    say(HELP)
+    return 0
+  }
+  const folder = await runFolder()
+  say('1/5  starting the service on embedded defaults')
+  let callId: string | null = null
+  const commentary = new Commentary(() => callId)
+  const started = systemClock.now()
+  const settings = readSettings(
+    {
+      PARLEY_DATA: folder,
+      PARLEY_HTTP_PORT: '0',
+      PARLEY_SIP_LISTEN: 'udp:127.0.0.1:0,tcp:127.0.0.1:0',
+      PARLEY_RTP_PORTS: 'any',
+      PARLEY_LOG_LEVEL: 'warn',
+    },
+    projectRoot,
+  )
+  const parley = await startParley(settings, {
+    clock: systemClock,
+    log: openLog(settings.logLevel),
+    onCallEvent: (event) => commentary.take(event),
+  })
+  try {
+    say(`     ready in ${((systemClock.now() - started) / 1000).toFixed(1)} s, API at ${parley.httpUrl}`)
+    const first = parley.firstStart
+    if (first === null) throw new Error(`${folder} was not empty`)
+    say(`2/5  workspace made; its test key starts with ${first.testKey.slice(0, 13)}`)
+    const { wrong, ...made } = await runDemo(parley, first.testKey, values.to, commentary, (id) => {
+      callId = id
+    })
+    say('')
+    if (wrong.length > 0) {
+      for (const line of wrong) process.stderr.write(`WRONG: ${line}\n`)
+      return 1
+    }
+    say('All went as it should.')
+    if (values.keep) {
+      howToUse(parley, first.testKey, made)
+      await new Promise((resolve) => {
+        process.once('SIGINT', resolve)
+        process.once('SIGTERM', resolve)
+      })
+      await parley.drain()
+    }
+    return 0
+  } finally {
+    await parley.close()
+  }
+}
+
+demo(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status
+  },
+  (error: unknown) => {
+    process.stderr.write(`The demo failed: ${errorText(error)}\n`)
+    process.exitCode = 1
+  },
+)

@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../media/base/clock.js'
+import { EngineError } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import { Scope } from '../media/base/scope.js'
+import { type EmbeddedServer, openEmbeddedServer } from '../signalling/embedded/server.js'
+import type { CallEvent } from '../signalling/events.js'
+import { openSandboxCarrier } from '../signalling/sandbox/carrier.js'
+import { Scripts } from '../signalling/sandbox/scripts.js'
+import type { SipServer } from '../signalling/sip-port.js'
+import { openSipServer } from '../signalling/sip-server.js'
+import { openSwitchboard } from '../signalling/switchboard.js'
+import { openMediaPool } from '../workers/pool.js'
+import type { WorkerLoad } from '../workers/protocol.js'
+import { type Bootstrap, bootstrap } from './access/bootstrap.js'
+import { openBridge } from './bridge.js'
+import { openLeases } from './calls/lease.js'
+import { recordingsFolder, settleLeftBehind } from './calls/settle.js'
+import { openPermitBook } from './compliance/permit.js'
+import type { Settings } from './config.js'
+import { migrate } from './db/migrate.js'
+import { openDatabase } from './db/open.js'
+import type { Deps } from './deps.js'
+import { openDirectory } from './directory.js'
+import { openHttpServer } from './http/server.js'
+import { seedSandboxNumber } from './numbers/seed.js'
+import { operations } from './operations.js'
+import { openRootKey } from './root-key.js'
+
+export interface ParleyOptions {
+  readonly clock: Clock
+  readonly log: Log
+  /** Hears every call event as it happens, before it is stored. Must not throw. */
+  readonly onCallEvent?: (event: CallEvent) => void
+  /** Silence of the far side's RTP that ends a call; 15 s unless a test wants it sooner. */
+  readonly mediaTimeoutMs?: number
+}
+
+export interface SipEndpoint {
+  readonly transport: string
+  readonly address: string
+  readonly port: number
+}
+
+/** The whole service, running. */
+export interface Parley {
+  /** Base address of the API, no slash at the end. */
+  readonly httpUrl: string
+  readonly sip: readonly SipEndpoint[]
+  /** What an empty database was given, to be shown once; null on any later start. */
+  readonly firstStart: Bootstrap | null
+  /** Calls that are not over. */
+  readonly live: number
+  load(): Promise<readonly WorkerLoad[]>
+  /** No new calls; resolves when the live ones ended, after the configured time at the latest. */
+  drain(): Promise<void>
+  /** Ends what is left and releases everything. Idempotent. */
+  close(): Promise<void>
+}
+
+const MEDIA_TIMEOUT_MS = 15_000
+const FLUSH_MS = 10_000
+const HTTP_GRACE_MS = 3_000
+const DOCS_URL = 'https://parley.invalid/docs/errors'
+const LOOPBACK = '127.0.0.1'
+
+/**
+ * Starts everything in the order of dependence, and on failure releases what was started. Throws
+ * EngineError (`config_invalid`, `port_unavailable`, `storage_failed`, ...).
+ */
+export async function startParley(settings: Settings, options: ParleyOptions): Promise<Parley> {
+  const scope = new Scope()
+  try {
+    return await start(settings, options, scope)
+  } catch (error) {
+    await scope.close()
+    throw error
+  }
+}
+
+async function start(settings: Settings, options: ParleyOptions, scope: Scope): Promise<Parley> {
+  const { clock, log } = options
+  const folder = recordingsFolder(settings.dataFolder)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const rootKey = openRootKey(settings.rootKey, settings.dataFolder)
+  const nodeId = await readNodeId(settings.dataFolder)
+
+  const database = openDatabase(settings.databaseUrl, log)
+  scope.add(database)
+  const { db } = database
+  await migrate(database)
+  const firstStart = await bootstrap(db, rootKey, clock, async (trx, organizationId) => {
+    await seedSandboxNumber(trx, organizationId, clock.wall())
+  })
+  const left = await settleLeftBehind(db, { nodeId, folder, now: clock.wall() })
+  if (left > 0) log.warn({ calls: left }, 'settled calls that an earlier run left behind')
+
+  const bridge = openBridge({ db, clock, log, folder })
+  scope.own(async () => {
+    if (!(await bridge.flush(FLUSH_MS))) log.error({ waiting: bridge.waiting }, 'call events not stored')
+    await bridge.close()
+  })
+  const pool = await openMediaPool({
+    workers: settings.mediaWorkers,
+    rtpAddress: settings.rtpAddress,
+    rtpPorts: settings.rtpPorts,
+    mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
+    providers: settings.providers,
+    clock,
+    log,
+  })
+  scope.add(pool)
+  const sip = await openSip(settings, options, scope)
+  const endpoints = sip.endpoints.map(parseEndpoint)
+  const scripts = new Scripts(clock)
+  const carrier = await openSandboxCarrier({
+    pool,
+    clock,
+    log,
+    serviceAddress: sandboxTarget(endpoints),
+    scripts,
+  })
+  scope.add(carrier)
+  const permits = openPermitBook(clock)
+  const switchboard = await openSwitchboard({
+    sip,
+    pool,
+    directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers }),
+    gate: permits,
+    events: {
+      publish: (event) => {
+        bridge.publish(event)
+        options.onCallEvent?.(event)
+      },
+    },
+    clock,
+    log,
+    scripts,
+  })
+  scope.add(switchboard)
+  scope.add(openLeases({ db, clock, log, nodeId, calls: switchboard }))
+
+  let publicUrl = settings.publicUrl
+  const deps: Deps = {
+    db,
+    clock,
+    log,
+    rootKey,
+    calls: switchboard,
+    ringer: carrier,
+    settings,
+    nodeId,
+    permits,
+    sandboxGateway: carrier.gateway,
+    publicUrl: () => publicUrl ?? '',
+  }
+  const http = await openHttpServer({
+    operations,
+    deps,
+    address: settings.httpAddress,
+    port: settings.httpPort,
+    docsUrl: DOCS_URL,
+  })
+  scope.own(() => http.close(HTTP_GRACE_MS))
+  const host = http.address.includes(':') ? `[${http.address}]` : http.address
+  const httpUrl = `http://${host}:${http.port}`
+  publicUrl ??= httpUrl
+
+  return {
+    httpUrl,
+    sip: endpoints,
+    firstStart,
+    get live() {
+      return switchboard.live
+    },
+    load: () => pool.load(),
+    drain: () => switchboard.drain(settings.drainSeconds * 1000),
+    close: () => scope.close(),
+  }
+}
+
+/** The SIP application's connection: to the embedded server, or to an operator's drachtio-server. */
+async function openSip(settings: Settings, { clock, log }: ParleyOptions, scope: Scope): Promise<SipServer> {
+  let server = settings.drachtio
+  if (server === null) {
+    const secret = randomBytes(24).toString('base64url')
+    const embedded: EmbeddedServer = await openEmbeddedServer({
+      listen: settings.sipListen,
+      control: { address: LOOPBACK, port: 0, secret },
+      clock,
+      log,
+    })
+    scope.add(embedded)
+    server = { host: LOOPBACK, port: embedded.controlPort, secret }
+  }
+  return scope.add(await openSipServer({ ...server, clock, log }))
+}
+
+/** `udp/127.0.0.1:5060`, as drachtio-compatible servers name their transports. */
+function parseEndpoint(text: string): SipEndpoint {
+  const match = /^(\w+)\/\[?(.*?)\]?:(\d+)$/.exec(text)
+  if (match === null) throw new EngineError('sip_failed', `the SIP server named an endpoint ${text}`)
+  return { transport: match[1] ?? '', address: match[2] ?? '', port: Number(match[3]) }
+}
+
+/** Where the simulated carrier reaches the service: loopback, UDP rather than TCP. */
+function sandboxTarget(endpoints: readonly SipEndpoint[]) {
+  for (const transport of ['udp', 'tcp'] as const) {
+    const endpoint = endpoints.find((candidate) => candidate.transport === transport)
+    if (endpoint !== undefined) {
+      const wildcard = endpoint.address === '0.0.0.0' || endpoint.address === '::'
+      return { host: wildcard ? LOOPBACK : endpoint.address, port: endpoint.port, transport }
+    }
+  }
+  throw new EngineError('config_invalid', 'PARLEY_SIP_LISTEN: name at least one udp or tcp address')
+}
+
+/** This installation's name among those that share a database; kept in the data folder. */
+async function readNodeId(dataFolder: string): Promise<string> {
+  const path = join(dataFolder, 'node.id')
+  const made = `${hostname()}-${randomBytes(6).toString('hex')}`
+  try {
+    await writeFile(path, made, { flag: 'wx', mode: 0o600 })
+    return made
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    return (await readFile(path, 'utf8')).trim()
+  }
+}
