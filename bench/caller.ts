@@ -1,0 +1,190 @@
+import { dial, type Phone } from '../fixtures/phone.js'
+import { type Random, seeded } from '../fixtures/random.js'
+import { openSipPeer, type SipPeer } from '../fixtures/sip-peer.js'
+import { type ClipEntry, findClip, readClip } from '../fixtures/speech/manifest.js'
+import { systemClock } from '../media/base/clock.js'
+import { errorText } from '../media/base/errors.js'
+import type { CallerJob, CallerResult, FromCaller, InterruptSample, TurnSample } from './job.js'
+import { Listener } from './listener.js'
+import { summarise } from './summary.js'
+
+/*
+ * The far side of the bench: telephones in a process of their own, real SIP and RTP, one job.
+ */
+
+const REPLY_DEADLINE_MS = 6_000
+const QUIET_MS = 500
+const LOOK_MS = 5
+
+interface Clip {
+  readonly entry: ClipEntry
+  readonly pcm: Int16Array
+}
+
+interface Caller {
+  readonly from: string
+  readonly phone: Phone
+  readonly listener: Listener
+  readonly random: Random
+}
+
+const turns: TurnSample[] = []
+const interrupts: InterruptSample[] = []
+const errors: string[] = []
+
+async function run(job: CallerJob): Promise<CallerResult> {
+  const clips = job.clips.map((name): Clip => {
+    const entry = findClip(name)
+    return { entry, pcm: readClip(entry) }
+  })
+  const peer = await openSipPeer()
+  const callers: Caller[] = []
+  try {
+    const talks: Promise<void>[] = []
+    const spacingMs = job.kind === 'density' ? 1000 / job.callsPerSecond : 250
+    let allUpMs = Number.POSITIVE_INFINITY
+    for (let i = 0; i < job.calls; i++) {
+      const caller = await ring(peer, job, i)
+      if (caller !== null) {
+        callers.push(caller)
+        talks.push(
+          converse(job, caller, clips, i, () => allUpMs).catch((error: unknown) => {
+            errors.push(errorText(error))
+          }),
+        )
+      }
+      await pause(spacingMs)
+    }
+    allUpMs = systemClock.now()
+    await Promise.all(talks)
+    return {
+      turns,
+      interrupts,
+      speechStarts: Object.fromEntries(callers.map(({ from, listener }) => [from, listener.speechStartMs])),
+      streams: job.kind === 'density' ? [] : callers.map(({ listener }) => listener.packets),
+      density:
+        job.kind === 'density'
+          ? summarise(
+              callers.map(({ listener }) => listener),
+              turns,
+              job.calls,
+              allUpMs,
+            )
+          : null,
+      errors,
+    }
+  } finally {
+    await Promise.all(callers.map(({ phone }) => phone.close()))
+    await pause(200) // answers to the BYEs
+    await peer.close()
+  }
+}
+
+async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {
+  const listener = new Listener()
+  const from = `+9198${String(10_000_000 + index)}`
+  try {
+    const phone = await dial(peer, {
+      uri: `sip:${job.to}@${job.target.address}:${job.target.port}`,
+      target: job.target,
+      from: `sip:${from}@127.0.0.1`,
+      rtp: { codec: 'PCMA', keep: false, onPacket: listener.hear },
+    })
+    return { from, phone, listener, random: seeded(job.seed + index) }
+  } catch (error) {
+    errors.push(errorText(error))
+    return null
+  }
+}
+
+async function converse(
+  job: CallerJob,
+  caller: Caller,
+  clips: readonly Clip[],
+  index: number,
+  allUpMs: () => number,
+): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    if (job.kind === 'density' ? systemClock.now() > allUpMs() + job.holdMs : turn >= job.turnsPerCall) return
+    if (caller.phone.dialog.state === 'ended') {
+      errors.push(`the call of ${caller.from} ended early`)
+      return
+    }
+    const clip = clips[(index * 5 + turn) % clips.length]
+    if (clip === undefined) throw new Error('no clips')
+    if (job.kind === 'interrupt') await interrupt(caller, clip)
+    else await takeTurn(caller, clip)
+  }
+}
+
+/** Lets the agent finish, speaks, and waits for its answer. */
+async function takeTurn(caller: Caller, clip: Clip): Promise<void> {
+  const { listener, random } = caller
+  await until(() => quiet(listener), 15_000)
+  await pause(random.between(100, 400))
+  const said = caller.phone.rtp.say(clip.pcm)
+  await said.done
+  const onsetMs = required(said.spokenAtMs(Math.round(clip.entry.onsetMs * 8)))
+  const offsetMs = required(said.spokenAtMs(Math.round(clip.entry.offsetMs * 8) - 1))
+  await until(() => listener.firstLoudAfter(offsetMs) !== null, REPLY_DEADLINE_MS)
+  const early = (listener.firstLoudAfter(onsetMs) ?? Number.POSITIVE_INFINITY) < offsetMs
+  turns.push({
+    from: caller.from,
+    clip: clip.entry.clip,
+    onsetMs,
+    offsetMs,
+    replyMs: listener.firstLoudAfter(offsetMs),
+    early,
+  })
+}
+
+/** Waits until the agent is well into its sentence, speaks over it and watches it stop. */
+async function interrupt(caller: Caller, clip: Clip): Promise<void> {
+  const { listener, random } = caller
+  await until(() => !quiet(listener), 15_000)
+  const intoIt = systemClock.now() + random.between(800, 2_000)
+  await until(() => systemClock.now() > intoIt, 5_000)
+  if (quiet(listener)) return // its sentence was over: nothing to interrupt
+  const said = caller.phone.rtp.say(clip.pcm)
+  const sample = Math.round(clip.entry.onsetMs * 8)
+  await until(() => said.spokenAtMs(sample) !== null, 5_000)
+  const onsetMs = required(said.spokenAtMs(sample))
+  await until(() => listener.stoppedAfter(onsetMs, systemClock.now()) !== null, 3_000)
+  const lastSpeechMs = listener.stoppedAfter(onsetMs, systemClock.now())
+  interrupts.push({ from: caller.from, clip: clip.entry.clip, onsetMs, lastSpeechMs })
+  await said.done
+  // The answer to the interruption, which is interrupted next.
+  await until(() => systemClock.now() - listener.lastLoudMs < 100, REPLY_DEADLINE_MS)
+}
+
+function quiet(listener: Listener): boolean {
+  return systemClock.now() - listener.lastLoudMs > QUIET_MS
+}
+
+/** Looks every few milliseconds; returns at the deadline as well, what then is so is measured. */
+async function until(done: () => boolean, deadlineMs: number): Promise<void> {
+  const deadline = systemClock.now() + deadlineMs
+  while (!done() && systemClock.now() < deadline) await pause(LOOK_MS)
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    systemClock.after(ms, resolve)
+  })
+}
+
+function required(value: number | null): number {
+  if (value === null) throw new Error('a sample that was not sent')
+  return value
+}
+
+function tell(message: FromCaller): void {
+  process.send?.(message, () => process.disconnect())
+}
+
+process.once('message', (job: CallerJob) => {
+  run(job).then(
+    (result) => tell({ kind: 'result', result }),
+    (error: unknown) => tell({ kind: 'failed', message: errorText(error) }),
+  )
+})

@@ -1,0 +1,78 @@
+import type { OutPacket } from './statistics.js'
+
+/** What the caller process is asked to do; each answer is one message back. */
+export type CallerJob =
+  /** Ordinary conversation: hear the agent out, say a clip, wait for the reply, again. */
+  | (Common & { readonly kind: 'turns'; readonly turnsPerCall: number })
+  /** Rudeness: speak while the agent speaks, until it stops, again. */
+  | (Common & { readonly kind: 'interrupt'; readonly turnsPerCall: number })
+  /** Conversation on many calls for a time; only timing is kept. */
+  | (Common & { readonly kind: 'density'; readonly holdMs: number; readonly callsPerSecond: number })
+
+interface Common {
+  readonly target: { readonly address: string; readonly port: number }
+  readonly to: string
+  /** Calls at once. */
+  readonly calls: number
+  /** Names of the manifest; said in turn, each call beginning elsewhere. */
+  readonly clips: readonly string[]
+  readonly seed: number
+}
+
+/** Times are of the machine's monotonic clock. */
+export interface TurnSample {
+  readonly from: string
+  readonly clip: string
+  /** When the labelled first and last sample of the caller's speech were spoken. */
+  readonly onsetMs: number
+  readonly offsetMs: number
+  /** First packet of the agent louder than -45 dBFS after the caller's last sample; null: none came. */
+  readonly replyMs: number | null
+  /** The agent spoke before the caller was done. */
+  readonly early: boolean
+}
+
+export interface InterruptSample {
+  readonly from: string
+  readonly clip: string
+  readonly onsetMs: number
+  /** Last packet of agent speech before a silence; null: it did not stop. */
+  readonly lastSpeechMs: number | null
+}
+
+export interface DensityResult {
+  readonly established: number
+  readonly failed: number
+  /** Of all packets of all calls while all calls were up. */
+  readonly packets: number
+  readonly lateOver5: number
+  readonly lateOver20: number
+  readonly latenessP50: number
+  readonly latenessP99: number
+  readonly latenessMax: number
+  readonly gapP99: number
+  readonly gapP999: number
+  readonly gapMax: number
+  /** Packets missing from the RTP sequences. */
+  readonly lost: number
+  /** Turns that got their reply, and those that did not. */
+  readonly replies: number
+  readonly unanswered: number
+  /** Caller's last sample to the reply, silence policy not subtracted. */
+  readonly replyAfterMs: readonly number[]
+}
+
+export interface CallerResult {
+  readonly turns: readonly TurnSample[]
+  readonly interrupts: readonly InterruptSample[]
+  /** First loud packet of each stretch of agent speech, per call: calibrates session time. */
+  readonly speechStarts: Readonly<Record<string, readonly number[]>>
+  /** The agent's packets per call. */
+  readonly streams: readonly (readonly OutPacket[])[]
+  readonly density: DensityResult | null
+  readonly errors: readonly string[]
+}
+
+export type FromCaller =
+  | { readonly kind: 'result'; readonly result: CallerResult }
+  | { readonly kind: 'failed'; readonly message: string }

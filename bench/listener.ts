@@ -1,0 +1,58 @@
+import { decodeG711, PAYLOAD_TYPES } from '../fixtures/g711.js'
+import type { ReceivedPacket } from '../fixtures/rtp-peer.js'
+import { levelDbfs } from '../fixtures/tones.js'
+import type { OutPacket } from './statistics.js'
+
+/** Audible, as the target table says. */
+const LOUD_DBFS = -45
+/** Silence that separates two stretches of speech: longer than a pause between words. */
+const STRETCH_GAP_MS = 200
+
+/** What one caller hears of the agent, packet by packet. */
+export class Listener {
+  readonly packets: OutPacket[] = []
+  /** Arrivals of loud packets. */
+  readonly loudMs: number[] = []
+  readonly speechStartMs: number[] = []
+  lost = 0
+  #sequence = -1
+
+  readonly hear = (packet: ReceivedPacket): void => {
+    if (packet.payloadType !== PAYLOAD_TYPES.PCMA) return
+    if (this.#sequence >= 0) this.lost += ((packet.sequence - this.#sequence - 1) << 16) >> 16
+    this.#sequence = packet.sequence
+    this.packets.push({ atMs: packet.atMs, timestamp: packet.timestamp })
+    if (levelDbfs(decodeG711('PCMA', packet.payload)) <= LOUD_DBFS) return
+    const last = this.loudMs.at(-1)
+    if (last === undefined || packet.atMs - last > STRETCH_GAP_MS) this.speechStartMs.push(packet.atMs)
+    this.loudMs.push(packet.atMs)
+  }
+
+  /** Arrival of the last loud packet, or -Infinity. */
+  get lastLoudMs(): number {
+    return this.loudMs.at(-1) ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** First loud packet at or after `fromMs`. */
+  firstLoudAfter(fromMs: number): number | null {
+    // Looked for from the end: the moment asked about is a recent one.
+    let found: number | null = null
+    for (let i = this.loudMs.length - 1; i >= 0; i--) {
+      const at = this.loudMs[i]
+      if (at === undefined || at < fromMs) break
+      found = at
+    }
+    return found
+  }
+
+  /** Last loud packet after `fromMs` that silence of `STRETCH_GAP_MS` follows, `nowMs` being the present. */
+  stoppedAfter(fromMs: number, nowMs: number): number | null {
+    for (let i = 0; i < this.loudMs.length; i++) {
+      const at = this.loudMs[i] ?? 0
+      if (at < fromMs) continue
+      const next = this.loudMs[i + 1] ?? nowMs
+      if (next - at > STRETCH_GAP_MS) return at
+    }
+    return null
+  }
+}

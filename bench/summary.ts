@@ -1,0 +1,40 @@
+import type { DensityResult, TurnSample } from './job.js'
+import type { Listener } from './listener.js'
+import { gapsOf, latenessOf, maximum, percentile } from './statistics.js'
+
+/** Timing of many calls, boiled down in the caller so that a million numbers stay there. */
+export function summarise(
+  listeners: readonly Listener[],
+  turns: readonly TurnSample[],
+  asked: number,
+  allUpMs: number,
+): DensityResult {
+  const lateness: number[] = []
+  const gaps: number[] = []
+  let lost = 0
+  for (const listener of listeners) {
+    const packets = listener.packets.filter((packet) => packet.atMs >= allUpMs)
+    for (const late of latenessOf(packets)) lateness.push(late)
+    for (const gap of gapsOf(packets)) gaps.push(gap)
+    lost += listener.lost
+  }
+  const held = turns.filter((turn) => turn.offsetMs >= allUpMs)
+  const replyAfterMs = held.flatMap((turn) => (turn.replyMs === null ? [] : [turn.replyMs - turn.offsetMs]))
+  return {
+    established: listeners.length,
+    failed: asked - listeners.length,
+    packets: lateness.length,
+    lateOver5: lateness.filter((late) => late > 5).length,
+    lateOver20: lateness.filter((late) => late > 20).length,
+    latenessP50: percentile(lateness, 0.5),
+    latenessP99: percentile(lateness, 0.99),
+    latenessMax: maximum(lateness),
+    gapP99: percentile(gaps, 0.99),
+    gapP999: percentile(gaps, 0.999),
+    gapMax: maximum(gaps),
+    lost,
+    replies: replyAfterMs.length,
+    unanswered: held.length - replyAfterMs.length,
+    replyAfterMs,
+  }
+}
