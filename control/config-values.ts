@@ -1,6 +1,18 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import type { DrachtioServer, SipAddress } from './config.js'
+
+export interface SipAddress {
+  readonly transport: 'udp' | 'tcp'
+  readonly address: string
+  /** 0 takes any free port. */
+  readonly port: number
+}
+
+export interface DrachtioServer {
+  readonly host: string
+  readonly port: number
+  readonly secret: string
+}
 
 /** A value, or how to put it right. */
 export type Parsed<T> =

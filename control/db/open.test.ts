@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Kysely, sql } from 'kysely'
+import t from 'tap'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { startPostgres } from '../../fixtures/postgres.js'
+import { silentLog } from '../../media/base/log.js'
+import { migrate } from './migrate.js'
+import { openDatabase } from './open.js'
+
+t.test('a URL of another kind is refused', async (t) => {
+  for (const url of ['mysql://x', '', '/tmp/x.db']) {
+    t.throws(() => openDatabase(url, silentLog), { code: 'config_invalid' })
+  }
+})
+
+t.test('integers come back as exact numbers, or not at all', async (t) => {
+  await onEachEngine(t, async (t, open, engine) => {
+    const { db } = await open()
+    const at = Number.MAX_SAFE_INTEGER
+    await db
+      .insertInto('organizations')
+      .values({ id: 'org_1', name: 'नमस्ते', senderClassification: null, createdAt: at })
+      .execute()
+    t.same(await db.selectFrom('organizations').selectAll().execute(), [
+      { id: 'org_1', name: 'नमस्ते', senderClassification: null, createdAt: at },
+    ])
+    const sum = await db
+      .selectFrom('organizations')
+      .select((eb) => [eb.fn.sum<number>('createdAt').as('sum'), eb.fn.countAll<number>().as('n')])
+      .executeTakeFirstOrThrow()
+    t.same(sum, { sum: at, n: 1 })
+    if (engine === 'postgres') {
+      await t.rejects(sql`select 9007199254740993::bigint as n`.execute(db), { code: 'internal' })
+    }
+  })
+})
+
+t.test('a failing transaction leaves nothing, schema changes included', async (t) => {
+  await onEachEngine(t, async (t, open) => {
+    const { db } = await open()
+    const failing = db.transaction().execute(async (trx) => {
+      await trx.schema.createTable('halfway').addColumn('id', 'text').execute()
+      await trx
+        .insertInto('organizations')
+        .values({ id: 'org_1', name: 'x', senderClassification: null, createdAt: 1 })
+        .execute()
+      throw new Error('stop')
+    })
+    await t.rejects(failing, { message: 'stop' })
+    t.same(await db.selectFrom('organizations').selectAll().execute(), [])
+    const tables = await db.introspection.getTables()
+    t.notOk(tables.some(({ name }) => name === 'halfway'))
+  })
+})
+
+/** `fixtures/counter.ts` in a process of its own. */
+async function count(url: string, rounds: number): Promise<void> {
+  const program = join(import.meta.dirname, '..', '..', 'fixtures', 'counter.js')
+  await promisify(execFile)(process.execPath, [program, url, String(rounds)])
+}
+
+t.test('two processes on one empty database migrate it once and lose no update', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const urls = [`sqlite:${join(t.testdir({}), 'folder', 'made.db')}`, await postgres.createDatabase()]
+  for (const url of urls) {
+    await Promise.all([count(url, 100), count(url, 100)])
+    const database = openDatabase(url, silentLog)
+    const row = await database.db.selectFrom('organizations').select('createdAt').executeTakeFirst()
+    t.equal(row?.createdAt, 200, database.engine)
+    await database.close()
+  }
+})
+
+t.test('SQLite keeps committed work through a power cut and checks references', async (t) => {
+  const { db, close } = openDatabase(`sqlite:${join(t.testdir({}), 'a.db')}`, silentLog)
+  const pragma = async (name: string): Promise<unknown> => {
+    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.raw(`pragma_${name}`)}`.execute(
+      db,
+    )
+    return Object.values(rows[0] ?? {})[0]
+  }
+  t.equal(await pragma('journal_mode'), 'wal')
+  t.equal(await pragma('synchronous'), 2, 'FULL')
+  t.equal(await pragma('foreign_keys'), 1)
+  await close()
+  await close()
+})
+
+t.test('a schema that cannot be made is one error', async (t) => {
+  const database = openDatabase('sqlite::memory:', silentLog)
+  await (database.db as unknown as Kysely<unknown>).schema
+    .createTable('users')
+    .addColumn('id', 'text')
+    .execute()
+  await t.rejects(migrate(database), { code: 'storage_failed' })
+  t.notOk((await database.db.introspection.getTables()).some(({ name }) => name === 'organizations'))
+  await database.close()
+})
