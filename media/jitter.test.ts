@@ -47,7 +47,10 @@ const steady = (count: number): Sent[] =>
 
 t.test('a steady stream plays whole, in order, 40 ms late', (t) => {
   const { played, heard, jitter } = run(steady(100), 100)
-  t.strictSame(heard, Array.from({ length: 98 }, (_, i) => i))
+  t.strictSame(
+    heard,
+    Array.from({ length: 98 }, (_, i) => i),
+  )
   t.equal(played.indexOf(0), 2)
   t.equal(jitter.late, 0)
   t.equal(jitter.concealed, 0)
@@ -56,7 +59,10 @@ t.test('a steady stream plays whole, in order, 40 ms late', (t) => {
 
 t.test('timestamps that wrap change nothing', (t) => {
   const { heard } = run(steady(300), 300, { firstTs: 0xffffffff - 100 * FRAME })
-  t.strictSame(heard, Array.from({ length: 298 }, (_, i) => i))
+  t.strictSame(
+    heard,
+    Array.from({ length: 298 }, (_, i) => i),
+  )
   t.end()
 })
 

@@ -171,7 +171,10 @@ t.test('pieces of any size come out without a seam', (t) => {
   }
   while (heard.length < sent) heard.push(...(pull() ?? []))
   t.equal(sent, 42_000)
-  t.strictSame(heard.slice(0, sent).findIndex((value, i) => value !== ((i + 1) << 16) >> 16), -1)
+  t.strictSame(
+    heard.slice(0, sent).findIndex((value, i) => value !== ((i + 1) << 16) >> 16),
+    -1,
+  )
   t.end()
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Digit } from '../frame.js'
 import { seeded } from '../../fixtures/random.js'
+import type { Digit } from '../frame.js'
 import { DtmfReceiver, DtmfSender } from './dtmf.js'
 
 function receiver() {

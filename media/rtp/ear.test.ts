@@ -70,7 +70,10 @@ t.test('a burst loss of ten is three fading frames and silence', (t) => {
   const { packet, firsts, places } = rig()
   packet(0, 0)
   packet(11, 11 * FRAME)
-  t.strictSame(places(), Array.from({ length: 12 }, (_, i) => i))
+  t.strictSame(
+    places(),
+    Array.from({ length: 12 }, (_, i) => i),
+  )
   t.equal(firsts()[1], 1000)
   t.ok((firsts()[3] ?? 0) > 0 && (firsts()[3] ?? 0) < 400)
   t.strictSame(firsts().slice(4, 11), [0, 0, 0, 0, 0, 0, 0])
@@ -96,9 +99,16 @@ t.test('a sender that is silent is heard as silence, and speech goes on in its p
   t.equal(places().at(-1), 45, 'three frames behind the clock')
   // The sequence goes on without a hole, the timestamp has moved.
   ear.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
-  t.strictSame(places(), Array.from({ length: 51 }, (_, i) => i))
+  t.strictSame(
+    places(),
+    Array.from({ length: 51 }, (_, i) => i),
+  )
   t.equal(firsts().at(-1), 7)
-  t.ok(firsts().slice(5, 50).every((value) => value === 0))
+  t.ok(
+    firsts()
+      .slice(5, 50)
+      .every((value) => value === 0),
+  )
   t.end()
 })
 
@@ -115,8 +125,14 @@ t.test('after a stall nothing is lost: the late frames keep their own place', (t
   for (let beat = 5; beat < 20; beat++) ear.beat(beat * FRAME, BEHIND)
   for (let i = 5; i < 22; i++) packet(i, 21 * FRAME)
   const speech = firsts().filter((value) => value !== 0)
-  t.strictSame(speech, Array.from({ length: 22 }, (_, i) => 1000 + i))
-  t.strictSame(places().slice(-17), Array.from({ length: 17 }, (_, i) => 5 + i))
+  t.strictSame(
+    speech,
+    Array.from({ length: 22 }, (_, i) => 1000 + i),
+  )
+  t.strictSame(
+    places().slice(-17),
+    Array.from({ length: 17 }, (_, i) => 5 + i),
+  )
   t.end()
 })
 
@@ -138,7 +154,11 @@ t.test('10, 30 and 60 ms packets become 20 ms frames', (t) => {
       const pcm = Int16Array.from({ length: size }, (_, k) => i * size + k)
       ear.put(i, i * size, pcm, size, i * size)
     }
-    t.strictSame(values, Array.from({ length: 4800 }, (_, i) => i), `${size} samples`)
+    t.strictSame(
+      values,
+      Array.from({ length: 4800 }, (_, i) => i),
+      `${size} samples`,
+    )
   }
   t.end()
 })

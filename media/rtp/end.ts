@@ -143,7 +143,7 @@ class UdpRtpEnd implements RtpEnd {
   }
 
   push(frame: AudioFrame): void {
-    this.#sender.push(frame.pcm)
+    if (this.#listener !== null && !this.#closed) this.#sender.push(frame.pcm)
   }
 
   press(digits: readonly Digit[]): boolean {

@@ -57,7 +57,13 @@ t.test('what is written is what is read', (t) => {
   t.equal(Buffer.from(buffer).toString('hex'), '80e5fffffffffff080000001555555')
   const packet = new RtpPacket()
   t.ok(packet.parse(buffer))
-  t.match(packet, { marker: true, payloadType: 101, sequence: 0xffff, timestamp: 0xfffffff0, ssrc: 0x80000001 })
+  t.match(packet, {
+    marker: true,
+    payloadType: 101,
+    sequence: 0xffff,
+    timestamp: 0xfffffff0,
+    ssrc: 0x80000001,
+  })
   writeRtpHeader(buffer, 0, false, 0x10000 + 5, 2 ** 32 + 7, 1)
   t.ok(packet.parse(buffer))
   t.match(packet, { marker: false, payloadType: 0, sequence: 5, timestamp: 7, ssrc: 1 })

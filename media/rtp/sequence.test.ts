@@ -1,5 +1,13 @@
 import t from 'tap'
-import { DUPLICATE, FRESH, RESTART, STALE, SequenceTracker, sequenceDelta, timestampDelta } from './sequence.js'
+import {
+  DUPLICATE,
+  FRESH,
+  RESTART,
+  SequenceTracker,
+  STALE,
+  sequenceDelta,
+  timestampDelta,
+} from './sequence.js'
 
 t.test('differences across the wrap', (t) => {
   t.equal(sequenceDelta(1, 65535), 2)

@@ -1,0 +1,201 @@
+import t from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
+import type { Clock } from './base/clock.js'
+import { type BeatMember, LATENESS_BOUNDS_MS, startBeat } from './beat.js'
+
+interface Recorded extends BeatMember {
+  readonly ticks: number[]
+  readonly skips: number[]
+}
+
+function member(onTick?: (idealMs: number) => void): Recorded {
+  const ticks: number[] = []
+  const skips: number[] = []
+  return {
+    ticks,
+    skips,
+    tick: (idealMs) => {
+      ticks.push(idealMs)
+      onTick?.(idealMs)
+    },
+    skip: (frames) => skips.push(frames),
+  }
+}
+
+/** A clock whose thread can be stalled: time passes, timers come late. */
+class StallingClock implements Clock {
+  readonly #virtual = new VirtualClock()
+  #late = 0
+  now = () => this.#virtual.now() + this.#late
+  wall = () => this.#virtual.wall()
+  after = (ms: number, run: () => void) => this.#virtual.after(ms, run)
+  get pending() {
+    return this.#virtual.pending
+  }
+  stall(ms: number) {
+    this.#late += ms
+  }
+  advance(ms: number) {
+    this.#virtual.advance(ms)
+  }
+}
+
+const noFault = () => {
+  throw new Error('no fault expected')
+}
+
+t.test('every member runs every 20 ms, spread over the phases', (t) => {
+  const clock = new VirtualClock({ nowMs: 1000 })
+  const beat = startBeat(clock, noFault)
+  const members = Array.from({ length: 8 }, () => member())
+  for (const each of members) beat.add(each)
+  clock.advance(1000)
+  for (const each of members) {
+    t.equal(each.ticks.length, 50)
+    t.ok(each.ticks.every((at, i) => i === 0 || at - (each.ticks[i - 1] ?? 0) === 20))
+  }
+  const phases = members.map((each) => (each.ticks[0] ?? 0) - 1000)
+  t.strictSame(
+    [...phases].sort((a, b) => a - b),
+    [5, 5, 10, 10, 15, 15, 20, 20],
+  )
+  t.equal(beat.load().maxMs, 0)
+  t.equal(beat.load().members, 8)
+  beat.close()
+  t.equal(clock.pending, 0)
+  t.end()
+})
+
+t.test('no timer while nobody is there', (t) => {
+  const clock = new VirtualClock()
+  const beat = startBeat(clock, noFault)
+  t.equal(clock.pending, 0)
+  const leave = beat.add(member())
+  t.equal(clock.pending, 1)
+  clock.advance(100)
+  leave()
+  leave()
+  t.equal(clock.pending, 0)
+  const again = member()
+  beat.add(again)
+  clock.advance(100)
+  t.equal(again.ticks.length, 5)
+  beat.close()
+  beat.close()
+  t.equal(clock.pending, 0)
+  beat.add(member())
+  t.equal(clock.pending, 0, 'closed for good')
+  t.end()
+})
+
+t.test('a short stall is caught up in full', (t) => {
+  const clock = new StallingClock()
+  const beat = startBeat(clock, noFault)
+  const one = member()
+  beat.add(one)
+  clock.advance(100)
+  t.equal(one.ticks.length, 5)
+  clock.stall(50)
+  clock.advance(50)
+  t.equal(one.ticks.length, 10)
+  t.strictSame(one.skips, [])
+  t.ok(
+    one.ticks.every((at, i) => i === 0 || at - (one.ticks[i - 1] ?? 0) === 20),
+    'deadlines stay absolute',
+  )
+  beat.close()
+  t.end()
+})
+
+t.test('after a long stall three frames are caught up and the rest skipped and counted', (t) => {
+  const clock = new StallingClock()
+  const beat = startBeat(clock, noFault)
+  const four = Array.from({ length: 4 }, () => member())
+  for (const each of four) beat.add(each)
+  clock.advance(100)
+  const before = four.map((each) => each.ticks.length)
+  clock.stall(400)
+  clock.advance(5)
+  for (const [i, each] of four.entries()) {
+    const ran = each.ticks.length - (before[i] ?? 0)
+    const skipped = each.skips.reduce((sum, frames) => sum + frames, 0)
+    t.ok(ran >= 2 && ran <= 3, `${ran} caught up`)
+    t.ok(ran + skipped >= 20 && ran + skipped <= 21, `${ran} + ${skipped} frames in 405 ms`)
+    const last = each.ticks.at(-1) ?? 0
+    t.ok(clock.now() - last < 20, 'it is on time again')
+  }
+  const load = beat.load()
+  t.equal(
+    load.skippedFrames,
+    four.flatMap((each) => each.skips).reduce((sum, frames) => sum + frames, 0),
+  )
+  t.ok(load.maxMs >= 40 && load.maxMs <= 60, `max ${load.maxMs}`)
+  beat.close()
+  t.end()
+})
+
+t.test('lateness: window figures forget, the histogram does not', (t) => {
+  const clock = new StallingClock()
+  const beat = startBeat(clock, noFault)
+  const one = member()
+  beat.add(one)
+  clock.advance(2000)
+  clock.stall(12)
+  clock.advance(20)
+  const load = beat.load()
+  t.ok(load.maxMs > 6 && load.maxMs <= 12.5, `max ${load.maxMs}`)
+  t.ok(load.p50Ms <= 0.5)
+  t.equal(load.histogram.length, LATENESS_BOUNDS_MS.length + 1)
+  t.equal(
+    load.histogram.reduce((sum, count) => sum + count, 0),
+    one.ticks.length,
+  )
+  clock.advance(15_000)
+  t.ok(beat.load().maxMs < 6)
+  t.ok(
+    beat
+      .load()
+      .histogram.slice(6)
+      .some((count) => count > 0),
+  )
+  beat.close()
+  t.end()
+})
+
+t.test('a member that throws leaves; the others go on', (t) => {
+  const clock = new VirtualClock()
+  const faults: [BeatMember, unknown][] = []
+  const beat = startBeat(clock, (...fault) => faults.push(fault))
+  const problem = new Error('broken')
+  const bad = member((idealMs) => {
+    if (idealMs > 50) throw problem
+  })
+  const good = member()
+  beat.add(bad)
+  beat.add(good)
+  clock.advance(200)
+  t.equal(good.ticks.length, 10)
+  t.ok(bad.ticks.length < 5)
+  t.strictSame(faults, [[bad, problem]])
+  t.equal(beat.load().members, 1)
+  beat.close()
+  t.end()
+})
+
+t.test('joining and leaving from inside a tick', (t) => {
+  const clock = new VirtualClock()
+  const beat = startBeat(clock, noFault)
+  const late = member()
+  let leave: () => void = () => {}
+  const one = member(() => {
+    if (one.ticks.length === 2) beat.add(late)
+    if (one.ticks.length === 3) leave()
+  })
+  leave = beat.add(one)
+  clock.advance(200)
+  t.equal(one.ticks.length, 3)
+  t.ok(late.ticks.length >= 7)
+  beat.close()
+  t.equal(clock.pending, 0)
+  t.end()
+})

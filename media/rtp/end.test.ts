@@ -1,0 +1,558 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { assertNothingLeft } from '../../fixtures/leaks.js'
+import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/tones.js'
+import type { ArrivalListener } from '../arrival.js'
+import { silentLog } from '../base/log.js'
+import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../codec/g711.js'
+import type { SessionRate } from '../frame.js'
+import { openRtpEnd, type RtpEnd, type RtpEndOptions } from './end.js'
+import { RtpPacket, writeRtpHeader } from './packet.js'
+import type { RtpRemote } from './remote.js'
+
+assertNothingLeft(t)
+
+const DEADLINE_MS = 5000
+
+async function until(what: string, ready: () => boolean): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS
+  while (!ready()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}
+
+interface Got {
+  readonly packet: RtpPacket
+  readonly payload: Uint8Array
+}
+
+/** A bare socket that speaks RTP byte by byte. */
+class Peer {
+  readonly got: Got[] = []
+  sequence = 1000
+  timestamp = 5000
+  ssrc = 0xabcdef01
+
+  constructor(
+    readonly socket: Socket,
+    readonly end: RtpEnd,
+  ) {
+    socket.on('message', (data) => {
+      const packet = new RtpPacket()
+      if (!packet.parse(data)) throw new Error('the engine sent something that is no RTP')
+      this.got.push({ packet, payload: data.subarray(packet.payloadOffset) })
+    })
+  }
+
+  get port(): number {
+    return this.socket.address().port
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.socket.send(bytes, this.end.port, this.end.address)
+  }
+
+  packet(type: number, payload: Uint8Array, options: { timestamp?: number; marker?: boolean } = {}): void {
+    const bytes = new Uint8Array(12 + payload.length)
+    bytes.set(payload, 12)
+    writeRtpHeader(
+      bytes,
+      type,
+      options.marker ?? false,
+      this.sequence++,
+      options.timestamp ?? this.timestamp,
+      this.ssrc,
+    )
+    this.raw(bytes)
+  }
+
+  say(pcm: Int16Array, law: 'PCMA' | 'PCMU' = 'PCMA'): void {
+    const payload = new Uint8Array(pcm.length)
+    if (law === 'PCMA') encodeAlaw(pcm, 0, pcm.length, payload, 0)
+    else encodeUlaw(pcm, 0, pcm.length, payload, 0)
+    this.packet(law === 'PCMA' ? 8 : 0, payload)
+    this.timestamp += pcm.length
+  }
+
+  heard(law: 'PCMA' | 'PCMU' = 'PCMA'): Int16Array {
+    return joined(
+      ...this.got.map(({ payload }) => {
+        const pcm = new Int16Array(payload.length)
+        if (law === 'PCMA') decodeAlaw(payload, 0, payload.length, pcm, 0)
+        else decodeUlaw(payload, 0, payload.length, pcm, 0)
+        return pcm
+      }),
+    )
+  }
+}
+
+interface Rig {
+  readonly end: RtpEnd
+  readonly peer: Peer
+  readonly clock: VirtualClock
+  readonly frames: { at: number; pcm: Int16Array }[]
+  readonly digits: string[]
+  readonly timeouts: number[]
+  remote(changes?: Partial<RtpRemote>): void
+  newPeer(): Promise<Peer>
+  /** One beat, with this sound or none; waits until its packet, if any, is at this peer. */
+  beat(pcm?: Int16Array | null, to?: Peer): Promise<void>
+  /** Lets what was sent to the engine arrive. */
+  arrived(count: number): Promise<void>
+  start(): void
+}
+
+async function rig(t: Test, changes: Partial<RtpEndOptions> & { rate?: SessionRate } = {}): Promise<Rig> {
+  const clock = new VirtualClock({ nowMs: 10_000 })
+  const digits: string[] = []
+  const timeouts: number[] = []
+  const rate = changes.rate ?? 8000
+  const end = await openRtpEnd({
+    id: 'leg',
+    address: '127.0.0.1',
+    ports: null,
+    rate,
+    clock,
+    log: silentLog,
+    onDigit: null,
+    onTimeout: (ms) => timeouts.push(ms),
+    mediaTimeoutMs: 5000,
+    ...changes,
+  })
+  t.teardown(() => end.close('hangup'))
+  const newPeer = async () => {
+    const socket = createSocket('udp4')
+    socket.bind(0, '127.0.0.1')
+    await once(socket, 'listening')
+    t.teardown(async () => {
+      const closed = once(socket, 'close')
+      socket.close()
+      await closed
+    })
+    return new Peer(socket, end)
+  }
+  const peer = await newPeer()
+  const frames: { at: number; pcm: Int16Array }[] = []
+  const listener: ArrivalListener = {
+    arrived: (frame) => frames.push({ at: frame.at, pcm: frame.pcm.slice() }),
+    digit: (digit, ms) => digits.push(`${digit} ${ms}`),
+  }
+  let at = 0
+  return {
+    end,
+    peer,
+    clock,
+    frames,
+    digits,
+    timeouts,
+    newPeer,
+    remote: (remote = {}) => {
+      end.setRemote({
+        address: '127.0.0.1',
+        port: peer.port,
+        codec: 'PCMA',
+        payloadType: 8,
+        dtmfPayloadType: 101,
+        send: true,
+        receive: true,
+        ...remote,
+      })
+    },
+    start: () => end.start(clock.now(), listener),
+    beat: async (pcm = null, to = peer) => {
+      const sent = end.stats().packetsSent
+      const got = to.got.length
+      if (pcm !== null) end.push({ pcm, rate, at })
+      end.flush(at)
+      at += rate / 50
+      clock.advance(20)
+      if (end.stats().packetsSent > sent) await until('a packet of the engine', () => to.got.length > got)
+    },
+    arrived: (count) =>
+      until(`${count} datagrams`, () => {
+        const { packetsReceived, refused, rtcp } = end.stats()
+        return packetsReceived + refused + rtcp >= count
+      }),
+  }
+}
+
+t.test('nothing leaves before start; then one packet a beat, silence or sound', async (t) => {
+  const { end, peer, remote, start, beat } = await rig(t)
+  await beat(tone(500, 20))
+  remote()
+  await beat(tone(500, 20))
+  t.equal(end.stats().packetsSent, 0)
+  start()
+  for (let i = 0; i < 3; i++) await beat()
+  for (let i = 0; i < 3; i++) await beat(tone(500, 20))
+  await beat()
+  await beat(tone(500, 20))
+  t.equal(peer.got.length, 8)
+  const headers = peer.got.map(({ packet }) => packet)
+  const first = headers[0] ?? new RtpPacket()
+  for (const [i, header] of headers.entries()) {
+    t.equal(header.payloadType, 8)
+    t.equal(header.payloadLength, 160)
+    t.equal(header.ssrc, first.ssrc)
+    t.equal((header.sequence - first.sequence) & 0xffff, i)
+    t.equal((header.timestamp - first.timestamp) >>> 0, i * 160)
+  }
+  t.strictSame(
+    headers.map((header) => header.marker),
+    [false, false, false, true, false, false, false, true],
+    'the marker begins each talk spurt',
+  )
+  const heard = peer.heard()
+  const silence = levelDbfs(heard, 0, 480)
+  t.ok(silence < -60 && silence > -80, `comfort silence at ${silence.toFixed(1)} dBFS`)
+  t.ok(toneLevel(heard.subarray(480, 960), 500) > 0.25)
+})
+
+t.test('both laws, and 16 kHz sessions', async (t) => {
+  for (const codec of ['PCMA', 'PCMU'] as const) {
+    for (const rate of [8000, 16000] as const) {
+      const { peer, remote, start, beat, arrived, frames, end } = await rig(t, { rate })
+      remote({ codec, payloadType: codec === 'PCMA' ? 8 : 0 })
+      start()
+      const ours = tone(600, 400, rate)
+      const theirs = tone(1000, 400)
+      const pulled: Int16Array[] = []
+      for (let i = 0; i < 20; i++) {
+        peer.say(theirs.subarray(i * 160, (i + 1) * 160), codec)
+        await arrived(i + 1)
+        const frame = new Int16Array(rate / 50)
+        end.pull(frame, (i * rate) / 50)
+        pulled.push(frame)
+        await beat(ours.subarray((i * rate) / 50, ((i + 1) * rate) / 50))
+      }
+      const note = `${codec} at ${rate}`
+      t.ok(toneLevel(peer.heard(codec).subarray(800), 600) > 0.25, `${note}: sent`)
+      t.ok(toneLevel(joined(...frames.slice(2).map(({ pcm }) => pcm)), 1000, rate) > 0.25, `${note}: ear`)
+      t.ok(toneLevel(joined(...pulled.slice(6)), 1000, rate) > 0.25, `${note}: after the jitter buffer`)
+      t.equal(frames.length, 20)
+      t.equal(frames[10]?.at, (10 * rate) / 50)
+    }
+  }
+})
+
+t.test('audio before start is ignored and does not latch', async (t) => {
+  const { peer, remote, start, beat, arrived, frames, end, newPeer } = await rig(t)
+  const stale = await newPeer()
+  remote()
+  stale.say(tone(500, 20))
+  stale.say(tone(500, 20))
+  // Another datagram behind it on the same socket pair: when it is through, so were they.
+  const probe = createSocket('udp4')
+  probe.send(Buffer.alloc(1), end.port, '127.0.0.1')
+  await new Promise<void>((resolve) => setTimeout(resolve, 50))
+  probe.close()
+  t.equal(end.stats().packetsReceived + end.stats().refused, 0)
+  start()
+  await beat()
+  t.equal(peer.got.length, 1, 'still sends to the address of the SDP')
+  peer.say(tone(500, 20))
+  await arrived(1)
+  t.strictSame(
+    frames.map(({ at }) => at),
+    [0, 160],
+    'the silence before it, and the packet in its place',
+  )
+})
+
+t.test('symmetric RTP: answers go where the packets come from', async (t) => {
+  const { peer, remote, start, beat, arrived, newPeer } = await rig(t)
+  const sdp = await newPeer()
+  remote({ port: sdp.port })
+  start()
+  await beat(null, sdp)
+  peer.say(tone(500, 20))
+  await arrived(1)
+  await beat()
+  t.equal(peer.got.length, 1)
+  t.equal(sdp.got.length, 1)
+})
+
+t.test('the SDP address takes the stream back within three seconds', async (t) => {
+  const { peer, remote, start, beat, arrived, newPeer, clock } = await rig(t)
+  const stranger = await newPeer()
+  remote()
+  start()
+  stranger.say(tone(500, 20))
+  await arrived(1)
+  clock.advance(2000)
+  stranger.say(tone(500, 20))
+  await arrived(2)
+  peer.say(tone(500, 20))
+  await arrived(3)
+  await beat()
+  t.equal(peer.got.length, 1)
+})
+
+t.test('a hijacker is refused and counted, until the line has been dead for a second', async (t) => {
+  const { peer, remote, start, arrived, newPeer, clock, end, frames, beat } = await rig(t)
+  const thief = await newPeer()
+  thief.ssrc = peer.ssrc
+  remote()
+  start()
+  peer.say(tone(500, 20))
+  await arrived(1)
+  clock.advance(4000)
+  peer.say(tone(500, 20))
+  await arrived(2)
+  const before = frames.length
+  for (let i = 0; i < 5; i++) {
+    thief.say(tone(2000, 20))
+    await arrived(3 + i)
+    clock.advance(20)
+  }
+  t.equal(end.stats().refused, 5)
+  t.equal(frames.length, before)
+  await beat()
+  t.equal(thief.got.length, 0, 'and nothing is sent to it')
+  clock.advance(1000)
+  thief.say(tone(500, 20))
+  await arrived(8)
+  t.equal(end.stats().refused, 5)
+  end.flush(160)
+  await until('a packet at the new source', () => thief.got.length === 1)
+})
+
+t.test('a new SSRC from the same address is taken once the old one is quiet', async (t) => {
+  const { peer, remote, start, arrived, clock, end } = await rig(t)
+  remote()
+  start()
+  peer.say(tone(500, 20))
+  await arrived(1)
+  clock.advance(20)
+  const old = peer.ssrc
+  peer.ssrc = 7
+  peer.say(tone(500, 20))
+  await arrived(2)
+  t.equal(end.stats().refused, 1)
+  clock.advance(100)
+  peer.sequence = 60_000
+  peer.timestamp = 4_000_000_000
+  peer.say(tone(500, 20))
+  await arrived(3)
+  peer.ssrc = old
+  peer.say(tone(500, 20))
+  await arrived(4)
+  t.match(end.stats(), { refused: 2, packetsReceived: 2, lost: 0 })
+})
+
+t.test('what is not RTP of this call is refused; RTCP is let be', async (t) => {
+  const { peer, remote, start, arrived, end, frames } = await rig(t)
+  remote()
+  start()
+  peer.raw(Buffer.from('hello, this is no RTP at all'))
+  peer.raw(Buffer.alloc(0))
+  peer.packet(0, new Uint8Array(160)) // PCMU was not negotiated
+  peer.packet(96, new Uint8Array(160))
+  peer.raw(Buffer.from('80c80006deadbeef000000000000000000000000000000000000000000', 'hex'))
+  await arrived(5)
+  t.match(end.stats(), { refused: 4, rtcp: 1, packetsReceived: 0 })
+  t.equal(frames.length, 0)
+  peer.packet(8, new Uint8Array(0))
+  peer.packet(8, new Uint8Array(1400).fill(0xd5))
+  peer.packet(13, Uint8Array.of(60))
+  await arrived(8)
+  t.equal(end.stats().packetsReceived, 3)
+})
+
+t.test('digits in, once each, and not as sound', async (t) => {
+  const seen: string[] = []
+  const { peer, remote, start, arrived, digits, frames, clock } = await rig(t, {
+    onDigit: (digit) => seen.push(digit),
+  })
+  remote()
+  start()
+  let count = 0
+  for (const event of [1, 1, 11]) {
+    for (let i = 1; i <= 7; i++) {
+      const duration = Math.min(i, 5) * 160
+      const payload = Uint8Array.of(event, (i >= 5 ? 0x80 : 0) | 10, duration >> 8, duration & 0xff)
+      peer.packet(101, payload, { marker: i === 1 })
+      count++
+    }
+    peer.timestamp += 1600
+  }
+  await arrived(count)
+  clock.advance(20)
+  t.strictSame(digits, ['1 100', '1 100', '# 100'])
+  t.strictSame(seen, ['1', '1', '#'])
+  t.equal(frames.length, 0)
+})
+
+t.test('digits out take the place of sound, with one timestamp each', async (t) => {
+  const { peer, remote, start, beat, end } = await rig(t)
+  remote()
+  t.equal(end.press(['5']), false, 'not live')
+  start()
+  await beat(tone(500, 20))
+  t.ok(end.press(['5']))
+  for (let i = 0; i < 13; i++) await beat(tone(500, 20))
+  const types = peer.got.map(({ packet }) => packet.payloadType)
+  t.strictSame(types, [8, ...new Array(11).fill(101), 8, 8])
+  const base = peer.got[0]?.packet.timestamp ?? 0
+  const events = peer.got.slice(1, 12)
+  t.ok(events.every(({ packet }) => (packet.timestamp - base) >>> 0 === 160))
+  t.strictSame(
+    events.map(({ packet }) => packet.marker),
+    [true, ...new Array(10).fill(false)],
+  )
+  t.equal(Buffer.from(events.at(-1)?.payload ?? []).toString('hex'), '058a0500')
+  t.equal(((peer.got[12]?.packet.timestamp ?? 0) - base) >>> 0, 12 * 160, 'sound goes on in its place')
+  t.strictSame(
+    peer.got.map(({ packet }, i) => (packet.sequence - (peer.got[0]?.packet.sequence ?? 0) - i) & 0xffff),
+    new Array(14).fill(0),
+  )
+  remote({ dtmfPayloadType: null })
+  t.equal(end.press(['5']), false, 'not negotiated')
+})
+
+t.test('hold: nothing is sent, nothing is heard, and both come back', async (t) => {
+  const { peer, remote, start, beat, arrived, frames, end } = await rig(t)
+  remote()
+  start()
+  await beat(tone(500, 20))
+  peer.say(tone(1000, 20))
+  await arrived(1)
+  remote({ send: false, receive: false })
+  for (let i = 0; i < 3; i++) await beat(tone(500, 20))
+  t.equal(peer.got.length, 1)
+  peer.say(tone(1000, 20))
+  await arrived(2)
+  t.equal(levelDbfs(frames.at(-1)?.pcm ?? new Int16Array()), -120)
+  remote()
+  await beat(tone(500, 20))
+  t.equal(peer.got.length, 2)
+  const [first, second] = peer.got.map(({ packet }) => packet)
+  t.equal(((second?.sequence ?? 0) - (first?.sequence ?? 0)) & 0xffff, 1)
+  t.equal(((second?.timestamp ?? 0) - (first?.timestamp ?? 0)) >>> 0, 4 * 160)
+  t.equal(second?.marker, true)
+  peer.say(tone(1000, 20))
+  await arrived(3)
+  t.ok(levelDbfs(frames.at(-1)?.pcm ?? new Int16Array()) > -20)
+  t.equal(end.stats().lost, 0)
+})
+
+t.test('a re-INVITE may move the far side', async (t) => {
+  const { peer, remote, start, beat, arrived, newPeer } = await rig(t)
+  remote()
+  start()
+  peer.say(tone(500, 20))
+  await arrived(1)
+  await beat()
+  const moved = await newPeer()
+  remote({ port: moved.port })
+  moved.say(tone(500, 20))
+  await arrived(2)
+  await beat(null, moved)
+  t.equal(peer.got.length, 1)
+})
+
+t.test('silence of the line is told once, and again after it spoke; not on hold', async (t) => {
+  const { peer, remote, start, beat, arrived, timeouts, clock } = await rig(t)
+  remote()
+  clock.advance(60_000)
+  start()
+  await beat()
+  t.strictSame(timeouts, [])
+  clock.advance(5000)
+  await beat()
+  await beat()
+  t.equal(timeouts.length, 1)
+  t.ok((timeouts[0] ?? 0) >= 5000)
+  peer.say(tone(500, 20))
+  await arrived(1)
+  clock.advance(5000)
+  await beat()
+  t.equal(timeouts.length, 2)
+  remote({ receive: false })
+  clock.advance(20_000)
+  await beat()
+  t.equal(timeouts.length, 2)
+  remote()
+  await beat()
+  t.equal(timeouts.length, 2, 'after a hold the line has its time again')
+})
+
+t.test('loss, duplicates and reordering are counted', async (t) => {
+  const { peer, remote, start, arrived, end, clock, frames } = await rig(t)
+  remote()
+  start()
+  for (let i = 0; i < 20; i++) {
+    if (i === 5) {
+      peer.sequence++
+      peer.timestamp += 160
+      clock.advance(20)
+    }
+    peer.say(tone(500, 20))
+    if (i === 9) {
+      peer.sequence--
+      peer.timestamp -= 160
+      peer.say(tone(500, 20))
+    }
+    await arrived(i + 1 + (i >= 9 ? 1 : 0))
+    clock.advance(20)
+  }
+  t.match(end.stats(), { packetsReceived: 21, lost: 1, duplicates: 1, refused: 0, late: 0 })
+  t.equal(frames.length, 21, 'twenty heard and one made up')
+})
+
+t.test('ports: even ones of the range, at rest after use, refused when none is left', async (t) => {
+  const clock = new VirtualClock({ nowMs: 0 })
+  const free = createSocket('udp4')
+  free.bind(0, '127.0.0.1')
+  await once(free, 'listening')
+  // Somewhere above a port that the system just gave away; a collision would show as a refusal below.
+  const first = Math.min(60_000, free.address().port + 101) | 1
+  const closed = once(free, 'close')
+  free.close()
+  await closed
+  const open = () =>
+    openRtpEnd({
+      id: 'leg',
+      address: '127.0.0.1',
+      ports: { first, last: first + 4 },
+      rate: 8000,
+      clock,
+      log: silentLog,
+      onDigit: null,
+      onTimeout: () => {},
+      mediaTimeoutMs: 5000,
+    })
+  const one = await open()
+  const two = await open()
+  t.strictSame([one.port, two.port], [first + 1, first + 3])
+  await t.rejects(open(), { code: 'port_unavailable', retryable: true })
+  one.close('hangup')
+  one.close('hangup')
+  await t.rejects(open(), { code: 'port_unavailable' }, 'at rest')
+  clock.advance(30_000)
+  const three = await open()
+  t.equal(three.port, first + 1)
+  two.close('hangup')
+  three.close('hangup')
+})
+
+t.test('an address that is not ours cannot be bound', async (t) => {
+  await t.rejects(rig(t, { address: '192.0.2.1' }), { code: 'port_unavailable', retryable: false })
+})
+
+t.test('after close nothing is sent or heard', async (t) => {
+  const { peer, remote, start, beat, arrived, end } = await rig(t)
+  remote()
+  start()
+  await beat()
+  peer.say(tone(500, 20))
+  await arrived(1)
+  end.close('hangup')
+  end.flush(160)
+  end.push({ pcm: tone(500, 20), rate: 8000, at: 160 })
+  t.equal(end.press(['1']), false)
+  t.equal(end.stats().packetsSent, 1)
+})

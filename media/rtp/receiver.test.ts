@@ -1,0 +1,196 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { seeded } from '../../fixtures/random.js'
+import { tone } from '../../fixtures/tones.js'
+import { encodeAlaw } from '../codec/g711.js'
+import { writeRtpHeader } from './packet.js'
+import { RtpReceiver } from './receiver.js'
+import type { RtpRemote } from './remote.js'
+import { RtpSource } from './source.js'
+
+const REMOTE: RtpRemote = {
+  address: '10.0.0.9',
+  port: 4000,
+  codec: 'PCMA',
+  payloadType: 8,
+  dtmfPayloadType: 101,
+  send: true,
+  receive: true,
+}
+
+function rig() {
+  const frames: { at: number; first: number; power: number }[] = []
+  const source = new RtpSource()
+  const receiver = new RtpReceiver(
+    8000,
+    source,
+    ({ at, pcm }) => {
+      let power = 0
+      for (const sample of pcm) power += sample * sample
+      frames.push({ at, first: pcm[0] ?? 0, power })
+    },
+    () => {},
+  )
+  receiver.setRemote(REMOTE)
+  source.expect(REMOTE.address, REMOTE.port)
+  return { receiver, frames }
+}
+
+const payload = new Uint8Array(160)
+encodeAlaw(tone(400, 20), 0, 160, payload, 0)
+
+function packetInto(data: Uint8Array, index: number, timestamp = index * 160): Uint8Array {
+  data.set(payload, 12)
+  writeRtpHeader(data, 8, false, index, timestamp, 99)
+  return data
+}
+
+interface Plan {
+  readonly minutes: number
+  readonly ppm: number
+  readonly jitterMs: number
+  readonly loss: number
+  readonly seed: number
+}
+
+/** Runs a stream through a receiver on a virtual beat; largest distance of a frame from its wire place. */
+function run(plan: Plan) {
+  const { receiver, frames } = rig()
+  const random = seeded(plan.seed)
+  const count = plan.minutes * 3000
+  const packets: { index: number; arrivalMs: number }[] = []
+  for (let index = 0; index < count; index++) {
+    if (random.next() < plan.loss) continue
+    const sentMs = index * 20 * (1 + plan.ppm / 1e6)
+    packets.push({ index, arrivalMs: sentMs + random.next() * plan.jitterMs })
+  }
+  packets.sort((a, b) => a.arrivalMs - b.arrivalMs)
+  const out = new Int16Array(160)
+  let next = 0
+  for (let beat = 0; beat < count; beat++) {
+    const nowMs = beat * 20 + 7
+    for (let packet = packets[next]; packet && packet.arrivalMs <= nowMs; packet = packets[++next]) {
+      const data = packetInto(new Uint8Array(172), packet.index)
+      receiver.datagram(data, REMOTE.address, REMOTE.port, packet.arrivalMs, packet.arrivalMs * 8)
+    }
+    receiver.pull(out, beat * 160)
+    receiver.beat(nowMs, nowMs * 8)
+  }
+  return { receiver, frames, packets, count }
+}
+
+for (const plan of [
+  { minutes: 10, ppm: 0, jitterMs: 0, loss: 0, seed: 1 },
+  { minutes: 10, ppm: 100, jitterMs: 5, loss: 0, seed: 2 },
+  { minutes: 10, ppm: -100, jitterMs: 5, loss: 0, seed: 3 },
+  { minutes: 3, ppm: 100, jitterMs: 60, loss: 0.01, seed: 4 },
+  { minutes: 3, ppm: -100, jitterMs: 20, loss: 0.03, seed: 5 },
+]) {
+  t.test(`placed within 20 ms of the wire: ${JSON.stringify(plan)}`, (t) => {
+    const { frames, receiver, packets, count } = run(plan)
+    // Each packet carries the same sound, so places are compared by counting frames: at any time the
+    // frame heard last is the packet sent last.
+    const sounding = frames.filter(({ power }) => power > 0)
+    let worst = 0
+    let previous = 0
+    for (const { at } of sounding) {
+      const index = Math.round(at / (160 * (1 + plan.ppm / 1e6)))
+      worst = Math.max(worst, Math.abs(at - index * 160 * (1 + plan.ppm / 1e6)))
+      if (at < previous - 200) worst = Number.POSITIVE_INFINITY
+      previous = at
+    }
+    t.ok(worst < 160, `off by ${(worst / 8).toFixed(1)} ms`)
+    const lastAt = sounding.at(-1)?.at ?? 0
+    t.ok(Math.abs(lastAt - count * 160) < 160 * 12, 'no frame more or less over the whole call')
+    t.ok(frames.length >= count - 12 && frames.length <= count + 40, `${frames.length} of ${count} frames`)
+    t.equal(receiver.packetsReceived, packets.length)
+    if (plan.jitterMs === 0) t.equal(receiver.concealedFrames, 0)
+    t.end()
+  })
+}
+
+t.test('timestamps that stood still while the sender was silent are picked up again', (t) => {
+  const { receiver, frames } = rig()
+  let now = 0
+  for (let i = 0; i < 50; i++, now += 20) {
+    receiver.datagram(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
+  }
+  now += 3000
+  const before = frames.length
+  for (let i = 50; i < 150; i++, now += 20) {
+    receiver.datagram(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
+    receiver.beat(now, now * 8)
+  }
+  t.ok(frames.length > before)
+  const last = frames.at(-1)
+  t.ok(Math.abs((last?.at ?? 0) - (now - 20) * 8) < 160, `at ${(last?.at ?? 0) / 8} of ${now - 20} ms`)
+  t.end()
+})
+
+t.test('a jump of the timestamps, forward or back, costs nothing that follows', (t) => {
+  for (const jump of [100_000_000, -100_000_000]) {
+    const { receiver, frames } = rig()
+    let now = 0
+    for (let i = 0; i < 200; i++, now += 20) {
+      const timestamp = (2_000_000_000 + i * 160 + (i >= 100 ? jump : 0)) >>> 0
+      const data = packetInto(new Uint8Array(172), i, timestamp)
+      receiver.datagram(data, REMOTE.address, REMOTE.port, now, now * 8)
+      receiver.beat(now, now * 8)
+    }
+    const last = frames.at(-1)
+    t.ok(Math.abs((last?.at ?? 0) - (now - 20) * 8) < 160, `jump ${jump}: at ${(last?.at ?? 0) / 8}`)
+    t.ok(frames.filter(({ power }) => power > 0).length >= 170, 'heard')
+  }
+  t.end()
+})
+
+t.test('random datagrams never throw', (t) => {
+  const { receiver } = rig()
+  const random = seeded(5)
+  for (let i = 0; i < 30_000; i++) {
+    const data = new Uint8Array(Math.floor(random.next() * 200))
+    for (let k = 0; k < data.length; k++) data[k] = Math.floor(random.next() * 256)
+    if (data.length > 1 && i % 3 > 0) {
+      data[0] = 0x80
+      data[1] = random.next() < 0.5 ? 8 : 101
+    }
+    receiver.datagram(data, REMOTE.address, REMOTE.port, i * 20, i * 160)
+    if (i % 5 === 0) receiver.beat(i * 20, i * 160)
+  }
+  t.ok(receiver.packetsReceived > 1000)
+  t.end()
+})
+
+t.test('a packet allocates next to nothing', (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const source = new RtpSource()
+  const receiver = new RtpReceiver(
+    8000,
+    source,
+    () => {},
+    () => {},
+  )
+  receiver.setRemote(REMOTE)
+  const data = new Uint8Array(172)
+  const out = new Int16Array(160)
+  let index = 0
+  const packets = (count: number) => {
+    for (const end = index + count; index < end; index++) {
+      packetInto(data, index & 0xffff, (index * 160) >>> 0)
+      receiver.datagram(data, REMOTE.address, REMOTE.port, index * 20, index * 160)
+      receiver.pull(out, index * 160)
+      receiver.beat(index * 20, index * 160)
+    }
+  }
+  packets(20_000) // let it be compiled
+  collect()
+  const before = process.memoryUsage().heapUsed
+  packets(5000)
+  const perPacket = (process.memoryUsage().heapUsed - before) / 5000
+  // Numbers that are no small integers may be boxed; a frame, a closure or a view would be 100 and more.
+  t.ok(perPacket < 200, `${perPacket.toFixed(0)} bytes a packet`)
+  t.comment(`${perPacket.toFixed(0)} bytes a packet`)
+  t.end()
+})

@@ -1,0 +1,307 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
+import { joined, levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { readWav } from '../fixtures/wav.js'
+import type { ArrivalEnd, ArrivalListener } from './arrival.js'
+import type { AudioFrame, CloseReason, Digit, End, EndKind, SessionRate } from './frame.js'
+import { openSession, type Session } from './session.js'
+
+const noFailure = (message: string) => {
+  throw new Error(message)
+}
+
+/** A party that hums one tone and keeps what it hears. */
+class Party implements End {
+  readonly kind: EndKind = 'tone'
+  readonly heard: Int16Array[] = []
+  readonly places: number[] = []
+  readonly digits: string[] = []
+  closed: CloseReason | null = null
+  silent = false
+  readonly #tone: Int16Array
+
+  constructor(
+    readonly id: string,
+    readonly hertz: number,
+    readonly ear: 'arrival' | 'beat' = 'beat',
+    rate: SessionRate = 8000,
+  ) {
+    this.#tone = tone(hertz, 60_000, rate, 0.2)
+  }
+
+  pull(into: Int16Array, at: number): boolean {
+    if (this.silent) return false
+    into.set(this.#tone.subarray(at, at + into.length))
+    return true
+  }
+
+  push(frame: AudioFrame): void {
+    this.heard.push(frame.pcm.slice())
+    this.places.push(frame.at)
+  }
+
+  dtmf(digit: Digit, durationMs: number): void {
+    this.digits.push(`${digit} ${durationMs}`)
+  }
+
+  close(why: CloseReason): void {
+    this.closed = why
+  }
+
+  hears(hertz: number): boolean {
+    const level = toneLevel(joined(...this.heard.slice(-50)), hertz)
+    return level > 0.1
+  }
+}
+
+/** A network leg without a network. */
+class Leg extends Party implements ArrivalEnd {
+  override readonly kind = 'rtp'
+  listener: ArrivalListener | null = null
+  originMs = -1
+  sent = 0
+  flushed = 0
+  #pushed = false
+
+  start(originMs: number, listener: ArrivalListener): void {
+    this.originMs = originMs
+    this.listener = listener
+  }
+
+  override push(frame: AudioFrame): void {
+    super.push(frame)
+    this.#pushed = true
+  }
+
+  flush(): boolean {
+    const sent = this.#pushed
+    this.#pushed = false
+    this.flushed++
+    if (sent) this.sent++
+    return sent
+  }
+
+  stats() {
+    return {
+      packetsSent: this.sent,
+      packetsReceived: 0,
+      lost: 0,
+      late: 0,
+      duplicates: 0,
+      refused: 0,
+      concealedFrames: 0,
+      jitterMs: 0,
+    }
+  }
+}
+
+function rig(recordTo: string | null = null, rate: SessionRate = 8000) {
+  const clock = new VirtualClock({ nowMs: 500 })
+  const session = openSession({ rate, clock, recordTo, onRecordingFailed: noFailure })
+  const beats = (count: number) => {
+    for (let i = 0; i < count; i++) {
+      clock.advance(20)
+      session.tick(clock.now())
+    }
+  }
+  return { clock, session, beats }
+}
+
+const addAll = (session: Session, ...ends: End[]) => {
+  for (const end of ends) session.add(end)
+}
+
+t.test('each party hears exactly whom it is routed', (t) => {
+  const { session, beats } = rig()
+  const a = new Party('a', 400)
+  const b = new Party('b', 700)
+  const c = new Party('c', 1100)
+  addAll(session, a, b, c)
+  session.start()
+  const heard = () =>
+    [a, b, c].map((party) =>
+      [a, b, c]
+        .filter((other) => party.hears(other.hertz))
+        .map((other) => other.id)
+        .join(''),
+    )
+  const next = (routes: Record<string, string[]>) => {
+    for (const [from, to] of Object.entries(routes)) session.route(from, to)
+    for (const party of [a, b, c]) party.heard.length = 0
+    beats(50)
+    return heard()
+  }
+  t.strictSame(next({}), ['', '', ''])
+  t.strictSame(next({ a: ['b'], b: ['a'] }), ['b', 'a', ''])
+  t.strictSame(next({ a: ['b', 'c'], b: ['a', 'c'], c: ['a', 'b'] }), ['bc', 'ac', 'ab'])
+  t.strictSame(next({ c: ['b'] }), ['b', 'ac', 'ab'], 'a whisper to one side')
+  t.strictSame(next({ a: [], b: ['c'], c: ['b'] }), ['', 'c', 'b'], 'a is on hold')
+  t.strictSame(next({ a: ['c'], b: [], c: ['a'] }), ['c', '', 'a'])
+  t.end()
+})
+
+t.test('a mix is clamped, not wrapped', (t) => {
+  const { session, beats } = rig()
+  const loud = (id: string): End => ({
+    id,
+    kind: 'tone',
+    ear: 'beat',
+    pull: (into) => {
+      into.fill(30_000)
+      return true
+    },
+    push: () => {},
+    close: () => {},
+  })
+  const ear = new Party('ear', 400)
+  addAll(session, loud('x'), loud('y'), ear)
+  session.route('x', ['ear'])
+  session.route('y', ['ear'])
+  session.start()
+  beats(1)
+  t.equal(ear.heard[0]?.[5], 32767)
+  t.end()
+})
+
+t.test('whoever listens on the beat gets every frame, silence too', (t) => {
+  const { session, beats } = rig()
+  const a = new Party('a', 400)
+  const b = new Party('b', 700)
+  addAll(session, a, b)
+  session.route('a', ['b'])
+  session.start()
+  a.silent = true
+  beats(3)
+  t.strictSame(b.places, [0, 160, 320])
+  t.ok(b.heard.every((pcm) => pcm.every((sample) => sample === 0)))
+  session.skip(5)
+  beats(1)
+  t.equal(b.places.at(-1), 8 * 160, 'skipped frames are time that passed')
+  t.end()
+})
+
+t.test('nothing moves before start, and the first beat is sample 0', (t) => {
+  const { session, beats, clock } = rig()
+  const leg = new Leg('leg', 400)
+  const party = new Party('party', 700)
+  addAll(session, leg, party)
+  session.route('party', ['leg'])
+  beats(10)
+  t.equal(leg.heard.length, 0)
+  t.equal(leg.flushed, 0)
+  t.equal(leg.listener, null)
+  t.equal(session.nowMs, 0)
+  session.start()
+  t.equal(leg.flushed, 0)
+  beats(1)
+  t.strictSame(leg.places, [0])
+  t.equal(leg.originMs, clock.now())
+  clock.advance(7)
+  t.equal(session.nowMs, 7)
+  t.end()
+})
+
+t.test('an ear by arrival hears a single leg at once, and two on the beat', (t) => {
+  const { session, beats } = rig()
+  const leg = new Leg('leg', 400)
+  const other = new Party('other', 900)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, leg, other, agent)
+  session.route('leg', ['agent'])
+  session.start()
+  beats(5)
+  t.equal(agent.heard.length, 0)
+  const pcm = new Int16Array(160).fill(77)
+  leg.listener?.arrived({ pcm, rate: 8000, at: 480 })
+  t.strictSame(agent.places, [480])
+  t.equal(agent.heard[0]?.[0], 77)
+  session.route('other', ['agent'])
+  leg.listener?.arrived({ pcm, rate: 8000, at: 640 })
+  t.equal(agent.heard.length, 1, 'now it hears the mix')
+  beats(50)
+  t.ok(agent.hears(400) && agent.hears(900))
+  session.route('other', [])
+  leg.listener?.arrived({ pcm, rate: 8000, at: 800 })
+  t.equal(agent.places.at(-1), 800)
+  t.end()
+})
+
+t.test('a silent party leaves its leg alone: the leg sends comfort silence itself', (t) => {
+  const { session, beats } = rig()
+  const leg = new Leg('leg', 400)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, leg, agent)
+  session.route('agent', ['leg'])
+  session.start()
+  agent.silent = true
+  beats(4)
+  t.equal(leg.heard.length, 0)
+  t.equal(leg.flushed, 4, 'but it sends a packet each beat')
+  agent.silent = false
+  beats(2)
+  t.equal(leg.sent, 2)
+  t.end()
+})
+
+t.test('digits go along the routes', (t) => {
+  const { session, beats } = rig()
+  const leg = new Leg('leg', 400)
+  const agent = new Party('agent', 700, 'arrival')
+  const human = new Party('human', 900)
+  addAll(session, leg, agent, human)
+  session.route('leg', ['agent'])
+  session.start()
+  beats(1)
+  leg.listener?.digit('5', 120)
+  session.route('leg', ['human'])
+  leg.listener?.digit('#', 80)
+  t.strictSame(agent.digits, ['5 120'])
+  t.strictSame(human.digits, ['# 80'])
+  t.end()
+})
+
+t.test('the recording has the leg left and what it was sent right', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const { session, beats } = rig(path)
+  const leg = new Leg('leg', 400)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, leg, agent)
+  session.route('agent', ['leg'])
+  session.route('leg', ['agent'])
+  session.start()
+  const caller = tone(1000, 5000)
+  for (let i = 0; i < 250; i++) {
+    agent.silent = i >= 100 && i < 150
+    beats(1)
+    if (i >= 25) {
+      leg.listener?.arrived({ pcm: caller.subarray(i * 160, (i + 1) * 160), rate: 8000, at: i * 160 })
+    }
+  }
+  const done = await session.close('hangup')
+  t.equal(done.recording?.durationMs, 5000)
+  t.equal(done.stats.frames, 250)
+  t.equal(done.stats.rtp?.packetsSent, 200)
+  t.equal(leg.closed, 'hangup')
+  t.equal(agent.closed, 'hangup')
+  t.equal(await session.close('error'), done)
+  const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
+  t.equal(levelDbfs(left, 0, 25 * 160), -120)
+  t.strictSame(left.subarray(25 * 160), caller.subarray(25 * 160, 250 * 160))
+  t.ok(toneLevel(right.subarray(0, 100 * 160), 700) > 0.15)
+  t.equal(levelDbfs(right, 100 * 160, 150 * 160), -120)
+  t.ok(toneLevel(right.subarray(150 * 160), 700) > 0.15)
+  t.ok(toneLevel(right, 400) < 0.01)
+})
+
+t.test('wrong wiring is refused', async (t) => {
+  const { session } = rig()
+  session.add(new Party('a', 400))
+  t.throws(() => session.add(new Party('a', 500)), { code: 'internal' })
+  t.throws(() => session.route('a', ['nobody']), { code: 'internal' })
+  t.throws(() => session.route('a', ['a']), { code: 'internal' })
+  await session.close('hangup')
+  t.throws(() => session.add(new Party('b', 500)), { code: 'closed' })
+  session.tick()
+})
