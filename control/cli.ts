@@ -1,0 +1,199 @@
+#!/usr/bin/env node
+import { readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import { projectRoot } from '../media/base/paths.js'
+import { type Bootstrap, createOperatorKey } from './access/bootstrap.js'
+import { SCOPES } from './access/scopes.js'
+import { parseInstant } from './calls/instant.js'
+import { readEnvironment, readSettings, type Settings, unknownVariables, VARIABLES } from './config.js'
+import { migrate } from './db/migrate.js'
+import { openDatabase } from './db/open.js'
+import type { Environment, Scope } from './http/operation.js'
+import { openLog } from './log.js'
+import { startParley } from './main.js'
+import { openRootKey } from './root-key.js'
+
+/** Wrong use of the command line: the message says what would be right. Exit status 2. */
+class UsageError extends Error {}
+
+const COMMANDS = `parley start
+    Runs the service until SIGTERM or SIGINT. Then it takes no new calls, lets the live ones
+    finish for PARLEY_DRAIN_SECONDS at most, and exits 0. A second signal ends it at once.
+
+parley keys create --environment test|live [--scopes read|write|admin] [--name NAME] [--expires TIME]
+    Makes an API key for the first organization and prints it once.
+    --scopes defaults to read; each scope includes the ones before it. --expires is ISO 8601.
+
+parley --help | --version
+`
+
+export function helpText(): string {
+  const width = Math.max(...VARIABLES.map(({ name }) => name.length))
+  const lines = VARIABLES.map((variable) => {
+    const byDefault = variable.default === '' ? '' : ` [${variable.default}]`
+    return `  ${variable.name.padEnd(width)}  ${variable.description}${byDefault}`
+  })
+  return `Parley: a self-hosted voice-agent calling service.\n\n${COMMANDS}\nSettings, from the environment or a .env file in the current folder:\n\n${lines.join('\n')}\n`
+}
+
+function settingsOrThrow(): Settings {
+  const environment = readEnvironment(process.cwd())
+  const unknown = unknownVariables(environment)
+  if (unknown.length > 0) {
+    throw new EngineError(
+      'config_invalid',
+      unknown.map((name) => `${name}: no such setting; see parley --help for the names`).join('\n'),
+    )
+  }
+  return readSettings(environment, process.cwd())
+}
+
+function firstStartText(first: Bootstrap): string {
+  return [
+    '',
+    'First start: a workspace was made. This is shown once.',
+    `  Owner       ${first.email}, password ${first.password}`,
+    `  Test key    ${first.testKey}`,
+    `  Live key    ${first.liveKey}`,
+    '  Sign in     send a key as "Authorization: Bearer <key>"; the dashboard, where the owner signs in,',
+    '              is not part of this release',
+    '  More keys   parley keys create --environment test --scopes admin',
+    '',
+    '',
+  ].join('\n')
+}
+
+async function start(): Promise<number> {
+  const settings = settingsOrThrow()
+  const log = openLog(settings.logLevel)
+  // Before anything is started, so that a signal during start-up is not lost.
+  const signals = new Signals()
+  try {
+    const parley = await startParley(settings, { clock: systemClock, log })
+    if (parley.firstStart !== null) process.stderr.write(firstStartText(parley.firstStart))
+    const sip = parley.sip.map(({ transport, address, port }) => `${transport}:${address}:${port}`)
+    log.info({ api: parley.httpUrl, sip }, 'ready')
+    try {
+      const signal = await signals.first
+      log.info({ signal, live: parley.live, seconds: settings.drainSeconds }, 'shutting down: no new calls')
+      await Promise.race([parley.drain(), signals.second])
+    } finally {
+      await parley.close()
+    }
+    log.info({}, 'stopped')
+    return 0
+  } finally {
+    signals.close()
+    log.flush()
+  }
+}
+
+/** SIGTERM and SIGINT, counted. */
+class Signals {
+  readonly first: Promise<NodeJS.Signals>
+  readonly second: Promise<NodeJS.Signals>
+  readonly #take: (signal: NodeJS.Signals) => void
+
+  constructor() {
+    const waiting: ((signal: NodeJS.Signals) => void)[] = []
+    this.first = new Promise((resolve) => waiting.push(resolve))
+    this.second = new Promise((resolve) => waiting.push(resolve))
+    this.#take = (signal) => waiting.shift()?.(signal)
+    process.on('SIGTERM', this.#take)
+    process.on('SIGINT', this.#take)
+  }
+
+  close(): void {
+    process.off('SIGTERM', this.#take)
+    process.off('SIGINT', this.#take)
+  }
+}
+
+function oneOf<T extends string>(option: string, value: string | undefined, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value)
+  if (found === undefined) throw new UsageError(`${option} must be one of: ${allowed.join(', ')}`)
+  return found
+}
+
+async function createKey(args: readonly string[]): Promise<number> {
+  const { values } = parse(args, {
+    environment: { type: 'string' },
+    scopes: { type: 'string', default: 'read' },
+    name: { type: 'string', default: 'Made on the command line' },
+    expires: { type: 'string' },
+  })
+  const environment: Environment = oneOf('--environment', values.environment, ['test', 'live'])
+  const scopes: Scope[] = (values.scopes ?? '').split(',').map((text) => oneOf('--scopes', text, SCOPES))
+  const name = values.name ?? ''
+  if (name.length < 1 || name.length > 80) throw new UsageError('--name must have 1 to 80 characters')
+  const expiresAt = values.expires === undefined ? null : parseInstant(values.expires)
+  if (values.expires !== undefined && (expiresAt === null || expiresAt <= systemClock.wall())) {
+    throw new UsageError('--expires must be a future ISO 8601 time, for example 2027-01-31T00:00:00Z')
+  }
+  const settings = settingsOrThrow()
+  const log = openLog('warn')
+  const database = openDatabase(settings.databaseUrl, log)
+  try {
+    await migrate(database)
+    const rootKey = openRootKey(settings.rootKey, settings.dataFolder)
+    const key = await createOperatorKey(database.db, rootKey, systemClock, {
+      environment,
+      scopes,
+      name,
+      expiresAt,
+    })
+    if (key === null) throw new UsageError('the database is empty: run "parley start" once first')
+    process.stdout.write(`${key.key}\n`)
+    return 0
+  } finally {
+    await database.close()
+  }
+}
+
+type OptionSpecs = NonNullable<Parameters<typeof parseArgs>[0]>['options']
+
+/** `parseArgs` whose complaints are usage errors. */
+function parse<T extends OptionSpecs>(args: readonly string[], options: T) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true })
+  } catch (error) {
+    throw new UsageError(errorText(error))
+  }
+}
+
+/** Runs one command line and returns the exit status. */
+export async function run(args: readonly string[]): Promise<number> {
+  const [command, ...rest] = args
+  if (command === undefined || command === '--help' || command === 'help' || rest.includes('--help')) {
+    process.stdout.write(helpText())
+    return command === undefined ? 2 : 0
+  }
+  if (command === '--version') {
+    const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  if (command === 'start') {
+    parse(rest, {})
+    return start()
+  }
+  if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
+  throw new UsageError(`no such command: ${args.join(' ')}`)
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  run(process.argv.slice(2)).then(
+    (status) => {
+      process.exitCode = status
+    },
+    (error: unknown) => {
+      const usage = error instanceof UsageError
+      process.stderr.write(`${errorText(error)}\n${usage ? 'See parley --help.\n' : ''}`)
+      process.exitCode = usage ? 2 : 1
+    },
+  )
+}
