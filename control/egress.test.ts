@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
+import { get as getHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { isPublicAddress, openEgress, type Resolved } from './egress.js'
@@ -138,6 +139,25 @@ t.test('a name that turns private after it was saved is not connected to', async
   const [error] = await once(request, 'error')
   t.match(error, { code: 'egress_refused' })
   t.equal(connections, 0)
+})
+
+t.test('a literal private address is not connected to, whoever asks', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  server.on('connection', () => t.fail('connected'))
+  const { port } = server.address() as AddressInfo
+  const egress = openEgress({ allowPrivate: false, resolve })
+  t.teardown(() => egress.close())
+  const requests = [
+    () => get(`http://127.0.0.1:${port}/`, { agent: egress.http }),
+    () => get(`http://[::1]:${port}/`, { agent: egress.http }),
+    () => getHttps(`https://127.0.0.1:${port}/`, { agent: egress.https }),
+  ]
+  for (const request of requests) {
+    const [error] = await once(request(), 'error')
+    t.match(error, { code: 'egress_refused' })
+  }
 })
 
 t.test('the connection goes to the very address that was looked at', async (t) => {

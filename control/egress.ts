@@ -1,7 +1,8 @@
 import { lookup as systemLookup } from 'node:dns/promises'
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import { type ClientRequestArgs, Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent, type RequestOptions } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { EngineError, errorText } from '../media/base/errors.js'
 
 /** An address a name resolves to. */
@@ -35,8 +36,8 @@ export interface Egress {
   check(url: string, kind: UrlKind): Promise<UrlProblem | null>
   /**
    * The same without a name lookup: form, scheme, credentials and literal addresses. Throws
-   * EngineError `egress_refused`; call it before every use, since sockets to literal addresses
-   * never ask the agents' lookup.
+   * EngineError `egress_refused`. Call it before using `lookup` with anything but the two agents:
+   * a socket to a literal address never asks a lookup.
    */
   permit(url: string, kind: UrlKind): URL
   readonly http: HttpAgent
@@ -144,8 +145,9 @@ export function openEgress(options: EgressOptions): Egress {
     return parsed
   }
 
-  const http = new HttpAgent({ keepAlive: true, maxSockets: 64, lookup })
-  const https = new HttpsAgent({ keepAlive: true, maxSockets: 64, lookup })
+  const agentOptions = { keepAlive: true, maxSockets: 64, lookup }
+  const http = new SafeHttpAgent(agentOptions, allowPrivate)
+  const https = new SafeHttpsAgent(agentOptions, allowPrivate)
   return {
     async check(url, kind) {
       const parsed = examine(url, kind)
@@ -172,6 +174,54 @@ export function openEgress(options: EgressOptions): Egress {
       https.destroy()
     },
   }
+}
+
+type Connected = (error: Error | null, stream: Duplex) => void
+type Opened = Duplex | null | undefined
+
+/** Whether a connection may go to that host, so far as a lookup will not decide it. */
+function literalProblem(host: string | null | undefined, allowPrivate: boolean): EngineError | null {
+  const address = (host ?? '').replace(/^\[|\]$/g, '')
+  const safe = allowPrivate || isIP(address) === 0 || isPublicAddress(address)
+  return safe ? null : refused('is not a public address')
+}
+
+/** Literal addresses never reach the lookup, so the agents look at them when they connect. */
+class SafeHttpAgent extends HttpAgent {
+  readonly #allowPrivate: boolean
+
+  constructor(options: ConstructorParameters<typeof HttpAgent>[0], allowPrivate: boolean) {
+    super(options)
+    this.#allowPrivate = allowPrivate
+  }
+
+  override createConnection(options: ClientRequestArgs, connected?: Connected): Opened {
+    const problem = literalProblem(options.host, this.#allowPrivate)
+    if (problem === null) return super.createConnection(options, connected)
+    return fail(problem, connected)
+  }
+}
+
+class SafeHttpsAgent extends HttpsAgent {
+  readonly #allowPrivate: boolean
+
+  constructor(options: ConstructorParameters<typeof HttpsAgent>[0], allowPrivate: boolean) {
+    super(options)
+    this.#allowPrivate = allowPrivate
+  }
+
+  override createConnection(options: RequestOptions, connected?: Connected): Opened {
+    const problem = literalProblem(options.host, this.#allowPrivate)
+    if (problem === null) return super.createConnection(options, connected)
+    return fail(problem, connected)
+  }
+}
+
+/** Node reports a connection that never was through the callback's error alone. */
+function fail(problem: EngineError, connected: Connected | undefined): undefined {
+  if (connected === undefined) throw problem
+  const reject = connected as (error: Error) => void
+  process.nextTick(() => reject(problem))
 }
 
 async function resolveAll(hostname: string): Promise<readonly Resolved[]> {
