@@ -2,8 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { seeded } from '../../fixtures/random.js'
-import { tone } from '../../fixtures/tones.js'
-import { encodeAlaw } from '../codec/g711.js'
+import { decodeAlaw } from '../codec/g711.js'
 import { writeRtpHeader } from './packet.js'
 import { RtpReceiver } from './receiver.js'
 import type { RtpRemote } from './remote.js'
@@ -20,7 +19,7 @@ const REMOTE: RtpRemote = {
 }
 
 function rig() {
-  const frames: { at: number; first: number; power: number }[] = []
+  const frames: { at: number; first: number; flat: boolean; power: number }[] = []
   const source = new RtpSource()
   const receiver = new RtpReceiver(
     8000,
@@ -28,7 +27,8 @@ function rig() {
     ({ at, pcm }) => {
       let power = 0
       for (const sample of pcm) power += sample * sample
-      frames.push({ at, first: pcm[0] ?? 0, power })
+      const first = pcm[0] ?? 0
+      frames.push({ at, first, flat: pcm.at(-1) === first, power })
     },
     () => {},
   )
@@ -37,11 +37,19 @@ function rig() {
   return { receiver, frames }
 }
 
-const payload = new Uint8Array(160)
-encodeAlaw(tone(400, 20), 0, 160, payload, 0)
+/** Loud A-law codes: each packet of 32 in a row has its own level, so that a frame tells whence it is. */
+const LEVELS = 32
+const levels = new Int16Array(LEVELS)
+decodeAlaw(
+  Uint8Array.from(levels, (_, i) => 0x80 + i),
+  0,
+  LEVELS,
+  levels,
+  0,
+)
 
 function packetInto(data: Uint8Array, index: number, timestamp = index * 160): Uint8Array {
-  data.set(payload, 12)
+  data.fill(0x80 + (index % LEVELS), 12)
   writeRtpHeader(data, 8, false, index, timestamp, 99)
   return data
 }
@@ -89,22 +97,21 @@ for (const plan of [
 ]) {
   t.test(`placed within 20 ms of the wire: ${JSON.stringify(plan)}`, (t) => {
     const { frames, receiver, packets, count } = run(plan)
-    // Each packet carries the same sound, so places are compared by counting frames: at any time the
-    // frame heard last is the packet sent last.
-    const sounding = frames.filter(({ power }) => power > 0)
     let worst = 0
-    let previous = 0
-    for (const { at } of sounding) {
-      const index = Math.round(at / (160 * (1 + plan.ppm / 1e6)))
-      worst = Math.max(worst, Math.abs(at - index * 160 * (1 + plan.ppm / 1e6)))
-      if (at < previous - 200) worst = Number.POSITIVE_INFINITY
-      previous = at
+    let placed = 0
+    for (const { at, first, flat } of frames) {
+      const level = levels.indexOf(first)
+      if (level === -1 || !flat) continue // silence, or made up
+      const wire = 160 * (1 + plan.ppm / 1e6)
+      // The packet of this level that is nearest to the place: up to 16 packets either way.
+      const turns = Math.round((at / wire - level) / LEVELS)
+      placed++
+      // The first packets may all have been slow: what is undelayed shows within a second.
+      if (at >= 8000) worst = Math.max(worst, Math.abs(at - (turns * LEVELS + level) * wire))
     }
     t.ok(worst < 160, `off by ${(worst / 8).toFixed(1)} ms`)
-    const lastAt = sounding.at(-1)?.at ?? 0
-    t.ok(Math.abs(lastAt - count * 160) < 160 * 12, 'no frame more or less over the whole call')
+    t.ok(placed >= packets.length * 0.995 - 12, `${placed} of ${packets.length} packets heard`)
     t.ok(frames.length >= count - 12 && frames.length <= count + 40, `${frames.length} of ${count} frames`)
-    t.equal(receiver.packetsReceived, packets.length)
     if (plan.jitterMs === 0) t.equal(receiver.concealedFrames, 0)
     t.end()
   })
