@@ -1,6 +1,5 @@
 import type { Clock, Timer } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import { Scope } from '../base/scope.js'
 import {
   type AudioFrame,
   type CloseReason,
@@ -72,7 +71,6 @@ class AgentConversation implements Conversation {
   readonly #clock: Clock
   readonly #log: Log
   readonly #emit: (event: ConversationEvent) => void
-  readonly #scope = new Scope()
   readonly #model: LanguageModel
   readonly #playout: Playout
   readonly #speaker: Speaker
@@ -87,13 +85,13 @@ class AgentConversation implements Conversation {
   #policy: TurnPolicy
   #stepping = false
   #startedAtMs: number | null = null
+  #onBeat = false
   #job: Cancellable | null = null
   /** Tool rounds of the running reply. */
   #rounds: ChatMessage[] = []
   #trace: ReplyTrace | null = null
   #lastOffsetMs: number | null = null
   #lastFinalMs: number | null = null
-  #pullAtMs = 0
   #firstSampleOf: TurnId | null = null
   #drainedOf: TurnId | null = null
 
@@ -122,14 +120,13 @@ class AgentConversation implements Conversation {
       firstAudio: (turn) => this.#trace?.firstAudio(turn, this.#now()),
       mute: (turn) => this.#feed({ on: 'mute', turn, at: this.#now() }),
     })
-    this.#lines = new LinePreparation({ spec, rate, vendors, synthesiser, clock, scope: this.#scope })
+    this.#lines = new LinePreparation({ spec, rate, vendors, synthesiser, clock })
     this.#context = new ConversationContext(spec.systemPrompt, spec.languages)
     this.#ears = new Ears({
       spec,
       rate,
       recogniser: vendors.speechToText(spec.speechToText.vendor),
       clock,
-      scope: this.#scope,
       partial: (text) => this.#feed({ on: 'partial', text, at: this.#now() }),
       final: (text, words) => {
         this.#lastFinalMs = this.#now()
@@ -137,7 +134,7 @@ class AgentConversation implements Conversation {
       },
       failed: ({ code, message }) => this.#feed({ on: 'deaf', code, message, at: this.#now() }),
     })
-    this.#detector = this.#scope.add(vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS }))
+    this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
     this.#policy = policyFor(spec, this.#limits())
   }
 
@@ -146,7 +143,7 @@ class AgentConversation implements Conversation {
   }
 
   start(script: SpeakerScript | null): void {
-    if (this.#startedAtMs !== null || this.#scope.closed) return
+    if (this.#startedAtMs !== null || this.#state.phase === 'ended') return
     this.#startedAtMs = this.#clock.now()
     const failure = this.#ears.open(script)
     this.#policy = policyFor(this.#spec, this.#limits())
@@ -179,11 +176,15 @@ class AgentConversation implements Conversation {
   }
 
   pull(into: Int16Array, at: number): boolean {
+    if (!this.#onBeat && this.#startedAtMs !== null) {
+      // Session time counts from the first beat, which comes up to 20 ms after the start.
+      this.#onBeat = true
+      this.#startedAtMs = this.#clock.now() - (at * 1000) / this.#rate
+    }
     const turn = this.#speaker.current
     const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
     const sound = this.#playout.pull(into)
-    this.#pullAtMs = (at * 1000) / this.#rate
-    if (turn !== null) this.#speaker.pulled(turn, sentBefore, this.#pullAtMs, FRAME_MS)
+    if (turn !== null) this.#speaker.pulled(turn, sentBefore, (at * 1000) / this.#rate, FRAME_MS)
     const first = this.#firstSampleOf
     const drained = this.#drainedOf
     this.#firstSampleOf = null
@@ -287,7 +288,7 @@ class AgentConversation implements Conversation {
         return
       case 'trace':
         if (this.#trace?.turn === effect.turn) {
-          this.#emit({ type: 'trace', trace: this.#trace.finish(this.#pullAtMs) })
+          this.#emit({ type: 'trace', trace: this.#trace.finish(this.#now()) })
         }
         this.#trace = null
         return
@@ -450,9 +451,8 @@ class AgentConversation implements Conversation {
     this.#playout.flush()
     for (const timer of this.#timers.values()) timer.cancel()
     this.#timers.clear()
-    // Its closers are synchronous; a failing one is a bug that must be seen.
-    this.#scope.close().catch((error: unknown) => {
-      this.#log.error({ conversation: this.id, error }, 'closing a conversation failed')
-    })
+    this.#lines.close()
+    this.#ears.close()
+    this.#detector.close()
   }
 }

@@ -1,5 +1,4 @@
-import type { Clock } from '../base/clock.js'
-import type { Scope } from '../base/scope.js'
+import type { Clock, Timer } from '../base/clock.js'
 import type { SessionRate } from '../frame.js'
 import type { SpeechToText, SpeechToTextCapabilities, SpeechToTextStream, VendorFailure } from './ports.js'
 import type { AgentSpec, SpeakerScript, TimedWord } from './spec.js'
@@ -22,13 +21,12 @@ export interface EarsOptions {
   readonly rate: SessionRate
   readonly recogniser: SpeechToText
   readonly clock: Clock
-  readonly scope: Scope
   partial(text: string): void
   final(text: string, words: readonly TimedWord[] | null): void
   failed(error: VendorFailure): void
 }
 
-/** The recogniser's stream of one call, opened again after a failure. Closed with the scope. */
+/** The recogniser's stream of one call, opened again after a failure. */
 export class Ears {
   readonly #options: EarsOptions
   #script: SpeakerScript | null = null
@@ -36,11 +34,11 @@ export class Ears {
   #capabilities = UNKNOWN
   /** Tells the events of the running stream from those of one that failed. */
   #generation = 0
-  #reopening = false
+  #reopening: Timer | null = null
+  #closed = false
 
   constructor(options: EarsOptions) {
     this.#options = options
-    options.scope.own(() => this.#drop())
   }
 
   get capabilities(): SpeechToTextCapabilities {
@@ -56,11 +54,10 @@ export class Ears {
   /** `speechFromMs`: the caller is speaking since then. */
   reopen(speechFromMs: number | null): void {
     this.#drop()
-    if (this.#reopening) return
-    this.#reopening = true
-    const { scope, clock, failed } = this.#options
-    scope.after(clock, REOPEN_AFTER_MS, () => {
-      this.#reopening = false
+    if (this.#reopening || this.#closed) return
+    const { clock, failed } = this.#options
+    this.#reopening = clock.after(REOPEN_AFTER_MS, () => {
+      this.#reopening = null
       const failure = this.#open()
       if (failure) failed(failure)
       else if (speechFromMs !== null) this.#stream?.utteranceStart(speechFromMs)
@@ -77,6 +74,13 @@ export class Ears {
 
   utteranceEnd(atMs: number): void {
     this.#stream?.utteranceEnd(atMs)
+  }
+
+  /** Idempotent; no event follows. */
+  close(): void {
+    this.#closed = true
+    this.#reopening?.cancel()
+    this.#drop()
   }
 
   #open(): VendorFailure | null {

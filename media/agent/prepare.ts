@@ -1,5 +1,4 @@
-import type { Clock } from '../base/clock.js'
-import type { Scope } from '../base/scope.js'
+import type { Clock, Timer } from '../base/clock.js'
 import type { SessionRate } from '../frame.js'
 import type { SpokenWord } from './heard.js'
 import { languageOf } from './language.js'
@@ -26,11 +25,13 @@ export class LinePreparation {
   readonly #rate: SessionRate
   readonly #synthesiser: Synthesiser
   readonly #clock: Clock
-  readonly #scope: Scope
   readonly #cache: LineCache
   /** Those of this call stay until it ends, whatever leaves the cache. */
   readonly #own = new Map<string, PreparedLine>()
-  readonly #jobs = new Set<Cancellable>()
+  #job: Cancellable | null = null
+  #limit: Timer | null = null
+  #prepared: (() => void) | null = null
+  #closed = false
 
   constructor(options: {
     readonly spec: AgentSpec
@@ -38,17 +39,12 @@ export class LinePreparation {
     readonly vendors: Vendors
     readonly synthesiser: Synthesiser
     readonly clock: Clock
-    readonly scope: Scope
   }) {
     this.#spec = options.spec
     this.#rate = options.rate
     this.#synthesiser = options.synthesiser
     this.#clock = options.clock
-    this.#scope = options.scope
     this.#cache = lineCacheOf(options.vendors)
-    this.#scope.own(() => {
-      for (const job of this.#jobs) job.cancel()
-    })
   }
 
   /** The opening line, bounded; then, unawaited, the lines needed when something goes wrong. */
@@ -59,15 +55,27 @@ export class LinePreparation {
       this.#texts(line),
     )
     return new Promise((resolve) => {
-      const limit = this.#scope.after(this.#clock, PREPARE_LIMIT_MS, resolve)
-      const forget = this.#scope.own(resolve)
+      if (this.#closed) {
+        resolve()
+        return
+      }
+      this.#prepared = resolve
+      this.#limit = this.#clock.after(PREPARE_LIMIT_MS, resolve)
       this.#each(opening, () => {
-        limit.cancel()
-        forget()
+        this.#limit?.cancel()
         resolve()
         this.#each(later, () => {})
       })
     })
+  }
+
+  /** Idempotent. A `prepare` still waiting resolves. */
+  close(): void {
+    this.#closed = true
+    this.#job?.cancel()
+    this.#job = null
+    this.#limit?.cancel()
+    this.#prepared?.()
   }
 
   /** The sentences of a line, each with its sound when that is ready. */
@@ -86,7 +94,7 @@ export class LinePreparation {
   /** One after the other: the voices of other calls are waiting too. */
   #each(texts: readonly string[], done: () => void): void {
     const [text, ...rest] = texts
-    if (text === undefined || this.#scope.closed) {
+    if (text === undefined || this.#closed) {
       done()
       return
     }
@@ -98,7 +106,7 @@ export class LinePreparation {
     }
     const chunks: Int16Array[] = []
     const words: SpokenWord[] = []
-    const job = this.#synthesiser.speak(text, language, {
+    this.#job = this.#synthesiser.speak(text, language, {
       audio: (pcm) => {
         chunks.push(pcm)
       },
@@ -106,7 +114,7 @@ export class LinePreparation {
         words.push(word)
       },
       done: () => {
-        this.#jobs.delete(job)
+        this.#job = null
         const line = { text, pcm: joined(chunks), words }
         this.#own.set(key, line)
         // Other calls may still have the voice that this one lost.
@@ -115,11 +123,10 @@ export class LinePreparation {
       },
       // It was reported; the line is tried again when it is needed.
       failed: () => {
-        this.#jobs.delete(job)
+        this.#job = null
         done()
       },
     })
-    this.#jobs.add(job)
   }
 
   #find(key: string): PreparedLine | null {

@@ -25,6 +25,7 @@ export const initialTurnState: TurnState = {
   brokenReplies: 0,
   deafness: 0,
   usedPartial: null,
+  leaving: null,
   unexpected: 0,
 }
 
@@ -112,6 +113,13 @@ export class TurnDraft {
       return
     }
     const text = join(caller.text, late ? caller.partial : '')
+    if (this.s.digits !== '') {
+      // Keys are still being pressed: they belong to the same turn.
+      this.effects.push({ do: 'cancelTimers', turn: caller.id })
+      this.s.caller = { ...caller, text, partial: '' }
+      this.s.phase = 'listening'
+      return
+    }
     if (text !== '') {
       if (late) this.s.usedPartial = caller.partial === '' ? null : caller.partial
       this.s.caller = { ...caller, text }
@@ -302,6 +310,13 @@ export class TurnDraft {
       return
     }
     this.speak([line], { kind: 'last', interruptible: false, why })
+  }
+
+  /** All was said: lets the last samples be heard, then finishes. */
+  leave(why: FinishWhy): void {
+    this.s.phase = 'ending'
+    this.s.leaving = why
+    this.timer(CALL, 'tail', this.policy.tailMs)
   }
 
   finish(why: FinishWhy): void {

@@ -31,6 +31,8 @@ export interface TurnPolicy {
   readonly understandsSpeech: boolean
   readonly maxCallMs: number
   readonly endingLimitMs: number
+  /** After the last sample was sent: the far side's jitter buffer still plays it. */
+  readonly tailMs: number
   /** Silence before each nudge, counted from the end of the agent's last words. */
   readonly nudgesMs: readonly number[]
   /** Silence after the last nudge that ends the call; null never does. */
@@ -75,6 +77,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     understandsSpeech: limits.understandsSpeech,
     maxCallMs: spec.maxCallSeconds * 1000,
     endingLimitMs: 30_000,
+    tailMs: 200,
     nudgesMs,
     hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,
     hangupLine: spec.hangupLine !== null,

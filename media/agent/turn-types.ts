@@ -99,6 +99,8 @@ export interface TurnState {
   readonly deafness: number
   /** A partial text used as final when the recogniser was late: its final must not count twice. */
   readonly usedPartial: string | null
+  /** Everything is said; the call ends when the last samples had time to be heard. */
+  readonly leaving: FinishWhy | null
   /** Inputs that the state did not expect. */
   readonly unexpected: number
 }
@@ -115,6 +117,7 @@ export type TimerName =
   | 'pause'
   | 'resume'
   | 'ending'
+  | 'tail'
 
 /** Owner of the timers that belong to the call and to no turn. */
 export const CALL: TurnId = 0

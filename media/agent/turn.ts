@@ -358,11 +358,8 @@ function drained(t: TurnDraft, turn: number): void {
     s.answering = null
   }
   if (reply.why !== null) {
-    if (reply.kind === 'last') {
-      t.finish(reply.why)
-      return
-    }
-    t.end(reply.why)
+    if (reply.kind === 'last' || !t.policy.hangupLine) t.leave(reply.why)
+    else t.end(reply.why)
     return
   }
   const caller = s.caller
@@ -379,6 +376,10 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
   if (turn === CALL) {
     if (name === 'digits') {
       digitsComplete(t)
+      return
+    }
+    if (name === 'tail' && s.leaving !== null) {
+      t.finish(s.leaving)
       return
     }
     if (name === 'limit' && s.phase !== 'ending') {

@@ -1,0 +1,679 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import type { Timer } from '../base/clock.js'
+import { isBackchannel } from './backchannel.js'
+import { initialTurnState, step } from './turn.js'
+import { remainder } from './turn-late.js'
+import type { TurnPolicy } from './turn-policy.js'
+import {
+  CALL,
+  type Phase,
+  type TimerName,
+  type TurnEffect,
+  type TurnInput,
+  type TurnState,
+} from './turn-types.js'
+
+const POLICY: TurnPolicy = {
+  confirmSpeechMs: 550,
+  confirmBackchannelMs: 1200,
+  resumeAfterMs: 260,
+  pauseLimitMs: 2000,
+  finalDeadlineMs: 800,
+  worthAskingMs: 400,
+  modelFirstTokenMs: 1200,
+  modelStallMs: 1500,
+  modelAttempts: 3,
+  retryDelayMs: 800,
+  apologiseAfterMs: 900,
+  floorMs: 2300,
+  toolRounds: 4,
+  digitsIdleMs: 2000,
+  understandsSpeech: true,
+  maxCallMs: 120_000,
+  endingLimitMs: 30_000,
+  tailMs: 200,
+  nudgesMs: [10_000, 10_000],
+  hangupAfterMs: 10_000,
+  hangupLine: true,
+  giveUpAfter: 2,
+  isBackchannel,
+}
+
+/** Applies inputs in order; times are given by each. */
+function walk(
+  inputs: readonly TurnInput[],
+  policy = POLICY,
+): { state: TurnState; effects: readonly TurnEffect[] } {
+  let state = initialTurnState
+  let effects: readonly TurnEffect[] = []
+  for (const input of inputs) {
+    const result = step(state, input, policy)
+    state = result.next
+    effects = result.effects
+  }
+  return { state, effects }
+}
+
+const START: TurnInput = { on: 'start', opening: false, at: 0 }
+const ONSET: TurnInput = { on: 'onset', fromMs: 1000, at: 1060 }
+const OFFSET: TurnInput = { on: 'offset', lastVoicedMs: 2000, at: 2300 }
+const FINAL: TurnInput = { on: 'final', text: 'Are you open?', words: null, at: 2400 }
+const HEARD: readonly TurnInput[] = [START, ONSET, OFFSET, FINAL]
+
+/** A way into each phase. The caller's first turn has id 1, the reply to it id 2. */
+const WAYS: Readonly<Record<Phase, readonly TurnInput[]>> = {
+  opening: [],
+  listening: [START],
+  callerSpeaking: [START, ONSET],
+  waitingFinal: [START, ONSET, OFFSET],
+  thinking: HEARD,
+  speaking: [...HEARD, { on: 'sentence', turn: 2, at: 2700 }, { on: 'firstSample', turn: 2, at: 2800 }],
+  paused: [
+    ...HEARD,
+    { on: 'sentence', turn: 2, at: 2700 },
+    { on: 'firstSample', turn: 2, at: 2800 },
+    { on: 'onset', fromMs: 3000, at: 3060 },
+  ],
+  ending: [START, { on: 'timer', turn: CALL, name: 'limit', at: 120_000 }],
+  ended: [START, { on: 'close', at: 500 }],
+}
+
+const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
+  start: (at) => ({ on: 'start', opening: true, at }),
+  onset: (at) => ({ on: 'onset', fromMs: at - 60, at }),
+  'voice:short': (at) => ({ on: 'voice', voicedMs: 200, quietMs: 20, at }),
+  'voice:long': (at) => ({ on: 'voice', voicedMs: 560, quietMs: 0, at }),
+  'voice:quiet': (at) => ({ on: 'voice', voicedMs: 200, quietMs: 280, at }),
+  offset: (at) => ({ on: 'offset', lastVoicedMs: at - 300, at }),
+  'partial:words': (at) => ({ on: 'partial', text: 'wait a', at }),
+  'partial:mm': (at) => ({ on: 'partial', text: 'mm-hmm', at }),
+  'final:words': (at) => ({ on: 'final', text: 'Wait a moment.', words: null, at }),
+  'final:mm': (at) => ({ on: 'final', text: 'Haan.', words: null, at }),
+  'final:empty': (at) => ({ on: 'final', text: '', words: null, at }),
+  deaf: (at) => ({ on: 'deaf', code: 'vendor_failed', message: 'x', at }),
+  digit: (at) => ({ on: 'digit', digit: '4', at }),
+  'digit:#': (at) => ({ on: 'digit', digit: '#', at }),
+  token: (at) => ({ on: 'token', turn: 2, at }),
+  sentence: (at) => ({ on: 'sentence', turn: 2, at }),
+  modelDone: (at) => ({ on: 'modelDone', turn: 2, then: 'nothing', at }),
+  'modelDone:again': (at) => ({ on: 'modelDone', turn: 2, then: 'again', at }),
+  'modelDone:end': (at) => ({ on: 'modelDone', turn: 2, then: 'end', at }),
+  modelFailed: (at) => ({ on: 'modelFailed', turn: 2, code: 'vendor_failed', message: 'x', at }),
+  firstSample: (at) => ({ on: 'firstSample', turn: 2, at }),
+  drained: (at) => ({ on: 'drained', turn: 2, at }),
+  mute: (at) => ({ on: 'mute', turn: 2, at }),
+  'timer:final': (at) => ({ on: 'timer', turn: 1, name: 'final', at }),
+  'timer:nudge': (at) => ({ on: 'timer', turn: 1, name: 'nudge', at }),
+  'timer:modelFirst': (at) => ({ on: 'timer', turn: 2, name: 'modelFirst', at }),
+  'timer:modelStall': (at) => ({ on: 'timer', turn: 2, name: 'modelStall', at }),
+  'timer:floor': (at) => ({ on: 'timer', turn: 2, name: 'floor', at }),
+  'timer:pause': (at) => ({ on: 'timer', turn: 2, name: 'pause', at }),
+  'timer:resume': (at) => ({ on: 'timer', turn: 2, name: 'resume', at }),
+  'timer:ending': (at) => ({ on: 'timer', turn: 2, name: 'ending', at }),
+  'timer:limit': (at) => ({ on: 'timer', turn: CALL, name: 'limit', at }),
+  'timer:stale': (at) => ({ on: 'timer', turn: 99, name: 'final', at }),
+  close: (at) => ({ on: 'close', at }),
+}
+
+/**
+ * Every phase x input: the phase it leads to. `-`: unexpected, nothing changes but the count. `=`: it
+ * is expected here and the phase stays.
+ */
+const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>> = {
+  opening: { start: 'thinking', close: 'ended' },
+  listening: {
+    onset: 'callerSpeaking',
+    'partial:words': '=',
+    'partial:mm': '=',
+    'final:words': 'thinking',
+    'final:mm': 'thinking',
+    'final:empty': '=',
+    deaf: '=',
+    digit: '=',
+    'digit:#': 'thinking',
+    'timer:nudge': 'thinking',
+    'timer:limit': 'ending',
+    close: 'ended',
+  },
+  callerSpeaking: {
+    offset: 'waitingFinal',
+    'partial:words': '=',
+    'partial:mm': '=',
+    'final:words': '=',
+    'final:mm': '=',
+    'final:empty': '=',
+    deaf: '=',
+    digit: '=',
+    'digit:#': '=',
+    'timer:limit': 'ending',
+    close: 'ended',
+  },
+  waitingFinal: {
+    onset: 'callerSpeaking',
+    'partial:words': '=',
+    'partial:mm': '=',
+    'final:words': 'thinking',
+    'final:mm': 'thinking',
+    'final:empty': 'listening',
+    deaf: 'thinking',
+    digit: '=',
+    'digit:#': '=',
+    'timer:final': 'thinking',
+    'timer:limit': 'ending',
+    close: 'ended',
+  },
+  thinking: {
+    onset: 'paused',
+    'final:words': 'thinking',
+    'final:mm': 'thinking',
+    'final:empty': '=',
+    deaf: '=',
+    digit: 'listening',
+    'digit:#': 'thinking',
+    token: '=',
+    sentence: '=',
+    modelDone: '=',
+    'modelDone:again': '=',
+    'modelDone:end': 'ending',
+    modelFailed: '=',
+    firstSample: 'speaking',
+    mute: 'ended',
+    'timer:modelFirst': '=',
+    'timer:modelStall': '=',
+    'timer:floor': '=',
+    'timer:ending': 'ended',
+    'timer:limit': 'ending',
+    close: 'ended',
+  },
+  speaking: {
+    onset: 'paused',
+    'final:words': 'thinking',
+    'final:mm': '=',
+    'final:empty': '=',
+    deaf: '=',
+    digit: 'listening',
+    'digit:#': 'thinking',
+    token: '=',
+    sentence: '=',
+    modelDone: '=',
+    'modelDone:again': '=',
+    'modelDone:end': '=',
+    modelFailed: '=',
+    mute: 'ended',
+    'timer:modelFirst': '=',
+    'timer:modelStall': '=',
+    'timer:ending': 'ended',
+    'timer:limit': 'ending',
+    close: 'ended',
+  },
+  paused: {
+    onset: '=',
+    'voice:long': 'callerSpeaking',
+    'voice:quiet': 'speaking',
+    offset: '=',
+    'partial:words': 'callerSpeaking',
+    'partial:mm': '=',
+    'final:words': 'callerSpeaking',
+    'final:mm': '=',
+    'final:empty': '=',
+    deaf: '=',
+    digit: 'callerSpeaking',
+    'digit:#': 'callerSpeaking',
+    token: '=',
+    sentence: '=',
+    modelDone: '=',
+    'modelDone:again': '=',
+    'modelDone:end': '=',
+    modelFailed: '=',
+    mute: 'ended',
+    'timer:modelFirst': '=',
+    'timer:modelStall': '=',
+    'timer:pause': 'speaking',
+    'timer:resume': 'speaking',
+    'timer:ending': 'ended',
+    'timer:limit': 'ending',
+    close: 'ended',
+  },
+  ending: {
+    onset: '=',
+    'final:words': '=',
+    'final:mm': '=',
+    'final:empty': '=',
+    deaf: '=',
+    digit: '=',
+    'digit:#': '=',
+    firstSample: '=',
+    drained: '=',
+    mute: 'ended',
+    'timer:floor': '=',
+    'timer:ending': 'ended',
+    close: 'ended',
+  },
+  ended: {},
+}
+
+t.test('every state x input', async (t) => {
+  for (const [phase, way] of Object.entries(WAYS) as [Phase, readonly TurnInput[]][]) {
+    const { state } = walk(way)
+    t.equal(state.phase, phase, `the way into ${phase}`)
+    for (const [name, make] of Object.entries(INPUTS)) {
+      const at = (way.at(-1)?.at ?? 0) + 700
+      const input = make(at)
+      const { next, effects } = step(state, input, POLICY)
+      const expected = TABLE[phase][name] ?? '-'
+      if (expected === '-') {
+        t.same({ ...next, unexpected: 0 }, { ...state, unexpected: 0 }, `${phase} x ${name} changes nothing`)
+        t.same(effects, [], `${phase} x ${name} does nothing`)
+        // The frame by frame input is decided before anything is counted.
+        if (input.on !== 'voice')
+          t.equal(next.unexpected, state.unexpected + 1, `${phase} x ${name} is counted`)
+      } else {
+        t.equal(next.phase, expected === '=' ? phase : expected, `${phase} x ${name}`)
+        t.equal(next.unexpected, state.unexpected, `${phase} x ${name} is expected`)
+      }
+    }
+  }
+})
+
+t.test('the interruption keeps the pause as the place of the cut', async (t) => {
+  const { effects } = walk([...WAYS.paused, { on: 'voice', voicedMs: 560, quietMs: 0, at: 3560 }])
+  t.same(effects[0], { do: 'interrupt', turn: 2, atMs: 3060 })
+})
+
+t.test('the deadline of the final text counts from the end of speech', async (t) => {
+  const { effects } = walk(WAYS.waitingFinal)
+  t.same(effects, [{ do: 'startTimer', turn: 1, name: 'final', ms: 2000 + 800 - 2300 }])
+})
+
+t.test('a model that is refused is not asked again', async (t) => {
+  const { state, effects } = walk([
+    ...HEARD,
+    { on: 'modelFailed', turn: 2, code: 'vendor_rejected', message: 'wrong key', at: 2500 },
+  ])
+  t.equal(state.phase, 'ending')
+  t.ok(effects.some((effect) => effect.do === 'say' && effect.line === 'goodbye'))
+})
+
+t.test('a vendor that ends utterances itself is not waited for', async (t) => {
+  const { state } = walk([START, ONSET, { ...FINAL, at: 2100 }, OFFSET])
+  t.equal(state.phase, 'thinking')
+})
+
+t.test('what a late final text adds to the partial one that was answered', async (t) => {
+  t.equal(remainder('are you open', 'Are you open?'), '')
+  t.equal(remainder('are you open', 'Are you open on Sunday?'), 'on Sunday?')
+  t.equal(remainder('are you open', 'Where are you?'), '')
+  t.equal(remainder('नमस्ते', 'नमस्ते, कौन?'), 'कौन?')
+})
+
+t.test('backchannels of several languages', async (t) => {
+  for (const text of [
+    'Mm-hmm.',
+    'haan',
+    'Haan haan',
+    'हाँ',
+    'जी',
+    'अच्छा',
+    'avunu',
+    'అవును',
+    'ok',
+    'ஆமா',
+    'ঠিক আছে',
+    'Uh-huh.',
+  ])
+    t.ok(isBackchannel(text, false), text)
+  for (const text of ['', 'wait', 'yes but how much', 'नहीं', 'no', 'haan haan haan haan', 'hello'])
+    t.notOk(isBackchannel(text, false), text)
+  t.ok(isBackchannel('Hello?', true))
+})
+
+// ---- random scenarios under a virtual clock
+
+/** A reproducible stream of numbers in [0, 1). */
+function numbers(seed: number): () => number {
+  let a = seed >>> 0
+  return () => {
+    a = (a + 0x6d2b79f5) >>> 0
+    let x = Math.imul(a ^ (a >>> 15), 1 | a)
+    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x
+    return ((x ^ (x >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+/**
+ * A shell that runs the effects against vendors that behave at random (late, silent, failing), and a
+ * caller who speaks, coughs and presses keys at random. Breaks a rule of the targets: throws.
+ */
+class RandomCall {
+  readonly clock = new VirtualClock()
+  readonly random: () => number
+  readonly policy: TurnPolicy
+  readonly timers = new Map<string, Timer>()
+  state = initialTurnState
+  readonly log: string[] = []
+  finished = 0
+  #stopped = false
+  #queue: TurnInput[] = []
+  #busy = false
+  /** The utterance in the playout. */
+  #voice: {
+    turn: number
+    pendingMs: number
+    sentMs: number
+    finished: boolean
+    started: boolean
+    synthesising: number
+  } | null = null
+  #paused = false
+  #model: { turn: number; timer: Timer } | null = null
+  #others = new Set<Timer>()
+  #speaking: { fromMs: number; untilMs: number; told: boolean; text: string } | null = null
+  #vad = { speaking: false, onsetMs: 0, lastMs: 0 }
+  #silentMs = 0
+  #committed = new Set<number>()
+
+  constructor(seed: number) {
+    this.random = numbers(seed)
+    this.policy = {
+      ...POLICY,
+      maxCallMs: 20_000 + this.random() * 60_000,
+      hangupLine: this.random() < 0.5,
+      understandsSpeech: this.random() < 0.9,
+      nudgesMs: this.random() < 0.7 ? [4000, 5000] : [],
+    }
+  }
+
+  get now(): number {
+    return this.clock.now()
+  }
+
+  run(): void {
+    this.feed({ on: 'start', opening: this.random() < 0.6, at: 0 })
+    const hangUpAt = this.random() < 0.3 ? this.random() * 40_000 : Number.POSITIVE_INFINITY
+    while (!this.#stopped) {
+      if (this.now > 200_000) throw new Error('the call does not end')
+      if (this.now >= hangUpAt) this.feed({ on: 'close', at: this.now })
+      else this.#beat()
+    }
+    // The vendors' own timers are cancelled by the shell with their jobs.
+    for (const timer of this.#others) timer.cancel()
+    if (this.timers.size > 0 || this.clock.pending > 0) throw new Error('timers left after the end')
+  }
+
+  feed(input: TurnInput): void {
+    this.#queue.push(input)
+    if (this.#busy) return
+    this.#busy = true
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      const before = this.state.phase
+      const result = step(this.state, next, this.policy)
+      this.state = result.next
+      const name = 'name' in next ? `:${next.name}` : ''
+      if (next.on !== 'voice' && next.on !== 'token')
+        this.log.push(`${Math.round(next.at)} ${before} <- ${next.on}${name} -> ${this.state.phase}`)
+      for (const effect of result.effects) this.#effect(effect)
+      this.#check()
+    }
+    this.#busy = false
+  }
+
+  /** Every timer is the call's or a live turn's; a paused playout means the machine paused it. */
+  #check(): void {
+    const { caller, reply, phase } = this.state
+    const live = new Set([CALL, caller?.id, reply?.id])
+    for (const key of this.timers.keys()) {
+      if (!live.has(Number(key.split(':')[0]))) throw new Error(`timer ${key} has no owner in ${phase}`)
+    }
+    if (this.#paused !== (phase === 'paused')) throw new Error(`paused ${this.#paused} in ${phase}`)
+    if (this.#voice && this.#voice.turn !== reply?.id) throw new Error('an utterance without a reply')
+    if (this.#model && this.#model.turn !== reply?.id) throw new Error('a model job without a reply')
+    if (phase === 'thinking' || phase === 'speaking' || phase === 'paused') {
+      if (!reply) throw new Error(`${phase} without a reply`)
+    }
+  }
+
+  #beat(): void {
+    const from = this.now
+    this.clock.advance(20)
+    if (this.#stopped) return
+    this.#caller()
+    const voice = this.#voice
+    let sound = false
+    if (voice && !this.#paused) {
+      const take = Math.min(20, voice.pendingMs)
+      if (take > 0) {
+        sound = true
+        voice.pendingMs -= take
+        voice.sentMs += take
+        if (!voice.started) {
+          voice.started = true
+          this.feed({ on: 'firstSample', turn: voice.turn, at: this.now })
+        }
+      }
+      if (this.#voice === voice && voice.finished && voice.pendingMs === 0 && voice.synthesising === 0) {
+        this.#voice = voice
+        this.feed({ on: 'drained', turn: voice.turn, at: this.now })
+      }
+    }
+    // Silence counts while the caller owes nothing: the agent has the floor.
+    const agentsFloor = ['waitingFinal', 'thinking', 'speaking', 'ending'].includes(this.state.phase)
+    this.#silentMs = sound || !agentsFloor || this.#vad.speaking ? 0 : this.#silentMs + (this.now - from)
+    if (this.#silentMs > 3000) throw new Error(`dead air in ${this.state.phase}`)
+  }
+
+  #caller(): void {
+    const at = this.now
+    if (!this.#speaking && this.random() < 0.006) {
+      const cough = this.random() < 0.3
+      const ms = cough ? 150 + this.random() * 200 : 300 + this.random() * 2500
+      const words = ['mm-hmm', 'wait please', 'tell me the price', 'haan', 'no']
+      const text = cough ? '' : (words[Math.floor(this.random() * words.length)] ?? '')
+      this.#speaking = { fromMs: at, untilMs: at + ms, told: false, text }
+    }
+    if (this.random() < 0.0008) this.feed({ on: 'digit', digit: this.random() < 0.3 ? '#' : '5', at })
+    if (this.random() < 0.0004) this.feed({ on: 'deaf', code: 'vendor_failed', message: 'x', at })
+    const speech = this.#speaking
+    const vad = this.#vad
+    if (speech && at >= speech.untilMs) this.#speaking = null
+    if (speech) vad.lastMs = Math.min(at, speech.untilMs)
+    if (speech && !vad.speaking && at - speech.fromMs >= 60) {
+      vad.speaking = true
+      vad.onsetMs = speech.fromMs
+      this.feed({ on: 'onset', fromMs: speech.fromMs, at })
+      const { text } = speech
+      if (text !== '' && this.random() < 0.5) {
+        this.#later(200 + this.random() * 300, () => this.feed({ on: 'partial', text, at: this.now }))
+      }
+    } else if (vad.speaking && at - vad.lastMs >= 300) {
+      vad.speaking = false
+      this.feed({ on: 'offset', lastVoicedMs: vad.lastMs, at })
+      const text = this.#lastText
+      if (this.policy.understandsSpeech && this.random() < 0.9) {
+        const late = this.random() < 0.15
+        this.#later(late ? 500 + this.random() * 2000 : 50 + this.random() * 300, () =>
+          this.feed({ on: 'final', text, words: null, at: this.now }),
+        )
+      }
+    }
+    if (speech) this.#lastText = speech.text
+    if (this.state.phase === 'paused') {
+      this.feed({ on: 'voice', voicedMs: vad.lastMs - vad.onsetMs, quietMs: at - vad.lastMs, at })
+    }
+  }
+  #lastText = ''
+
+  #later(ms: number, run: () => void): Timer {
+    const timer = this.clock.after(ms, () => {
+      this.#others.delete(timer)
+      if (!this.#stopped) run()
+    })
+    this.#others.add(timer)
+    return timer
+  }
+
+  #effect(effect: TurnEffect): void {
+    switch (effect.do) {
+      case 'startTimer': {
+        const key = `${effect.turn}:${effect.name}`
+        this.timers.get(key)?.cancel()
+        this.timers.set(
+          key,
+          this.clock.after(effect.ms, () => {
+            this.timers.delete(key)
+            this.feed({ on: 'timer', turn: effect.turn, name: effect.name as TimerName, at: this.now })
+          }),
+        )
+        return
+      }
+      case 'cancelTimer':
+        this.#cancel(`${effect.turn}:${effect.name}`)
+        return
+      case 'cancelTimers':
+        for (const key of [...this.timers.keys()]) if (key.startsWith(`${effect.turn}:`)) this.#cancel(key)
+        return
+      case 'pause':
+        if (this.#paused) throw new Error('paused twice')
+        this.#paused = true
+        return
+      case 'resume':
+        if (!this.#paused) throw new Error('resumed without a pause')
+        this.#paused = false
+        return
+      case 'interrupt':
+      case 'cut':
+      case 'commitAgent':
+        if (this.#voice?.turn !== effect.turn || !this.#voice.started)
+          throw new Error(`${effect.do}: nothing was heard`)
+        if (this.#committed.has(effect.turn)) throw new Error('committed twice')
+        this.#committed.add(effect.turn)
+        if (effect.do === 'commitAgent' && this.#voice.pendingMs > 0)
+          throw new Error('unheard text committed')
+        this.#end()
+        return
+      case 'drop':
+        if (this.#voice?.started) throw new Error('heard words dropped')
+        this.#end()
+        return
+      case 'ask':
+        if (this.#model) this.#model.timer.cancel()
+        this.#ask(effect.turn)
+        return
+      case 'cancelModel':
+        this.#model?.timer.cancel()
+        this.#model = null
+        return
+      case 'say':
+        this.#synthesise(effect.turn)
+        return
+      case 'finishSpeech':
+        this.#utterance(effect.turn).finished = true
+        return
+      case 'commitCaller':
+        if (effect.caller.text === '') throw new Error('an empty turn')
+        if (this.#committed.has(effect.caller.id)) throw new Error('a caller turn committed twice')
+        this.#committed.add(effect.caller.id)
+        return
+      case 'finish':
+        this.finished++
+        return
+      case 'stop':
+        for (const key of [...this.timers.keys()]) this.#cancel(key)
+        this.#end()
+        this.#stopped = true
+        return
+      default:
+        return
+    }
+  }
+
+  #cancel(key: string): void {
+    this.timers.get(key)?.cancel()
+    this.timers.delete(key)
+  }
+
+  #end(): void {
+    this.#model?.timer.cancel()
+    this.#model = null
+    this.#voice = null
+    this.#paused = false
+  }
+
+  #utterance(turn: number) {
+    if (this.#voice && this.#voice.turn !== turn) throw new Error('two utterances at once')
+    this.#voice ??= { turn, pendingMs: 0, sentMs: 0, finished: false, started: false, synthesising: 0 }
+    return this.#voice
+  }
+
+  /** Synthesis keeps its own deadlines (synthesis.ts): it delivers within 700 ms, or not at all. */
+  #synthesise(turn: number): void {
+    const voice = this.#utterance(turn)
+    voice.synthesising++
+    const gone = this.random() < 0.01
+    this.#later(50 + this.random() * 650, () => {
+      if (this.#voice !== voice) return
+      voice.synthesising--
+      if (gone) this.feed({ on: 'mute', turn, at: this.now })
+      else voice.pendingMs += 400 + this.random() * 2500
+    })
+  }
+
+  #ask(turn: number): void {
+    const dice = this.random()
+    const first = dice < 0.08 ? 1e9 : 50 + this.random() * 800
+    const sentences = dice < 0.12 ? 0 : 1 + Math.floor(this.random() * 4)
+    const fails = this.random() < 0.1
+    const then = this.random() < 0.06 ? 'end' : this.random() < 0.1 ? 'again' : 'nothing'
+    const stalls = this.random() < 0.05
+    let left = sentences
+    const job = { turn, timer: this.#later(first, () => next()) }
+    const next = () => {
+      if (this.#model !== job) return
+      this.feed({ on: 'token', turn, at: this.now })
+      if (this.#model !== job) return
+      if (left > 0) {
+        left--
+        this.feed({ on: 'sentence', turn, at: this.now })
+        this.#synthesise(turn)
+        job.timer = this.#later(stalls ? 1e9 : 20 + this.random() * 300, next)
+        return
+      }
+      this.#model = null
+      this.feed(
+        fails
+          ? { on: 'modelFailed', turn, code: 'vendor_failed', message: 'x', at: this.now }
+          : { on: 'modelDone', turn, then, at: this.now },
+      )
+    }
+    this.#model = job
+  }
+}
+
+t.test('thousands of random calls keep every rule', async (t) => {
+  const phases = new Map<string, number>()
+  const CALLS = 4000
+  for (let seed = 1; seed <= CALLS; seed++) {
+    const call = new RandomCall(seed)
+    try {
+      call.run()
+    } catch (error) {
+      t.fail(`seed ${seed} at ${call.now}: ${error}\n${call.log.slice(-25).join('\n')}`)
+      return
+    }
+    for (const line of call.log) {
+      const phase = line.split(' ')[1] ?? ''
+      phases.set(phase, (phases.get(phase) ?? 0) + 1)
+    }
+  }
+  for (const phase of [
+    'listening',
+    'callerSpeaking',
+    'waitingFinal',
+    'thinking',
+    'speaking',
+    'paused',
+    'ending',
+  ]) {
+    t.ok((phases.get(phase) ?? 0) > CALLS / 4, `${phase} was visited ${phases.get(phase)} times`)
+  }
+})
