@@ -1,6 +1,7 @@
-import { type FakeOpenAi, type FakeStep, openFakeOpenAi } from '../fixtures/fake-openai.js'
+import { type FakeRequest, type FakeStep, openFakeOpenAi } from '../fixtures/fake-openai.js'
 import { chatFrames, pcmBytes } from '../fixtures/openai-frames.js'
 import { seeded } from '../fixtures/random.js'
+import { systemClock } from '../media/base/clock.js'
 
 /** What the providers take before they say anything, in ms. */
 export interface Profile {
@@ -15,62 +16,110 @@ export const PROFILES: Readonly<Record<Profile['name'], Profile>> = {
   typical: { name: 'typical', transcriptionMs: 250, modelMs: 400, speechMs: 120 },
 }
 
+export const BENCH_MODELS = {
+  chat: 'bench-chat',
+  transcription: 'bench-transcribe',
+  speech: 'bench-speech',
+  voice: 'bench',
+} as const
+
 const SPEECH_RATE = 24_000
 const BLOCK_SAMPLES = SPEECH_RATE / 10
 
-/** Local fakes on the vendors' wire protocol; each logs how long it really waited. */
+/** How long the providers really waited for one turn, from the chain of its three requests. */
+export interface TurnWaits {
+  /** Monotonic time at which the first byte of speech was sent. */
+  readonly speechSentMs: number
+  readonly transcriptionMs: number
+  readonly modelMs: number
+  readonly speechMs: number
+}
+
+/** Local fakes on the vendors' wire protocol. */
 export interface BenchProviders {
   readonly env: Readonly<Record<string, string>>
-  /** Waits of the requests since the last call, per operation, in order of the requests. */
-  takeWaits(): { readonly transcription: number[]; readonly model: number[]; readonly speech: number[] }
+  /** Of all turns so far, by `speechSentMs`. */
+  waits(): readonly TurnWaits[]
   close(): Promise<void>
 }
 
-/** `replySeconds` of speech for every sentence, one sentence for every question. */
+interface Asked {
+  readonly request: FakeRequest
+  readonly atMs: number
+}
+
+/**
+ * One sentence for every question, `replySeconds` of speech for every sentence. The text of each
+ * transcription carries a number, and so do the answer and its speech: that ties a turn's requests
+ * together.
+ */
 export async function openProviders(profile: Profile, replySeconds: number): Promise<BenchProviders> {
   const fake = await openFakeOpenAi()
   const wait = (ms: number): FakeStep[] => (ms === 0 ? [] : [{ waitMs: ms }])
-  fake.setDefault('transcriptions', {
-    headers: { 'content-type': 'application/json' },
-    steps: [...wait(profile.transcriptionMs), { send: '{"text":"Please tell me more about the offer."}' }],
+  const heard = new Map<number, Asked>()
+  const asked = new Map<number, Asked>()
+  const spoken = new Map<number, Asked>()
+  const audio = speech(replySeconds)
+  let count = 0
+  fake.setDefault('transcriptions', (request) => {
+    count++
+    heard.set(count, { request, atMs: systemClock.now() })
+    const text = `Please tell me more about offer ${count} today.`
+    return {
+      headers: { 'content-type': 'application/json' },
+      steps: [...wait(profile.transcriptionMs), { send: JSON.stringify({ text }) }],
+    }
   })
-  const frames = chatFrames(['Certainly', ', here is', ' what we offer.'])
-  fake.setDefault('chat', {
-    headers: { 'content-type': 'text/event-stream' },
-    steps: [...wait(profile.modelMs), ...frames.map((send): FakeStep => ({ send }))],
+  fake.setDefault('chat', (request) => {
+    const number = lastNumber(request)
+    asked.set(number, { request, atMs: systemClock.now() })
+    const frames = chatFrames(['Certainly', ', this is', ` offer ${number} of today.`])
+    return {
+      headers: { 'content-type': 'text/event-stream' },
+      steps: [...wait(profile.modelMs), ...frames.map((send): FakeStep => ({ send }))],
+    }
   })
-  fake.setDefault('speech', {
-    headers: { 'content-type': 'audio/pcm' },
-    steps: [...wait(profile.speechMs), ...speech(replySeconds)],
+  fake.setDefault('speech', (request) => {
+    spoken.set(lastNumber(request), { request, atMs: systemClock.now() })
+    return { headers: { 'content-type': 'audio/pcm' }, steps: [...wait(profile.speechMs), ...audio] }
   })
-  let seen = 0
   return {
     env: {
       PARLEY_OPENAI_BASE_URL: fake.baseUrl,
       PARLEY_OPENAI_API_KEY: 'bench',
-      PARLEY_OPENAI_CHAT_MODEL: 'bench-chat',
-      PARLEY_OPENAI_TRANSCRIPTION_MODEL: 'bench-transcribe',
-      PARLEY_OPENAI_SPEECH_MODEL: 'bench-speech',
-      PARLEY_OPENAI_SPEECH_VOICE: 'bench',
+      PARLEY_OPENAI_CHAT_MODEL: BENCH_MODELS.chat,
+      PARLEY_OPENAI_TRANSCRIPTION_MODEL: BENCH_MODELS.transcription,
+      PARLEY_OPENAI_SPEECH_MODEL: BENCH_MODELS.speech,
+      PARLEY_OPENAI_SPEECH_VOICE: BENCH_MODELS.voice,
       PARLEY_OPENAI_SPEECH_RATE: String(SPEECH_RATE),
     },
-    takeWaits() {
-      const fresh = fake.requests.slice(seen)
-      seen = fake.requests.length
-      return {
-        transcription: waits(fresh, 'transcriptions'),
-        model: waits(fresh, 'completions'),
-        speech: waits(fresh, 'speech'),
+    waits() {
+      const turns: TurnWaits[] = []
+      for (const [number, speechRequest] of spoken) {
+        const transcription = heard.get(number)
+        const model = asked.get(number)
+        if (transcription === undefined || model === undefined) continue
+        const speechMs = actual(speechRequest)
+        turns.push({
+          speechSentMs: speechRequest.atMs + speechMs,
+          transcriptionMs: actual(transcription),
+          modelMs: actual(model),
+          speechMs,
+        })
       }
+      return turns.sort((a, b) => a.speechSentMs - b.speechSentMs)
     },
     close: () => fake.close(),
   }
 }
 
-function waits(requests: FakeOpenAi['requests'], path: string): number[] {
-  return requests
-    .filter((request) => request.path.endsWith(path) && request.waits.length > 0)
-    .map((request) => request.waits.reduce((sum, { actualMs }) => sum + actualMs, 0))
+function actual({ request }: Asked): number {
+  return request.waits.reduce((sum, { actualMs }) => sum + actualMs, 0)
+}
+
+/** The number after the last `offer` of a request's body; 0 where there is none (an opening line). */
+function lastNumber(request: FakeRequest): number {
+  return Number([...request.body.toString('utf8').matchAll(/offer (\d+)/g)].at(-1)?.[1] ?? 0)
 }
 
 /** Voiced noise at an even level from the first sample to the last: no silence to mistake for an end. */

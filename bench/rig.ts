@@ -1,0 +1,120 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type Engine, startEngine } from '../fixtures/engine.js'
+import type { CallerJob, CallerResult, FromCaller } from './job.js'
+import { BENCH_MODELS, type BenchProviders, openProviders, type Profile } from './providers.js'
+
+/** A caller's job without what the rig knows. */
+export type Job = CallerJob extends infer J
+  ? J extends CallerJob
+    ? Omit<J, 'target' | 'to' | 'seed'>
+    : never
+  : never
+
+/** Engine, providers and callers, each a process of its own but the providers. */
+export interface Rig {
+  readonly engine: Engine
+  readonly providers: BenchProviders
+  call(job: Job): Promise<CallerResult>
+  close(): Promise<void>
+}
+
+const SEED = 20_250_115
+
+/** Starts an engine on one media worker whose sandbox number is answered by an agent of the fakes. */
+export async function openRig(options: {
+  readonly profile: Profile
+  readonly replySeconds: number
+  readonly record: boolean
+}): Promise<Rig> {
+  const providers = await openProviders(options.profile, options.replySeconds)
+  let engine: Engine | null = null
+  try {
+    engine = await startEngine({ env: { ...providers.env, PARLEY_MEDIA_WORKERS: '1' } })
+    const to = await prepare(engine, options.record)
+    const running = engine
+    return {
+      engine,
+      providers,
+      call: (job) =>
+        runCaller({
+          ...job,
+          to,
+          target: { address: '127.0.0.1', port: running.sipPort },
+          seed: SEED,
+        }),
+      async close() {
+        await running.close()
+        await providers.close()
+      },
+    }
+  } catch (error) {
+    await engine?.close()
+    await providers.close()
+    throw error
+  }
+}
+
+/** Makes and publishes the agent and gives it the number; returns the number. */
+async function prepare(engine: Engine, record: boolean): Promise<string> {
+  const agent = await engine.api('POST', '/v1/agents', {
+    name: 'Bench',
+    systemPrompt: 'You are measured.',
+    llmModel: BENCH_MODELS.chat,
+    voice: {
+      languages: ['en-IN'],
+      sttLanguage: 'en-IN',
+      sttModel: BENCH_MODELS.transcription,
+      ttsModel: BENCH_MODELS.speech,
+      ttsVoice: BENCH_MODELS.voice,
+    },
+    callSettings: {
+      openingLine: { text: 'Hello, this is the bench.' },
+      maxCallSeconds: 3600,
+      nudges: { enabled: false },
+    },
+  })
+  const agentId = text(agent, 'data', 'id')
+  await engine.api('POST', `/v1/agents/${agentId}/publish`, {})
+  const numbers = await engine.api('GET', '/v1/numbers')
+  const numberId = text(numbers, 'data', 0, 'id')
+  await engine.api('PATCH', `/v1/numbers/${numberId}`, { agentId, recordCalls: record })
+  return text(numbers, 'data', 0, 'e164')
+}
+
+async function runCaller(job: CallerJob): Promise<CallerResult> {
+  const child = fork(fileURLToPath(new URL('./caller.js', import.meta.url)), {
+    execArgv: ['--enable-source-maps'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const exited = once(child, 'exit')
+  let answer: FromCaller | null = null
+  child.on('message', (message: FromCaller) => {
+    answer = message
+  })
+  child.send(job)
+  await exited
+  const said: FromCaller | null = answer
+  return resultOf(said)
+}
+
+function resultOf(answer: FromCaller | null): CallerResult {
+  if (answer === null) throw new Error('the caller process ended without a result')
+  if (answer.kind === 'failed') throw new Error(`the caller failed: ${answer.message}`)
+  return answer.result
+}
+
+/** The text at `path` of an API answer; throws naming it when it is not there. */
+export function text(from: unknown, ...path: readonly (string | number)[]): string {
+  let at = from
+  for (const step of path) {
+    if (typeof at !== 'object' || at === null || !(step in at)) {
+      throw new Error(`the API's answer has no ${path.join('.')}`)
+    }
+    at = (at as Record<string | number, unknown>)[step]
+  }
+  if (typeof at !== 'string') throw new Error(`${path.join('.')} of the API's answer is no text`)
+  return at
+}

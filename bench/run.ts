@@ -1,0 +1,156 @@
+import { execFileSync, fork } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, release } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { errorText } from '../media/base/errors.js'
+import { projectRoot } from '../media/base/paths.js'
+import { measureBargeIn } from './barge-in.js'
+import { measureBeat, measureDensity } from './density.js'
+import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
+import { measureReplies } from './reply.js'
+import { percentile, rounded } from './statistics.js'
+
+const HELP = `npm run bench [-- --only ID,ID] [--json FILE]
+
+Measures the engine on the wire and prints a table; minutes for everything.
+Figures: ${FIGURE_IDS.join(', ')}; sub-figures like R_engine@typical.
+Exit status 0: the runs were valid. 3: the host was too noisy three times. 1: the bench failed.
+`
+
+/** Above this the host itself is late and says nothing about the engine. */
+const NULL_LIMIT_MS = 5
+const ATTEMPTS = 3
+
+interface Run {
+  readonly ids: readonly string[]
+  readonly measure: () => Promise<Measured[]>
+}
+
+const say = (line: string): void => {
+  process.stderr.write(`${line}\n`)
+}
+
+const RUNS: readonly Run[] = [
+  { ids: ['R_engine@typical'], measure: () => measureReplies('typical') },
+  { ids: ['R_engine@zero'], measure: () => measureReplies('zero') },
+  { ids: ['B_pause', 'B_flush'], measure: measureBargeIn },
+  { ids: ['Beat', 'Gap'], measure: measureBeat },
+  { ids: ['C'], measure: () => measureDensity(say) },
+]
+
+interface Probe {
+  /** p99.9 of the lateness since asked before. */
+  take(): Promise<number>
+  close(): void
+}
+
+function openProbe(): Probe {
+  const child = fork(fileURLToPath(new URL('./null-probe.js', import.meta.url)), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  return {
+    take: () =>
+      new Promise((resolve, reject) => {
+        child.once('message', (late: number[]) => resolve(rounded(percentile(late, 0.999))))
+        child.send('take', (error) => {
+          if (error !== null) reject(error)
+        })
+      }),
+    close: () => child.disconnect(),
+  }
+}
+
+/** Runs until the host was quiet enough, three times at most; then the last one, marked void. */
+async function valid(run: Run, probe: Probe, host: object): Promise<{ figures: Figure[]; quiet: boolean }> {
+  for (let attempt = 1; ; attempt++) {
+    await probe.take()
+    const measured = await run.measure()
+    const nullProbeMs = await probe.take()
+    const quiet = nullProbeMs <= NULL_LIMIT_MS
+    if (quiet || attempt === ATTEMPTS) {
+      const figures = measured.map((row) => ({
+        ...row,
+        nullProbeMs,
+        context: { ...row.context, ...(quiet ? {} : { void: true }), attempt, ...host },
+      }))
+      return { figures, quiet }
+    }
+    say(`  null probe p99.9 ${nullProbeMs} ms: the host is too noisy, again`)
+  }
+}
+
+function describeHost(): object {
+  let commit = 'unknown'
+  try {
+    commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+      cwd: projectRoot,
+      encoding: 'utf8',
+    }).trim()
+  } catch {
+    // Not a clone: an archive has no commit.
+  }
+  const [cpu] = cpus()
+  return {
+    commit,
+    node: process.version,
+    kernel: release(),
+    cpu: cpu?.model ?? 'unknown',
+    cores: cpus().length,
+  }
+}
+
+async function bench(argv: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      only: { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  const only = values.only?.split(',').map((id) => id.trim())
+  const wanted = (id: string): boolean =>
+    only === undefined || only.some((name) => id === name || id.startsWith(`${name}@`))
+  const runs = RUNS.filter((run) => run.ids.some(wanted))
+  if (runs.length === 0) {
+    say(`No figure of ${values.only}. There are: ${RUNS.flatMap((run) => run.ids).join(', ')}`)
+    return 1
+  }
+  const host = describeHost()
+  const probe = openProbe()
+  const figures: Figure[] = []
+  let quiet = true
+  try {
+    for (const run of runs) {
+      say(`Measuring ${run.ids.join(', ')} ...`)
+      const measured = await valid(run, probe, host)
+      figures.push(...measured.figures.filter((row) => wanted(row.id)))
+      quiet &&= measured.quiet
+    }
+  } finally {
+    probe.close()
+  }
+  process.stdout.write(`${table(figures)}\n`)
+  if (values.json !== undefined) {
+    const path = resolve(values.json)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `${JSON.stringify(figures, null, 2)}\n`)
+  }
+  return quiet ? 0 : 3
+}
+
+bench(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status
+  },
+  (error: unknown) => {
+    say(`The bench failed: ${errorText(error)}`)
+    process.exitCode = 1
+  },
+)
