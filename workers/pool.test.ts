@@ -177,22 +177,6 @@ t.test(
   },
 )
 
-t.test('a caller without a script is not understood, and is told so', { timeout: 30_000 }, async (t) => {
-  const rig = await setUp(t)
-  const agent = await rig.open('agent', AGENT)
-  const persona = await rig.open('persona', CALLER)
-  await connect(rig, ['agent', 'persona'], [agent, persona], null)
-  const events = rig.events.get('agent') ?? []
-  const said = (): number =>
-    events.filter((event) => event.type === 'turn' && event.turn.speaker === 'agent').length
-  await rig.until('a second line of the agent', () => said() >= 2, 25_000)
-  t.notOk(
-    events.some(
-      (event) => event.type === 'turn' && event.turn.speaker === 'caller' && event.turn.text !== '',
-    ),
-  )
-})
-
 t.test('digits cross as events', { timeout: 30_000 }, async (t) => {
   const rig = await setUp(t)
   const agent = await rig.open('agent', { ...AGENT, openingLine: null })

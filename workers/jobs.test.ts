@@ -1,0 +1,98 @@
+import t, { type Test } from 'tap'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import type { SynthesisRequest } from '../media/agent/vendors/espeak/port.js'
+import { systemClock } from '../media/base/clock.js'
+import { silentLog } from '../media/base/log.js'
+import { openSynthesisJobs, type SynthesisJobs } from './jobs.js'
+
+const LONG = 'This sentence is said again and again, so that it takes its time. '.repeat(55)
+
+function request(text: string, voice = 'asha'): SynthesisRequest {
+  return { text, voice, language: 'en-IN', pace: 1, rate: 8000 }
+}
+
+function setUp(t: Test, options: { maxQueued?: number; deadlineMs?: number } = {}): SynthesisJobs {
+  assertNothingLeft(t)
+  const jobs = openSynthesisJobs({ clock: systemClock, log: silentLog, ...options })
+  t.teardown(() => jobs.close())
+  return jobs
+}
+
+t.test('synthesis in its own thread, one job after the other', async (t) => {
+  const jobs = setUp(t)
+  const [one, two] = await Promise.all([
+    jobs.synthesize(request('Hello there.')),
+    jobs.synthesize(request('Goodbye, and thank you.', 'ravi')),
+  ])
+  t.ok(one.pcm.length > 4000)
+  t.ok(two.pcm.length > one.pcm.length)
+  t.same(
+    one.words.map(({ textOffset }) => textOffset),
+    [0, 6],
+  )
+  t.equal(jobs.pending, 0)
+})
+
+t.test('the caller’s thread stays free meanwhile', async (t) => {
+  const jobs = setUp(t, { deadlineMs: 20_000 })
+  await jobs.synthesize(request('Warm.'))
+  let turns = 0
+  let done = false
+  const work = jobs.synthesize(request(LONG)).then(() => {
+    done = true
+  })
+  while (!done) {
+    turns++
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await work
+  t.ok(turns > 20, `${turns} turns of the loop`)
+})
+
+t.test('errors cross with their code, and the thread goes on', async (t) => {
+  const jobs = setUp(t)
+  await t.rejects(jobs.synthesize(request('Hi', 'nobody')), { code: 'vendor_rejected' })
+  await t.rejects(jobs.synthesize(request('x'.repeat(5000))), { code: 'vendor_rejected' })
+  t.ok((await jobs.synthesize(request('Hi'))).pcm.length > 0)
+})
+
+t.test('the queue is bounded', async (t) => {
+  const jobs = setUp(t, { maxQueued: 2 })
+  const taken = [1, 2, 3].map(() => jobs.synthesize(request('Hello.')))
+  await t.rejects(jobs.synthesize(request('Hello.')), { code: 'overloaded', retryable: true })
+  t.equal((await Promise.all(taken)).length, 3, 'one running, two waiting')
+})
+
+t.test('a job that takes too long ends at its deadline', async (t) => {
+  const jobs = setUp(t, { deadlineMs: 400 })
+  await Promise.allSettled([jobs.synthesize(request('Warm.'))])
+  const all = Array.from({ length: 12 }, () => jobs.synthesize(request(LONG)))
+  const from = performance.now()
+  const outcomes = await Promise.allSettled(all)
+  t.ok(performance.now() - from < 3000)
+  const late = outcomes.filter((outcome) => outcome.status === 'rejected')
+  t.ok(late.length > 0)
+  for (const outcome of late) t.match(outcome.reason, { code: 'vendor_stalled', retryable: true })
+})
+
+t.test('an aborted job that waits never runs', async (t) => {
+  const jobs = setUp(t)
+  const stop = new AbortController()
+  const first = jobs.synthesize(request('Hello.'))
+  const second = jobs.synthesize(request('Hello.'), stop.signal)
+  stop.abort()
+  await t.rejects(second, { code: 'closed' })
+  t.equal(jobs.pending, 1)
+  await first
+  await t.rejects(jobs.synthesize(request('Hello.'), stop.signal), { code: 'closed' })
+})
+
+t.test('closing rejects what waits, ends what runs and leaves nothing', async (t) => {
+  const jobs = setUp(t)
+  const running = jobs.synthesize(request('Hello.'))
+  const waiting = jobs.synthesize(request('Hello.'))
+  const outcome = t.rejects(waiting, { code: 'closed' })
+  await Promise.all([jobs.close(), jobs.close(), outcome])
+  t.ok((await running).pcm.length > 0)
+  await t.rejects(jobs.synthesize(request('Hello.')), { code: 'closed' })
+})
