@@ -250,7 +250,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
     await settle()
     t.equal(it.call.state, 'ending')
-    it.clock.advance(10_000)
+    it.clock.advance(20_000)
     it.checkOver(t, 'api_hangup')
   })
   t.test('the session is never made, and closed when it comes after all', async (t) => {
@@ -263,7 +263,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     })
     it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
     await settle()
-    it.clock.advance(10_000)
+    it.clock.advance(20_000)
     it.checkOver(t, 'api_hangup')
     open({ address: '127.0.0.1', port: 1, worker: 0 })
     await settle()

@@ -46,8 +46,8 @@ export interface CallOptions {
  * 64*T1 is the SIP server's own limit for the ACK; a little more, so that its BYE comes first.
  */
 const ACK_MS = 35_000
-/** What BYE and the recording's last bytes may take before the call is over without them. */
-const CLOSING_MS = 10_000
+/** What BYE and closing the recording may take (the pool gives up after 15 s) before the call is over without them. */
+const CLOSING_MS = 20_000
 /** Decisions section 4: the reaper's margin over the agent's own limit. */
 const GUARD_MARGIN_MS = 120_000
 

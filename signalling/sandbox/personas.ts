@@ -29,13 +29,15 @@ const after = (ms: number): PersonaCue => ({ when: 'after', ms })
 
 /** A turn is taken after this much silence of the agent: longer than its pauses between sentences. */
 const TURN_MS = 900
+/** Long enough for the agent's own goodbye, which may also end the call first. */
+const FAREWELL_MS = 4000
 const hangUp = (cue: PersonaCue): Step => ({ cue, act: 'hang_up' })
 const POLITE: readonly Step[] = [
   { cue: whenSilent(TURN_MS), say: 'hello' },
   { cue: whenSilent(TURN_MS), say: 'tell-me-more' },
   { cue: whenSilent(TURN_MS), say: 'book-tomorrow' },
   { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
-  hangUp(after(1500)),
+  hangUp(after(FAREWELL_MS)),
 ]
 
 const PERSONAS = {
@@ -58,14 +60,14 @@ const PERSONAS = {
     steps: [
       { cue: whenSilent(TURN_MS), say: 'no-more-calls' },
       { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
-      hangUp(after(1000)),
+      hangUp(after(FAREWELL_MS)),
     ],
   },
   wants_person: {
     steps: [
       { cue: whenSilent(TURN_MS), say: 'want-person' },
       { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
-      hangUp(after(1000)),
+      hangUp(after(FAREWELL_MS)),
     ],
   },
   talks_forever: {
@@ -83,7 +85,7 @@ const PERSONAS = {
       { cue: whileSpeaking(900), say: 'interrupt-price' },
       // Now the agent may finish.
       { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
-      hangUp(after(1500)),
+      hangUp(after(FAREWELL_MS)),
     ],
   },
   silent: { steps: [] },
@@ -92,7 +94,7 @@ const PERSONAS = {
       { cue: whenSilent(TURN_MS), press: '1' },
       { cue: after(1000), press: '42#' },
       { cue: after(2500), say: 'thank-you-bye' },
-      hangUp(after(1500)),
+      hangUp(after(FAREWELL_MS)),
     ],
   },
   screening: {
