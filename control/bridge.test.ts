@@ -1,0 +1,232 @@
+import t from 'tap'
+import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../fixtures/calling.js'
+import { VirtualClock } from '../fixtures/clock.js'
+import { onEachEngine } from '../fixtures/databases.js'
+import { silentLog } from '../media/base/log.js'
+import type { CallEvent } from '../signalling/events.js'
+import { openBridge } from './bridge.js'
+import { LEASE_MS, openLeases } from './calls/lease.js'
+import { settleLeftBehind } from './calls/settle.js'
+import type { Db } from './db/open.js'
+
+const ENDED = {
+  type: 'ended',
+  ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+  rtp: null,
+  recording: null,
+} as const
+
+async function place(calling: TestCalling): Promise<string> {
+  const json = { to: '+919876543210', numberId: calling.numberId }
+  return String(dataOf(await calling.send('POST', '/v1/calls', { json })).id)
+}
+
+function turnEvent(callId: string, seq: number, at: number): CallEvent {
+  return {
+    callId,
+    seq,
+    at,
+    type: 'turn',
+    turn: {
+      id: seq,
+      speaker: 'caller',
+      text: `line ${seq}`,
+      heardText: `line ${seq}`,
+      language: 'en-IN',
+      startMs: seq * 10,
+      endMs: seq * 10 + 5,
+      words: null,
+    },
+  }
+}
+
+/** The database, whose next transactions fail. */
+function failing(db: Db, errors: Error[]): Db {
+  return new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (name === 'transaction') {
+        const error = errors.shift()
+        if (error !== undefined) return () => ({ execute: () => Promise.reject(error) })
+      }
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+await onEachEngine(t, async (t, open) => {
+  await t.test('events of many calls are stored in order, each once', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { bridge, clock, deps } = calling
+    await calling.publishAgent()
+    const ids = [await place(calling), await place(calling), await place(calling)]
+    for (let seq = 0; seq < 20; seq++) {
+      for (const id of ids) {
+        if (seq === 0) bridge.publish({ callId: id, seq, at: clock.wall(), type: 'dialing', sipCallId: id })
+        else if (seq === 1) bridge.publish({ callId: id, seq, at: clock.wall(), type: 'answered' })
+        else bridge.publish(turnEvent(id, seq, clock.wall()))
+      }
+    }
+    for (const id of ids) bridge.publish({ callId: id, seq: 20, at: clock.wall(), ...ENDED })
+    t.ok(bridge.waiting > 0)
+    t.ok(await bridge.flush(60_000))
+    t.equal(bridge.waiting, 0)
+    t.equal(bridge.lost, 0)
+    for (const id of ids) {
+      const rows = await deps.db
+        .selectFrom('callEvents')
+        .selectAll()
+        .where('callId', '=', id)
+        .orderBy('seq')
+        .execute()
+      t.same(
+        rows.map((row) => row.seq),
+        Array.from({ length: 21 }, (_, seq) => seq),
+      )
+      const call = dataOf(await calling.send('GET', `/v1/calls/${id}`))
+      t.match(call, { status: 'ended', disposition: 'answered' })
+    }
+    // The same again, as after a lost connection: nothing doubles.
+    for (const id of ids) bridge.publish({ callId: id, seq: 20, at: clock.wall(), ...ENDED })
+    await bridge.flush(60_000)
+    const events = itemsOf(await calling.send('GET', '/v1/events?limit=100'))
+    t.equal(events.filter((event) => event.type === 'call.completed').length, 3)
+    await calling.close()
+  })
+
+  await t.test('an event the state does not expect changes nothing', async (t) => {
+    const calling = await openTestCalling(await open())
+    await calling.publishAgent()
+    const id = await place(calling)
+    await calling.happen(
+      id,
+      { type: 'answered' },
+      { type: 'ringing', sip: 180 },
+      { type: 'dialing', sipCallId: 'x' },
+    )
+    t.match(dataOf(await calling.send('GET', `/v1/calls/${id}`)), { status: 'in_progress', ringingAt: null })
+    await calling.happen(
+      id,
+      ENDED,
+      { type: 'answered' },
+      { ...ENDED, ending: { ...ENDED.ending, cause: 'busy' } },
+    )
+    t.match(dataOf(await calling.send('GET', `/v1/calls/${id}`)), {
+      status: 'ended',
+      endedReason: 'caller_hangup',
+    })
+    await calling.close()
+  })
+
+  await t.test('a database that is away delays, an impossible event is counted', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { deps, folder } = calling
+    const clock = new VirtualClock()
+    await calling.publishAgent()
+    const id = await place(calling)
+    const busy = () => Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    const errors: Error[] = [busy(), busy(), busy()]
+    const bridge = openBridge({ db: failing(deps.db, errors), clock, log: silentLog, folder })
+    bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
+    bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
+    for (let i = 0; i < 200 && bridge.waiting > 0; i++) {
+      await clock.advanceAsync(100, 50)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    t.equal(errors.length, 0)
+    t.equal(bridge.waiting, 0)
+    t.match(dataOf(await calling.send('GET', `/v1/calls/${id}`)), {
+      status: 'ended',
+      disposition: 'answered',
+    })
+
+    errors.push(new Error('no such column'))
+    bridge.publish(turnEvent(id, 2, clock.wall()))
+    await bridge.flush(60_000)
+    t.equal(bridge.lost, 1)
+    t.equal(bridge.waiting, 0)
+
+    errors.push(...Array.from({ length: 1_000 }, busy))
+    bridge.publish(turnEvent(id, 3, clock.wall()))
+    await bridge.close()
+    t.equal(clock.pending, 0)
+    await calling.close()
+  })
+
+  await t.test('a start-up settles what a dead process left', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { clock, deps, folder } = calling
+    await calling.publishAgent()
+    const answered = await place(calling)
+    const ringing = await place(calling)
+    const foreign = await place(calling)
+    const expired = await place(calling)
+    await calling.happen(answered, { type: 'dialing', sipCallId: 'a' }, { type: 'answered' })
+    clock.advance(10_000)
+    await calling.happen(answered, { type: 'dtmf', digit: '1', atMs: 9_000, durationMs: 100 })
+    const { db } = deps
+    await db.updateTable('calls').set({ nodeId: 'node-2' }).where('id', 'in', [foreign, expired]).execute()
+    await db.updateTable('calls').set({ leaseUntil: 0 }).where('id', '=', expired).execute()
+    await db
+      .updateTable('callSlots')
+      .set({ nodeId: 'node-2' })
+      .where('callId', 'in', [foreign, expired])
+      .execute()
+    clock.advance(5_000)
+
+    t.equal(await settleLeftBehind(db, { nodeId: 'node-1', folder, now: clock.wall() }), 3)
+    t.match(dataOf(await calling.send('GET', `/v1/calls/${answered}`)), {
+      status: 'ended',
+      disposition: 'unknown',
+      endedReason: 'internal',
+      // Until the last sign of life, not until the restart.
+      durationSeconds: 10,
+      billedPaise: 84,
+      error: 'the service stopped while the call was live',
+    })
+    t.match(dataOf(await calling.send('GET', `/v1/calls/${ringing}`)), {
+      status: 'ended',
+      disposition: 'failed',
+    })
+    t.equal(dataOf(await calling.send('GET', `/v1/calls/${expired}`)).status, 'ended')
+    t.equal(dataOf(await calling.send('GET', `/v1/calls/${foreign}`)).status, 'queued', 'another node has it')
+    const slots = await db.selectFrom('callSlots').select('callId').execute()
+    t.same(
+      slots.map((slot) => slot.callId),
+      [foreign],
+    )
+    t.equal(await settleLeftBehind(db, { nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
+    await calling.close()
+  })
+
+  await t.test('leases are renewed, and hang-ups asked for elsewhere carried out', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { clock, deps, control } = calling
+    await calling.publishAgent()
+    const id = await place(calling)
+    const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: 'node-1', calls: control })
+    const row = () => deps.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const before = (await row()).leaseUntil
+    await until(async () => {
+      await clock.advanceAsync(1_000, 500)
+      return (await row()).leaseUntil > before
+    })
+    t.ok((await row()).leaseUntil <= clock.wall() + LEASE_MS)
+    await deps.db.updateTable('calls').set({ hangupRequestedAt: clock.wall() }).where('id', '=', id).execute()
+    await until(async () => {
+      await clock.advanceAsync(1_000, 500)
+      return control.hungUp.includes(id)
+    })
+    await leases.close()
+    await calling.close()
+    t.equal(clock.pending, 0)
+  })
+})
+
+/** Repeats `step` until it is true; a real deadline ends it. */
+async function until(step: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!(await step())) {
+    if (Date.now() > deadline) throw new Error('it did not happen in 10 s')
+  }
+}

@@ -1,0 +1,94 @@
+import t from 'tap'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { seedSandboxNumber } from './seed.js'
+
+const errorOf = (answer: { body: unknown }) =>
+  (answer.body as { error: { code: string; details?: Record<string, unknown> } }).error
+
+await onEachEngine(t, async (t, open) => {
+  const calling = await openTestCalling(await open())
+  const { send, numberId, deps, clock } = calling
+  const path = `/v1/numbers/${numberId}`
+  const patch = (json: unknown) => send('PATCH', path, { json })
+
+  await t.test('the seeded sandbox number', async (t) => {
+    const listed = await send('GET', '/v1/numbers')
+    t.match(itemsOf(listed), [
+      {
+        id: numberId,
+        e164: '+919000000100',
+        environment: 'test',
+        provider: 'sandbox',
+        series: 'regular',
+        status: 'active',
+        inbound: 'ready',
+        routed: true,
+        routingMode: 'svc_agent',
+        capabilities: { sms: false, voice: true },
+        currency: 'INR',
+        rentalPaise: 0,
+        agentId: null,
+        recordCalls: true,
+        mediaEndpoint: null,
+        sipTrunk: null,
+        sipTrunkId: null,
+      },
+    ])
+    t.same(dataOf(await send('GET', path)), itemsOf(listed)[0])
+  })
+
+  await t.test('every organization gets a number of its own', async (t) => {
+    const others = await Promise.all([1, 2, 3].map(() => calling.anotherOrganization()))
+    const numbers = await Promise.all(
+      others.map(({ organizationId }) => seedSandboxNumber(deps.db, organizationId, clock.wall())),
+    )
+    t.same(numbers.map((number) => number.e164).sort(), ['+919000000101', '+919000000102', '+919000000103'])
+  })
+
+  await t.test('PATCH', async (t) => {
+    const agent = dataOf(await send('POST', '/v1/agents', { json: { name: 'A' } }))
+    t.match(dataOf(await patch({ agentId: agent.id, label: 'Front desk', recordCalls: false })), {
+      agentId: agent.id,
+      label: 'Front desk',
+      recordCalls: false,
+    })
+    t.match(
+      dataOf(await patch({ label: 'Desk' })),
+      { agentId: agent.id, recordCalls: false },
+      'omitted stays',
+    )
+    t.equal(dataOf(await patch({ agentId: null })).agentId, null, 'null clears')
+    t.equal((await patch({ routingMode: 'svc_agent', mediaEndpoint: null })).status, 200)
+
+    const sip = await patch({ routingMode: 'byo_sip' })
+    t.equal(sip.status, 409)
+    t.equal(errorOf(sip).code, 'conflict')
+    for (const body of [
+      { routingMode: 'byo_ws' },
+      { mediaEndpoint: { type: 'static', url: 'wss://example.com' } },
+    ]) {
+      const answer = await patch(body)
+      t.equal(answer.status, 422)
+      t.match(errorOf(answer), { code: 'unprocessable_entity', details: { path: Object.keys(body)[0] } })
+    }
+    const unknown = await patch({ agentId: 'agt_01JZ0000000000000000000000' })
+    t.equal(unknown.status, 404)
+    t.match(errorOf(unknown), { details: { resource: 'agent', path: 'agentId' } })
+    for (const body of [
+      {},
+      { label: null },
+      { label: '' },
+      { recordCalls: 'yes' },
+      { e164: '+91' },
+      { routingMode: 'x' },
+    ]) {
+      t.equal((await patch(body)).status, 400, JSON.stringify(body))
+    }
+    const other = await calling.anotherOrganization()
+    const theirs = dataOf(await send('POST', '/v1/agents', { key: other.testKey, json: { name: 'T' } }))
+    t.equal((await patch({ agentId: theirs.id })).status, 404, "another organization's agent")
+    t.equal((await send('PATCH', path, { key: calling.api.liveKey, json: { label: 'x' } })).status, 404)
+  })
+  await calling.close()
+})
