@@ -471,7 +471,11 @@ class RandomCall {
       const text = cough ? '' : (words[Math.floor(this.random() * words.length)] ?? '')
       this.#speaking = { fromMs: at, untilMs: at + ms, told: false, text }
     }
-    if (this.random() < 0.0008) this.feed({ on: 'digit', digit: this.random() < 0.3 ? '#' : '5', at })
+    if (this.random() < 0.0008) {
+      // A key is a cause: the wait begins again.
+      this.#silentMs = 0
+      this.feed({ on: 'digit', digit: this.random() < 0.3 ? '#' : '5', at })
+    }
     if (this.random() < 0.0004) this.feed({ on: 'deaf', code: 'vendor_failed', message: 'x', at })
     const speech = this.#speaking
     const vad = this.#vad
