@@ -131,18 +131,15 @@ class SimulatedSpeaker implements Persona {
   }
 
   #due(cue: PersonaCue, nowMs: number): boolean {
-    const heardUntilMs = nowMs + FRAME_MS
     const detector = this.#detector
     switch (cue.when) {
       case 'after':
         return nowMs - (this.#armedAtMs ?? nowMs) >= cue.ms
       case 'agent_silent':
-        return this.#agentSpoke && heardUntilMs - detector.lastVoicedMs >= cue.ms
+        return this.#agentSpoke && nowMs - detector.lastVoicedMs >= cue.ms
       case 'agent_speaking':
         return (
-          detector.speaking &&
-          detector.onsetMs !== this.#usedOnsetMs &&
-          heardUntilMs - detector.onsetMs >= cue.ms
+          detector.speaking && detector.onsetMs !== this.#usedOnsetMs && nowMs - detector.onsetMs >= cue.ms
         )
       default:
         return cue satisfies never

@@ -14,7 +14,7 @@ const NOTE = /\[interrupted[^\]]*\]/gi
 const EMOJI =
   /[\p{Extended_Pictographic}\u{1F1E6}-\u{1F1FF}\u{1F3FB}-\u{1F3FF}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/gu
 /** Zero-width joiner between pictures; inside Indic words it shapes letters and must stay. */
-const LONE_JOINER = /(?<![\p{L}\p{M}])\u200D|\u200D(?![\p{L}\p{M}])/gu
+const LONE_JOINER = /(?<![\p{L}\p{M}])\u200D/gu
 
 /**
  * What a voice should say of a text written by a model: without markdown, pictures and addresses,

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { heardText, heardWords, resumeOffset, type SpokenSentence } from './heard.js'
+
+const RATE = 8000
+const TEXT = 'We open at nine.'
+/** A second of sound; words at 0, 200, 450 and 600 ms. */
+const timed: SpokenSentence = {
+  text: TEXT,
+  start: 0,
+  samples: 8000,
+  complete: true,
+  words: [
+    { offset: 0, length: 2, sample: 0 },
+    { offset: 3, length: 4, sample: 1600 },
+    { offset: 8, length: 2, sample: 3600 },
+    { offset: 11, length: 5, sample: 4800 },
+  ],
+}
+const untimed: SpokenSentence = { ...timed, words: [] }
+
+t.test('with word times: the words that ended', async (t) => {
+  const heard = (sent: number) => heardText([timed], sent, RATE)
+  t.equal(heard(0), '')
+  t.equal(heard(1599), '')
+  t.equal(heard(1600), 'We')
+  t.equal(heard(3600), 'We open')
+  t.equal(heard(4800), 'We open at')
+  t.equal(heard(7999), 'We open at')
+  t.equal(heard(8000), TEXT)
+})
+
+t.test('without word times: in proportion, cut to whole words', async (t) => {
+  const heard = (sent: number) => heardText([untimed], sent, RATE)
+  t.equal(heard(0), '')
+  t.equal(heard(500), '')
+  t.equal(heard(1200), 'We')
+  t.equal(heard(4200), 'We open')
+  t.equal(heard(7900), 'We open at')
+  t.equal(heard(8000), TEXT)
+  let last = ''
+  for (let sent = 0; sent <= 8000; sent += 10) {
+    const now = heard(sent)
+    t.ok(now.startsWith(last), 'grows')
+    t.ok(TEXT.startsWith(now))
+    last = now
+  }
+})
+
+t.test('a sentence that is still being synthesised is not heard to its end', async (t) => {
+  t.equal(heardText([{ ...untimed, complete: false, samples: 2000 }], 2000, RATE), 'We')
+  t.ok(heardText([{ ...untimed, complete: false, samples: 8000 }], 8000, RATE).length < TEXT.length)
+})
+
+t.test('sentences follow each other; one without sound does not hide the next', async (t) => {
+  const second = { ...timed, start: 8000, words: timed.words.map((w) => ({ ...w, sample: w.sample + 8000 })) }
+  t.equal(heardText([timed, second], 8000, RATE), TEXT)
+  t.equal(heardText([timed, second], 11_700, RATE), `${TEXT} We open`)
+  const silent: SpokenSentence = { text: '...', start: 8000, samples: 0, complete: true, words: [] }
+  t.equal(heardText([timed, silent, second], 16_000, RATE), `${TEXT} ${TEXT}`)
+})
+
+t.test('words with their samples, null when the vendor has none', async (t) => {
+  t.same(heardWords([timed], 3700, RATE), [
+    { text: 'We', startSample: 0, endSample: 1600 },
+    { text: 'open', startSample: 1600, endSample: 3600 },
+  ])
+  t.same(heardWords([timed], 8000, RATE)?.at(-1), { text: 'nine.', startSample: 4800, endSample: 8000 })
+  t.equal(heardWords([untimed], 8000, RATE), null)
+  t.same(heardWords([timed], 0, RATE), [])
+})
+
+t.test('a broken sentence goes on with the word that was not finished', async (t) => {
+  const offset = resumeOffset({ ...timed, samples: 4000 }, RATE)
+  t.equal(TEXT.slice(offset), 'at nine.')
+  t.equal(resumeOffset({ ...untimed, samples: 100 }, RATE), 0)
+})
