@@ -75,7 +75,7 @@ t.test('answers after the agent was silent for long enough, then presses and han
   rig.agent.push({ fromMs: 4000, untilMs: 5000 })
   rig.run(4000)
   t.equal(rig.acts.length, 2)
-  t.equal(rig.acts[0], '3080 press 12#')
+  t.equal(rig.acts[0], '3100 press 12#')
   t.ok(Math.abs(Number(rig.acts[1]?.split(' ')[0]) - 5400) <= FRAME_MS)
   rig.persona.close('hangup')
 })

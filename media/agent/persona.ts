@@ -1,11 +1,4 @@
-import {
-  type AudioFrame,
-  type CloseReason,
-  type Digit,
-  type End,
-  FRAME_MS,
-  type SessionRate,
-} from '../frame.js'
+import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../frame.js'
 import { Playout } from '../playout.js'
 import type { Vad, VadFactory } from '../vad.js'
 import type { PersonaAct, PersonaCue, PersonaSpec } from './spec.js'
