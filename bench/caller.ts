@@ -1,7 +1,11 @@
 import { dial, type Phone } from '../fixtures/phone.js'
 import { type Random, seeded } from '../fixtures/random.js'
 import { openSipPeer, type SipPeer } from '../fixtures/sip-peer.js'
-import { type ClipEntry, findClip, readClip } from '../fixtures/speech/manifest.js'
+import type { Condition } from '../fixtures/speech/catalogue.js'
+import { surroundings } from '../fixtures/speech/conditions.js'
+import { TALKER_DBFS } from '../fixtures/speech/make-clip.js'
+import { CLIP_RATE, type ClipEntry, findClip, readClip } from '../fixtures/speech/manifest.js'
+import { toInt16 } from '../fixtures/speech/sound.js'
 import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
 import type { CallerJob, CallerResult, FromCaller, InterruptSample, TurnSample } from './job.js'
@@ -15,6 +19,8 @@ import { summarise } from './summary.js'
 const REPLY_DEADLINE_MS = 6_000
 const QUIET_MS = 500
 const LOOK_MS = 5
+const NOISE_SAMPLES = 10 * CLIP_RATE
+const CONDITIONS: readonly Condition[] = ['clean', 'car', 'office', 'far']
 
 interface Clip {
   readonly entry: ClipEntry
@@ -23,6 +29,8 @@ interface Clip {
 
 interface Caller {
   readonly from: string
+  /** Where this caller is: its background for the whole call, and its clips. */
+  readonly condition: Condition
   readonly phone: Phone
   readonly listener: Listener
   readonly random: Random
@@ -83,14 +91,21 @@ async function run(job: CallerJob): Promise<CallerResult> {
 async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {
   const listener = new Listener()
   const from = `+9198${String(10_000_000 + index)}`
+  const condition = CONDITIONS[index % CONDITIONS.length] ?? 'clean'
+  const noise = surroundings(condition, NOISE_SAMPLES, job.seed + index, CLIP_RATE, TALKER_DBFS)
   try {
     const phone = await dial(peer, {
       uri: `sip:${job.to}@${job.target.address}:${job.target.port}`,
       target: job.target,
       from: `sip:${from}@127.0.0.1`,
-      rtp: { codec: 'PCMA', keep: false, onPacket: listener.hear },
+      rtp: {
+        codec: 'PCMA',
+        keep: false,
+        onPacket: listener.hear,
+        ...(noise === null ? {} : { background: toInt16(noise) }),
+      },
     })
-    return { from, phone, listener, random: seeded(job.seed + index) }
+    return { from, condition, phone, listener, random: seeded(job.seed + index) }
   } catch (error) {
     errors.push(errorText(error))
     return null
@@ -104,14 +119,15 @@ async function converse(
   index: number,
   allUpMs: () => number,
 ): Promise<void> {
+  const own = clips.filter(({ entry }) => entry.condition === caller.condition)
   for (let turn = 0; ; turn++) {
     if (job.kind === 'density' ? systemClock.now() > allUpMs() + job.holdMs : turn >= job.turnsPerCall) return
     if (caller.phone.dialog.state === 'ended') {
       errors.push(`the call of ${caller.from} ended early`)
       return
     }
-    const clip = clips[(index * 5 + turn) % clips.length]
-    if (clip === undefined) throw new Error('no clips')
+    const clip = own[(index + turn) % own.length]
+    if (clip === undefined) throw new Error(`no clips in condition ${caller.condition}`)
     if (job.kind === 'interrupt') await interrupt(caller, clip)
     else await takeTurn(caller, clip)
   }
@@ -120,7 +136,7 @@ async function converse(
 /** Lets the agent finish, speaks, and waits for its answer. */
 async function takeTurn(caller: Caller, clip: Clip): Promise<void> {
   const { listener, random } = caller
-  await until(() => quiet(listener), 15_000)
+  await until(() => listener.loudMs.length > 0 && quiet(listener), 15_000)
   await pause(random.between(100, 400))
   const said = caller.phone.rtp.say(clip.pcm)
   await said.done
