@@ -1,6 +1,7 @@
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../fixtures/calling.js'
 import { onEachEngine } from '../../fixtures/databases.js'
+import { EngineError } from '../../media/base/errors.js'
 import { insertNumber } from '../numbers/store.js'
 
 await onEachEngine(t, async (t, open) => {
@@ -48,6 +49,8 @@ await onEachEngine(t, async (t, open) => {
     await code(422, 'environment_mismatch', { json: { ...json, numberId: live?.id } })
     const other = await calling.anotherOrganization()
     await code(404, 'not_found', { key: other.testKey, json })
+    calling.control.failure = new EngineError('overloaded', 'no worker has room')
+    await code(503, 'provider_unavailable', { json })
     t.equal(ringing.length, 2)
   })
   await calling.close()

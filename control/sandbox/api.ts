@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import { EngineError } from '../../media/base/errors.js'
 import { isId } from '../../media/base/ids.js'
 import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { E164 } from '../http/schemas.js'
 import { findNumber, isOfOtherEnvironment } from '../numbers/store.js'
+
+const DEFAULT_PERSONA = 'polite'
 
 export const callInToSandbox = operation({
   id: 'createSandboxInboundCall',
@@ -21,7 +24,7 @@ export const callInToSandbox = operation({
   }),
   status: 202,
   result: z.object({ numberId: z.string(), from: z.string(), to: z.string(), persona: z.string() }),
-  fails: ['not_found', 'environment_mismatch', 'unprocessable_entity'],
+  fails: ['not_found', 'environment_mismatch', 'unprocessable_entity', 'provider_unavailable'],
   run: async ({ body, actor, deps }) => {
     const number = isId('num', body.numberId) ? await findNumber(deps.db, actor, body.numberId) : null
     if (number === null) {
@@ -30,13 +33,21 @@ export const callInToSandbox = operation({
         : refuse('not_found', 'There is no such number.', { resource: 'number', path: 'numberId' })
     }
     const { personas } = deps.ringer
-    const persona = body.persona ?? personas[0]
-    if (persona === undefined || !personas.includes(persona)) {
+    const persona = body.persona ?? DEFAULT_PERSONA
+    if (!personas.includes(persona)) {
       return refuse('unprocessable_entity', `There is no such persona; there are ${personas.join(', ')}.`, {
         path: 'persona',
       })
     }
-    await deps.ringer.callIn({ from: body.from, to: number.e164, persona })
+    try {
+      await deps.ringer.callIn({ from: body.from, to: number.e164, persona })
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error
+      deps.log.warn({ code: error.code, error: error.message }, 'the simulated carrier could not call in')
+      return refuse('provider_unavailable', 'The simulated carrier cannot call now; try again.', {
+        provider: 'sandbox',
+      })
+    }
     return { numberId: number.id, from: body.from, to: number.e164, persona }
   },
 })
