@@ -1,0 +1,207 @@
+import t from 'tap'
+import { seeded } from '../fixtures/random.js'
+import { type ClipEntry, findClip, readClip, readManifest } from '../fixtures/speech/manifest.js'
+import { joined } from '../fixtures/tones.js'
+import { resample } from './codec/resample.js'
+import type { SessionRate } from './frame.js'
+import { loadVad, type Vad } from './vad.js'
+
+const LEAD_MS = 1000
+const factory = await loadVad()
+
+interface Stretch {
+  readonly onsetMs: number
+  readonly toldMs: number
+  offsetMs: number
+  offsetToldMs: number
+}
+
+/** Runs a sound through a listener, 20 ms at a time. */
+function listen(pcm: Int16Array, options: { rate?: SessionRate; startMs?: number; stopMs?: number } = {}) {
+  const rate = options.rate ?? 8000
+  const vad = factory.open({ rate, startMs: options.startMs ?? 60, stopMs: options.stopMs ?? 300 })
+  const heard: Stretch[] = []
+  const frame = rate / 50
+  for (let at = 0; at + frame <= pcm.length; at += frame) {
+    const atMs = (at / rate) * 1000
+    const result = vad.process(pcm.subarray(at, at + frame), atMs)
+    if (result === 'onset') {
+      heard.push({ onsetMs: vad.onsetMs, toldMs: atMs + 20, offsetMs: -1, offsetToldMs: -1 })
+    }
+    const last = heard.at(-1)
+    if (result === 'offset' && last) {
+      last.offsetMs = vad.lastVoicedMs
+      last.offsetToldMs = atMs + 20
+    }
+  }
+  vad.close()
+  return heard
+}
+
+/** The clip within its own noise: what is before it is repeated backwards and forwards. */
+function inItsNoise(entry: ClipEntry): Int16Array {
+  const clip = readClip(entry)
+  const lead = new Int16Array(LEAD_MS * 8)
+  const trail = new Int16Array(8000)
+  if (entry.condition !== 'clean') {
+    const before = clip.subarray(0, Math.floor(entry.onsetMs * 8))
+    const after = clip.subarray(-2000)
+    for (let i = 0; i < lead.length; i++) lead[lead.length - 1 - i] = swinging(before, i)
+    for (let i = 0; i < trail.length; i++) trail[i] = swinging(after, after.length + i)
+  }
+  return joined(lead, clip, trail)
+}
+
+function swinging(pcm: Int16Array, index: number): number {
+  const period = 2 * pcm.length - 2
+  const at = index % period
+  return pcm[at < pcm.length ? at : period - at] ?? 0
+}
+
+const noise = (ms: number, amplitude: number, seed: number): Int16Array => {
+  const random = seeded(seed)
+  return Int16Array.from({ length: ms * 8 }, () => Math.round(random.normal() * amplitude))
+}
+
+const speech = readManifest().filter(({ kind, set }) => set === 'test' && kind !== 'cough' && kind !== 'tone')
+
+t.test('clean speech: onset within 5 ms of the label, told 60 ms after it; end within 100 ms', (t) => {
+  for (const entry of speech.filter(({ condition }) => condition === 'clean')) {
+    const heard = listen(inItsNoise(entry))
+    const [first] = heard
+    const last = heard.at(-1)
+    if (first === undefined || last === undefined) {
+      t.fail(`${entry.clip} not heard`)
+      continue
+    }
+    const onsetError = first.onsetMs - LEAD_MS - entry.onsetMs
+    const latency = first.toldMs - LEAD_MS - entry.onsetMs
+    const endError = last.offsetMs - LEAD_MS - entry.offsetMs
+    t.ok(Math.abs(onsetError) <= 5, `${entry.clip}: onset off by ${onsetError}`)
+    t.ok(latency <= 100, `${entry.clip}: told after ${latency}`)
+    t.ok(endError > -120 && endError < 20, `${entry.clip}: end off by ${endError}`)
+    t.ok(last.offsetToldMs - last.offsetMs <= 320, `${entry.clip}: end told in time`)
+  }
+  t.end()
+})
+
+t.test('speech in car, office and far noise: none missed, none heard before it', (t) => {
+  const latencies: number[] = []
+  for (const entry of speech.filter(({ condition }) => condition !== 'clean')) {
+    const heard = listen(inItsNoise(entry))
+    const first = heard.find(({ offsetMs }) => offsetMs > LEAD_MS + entry.onsetMs || offsetMs === -1)
+    if (first === undefined) {
+      t.fail(`${entry.clip} not heard`)
+      continue
+    }
+    t.equal(heard.indexOf(first), 0, `${entry.clip}: nothing before it`)
+    latencies.push(first.toldMs - LEAD_MS - entry.onsetMs)
+    t.ok(Math.abs(first.onsetMs - LEAD_MS - entry.onsetMs) <= 120, `${entry.clip}: onset near its label`)
+  }
+  latencies.sort((a, b) => a - b)
+  const median = latencies[Math.floor(latencies.length / 2)] ?? 0
+  t.ok(median <= 120, `told ${median} ms after the onset, in the middle`)
+  t.ok((latencies.at(-1) ?? 0) <= 200, `at most ${latencies.at(-1)}`)
+  t.end()
+})
+
+t.test('a cough is a short stretch, speech a long one', (t) => {
+  for (const entry of readManifest().filter(({ kind, condition }) => kind === 'cough' && condition === 'clean')) {
+    const [only, ...more] = listen(inItsNoise(entry), { stopMs: 200 })
+    if (only === undefined) continue // not even heard: better still
+    const length = only.offsetMs - only.onsetMs
+    t.ok(Math.abs(length - (entry.offsetMs - entry.onsetMs)) <= 60, `${entry.clip}: ${length} ms long`)
+    t.equal(more.length, 0)
+  }
+  const random = seeded(4)
+  for (const ms of [150, 200, 250, 300]) {
+    const burst = Int16Array.from({ length: ms * 8 }, (_, i) =>
+      Math.round(random.normal() * 9000 * Math.exp(-i / (ms * 4))),
+    )
+    const heard = listen(joined(noise(1000, 8, ms), burst, noise(1000, 8, ms + 1)), { stopMs: 200 })
+    t.ok(heard.length <= 1)
+    for (const { onsetMs, offsetMs } of heard) {
+      t.ok(Math.abs(onsetMs - 1000) <= 5, `burst of ${ms}: begins at ${onsetMs}`)
+      t.ok(offsetMs - 1000 <= ms + 5, `burst of ${ms}: ends at ${offsetMs}`)
+    }
+  }
+  t.end()
+})
+
+t.test('silence and steady noise of any level are no speech', (t) => {
+  t.strictSame(listen(new Int16Array(8000 * 5)), [])
+  for (const amplitude of [4, 20, 100, 500]) {
+    t.strictSame(listen(noise(10_000, amplitude, amplitude)), [], `white noise of ${amplitude}`)
+  }
+  const [loudest, ...more] = listen(noise(10_000, 2000, 7))
+  t.ok((loudest?.offsetMs ?? 0) < 2500, 'even as loud as speech it is learned')
+  t.strictSame(more, [])
+  t.end()
+})
+
+t.test('noise that sets in during a call is learned within two seconds', (t) => {
+  const clip = readClip(findClip('tell-me-more'))
+  const heard = listen(joined(noise(1000, 10, 1), noise(6000, 300, 2), noise(1000, 10, 3)))
+  t.ok(heard.every(({ offsetMs }) => offsetMs !== -1 && offsetMs < 3000), JSON.stringify(heard))
+  const loud = joined(noise(4000, 150, 4), new Int16Array(0))
+  const mixed = noise(4000 + clip.length / 8, 150, 5)
+  for (let i = 0; i < clip.length; i++) mixed[32_000 + i] = (mixed[32_000 + i] ?? 0) + (clip[i] ?? 0)
+  t.strictSame(listen(loud), [])
+  t.ok(listen(mixed).length >= 1, 'and speech is still heard in it')
+  t.end()
+})
+
+t.test('at 16 kHz the same speech is the same stretch', (t) => {
+  const pcm = inItsNoise(findClip('book-tomorrow'))
+  const [narrow] = listen(pcm)
+  const [wide] = listen(resample(pcm, 8000, 16000), { rate: 16000 })
+  t.ok(narrow && wide)
+  t.ok(Math.abs((narrow?.onsetMs ?? 0) - (wide?.onsetMs ?? 0)) <= 20)
+  t.ok(Math.abs((narrow?.offsetMs ?? 0) - (wide?.offsetMs ?? 0)) <= 60)
+  t.end()
+})
+
+t.test('start and stop times are what they say', (t) => {
+  const pcm = inItsNoise(findClip('hello'))
+  for (const startMs of [40, 60, 120]) {
+    const [heard] = listen(pcm, { startMs })
+    t.ok(heard && heard.toldMs - heard.onsetMs >= startMs && heard.toldMs - heard.onsetMs <= startMs + 40)
+  }
+  for (const stopMs of [100, 200, 500]) {
+    const last = listen(pcm, { stopMs }).at(-1)
+    t.ok(last && last.offsetToldMs - last.offsetMs >= stopMs && last.offsetToldMs - last.offsetMs <= stopMs + 20)
+  }
+  t.end()
+})
+
+t.test('a frame that is a view into a larger buffer, and listeners side by side', (t) => {
+  const pcm = inItsNoise(findClip('hello'))
+  const open = (): Vad => factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
+  const [one, two] = [open(), open()]
+  const large = new Int16Array(10_000)
+  for (let at = 0; at + 160 <= pcm.length; at += 160) {
+    large.set(pcm.subarray(at, at + 160), 5000)
+    one.process(large.subarray(5000, 5160), at / 8)
+    two.process(new Int16Array(160), at / 8)
+  }
+  t.equal(two.lastVoicedMs, 0)
+  t.equal(two.speaking, false)
+  t.ok(one.onsetMs > LEAD_MS && one.onsetMs < LEAD_MS + 120)
+  t.equal(one.process(new Int16Array(80), 0), null, 'a wrong length is nothing')
+  one.close()
+  one.close()
+  t.equal(one.process(new Int16Array(160), 0), null)
+  two.close()
+  t.end()
+})
+
+t.test('a thousand listeners come and go in the same memory', (t) => {
+  const loud = noise(100, 5000, 9)
+  for (let i = 0; i < 1000; i++) {
+    const vad = factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
+    for (let at = 0; at + 160 <= loud.length; at += 160) vad.process(loud.subarray(at, at + 160), at / 8)
+    vad.close()
+  }
+  t.pass('no exhaustion')
+  t.end()
+})
