@@ -1,6 +1,6 @@
 import { type Kysely, Migrator } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
-import { createCallingTables } from './calling-tables.js'
+import { createCallingTables } from './calling-migration.js'
 import { createIdentityTables } from './identity-tables.js'
 import type { Engine, OpenDatabase } from './open.js'
 
