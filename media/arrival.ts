@@ -4,8 +4,9 @@ import type { AudioFrame, Digit, End } from './frame.js'
 export interface ArrivalListener {
   /**
    * The next 20 ms as packets arrive, in order, without the jitter delay; silence where the far side
-   * sends none. `at` is where the packet was on the wire, so after a stall of the network it may step
-   * back over silence that was already handed out. Borrowed.
+   * sends none. `at` is when it was spoken, as far as the wire can tell: when its packet came (without
+   * the network's jitter), less the length of the packet; negative in the first 20 ms. After a stall of
+   * the network it steps back over the silence that was already handed out. Borrowed.
    */
   arrived(frame: AudioFrame): void
   digit(digit: Digit, durationMs: number): void

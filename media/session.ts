@@ -234,7 +234,11 @@ class RoutedSession implements Session {
   }
 }
 
-/** What a network leg hears goes to the recording and to whoever listens to it without delay. */
+/**
+ * What a network leg hears goes to the recording and to whoever listens to it without delay. In the
+ * recording a sent packet begins when it left; a received one begins 10 ms before it came, which is
+ * within 10 ms of both views of it: the packets on the wire, and the mouth and ear behind them.
+ */
 class Listener implements ArrivalListener {
   readonly #member: Member
   readonly #recorder: Recorder | null
@@ -245,7 +249,7 @@ class Listener implements ArrivalListener {
   }
 
   arrived(frame: AudioFrame): void {
-    this.#recorder?.left(frame.at, frame.pcm)
+    this.#recorder?.left(frame.at + frame.pcm.length / 2, frame.pcm)
     const ears = this.#member.ears
     for (let i = 0; i < ears.length; i++) (ears[i] as End).push(frame)
   }

@@ -11,8 +11,8 @@ const MAX_HELD = 2
 const MAX_HELD_SAMPLES = 480
 /** Concealment fades over this many frames; a longer gap is silence. */
 const CONCEAL_FRAMES = 3
-/** Our time line and the stream's may differ by 10 ms before the place of a frame is corrected. */
-const SLACK = 80
+/** Our time line and the stream's may differ by 5 ms before the place of a frame is corrected. */
+const SLACK = 40
 /** A gap longer than a second is not filled: time simply goes on. */
 const MAX_FILL_FRAMES = 50
 

@@ -126,7 +126,7 @@ export class RtpReceiver {
   beat(nowMs: number, now: number): void {
     this.#dtmf.beat(nowMs)
     const margin = Math.min(MAX_JITTER_MARGIN, this.#jitter.targetMs * 8)
-    this.#ear.beat(now, Math.max(MIN_BEHIND, margin + 2 * FRAME))
+    this.#ear.beat(now, FRAME + Math.max(MIN_BEHIND, margin + 2 * FRAME))
   }
 
   #audio(data: Uint8Array, remote: RtpRemote, now: number): void {
@@ -143,7 +143,9 @@ export class RtpReceiver {
     // On hold the stream is followed, so that it goes on smoothly, but nothing of it is heard.
     if (!remote.receive) this.#pcm.fill(0, 0, length)
     this.#jitter.put(ts, this.#pcm, length, Math.round(this.#timeline.timestampAt(now)))
-    this.#ear.put(this.#sequence.extended, this.#timeline.position(ts), this.#pcm, length, now)
+    // A packet leaves when its last sample was spoken: its first one is as old as the packet is long.
+    const spoken = this.#timeline.position(ts) - length
+    this.#ear.put(this.#sequence.extended, spoken, this.#pcm, length, now)
   }
 
   #stands(now: number): boolean {
