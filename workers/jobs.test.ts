@@ -58,15 +58,15 @@ t.test('errors cross with their code, and the thread goes on', async (t) => {
 
 t.test('the queue is bounded', async (t) => {
   const jobs = setUp(t, { maxQueued: 2 })
-  const taken = [1, 2, 3].map(() => jobs.synthesize(request('Hello.')))
-  await t.rejects(jobs.synthesize(request('Hello.')), { code: 'overloaded', retryable: true })
+  const taken = [1, 2, 3].map((n) => jobs.synthesize(request(`Hello ${n}.`)))
+  await t.rejects(jobs.synthesize(request('Hello 4.')), { code: 'overloaded', retryable: true })
   t.equal((await Promise.all(taken)).length, 3, 'one running, two waiting')
 })
 
 t.test('a job that takes too long ends at its deadline', async (t) => {
   const jobs = setUp(t, { deadlineMs: 400 })
   await Promise.allSettled([jobs.synthesize(request('Warm.'))])
-  const all = Array.from({ length: 12 }, () => jobs.synthesize(request(LONG)))
+  const all = Array.from({ length: 12 }, (_, i) => jobs.synthesize(request(`${i} ${LONG.slice(10)}`)))
   const from = performance.now()
   const outcomes = await Promise.allSettled(all)
   t.ok(performance.now() - from < 3000)
@@ -75,11 +75,27 @@ t.test('a job that takes too long ends at its deadline', async (t) => {
   for (const outcome of late) t.match(outcome.reason, { code: 'vendor_stalled', retryable: true })
 })
 
+t.test('the same text asked for at once is made once, for each of them', async (t) => {
+  const jobs = setUp(t)
+  const stop = new AbortController()
+  const cancelled = jobs.synthesize(request('Good morning.'), stop.signal)
+  const others = [1, 2, 3].map(() => jobs.synthesize(request('Good morning.')))
+  const louder = jobs.synthesize(request('Good morning.', 'ravi'))
+  t.equal(jobs.pending, 2)
+  stop.abort()
+  await t.rejects(cancelled, { code: 'closed' }, 'one may leave')
+  const [one, two, three] = await Promise.all(others)
+  t.same(two?.pcm, one?.pcm)
+  t.same(three?.words, one?.words)
+  t.not(two?.pcm.buffer, one?.pcm.buffer, 'each has its own samples')
+  t.notSame((await louder).pcm, one?.pcm)
+})
+
 t.test('an aborted job that waits never runs', async (t) => {
   const jobs = setUp(t)
   const stop = new AbortController()
   const first = jobs.synthesize(request('Hello.'))
-  const second = jobs.synthesize(request('Hello.'), stop.signal)
+  const second = jobs.synthesize(request('Hello again.'), stop.signal)
   stop.abort()
   await t.rejects(second, { code: 'closed' })
   t.equal(jobs.pending, 1)
@@ -90,7 +106,7 @@ t.test('an aborted job that waits never runs', async (t) => {
 t.test('closing rejects what waits, ends what runs and leaves nothing', async (t) => {
   const jobs = setUp(t)
   const running = jobs.synthesize(request('Hello.'))
-  const waiting = jobs.synthesize(request('Hello.'))
+  const waiting = jobs.synthesize(request('Hello again.'))
   const outcome = t.rejects(waiting, { code: 'closed' })
   await Promise.all([jobs.close(), jobs.close(), outcome])
   t.ok((await running).pcm.length > 0)

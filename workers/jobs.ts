@@ -14,19 +14,27 @@ export interface SynthesisJobs extends SynthesisPort {
   close(): Promise<void>
 }
 
-interface Waiting {
+/** One text to synthesise, for everyone who asked for it while it waits or runs. */
+interface Job {
+  readonly key: string
   readonly request: SynthesisRequest
-  readonly signal: AbortSignal | undefined
+  readonly waiters: Set<Waiter>
+}
+
+interface Waiter {
   readonly resolve: (synthesis: Synthesis) => void
   readonly reject: (error: EngineError) => void
+  readonly signal: AbortSignal | undefined
   readonly deadline: Timer
   readonly onAbort: () => void
-  settled: boolean
 }
+
+type JobPool = StaticPool<(job: SynthesisJob) => SynthesisReply>
 
 /**
  * Synthesis off the beat: `threads` eSpeak threads of a node-worker-threads-pool, a bounded queue in
  * front of them and a deadline from submission on, so that a caller always hears within `deadlineMs`.
+ * The same text asked for twice at once (the opening line of a campaign's calls) is made once.
  */
 export function openSynthesisJobs(options: {
   readonly threads?: number
@@ -35,103 +43,161 @@ export function openSynthesisJobs(options: {
   readonly clock: Clock
   readonly log: Log
 }): SynthesisJobs {
-  const { threads = 1, maxQueued = 128, deadlineMs = 5000, clock, log } = options
-  const pool = new StaticPool<(job: SynthesisJob) => SynthesisReply>({
-    size: threads,
-    task: fileURLToPath(new URL('./synthesis-job.js', import.meta.url)),
-  })
-  watchErrors(pool, log)
-  const queue: Waiting[] = []
-  const running = new Set<Promise<void>>()
-  let closing: Promise<void> | undefined
+  return new JobQueue(options)
+}
 
-  const settle = (job: Waiting): boolean => {
-    if (job.settled) return false
-    job.settled = true
-    job.deadline.cancel()
-    job.signal?.removeEventListener('abort', job.onAbort)
-    return true
-  }
-  const refuse = (job: Waiting, error: EngineError): void => {
-    if (settle(job)) job.reject(error)
-  }
+class JobQueue implements SynthesisJobs {
+  readonly #pool: JobPool
+  readonly #threads: number
+  readonly #maxQueued: number
+  readonly #deadlineMs: number
+  readonly #clock: Clock
+  readonly #queue: Job[] = []
+  readonly #byKey = new Map<string, Job>()
+  readonly #running = new Set<Promise<void>>()
+  #closing: Promise<void> | undefined
 
-  const run = async (job: Waiting): Promise<void> => {
-    try {
-      // The engine stops itself at the limit; the library's own one is for a thread that hangs.
-      const reply = await pool
-        .createExecutor()
-        .setTimeout(deadlineMs * 2)
-        .exec({ request: job.request, limitMs: deadlineMs })
-      if (!reply.ok) refuse(job, new EngineError(reply.code, reply.message))
-      else if (settle(job)) job.resolve(reply.synthesis)
-    } catch (error) {
-      const code = error instanceof Error && isTimeoutError(error) ? 'vendor_stalled' : 'vendor_failed'
-      refuse(job, new EngineError(code, errorText(error), { cause: error, retryable: true }))
-    }
-  }
-  const dispatch = (): void => {
-    while (running.size < threads) {
-      const job = queue.shift()
-      if (job === undefined) return
-      if (job.settled) continue
-      const work = run(job).then(() => {
-        running.delete(work)
-        dispatch()
-      })
-      running.add(work)
-    }
+  constructor(options: Parameters<typeof openSynthesisJobs>[0]) {
+    const { threads = 1, maxQueued = 128, deadlineMs = 5000, clock, log } = options
+    this.#threads = threads
+    this.#maxQueued = maxQueued
+    this.#deadlineMs = deadlineMs
+    this.#clock = clock
+    this.#pool = new StaticPool({
+      size: threads,
+      task: fileURLToPath(new URL('./synthesis-job.js', import.meta.url)),
+    })
+    watchErrors(this.#pool, log)
   }
 
-  return {
-    get pending() {
-      return queue.length + running.size
-    },
-    synthesize(request, signal) {
-      if (closing) return Promise.reject(new EngineError('closed', 'synthesis is closed'))
-      if (signal?.aborted) return Promise.reject(new EngineError('closed', 'synthesis was cancelled'))
-      if (queue.length >= maxQueued) {
+  get pending(): number {
+    return this.#queue.length + this.#running.size
+  }
+
+  synthesize(request: SynthesisRequest, signal?: AbortSignal): Promise<Synthesis> {
+    if (this.#closing) return Promise.reject(new EngineError('closed', 'synthesis is closed'))
+    if (signal?.aborted) return Promise.reject(cancelled())
+    const { text, voice, language, pace, rate } = request
+    const key = JSON.stringify([voice, language, pace, rate, text])
+    let job = this.#byKey.get(key)
+    if (job === undefined) {
+      if (this.#queue.length >= this.#maxQueued) {
         return Promise.reject(
           new EngineError('overloaded', 'too many sentences wait for synthesis', { retryable: true }),
         )
       }
-      return new Promise<Synthesis>((resolve, reject) => {
-        const drop = (error: EngineError): void => {
-          const at = queue.indexOf(job)
-          if (at >= 0) queue.splice(at, 1)
-          refuse(job, error)
-        }
-        const job: Waiting = {
-          request,
-          signal,
-          resolve,
-          reject,
-          deadline: clock.after(deadlineMs, () =>
-            drop(new EngineError('vendor_stalled', 'synthesis took too long', { retryable: true })),
-          ),
-          onAbort: () => drop(new EngineError('closed', 'synthesis was cancelled')),
-          settled: false,
-        }
-        signal?.addEventListener('abort', job.onAbort, { once: true })
-        queue.push(job)
-        dispatch()
-      })
-    },
-    close() {
-      closing ??= (async () => {
-        for (const job of queue.splice(0)) refuse(job, new EngineError('closed', 'synthesis is closed'))
-        // A thread ended in the middle of a job would leave the library's timer running.
-        await Promise.all(running)
-        await pool.destroy()
-      })()
-      return closing
-    },
+      job = { key, request, waiters: new Set() }
+      this.#byKey.set(key, job)
+      this.#queue.push(job)
+    }
+    const result = this.#wait(job, signal)
+    this.#dispatch()
+    return result
   }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  async #finish(): Promise<void> {
+    for (const job of this.#queue.splice(0)) {
+      this.#byKey.delete(job.key)
+      for (const waiter of [...job.waiters])
+        refuse(job, waiter, new EngineError('closed', 'synthesis is closed'))
+    }
+    // A thread ended in the middle of a job would leave the library's timer running.
+    await Promise.all(this.#running)
+    await this.#pool.destroy()
+  }
+
+  #wait(job: Job, signal: AbortSignal | undefined): Promise<Synthesis> {
+    return new Promise((resolve, reject) => {
+      const leave = (error: EngineError): void => {
+        refuse(job, waiter, error)
+        if (job.waiters.size > 0) return
+        // Nobody wants it any more: if it still waits it never runs.
+        const at = this.#queue.indexOf(job)
+        if (at < 0) return
+        this.#queue.splice(at, 1)
+        this.#byKey.delete(job.key)
+      }
+      const waiter: Waiter = {
+        resolve,
+        reject,
+        signal,
+        deadline: this.#clock.after(this.#deadlineMs, () => leave(stalled())),
+        onAbort: () => leave(cancelled()),
+      }
+      signal?.addEventListener('abort', waiter.onAbort, { once: true })
+      job.waiters.add(waiter)
+    })
+  }
+
+  #dispatch(): void {
+    while (this.#running.size < this.#threads) {
+      const job = this.#queue.shift()
+      if (job === undefined) return
+      const work = this.#run(job).then(() => {
+        this.#running.delete(work)
+        this.#dispatch()
+      })
+      this.#running.add(work)
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    let outcome: Synthesis | EngineError
+    try {
+      // The engine stops itself at the limit; the library's own one is for a thread that hangs.
+      const reply = await this.#pool
+        .createExecutor()
+        .setTimeout(this.#deadlineMs * 2)
+        .exec({ request: job.request, limitMs: this.#deadlineMs })
+      outcome = reply.ok
+        ? reply.synthesis
+        : new EngineError(reply.code, reply.message, { retryable: reply.retryable })
+    } catch (error) {
+      const code = error instanceof Error && isTimeoutError(error) ? 'vendor_stalled' : 'vendor_failed'
+      outcome = new EngineError(code, errorText(error), { cause: error, retryable: true })
+    }
+    this.#byKey.delete(job.key)
+    let first = true
+    for (const waiter of [...job.waiters]) {
+      if (outcome instanceof EngineError) {
+        refuse(job, waiter, outcome)
+        continue
+      }
+      settle(job, waiter)
+      // Each receiver owns its samples.
+      waiter.resolve(first ? outcome : { pcm: outcome.pcm.slice(), words: outcome.words })
+      first = false
+    }
+  }
+}
+
+function settle(job: Job, waiter: Waiter): boolean {
+  if (!job.waiters.delete(waiter)) return false
+  waiter.deadline.cancel()
+  waiter.signal?.removeEventListener('abort', waiter.onAbort)
+  return true
+}
+
+function refuse(job: Job, waiter: Waiter, error: EngineError): void {
+  if (settle(job, waiter)) waiter.reject(error)
+}
+
+function cancelled(): EngineError {
+  return new EngineError('closed', 'synthesis was cancelled')
+}
+
+function stalled(): EngineError {
+  return new EngineError('vendor_stalled', 'synthesis took too long', { retryable: true })
 }
 
 // The library listens for a thread's error only while a job runs; one in between must not be fatal
 // here. It replaces the thread by itself.
-function watchErrors(pool: StaticPool<(job: SynthesisJob) => SynthesisReply>, log: Log): void {
+function watchErrors(pool: JobPool, log: Log): void {
   const known = new WeakSet<Worker>()
   pool.on('worker-ready', (worker: Worker) => {
     if (known.has(worker)) return

@@ -4,6 +4,7 @@
  * is not caught here ends the thread: the pool counts its sessions as lost and starts another one.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { EMBEDDED_VOICE } from '../media/agent/vendors/catalogue.js'
 import { openVendors } from '../media/agent/vendors/registry.js'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
@@ -39,6 +40,10 @@ const host: SessionHost = {
   log,
   members,
 }
+// The first call must not wait for the synthesiser to load; without one, calls with other voices go on.
+await jobs
+  .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
+  .catch((error: unknown) => log.error({ error: errorText(error) }, 'the embedded synthesiser does not work'))
 const sessions = new Map<SessionId, Promise<HostedSession>>()
 let shuttingDown = false
 

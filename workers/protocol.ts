@@ -80,7 +80,7 @@ export interface WorkerLoad {
   readonly skippedFrames: number
 }
 
-export const LATENESS_BOUNDS_MS = [0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 40, 100] as const
+export { LATENESS_BOUNDS_MS } from '../media/beat.js'
 
 export type WorkerResult<R extends WorkerRequest> = R extends { do: 'open' }
   ? OpenedSession

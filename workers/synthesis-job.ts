@@ -14,7 +14,12 @@ export interface SynthesisJob {
 
 export type SynthesisReply =
   | { readonly ok: true; readonly synthesis: Synthesis }
-  | { readonly ok: false; readonly code: EngineErrorCode; readonly message: string }
+  | {
+      readonly ok: false
+      readonly code: EngineErrorCode
+      readonly message: string
+      readonly retryable: boolean
+    }
 
 // Loaded at once, so that the first sentence need not wait; the failure is told to who asks.
 let engine: Promise<EspeakEngine> | null = null
@@ -29,8 +34,9 @@ async function answer(job: SynthesisJob): Promise<SynthesisReply> {
     const loaded = await loadEngine()
     return { ok: true, synthesis: loaded.synthesize(job.request, job.limitMs) }
   } catch (error) {
-    const code = error instanceof EngineError ? error.code : 'vendor_failed'
-    return { ok: false, code, message: errorText(error) }
+    const { code, retryable } =
+      error instanceof EngineError ? error : new EngineError('vendor_failed', errorText(error))
+    return { ok: false, code, retryable, message: errorText(error) }
   }
 }
 

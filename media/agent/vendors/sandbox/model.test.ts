@@ -90,6 +90,7 @@ t.test('after an interruption it answers briefly', async (t) => {
   const cut = said('x', 'It costs five [interrupted by the caller]', 'Okay, please tell me more.')
   t.match(cut, /^Sure\. Gladly\./)
   t.ok(cut.length < whole.length)
+  t.match(said('x', 'It costs [interrupted by the caller]', 'Wait, one moment.'), /^Of course/)
   const request = ask('Hello?')
   const about: ChatMessage = { role: 'system', content: 'A note says that you were interrupted.' }
   t.equal(

@@ -32,6 +32,17 @@ interface Reply {
   readonly calls: readonly ToolCall[]
 }
 
+/** Topics that an interrupting caller brings up; the other answers acknowledge him by themselves. */
+const ACKNOWLEDGED: ReadonlySet<Topic> = new Set([
+  'price',
+  'appointment',
+  'who',
+  'more',
+  'hours',
+  'digits',
+  'time',
+])
+
 /**
  * The embedded language model `parley-rules-1`: a polite receptionist by rules. It sees what a model
  * sees (the messages and tools, nothing else) and the same messages always give the same answer, so
@@ -62,7 +73,7 @@ export function answer(request: GenerateRequest): Reply {
   const interrupted = wasInterrupted(messages)
   // Somebody who has just cut us off does not want the long answer.
   const wanted = interrupted && !reply.over ? reply.sentences.slice(0, 2) : reply.sentences
-  const sentences = interrupted && !reply.over ? [ACKNOWLEDGEMENT[language], ...wanted] : wanted
+  const sentences = interrupted && ACKNOWLEDGED.has(topic) ? [ACKNOWLEDGEMENT[language], ...wanted] : wanted
   return { text: sentences.join(' '), calls: callsFor(topic, reply, heard, tools, messages) }
 }
 
