@@ -155,5 +155,9 @@ export function personaSpec(name: PersonaName, clips: ClipBook): PersonaSpec {
     utterances.push(utterance)
     return { cue, act: { do: 'say', utterance: utterances.length - 1 } }
   })
-  return { name, script: { utterances }, steps, loopFrom: persona.loopFrom ?? null }
+  const { loopFrom } = persona
+  if (loopFrom === undefined) return { name, script: { utterances }, steps, loopFrom: null }
+  // Every said step has its own utterance, in order.
+  const repeatFrom = persona.steps.slice(0, loopFrom).filter((step) => 'say' in step).length
+  return { name, script: { utterances, repeatFrom }, steps, loopFrom }
 }
