@@ -57,7 +57,6 @@ const AGENT = {
         'Hello, this is Asha from Smile Dental Clinic. I am calling about your appointment tomorrow. ' +
         'We have moved it to ten in the morning, and I would like to tell you how to prepare for it.',
     },
-    hangupLine: { text: 'Thank you for your time. Goodbye.' },
     maxCallSeconds: 60,
   },
 }
