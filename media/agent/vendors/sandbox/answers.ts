@@ -42,9 +42,9 @@ const ENGLISH: Answers = {
   enough: () => say(`All right, I will keep it short.`, `Is there anything else that I can do for you?`),
   price: () =>
     say(
-      `A first visit costs five hundred rupees, and that includes the examination.`,
-      `A cleaning is twelve hundred rupees, and we charge nothing for a follow-up within two weeks.`,
-      `You can pay in cash, by card or over the phone, whatever suits you best.`,
+      `A first visit costs five hundred rupees, with the examination.`,
+      `A cleaning is twelve hundred rupees.`,
+      `You can pay in cash or by card.`,
       `Would you like me to book a visit for you?`,
     ),
   appointment: () =>
@@ -58,9 +58,8 @@ const ENGLISH: Answers = {
   more: ({ business }) =>
     say(
       `Gladly.`,
-      `${business} looks after families in the whole neighbourhood, with two experienced doctors and a friendly team.`,
-      `We are open from nine in the morning until seven in the evening, Monday to Saturday, and there is hardly ever a queue.`,
-      `New visitors get a full check in their first week, so that nothing is overlooked.`,
+      `${business} has two experienced doctors and a friendly team.`,
+      `We are open from nine to seven, Monday to Saturday.`,
       `Shall I book a visit for you?`,
     ),
   hours: ({ business }) =>
@@ -112,8 +111,8 @@ const HINDI: Answers = {
   price: () =>
     say(
       `पहली मुलाक़ात पाँच सौ रुपये की है, जाँच उसी में शामिल है।`,
-      `सफ़ाई के बारह सौ रुपये लगते हैं, और दो हफ़्ते के अंदर दोबारा आने का कुछ नहीं लगता।`,
-      `आप नकद, कार्ड या फ़ोन से भुगतान कर सकते हैं।`,
+      `सफ़ाई के बारह सौ रुपये लगते हैं।`,
+      `आप नकद या कार्ड से भुगतान कर सकते हैं।`,
       `क्या मैं आपके लिए समय बुक कर दूँ?`,
     ),
   appointment: () => say(`ज़रूर।`, `कल सुबह दस बजे और साढ़े ग्यारह बजे समय खाली है।`, `आपके लिए कौन सा ठीक रहेगा?`),
@@ -123,9 +122,8 @@ const HINDI: Answers = {
   more: ({ business }) =>
     say(
       `ख़ुशी से।`,
-      `${business} में दो अनुभवी डॉक्टर हैं, और पूरे मोहल्ले के परिवार यहाँ आते हैं।`,
-      `हम सोमवार से शनिवार, सुबह नौ बजे से शाम सात बजे तक खुले रहते हैं।`,
-      `नए लोगों की पहले हफ़्ते में पूरी जाँच होती है, ताकि कुछ छूट न जाए।`,
+      `${business} में दो अनुभवी डॉक्टर हैं।`,
+      `हम सोमवार से शनिवार, सुबह नौ से शाम सात बजे तक खुले रहते हैं।`,
       `क्या मैं आपके लिए समय बुक कर दूँ?`,
     ),
   hours: ({ business }) =>
