@@ -106,7 +106,9 @@ t.test('speech in car, office and far noise: none missed, none heard before it',
 })
 
 t.test('a cough is a short stretch, speech a long one', (t) => {
-  for (const entry of readManifest().filter(({ kind, condition }) => kind === 'cough' && condition === 'clean')) {
+  for (const entry of readManifest().filter(
+    ({ kind, condition }) => kind === 'cough' && condition === 'clean',
+  )) {
     const [only, ...more] = listen(inItsNoise(entry), { stopMs: 200 })
     if (only === undefined) continue // not even heard: better still
     const length = only.offsetMs - only.onsetMs
@@ -142,7 +144,10 @@ t.test('silence and steady noise of any level are no speech', (t) => {
 t.test('noise that sets in during a call is learned within two seconds', (t) => {
   const clip = readClip(findClip('tell-me-more'))
   const heard = listen(joined(noise(1000, 10, 1), noise(6000, 300, 2), noise(1000, 10, 3)))
-  t.ok(heard.every(({ offsetMs }) => offsetMs !== -1 && offsetMs < 3000), JSON.stringify(heard))
+  t.ok(
+    heard.every(({ offsetMs }) => offsetMs !== -1 && offsetMs < 3000),
+    JSON.stringify(heard),
+  )
   const loud = joined(noise(4000, 150, 4), new Int16Array(0))
   const mixed = noise(4000 + clip.length / 8, 150, 5)
   for (let i = 0; i < clip.length; i++) mixed[32_000 + i] = (mixed[32_000 + i] ?? 0) + (clip[i] ?? 0)
@@ -169,7 +174,9 @@ t.test('start and stop times are what they say', (t) => {
   }
   for (const stopMs of [100, 200, 500]) {
     const last = listen(pcm, { stopMs }).at(-1)
-    t.ok(last && last.offsetToldMs - last.offsetMs >= stopMs && last.offsetToldMs - last.offsetMs <= stopMs + 20)
+    t.ok(
+      last && last.offsetToldMs - last.offsetMs >= stopMs && last.offsetToldMs - last.offsetMs <= stopMs + 20,
+    )
   }
   t.end()
 })

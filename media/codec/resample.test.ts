@@ -60,7 +60,8 @@ t.test('what the lower rate cannot carry is at least 60 dB down', (t) => {
       for (const share of [0.575, 0.7, 0.9]) {
         const hertz = to * share // from 4.6 kHz at 8 kHz on
         if (hertz >= from / 2) continue
-        const level = 10 * Math.log10((power(resample(sine(from, hertz, 0.5), from, to), to) * 2) / 16000 ** 2)
+        const level =
+          10 * Math.log10((power(resample(sine(from, hertz, 0.5), from, to), to) * 2) / 16000 ** 2)
         t.ok(level < -60, `${from} to ${to}, ${hertz} Hz folds back at ${level.toFixed(1)} dB`)
       }
     }

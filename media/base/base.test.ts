@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import t from 'tap'
+import { systemClock } from './clock.js'
+import { EngineError, errorText } from './errors.js'
+import { projectRoot } from './paths.js'
+
+t.test('the system clock: monotonic with fractions, the same origin in every thread', async (t) => {
+  const url = new URL('./clock.js', import.meta.url).href
+  const before = systemClock.now()
+  const worker = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+     import(${JSON.stringify(url)}).then(({ systemClock }) => parentPort.postMessage(systemClock.now()))`,
+    { eval: true },
+  )
+  const there = await new Promise<number>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  const after = systemClock.now()
+  await worker.terminate()
+  t.ok(there > before && there < after, `${before} < ${there} < ${after}`)
+  t.ok(Math.abs(systemClock.wall() - Date.now()) < 1000)
+  t.ok(Number.isInteger(systemClock.wall()))
+})
+
+t.test('a timer of the system clock fires, or is cancelled', async (t) => {
+  let cancelled = false
+  const timer = systemClock.after(1, () => {
+    cancelled = true
+  })
+  timer.cancel()
+  timer.cancel()
+  const start = systemClock.now()
+  await new Promise<void>((resolve) => systemClock.after(15, resolve))
+  t.ok(systemClock.now() - start >= 14)
+  t.equal(cancelled, false)
+})
+
+t.test('errors carry their code, cause and context', (t) => {
+  const cause = new Error('low')
+  const error = new EngineError('timeout', 'too slow', { retryable: true, cause, context: { ms: 5 } })
+  t.match(error, { name: 'EngineError', code: 'timeout', retryable: true, context: { ms: 5 } })
+  t.equal(error.cause, cause)
+  const plain = new EngineError('closed', 'gone')
+  t.match(plain, { retryable: false, context: {} })
+  t.equal(Object.hasOwn(plain, 'cause'), false)
+  t.equal(errorText(error), 'too slow')
+  t.equal(errorText('words'), 'words')
+  t.end()
+})
+
+t.test('the project root holds package.json', (t) => {
+  t.ok(existsSync(join(projectRoot, 'package.json')))
+  t.end()
+})

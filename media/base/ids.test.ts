@@ -1,0 +1,41 @@
+import t from 'tap'
+import { isId, newId, ulid } from './ids.js'
+
+t.test('ids of one process sort by creation, within a millisecond too', (t) => {
+  const start = Date.UTC(2025, 0, 15)
+  const made = Array.from({ length: 5000 }, (_, i) => ulid(start + Math.floor(i / 1000)))
+  t.strictSame([...made].sort(), made)
+  t.equal(new Set(made).size, made.length)
+  t.end()
+})
+
+t.test('a clock that steps back does not break the order', (t) => {
+  const later = ulid(Date.UTC(2030, 0, 1))
+  const after = ulid(Date.UTC(2029, 0, 1))
+  t.ok(after > later)
+  t.end()
+})
+
+t.test('time is in the first ten characters', (t) => {
+  // The example of the ULID specification.
+  t.equal(ulid(2 ** 48 - 1).slice(0, 10), '7ZZZZZZZZZ')
+  t.end()
+})
+
+t.test('what is an id', (t) => {
+  const id = newId('call', Date.now())
+  t.match(id, /^call_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+  t.equal(isId('call', id), true)
+  t.equal(isId('agt', id), false)
+  for (const bad of [
+    '',
+    'call_',
+    `${id}0`,
+    id.toLowerCase(),
+    `call_8${id.slice(6)}`,
+    id.replace(/.$/, 'U'),
+  ]) {
+    t.equal(isId('call', bad), false, bad)
+  }
+  t.end()
+})
