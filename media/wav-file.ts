@@ -78,7 +78,11 @@ export class WavFile {
   async #drain(): Promise<void> {
     try {
       for (let batch = this.#queue.shift(); batch !== undefined; batch = this.#queue.shift()) {
-        this.#file ??= await this.#create()
+        if (this.#file === null) {
+          this.#file = await this.#create()
+          // Before any sound: at no moment is the file anything but a WAV file.
+          await writeAll(this.#file, this.#header(), 0)
+        }
         const bytes = littleEndian(batch.samples, batch.length)
         await writeAll(this.#file, bytes, HEADER_BYTES + this.#dataBytes)
         this.#dataBytes += bytes.length
