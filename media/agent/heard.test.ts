@@ -8,6 +8,7 @@ const timed: SpokenSentence = {
   text: TEXT,
   start: 0,
   samples: 8000,
+  voiced: 8000,
   complete: true,
   words: [
     { offset: 0, length: 2, sample: 0 },
@@ -27,6 +28,7 @@ t.test('with word times: the words that ended', async (t) => {
   t.equal(heard(4800), 'We open at')
   t.equal(heard(7999), 'We open at')
   t.equal(heard(8000), TEXT)
+  t.equal(heardText([{ ...timed, voiced: 6400 }], 6400, RATE), TEXT, 'the pause at its end is not needed')
 })
 
 t.test('without word times: in proportion, cut to whole words', async (t) => {
@@ -55,7 +57,14 @@ t.test('sentences follow each other; one without sound does not hide the next', 
   const second = { ...timed, start: 8000, words: timed.words.map((w) => ({ ...w, sample: w.sample + 8000 })) }
   t.equal(heardText([timed, second], 8000, RATE), TEXT)
   t.equal(heardText([timed, second], 11_700, RATE), `${TEXT} We open`)
-  const silent: SpokenSentence = { text: '...', start: 8000, samples: 0, complete: true, words: [] }
+  const silent: SpokenSentence = {
+    text: '...',
+    start: 8000,
+    samples: 0,
+    voiced: 0,
+    complete: true,
+    words: [],
+  }
   t.equal(heardText([timed, silent, second], 16_000, RATE), `${TEXT} ${TEXT}`)
 })
 

@@ -12,6 +12,8 @@ export interface SpokenSentence {
   readonly start: number
   /** Samples so far. */
   readonly samples: number
+  /** Samples up to its last audible one: voices end with a pause that nobody has to hear. */
+  readonly voiced: number
   /** Its synthesis is over: no samples will be added. */
   readonly complete: boolean
   /** In order; empty when the vendor gives no word times. */
@@ -31,7 +33,7 @@ const CHARS_PER_SECOND = 14
 export function heardText(sentences: readonly SpokenSentence[], sent: number, rate: number): string {
   const parts: string[] = []
   for (const sentence of sentences) {
-    if (sentence.complete && sentence.samples === 0) continue // nothing of it could be sounded
+    if (sentence.complete && sentence.voiced === 0) continue // nothing of it could be sounded
     const heard = heardOf(sentence, sent, rate)
     if (heard !== '') parts.push(heard)
     if (heard.length < sentence.text.length) break
@@ -47,7 +49,7 @@ export function heardWords(
 ): readonly HeardWord[] | null {
   const words: HeardWord[] = []
   for (const sentence of sentences) {
-    if (sentence.complete && sentence.samples === 0) continue
+    if (sentence.complete && sentence.voiced === 0) continue
     const heard = heardOf(sentence, sent, rate)
     if (heard === '') break
     if (sentence.words.length === 0) return null
@@ -56,7 +58,7 @@ export function heardWords(
       words.push({
         text: sentence.text.slice(word.offset, word.offset + word.length),
         startSample: word.sample,
-        endSample: sentence.words[index + 1]?.sample ?? sentence.start + sentence.samples,
+        endSample: sentence.words[index + 1]?.sample ?? sentence.start + sentence.voiced,
       })
     }
   }
@@ -71,21 +73,21 @@ export function resumeOffset(sentence: SpokenSentence, rate: number): number {
 }
 
 function heardOf(sentence: SpokenSentence, sent: number, rate: number): string {
-  const { text, start, samples, complete, words } = sentence
+  const { text, start, samples, voiced, complete, words } = sentence
   if (sent <= start) return ''
-  if (complete && sent >= start + samples) return text
+  if (complete && sent >= start + voiced) return text
   if (words.length > 0) {
     let end = 0
     for (const index of words.keys()) {
       const next = words[index + 1]
-      // The last word sounds until the sentence ends, and that has not been sent.
+      // The last word sounds until the voice ends, and that has not been sent.
       if (next === undefined || next.sample > sent) break
       end = next.offset
     }
     return text.slice(0, end).trimEnd()
   }
   const guess = (text.length / CHARS_PER_SECOND) * rate
-  const total = complete ? samples : Math.max(samples, guess)
+  const total = complete ? voiced : Math.max(samples, guess)
   return wholeWords(text, Math.floor((text.length * (sent - start)) / Math.max(1, total)))
 }
 

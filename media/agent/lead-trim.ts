@@ -1,7 +1,7 @@
 import type { SessionRate } from '../frame.js'
 
 /** About -45 dBFS: synthesisers pad with digital or nearly digital silence. */
-const AUDIBLE = 180
+export const AUDIBLE = 180
 const KEEP_MS = 10
 
 /** Drops the silence a synthesis begins with, but for its last 10 ms. */

@@ -2,6 +2,7 @@ import type { SessionRate } from '../frame.js'
 import type { Playout } from '../playout.js'
 import type { TurnId } from './events.js'
 import { heardText, heardWords, type SpokenSentence, type SpokenWord } from './heard.js'
+import { AUDIBLE } from './lead-trim.js'
 import type { PreparedLine } from './line-cache.js'
 import type { Cancellable } from './ports.js'
 import type { TimedWord } from './spec.js'
@@ -31,6 +32,7 @@ interface Sentence {
   readonly words: SpokenWord[]
   start: number
   samples: number
+  voiced: number
   complete: boolean
 }
 
@@ -79,6 +81,7 @@ export class Speaker {
       words: [],
       start: 0,
       samples: 0,
+      voiced: 0,
       complete: false,
     })
     this.#pump(utterance)
@@ -194,6 +197,9 @@ export class Speaker {
   #add(utterance: Utterance, sentence: Sentence, pcm: Int16Array): void {
     if (pcm.length === 0) return
     const first = utterance.queued === 0
+    let end = pcm.length
+    while (end > 0 && Math.abs(pcm[end - 1] ?? 0) < AUDIBLE) end--
+    if (end > 0) sentence.voiced = sentence.samples + end
     sentence.samples += pcm.length
     utterance.queued += pcm.length
     const taken = utterance.backlog.length > 0 ? 0 : this.#playout.enqueue(utterance.id, pcm)

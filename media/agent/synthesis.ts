@@ -130,6 +130,7 @@ class Sentence implements Cancellable {
               text: this.#text,
               start: 0,
               samples: this.#samples,
+              voiced: this.#samples,
               complete: false,
               words: this.#words,
             },

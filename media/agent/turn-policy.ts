@@ -3,7 +3,10 @@ import type { AgentSpec } from './spec.js'
 
 /** The numbers of turn-taking. All in ms. */
 export interface TurnPolicy {
-  /** Continuous sound that proves an interruption without words. Coughs last 150-350 ms. */
+  /**
+   * Continuous sound that proves an interruption without words. Coughs last 150-350 ms, "mm-hmm" up to
+   * 600. The agent is silent meanwhile, so waiting costs the caller nothing.
+   */
   readonly confirmSpeechMs: number
   /** The same while the text so far is only a backchannel ("haan, haan"). */
   readonly confirmBackchannelMs: number
@@ -58,7 +61,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
   const nudgesMs = nudgeDelays(spec)
   const last = nudgesMs.at(-1)
   return {
-    confirmSpeechMs: 550,
+    confirmSpeechMs: 700,
     confirmBackchannelMs: 1200,
     resumeAfterMs: 260,
     pauseLimitMs: 2000,

@@ -293,6 +293,7 @@ function deaf(t: TurnDraft, code: string, message: string): void {
 function digit(t: TurnDraft, pressed: string): void {
   const { s } = t
   if (s.phase === 'ending') return
+  if (s.phase === 'listening' && s.digits === '' && s.caller?.text === '') t.caller({ startMs: t.at })
   s.digits += pressed
   const agentHasFloor = s.phase === 'thinking' || s.phase === 'speaking' || s.phase === 'paused'
   if (agentHasFloor && s.reply?.interruptible) {
