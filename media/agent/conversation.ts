@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.js'
+import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import {
   type AudioFrame,
@@ -25,7 +25,8 @@ import { declarations, runTools } from './tools.js'
 import { ReplyTrace } from './trace.js'
 import { initialTurnState, step } from './turn.js'
 import { policyFor, type TurnPolicy, VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
-import type { CallerTurn, Line, TimerName, TurnEffect, TurnInput, TurnState } from './turn-types.js'
+import { TurnTimers } from './turn-timers.js'
+import type { CallerTurn, Line, TurnEffect, TurnInput, TurnState } from './turn-types.js'
 import { voicesFor } from './voices.js'
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
@@ -78,7 +79,7 @@ class AgentConversation implements Conversation {
   readonly #context: ConversationContext
   readonly #ears: Ears
   readonly #detector: Vad
-  readonly #timers = new Map<string, Timer>()
+  readonly #timers: TurnTimers
   readonly #inputs: TurnInput[] = []
 
   #state: TurnState = initialTurnState
@@ -136,6 +137,9 @@ class AgentConversation implements Conversation {
     })
     this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
     this.#policy = policyFor(spec, this.#limits())
+    this.#timers = new TurnTimers(clock, (turn, name) =>
+      this.#feed({ on: 'timer', turn, name, at: this.#now() }),
+    )
   }
 
   prepare(): Promise<void> {
@@ -239,15 +243,13 @@ class AgentConversation implements Conversation {
   #run(effect: TurnEffect): void {
     switch (effect.do) {
       case 'startTimer':
-        this.#startTimer(effect.turn, effect.name, effect.ms)
+        this.#timers.start(effect.turn, effect.name, effect.ms)
         return
       case 'cancelTimer':
-        this.#cancelTimer(`${effect.turn}:${effect.name}`)
+        this.#timers.cancel(effect.turn, effect.name)
         return
       case 'cancelTimers':
-        for (const key of [...this.#timers.keys()]) {
-          if (key.startsWith(`${effect.turn}:`)) this.#cancelTimer(key)
-        }
+        this.#timers.cancelAll(effect.turn)
         return
       case 'pause':
         this.#playout.pause()
@@ -307,21 +309,6 @@ class AgentConversation implements Conversation {
       default:
         effect satisfies never
     }
-  }
-
-  #startTimer(turn: TurnId, name: TimerName, ms: number): void {
-    const key = `${turn}:${name}`
-    this.#cancelTimer(key)
-    const timer = this.#clock.after(ms, () => {
-      this.#timers.delete(key)
-      this.#feed({ on: 'timer', turn, name, at: this.#now() })
-    })
-    this.#timers.set(key, timer)
-  }
-
-  #cancelTimer(key: string): void {
-    this.#timers.get(key)?.cancel()
-    this.#timers.delete(key)
   }
 
   // ---- words
@@ -449,8 +436,7 @@ class AgentConversation implements Conversation {
     const turn = this.#speaker.current
     if (turn !== null) this.#speaker.stop(turn)
     this.#playout.flush()
-    for (const timer of this.#timers.values()) timer.cancel()
-    this.#timers.clear()
+    this.#timers.cancelAll()
     this.#lines.close()
     this.#ears.close()
     this.#detector.close()

@@ -1,0 +1,219 @@
+import type { TimedWord } from './spec.js'
+import { join, type TurnDraft } from './turn-draft.js'
+import { remainder } from './turn-late.js'
+import type { TurnPolicy } from './turn-policy.js'
+import { CALL, type TurnInput, type TurnState } from './turn-types.js'
+
+/*
+ * The caller's side of the turn machine: sound, words and keys. What each means depends on who has the
+ * floor.
+ */
+
+export function onset(t: TurnDraft, fromMs: number): void {
+  const { s } = t
+  const begin = () => {
+    // From here on a final text belongs to the new utterance.
+    s.usedPartial = null
+    if (!s.caller) t.newCaller(fromMs)
+    else if (s.caller.text === '' && s.phase !== 'waitingFinal') t.caller({ startMs: fromMs })
+    // Silence lasted: a text still owed for an earlier sound is not worth waiting for.
+    if (s.phase === 'listening') t.caller({ owed: 0 })
+    t.caller({ voiced: true, endMs: fromMs, early: false })
+  }
+  switch (s.phase) {
+    case 'listening':
+    case 'waitingFinal':
+      begin()
+      if (s.caller) t.effects.push({ do: 'cancelTimers', turn: s.caller.id })
+      s.phase = 'callerSpeaking'
+      return
+    case 'thinking':
+    case 'speaking':
+      begin()
+      if (s.reply?.interruptible) t.pause()
+      return
+    case 'paused':
+      begin()
+      if (s.reply) t.cancel(s.reply.id, 'resume')
+      return
+    case 'ending':
+      begin()
+      return
+    default:
+      t.unexpected()
+  }
+}
+
+export function neededMs(s: TurnState, policy: TurnPolicy): number {
+  const text = s.caller?.partial ?? ''
+  const agreeing = text !== '' && policy.isBackchannel(text, s.reply?.opening ?? false)
+  return agreeing ? policy.confirmBackchannelMs : policy.confirmSpeechMs
+}
+
+export function voiceDecides(s: TurnState, voicedMs: number, quietMs: number, policy: TurnPolicy): boolean {
+  if (s.phase !== 'paused') return false
+  return (
+    quietMs >= policy.resumeAfterMs || (voicedMs >= policy.confirmSpeechMs && voicedMs >= neededMs(s, policy))
+  )
+}
+
+export function offset(t: TurnDraft, lastVoicedMs: number): void {
+  const { s } = t
+  const caller = s.caller
+  if (!caller?.voiced) {
+    t.unexpected()
+    return
+  }
+  const done = caller.early && caller.partial === ''
+  t.caller({
+    voiced: false,
+    early: false,
+    endMs: Math.max(caller.endMs, lastVoicedMs),
+    owed: done ? caller.owed : caller.owed + 1,
+  })
+  if (s.phase === 'callerSpeaking') {
+    t.awaitFinal()
+    return
+  }
+  // Words that came while the sound lasted.
+  if (caller.text !== '' && done) {
+    weigh(t)
+    return
+  }
+  if (s.phase === 'paused' && s.reply) {
+    t.timer(s.reply.id, 'resume', lastVoicedMs + t.policy.resumeAfterMs - t.at)
+  }
+}
+
+export function partial(t: TurnDraft, text: string): void {
+  const { s } = t
+  if (!s.caller) {
+    t.unexpected()
+    return
+  }
+  t.caller({ partial: text.trim() })
+  // Words confirm an interruption. Without a sound of its own a partial text is an old utterance's.
+  if (s.phase === 'paused' && text.trim() !== '' && !isAside(t, text)) t.confirm()
+}
+
+export function final(t: TurnDraft, input: TurnInput & { on: 'final' }): void {
+  const { s } = t
+  s.deafness = 0
+  const late = s.usedPartial
+  s.usedPartial = null
+  const text = late === null ? input.text.trim() : remainder(late, input.text.trim())
+  hear(t, text, late === null ? (input.words ?? []) : [], false)
+}
+
+/** Complete words of the caller, spoken or keyed. */
+function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: boolean): void {
+  const { s } = t
+  if (!s.caller) {
+    if (text === '') return
+    t.newCaller(words[0]?.startMs ?? t.at)
+    t.caller({ endMs: words.at(-1)?.endMs ?? t.at })
+  }
+  const caller = s.caller
+  if (!caller) return
+  t.caller({ text: join(caller.text, text) })
+  if (keyed) {
+    if (!caller.voiced) t.caller({ endMs: t.at })
+  } else {
+    t.caller({
+      words: words.length > 0 ? [...caller.words, ...words] : caller.words,
+      partial: '',
+      owed: Math.max(0, caller.owed - 1),
+      early: caller.owed === 0 && caller.voiced,
+    })
+  }
+  switch (s.phase) {
+    case 'listening':
+      if (text !== '' && s.digits === '') t.answer()
+      return
+    case 'callerSpeaking':
+      return
+    case 'waitingFinal':
+      if (s.caller?.owed === 0) t.settle(false)
+      return
+    default:
+      if (keyed && s.phase !== 'ending') t.confirm()
+      else weigh(t)
+  }
+}
+
+/** Complete words while the agent has the floor: an interruption, or said beside it. */
+function weigh(t: TurnDraft): void {
+  const { s } = t
+  const caller = s.caller
+  if (!caller) return
+  if (caller.text === '') {
+    if (s.phase === 'paused' && !caller.voiced && caller.owed === 0) t.resume()
+  } else if (s.phase !== 'ending' && s.reply?.interruptible && !isAside(t, caller.text)) {
+    t.confirm()
+  } else if (!caller.voiced) {
+    t.aside()
+    if (s.phase === 'paused') t.resume()
+  }
+}
+
+function isAside(t: TurnDraft, text: string): boolean {
+  // Before the agent is heard, "yes" adds to what the caller just said.
+  const over = t.s.reply
+  return over?.audible === true && t.policy.isBackchannel(text, over.opening)
+}
+
+/** The recogniser failed; it is opened again until it fails too often. */
+export function deaf(t: TurnDraft, code: string, message: string): void {
+  const { s, policy } = t
+  t.effects.push({ do: 'trouble', part: 'speech_to_text', code, message })
+  s.deafness++
+  if (s.phase === 'ending') return
+  if (s.deafness > policy.giveUpAfter) {
+    t.end('provider_failure')
+    return
+  }
+  t.effects.push({ do: 'reopenEars' })
+  t.caller({ owed: 0 })
+  if (s.phase !== 'waitingFinal') return
+  if (join(s.caller?.text ?? '', s.caller?.partial ?? '') !== '') {
+    t.settle(true)
+    return
+  }
+  t.effects.push({ do: 'cancelTimers', turn: s.caller?.id ?? CALL })
+  s.caller = null
+  t.speak(['repeat'])
+}
+
+export function digit(t: TurnDraft, pressed: string): void {
+  const { s } = t
+  if (s.phase === 'ending') return
+  if (s.phase === 'listening' && s.digits === '' && s.caller?.text === '') t.caller({ startMs: t.at })
+  s.digits += pressed
+  const agentHasFloor = s.phase === 'thinking' || s.phase === 'speaking' || s.phase === 'paused'
+  if (agentHasFloor && s.reply?.interruptible) {
+    // A pressed key is never an accident of sound: the agent stops at once.
+    t.takeFloor()
+    if (s.caller?.voiced) s.phase = 'callerSpeaking'
+    else {
+      s.phase = 'listening'
+      if (!s.caller) t.newCaller(t.at)
+    }
+  } else if (s.phase === 'listening' && s.caller) t.cancel(s.caller.id, 'nudge')
+  if (pressed === '#') {
+    t.cancel(CALL, 'digits')
+    digitsComplete(t)
+    return
+  }
+  t.timer(CALL, 'digits', t.policy.digitsIdleMs)
+}
+
+export function digitsComplete(t: TurnDraft): void {
+  const { s } = t
+  const typed = s.digits.length > 1 && s.digits.endsWith('#') ? s.digits.slice(0, -1) : s.digits
+  s.digits = ''
+  if (typed === '') {
+    t.unexpected()
+    return
+  }
+  hear(t, typed, [], true)
+}
