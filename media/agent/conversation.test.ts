@@ -464,6 +464,46 @@ t.test('synthesis breaks within a sentence: the next voice says the rest', async
   t.equal(rig.close(), 0)
 })
 
+t.test('a vendor with a rate of its own', async (t) => {
+  const rig = await begun()
+  rig.voice.push({ rate: 24000 })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  const { startMs = 0, endMs = 0 } = rig.turns('agent')[0] ?? {}
+  t.ok(Math.abs(endMs - startMs - 'Answer 1.'.length * 60) <= 20, `${endMs - startMs} ms of speech`)
+  t.equal(rig.turns('agent')[0]?.heardText, 'Answer 1.')
+  t.equal(rig.close(), 0)
+})
+
+t.test('a synthesis slower than speech: gaps, but every word and no dead air', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 50, text: 'We open at nine and close at seven.' },
+    { after: 0, done: true },
+  ])
+  rig.voice.push({ speed: 0.7, words: true })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  const turn = rig.turns('agent')[0]
+  t.equal(turn?.heardText, 'We open at nine and close at seven.')
+  t.ok(rig.longestSilence(turn?.startMs ?? 0, turn?.endMs ?? 0) < 200)
+  t.equal(rig.of('trouble').length, 0)
+  const words = turn?.words ?? []
+  t.equal(words.length, 8)
+  t.ok((words[7]?.startMs ?? 0) - (turn?.startMs ?? 0) > 29 * 60 * 1.2, 'word times are those of the wire')
+  t.equal(rig.close(), 0)
+})
+
+t.test('a recogniser that ends utterances itself is not waited for', async (t) => {
+  const rig = await begun({ endOfUtterance: true })
+  rig.sound(0, { ms: 900, text: null })
+  await rig.run(1000)
+  rig.final('Are you open?')
+  await rig.until(() => rig.requests.length === 1)
+  t.ok(rig.nowMs <= 1240, `${rig.nowMs} ms: the stop of the detector decides`)
+  t.equal(rig.close(), 0)
+})
+
 t.test('no voice at all ends the call', async (t) => {
   const rig = await begun()
   rig.voice.push({ fail: 'x' }, { fail: 'x' })
