@@ -65,12 +65,11 @@ async function flushDelays(rig: Rig, result: CallerResult): Promise<number[]> {
     const events = rig.engine.events.filter((event) => event.callId === callId)
     const offset = sessionStart(events, result.speechStarts[from] ?? [])
     if (offset === null) continue
-    const samples = result.interrupts.filter((sample) => sample.from === from)
-    for (const event of events) {
-      if (event.type !== 'interrupted') continue
-      const decidedMs = event.atMs + offset
-      const sample = samples.find((candidate) => belongs(candidate, decidedMs))
-      if (sample?.lastSpeechMs !== null && sample !== undefined) delays.push(sample.lastSpeechMs - decidedMs)
+    const decisions = events.flatMap((event) => (event.type === 'interrupted' ? [event.atMs + offset] : []))
+    for (const sample of result.interrupts) {
+      const decidedMs = decisions.find((candidate) => belongs(sample, candidate))
+      if (sample.from !== from || sample.lastSpeechMs === null || decidedMs === undefined) continue
+      delays.push(sample.lastSpeechMs - decidedMs)
     }
   }
   return delays

@@ -9,9 +9,9 @@ export interface Figure {
   readonly max?: number
   readonly n: number
   readonly unit: string
-  /** What must be reached, in words of the target table. */
-  readonly gate: string
-  readonly goal: string
+  /** What must be reached and where we are going: limits by name, or one number for `value`. */
+  readonly gate: Limits | number
+  readonly goal: Limits | number
   readonly pass: boolean
   readonly nullProbeMs: number
   readonly context: Readonly<Record<string, unknown>>
@@ -62,13 +62,12 @@ export function figure(
       const value = values[name as keyof Limits]
       return value !== undefined && (better === 'lower' ? value <= limit : value >= limit)
     })
-  return { id, ...values, unit, gate: words(gate), goal: words(goal), pass, context }
+  return { id, ...values, unit, gate: gate.value ?? gate, goal: goal.value ?? goal, pass, context }
 }
 
-function words(limits: Limits): string {
-  const names = Object.keys(limits)
-  const text = Object.values(limits).join(' / ')
-  return names.length === 1 && names[0] === 'value' ? text : `${names.join(' / ')} ${text}`
+function words(limits: Limits | number): string {
+  if (typeof limits === 'number') return String(limits)
+  return `${Object.keys(limits).join(' / ')} ${Object.values(limits).join(' / ')}`
 }
 
 /** The table people read. */
@@ -85,8 +84,8 @@ export function table(figures: readonly Figure[]): string {
       cell(row.max),
       String(row.n),
       row.unit,
-      row.gate,
-      row.goal,
+      words(row.gate),
+      words(row.goal),
       row.pass ? 'yes' : 'NO',
       String(row.nullProbeMs),
     ]),

@@ -7,56 +7,86 @@ import { openRig } from './rig.js'
 import { maximum, percentile, rounded } from './statistics.js'
 
 const CALLS = 4
-const TURNS = 25
+const TURNS = 24 // each caller says each of its twelve clips twice
 const REPLY_SECONDS = 0.8
 
-/** R_engine: end of the caller's speech to the agent's first sound, without policy and providers. */
-export async function measureReplies(profile: Profile['name']): Promise<Measured[]> {
+type Sample = {
+  readonly clip: string
+  readonly profile: Profile['name']
+  readonly ms: number
+  readonly totalMs: number
+}
+
+interface ProfileRun {
+  readonly samples: readonly Sample[]
+  readonly context: Readonly<Record<string, unknown>>
+}
+
+/**
+ * R_engine: end of the caller's speech to the agent's first sound, without policy and providers;
+ * over everything, and by the providers' profile and the caller's condition. In noise a value may be
+ * below zero: the label is set on the clean signal, whose last breath the noise covers.
+ */
+export async function measureReplies(): Promise<Measured[]> {
+  const runs = { typical: await measureProfile('typical'), zero: await measureProfile('zero') }
+  const all = [...runs.typical.samples, ...runs.zero.samples]
+  const context = { calls: CALLS, silencePolicyMs: VAD_STOP_MS }
+  return [
+    row('R_engine', all, context),
+    ...(['typical', 'zero'] as const).map((profile) =>
+      row(`R_engine@${profile}`, runs[profile].samples, { ...context, ...runs[profile].context }),
+    ),
+    ...['clean', 'car', 'office', 'far'].map((condition) =>
+      row(
+        `R_engine@${condition}`,
+        all.filter((sample) => sample.clip.endsWith(`-${condition}`)),
+        context,
+      ),
+    ),
+  ]
+}
+
+async function measureProfile(profile: Profile['name']): Promise<ProfileRun> {
   const rig = await openRig({ profile: PROFILES[profile], replySeconds: REPLY_SECONDS, record: true })
   try {
     const result = await rig.call({ kind: 'turns', calls: CALLS, turnsPerCall: TURNS, clips: judgingClips() })
     const waits = rig.providers.waits()
-    const samples = result.turns.flatMap((turn) => engineShare(turn, waits))
-    const values = samples.map((sample) => sample.ms)
-    const conditions = Object.fromEntries(
-      ['clean', 'car', 'office', 'far'].map((condition) => {
-        const of = samples.filter((sample) => sample.clip.endsWith(`-${condition}`)).map(({ ms }) => ms)
-        return [
-          condition,
-          { n: of.length, p50: rounded(percentile(of, 0.5)), p99: rounded(percentile(of, 0.99)) },
-        ]
-      }),
-    )
-    return [
-      figure(
-        `R_engine@${profile}`,
-        {
-          n: values.length,
-          p50: rounded(percentile(values, 0.5)),
-          p99: rounded(percentile(values, 0.99)),
-          max: rounded(maximum(values)),
-        },
-        {
-          calls: CALLS,
-          silencePolicyMs: VAD_STOP_MS,
-          providers: PROFILES[profile],
-          totalP50: rounded(
-            percentile(
-              samples.map(({ totalMs }) => totalMs),
-              0.5,
-            ),
-          ),
-          conditions,
-          unanswered: result.turns.filter((turn) => turn.replyMs === null).length,
-          // The reply began while the caller still spoke: the end was taken too early.
-          early: result.turns.filter((turn) => turn.early).length,
-          errors: result.errors,
-        },
-      ),
-    ]
+    return {
+      samples: result.turns.flatMap((turn) => engineShare(turn, waits, profile)),
+      context: {
+        providers: PROFILES[profile],
+        turns: result.turns.length,
+        unanswered: result.turns.filter((turn) => turn.replyMs === null).length,
+        // The reply began while the caller still spoke: the end was taken too early.
+        early: result.turns.filter((turn) => turn.early).length,
+        errors: result.errors,
+      },
+    }
   } finally {
     await rig.close()
   }
+}
+
+function row(id: string, samples: readonly Sample[], context: Readonly<Record<string, unknown>>): Measured {
+  const values = samples.map(({ ms }) => ms)
+  return figure(
+    id,
+    {
+      n: values.length,
+      p50: rounded(percentile(values, 0.5)),
+      p99: rounded(percentile(values, 0.99)),
+      max: rounded(maximum(values)),
+    },
+    {
+      ...context,
+      totalP50: rounded(
+        percentile(
+          samples.map(({ totalMs }) => totalMs),
+          0.5,
+        ),
+      ),
+    },
+  )
 }
 
 /** Speech of the judging set, in all conditions. */
@@ -66,10 +96,7 @@ export function judgingClips(): string[] {
     .map((entry) => entry.clip)
 }
 
-function engineShare(
-  turn: TurnSample,
-  waits: readonly TurnWaits[],
-): { readonly clip: string; readonly ms: number; readonly totalMs: number }[] {
+function engineShare(turn: TurnSample, waits: readonly TurnWaits[], profile: Profile['name']): Sample[] {
   if (turn.replyMs === null || turn.early) return []
   const { replyMs } = turn
   // The reply's speech is the last one that left a provider before it was heard.
@@ -77,5 +104,5 @@ function engineShare(
   if (own === undefined || own.speechSentMs < turn.offsetMs) return []
   const totalMs = replyMs - turn.offsetMs
   const providersMs = own.transcriptionMs + own.modelMs + own.speechMs
-  return [{ clip: turn.clip, totalMs, ms: totalMs - VAD_STOP_MS - providersMs }]
+  return [{ clip: turn.clip, profile, totalMs, ms: totalMs - VAD_STOP_MS - providersMs }]
 }

@@ -33,8 +33,13 @@ const say = (line: string): void => {
 }
 
 const RUNS: readonly Run[] = [
-  { ids: ['R_engine@typical'], measure: () => measureReplies('typical') },
-  { ids: ['R_engine@zero'], measure: () => measureReplies('zero') },
+  {
+    ids: [
+      'R_engine',
+      ...['typical', 'zero', 'clean', 'car', 'office', 'far'].map((sub) => `R_engine@${sub}`),
+    ],
+    measure: measureReplies,
+  },
   { ids: ['B_pause', 'B_flush'], measure: measureBargeIn },
   { ids: ['Beat', 'Gap'], measure: measureBeat },
   { ids: ['C'], measure: () => measureDensity(say) },
