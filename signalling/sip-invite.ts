@@ -2,7 +2,7 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { DialogHandle } from './sip-dialog.js'
+import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
 import { userOf } from './sip-uri.js'
 
@@ -108,7 +108,7 @@ export class InviteHandle implements IncomingInvite {
       this.#srf.createUAS(
         this.#req,
         this.#res,
-        { localSdp: sdp, headers: { 'Content-Type': 'application/sdp' } },
+        { localSdp: sdp, headers: { 'Content-Type': 'application/sdp', Allow: ALLOWED_METHODS } },
         (error, raw) => {
           if (error || !raw) {
             fail(error ?? 'no dialog')

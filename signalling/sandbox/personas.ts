@@ -93,7 +93,8 @@ const PERSONAS = {
     steps: [
       { cue: whenSilent(TURN_MS), press: '1' },
       { cue: after(1000), press: '42#' },
-      { cue: after(2500), say: 'thank-you-bye' },
+      // Long enough for the agent to read the digits back.
+      { cue: after(5000), say: 'thank-you-bye' },
       hangUp(after(FAREWELL_MS)),
     ],
   },
