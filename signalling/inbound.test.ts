@@ -226,7 +226,7 @@ t.test('garbage datagrams and a burst of calls', async (t) => {
   t.equal(rig.board.live, 0)
 })
 
-t.test('the SIP server goes away: calls end, and it is found again', async (t) => {
+t.test('the SIP server goes away: its calls end with fault ours', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
   await until(() => rig.types().includes('answered'))
