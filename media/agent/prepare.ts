@@ -51,9 +51,8 @@ export class LinePreparation {
   prepare(): Promise<void> {
     const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
-    const later = [engineLines(languages[0] ?? '').trouble, hangupLine ?? ''].flatMap((line) =>
-      this.#texts(line),
-    )
+    const { trouble, goodbye } = engineLines(languages[0] ?? '')
+    const later = [trouble, hangupLine ?? '', goodbye].flatMap((line) => this.#texts(line))
     return new Promise((resolve) => {
       if (this.#closed) {
         resolve()

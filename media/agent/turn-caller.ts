@@ -110,8 +110,10 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
   const { s } = t
   if (!s.caller) {
     if (text === '') return
-    t.newCaller(words[0]?.startMs ?? t.at)
-    t.caller({ endMs: words.at(-1)?.endMs ?? t.at })
+    // Without a sound of its own it is the late rest of what is being answered.
+    const spokenMs = keyed ? t.at : (s.answering?.endMs ?? t.at)
+    t.newCaller(words[0]?.startMs ?? spokenMs)
+    t.caller({ endMs: words.at(-1)?.endMs ?? spokenMs })
   }
   const caller = s.caller
   if (!caller) return

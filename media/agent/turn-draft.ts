@@ -175,7 +175,7 @@ export class TurnDraft {
     const reply = this.newReply({ kind: 'reply', modelBusy: true, interruptible: true })
     s.phase = 'thinking'
     this.ask()
-    this.timer(reply.id, 'floor', Math.max(500, caller.endMs + policy.floorMs - this.at))
+    this.timer(reply.id, 'floor', Math.max(200, caller.endMs + policy.floorMs - this.at))
   }
 
   ask(): void {

@@ -72,7 +72,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     modelFirstTokenMs: limits.firstTokenDeadlineMs,
     modelStallMs: 1500,
     modelAttempts: 3,
-    retryDelayMs: 800,
+    // With two first-token deadlines still below the 3 s of dead air.
+    retryDelayMs: 400,
     apologiseAfterMs: 900,
     floorMs: 2300,
     toolRounds: 4,

@@ -24,7 +24,7 @@ const POLICY: TurnPolicy = {
   modelFirstTokenMs: 1200,
   modelStallMs: 1500,
   modelAttempts: 3,
-  retryDelayMs: 800,
+  retryDelayMs: 400,
   apologiseAfterMs: 900,
   floorMs: 2300,
   toolRounds: 4,
@@ -568,7 +568,8 @@ class RandomCall {
         this.#model = null
         return
       case 'say':
-        this.#synthesise(effect.turn)
+        // Excuse and goodbye are prepared when the call begins.
+        this.#synthesise(effect.turn, effect.line === 'trouble' || effect.line === 'goodbye')
         return
       case 'finishSpeech':
         this.#utterance(effect.turn).finished = true
@@ -610,11 +611,11 @@ class RandomCall {
   }
 
   /** Synthesis keeps its own deadlines (synthesis.ts): it delivers within 700 ms, or not at all. */
-  #synthesise(turn: number): void {
+  #synthesise(turn: number, prepared = false): void {
     const voice = this.#utterance(turn)
     voice.synthesising++
     const gone = this.random() < 0.01
-    this.#later(50 + this.random() * 650, () => {
+    this.#later(prepared ? 0 : 50 + this.random() * 650, () => {
       if (this.#voice !== voice) return
       voice.synthesising--
       if (gone) this.feed({ on: 'mute', turn, at: this.now })
