@@ -1,0 +1,82 @@
+import t from 'tap'
+import { dial } from '../fixtures/phone.js'
+import { PACKET_MS } from '../fixtures/rtp-peer.js'
+import { openService, type Service } from '../fixtures/service.js'
+import { openSipPeer } from '../fixtures/sip-peer.js'
+import { findClip, readClip } from '../fixtures/speech/manifest.js'
+
+/*
+ * Interruptions on the wire: what a telephone that speaks into the agent's sentence receives.
+ */
+
+const GREETING =
+  'Welcome to Smile Dental Clinic. We are open from nine in the morning until eight in the evening on every day of the week.'
+
+async function callIn(t: Parameters<typeof openService>[0]) {
+  const service = await openService(t, {
+    agent: { callSettings: { inboundOpeningLine: { text: GREETING }, hangupLine: null } },
+  })
+  const peer = await openSipPeer()
+  t.teardown(() => peer.close())
+  const target = service.target('udp')
+  const phone = await dial(peer, {
+    uri: `sip:${service.number}@${target.address}:${target.port}`,
+    target,
+    rtp: { codec: 'PCMU' },
+  })
+  t.teardown(() => phone.close())
+  await service.until('the answer', () => service.events.some((event) => event.type === 'answered'))
+  return { service, phone, callId: service.events[0]?.callId ?? '' }
+}
+
+const agentTurns = (service: Service, callId: string) =>
+  service
+    .of(callId, 'turn')
+    .map((event) => event.turn)
+    .filter((turn) => turn.speaker === 'agent')
+
+t.test('speech into a sentence: the rest of it is never sent', async (t) => {
+  const { service, phone, callId } = await callIn(t)
+  const clip = findClip('interrupt-stop')
+  const spoken = phone.rtp.say(readClip(clip))
+  await service.until('the interruption', () => service.of(callId, 'interrupted').length > 0)
+  await service.until('the cut turn', () => agentTurns(service, callId).length > 0)
+  const [turn] = agentTurns(service, callId)
+  t.ok(turn?.cutAtMs !== undefined)
+  t.ok(GREETING.startsWith(turn?.heardText ?? '-'), 'the transcript holds the beginning')
+  t.ok((turn?.heardText.length ?? 0) < GREETING.length / 2, 'and no more')
+
+  await spoken.done
+  // Nobody recognises this caller, so the next thing said is the engine's own line: a new turn.
+  await service.until('the next turn', () => agentTurns(service, callId).length > 1)
+  const next = agentTurns(service, callId)[1]
+  const { startMs } = phone.rtp.heard()
+  const inside = phone.rtp
+    .loud()
+    .map((packet) => packet.atMs - startMs)
+    .filter((atMs) => atMs > (turn?.cutAtMs ?? 0) + 5 * PACKET_MS && atMs < (next?.startMs ?? 0) - PACKET_MS)
+  t.strictSame(inside, [], 'silence between the cut and the next turn')
+  const sequences = phone.rtp.audio().map((packet) => packet.sequence)
+  t.strictSame(
+    sequences,
+    sequences.map((_value, index) => ((sequences[0] ?? 0) + index) & 0xffff),
+    'packets go on without a gap',
+  )
+})
+
+for (const sound of ['cough', 'mm-hmm']) {
+  t.test(`a ${sound} does not end the sentence`, async (t) => {
+    const { service, phone, callId } = await callIn(t)
+    phone.rtp.say(readClip(findClip(sound)))
+    await service.until('the whole greeting', () => agentTurns(service, callId).length > 0)
+    const [turn] = agentTurns(service, callId)
+    t.equal(turn?.heardText, GREETING)
+    t.equal(turn?.cutAtMs, undefined)
+    t.equal(service.of(callId, 'interrupted').length, 0)
+    const [resumed] = service.of(callId, 'resumed')
+    if (sound === 'cough') t.ok(resumed, 'it paused, and went on')
+    // Loud packets of the greeting with a pause inside are as many as without one.
+    const loudMs = phone.rtp.loud().length * PACKET_MS
+    t.ok(loudMs > 4_000, `${loudMs} ms of the sentence arrived`)
+  })
+}
