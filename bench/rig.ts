@@ -31,7 +31,10 @@ export async function openRig(options: {
   const providers = await openProviders(options.profile, options.replySeconds)
   let engine: Engine | null = null
   try {
-    engine = await startEngine({ env: { ...providers.env, PARLEY_MEDIA_WORKERS: '1' } })
+    engine = await startEngine({
+      env: { ...providers.env, PARLEY_MEDIA_WORKERS: '1' },
+      agentCalls: 1000,
+    })
     const to = await prepare(engine, options.record)
     const running = engine
     return {
