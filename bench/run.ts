@@ -1,16 +1,15 @@
-import { execFileSync, fork } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { dirname, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureBargeIn } from './barge-in.js'
 import { measureBeat, measureDensity } from './density.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
+import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
-import { percentile, rounded } from './statistics.js'
 
 const HELP = `npm run bench [-- --only ID,ID] [--json FILE]
 
@@ -19,13 +18,11 @@ Figures: ${FIGURE_IDS.join(', ')}; sub-figures like R_engine@typical.
 Exit status 0: the runs were valid. 3: the host was too noisy three times. 1: the bench failed.
 `
 
-/** Above this the host itself is late and says nothing about the engine. */
-const NULL_LIMIT_MS = 5
 const ATTEMPTS = 3
 
 interface Run {
   readonly ids: readonly string[]
-  readonly measure: () => Promise<Measured[]>
+  readonly measure: (probe: Probe) => Promise<Figure[]>
 }
 
 const say = (line: string): void => {
@@ -38,51 +35,31 @@ const RUNS: readonly Run[] = [
       'R_engine',
       ...['typical', 'zero', 'clean', 'car', 'office', 'far'].map((sub) => `R_engine@${sub}`),
     ],
-    measure: measureReplies,
+    measure: quietly(measureReplies),
   },
-  { ids: ['B_pause', 'B_flush'], measure: measureBargeIn },
-  { ids: ['Beat', 'Gap'], measure: measureBeat },
-  { ids: ['C'], measure: () => measureDensity(say) },
+  { ids: ['B_pause', 'B_flush'], measure: quietly(measureBargeIn) },
+  { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
+  { ids: ['C'], measure: (probe) => measureDensity(probe, say) },
 ]
 
-interface Probe {
-  /** p99.9 of the lateness since asked before. */
-  take(): Promise<number>
-  close(): void
-}
-
-function openProbe(): Probe {
-  const child = fork(fileURLToPath(new URL('./null-probe.js', import.meta.url)), {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
-  return {
-    take: () =>
-      new Promise((resolve, reject) => {
-        child.once('message', (late: number[]) => resolve(rounded(percentile(late, 0.999))))
-        child.send('take', (error) => {
-          if (error !== null) reject(error)
-        })
-      }),
-    close: () => child.disconnect(),
-  }
-}
-
-/** Runs until the host was quiet enough, three times at most; then the last one, marked void. */
-async function valid(run: Run, probe: Probe, host: object): Promise<{ figures: Figure[]; quiet: boolean }> {
-  for (let attempt = 1; ; attempt++) {
-    await probe.take()
-    const measured = await run.measure()
-    const nullProbeMs = await probe.take()
-    const quiet = nullProbeMs <= NULL_LIMIT_MS
-    if (quiet || attempt === ATTEMPTS) {
-      const figures = measured.map((row) => ({
-        ...row,
-        nullProbeMs,
-        context: { ...row.context, ...(quiet ? {} : { void: true }), attempt, ...host },
-      }))
-      return { figures, quiet }
+/** Measures until the host was quiet enough, three times at most; the last noisy one is marked void. */
+function quietly(measure: () => Promise<Measured[]>): Run['measure'] {
+  return async (probe) => {
+    for (let attempt = 1; ; attempt++) {
+      await probe.take()
+      const measured = await measure()
+      const nullProbeMs = await probe.take()
+      const quiet = nullProbeMs <= NULL_LIMIT_MS
+      if (quiet || attempt === ATTEMPTS) {
+        const verdict = quiet ? {} : { void: true }
+        return measured.map((row) => ({
+          ...row,
+          nullProbeMs,
+          context: { ...row.context, attempt, ...verdict },
+        }))
+      }
+      say(`  null probe p99.9 ${nullProbeMs} ms: the host is too noisy, again`)
     }
-    say(`  null probe p99.9 ${nullProbeMs} ms: the host is too noisy, again`)
   }
 }
 
@@ -130,13 +107,12 @@ async function bench(argv: readonly string[]): Promise<number> {
   const host = describeHost()
   const probe = openProbe()
   const figures: Figure[] = []
-  let quiet = true
   try {
     for (const run of runs) {
       say(`Measuring ${run.ids.join(', ')} ...`)
-      const measured = await valid(run, probe, host)
-      figures.push(...measured.figures.filter((row) => wanted(row.id)))
-      quiet &&= measured.quiet
+      for (const row of await run.measure(probe)) {
+        if (wanted(row.id)) figures.push({ ...row, context: { ...row.context, ...host } })
+      }
     }
   } finally {
     probe.close()
@@ -147,7 +123,7 @@ async function bench(argv: readonly string[]): Promise<number> {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, `${JSON.stringify(figures, null, 2)}\n`)
   }
-  return quiet ? 0 : 3
+  return figures.some((row) => row.context.void === true) ? 3 : 0
 }
 
 bench(process.argv.slice(2)).then(
