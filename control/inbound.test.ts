@@ -1,0 +1,220 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { align } from '../fixtures/align.js'
+import { call } from '../fixtures/caller.js'
+import { encodeG711 } from '../fixtures/g711.js'
+import { offerOf } from '../fixtures/phone.js'
+import { type Json, openService } from '../fixtures/service.js'
+import { cseqOf } from '../fixtures/sip-message.js'
+import { runSipp } from '../fixtures/sipp.js'
+import { findClip, readClip } from '../fixtures/speech/manifest.js'
+import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { readWav } from '../fixtures/wav.js'
+import { systemClock } from '../media/base/clock.js'
+
+/*
+ * Calls to the whole service over real SIP and RTP, from sipp and from a telephone that shares no
+ * code with it. They run beside each other on one media worker.
+ */
+
+/** Samples of a stretch of speech that is looked for as a whole. */
+const CHUNK = 1_600
+
+const service = await openService(t)
+t.jobs = 4
+
+/** Options of a test that runs beside others; each needs an object of its own. */
+const beside = () => ({ buffered: true, timeout: 60_000 })
+
+/** Both channels of the call's recording, as the API hands them out. */
+async function recordingOf(callId: string) {
+  const { url } = await service.api('GET', `/v1/calls/${callId}/recording`)
+  const wav = readWav(new Uint8Array(await (await fetch(String(url))).arrayBuffer()))
+  const [caller, agent] = wav.channels
+  if (caller === undefined || agent === undefined) throw new Error('not a stereo recording')
+  return { caller, agent }
+}
+
+for (const transport of ['udp', 'tcp'] as const) {
+  t.test(`sipp over ${transport} speaks from a file and hangs up`, beside(), async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-al-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const clip = readClip(findClip('book-tomorrow'))
+    const file = join(folder, 'speech.al')
+    await writeFile(file, encodeG711('PCMA', clip))
+    const from = transport === 'udp' ? '+919811111101' : '+919811111102'
+    const { address, port } = service.target(transport)
+    await runSipp({
+      scenario: 'speak',
+      transport,
+      target: { host: address, port },
+      service: service.number,
+      replace: { FILE: file, FROM: from, MS: '4000' },
+    })
+    const calls = (await service.send('GET', '/v1/calls?limit=100')).body.data as Json[]
+    const callId = String(calls.find((candidate) => candidate.from === from)?.id)
+    const ended = await service.ended(callId)
+    t.match(ended, {
+      direction: 'inbound',
+      from,
+      to: service.number,
+      disposition: 'answered',
+      endedReason: 'caller_hangup',
+      hasRecording: true,
+    })
+    const [end] = service.of(callId, 'ended')
+    t.match(end?.ending, { by: 'caller', fault: 'none' })
+    // sipp speaks at once: what comes before the media is live (the next beat) is nobody's yet.
+    const missed = Math.floor(clip.length / 160) - (end?.rtp?.packetsReceived ?? 0)
+    t.ok(missed <= 10, `${missed} packets came before the media was live`)
+    t.equal(end?.rtp?.lost, 0)
+    const { caller, agent } = await recordingOf(callId)
+    // sipp's clock runs slow, and the recording follows the wire: stretches are exact, steps lie between.
+    const exact: number[] = []
+    for (let at = 0; at + CHUNK <= clip.length; at += CHUNK) {
+      const range = { from: Math.max(0, at - 2_400), to: at + 1_600 }
+      const found = align(caller, clip.subarray(at, at + CHUNK), range)
+      if (found.correlation > 0.99) exact.push(found.offset - at)
+    }
+    t.ok(exact.length >= 8, `${exact.length} of 13 stretches are heard as in the file`)
+    t.ok(Math.max(...exact) - Math.min(...exact) <= 160, 'and within 20 ms of each other')
+    t.ok(levelDbfs(agent, 0, 16_000) > -35, 'the greeting is on the other channel')
+  })
+}
+
+t.test('the greeting comes right after the ACK and not one packet before', beside(), async (t) => {
+  const caller = await call(t, service, { autoAck: false })
+  await caller.answered()
+  const is200 = ({ message, direction }: (typeof caller.peer.log)[number]) =>
+    direction === 'in' && message.status === 200 && cseqOf(message).method === 'INVITE'
+  await caller.until('the 200 for the third time', () => caller.peer.log.filter(is200).length === 3)
+  t.equal(caller.rtp.received.length, 0, 'no packet in 1.5 s without the ACK, though we send')
+  t.ok(caller.rtp.sent.length > 50)
+
+  const ackedAt = systemClock.now()
+  caller.dialog.ack()
+  await caller.until('sound', () => caller.rtp.loud().length > 0)
+  const [first] = caller.rtp.received
+  const [loud] = caller.rtp.loud()
+  t.ok((first?.atMs ?? 0) - ackedAt < 250, `first packet after ${(first?.atMs ?? 0) - ackedAt} ms`)
+  t.ok((loud?.atMs ?? 0) - ackedAt < 600, `first sound after ${(loud?.atMs ?? 0) - ackedAt} ms`)
+  t.equal(first?.marker, true, 'the beginning of a talk spurt')
+  t.equal(first?.port, caller.remote.port, 'symmetric RTP')
+  const callId = await caller.callId()
+  t.strictSame(caller.types(callId).slice(0, 2), ['ringing', 'answered'])
+  await caller.hangUp()
+  t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'caller_hangup' })
+  t.strictSame(caller.types(callId).at(-1), 'ended')
+})
+
+t.test(
+  'keys arrive in order, each once; other speech is not understood, and the agent says so',
+  beside(),
+  async (t) => {
+    const caller = await call(t, service, { transport: 'tcp', rtp: { codec: 'PCMU', dtmfPayloadType: 96 } })
+    await caller.answered()
+    t.match(caller.remote, { codecs: ['PCMU'], dtmfPayloadType: 96 })
+    const callId = await caller.callId()
+    const turns = () => service.of(callId, 'turn').map((event) => event.turn)
+    await service.until('the greeting', () => turns().length === 1)
+    caller.rtp.say(readClip(findClip('book-tomorrow')))
+    await service.until('what it says to speech', () => turns().length === 2)
+    t.match(turns()[1], { speaker: 'agent', text: /cannot understand speech.*keys of your phone/i })
+
+    caller.rtp.press('1442#')
+    await service.until('the answer to the keys', () => turns().some(({ text }) => text.includes('1 4 4 2')))
+    t.equal(
+      service
+        .of(callId, 'dtmf')
+        .map((event) => event.digit)
+        .join(''),
+      '1442#',
+    )
+    for (const { durationMs } of service.of(callId, 'dtmf')) {
+      t.ok(durationMs >= 80 && durationMs <= 120, `a key of 100 ms lasts ${durationMs} ms`)
+    }
+    await caller.hangUp()
+    await service.ended(callId)
+    const { segments } = await service.api('GET', `/v1/calls/${callId}/transcript`)
+    const lines = segments as Json[]
+    t.strictSame(
+      lines.filter(({ role }) => role === 'system').map(({ text }) => text),
+      [...'1442#'].map((digit) => `The caller pressed ${digit}.`),
+    )
+    t.match(
+      lines.filter(({ role }) => role === 'caller'),
+      [{ text: /1442/ }],
+      'the caller said the number with the keys, and nothing else was made up',
+    )
+  },
+)
+
+t.test('an operator hangs up: the caller gets a BYE', beside(), async (t) => {
+  const caller = await call(t, service)
+  await caller.answered()
+  const callId = await caller.callId()
+  await caller.until('the greeting', () => caller.rtp.loud().length > 0)
+  await service.api('POST', `/v1/calls/${callId}/hangup`)
+  await caller.dialog.ended()
+  t.equal(caller.dialog.endedBy, 'remote')
+  t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'api_hangup' })
+  const before = caller.rtp.received.length
+  await service.api('POST', `/v1/calls/${callId}/hangup`)
+  t.equal(service.of(callId, 'ended').length, 1, 'a second hang-up changes nothing')
+  t.equal(caller.rtp.received.length, before, 'no packet after the end')
+})
+
+t.test('a late offer: we offer, the answer comes in the ACK', beside(), async (t) => {
+  const caller = await call(t, service, { sdp: null, autoAck: false, rtp: { codec: 'PCMU' } })
+  await caller.dialog.final()
+  t.strictSame(caller.remote.codecs, ['PCMA', 'PCMU'])
+  caller.dialog.ackSdp = offerOf(caller.rtp)
+  caller.dialog.ack()
+  caller.rtp.start(caller.remote)
+  await caller.until('the greeting in PCMU', () => caller.rtp.loud().length > 20)
+  t.ok(caller.rtp.received.every(({ payloadType }) => payloadType === 0))
+  const callId = await caller.callId()
+  caller.rtp.press('7')
+  await service.until('the key', () => service.of(callId, 'dtmf').length === 1)
+  await caller.hangUp()
+  t.match(await service.ended(callId), { disposition: 'answered' })
+})
+
+t.test('two callers at once do not hear each other', beside(), async (t) => {
+  const pitches = [440, 1000] as const
+  const callers = await Promise.all(
+    pitches.map((hz) => call(t, service, { rtp: { background: tone(hz, 1000) } })),
+  )
+  await Promise.all(callers.map((caller) => caller.answered()))
+  for (const caller of callers) {
+    await caller.until('two seconds of media', () => caller.rtp.audio().length >= 100)
+  }
+  const ids = await Promise.all(callers.map((caller) => caller.callId()))
+  await Promise.all(callers.map((caller) => caller.hangUp()))
+  await Promise.all(ids.map((id) => service.ended(id)))
+  for (const [i, hz] of pitches.entries()) {
+    const other = pitches[1 - i] ?? 0
+    const { caller, agent } = await recordingOf(ids[i] ?? '')
+    t.ok(toneLevel(caller.subarray(4_000, 12_000), hz) > 0.25, `${hz} Hz is heard in its own call`)
+    t.ok(toneLevel(caller.subarray(4_000, 12_000), other) < 0.003, `${other} Hz is not`)
+    // Speech has some energy everywhere; a tone would stand out.
+    const heard = callers[i]?.rtp.heard().pcm ?? new Int16Array(0)
+    for (const pitch of pitches) t.ok(toneLevel(heard, pitch) < 0.03, `no ${pitch} Hz comes back`)
+    t.ok(toneLevel(agent, other) < 0.03, 'nor is it recorded as the agent')
+  }
+})
+
+t.test('the recording on disk is the one the API hands out', beside(), async (t) => {
+  const caller = await call(t, service)
+  await caller.answered()
+  const callId = await caller.callId()
+  await caller.until('half a second', () => caller.rtp.received.length >= 25)
+  await caller.hangUp()
+  await service.ended(callId)
+  const [ended] = service.of(callId, 'ended')
+  const { url } = await service.api('GET', `/v1/calls/${callId}/recording`)
+  const handed = new Uint8Array(await (await fetch(String(url))).arrayBuffer())
+  t.strictSame(new Uint8Array(await readFile(ended?.recording?.path ?? '')), handed)
+})
