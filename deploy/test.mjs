@@ -35,6 +35,8 @@ say(long ? 'Running the long tests ...' : 'Running the tests ...')
 const output = join(root, '.tap', long ? 'long.tap' : 'test.tap')
 mkdirSync(join(root, '.tap'), { recursive: true })
 rmSync(output, { force: true })
+// A terminal sees it count; a log gets the failures.
+const reporter = process.stdout.isTTY ? ['--reporter=terse'] : ['--reporter=min', '--no-color']
 // Calls are real time: two files at once on two cores, one long soak at a time.
 const scope = long
   ? ['--include=dist/**/*.long.test.js', '--exclude=**/node_modules/**', '--jobs=1', '--timeout=1200']
