@@ -1,0 +1,266 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t from 'tap'
+import { type Caller, call } from '../fixtures/caller.js'
+import { offerOf } from '../fixtures/phone.js'
+import { openRtpPeer } from '../fixtures/rtp-peer.js'
+import { writeSdp } from '../fixtures/sdp.js'
+import { type Json, openService } from '../fixtures/service.js'
+import { cseqOf, type SipMessage } from '../fixtures/sip-message.js'
+import { openUdp } from '../fixtures/sip-transport.js'
+import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { readWav } from '../fixtures/wav.js'
+
+/*
+ * Calls to the whole service while messages are lost, late, wrong or forged, with real media.
+ */
+
+const service = await openService(t)
+t.jobs = 4
+
+/** Options of a test that runs beside others; each needs an object of its own. */
+const beside = () => ({ buffered: true, timeout: 60_000 })
+
+const is200 = (message: SipMessage) => message.status === 200 && cseqOf(message).method === 'INVITE'
+
+/** The agent speaks and the caller is heard: the call is in good health. */
+async function works(t: Pick<typeof import('tap').default, 'equal'>, caller: Caller, key: string) {
+  const callId = await caller.callId()
+  const loud = caller.rtp.loud().length
+  const keys = service.of(callId, 'dtmf').length
+  caller.rtp.press(key)
+  await service.until(`the key ${key}`, () => service.of(callId, 'dtmf').length > keys)
+  t.equal(service.of(callId, 'dtmf').at(-1)?.digit, key)
+  await caller.until('sound', () => caller.rtp.loud().length > loud)
+  return callId
+}
+
+async function hangUp(t: Pick<typeof import('tap').default, 'match'>, caller: Caller) {
+  const callId = await caller.callId()
+  await caller.hangUp()
+  t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'caller_hangup' })
+  return callId
+}
+
+async function callerChannel(callId: string): Promise<Int16Array> {
+  const { url } = await service.api('GET', `/v1/calls/${callId}/recording`)
+  const wav = readWav(new Uint8Array(await (await fetch(String(url))).arrayBuffer()))
+  return wav.channels[0] ?? new Int16Array(0)
+}
+
+t.test('the first two 200s are lost: the third one starts the call', beside(), async (t) => {
+  let lost = 0
+  const caller = await call(t, service, {
+    intercept: (message, direction) => {
+      if (direction !== 'in' || !is200(message) || lost === 2) return 'pass'
+      lost++
+      return 'drop'
+    },
+  })
+  await caller.answered()
+  t.equal(lost, 2)
+  const [, , third] = caller.peer.log.filter(({ message }) => is200(message))
+  t.ok(
+    caller.rtp.received.every(({ atMs }) => atMs > (third?.atMs ?? 0)),
+    'no media before the ACK',
+  )
+  await caller.until('the greeting', () => caller.rtp.loud().length > 0)
+  await hangUp(t, caller)
+})
+
+t.test('the first ACK is lost: the 200 comes again and the next ACK starts the call', beside(), async (t) => {
+  let lost = 0
+  const caller = await call(t, service, {
+    intercept: (message, direction) => {
+      if (direction !== 'out' || message.method !== 'ACK' || lost === 1) return 'pass'
+      lost++
+      return 'drop'
+    },
+  })
+  await caller.answered()
+  await caller.until('the greeting', () => caller.rtp.loud().length > 0)
+  t.equal(lost, 1)
+  t.equal(caller.peer.log.filter(({ message }) => is200(message)).length, 2)
+  await hangUp(t, caller)
+})
+
+t.test('CANCEL while it rings, and CANCEL that crosses the 200', beside(), async (t) => {
+  // The agent's first line is synthesised between 180 and 200, so the first of them hit the ringing.
+  for (const afterMs of [0, 5, 20, 40]) {
+    const caller = await call(t, service)
+    await caller.peer.waitFor((message) => message.status === 180 || is200(message))
+    await new Promise<void>((resolve) => caller.peer.after(afterMs, resolve))
+    caller.dialog.cancel()
+    const status = await caller.dialog.final()
+    const cancelled = await caller.peer.waitFor(
+      (message) => message.status !== null && cseqOf(message).method === 'CANCEL',
+    )
+    t.equal(cancelled.status, 200, `${afterMs} ms: the CANCEL is answered`)
+    const callId = await caller.callId()
+    if (status === 200) await caller.hangUp()
+    else t.equal(status, 487)
+    const ended = await service.ended(callId)
+    t.match(ended, { endedReason: 'caller_hangup' })
+    // Its BYE may come before the media of the answered call is live.
+    if (status === 487) t.match(ended, { disposition: 'no_answer', answeredAt: null, billedPaise: 0 })
+    t.equal(service.of(callId, 'ended').length, 1)
+    if (status === 487) t.equal(caller.rtp.received.length, 0)
+  }
+})
+
+t.test('hold stops the media both ways, resume brings it back', beside(), async (t) => {
+  const caller = await call(t, service)
+  await caller.answered()
+  await caller.until('the greeting', () => caller.rtp.loud().length > 10)
+  const callId = await caller.callId()
+  const held = () => service.of(callId, 'held').map((event) => event.on)
+  const sdp = (direction: 'sendonly' | 'inactive' | 'sendrecv', version: number) =>
+    writeSdp(
+      {
+        address: caller.rtp.address,
+        port: caller.rtp.port,
+        codecs: ['PCMA'],
+        dtmfPayloadType: 101,
+        direction,
+      },
+      version,
+    )
+  for (const [round, direction, answer] of [
+    [0, 'sendonly', 'recvonly'],
+    [1, 'inactive', 'inactive'],
+  ] as const) {
+    caller.dialog.reinvite(sdp(direction, 2 + 2 * round))
+    t.equal(await caller.dialog.final(), 200)
+    t.equal(caller.remote.direction, answer)
+    await service.until('held', () => held().length === 2 * round + 1)
+    const before = caller.rtp.received.length
+    await caller.rtp.say(new Int16Array(4_000)).done // half a second
+    // Packets that were on their way when the answer was.
+    t.ok(caller.rtp.received.length - before <= 2, `${direction}: no packet while held`)
+
+    caller.dialog.reinvite(sdp('sendrecv', 3 + 2 * round))
+    t.equal(await caller.dialog.final(), 200)
+    t.equal(caller.remote.direction, 'sendrecv')
+    await service.until('resumed', () => held().length === 2 * round + 2)
+    const again = caller.rtp.received.length
+    await caller.until('media again', () => caller.rtp.received.length > again + 10)
+  }
+  t.strictSame(held(), [true, false, true, false])
+  t.equal(new Set(caller.rtp.received.map(({ ssrc }) => ssrc)).size, 1, 'one stream all along')
+  await works(t, caller, '5')
+  await hangUp(t, caller)
+})
+
+t.test('refusals leave no call behind', beside(), async (t) => {
+  const foreign = await call(t, service, { to: '+918000000001' })
+  t.equal(await foreign.dialog.final(), 404)
+  const g722 = await call(t, service, {
+    sdp: 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 9\r\n',
+  })
+  t.equal(await g722.dialog.final(), 488)
+  const nonsense = await call(t, service, { transport: 'tcp', sdp: 'hello' })
+  t.equal(await nonsense.dialog.final(), 400)
+  const calls = (await service.send('GET', '/v1/calls?limit=100')).body.data as Json[]
+  const rows = calls.filter(({ from }) => [foreign.from, g722.from, nonsense.from].includes(String(from)))
+  t.strictSame(rows, [])
+})
+
+t.test('garbage on the SIP ports and on the media port does not reach the call', beside(), async (t) => {
+  const caller = await call(t, service)
+  await caller.answered()
+  await caller.until('the greeting', () => caller.rtp.loud().length > 0)
+  const sip = service.target('udp')
+  const { remote } = caller
+  const garbage = [
+    '',
+    '\r\n\r\n',
+    'hello',
+    '\u0000'.repeat(1_400),
+    'INVITE sip:a SIP/2.0\r\n\r\n',
+    `BYE sip:x@127.0.0.1 SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:1;branch=z9hG4bKx\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:c@d>;tag=2\r\nCall-ID: ${caller.dialog.callId}\r\nCSeq: 9 BYE\r\nContent-Length: 0\r\n\r\n`,
+    'INVITE sip:x@y SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=z9hG4bKq\r\nContent-Length: 99999999\r\n\r\n',
+    'SIP/2.0 200 OK\r\nVia: SIP/2.0/UDP h;branch=z9hG4bKq\r\n\r\n',
+  ]
+  const stranger = await openUdp('127.0.0.1', 0, () => {})
+  t.teardown(() => stranger.close())
+  for (const text of garbage) {
+    stranger.send(text, sip)
+    stranger.send(text, remote)
+    // From the call's own sockets as well.
+    caller.peer.sendRaw(text, sip)
+  }
+  for (const bytes of [
+    Uint8Array.of(),
+    Uint8Array.of(0x80),
+    Uint8Array.of(0x80, 8, 0, 1),
+    new Uint8Array(12),
+    new Uint8Array(12).fill(0xff),
+    // A padding longer than the packet, sixteen sources that are not there, an extension past the end.
+    Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0xa0 : i === 1 ? 8 : 200)),
+    Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0x8f : i === 1 ? 8 : 0)),
+    Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? 0x90 : i === 1 ? 8 : 0xff)),
+    // telephone-event too short, and of an event that is no key
+    Uint8Array.from({ length: 13 }, (_, i) => (i === 0 ? 0x80 : i === 1 ? 101 : 1)),
+    Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? 0x80 : i === 1 ? 101 : 99)),
+  ]) {
+    caller.rtp.sendRaw(bytes, remote)
+  }
+  for (const text of garbage) {
+    const socket = connect(service.target('tcp').port, '127.0.0.1')
+    socket.on('error', () => {})
+    t.teardown(async () => {
+      socket.destroy()
+    })
+    await once(socket, 'connect')
+    socket.write(text)
+  }
+  const callId = await works(t, caller, '9')
+  t.equal(service.of(callId, 'dtmf').length, 1, 'no key was made up')
+  t.equal(service.of(callId, 'ended').length, 0)
+  await hangUp(t, caller)
+})
+
+t.test('media from another socket is neither heard nor recorded, and gets nothing', beside(), async (t) => {
+  const caller = await call(t, service, { rtp: { background: tone(440, 1_000) } })
+  await caller.answered()
+  await caller.until('media', () => caller.rtp.received.length > 10)
+  const intruder = await openRtpPeer({ codec: 'PCMA', background: tone(1_000, 1_000, 8_000, 0.9) })
+  t.teardown(() => intruder.close())
+  intruder.start(caller.remote)
+  const callId = await caller.callId()
+  intruder.press('3')
+  await caller.until('two seconds', () => intruder.sent.length >= 100 && caller.rtp.received.length > 110)
+  intruder.pause()
+  t.equal(intruder.received.length, 0)
+  t.equal(service.of(callId, 'dtmf').length, 0, 'its keys are not ours')
+  // To a tone without end the agent listens; what the caller does counts all the same.
+  caller.rtp.press('1')
+  await service.until('the key', () => service.of(callId, 'dtmf').length > 0)
+  t.equal(service.of(callId, 'dtmf')[0]?.digit, '1')
+  await hangUp(t, caller)
+  const heard = (await callerChannel(callId)).subarray(4_000, 16_000)
+  t.ok(toneLevel(heard, 440) > 0.2)
+  t.ok(toneLevel(heard, 1_000) < 0.003)
+  const [ended] = service.of(callId, 'ended')
+  t.ok((ended?.rtp?.refused ?? 0) >= 95, 'refused and counted')
+})
+
+t.test('the far side moves its media with a re-INVITE', beside(), async (t) => {
+  const caller = await call(t, service)
+  await caller.answered()
+  await caller.until('media', () => caller.rtp.received.length > 10)
+  const other = await openRtpPeer({ codec: 'PCMU', onPacket: () => queueMicrotask(() => caller.peer.wake()) })
+  t.teardown(() => other.close())
+  caller.dialog.reinvite(offerOf(other))
+  t.equal(await caller.dialog.final(), 200)
+  caller.rtp.pause()
+  other.start(caller.remote)
+  await caller.until('media at the new place', () => other.received.length > 20)
+  t.ok(other.received.every(({ payloadType }) => payloadType === 0))
+  other.press('8')
+  const callId = await caller.callId()
+  await service.until('the key', () => service.of(callId, 'dtmf').length === 1)
+  t.strictSame(service.of(callId, 'held'), [])
+  await hangUp(t, caller)
+  t.ok(levelDbfs(await callerChannel(callId)) < -60, 'nobody spoke')
+})
