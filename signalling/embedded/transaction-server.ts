@@ -72,12 +72,22 @@ export class ServerTransaction {
     this.#input({ on: 'ack' })
   }
 
-  /** Sends a response. False, and nothing happens, after a final one or on a closed connection. */
+  /** Sends a response. False after a final one, and when the connection is closed, which ends it. */
   respond(status: number, bytes: Buffer): boolean {
-    if (!this.pending || !this.flow.open) return false
+    if (!this.pending) return false
+    if (!this.flow.open) {
+      this.abandon()
+      return false
+    }
     this.#last = bytes
     this.#input({ on: status < 200 ? 'provisional' : status < 300 ? 'success' : 'failure' })
     return true
+  }
+
+  /** Ends it unanswered: there is no way back to the peer. */
+  abandon(): void {
+    this.close()
+    this.#hooks.onEnd()
   }
 
   close(): void {

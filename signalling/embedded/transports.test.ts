@@ -132,6 +132,7 @@ t.test('a response on a closed connection is refused', async (t) => {
   await rig.routed(app)
   peer.send(request('OPTIONS', peer, {}, '', tcp))
   t.match((await failed)[0], /connection of the request is closed/)
+  t.equal(rig.server.stats().serverTransactions, 0)
 })
 
 t.test('garbage datagrams: dropped, or answered 400 when they say where they came from', async (t) => {

@@ -45,6 +45,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   }
   if (!flow.open) {
     forget(core, incoming)
+    incoming.transaction.abandon()
     refuse(app, messageId, 'Response not sent: the connection of the request is closed')
     return
   }
