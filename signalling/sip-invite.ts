@@ -22,6 +22,9 @@ export function acceptableForm(
   return null
 }
 
+/** How drachtio-compatible servers refuse a response to a request that was cancelled before. */
+const GONE = /unknown transaction/i
+
 /** An INVITE of a peer over drachtio-srf. Lives in `open` until it is answered finally or withdrawn. */
 export class InviteHandle implements IncomingInvite {
   readonly callId: string
@@ -111,6 +114,8 @@ export class InviteHandle implements IncomingInvite {
         { localSdp: sdp, headers: { 'Content-Type': 'application/sdp', Allow: ALLOWED_METHODS } },
         (error, raw) => {
           if (error || !raw) {
+            // The library forgot the INVITE when it sent our 200 and dropped the CANCEL that crossed it.
+            if (GONE.test(errorText(error))) this.#withdraw('cancelled')
             fail(error ?? 'no dialog')
             return
           }

@@ -1,0 +1,69 @@
+import { EventEmitter } from 'node:events'
+import t from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
+import { silentLog } from '../media/base/log.js'
+import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { InviteHandle } from './sip-invite.js'
+
+/*
+ * Moments between the application and the SIP server that no test on sockets can hit every time.
+ */
+
+/** The library up to the 200, which the server refuses with `refusal`. */
+function refusing(refusal: string): InviteHandle {
+  const req: RawRequest = Object.assign(new EventEmitter(), {
+    method: 'INVITE',
+    uri: 'sip:+911140000001@127.0.0.1',
+    source: 'network',
+    source_address: '127.0.0.1',
+    source_port: 5060,
+    protocol: 'udp',
+    body: '',
+    get: () => undefined,
+    has: () => false,
+    cancel: () => {},
+  })
+  const res: RawResponse = {
+    status: 0,
+    reason: '',
+    finalResponseSent: false,
+    body: undefined,
+    get: () => undefined,
+    has: () => false,
+    send: () => {},
+  }
+  const srf: RawSrf = Object.assign(new EventEmitter(), {
+    connect: () => {},
+    use: () => {},
+    createUAC: () => {},
+    createUAS: (
+      _req: RawRequest,
+      _res: RawResponse,
+      _options: object,
+      callback: (error: unknown) => void,
+    ) => {
+      callback(refusal)
+    },
+  })
+  return new InviteHandle(srf, req, res, new Set(), { clock: new VirtualClock(), log: silentLog })
+}
+
+const handlers = { acknowledged: () => {}, offered: () => {}, ended: () => {} }
+
+t.test('a CANCEL that crosses our 200 withdraws the INVITE, though the library drops it', async (t) => {
+  const invite = refusing('Response not sent due to unknown transaction')
+  const withdrawn: string[] = []
+  invite.onWithdrawn((why) => withdrawn.push(why))
+  await t.rejects(invite.accept('', handlers), { code: 'sip_failed' })
+  t.strictSame(withdrawn, ['cancelled'])
+  t.ok(invite.over)
+})
+
+t.test('a 200 that cannot be sent for another reason is no CANCEL', async (t) => {
+  const invite = refusing('Response not sent: the connection of the request is closed')
+  const withdrawn: string[] = []
+  invite.onWithdrawn((why) => withdrawn.push(why))
+  await t.rejects(invite.accept('', handlers), { code: 'sip_failed' })
+  t.strictSame(withdrawn, [])
+  t.ok(invite.over)
+})
