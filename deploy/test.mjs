@@ -40,15 +40,8 @@ const reporter = process.stdout.isTTY ? ['--reporter=terse'] : ['--reporter=min'
 // Calls are real time: two files at once on two cores, one long soak at a time.
 const scope = long
   ? ['--include=dist/**/*.long.test.js', '--exclude=**/node_modules/**', '--jobs=1', '--timeout=1200']
-  : ['--jobs=2', '--timeout=120']
-const args = [
-  'run',
-  ...scope,
-  '--reporter=terse',
-  `--output-file=${output}`,
-  '--allow-empty-coverage',
-  ...only,
-]
+  : ['--jobs=2', '--timeout=300']
+const args = ['run', ...scope, ...reporter, `--output-file=${output}`, '--allow-empty-coverage', ...only]
 const { status } = spawnSync(process.execPath, [tap(), ...args], { cwd: root, stdio: ['ignore', 1, 2] })
 const { passed, failed, seen } = readTotals(output)
 if (!seen) say(`tap reported no result (exit status ${status})`)
