@@ -27,7 +27,11 @@ let failedChecks = 0
 if (!long && only.length === 0) {
   say('Checking format and lint ...')
   const biome = require.resolve('@biomejs/biome/bin/biome')
-  const { status } = spawnSync(process.execPath, [biome, 'ci', '.'], { cwd: root, stdio: ['ignore', 2, 2] })
+  const colours = process.stderr.isTTY ? [] : ['--colors=off']
+  const { status } = spawnSync(process.execPath, [biome, 'ci', '--error-on-warnings', ...colours, '.'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  })
   if (status !== 0) failedChecks++
 }
 
