@@ -4,6 +4,7 @@ import type { CallControl, Gateway, SandboxRinger } from '../signalling/ports.js
 import type { PermitBook } from './compliance/permit.js'
 import type { Settings } from './config.js'
 import type { Db } from './db/open.js'
+import type { RateLimiter } from './http/rate-limit.js'
 import type { RootKey } from './root-key.js'
 
 /** What operations work with; made once in main. */
@@ -19,6 +20,8 @@ export interface Deps {
   readonly nodeId: string
   /** Given to signalling as its `DialGate`. */
   readonly permits: PermitBook
+  /** Request budgets of keys. */
+  readonly requests: RateLimiter
   /** Next hop of test-environment calls: the simulated carrier. */
   readonly sandboxGateway: Gateway
   /** Base of the absolute addresses handed out, no slash at the end. Known once the server listens. */

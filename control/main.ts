@@ -25,6 +25,8 @@ import { migrate } from './db/migrate.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
 import { openDirectory } from './directory.js'
+import { openRateLimiter } from './http/rate-limit.js'
+import { storedLimits } from './http/rate-limit-store.js'
 import { openHttpServer } from './http/server.js'
 import { seedSandboxNumber } from './numbers/seed.js'
 import { operations } from './operations.js'
@@ -154,6 +156,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     settings,
     nodeId,
     permits,
+    requests: openRateLimiter(clock, storedLimits(db)),
     sandboxGateway: carrier.gateway,
     publicUrl: () => publicUrl ?? '',
   }

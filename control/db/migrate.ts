@@ -3,6 +3,7 @@ import { EngineError } from '../../media/base/errors.js'
 import { createCallingTables } from './calling-migration.js'
 import { createIdentityTables } from './identity-tables.js'
 import type { Engine, OpenDatabase } from './open.js'
+import { createRequestLimits } from './request-limits.js'
 
 type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
 
@@ -10,6 +11,7 @@ type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
 const STEPS: Readonly<Record<string, Step>> = {
   '0001_identity': createIdentityTables,
   '0002_calling': createCallingTables,
+  '0003_request_limits': createRequestLimits,
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { CallingTables } from './calling-tables.js'
 import type { IdentityTables } from './identity-tables.js'
+import type { RequestLimitTables } from './request-limits.js'
 
 /** Every table; each group of tables lives beside its migration. */
-export interface Database extends IdentityTables, CallingTables {}
+export interface Database extends IdentityTables, CallingTables, RequestLimitTables {}

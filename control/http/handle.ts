@@ -7,6 +7,7 @@ import { fingerprint, type IdempotencyStore, isFinal } from './idempotency.js'
 import type { Mounted } from './mount.js'
 import type { Actor, ErasedInput, FileReply, Operation } from './operation.js'
 import { type ErrorCode, isRefusal, type Refusal, refuse } from './problem.js'
+import { budgetHeaders, costOf, rateLimited } from './rate-limit.js'
 import { type Rendered, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
 
 /** What answering any request takes. */
@@ -37,16 +38,19 @@ export async function handle(handling: Handling, mounted: Mounted, exchange: Exc
   return sendFile(exchange, outcome as FileReply)
 }
 
-/** Authentication, scope, and which environment's keys may call. */
+/** Authentication, request budget, scope, and which environment's keys may call. */
 async function admit(
   handling: Handling,
   operation: Operation,
   exchange: Exchange,
 ): Promise<Actor | null | Refusal> {
+  const { deps } = handling
   if (operation.audience === 'public') return null
   const actor = await authenticate(handling.keys, exchange.request.header('authorization'))
   if (isRefusal(actor)) return actor
-  // Between these two lies the place of the organization's request budget.
+  const spent = await deps.requests.take(actor, costOf(operation))
+  exchange.response.set(budgetHeaders(spent))
+  if (!spent.allowed) return rateLimited(spent)
   if (operation.scope !== null && !actor.scopes.includes(operation.scope)) {
     return refuse('insufficient_scope', `This operation needs a key with the scope ${operation.scope}.`, {
       required: operation.scope,

@@ -150,7 +150,7 @@ function envelope(operation: Operation, result: JsonObject): JsonObject {
 function errorCodes(operation: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>([...operation.fails, 'bad_request', 'validation_error', 'internal_error'])
   if (operation.audience === 'key') {
-    codes.add('unauthenticated').add('invalid_credentials').add('insufficient_scope')
+    codes.add('unauthenticated').add('invalid_credentials').add('insufficient_scope').add('rate_limited')
   }
   if (operation.environment !== null) codes.add('forbidden')
   if (operation.params !== null) codes.add('not_found')

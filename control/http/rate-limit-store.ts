@@ -1,0 +1,36 @@
+import type { Db, Trx } from '../db/open.js'
+import type { BudgetOwner, LimitLookup } from './rate-limit.js'
+
+/** The request budgets that staff set; an owner without a row has the default. */
+export function storedLimits(db: Db): LimitLookup {
+  return async ({ organizationId, environment }) => {
+    const row = await db
+      .selectFrom('requestLimits')
+      .select('perMinute')
+      .where('organizationId', '=', organizationId)
+      .where('environment', '=', environment)
+      .executeTakeFirst()
+    return row?.perMinute ?? null
+  }
+}
+
+/** Sets an owner's requests a minute (from 1), or back to the default with null. */
+export async function setRequestLimit(
+  db: Db | Trx,
+  { organizationId, environment }: BudgetOwner,
+  perMinute: number | null,
+): Promise<void> {
+  if (perMinute === null) {
+    await db
+      .deleteFrom('requestLimits')
+      .where('organizationId', '=', organizationId)
+      .where('environment', '=', environment)
+      .execute()
+    return
+  }
+  await db
+    .insertInto('requestLimits')
+    .values({ organizationId, environment, perMinute })
+    .onConflict((conflict) => conflict.columns(['organizationId', 'environment']).doUpdateSet({ perMinute }))
+    .execute()
+}
