@@ -1,0 +1,222 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../media/base/clock.js'
+import {
+  algorithmOf,
+  type DigestAlgorithm,
+  type DigestFields,
+  digestKey,
+  digestResponse,
+  parseDigests,
+  quoted,
+} from './digest.js'
+
+export interface DigestServerOptions {
+  readonly clock: Pick<Clock, 'now'>
+  /** How long a nonce may be used, ms. */
+  readonly nonceLifeMs?: number
+  /** Nonces whose counts are remembered at most. */
+  readonly maxNonces?: number
+  /** Offered in this order (RFC 8760 2.3: best first). */
+  readonly algorithms?: readonly DigestAlgorithm[]
+}
+
+/** Credentials of a request as far as they can be read without knowing the user. */
+export interface DigestClaim {
+  readonly username: string
+  readonly realm: string
+  readonly fields: DigestFields
+  readonly algorithm: DigestAlgorithm
+  readonly session: boolean
+}
+
+export type DigestVerdict =
+  | { readonly ok: true }
+  /** `stale`: the password was right, the nonce is not fit for use any more. */
+  | { readonly ok: false; readonly stale: boolean }
+
+const NONCE_LIFE_MS = 60_000
+const MAX_NONCES = 50_000
+/** A nonce is the time it was made, random bytes and a mark over both and the realm. */
+const TIME_BYTES = 6
+const RANDOM_BYTES = 9
+const MARK_BYTES = 12
+/** How far below the highest count a late message may still come (UDP reorders). */
+const COUNT_WINDOW = 64
+
+interface Use {
+  readonly bornMs: number
+  highest: number
+  /** Bit i: count `highest - i` was used. */
+  seen: bigint
+}
+
+/**
+ * The server side of digest authentication. Nonces carry their own proof of origin, so that a flood
+ * of requests without credentials costs no memory; only nonces that were used with a right password
+ * are remembered, each count of them once (RFC 7616 3.3), within a bound.
+ */
+export class DigestServer {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #lifeMs: number
+  readonly #maxNonces: number
+  readonly #algorithms: readonly DigestAlgorithm[]
+  /** Of this process: nonces of another one are stale, not wrong. */
+  readonly #secret = randomBytes(32)
+  /** In order of first use. */
+  readonly #uses = new Map<string, Use>()
+  /** Nonces born up to then were forgotten and are stale. */
+  #forgottenMs = Number.NEGATIVE_INFINITY
+  readonly #dummyKeys: Readonly<Record<DigestAlgorithm, string>>
+
+  constructor(options: DigestServerOptions) {
+    this.#clock = options.clock
+    this.#lifeMs = options.nonceLifeMs ?? NONCE_LIFE_MS
+    this.#maxNonces = options.maxNonces ?? MAX_NONCES
+    this.#algorithms = options.algorithms ?? ['SHA-256', 'MD5']
+    const nobody = randomBytes(16).toString('hex')
+    this.#dummyKeys = {
+      MD5: digestKey('MD5', '', '', nobody),
+      'SHA-256': digestKey('SHA-256', '', '', nobody),
+    }
+  }
+
+  /** Nonces remembered. */
+  get size(): number {
+    return this.#uses.size
+  }
+
+  /** Values of `WWW-Authenticate`, one an algorithm, with a fresh nonce. */
+  challenges(realm: string, stale: boolean): string[] {
+    const nonce = this.#nonce(realm, this.#clock.now())
+    return this.#algorithms.map((algorithm) =>
+      [
+        `Digest realm=${quoted(realm)}`,
+        `nonce=${quoted(nonce)}`,
+        `algorithm=${algorithm}`,
+        'qop="auth"',
+        ...(stale ? ['stale=true'] : []),
+      ].join(', '),
+    )
+  }
+
+  /** The first readable credentials among `realms` of an `Authorization` value; null when there are none. */
+  claim(header: string, realms: (realm: string) => boolean): DigestClaim | null {
+    for (const fields of parseDigests(header)) {
+      const { username, realm, nonce, uri, response } = fields
+      const named = algorithmOf(fields.algorithm)
+      if (username === undefined || realm === undefined || named === null) continue
+      if (nonce === undefined || uri === undefined || response === undefined) continue
+      if (realms(realm)) return { username, realm, fields, ...named }
+    }
+    return null
+  }
+
+  /**
+   * Checks a claim for one request. `password` null means that there is no such user: the same work
+   * is done, and the answer is that of a wrong password. `requestUri` is what the request line says.
+   */
+  verify(
+    claim: DigestClaim,
+    password: string | null,
+    request: { readonly method: string; readonly uri: string; readonly body: string },
+  ): DigestVerdict {
+    const { fields, algorithm, session, realm, username } = claim
+    const { nonce = '', uri = '', cnonce = '', nc = '' } = fields
+    const qop = (fields.qop ?? '').toLowerCase()
+    const wellFormed =
+      (qop === '' && !session) ||
+      ((qop === 'auth' || qop === 'auth-int') &&
+        cnonce !== '' &&
+        /^[0-9a-f]{8}$/i.test(nc) &&
+        nc !== '00000000')
+    const known = password !== null
+    const key = known ? digestKey(algorithm, username, realm, password) : this.#dummyKeys[algorithm]
+    const expected = digestResponse(algorithm, key, {
+      method: request.method,
+      uri,
+      nonce,
+      qop: qop === 'auth' || qop === 'auth-int' ? qop : '',
+      nonceCount: nc,
+      cnonce,
+      body: request.body,
+      session,
+    })
+    const right = sameText(expected, (fields.response ?? '').toLowerCase())
+    // A proxy in between may have changed the Request-URI (RFC 3261 22.4 asks for no equality), but
+    // not to another called party: credentials of one number must not be replayed for another.
+    const samePlace = userPart(uri) === userPart(request.uri)
+    if (!wellFormed || !known || !right || !samePlace) return { ok: false, stale: false }
+    return this.#use(nonce, realm, qop === '' ? 1 : Number.parseInt(nc, 16), qop === '')
+  }
+
+  #nonce(realm: string, bornMs: number): string {
+    const head = Buffer.alloc(TIME_BYTES + RANDOM_BYTES)
+    // Milliseconds of the machine's monotonic clock fit 48 bits for thousands of years.
+    head.writeUIntBE(Math.max(0, Math.floor(bornMs)), 0, TIME_BYTES)
+    randomBytes(RANDOM_BYTES).copy(head, TIME_BYTES)
+    return Buffer.concat([head, this.#mark(head, realm)]).toString('base64url')
+  }
+
+  #mark(head: Buffer, realm: string): Buffer {
+    return createHmac('sha256', this.#secret).update(head).update(realm).digest().subarray(0, MARK_BYTES)
+  }
+
+  /** When a nonce of ours for that realm was made; null when it is none. */
+  #bornMs(nonce: string, realm: string): number | null {
+    const bytes = Buffer.from(nonce, 'base64url')
+    if (bytes.length !== TIME_BYTES + RANDOM_BYTES + MARK_BYTES) return null
+    if (bytes.toString('base64url') !== nonce) return null
+    const head = bytes.subarray(0, TIME_BYTES + RANDOM_BYTES)
+    if (!timingSafeEqual(this.#mark(head, realm), bytes.subarray(TIME_BYTES + RANDOM_BYTES))) return null
+    return head.readUIntBE(0, TIME_BYTES)
+  }
+
+  #use(nonce: string, realm: string, count: number, once: boolean): DigestVerdict {
+    const bornMs = this.#bornMs(nonce, realm)
+    if (bornMs === null || bornMs <= this.#forgottenMs) return { ok: false, stale: true }
+    if (this.#clock.now() - bornMs > this.#lifeMs) return { ok: false, stale: true }
+    const use = this.#uses.get(nonce)
+    if (use === undefined) {
+      this.#makeRoom()
+      this.#uses.set(nonce, { bornMs, highest: count, seen: 1n })
+      return { ok: true }
+    }
+    // Without a nonce count a repetition cannot be told from a replay: one use only.
+    if (once) return { ok: false, stale: true }
+    if (count > use.highest) {
+      const shift = Math.min(count - use.highest, COUNT_WINDOW)
+      use.seen = BigInt.asUintN(COUNT_WINDOW, (use.seen << BigInt(shift)) | 1n)
+      use.highest = count
+      return { ok: true }
+    }
+    const bit = 1n << BigInt(Math.min(use.highest - count, COUNT_WINDOW))
+    if (use.highest - count >= COUNT_WINDOW || (use.seen & bit) !== 0n) return { ok: false, stale: true }
+    use.seen |= bit
+    return { ok: true }
+  }
+
+  /** Forgets what has expired; when all is still alive, the oldest, and all born before it. */
+  #makeRoom(): void {
+    const now = this.#clock.now()
+    for (const [nonce, use] of this.#uses) {
+      const expired = now - use.bornMs > this.#lifeMs
+      if (!expired && this.#uses.size < this.#maxNonces) return
+      if (!expired) this.#forgottenMs = Math.max(this.#forgottenMs, use.bornMs)
+      this.#uses.delete(nonce)
+    }
+  }
+}
+
+function sameText(a: string, b: string): boolean {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** What a URI calls, without scheme, password, parameters and host. */
+function userPart(uri: string): string {
+  const user = /^sips?:([^@]*)@/i.exec(uri)?.[1]?.split(/[:;]/, 1)[0] ?? ''
+  return user.replace(/%([0-9a-f]{2})/gi, (_all, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}
