@@ -1,0 +1,105 @@
+import { isIP } from 'node:net'
+
+/** A range of addresses, in canonical form. */
+export interface Cidr {
+  readonly family: 4 | 6
+  /** Network address with host bits zero, `203.0.113.0/24`; a single address has no `/32`, `/128`. */
+  readonly text: string
+  /** Bits of the network, of the family's own width. */
+  readonly prefix: number
+  /** First and last address as `addressKey` writes them: text order is address order. */
+  readonly first: string
+  readonly last: string
+}
+
+const V4_MAPPED = 0xffffn << 32n
+const WIDTH = { 4: 32, 6: 128 } as const
+
+/**
+ * An address as 32 hexadecimal digits, IPv4 in its place within IPv6 (`::ffff:0:0/96`), so that both
+ * families share one order and a mapped address is the IPv4 address. Null for anything else; brackets
+ * are taken off, zones are refused.
+ */
+export function addressKey(address: string): string | null {
+  const value = addressValue(address.replace(/^\[(.*)\]$/, '$1'))
+  return value === null ? null : keyOf(value)
+}
+
+/** `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/48`; null when it is none. Host bits are cleared. */
+export function parseCidr(text: string): Cidr | null {
+  const [address = '', bits, more] = text.trim().split('/')
+  const version = isIP(address)
+  if (version === 0 || more !== undefined || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return null
+  const value = addressValue(address)
+  if (value === null) return null
+  // A mapped address is an IPv4 one, and its prefix counts from the whole of IPv6.
+  const mapped = value >> 32n === 0xffffn
+  const family = mapped ? 4 : 6
+  const width = WIDTH[family]
+  const given = bits === undefined ? WIDTH[version === 4 ? 4 : 6] : Number(bits)
+  const prefix = version === 6 && mapped ? given - 96 : given
+  if (prefix < 0 || prefix > width) return null
+  const hosts = (1n << BigInt(width - prefix)) - 1n
+  const first = value & ~hosts
+  const network = family === 4 ? dotted(first) : compressed(first)
+  return {
+    family,
+    prefix,
+    text: prefix === width ? network : `${network}/${prefix}`,
+    first: keyOf(first),
+    last: keyOf(first | hosts),
+  }
+}
+
+/** The longest prefix among `ranges` that covers the address; null when none does. */
+export function coveringPrefix(ranges: readonly Cidr[], address: string): number | null {
+  const key = addressKey(address)
+  if (key === null) return null
+  let longest: number | null = null
+  for (const { first, last, prefix } of ranges) {
+    if (first <= key && key <= last && prefix > (longest ?? -1)) longest = prefix
+  }
+  return longest
+}
+
+function keyOf(value: bigint): string {
+  return value.toString(16).padStart(32, '0')
+}
+
+function addressValue(address: string): bigint | null {
+  switch (isIP(address)) {
+    case 4:
+      return V4_MAPPED | BigInt(dottedValue(address))
+    case 6: {
+      if (address.includes('%')) return null
+      // A dotted tail stands for the last two groups.
+      const plain = address.replace(/(\d+\.\d+\.\d+\.\d+)$/, (tail) => {
+        const value = dottedValue(tail)
+        return `${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`
+      })
+      const [head = '', tail] = plain.split('::')
+      const groups = (text: string) => (text === '' ? [] : text.split(':'))
+      const left = groups(head)
+      const right = tail === undefined ? [] : groups(tail)
+      const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
+      return [...left, ...zeros, ...right].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n)
+    }
+    default:
+      return null
+  }
+}
+
+function dottedValue(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+}
+
+function dotted(value: bigint): string {
+  const low = Number(value & 0xffff_ffffn)
+  return [24, 16, 8, 0].map((shift) => (low >>> shift) & 0xff).join('.')
+}
+
+/** RFC 5952, by the URL parser, which writes IPv6 so. */
+function compressed(value: bigint): string {
+  const groups = keyOf(value).match(/.{4}/g) ?? []
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../../media/base/clock.js'
+
+/** What bounds the calls of one trunk. */
+export interface TrunkLimits {
+  /** Calls at once, both directions together. */
+  readonly maxConcurrent: number
+  /** Calls placed within any 60 seconds. */
+  readonly callsPerMinute: number
+  /** Beginnings of E.164 numbers that may be dialled; nothing else is. */
+  readonly allowedPrefixes: readonly string[]
+}
+
+/** Why a call may not use the trunk. */
+export type TrunkRefusal = 'trunk_full' | 'trunk_rate' | 'trunk_prefix'
+
+const MINUTE_MS = 60_000
+
+interface Use {
+  readonly calls: Set<string>
+  /** When calls of the last minute were placed, oldest first. */
+  readonly placed: number[]
+}
+
+/**
+ * The last line of defence against toll fraud and against more calls than the customer's line
+ * carries: whatever asked for a call, it is counted here, on the way to the wire. Counts calls of
+ * this process.
+ */
+export class TrunkMeter {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #uses = new Map<string, Use>()
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  /** Trunks with a call now, or one within the last minute. */
+  get size(): number {
+    return this.#uses.size
+  }
+
+  live(trunkId: string): number {
+    return this.#uses.get(trunkId)?.calls.size ?? 0
+  }
+
+  /** Counts an inbound call in, or says why not. */
+  takeInbound(trunkId: string, limits: TrunkLimits, callId: string): TrunkRefusal | null {
+    const use = this.#use(trunkId)
+    if (use.calls.size >= limits.maxConcurrent) return this.#refuse(trunkId, use, 'trunk_full')
+    use.calls.add(callId)
+    return null
+  }
+
+  /** Counts an outbound call to an E.164 number in, or says why not. */
+  takeOutbound(trunkId: string, limits: TrunkLimits, callId: string, to: string): TrunkRefusal | null {
+    const use = this.#use(trunkId)
+    if (!/^\+\d+$/.test(to) || !limits.allowedPrefixes.some((prefix) => to.startsWith(prefix)))
+      return this.#refuse(trunkId, use, 'trunk_prefix')
+    if (use.calls.size >= limits.maxConcurrent) return this.#refuse(trunkId, use, 'trunk_full')
+    if (use.placed.length >= limits.callsPerMinute) return this.#refuse(trunkId, use, 'trunk_rate')
+    use.placed.push(this.#clock.now())
+    use.calls.add(callId)
+    return null
+  }
+
+  /** The call is over. Idempotent; the minute it was placed in still counts. */
+  release(trunkId: string, callId: string): void {
+    const use = this.#uses.get(trunkId)
+    if (use === undefined) return
+    use.calls.delete(callId)
+    this.#forget(trunkId, use)
+  }
+
+  #use(trunkId: string): Use {
+    // Other trunks' minutes pass too: nothing idle stays.
+    for (const [id, use] of this.#uses) this.#forget(id, use)
+    const use = this.#uses.get(trunkId) ?? { calls: new Set<string>(), placed: [] }
+    this.#uses.set(trunkId, use)
+    return use
+  }
+
+  #refuse(trunkId: string, use: Use, why: TrunkRefusal): TrunkRefusal {
+    this.#forget(trunkId, use)
+    return why
+  }
+
+  #forget(trunkId: string, use: Use): void {
+    const since = this.#clock.now() - MINUTE_MS
+    let old = 0
+    while (old < use.placed.length && (use.placed[old] ?? 0) <= since) old++
+    if (old > 0) use.placed.splice(0, old)
+    if (use.calls.size === 0 && use.placed.length === 0) this.#uses.delete(trunkId)
+  }
+}
