@@ -160,13 +160,16 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     sandboxGateway: carrier.gateway,
     publicUrl: () => publicUrl ?? '',
   }
-  const http = await openHttpServer({
-    operations,
-    deps,
-    address: settings.httpAddress,
-    port: settings.httpPort,
-    docsUrl: DOCS_URL,
-  })
+  const http = await named(
+    'PARLEY_HTTP_PORT',
+    openHttpServer({
+      operations,
+      deps,
+      address: settings.httpAddress,
+      port: settings.httpPort,
+      docsUrl: DOCS_URL,
+    }),
+  )
   scope.own(() => http.close(HTTP_GRACE_MS))
   const host = http.address.includes(':') ? `[${http.address}]` : http.address
   const httpUrl = `http://${host}:${http.port}`
@@ -190,16 +193,30 @@ async function openSip(settings: Settings, { clock, log }: ParleyOptions, scope:
   let server = settings.drachtio
   if (server === null) {
     const secret = randomBytes(24).toString('base64url')
-    const embedded: EmbeddedServer = await openEmbeddedServer({
-      listen: settings.sipListen,
-      control: { address: LOOPBACK, port: 0, secret },
-      clock,
-      log,
-    })
+    const embedded: EmbeddedServer = await named(
+      'PARLEY_SIP_LISTEN',
+      openEmbeddedServer({
+        listen: settings.sipListen,
+        control: { address: LOOPBACK, port: 0, secret },
+        clock,
+        log,
+      }),
+    )
     scope.add(embedded)
     server = { host: LOOPBACK, port: embedded.controlPort, secret }
   }
   return scope.add(await openSipServer({ ...server, clock, log }))
+}
+
+/** An address that cannot be listened on is a wrong setting: says which one, and what would be right. */
+async function named<T>(variable: string, opening: Promise<T>): Promise<T> {
+  try {
+    return await opening
+  } catch (error) {
+    if (!(error instanceof EngineError && error.code === 'port_unavailable')) throw error
+    const fix = 'choose an address of this machine and a free port'
+    throw new EngineError(error.code, `${variable}: ${error.message}; ${fix}`, { cause: error })
+  }
 }
 
 /** `udp/127.0.0.1:5060`, as drachtio-compatible servers name their transports. */

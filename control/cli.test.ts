@@ -1,0 +1,105 @@
+import { createServer } from 'node:net'
+import t from 'tap'
+import { runCli, START_ENV, startService, temporaryFolder } from '../fixtures/cli.js'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { VARIABLES } from './config.js'
+
+/* The command line as an operator uses it: real processes, their output and exit status. */
+
+assertNothingLeft(t)
+t.jobs = 3
+
+/** Options of a test that runs beside others; each needs an object of its own. */
+const beside = () => ({ buffered: true, timeout: 60_000 })
+
+t.test('help, version and wrong use', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const help = runCli(t, folder, ['--help'])
+  t.equal(await help.exit(), 0)
+  for (const { name } of VARIABLES) t.ok(help.stdout.includes(`  ${name} `), `${name} is explained`)
+  const version = runCli(t, folder, ['--version'])
+  t.equal(await version.exit(), 0)
+  t.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+  for (const [args, complaint] of [
+    [['frobnicate'], /no such command: frobnicate/],
+    [['start', '--now'], /--now/],
+    [['keys', 'create'], /--environment must be one of: test, live/],
+    [['keys', 'create', '--environment', 'test', '--scopes', 'root'], /--scopes must be one of/],
+    [['keys', 'create', '--environment', 'test', '--expires', '2001-01-01'], /--expires must be/],
+  ] as const) {
+    const wrong = runCli(t, folder, args)
+    t.equal(await wrong.exit(), 2, args.join(' '))
+    t.match(wrong.stderr, complaint)
+    t.equal(wrong.stdout, '')
+  }
+})
+
+t.test('wrong configuration stops it at once and names every variable', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const wrong = runCli(t, folder, ['start'], {
+    ...START_ENV,
+    PARLEY_HTTP_PORT: 'eighty',
+    PARLEY_SIP_LISTEN: 'sctp:127.0.0.1:5060',
+    PARLEY_ROOT_KEY: 'much too short',
+  })
+  t.equal(await wrong.exit(), 1)
+  const lines = wrong.stderr.trim().split('\n')
+  t.equal(lines.length, 3, 'one line each, no stack')
+  t.match(wrong.stderr, /PARLEY_HTTP_PORT=eighty: /)
+  t.match(wrong.stderr, /PARLEY_SIP_LISTEN=sctp:127.0.0.1:5060: /)
+  t.match(wrong.stderr, /PARLEY_ROOT_KEY: /)
+  t.notMatch(wrong.stderr, /much too short/, 'no secret is printed')
+
+  const misspelled = runCli(t, folder, ['start'], { ...START_ENV, PARLEY_HTTP_PROT: '80' })
+  t.equal(await misspelled.exit(), 1)
+  t.match(misspelled.stderr, /PARLEY_HTTP_PROT: no such setting/)
+})
+
+t.test('a port that is taken stops it at once', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const server = createServer()
+  t.teardown(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const bound = server.address()
+  const port = bound !== null && typeof bound === 'object' ? bound.port : 0
+  const http = runCli(t, folder, ['start'], { ...START_ENV, PARLEY_HTTP_PORT: String(port) })
+  t.equal(await http.exit(), 1)
+  t.match(http.stderr, /PARLEY_HTTP_PORT/, http.stderr)
+  const sip = runCli(t, folder, ['start'], { ...START_ENV, PARLEY_SIP_LISTEN: `tcp:127.0.0.1:${port}` })
+  t.equal(await sip.exit(), 1)
+  t.match(sip.stderr, /PARLEY_SIP_LISTEN/, sip.stderr)
+})
+
+t.test('keys create prints a key that works, once there is a workspace', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const create = async (...args: string[]) => {
+    const cli = runCli(t, folder, ['keys', 'create', ...args], { PARLEY_DATA: START_ENV.PARLEY_DATA ?? '' })
+    return { status: await cli.exit(), stdout: cli.stdout, stderr: cli.stderr }
+  }
+  t.match(await create('--environment', 'test'), { status: 2, stdout: '', stderr: /database is empty/ })
+
+  const service = await startService(t, folder)
+  t.match(service.cli.stderr, /First start.*Owner.*password.*Test key.*Live key/s)
+  t.notMatch(service.cli.stdout, new RegExp(service.key), 'keys are not logged')
+  const admin = await create('--environment', 'test', '--scopes', 'admin', '--name', 'Second')
+  t.match(admin, { status: 0, stdout: /^\S+\n$/, stderr: '' })
+  const as = (key: string) => ({ authorization: `Bearer ${key.trim()}` })
+  const whoami = await service.send('GET', '/v1/whoami', undefined, as(admin.stdout))
+  t.match(whoami, { status: 200, body: { data: { environment: 'test' } } })
+
+  const reader = await create('--environment', 'live')
+  t.match(await service.send('GET', '/v1/whoami', undefined, as(reader.stdout)), {
+    status: 200,
+    body: { data: { environment: 'live' } },
+  })
+  const refused = await service.send('POST', '/v1/agents', { name: 'x' }, as(reader.stdout))
+  t.equal(refused.status, 403, 'read does not write')
+
+  service.cli.process.kill('SIGINT')
+  t.equal(await service.cli.exit(), 0)
+  const again = await startService(t, folder, { key: admin.stdout.trim() })
+  t.notMatch(again.cli.stderr, /First start/, 'shown once')
+  t.equal((await again.send('GET', '/v1/whoami')).status, 200, 'keys outlive a restart')
+  again.cli.process.kill('SIGTERM')
+  t.equal(await again.cli.exit(), 0)
+})
