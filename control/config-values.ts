@@ -60,6 +60,42 @@ export function httpUrl(value: string): Parsed<string> {
   return good(value.replace(/\/+$/, ''))
 }
 
+/** `smtp://user:password@host:587` or `smtps://...`. */
+export function smtpUrl(value: string): Parsed<string> {
+  const fix = bad('set smtp://host:port or smtps://user:password@host:port')
+  if (!URL.canParse(value)) return fix
+  const url = new URL(value)
+  return /^smtps?:$/.test(url.protocol) && url.hostname !== '' ? good(value) : fix
+}
+
+/** `Parley <parley@example.com>` or the address alone. */
+export function mailAddress(value: string): Parsed<string> {
+  const found = /^(?:[^<>\r\n"]*<)?[^\s<>@,;]+@[^\s<>@,;]+>?$/.test(value)
+  return found ? good(value) : bad('set an address, for example Parley <parley@example.com>')
+}
+
+/** A secret that cannot be guessed: it is the only proof of who sends. */
+export function longSecret(value: string): Parsed<string> {
+  return value.length >= 32 ? good(value) : bad('set at least 32 characters')
+}
+
+/** `10.0.0.5,10.1.0.0/16`. */
+export function networks(value: string): Parsed<readonly string[]> {
+  const parts = value.split(',').map((part) => part.trim())
+  const all = parts.every((part) => {
+    const [address = '', bits, more] = part.split('/')
+    const width = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+    return (
+      width > 0 &&
+      more === undefined &&
+      (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= width))
+    )
+  })
+  return all
+    ? good(parts)
+    : bad('set a comma-separated list of addresses and networks, for example 10.0.0.0/8')
+}
+
 export function databaseUrl(base: string): (value: string) => Parsed<string> {
   return (value) => {
     if (value === 'sqlite::memory:') return good(value)

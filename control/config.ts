@@ -16,10 +16,14 @@ import {
   httpUrl,
   integer,
   ipAddress,
+  longSecret,
+  mailAddress,
+  networks,
   type Parsed,
   portRange,
   type SipAddress,
   sipAddresses,
+  smtpUrl,
   text,
 } from './config-values.js'
 
@@ -48,6 +52,15 @@ export interface Settings {
   readonly drainSeconds: number
   readonly logLevel: LogLevel
   readonly rootKey: string | null
+  /** Where people see the service, no slash at the end; null: the public URL. */
+  readonly dashboardUrl: string | null
+  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  /** `smtp(s)://...`; null writes mail to files of the data folder. */
+  readonly smtpUrl: string | null
+  readonly mailFrom: string
+  /** Signs reports of leaked keys; null refuses them all. */
+  readonly secretScanningSecret: string | null
   readonly providers: ProviderSettings
 }
 
@@ -113,6 +126,33 @@ export const VARIABLES = [
     name: 'PARLEY_ROOT_KEY',
     default: '<data>/root.key',
     description: '64 hexadecimal digits everything encrypted or signed derives from',
+    secret: true,
+  },
+  {
+    name: 'PARLEY_DASHBOARD_URL',
+    default: '<public URL>',
+    description: 'Where people see the service: mails link there, and its pages may use sessions',
+  },
+  {
+    name: 'PARLEY_TRUSTED_PROXIES',
+    default: '',
+    description: 'Addresses and networks of reverse proxies whose X-Forwarded-For is believed',
+  },
+  {
+    name: 'PARLEY_SMTP_URL',
+    default: '',
+    description: 'smtp://user:password@host:587 for mail; empty writes it to <data>/mail',
+    secret: true,
+  },
+  {
+    name: 'PARLEY_MAIL_FROM',
+    default: 'Parley <parley@localhost>',
+    description: 'Sender of the mails',
+  },
+  {
+    name: 'PARLEY_SECRET_SCANNING_SECRET',
+    default: '',
+    description: 'Signs reports of leaked API keys, 32 characters or more; empty refuses them',
     secret: true,
   },
   {
@@ -209,6 +249,11 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),
+    dashboardUrl: optional('PARLEY_DASHBOARD_URL', httpUrl),
+    trustedProxies: optional('PARLEY_TRUSTED_PROXIES', networks) ?? [],
+    smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
+    mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
+    secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),
     providers: { openai: readOpenai(given, read) },
   }
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))

@@ -12,6 +12,10 @@ export type KeyPurpose =
   | 'evidence-signing'
   | 'evidence-e164'
   | 'permit'
+  | 'session-hash'
+  | 'session-csrf'
+  | 'mail-token-hash'
+  | 'throttle'
 
 /** The one secret everything else is derived from; whoever has it can read all that is encrypted. */
 export interface RootKey {

@@ -3,7 +3,8 @@ import { operation } from '../http/operation.js'
 import { openEnum } from '../http/schemas.js'
 
 const Whoami = z.object({
-  keyId: z.string(),
+  /** Null in a session. */
+  keyId: z.string().nullable(),
   organizationId: z.string(),
   environment: openEnum('test', 'live'),
   scopes: z.array(openEnum('read', 'write', 'admin')),
@@ -21,7 +22,7 @@ export const whoami = operation({
   result: Whoami,
   fails: [],
   run: ({ actor }) => ({
-    keyId: actor.keyId,
+    keyId: actor.kind === 'key' ? actor.keyId : null,
     organizationId: actor.organizationId,
     environment: actor.environment,
     scopes: [...actor.scopes],

@@ -37,7 +37,14 @@ export async function bootstrap(
     // Two processes may start on one empty database: the unique address lets one of them through.
     const owner = await trx
       .insertInto('users')
-      .values({ id: userId, email: OWNER_EMAIL, name: 'Owner', passwordHash, createdAt: now })
+      .values({
+        id: userId,
+        email: OWNER_EMAIL,
+        name: 'Owner',
+        passwordHash,
+        createdAt: now,
+        emailVerifiedAt: now,
+      })
       .onConflict((conflict) => conflict.column('email').doNothing())
       .returning('id')
       .executeTakeFirst()

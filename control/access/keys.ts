@@ -1,7 +1,8 @@
 import type { Clock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
+import type { ApiKeyRow } from '../db/identity-tables.js'
 import type { Db, Trx } from '../db/open.js'
-import type { Actor, Environment, Scope } from '../http/operation.js'
+import type { Environment, KeyActor, Scope } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import type { RootKey } from '../root-key.js'
 import { keyEnvironment, keyHash, keyStart, newKey } from './key-format.js'
@@ -74,7 +75,7 @@ export type AuthFailure = Refusal<'unauthenticated' | 'invalid_credentials'>
 export async function authenticate(
   verifier: KeyVerifier,
   header: string | undefined,
-): Promise<Actor | AuthFailure> {
+): Promise<KeyActor | AuthFailure> {
   if (header === undefined) {
     return unauthenticated('Send your API key in the Authorization header: Bearer <API_KEY>.')
   }
@@ -98,6 +99,7 @@ export async function authenticate(
       'k.environment',
       'k.scopes',
       'k.expiresAt',
+      'k.overlapUntil',
       'k.revokedAt',
       'm.role',
     ])
@@ -107,7 +109,8 @@ export async function authenticate(
   }
   if (row.revokedAt !== null)
     return refuse('invalid_credentials', 'The API key was revoked.', null, CHALLENGE)
-  if (row.expiresAt !== null && row.expiresAt <= verifier.clock.wall()) {
+  const until = endOfKey(row)
+  if (until !== null && until <= verifier.clock.wall()) {
     return refuse('invalid_credentials', 'The API key has expired.', null, CHALLENGE)
   }
   verifier.use.note(row.id)
@@ -118,6 +121,12 @@ export async function authenticate(
     environment,
     scopes: effectiveScopes(parseScopes(row.scopes), row.role),
   }
+}
+
+/** When a key stops working: its own expiry or the end of its overlap after a roll; null means never. */
+export function endOfKey(row: Pick<ApiKeyRow, 'expiresAt' | 'overlapUntil'>): number | null {
+  if (row.expiresAt === null || row.overlapUntil === null) return row.expiresAt ?? row.overlapUntil
+  return Math.min(row.expiresAt, row.overlapUntil)
 }
 
 // RFC 9110 11.6.1: a 401 names the scheme.

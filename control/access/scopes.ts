@@ -22,10 +22,20 @@ export function expand(scopes: readonly Scope[]): readonly Scope[] {
   return SCOPES.filter((scope) => scopes.some((held) => impliedBy(held).includes(scope)))
 }
 
+/** All that a role may do through keys, and in a session. */
+export function ceilingOf(role: Role): readonly Scope[] {
+  return impliedBy(CEILING[role])
+}
+
+/** Roles that session operations are kept to (decisions 9). */
+export const ADMINS: readonly Role[] = ['owner', 'admin']
+export const DEVELOPERS: readonly Role[] = ['owner', 'admin', 'developer']
+export const PAYERS: readonly Role[] = ['owner', 'admin', 'billing']
+
 /** Stored scopes under the creator's present role; none when the creator has left. */
 export function effectiveScopes(stored: readonly Scope[], role: Role | null): readonly Scope[] {
   if (role === null) return []
-  const ceiling = impliedBy(CEILING[role])
+  const ceiling = ceilingOf(role)
   return expand(stored).filter((scope) => ceiling.includes(scope))
 }
 

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Generated, Kysely } from 'kysely'
 
 /*
  * Times are Unix milliseconds, flags 0/1, lists and objects JSON text: the same on both engines.
@@ -17,9 +17,13 @@ export interface UserRow {
   /** Lower case; unique. */
   readonly email: string
   readonly name: string
-  /** `scrypt$N$r$p$salt$hash`, see access/password.ts. */
+  /** `scrypt$N$r$p$salt$hash`, see access/secrets.ts. */
   readonly passwordHash: string
   readonly createdAt: number
+  /** When the address was proved; nobody signs in before. */
+  readonly emailVerifiedAt: number | null
+  /** 1: belongs to the service's staff, and to no organization. */
+  readonly staff: Generated<0 | 1>
 }
 
 export type Role = 'owner' | 'admin' | 'developer' | 'viewer' | 'billing'
@@ -48,6 +52,8 @@ export interface ApiKeyRow {
   readonly revokedAt: number | null
   readonly lastUsedAt: number | null
   readonly createdAt: number
+  /** After a roll: until when this old key still works, whatever `expiresAt` says. */
+  readonly overlapUntil: number | null
 }
 
 export interface IdempotencyRow {

@@ -1,5 +1,6 @@
 import { type Kysely, Migrator } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
+import { createAccessTables } from './access-tables.js'
 import { createCallingTables } from './calling-migration.js'
 import { createIdentityTables } from './identity-tables.js'
 import type { Engine, OpenDatabase } from './open.js'
@@ -11,6 +12,7 @@ type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
 const STEPS: Readonly<Record<string, Step>> = {
   '0001_identity': createIdentityTables,
   '0002_calling': createCallingTables,
+  '0003_access': createAccessTables,
   '0003_request_limits': createRequestLimits,
 }
 

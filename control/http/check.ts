@@ -1,11 +1,12 @@
 import type { Json } from '../compliance/canonical.js'
 import type { Deps } from '../deps.js'
+import type { Admitted } from './admit.js'
 import { type CursorScope, readCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
 import { isIdempotencyKey } from './idempotency.js'
-import { hasBody, readJsonBody } from './json-body.js'
+import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
 import type { Mounted } from './mount.js'
-import type { Actor, Operation } from './operation.js'
+import type { AnyActor, Operation } from './operation.js'
 import type { PageRequest } from './pagination.js'
 import { isRefusal, type Refusal, refuse } from './problem.js'
 import { type Issue, readQuery, validate } from './validate.js'
@@ -28,14 +29,19 @@ export interface Checked {
 export async function check(
   deps: Deps,
   mounted: Mounted,
-  actor: Actor | null,
+  { actor, body: readAlready }: Pick<Admitted, 'actor' | 'body'>,
   exchange: Exchange,
 ): Promise<Checked | Refusal> {
   const { operation } = mounted
   const { request, response } = exchange
   if (mounted.body === null && hasBody(request))
     return refuse('bad_request', `${request.method} takes no body.`)
-  const body = mounted.body === null ? null : await readJsonBody(request, response, operation.bodyBytes)
+  const body =
+    mounted.body === null
+      ? null
+      : readAlready === null
+        ? await readJsonBody(request, response, operation.bodyBytes)
+        : jsonBodyOf(request, readAlready)
   if (isRefusal(body)) return body
   if (body === null && operation.body !== null && !operation.body.safeParse(undefined).success) {
     return refuse('bad_request', 'This operation needs a JSON body.')
@@ -88,16 +94,22 @@ function queryText(url: string): string {
 
 type Paging = Pick<Checked, 'query' | 'page' | 'cursorScope'>
 
-function readPaging(deps: Deps, operation: Operation, actor: Actor | null, query: unknown): Paging | Refusal {
+function readPaging(
+  deps: Deps,
+  operation: Operation,
+  actor: AnyActor | null,
+  query: unknown,
+): Paging | Refusal {
   if (operation.list === null) return { query, page: null, cursorScope: null }
   if (!operation.list.paged) {
     return { query, page: { limit: Number.MAX_SAFE_INTEGER, after: null }, cursorScope: null }
   }
   // `querySchema` put limit and cursor in.
   const { limit, cursor, ...filters } = query as { limit: number; cursor?: string } & Record<string, Json>
+  const pinned = actor !== null && (actor.kind === 'key' || actor.kind === 'session') ? actor : null
   const cursorScope: CursorScope = {
-    organizationId: actor?.organizationId ?? '',
-    environment: actor?.environment ?? '',
+    organizationId: pinned?.organizationId ?? '',
+    environment: pinned?.environment ?? '',
     operation: operation.id,
     filters,
   }

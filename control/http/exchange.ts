@@ -7,3 +7,8 @@ export interface Exchange {
   readonly requestId: string
   readonly docsUrl: string
 }
+
+/** Methods that change nothing (RFC 9110 9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}

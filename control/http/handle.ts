@@ -1,33 +1,55 @@
 import { errorText } from '../../media/base/errors.js'
-import { authenticate, type KeyVerifier } from '../access/keys.js'
 import type { Deps } from '../deps.js'
+import { type Admission, type Admitted, admit } from './admit.js'
 import { type Checked, check } from './check.js'
 import type { Exchange } from './exchange.js'
 import { fingerprint, type IdempotencyStore, isFinal } from './idempotency.js'
 import type { Mounted } from './mount.js'
-import type { Actor, ErasedInput, FileReply, Operation } from './operation.js'
-import { type ErrorCode, isRefusal, type Refusal, refuse } from './problem.js'
-import { budgetHeaders, costOf, rateLimited } from './rate-limit.js'
+import {
+  type Actor,
+  type AnyActor,
+  type ErasedInput,
+  type FileReply,
+  isHeaded,
+  type Operation,
+} from './operation.js'
+import { type ErrorCode, isRefusal } from './problem.js'
 import { type Rendered, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
 
 /** What answering any request takes. */
-export interface Handling {
-  readonly deps: Deps
-  readonly keys: KeyVerifier
+export interface Handling extends Admission {
   readonly idempotency: IdempotencyStore
 }
 
 /** Answers one request in the order of decisions 2.1. Throws only what is a fault of the service. */
 export async function handle(handling: Handling, mounted: Mounted, exchange: Exchange): Promise<void> {
   const { operation } = mounted
+  const admitted = await admit(handling, operation, exchange)
+  if (isRefusal(admitted)) return sendRefusal(exchange, admitted)
+  if (admitted.signature === null) return answer(handling, mounted, admitted, exchange)
+  // Only what succeeded uses its signature up: the sender may repeat everything else.
+  try {
+    await answer(handling, mounted, admitted, exchange)
+  } finally {
+    const { statusCode } = exchange.response
+    if (statusCode < 200 || statusCode > 299) await admitted.signature.release()
+  }
+}
+
+async function answer(
+  handling: Handling,
+  mounted: Mounted,
+  admitted: Admitted,
+  exchange: Exchange,
+): Promise<void> {
+  const { operation } = mounted
   const { deps } = handling
-  const actor = await admit(handling, operation, exchange)
-  if (isRefusal(actor)) return sendRefusal(exchange, actor)
-  const checked = await check(deps, mounted, actor, exchange)
+  const { actor } = admitted
+  const checked = await check(deps, mounted, admitted, exchange)
   if (isRefusal(checked)) return sendRefusal(exchange, checked)
   const input = inputOf(deps, actor, checked, exchange)
 
-  if (actor !== null && checked.idempotencyKey !== null) {
+  if (checked.idempotencyKey !== null && (actor?.kind === 'key' || actor?.kind === 'session')) {
     return once(handling, operation, actor, { ...checked, key: checked.idempotencyKey }, input, exchange)
   }
   const outcome = await operation.run(input)
@@ -36,31 +58,6 @@ export async function handle(handling: Handling, mounted: Mounted, exchange: Exc
   }
   // `fileOperation` types the handler's result.
   return sendFile(exchange, outcome as FileReply)
-}
-
-/** Authentication, request budget, scope, and which environment's keys may call. */
-async function admit(
-  handling: Handling,
-  operation: Operation,
-  exchange: Exchange,
-): Promise<Actor | null | Refusal> {
-  const { deps } = handling
-  if (operation.audience === 'public') return null
-  const actor = await authenticate(handling.keys, exchange.request.header('authorization'))
-  if (isRefusal(actor)) return actor
-  const spent = await deps.requests.take(actor, costOf(operation))
-  exchange.response.set(budgetHeaders(spent))
-  if (!spent.allowed) return rateLimited(spent)
-  if (operation.scope !== null && !actor.scopes.includes(operation.scope)) {
-    return refuse('insufficient_scope', `This operation needs a key with the scope ${operation.scope}.`, {
-      required: operation.scope,
-      granted: actor.scopes,
-    })
-  }
-  if (operation.environment !== null && operation.environment !== actor.environment) {
-    return refuse('forbidden', `This operation needs a ${operation.environment} key.`)
-  }
-  return actor
 }
 
 /** Runs the operation at most once per idempotency key, and answers repetitions alike. */
@@ -109,6 +106,10 @@ function render(
   exchange: Exchange,
 ): Rendered {
   const { rootKey, log } = handling.deps
+  if (isHeaded(outcome)) {
+    const rendered = renderResult(rootKey, operation, outcome.value, checked.cursorScope)
+    return { ...rendered, headers: { ...rendered.headers, ...outcome.headers } }
+  }
   if (!isRefusal(outcome)) return renderResult(rootKey, operation, outcome, checked.cursorScope)
   if (!operation.fails.includes(outcome.code) && !COMMON.includes(outcome.code)) {
     log.error({ operation: operation.id, code: outcome.code }, 'an operation failed in an undeclared way')
@@ -119,7 +120,7 @@ function render(
 /** What any operation may answer without declaring it. */
 const COMMON: readonly ErrorCode[] = ['not_found', 'validation_error', 'internal_error']
 
-function inputOf(deps: Deps, actor: Actor | null, checked: Checked, exchange: Exchange): ErasedInput {
+function inputOf(deps: Deps, actor: AnyActor | null, checked: Checked, exchange: Exchange): ErasedInput {
   return {
     params: checked.params,
     query: checked.query,

@@ -20,13 +20,25 @@ export async function readJsonBody(
   maxBytes: number,
 ): Promise<Body | BadBody> {
   if (!hasBody(request)) return null
-  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    return refuse('bad_request', 'A request with a body needs Content-Type: application/json.')
-  }
+  const problem = typeProblem(request)
+  if (problem !== null) return problem
   const bytes = await readBytes(request, response, maxBytes)
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length === 0) return null
   return parseJson(bytes)
+}
+
+/** The same for a body that was read already. */
+export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): Body | BadBody {
+  if (bytes.length === 0) return null
+  return typeProblem(request) ?? parseJson(bytes)
+}
+
+function typeProblem(request: IncomingMessage): BadBody | null {
+  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    return refuse('bad_request', 'A request with a body needs Content-Type: application/json.')
+  }
+  return null
 }
 
 /** Whether the message announces content (RFC 9112 6.3). */
@@ -35,7 +47,8 @@ export function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }
 
-function readBytes(
+/** The raw body of at most `maxBytes`; empty without one. Refuses like `readJsonBody`. */
+export function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   maxBytes: number,

@@ -81,16 +81,23 @@ function check(operation: Operation): void {
   if ([...named].sort().join() !== [...declared].sort().join()) {
     throw mistake(operation, 'its params are not those of its path')
   }
-  if (operation.audience !== 'key' && operation.audience !== 'public') {
-    throw mistake(operation, `audience ${operation.audience} is not served here`)
-  }
   if ((operation.audience === 'key') !== (operation.scope !== null)) {
     throw mistake(operation, 'a key operation names a scope, any other does not')
+  }
+  if (operation.roles !== null && operation.audience !== 'session') {
+    throw mistake(operation, 'roles belong to session operations')
+  }
+  if (operation.perMinute !== null && operation.audience !== 'public') {
+    throw mistake(operation, 'a limit by address belongs to public operations')
+  }
+  if ((operation.audience === 'signed') !== (operation.signer !== null)) {
+    throw mistake(operation, 'a signed operation names its signer, any other does not')
   }
   if ((operation.status === 204) !== (operation.reply === 'empty')) {
     throw mistake(operation, 'exactly the 204 answers have no result')
   }
-  if (operation.idempotent !== null && operation.audience !== 'key') {
+  const forOrganization = operation.audience === 'key' || operation.audience === 'session'
+  if (operation.idempotent !== null && !forOrganization) {
     throw mistake(operation, 'idempotency keys belong to an organization')
   }
 }

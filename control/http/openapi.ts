@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { pathParameters, querySchema } from './mount.js'
 import { inputSchema, nameResults, outputSchema } from './openapi-schemas.js'
-import type { Operation } from './operation.js'
+import type { Audience, Operation } from './operation.js'
 import { type ErrorCode, PROBLEMS } from './problem.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -41,6 +41,20 @@ export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
           scheme: 'bearer',
           description: 'svc_test_... for the sandbox, svc_live_... for real calls',
         },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'svc_session',
+          description:
+            'Signed in by POST /v1/auth/login. Changes also need x-svc-csrf (the value of the cookie svc_csrf) and an Origin; x-svc-environment (test unless given) and x-svc-organization choose what is acted on.',
+        },
+        signature: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-svc-signature',
+          description:
+            'v1= and the hex HMAC-SHA256 over <x-svc-timestamp>.<raw body>; the timestamp in Unix seconds, at most 300 s off; good once',
+        },
       },
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
       headers: { RequestId: { description: 'Name it when you ask for help', schema: { type: 'string' } } },
@@ -70,7 +84,8 @@ function describe(operation: Operation, results: Results): JsonObject {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    security: operation.audience === 'key' ? [{ apiKey: [] }] : [],
+    security: SECURITY[operation.audience],
+    ...(operation.roles === null ? {} : { 'x-roles': operation.roles }),
     ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
     ...(operation.environment === null ? {} : { 'x-environment': operation.environment }),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -78,6 +93,18 @@ function describe(operation: Operation, results: Results): JsonObject {
     responses: { [operation.status]: success(operation, results), ...failures(operation) },
     'x-error-codes': errorCodes(operation),
   }
+}
+
+const SESSION = [{ session: [] }]
+
+/** Any of the listed credentials is enough. */
+const SECURITY: Readonly<Record<Audience, readonly JsonObject[]>> = {
+  key: [{ apiKey: [] }, ...SESSION],
+  session: SESSION,
+  account: SESSION,
+  staff: SESSION,
+  signed: [{ signature: [] }],
+  public: [],
 }
 
 function requiredMark(operation: Operation): JsonObject {
@@ -152,7 +179,11 @@ function errorCodes(operation: Operation): ErrorCode[] {
   if (operation.audience === 'key') {
     codes.add('unauthenticated').add('invalid_credentials').add('insufficient_scope').add('rate_limited')
   }
-  if (operation.environment !== null) codes.add('forbidden')
+  if (operation.audience === 'key') codes.add('forbidden')
+  if (['session', 'account', 'staff'].includes(operation.audience))
+    codes.add('unauthenticated').add('forbidden')
+  if (operation.audience === 'signed') codes.add('invalid_signature')
+  if (operation.perMinute !== null) codes.add('rate_limited')
   if (operation.params !== null) codes.add('not_found')
   if (operation.idempotent !== null) {
     codes.add('idempotency_key_in_use').add('idempotency_key_reused_with_different_params')

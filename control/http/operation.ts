@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Role } from '../db/identity-tables.js'
 import type { Deps } from '../deps.js'
 import type { Page, PageRequest } from './pagination.js'
 import type { ErrorCode, Refusal } from './problem.js'
@@ -7,11 +8,15 @@ export type Environment = 'test' | 'live'
 /** Each implies those before it. */
 export type Scope = 'read' | 'write' | 'admin'
 
-/** Who may call. `session`, `staff` and `signed` are mounted by later parts of the service. */
-export type Audience = 'key' | 'public' | 'session' | 'staff' | 'signed'
+/**
+ * Who may call. `key`: an API key, or a session whose role reaches the scope. `session`: a signed-in
+ * member of an organization. `account`: anyone signed in, staff too. `staff`: a signed-in member of the
+ * service's staff. `signed`: another service, by its signature. `public`: anyone.
+ */
+export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'public'
 
-/** Who is calling with an API key. Everything it reads is pinned to its organization and environment. */
-export interface Actor {
+/** An API key. Everything it reads is pinned to its organization and environment. */
+export interface KeyActor {
   readonly kind: 'key'
   readonly keyId: string
   readonly organizationId: string
@@ -20,7 +25,50 @@ export interface Actor {
   readonly scopes: readonly Scope[]
 }
 
-export type ActorOf<A extends Audience> = A extends 'public' ? null : Actor
+/** A person signed in, acting for one of their organizations in one environment. */
+export interface SessionActor {
+  readonly kind: 'session'
+  readonly sessionId: string
+  readonly userId: string
+  readonly organizationId: string
+  readonly environment: Environment
+  readonly role: Role
+  /** What the role reaches at most. */
+  readonly scopes: readonly Scope[]
+}
+
+/** A person signed in, whatever organization they belong to, if any. */
+export interface AccountActor {
+  readonly kind: 'account'
+  readonly sessionId: string
+  readonly userId: string
+  readonly staff: boolean
+}
+
+/** A member of the service's staff, signed in. */
+export interface StaffActor {
+  readonly kind: 'staff'
+  readonly sessionId: string
+  readonly userId: string
+}
+
+/** Who acts for an organization. */
+export type Actor = KeyActor | SessionActor
+export type AnyActor = Actor | AccountActor | StaffActor
+
+interface Actors {
+  readonly key: Actor
+  readonly session: SessionActor
+  readonly account: AccountActor
+  readonly staff: StaffActor
+  readonly signed: null
+  readonly public: null
+}
+
+export type ActorOf<A extends Audience> = Actors[A]
+
+/** Whose signature a `signed` operation takes; each signer has its own secret. */
+export type Signer = 'secret-scanning'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -51,7 +99,28 @@ export interface FileReply {
   readonly fileName: string
 }
 
-type Answer<T> = T | Refusal | Promise<T | Refusal>
+const headed = Symbol('headed')
+
+/** A result with response headers of its own, for example cookies. */
+export interface Headed<T> {
+  readonly [headed]: true
+  readonly value: T
+  readonly headers: ResponseHeaders
+}
+
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>
+
+/** Sends `headers` with the result; not repeated when an idempotent answer is replayed. */
+export function withHeaders<T>(value: T, headers: ResponseHeaders): Headed<T> {
+  return { [headed]: true, value, headers }
+}
+
+export function isHeaded(outcome: unknown): outcome is Headed<unknown> {
+  return typeof outcome === 'object' && outcome !== null && headed in outcome
+}
+
+type Outcome<T> = T | Headed<T> | Refusal
+type Answer<T> = Outcome<T> | Promise<Outcome<T>>
 
 interface Base<P extends z.ZodObject, A extends Audience> {
   /** OpenAPI operationId; unique. */
@@ -63,8 +132,17 @@ interface Base<P extends z.ZodObject, A extends Audience> {
   readonly audience: A
   /** Minimum scope; required for audience `key`. */
   readonly scope?: Scope
-  /** Only keys of this environment may call; others get 403 `forbidden`. */
+  /** Which members may call, for audience `session`; all of them unless given. Others get 403 `forbidden`. */
+  readonly roles?: readonly Role[]
+  /**
+   * Only keys of this environment may call; others get 403 `forbidden`. What asks for a live key is
+   * open to sessions in either environment (decisions 2.4).
+   */
   readonly environment?: Environment
+  /** Requests a minute from one address, for audience `public`; more get 429. */
+  readonly perMinute?: number
+  /** Required for audience `signed`. */
+  readonly signer?: Signer
   /** One entry per `:name` of the path. A failing `idParam` answers 404, anything else 400. */
   readonly params?: P
   /** Codes the handler itself may refuse with; those of the common checks need not be listed. */
@@ -127,7 +205,10 @@ export interface Operation {
   readonly summary: string
   readonly audience: Audience
   readonly scope: Scope | null
+  readonly roles: readonly Role[] | null
   readonly environment: Environment | null
+  readonly perMinute: number | null
+  readonly signer: Signer | null
   readonly params: z.ZodObject | null
   readonly query: z.ZodObject | null
   readonly body: z.ZodType | null
@@ -146,7 +227,7 @@ export interface ErasedInput {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
-  readonly actor: Actor | null
+  readonly actor: AnyActor | null
   readonly deps: Deps
   readonly requestId: string
   readonly idempotencyId: string | null
@@ -231,7 +312,10 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: Base<P, A>) {
     summary: spec.summary,
     audience: spec.audience,
     scope: spec.scope ?? null,
+    roles: spec.roles ?? null,
     environment: spec.environment ?? null,
+    perMinute: spec.perMinute ?? null,
+    signer: spec.signer ?? null,
     params: spec.params ?? null,
     fails: spec.fails,
   }

@@ -4,14 +4,14 @@ import { EngineError } from '../../media/base/errors.js'
 import type { RootKey } from '../root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
-import type { FileReply, Operation } from './operation.js'
+import type { FileReply, Operation, ResponseHeaders } from './operation.js'
 import { COUNT_LIMIT, type Page } from './pagination.js'
 import { errorEnvelope, type Refusal, refuse } from './problem.js'
 
 /** JSON text with a status: what is sent, and what idempotency keeps and replays. */
 export interface Rendered {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: ResponseHeaders
   readonly body: string
 }
 
@@ -47,7 +47,8 @@ export function renderRefusal(refusal: Refusal, docsUrl: string, requestId: stri
 
 export function send(exchange: Exchange, rendered: Rendered): void {
   const { response } = exchange
-  response.status(rendered.status).set(rendered.headers)
+  response.status(rendered.status)
+  for (const [name, value] of Object.entries(rendered.headers)) response.setHeader(name, value)
   if (rendered.status === 204) {
     response.end()
     return

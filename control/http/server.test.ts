@@ -179,7 +179,10 @@ t.test('a list of operations that contradicts itself is found at start', async (
     [[operation(withoutParams)], /params/],
     [[operation(unscoped)], /scope/],
     [[operation({ ...base, status: 204 })], /204/],
-    [[operation({ ...base, audience: 'staff' })], /audience staff/],
+    [[operation({ ...base, audience: 'staff' })], /scope/],
+    [[operation({ ...base, roles: ['owner'] })], /roles/],
+    [[operation({ ...base, perMinute: 1 })], /address/],
+    [[operation({ ...base, signer: 'secret-scanning' })], /signer/],
   ]
   for (const [operations, message] of wrong) t.throws(() => routesOf(operations), { message })
 })

@@ -5,12 +5,16 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
 import { openKeyUse } from '../access/key-use.js'
+import { sweepSessions } from '../access/sessions.js'
+import { sweepSignatures } from '../access/signature.js'
+import { sweepThrottles } from '../access/throttle.js'
 import type { Deps } from '../deps.js'
 import type { Exchange } from './exchange.js'
 import { type Handling, handle } from './handle.js'
 import { openIdempotency } from './idempotency.js'
 import { type Route, routesOf } from './mount.js'
 import type { Method, Operation } from './operation.js'
+import { crossOrigin } from './origins.js'
 import { errorEnvelope, refuse } from './problem.js'
 import { sendRefusal } from './reply.js'
 
@@ -54,7 +58,9 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
   app.set('case sensitive routing', true).set('strict routing', true)
+  if (deps.settings.trustedProxies.length > 0) app.set('trust proxy', [...deps.settings.trustedProxies])
   app.use(prepare(deps, docsUrl))
+  app.use(crossOrigin(deps))
   for (const route of routesOf(options.operations)) app.all(route.path, serve(handling, route))
   app.use((_request, response) => {
     sendRefusal(response.locals.exchange, refuse('not_found', 'No such path.'))
@@ -213,13 +219,21 @@ function drain(server: Server, deps: Deps, graceMs: number): Promise<void> {
 }
 
 function sweepRegularly(scope: Scope, handling: Handling): void {
-  const { deps, idempotency } = handling
+  const { deps } = handling
   scope.after(deps.clock, SWEEP_MS, () => {
-    idempotency
-      .sweep()
+    sweepAll(handling)
       .catch((error: unknown) => {
-        deps.log.warn({ error: errorText(error) }, 'old idempotency keys not swept')
+        deps.log.warn({ error: errorText(error) }, 'old rows not swept')
       })
       .finally(() => sweepRegularly(scope, handling))
   })
+}
+
+/** Deletes what nothing can ask for any more. */
+async function sweepAll({ deps, idempotency }: Handling): Promise<void> {
+  const now = deps.clock.wall()
+  await idempotency.sweep()
+  await sweepSessions(deps.db, now)
+  await sweepThrottles(deps.db, now)
+  await sweepSignatures(deps.db, now)
 }

@@ -1,0 +1,40 @@
+import type { ResponseHeaders } from '../http/operation.js'
+import { ABSOLUTE_MS } from './sessions.js'
+
+export const SESSION_COOKIE = 'svc_session'
+export const CSRF_COOKIE = 'svc_csrf'
+
+/** The value of a cookie in a `Cookie` header; the first one of that name, null without. */
+export function readCookie(header: string | undefined, name: string): string | null {
+  for (const pair of (header ?? '').split(';')) {
+    const mark = pair.indexOf('=')
+    if (mark > 0 && pair.slice(0, mark).trim() === name) return pair.slice(mark + 1).trim()
+  }
+  return null
+}
+
+/** Cookies of a new session. `svc_csrf` is readable by scripts, which send it back in `x-svc-csrf`. */
+export function signInCookies(publicUrl: string, token: string, csrf: string): ResponseHeaders {
+  const seconds = ABSOLUTE_MS / 1000
+  return {
+    'set-cookie': [
+      cookie(publicUrl, SESSION_COOKIE, token, seconds, true),
+      cookie(publicUrl, CSRF_COOKIE, csrf, seconds, false),
+    ],
+  }
+}
+
+/** Makes the browser forget both. */
+export function signOutCookies(publicUrl: string): ResponseHeaders {
+  return {
+    'set-cookie': [
+      cookie(publicUrl, SESSION_COOKIE, '', 0, true),
+      cookie(publicUrl, CSRF_COOKIE, '', 0, false),
+    ],
+  }
+}
+
+function cookie(publicUrl: string, name: string, value: string, seconds: number, httpOnly: boolean): string {
+  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
+  return `${name}=${value}; Path=/; Max-Age=${seconds}${httpOnly ? '; HttpOnly' : ''}${secure}; SameSite=Lax`
+}

@@ -1,0 +1,108 @@
+import type { Db } from '../db/open.js'
+import type { AccountActor, Audience, SessionActor, StaffActor } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { CSRF_COOKIE, readCookie, SESSION_COOKIE } from './cookies.js'
+import { ceilingOf } from './scopes.js'
+import { sameSecret } from './secrets.js'
+import { csrfToken, findSession, type Session, type SessionDeps } from './sessions.js'
+
+/** What a request says about who is signed in. */
+export interface SessionRequest {
+  /** Whether it changes anything. */
+  readonly mutates: boolean
+  header(name: string): string | undefined
+}
+
+export interface SessionRules extends SessionDeps {
+  /** Origins that browsers may send changes from: the service's own, and the dashboard's. */
+  origins(): readonly string[]
+}
+
+/**
+ * Who is signed in, acting for one organization and environment, or for none, as the audience asks.
+ * Refuses with `unauthenticated` without a live session, with `forbidden` for a change that another
+ * site could have caused and for people in the wrong place.
+ */
+export async function sessionActor(
+  rules: SessionRules,
+  audience: Exclude<Audience, 'public' | 'signed'>,
+  request: SessionRequest,
+): Promise<SessionActor | AccountActor | StaffActor | Refusal> {
+  const token = readCookie(request.header('cookie'), SESSION_COOKIE)
+  const session = token === null ? null : await findSession(rules, token)
+  if (session === null)
+    return refuse('unauthenticated', 'Sign in first: there is no session, or it has ended.')
+  if (request.mutates && !isOwnDoing(rules, session, request)) {
+    return refuse(
+      'forbidden',
+      `Changes in a session need the header x-svc-csrf with the value of the cookie ${CSRF_COOKIE}, and an Origin of the dashboard.`,
+    )
+  }
+  const { id: sessionId, userId, staff } = session
+  if (audience === 'account') return { kind: 'account', sessionId, userId, staff }
+  if (audience === 'staff') {
+    return staff ? { kind: 'staff', sessionId, userId } : refuse('forbidden', 'This is for the staff only.')
+  }
+  if (staff) return refuse('forbidden', 'Staff act through the staff operations only.')
+  return memberActor(rules.db, session, request)
+}
+
+/** Whether the change comes from our own pages: a token bound to the session, and the Origin. */
+function isOwnDoing(rules: SessionRules, session: Session, request: SessionRequest): boolean {
+  const expected = csrfToken(rules.rootKey, session.id)
+  const sent = request.header('x-svc-csrf') ?? ''
+  const cookie = readCookie(request.header('cookie'), CSRF_COOKIE) ?? ''
+  const origin = request.header('origin')
+  return (
+    sameSecret(sent, expected) &&
+    sameSecret(cookie, expected) &&
+    origin !== undefined &&
+    rules.origins().includes(origin)
+  )
+}
+
+async function memberActor(
+  db: Db,
+  session: Session,
+  request: SessionRequest,
+): Promise<SessionActor | Refusal> {
+  const environment = request.header('x-svc-environment') ?? 'test'
+  if (environment !== 'test' && environment !== 'live') {
+    return refuse('validation_error', 'The request is not valid; details.issues lists what to change.', {
+      issues: [{ path: 'header.x-svc-environment', reason: 'must be test or live' }],
+    })
+  }
+  const wanted = request.header('x-svc-organization')
+  const memberships = await db
+    .selectFrom('members')
+    .where('userId', '=', session.userId)
+    .select(['organizationId', 'role'])
+    .orderBy('createdAt')
+    .orderBy('organizationId')
+    .execute()
+  if (wanted === undefined && memberships.length > 1) {
+    return refuse(
+      'bad_request',
+      'You belong to several organizations: name one in the header x-svc-organization.',
+    )
+  }
+  const member =
+    wanted === undefined
+      ? memberships[0]
+      : memberships.find(({ organizationId }) => organizationId === wanted)
+  if (member === undefined) {
+    return refuse(
+      'forbidden',
+      wanted === undefined ? 'You belong to no organization.' : 'You do not belong to that organization.',
+    )
+  }
+  return {
+    kind: 'session',
+    sessionId: session.id,
+    userId: session.userId,
+    organizationId: member.organizationId,
+    environment,
+    role: member.role,
+    scopes: ceilingOf(member.role),
+  }
+}

@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../../media/base/clock.js'
+import { ulid } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/open.js'
+import type { RootKey } from '../root-key.js'
+import { randomBase62, sameSecret } from './secrets.js'
+
+export const IDLE_MS = 12 * 3_600_000
+export const ABSOLUTE_MS = 7 * 24 * 3_600_000
+/** How exactly the last activity is known. */
+const SEEN_MS = 60_000
+/** 43 characters of base62 hold 256 bits. */
+const TOKEN_LENGTH = 43
+const TOKEN = /^[0-9A-Za-z]{43}$/
+
+export interface SessionDeps {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly clock: Clock
+}
+
+/** A person signed in. */
+export interface Session {
+  readonly id: string
+  readonly userId: string
+  readonly staff: boolean
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface NewSession {
+  readonly id: string
+  /** The cookie's value; not stored anywhere. */
+  readonly token: string
+  readonly expiresAt: number
+}
+
+export async function createSession(
+  db: Db | Trx,
+  { rootKey, clock }: Pick<SessionDeps, 'rootKey' | 'clock'>,
+  userId: string,
+): Promise<NewSession> {
+  const now = clock.wall()
+  const id = ulid(now)
+  const token = randomBase62(TOKEN_LENGTH)
+  const expiresAt = now + ABSOLUTE_MS
+  await db
+    .insertInto('sessions')
+    .values({ id, userId, hash: hashOf(rootKey, token), createdAt: now, lastSeenAt: now, expiresAt })
+    .execute()
+  return { id, token, expiresAt }
+}
+
+/** Whose session a cookie is; null for an unknown, ended or malformed one. Notes the activity. */
+export async function findSession(
+  { db, rootKey, clock }: SessionDeps,
+  token: string,
+): Promise<Session | null> {
+  if (!TOKEN.test(token)) return null
+  const hash = hashOf(rootKey, token)
+  const now = clock.wall()
+  const row = await db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.userId')
+    .where('s.hash', '=', hash)
+    .where('s.expiresAt', '>', now)
+    .where('s.lastSeenAt', '>', now - IDLE_MS)
+    .select(['s.id', 's.userId', 's.hash', 's.createdAt', 's.expiresAt', 's.lastSeenAt', 'u.staff'])
+    .executeTakeFirst()
+  if (row === undefined || !sameSecret(row.hash, hash)) return null
+  if (row.lastSeenAt <= now - SEEN_MS) {
+    await db
+      .updateTable('sessions')
+      .set({ lastSeenAt: now })
+      .where('id', '=', row.id)
+      .where('lastSeenAt', '<', now)
+      .execute()
+  }
+  const { id, userId, createdAt, expiresAt } = row
+  return { id, userId, staff: row.staff === 1, createdAt, expiresAt }
+}
+
+/** What a mutation of this session must carry: bound to it, so that no other cookie can stand in. */
+export function csrfToken(rootKey: RootKey, sessionId: string): string {
+  return createHmac('sha256', rootKey.subkey('session-csrf')).update(sessionId).digest('base64url')
+}
+
+export async function endSession(db: Db | Trx, sessionId: string): Promise<void> {
+  await db.deleteFrom('sessions').where('id', '=', sessionId).execute()
+}
+
+/** Signs a person out everywhere, but for the session `except`. */
+export async function endSessionsOf(db: Db | Trx, userId: string, except: string | null): Promise<void> {
+  let query = db.deleteFrom('sessions').where('userId', '=', userId)
+  if (except !== null) query = query.where('id', '<>', except)
+  await query.execute()
+}
+
+/** Deletes sessions that can never be used again; returns how many. */
+export async function sweepSessions(db: Db, now: number): Promise<number> {
+  const swept = await db
+    .deleteFrom('sessions')
+    .where((eb) => eb.or([eb('expiresAt', '<=', now), eb('lastSeenAt', '<=', now - IDLE_MS)]))
+    .executeTakeFirst()
+  return Number(swept.numDeletedRows)
+}
+
+function hashOf(rootKey: RootKey, token: string): string {
+  return createHmac('sha256', rootKey.subkey('session-hash')).update(token).digest('hex')
+}

@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../../media/base/clock.js'
+import type { Db } from '../db/open.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { sameSecret } from './secrets.js'
+
+/** Clock difference between the signer and us that is still believed. */
+export const SKEW_MS = 300_000
+/** How long an accepted signature is remembered: longer than its timestamp is believed. */
+export const REMEMBER_MS = 600_000
+
+/** A request of another service, as received. */
+export interface SignedRequest {
+  /** `x-svc-timestamp`: Unix seconds. */
+  readonly timestamp: string | undefined
+  /** `x-svc-signature`: `v1=<hex>`, several separated by spaces. */
+  readonly signature: string | undefined
+  readonly body: Uint8Array
+}
+
+/** An accepted signature. `release` forgets it, so that the same request may be sent again. */
+export interface Accepted {
+  release(): Promise<void>
+}
+
+/** Hex HMAC-SHA256 over `<timestamp>.<raw body>`, keyed with the secret's UTF-8 (decisions 5, Webhook). */
+export function signatureOf(secret: string, timestamp: string, body: Uint8Array): string {
+  return createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
+}
+
+/**
+ * Accepts a signed request once. Refuses with `invalid_signature`: no secret is set, another one was
+ * used, the body was altered, the timestamp is more than `SKEW_MS` away, or the signature was used.
+ */
+export async function acceptSigned(
+  { db, clock }: { db: Db; clock: Clock },
+  secret: string | null,
+  request: SignedRequest,
+): Promise<Accepted | Refusal<'invalid_signature'>> {
+  const { timestamp, signature } = request
+  if (
+    secret === null ||
+    timestamp === undefined ||
+    signature === undefined ||
+    !/^\d{1,12}$/.test(timestamp)
+  ) {
+    return wrong()
+  }
+  const expected = signatureOf(secret, timestamp, request.body)
+  // All are compared, so that the time taken does not say which one was nearly right.
+  const matches = signature.split(' ').filter((value) => sameSecret(value, `v1=${expected}`))
+  if (matches.length === 0) return wrong()
+  const now = clock.wall()
+  if (Math.abs(now - Number(timestamp) * 1000) > SKEW_MS) return wrong()
+  const first = await db
+    .insertInto('usedSignatures')
+    .values({ signature: expected, expiresAt: now + REMEMBER_MS })
+    .onConflict((conflict) => conflict.column('signature').doNothing())
+    .returning('signature')
+    .executeTakeFirst()
+  if (first === undefined) return wrong()
+  return {
+    async release() {
+      await db.deleteFrom('usedSignatures').where('signature', '=', expected).execute()
+    },
+  }
+}
+
+/** Forgets signatures whose timestamp nobody believes any more; returns how many. */
+export async function sweepSignatures(db: Db, now: number): Promise<number> {
+  const swept = await db.deleteFrom('usedSignatures').where('expiresAt', '<=', now).executeTakeFirst()
+  return Number(swept.numDeletedRows)
+}
+
+function wrong(): Refusal<'invalid_signature'> {
+  return refuse('invalid_signature', 'The signature is missing, wrong, too old or used already.')
+}

@@ -1,0 +1,79 @@
+import { createHmac } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { sql } from 'kysely'
+import type { Clock } from '../../media/base/clock.js'
+import type { Db } from '../db/open.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import type { RootKey } from '../root-key.js'
+
+const WINDOW_MS = 60_000
+
+export interface ThrottleDeps {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly clock: Clock
+}
+
+/**
+ * Counts one attempt of `what` and refuses with `rate_limited` above `perMinute` in the minute that
+ * began with the first one. Shared by all processes of the database, because it bounds guessing.
+ * Refused attempts count as well, but do not prolong the minute.
+ */
+export async function throttle(
+  { db, rootKey, clock }: ThrottleDeps,
+  what: string,
+  perMinute: number,
+): Promise<Refusal<'rate_limited'> | null> {
+  const now = clock.wall()
+  const name = createHmac('sha256', rootKey.subkey('throttle')).update(what).digest('base64url')
+  const over = sql<boolean>`throttles.${sql.ref('startedAt')} <= ${now - WINDOW_MS}`
+  const row = await db
+    .insertInto('throttles')
+    .values({ name, startedAt: now, attempts: 1 })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet({
+        startedAt: sql<number>`case when ${over} then ${now} else throttles.${sql.ref('startedAt')} end`,
+        attempts: sql<number>`case when ${over} then 1 else throttles.attempts + 1 end`,
+      }),
+    )
+    .returning(['startedAt', 'attempts'])
+    .executeTakeFirstOrThrow()
+  if (row.attempts <= perMinute) return null
+  const seconds = Math.max(1, Math.ceil((row.startedAt + WINDOW_MS - now) / 1000))
+  return refuse(
+    'rate_limited',
+    `Too many attempts. Try again in ${seconds} s.`,
+    {
+      retry_after_seconds: seconds,
+    },
+    { 'retry-after': String(seconds) },
+  )
+}
+
+/**
+ * What is counted of a client's address: all of an IPv4 one, the first 64 bits of an IPv6 one, which
+ * is what one subscriber has.
+ */
+export function addressGroup(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  if (!isIPv6(plain)) return plain
+  const [head = '', tail = ''] = plain.split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === '' ? [] : tail.split(':')
+  // An embedded IPv4 tail stands for two groups; it lies behind the first 64 bits all the same.
+  const missing = plain.includes('::') ? 8 - left.length - right.length : 0
+  const groups = [...left, ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...right]
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}
+
+/** Forgets minutes that are over; returns how many. */
+export async function sweepThrottles(db: Db, now: number): Promise<number> {
+  const swept = await db
+    .deleteFrom('throttles')
+    .where('startedAt', '<=', now - WINDOW_MS)
+    .executeTakeFirst()
+  return Number(swept.numDeletedRows)
+}
