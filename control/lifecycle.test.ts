@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
+import { type StartedService, startService, temporaryFolder } from '../fixtures/cli.js'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import type { Json } from '../fixtures/service.js'
+import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { readWav } from '../fixtures/wav.js'
+
+/* Stopping and crashing: the service in a process of its own, with a call in progress. */
+
+assertNothingLeft(t)
+t.jobs = 3
+
+/** Options of a test that runs beside others; each needs an object of its own. */
+const beside = () => ({ buffered: true, timeout: 60_000 })
+
+/** A call that hears the agent. */
+async function answered(t: CallerTest, service: StartedService, background?: Int16Array): Promise<Caller> {
+  const caller = await call(t, service, background === undefined ? {} : { rtp: { background } })
+  await caller.answered()
+  await caller.until('media', () => caller.rtp.received.length > 10)
+  return caller
+}
+
+t.test('SIGTERM: no new calls, the live one goes on until its end, then exit 0', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '40' } })
+  const caller = await answered(t, service)
+  const callId = await caller.callId()
+  service.cli.process.kill('SIGTERM')
+  t.match(await service.cli.logged('shutting down: no new calls'), {
+    signal: 'SIGTERM',
+    live: 1,
+    seconds: 40,
+  })
+
+  const late = await call(t, service)
+  t.equal(await late.dialog.final(), 503, 'an INVITE is refused')
+  const [number] = (await service.send('GET', '/v1/numbers')).body.data as Json[]
+  const placed = await service.send('POST', '/v1/calls', { to: '+919000000055', numberId: number?.id })
+  t.match(placed, { status: 503, body: { error: { message: /shutting down/ } } })
+  t.match((await service.send('GET', '/v1/calls?limit=10')).body, { meta: { pagination: { total: 1 } } })
+
+  const before = caller.rtp.received.length
+  await caller.until('a second more of media', () => caller.rtp.received.length > before + 50)
+  t.equal(caller.dialog.state, 'answered')
+  t.match(await service.api('GET', `/v1/calls/${callId}`), { status: 'in_progress' })
+  await caller.hangUp()
+  t.equal(await service.cli.exit(10_000), 0)
+  await service.cli.logged('stopped').catch(() => t.fail('it does not say that it stopped'))
+
+  const again = await startService(t, folder, { key: service.key })
+  t.match(await again.api('GET', `/v1/calls/${callId}`), {
+    status: 'ended',
+    disposition: 'answered',
+    endedReason: 'caller_hangup',
+    hasRecording: true,
+  })
+  const next = await answered(t, again)
+  await next.hangUp()
+  again.cli.process.kill('SIGTERM')
+  t.equal(await again.cli.exit(10_000), 0)
+})
+
+t.test('SIGTERM with a limit: the call is ended with a BYE when the time is up', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '1' } })
+  const caller = await answered(t, service)
+  service.cli.process.kill('SIGTERM')
+  await caller.dialog.ended()
+  t.equal(caller.dialog.endedBy, 'remote')
+  t.equal(await service.cli.exit(10_000), 0)
+})
+
+t.test('a second signal ends it at once, the caller gets a BYE all the same', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '600' } })
+  const caller = await answered(t, service)
+  service.cli.process.kill('SIGINT')
+  await service.cli.logged('shutting down: no new calls')
+  service.cli.process.kill('SIGINT')
+  await caller.dialog.ended()
+  t.equal(caller.dialog.endedBy, 'remote')
+  t.equal(await service.cli.exit(10_000), 0)
+})
+
+t.test('half requests and idle connections do not hold the service up', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder)
+  const sip = service.target('tcp')
+  const http = new URL(service.httpUrl)
+  const sockets: Socket[] = []
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy()
+  })
+  for (const [port, text] of [
+    [Number(http.port), ''],
+    [Number(http.port), 'GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthor'],
+    [
+      Number(http.port),
+      `POST /v1/agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name`,
+    ],
+    [Number(http.port), '\u0016\u0003\u0001 this is no HTTP'],
+    [sip.port, ''],
+    [sip.port, 'INVITE sip:x@127.0.0.1 SIP/2.0\r\nVia: SIP/2.0/TCP 127.0.0.1;bra'],
+    [sip.port, 'INVITE sip:x@127.0.0.1 SIP/2.0\r\nContent-Length: 5000\r\n\r\nv=0'],
+  ] as const) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    sockets.push(socket)
+    await once(socket, 'connect')
+    if (text !== '') socket.write(text)
+  }
+  // It still works with them.
+  const caller = await answered(t, service)
+  await caller.hangUp()
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(8_000), 0)
+})
+
+t.test('killed during a call: the next start settles it and keeps its recording', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder)
+  const caller = await answered(t, service, tone(440, 1_000, 8_000, 0.2))
+  const callId = await caller.callId()
+  await caller.until('three seconds', () => caller.rtp.received.length > 150)
+  service.cli.process.kill('SIGKILL')
+  t.equal(await service.cli.exit(), 'SIGKILL')
+  t.strictSame(await readdir(join(folder, 'data', 'recordings')), [`${callId}.wav`])
+
+  const again = await startService(t, folder, { key: service.key })
+  await again.cli.logged('settled calls that an earlier run left behind')
+  const record = await again.api('GET', `/v1/calls/${callId}`)
+  t.match(record, {
+    status: 'ended',
+    disposition: 'unknown',
+    endedReason: 'internal',
+    error: /stopped while the call was live/,
+    hasRecording: true,
+  })
+  const recording = await again.api('GET', `/v1/calls/${callId}/recording`)
+  const bytes = new Uint8Array(await (await fetch(String(recording.url))).arrayBuffer())
+  t.equal(bytes.length, recording.bytes)
+  const wav = readWav(bytes)
+  const [left, right] = wav.channels
+  if (left === undefined || right === undefined) throw new Error('not a stereo recording')
+  t.ok(left.length / wav.rate > 1.5, `${left.length / wav.rate} s of 3 are there`)
+  t.ok(toneLevel(left.subarray(4_000, 12_000), 440) > 0.1, 'the caller is on the left')
+  t.ok(levelDbfs(right, 0, 8_000) > -50, 'the agent on the right')
+  const view = new DataView(bytes.buffer)
+  t.equal(view.getUint32(4, true), bytes.length - 8, 'the header tells the length: any player takes it')
+  t.equal(view.getUint32(40, true), bytes.length - 44)
+
+  const events = (await again.send('GET', '/v1/events')).body.data as Json[]
+  t.strictSame(
+    events
+      .filter(({ subjectId }) => subjectId === callId)
+      .map(({ type }) => type)
+      .sort(),
+    ['call.answered', 'call.completed', 'call.initiated'],
+  )
+  const next = await answered(t, again)
+  await next.hangUp()
+  again.cli.process.kill('SIGTERM')
+  t.equal(await again.cli.exit(10_000), 0)
+})
