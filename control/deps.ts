@@ -4,6 +4,7 @@ import type { CallControl, Gateway, SandboxRinger } from '../signalling/ports.js
 import type { PermitBook } from './compliance/permit.js'
 import type { Settings } from './config.js'
 import type { Db } from './db/open.js'
+import type { Egress } from './egress.js'
 import type { RateLimiter } from './http/rate-limit.js'
 import type { RootKey } from './root-key.js'
 
@@ -22,6 +23,8 @@ export interface Deps {
   readonly permits: PermitBook
   /** Request budgets of keys. */
   readonly requests: RateLimiter
+  /** The one way to targets that customers name. */
+  readonly egress: Egress
   /** Next hop of test-environment calls: the simulated carrier. */
   readonly sandboxGateway: Gateway
   /** Base of the absolute addresses handed out, no slash at the end. Known once the server listens. */

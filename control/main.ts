@@ -25,6 +25,7 @@ import { migrate } from './db/migrate.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
 import { openDirectory } from './directory.js'
+import { openEgress } from './egress.js'
 import { openRateLimiter } from './http/rate-limit.js'
 import { storedLimits } from './http/rate-limit-store.js'
 import { openHttpServer } from './http/server.js'
@@ -126,6 +127,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     scripts,
   })
   scope.add(carrier)
+  const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
+  scope.add(egress)
   const permits = openPermitBook(clock)
   const switchboard = await openSwitchboard({
     sip,
@@ -157,6 +160,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     nodeId,
     permits,
     requests: openRateLimiter(clock, storedLimits(db)),
+    egress,
     sandboxGateway: carrier.gateway,
     publicUrl: () => publicUrl ?? '',
   }
