@@ -272,3 +272,23 @@ t.test('the far side moves its media with a re-INVITE', beside(), async (t) => {
   await hangUp(t, caller)
   t.ok(levelDbfs(await callerChannel(callId)) < -60, 'nobody spoke')
 })
+
+t.test('keys on a bad network: each once, in order', beside(), async (t) => {
+  const caller = await call(t, service, {
+    rtp: { impairments: { seed: 9, loss: 0.1, jitterMs: 15, duplicates: 0.1 } },
+  })
+  await caller.answered()
+  await caller.until('media', () => caller.rtp.received.length > 10)
+  const callId = await caller.callId()
+  const digits = () => service.of(callId, 'dtmf').map((event) => event.digit)
+  // Separate presses of one key too: nothing but their timestamps tells them apart.
+  for (const keys of ['0123', '4556', '789*', '#']) {
+    caller.rtp.press(keys)
+    const so = digits().length + keys.length
+    await service.until(`${so} keys`, () => digits().length >= so)
+  }
+  await caller.rtp.say(new Int16Array(2_000)).done
+  t.equal(digits().join(''), '01234556789*#')
+  await hangUp(t, caller)
+  t.ok((service.of(callId, 'ended')[0]?.rtp?.lost ?? 0) > 0, 'packets were really lost')
+})

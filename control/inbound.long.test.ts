@@ -1,0 +1,36 @@
+import t from 'tap'
+import { call } from '../fixtures/caller.js'
+import { openService } from '../fixtures/service.js'
+import { cseqOf } from '../fixtures/sip-message.js'
+
+/* What takes the real 64*T1 of RFC 3261: half a minute in which nothing may happen too early. */
+
+const service = await openService(t)
+t.jobs = 2
+
+for (const transport of ['udp', 'tcp'] as const) {
+  t.test(`no ACK at all over ${transport}`, { buffered: true, timeout: 90_000 }, async (t) => {
+    const caller = await call(t, service, { transport, autoAck: false })
+    await caller.answered()
+    const callId = await caller.callId()
+    await caller.dialog.ended(50_000)
+    t.equal(caller.dialog.endedBy, 'remote', 'a BYE')
+    const accepted = caller.peer.log.filter(
+      ({ message }) => message.status === 200 && cseqOf(message).method === 'INVITE',
+    )
+    // RFC 3261 13.3.1.4: at T1, doubling up to T2, whatever the transport.
+    t.ok(accepted.length >= 9 && accepted.length <= 12, `the 200 came ${accepted.length} times`)
+    const bye = caller.peer.log.find(({ message }) => message.method === 'BYE')
+    const waited = (bye?.atMs ?? 0) - (accepted[0]?.atMs ?? 0)
+    t.ok(waited > 31_000 && waited < 34_000, `BYE after ${waited} ms`)
+    t.equal(caller.rtp.received.length, 0, 'no media without an ACK')
+    t.match(await service.ended(callId), {
+      disposition: 'failed',
+      endedReason: 'carrier_error',
+      answeredAt: null,
+      billedPaise: 0,
+    })
+    t.equal(service.of(callId, 'ended').length, 1)
+    t.equal(service.of(callId, 'answered').length, 0)
+  })
+}
