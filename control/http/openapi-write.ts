@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectRoot } from '../../media/base/paths.js'
+import { WEBHOOKS } from '../events/webhook-docs.js'
 import { operations } from '../operations.js'
 import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './openapi.js'
@@ -9,7 +10,7 @@ import { openApiDocument } from './openapi.js'
 export const OPENAPI_FILE = join(projectRoot, 'docs', 'openapi.json')
 
 export function openApiText(): string {
-  return `${JSON.stringify(openApiDocument({ version: API_VERSION, operations }), null, 2)}\n`
+  return `${JSON.stringify(openApiDocument({ version: API_VERSION, operations, webhooks: WEBHOOKS }), null, 2)}\n`
 }
 
 // Run as a program (npm run openapi) it writes the file; imported by its test it does not.

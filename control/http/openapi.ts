@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import { EXAMPLE_BODIES } from './example-bodies.js'
 import { pathParameters, querySchema } from './mount.js'
+import { bodyExample, exampleOf } from './openapi-examples.js'
 import { inputSchema, nameResults, outputSchema } from './openapi-schemas.js'
+import { describeWebhooks, type WebhookDescription } from './openapi-webhooks.js'
 import type { Audience, Operation } from './operation.js'
 import { type ErrorCode, PROBLEMS } from './problem.js'
 
@@ -10,13 +13,14 @@ type Results = ReadonlyMap<z.ZodType, string>
 export interface ApiInfo {
   readonly version: string
   readonly operations: readonly Operation[]
+  readonly webhooks: readonly WebhookDescription[]
 }
 
 /**
  * The OpenAPI 3.1 description of a list of operations, from the very schemas that validate at run
  * time. The same list gives the same document, byte for byte.
  */
-export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
+export function openApiDocument({ version, operations, webhooks }: ApiInfo): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {}
   const results = nameResults(operations)
   for (const operation of operations) {
@@ -32,8 +36,11 @@ export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'This service' }],
-    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set([...operations.map((operation) => operation.tag), 'Webhooks'])].map((name) => ({
+      name,
+    })),
     paths,
+    webhooks: describeWebhooks(webhooks, results),
     components: {
       securitySchemes: {
         apiKey: {
@@ -57,7 +64,7 @@ export function openApiDocument({ version, operations }: ApiInfo): JsonObject {
         },
       },
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
-      headers: { RequestId: { description: 'Name it when you ask for help', schema: { type: 'string' } } },
+      headers: HEADERS,
       schemas: {
         Error: ERROR_SCHEMA,
         Pagination: PAGINATION_SCHEMA,
@@ -89,7 +96,7 @@ function describe(operation: Operation, results: Results): JsonObject {
     ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
     ...(operation.environment === null ? {} : { 'x-environment': operation.environment }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(operation.body === null ? {} : { requestBody: requestBody(operation.body) }),
+    ...(operation.body === null ? {} : { requestBody: requestBody(operation) }),
     responses: { [operation.status]: success(operation, results), ...failures(operation) },
     'x-error-codes': errorCodes(operation),
   }
@@ -128,15 +135,18 @@ function parameter(place: string, name: string, schema: unknown, required: boole
   }
 }
 
-function requestBody(schema: z.ZodType): JsonObject {
+function requestBody({ id, body }: Operation): JsonObject {
+  if (body === null) return {}
+  const schema = inputSchema(body)
+  const example = EXAMPLE_BODIES[id] ?? bodyExample(schema)
   return {
-    required: !schema.safeParse(undefined).success,
-    content: { 'application/json': { schema: inputSchema(schema) } },
+    required: !body.safeParse(undefined).success,
+    content: { 'application/json': { schema, example } },
   }
 }
 
 function success(operation: Operation, results: Results): JsonObject {
-  const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
+  const headers = operation.audience === 'key' ? KEYED_HEADERS : REQUEST_ID
   if (operation.reply === 'empty') return { description: 'Done', headers }
   if (operation.reply === 'file' || operation.result === null) {
     return {
@@ -151,8 +161,42 @@ function success(operation: Operation, results: Results): JsonObject {
   return {
     description: operation.status === 201 ? 'Created' : 'OK',
     headers,
-    content: { 'application/json': { schema: envelope(operation, result) } },
+    content: {
+      'application/json': {
+        schema: envelope(operation, result),
+        example: resultExample(operation, operation.result),
+      },
+    },
   }
+}
+
+/** A whole answer, in its envelope. */
+function resultExample({ id, path, reply }: Operation, schema: z.ZodType): unknown {
+  const value = exampleOf(outputSchema(schema), id, idPrefixOf(path))
+  if (reply === 'bare') return value
+  if (reply === 'data') return { data: value }
+  return { data: [value], meta: { pagination: { cursor: null, hasMore: false } } }
+}
+
+/** What ids of the resource at a path begin with, as far as paths tell. */
+function idPrefixOf(path: string): string | undefined {
+  const resource = path.split('/').filter((segment) => !segment.startsWith(':'))[2]
+  return resource === undefined ? undefined : ID_PREFIXES[resource]
+}
+
+const ID_PREFIXES: Readonly<Record<string, string>> = {
+  'api-keys': 'key',
+  agents: 'agt',
+  'transfer-destinations': 'tdst',
+  numbers: 'num',
+  'sip-trunks': 'trk',
+  calls: 'call',
+  campaigns: 'cmp',
+  events: 'evt',
+  integrations: 'whe',
+  secrets: 'sec',
+  organization: 'org',
+  whoami: 'key',
 }
 
 function envelope(operation: Operation, result: JsonObject): JsonObject {
@@ -215,7 +259,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]): [string, Js
     `Error${status}`,
     {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].when}`).join('\n\n'),
-      headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+      headers: status === 429 || status === 503 ? { ...REQUEST_ID, ...RETRY_AFTER } : REQUEST_ID,
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   ]
@@ -259,4 +303,37 @@ const PAGINATION_SCHEMA: JsonObject = {
     total: { type: 'integer', minimum: 0, maximum: 10_000, description: 'On the first page of some lists' },
     totalCapped: { type: 'boolean', description: 'True when more than 10,000 match' },
   },
+}
+
+const REQUEST_ID: JsonObject = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
+const RETRY_AFTER: JsonObject = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }
+
+/** On every answer to a key, refusals included; spelled out where answers differ. */
+const KEYED_HEADERS: JsonObject = {
+  ...REQUEST_ID,
+  'ratelimit-policy': { $ref: '#/components/headers/RateLimitPolicy' },
+  ratelimit: { $ref: '#/components/headers/RateLimit' },
+  'x-ratelimit-limit': { $ref: '#/components/headers/XRateLimitLimit' },
+  'x-ratelimit-remaining': { $ref: '#/components/headers/XRateLimitRemaining' },
+  'x-ratelimit-reset': { $ref: '#/components/headers/XRateLimitReset' },
+}
+
+const headerOf = (type: 'string' | 'integer', description: string, example: unknown): JsonObject => ({
+  description,
+  schema: { type },
+  example,
+})
+
+const HEADERS: JsonObject = {
+  RequestId: headerOf('string', 'Name it when you ask for help', 'req_01JZ0000000000000000000000'),
+  RetryAfter: headerOf('integer', 'Seconds to wait before a retry', 1),
+  RateLimitPolicy: headerOf(
+    'string',
+    'The request budget: quota and window in seconds',
+    '"default";q=600;w=60',
+  ),
+  RateLimit: headerOf('string', 'Requests left, and seconds until one more', '"default";r=599;t=1'),
+  XRateLimitLimit: headerOf('integer', 'Requests a minute', 600),
+  XRateLimitRemaining: headerOf('integer', 'Requests left', 599),
+  XRateLimitReset: headerOf('integer', 'Unix seconds when the budget is full again', 1_795_000_000),
 }

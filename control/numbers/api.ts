@@ -7,7 +7,7 @@ import { refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import { findNumber, listNumbers as pageOfNumbers, updateNumber as storeNumber } from './store.js'
 
-const PhoneNumber = z.object({
+export const PhoneNumber = z.object({
   id: z.string(),
   e164: z.string(),
   label: z.string(),

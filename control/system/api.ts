@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { errorText } from '../../media/base/errors.js'
 import type { Deps } from '../deps.js'
+import { WEBHOOKS } from '../events/webhook-docs.js'
 import { openApiDocument } from '../http/openapi.js'
 import { type Operation, operation } from '../http/operation.js'
 import { unavailable } from '../http/problem.js'
@@ -59,7 +60,7 @@ export function openApi(list: () => readonly Operation[]): Operation {
     result: z.record(z.string(), z.unknown()),
     fails: [],
     run: () => {
-      document ??= openApiDocument({ version: API_VERSION, operations: list() })
+      document ??= openApiDocument({ version: API_VERSION, operations: list(), webhooks: WEBHOOKS })
       return { ...document }
     },
   })

@@ -1,0 +1,44 @@
+import { EXAMPLE_ULID } from './openapi-examples.js'
+
+/**
+ * Request bodies by operation, for those whose meaning a schema cannot tell. A test checks each
+ * against its schema, and the contract fuzzer sends them. Ids in them are of no resource.
+ */
+export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
+  createAgent: {
+    name: 'Front desk',
+    systemPrompt: 'You are the receptionist of {{clinic}}. Answer briefly.',
+    llmModel: 'parley-rules-1',
+    inputVariables: [
+      {
+        name: 'clinic',
+        description: 'Name of the clinic',
+        required: false,
+        default: 'Smile Dental Clinic',
+      },
+    ],
+    voice: {
+      languages: ['en-IN'],
+      sttLanguage: 'en-IN',
+      sttModel: 'parley-sandbox',
+      ttsModel: 'espeak-ng',
+      ttsVoice: 'asha',
+    },
+    tools: [{ name: 'end_call', description: 'Ends the call.', preset: 'end_call' }],
+    callSettings: {
+      businessName: 'Smile Dental Clinic',
+      openingLine: { text: 'Hello, this is Smile Dental Clinic.' },
+      maxCallSeconds: 300,
+    },
+  },
+  updateAgent: { name: 'Evening desk', callSettings: { maxCallSeconds: 600 } },
+  publishAgent: { note: 'Shorter opening line' },
+  updateNumber: { label: 'Main line', agentId: `agt_${EXAMPLE_ULID}`, recordCalls: true },
+  placeCall: {
+    to: '+919000000010',
+    numberId: `num_${EXAMPLE_ULID}`,
+    variables: { clinic: 'Smile Dental Clinic' },
+    metadata: { order: '17' },
+  },
+  createSandboxInboundCall: { numberId: `num_${EXAMPLE_ULID}`, from: '+919876543210', persona: 'polite' },
+}

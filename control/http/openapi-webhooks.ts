@@ -1,0 +1,127 @@
+import type { z } from 'zod'
+import { EXAMPLE_ULID, exampleOf } from './openapi-examples.js'
+import { outputSchema } from './openapi-schemas.js'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** An event that is sent to customers. */
+export interface WebhookDescription {
+  readonly type: string
+  readonly when: string
+  /** Members of the envelope's `data`. */
+  readonly data: Readonly<Record<string, z.ZodType>>
+}
+
+/** The `webhooks` of the document; `results` names the schemas that are components already. */
+export function describeWebhooks(
+  webhooks: readonly WebhookDescription[],
+  results: ReadonlyMap<z.ZodType, string>,
+): JsonObject {
+  return Object.fromEntries(
+    webhooks.map((webhook) => [webhook.type, { post: describeWebhook(webhook, results) }]),
+  )
+}
+
+function describeWebhook(
+  { type, when, data }: WebhookDescription,
+  results: ReadonlyMap<z.ZodType, string>,
+): JsonObject {
+  const members = Object.entries(data).map(([name, schema]) => {
+    const component = results.get(schema)
+    return [
+      name,
+      component === undefined ? outputSchema(schema) : { $ref: `#/components/schemas/${component}` },
+    ]
+  })
+  const examples = Object.entries(data).map(([name, schema]) => [
+    name,
+    exampleOf(outputSchema(schema), name, SUBJECT_PREFIX[name]),
+  ])
+  return {
+    operationId: `on${type.replace(/(^|[._])(\w)/g, (_all, _mark, letter: string) => letter.toUpperCase())}`,
+    tags: ['Webhooks'],
+    summary: when,
+    parameters: DELIVERY_HEADERS,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            required: ['id', 'type', 'environment', 'created_at', 'data', 'links'],
+            properties: {
+              id: { type: 'string', description: 'Deduplicate by it; the same as x-svc-event-id' },
+              type: { type: 'string', 'x-known-values': [type] },
+              environment: { type: ['string', 'null'], 'x-known-values': ['test', 'live'] },
+              created_at: { type: 'string', format: 'date-time' },
+              data: {
+                type: 'object',
+                required: Object.keys(data),
+                properties: Object.fromEntries(members),
+              },
+              links: LINKS,
+            },
+          },
+          example: {
+            id: `evt_${EXAMPLE_ULID}`,
+            type,
+            environment: type.startsWith('knowledge.') ? null : 'live',
+            created_at: '2026-11-20T10:00:00.000Z',
+            data: Object.fromEntries(examples),
+            links: { self: `https://parley.example.com/v1/events/evt_${EXAMPLE_ULID}` },
+          },
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Received. Answer within 10 seconds; the body is ignored.' },
+      '4XX': { description: 'Not retried, but for 408 and 429.' },
+      '5XX': { description: 'Retried with exponential backoff, up to 14 attempts in about a day.' },
+    },
+  }
+}
+
+const SUBJECT_PREFIX: Readonly<Record<string, string>> = {
+  call: 'call',
+  transfer: 'xfr',
+  campaign: 'cmp',
+  check: 'chk',
+  number: 'num',
+  knowledgeBase: 'kb',
+  build: 'bld',
+}
+
+const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema,
+})
+
+const DELIVERY_HEADERS: readonly JsonObject[] = [
+  header('x-svc-timestamp', 'Unix seconds of this attempt', { type: 'string' }),
+  header(
+    'x-svc-signature',
+    'v1= and the hexadecimal HMAC-SHA256 of "<timestamp>.<raw body>" keyed with the secret of the endpoint; several, separated by spaces, while a secret is being rolled',
+    { type: 'string' },
+  ),
+  header('x-svc-event', 'The type of the event', { type: 'string' }),
+  header('x-svc-event-id', 'The id of the event', { type: 'string' }),
+  header('x-svc-delivery-attempt', '1 for the first', { type: 'string' }),
+]
+
+const LINKS: JsonObject = {
+  type: 'object',
+  required: ['self'],
+  properties: {
+    self: { type: 'string', format: 'uri' },
+    recording: { type: 'string', format: 'uri', description: 'Only when there is one' },
+    transcript: { type: 'string', format: 'uri', description: 'Only when there is one' },
+    handoff: {
+      type: 'string',
+      format: 'uri',
+      description: 'Transfer events: a page with what was said so far, open for 24 hours',
+    },
+  },
+}
