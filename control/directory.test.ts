@@ -25,6 +25,7 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourceAddress: '127.0.0.1',
   sourcePort: 5062,
   transport: 'udp',
+  trunkId: null,
   ...more,
 })
 

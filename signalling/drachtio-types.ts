@@ -26,9 +26,12 @@ export interface RawResponse extends RawMessage {
   readonly status: number
   readonly reason: string
   readonly finalResponseSent: boolean
+  /** Of a received one; empty when the server made it itself. */
+  readonly source_address: string | undefined
+  readonly source_port: number | undefined
   send(
     status: number,
-    options?: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string },
+    options?: { readonly headers?: Readonly<Record<string, string | string[]>>; readonly body?: string },
     callback?: (error: unknown, sent?: RawMessage) => void,
   ): void
 }
@@ -38,6 +41,8 @@ export interface RawDialog extends EventEmitter {
   readonly sip: { readonly callId: string }
   local: { sdp: string }
   remote: { sdp: string | undefined }
+  /** Answers a challenge inside the dialog (the library's own way: MD5). */
+  auth?: { readonly username: string; readonly password: string }
   destroy(options: object, callback: (error: unknown) => void): void
   request(
     options: { readonly method: string; readonly body?: string; readonly headers?: object },
@@ -61,12 +66,25 @@ export interface RawSrf extends EventEmitter {
   ): void
   createUAC(
     uri: string,
-    options: { readonly localSdp: string; readonly headers: Record<string, string> },
+    options: {
+      readonly localSdp: string
+      readonly headers: Record<string, string>
+      readonly proxy?: string
+    },
     progress: {
       readonly cbRequest: (error: unknown, req?: RawRequest) => void
       readonly cbProvisional: (response: RawResponse) => void
     },
     callback: (error: unknown, dialog?: RawDialog) => void,
+  ): void
+  request(
+    uri: string,
+    options: {
+      readonly method: string
+      readonly headers: Record<string, string>
+      readonly proxy?: string
+    },
+    callback: (error: unknown, req?: RawRequest) => void,
   ): void
 }
 
@@ -75,4 +93,11 @@ export function statusOf(error: unknown): number | null {
   if (typeof error === 'object' && error !== null && 'status' in error && typeof error.status === 'number')
     return error.status
   return null
+}
+
+/** The answer behind a `statusOf`. */
+export function responseOf(error: unknown): RawResponse | null {
+  if (typeof error !== 'object' || error === null || !('res' in error)) return null
+  const { res } = error
+  return typeof res === 'object' && res !== null ? (res as RawResponse) : null
 }

@@ -4,10 +4,11 @@ import type { Log } from '../media/base/log.js'
 import { type Ending, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
-import type { Gateway } from './ports.js'
+import type { Gateway, TrunkRoute } from './ports.js'
 import { type LocalMedia, SdpSession } from './sdp.js'
-import type { OutgoingInvite, Reply, SipDialog, SipServer } from './sip-port.js'
+import type { InviteRequest, OutgoingInvite, Reply, SipDialog, SipServer } from './sip-port.js'
 import { sipUri } from './sip-uri.js'
+import { callerIdentity, writeNumber } from './trunk/number-format.js'
 
 export interface DialTarget {
   readonly gateway: Gateway
@@ -54,13 +55,15 @@ export class OutboundLeg implements Leg {
     this.#final = new Promise((resolve) => {
       this.#settled = resolve
     })
+    const { host, port, transport, trunk } = gateway
+    const user = trunk === undefined ? to : writeNumber(to, trunk.numberFormat)
     this.#invite = this.#sip.invite(
       {
-        uri: sipUri({ user: to, host: gateway.host, port: gateway.port, transport: gateway.transport }),
+        uri: sipUri({ user, host, port, transport }),
         callId: sipCallId,
-        from,
-        transport: gateway.transport,
+        transport,
         body: sdp.offer(),
+        ...(trunk === undefined ? { from } : trunkIdentity(trunk, from)),
       },
       {
         progress: (status) => {
@@ -118,5 +121,20 @@ export class OutboundLeg implements Leg {
     if (this.#over) return
     this.#over = true
     this.#events.ended(ending)
+  }
+}
+
+/** Who calls, as the trunk's policy says; the asserted identity is the number that is really called from. */
+function trunkIdentity(
+  trunk: TrunkRoute,
+  did: string,
+): Pick<InviteRequest, 'from' | 'fromDomain' | 'headers' | 'credentials'> {
+  const { fromDomain, credentials } = trunk
+  const asserted = encodeURIComponent(writeNumber(did, trunk.numberFormat)).replaceAll('%2B', '+')
+  return {
+    from: callerIdentity(trunk, did),
+    headers: { 'P-Asserted-Identity': `<sip:${asserted}@${fromDomain ?? 'localhost'}>`, ...trunk.headers },
+    ...(fromDomain === null ? {} : { fromDomain }),
+    ...(credentials === null ? {} : { credentials }),
   }
 }

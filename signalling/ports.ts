@@ -1,6 +1,10 @@
 import type { AgentSpec } from '../media/agent/spec.js'
 import type { Cause } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
+import type { Cidr } from './trunk/cidr.js'
+import type { Credentials } from './trunk/digest-client.js'
+import type { TrunkLimits } from './trunk/meter.js'
+import type { CallerIdPolicy, NumberFormat } from './trunk/number-format.js'
 
 /*
  * What signalling needs from the business. It knows calls and legs, not customers.
@@ -28,12 +32,29 @@ export interface DialGate {
 
 /** Where an outbound INVITE goes. */
 export interface Gateway {
-  /** `host:port` of the next hop. */
   readonly host: string
+  /** 0: none is named, DNS tells it (RFC 3263). */
   readonly port: number
-  readonly transport: 'udp' | 'tcp'
+  readonly transport: 'udp' | 'tcp' | 'tls'
   /** Preference order. */
   readonly codecs: readonly ('PCMU' | 'PCMA')[]
+  /** What a trunk adds; absent for the sandbox carrier. */
+  readonly trunk?: TrunkRoute
+}
+
+/** How one trunk wants to be called, and what it may be used for. */
+export interface TrunkRoute {
+  readonly trunkId: string
+  readonly limits: TrunkLimits
+  readonly numberFormat: NumberFormat
+  readonly callerIdPolicy: CallerIdPolicy
+  /** The trunk's own number or account name, for `trunk_default`. */
+  readonly callerId: string | null
+  /** Host part of From; null writes our own address. */
+  readonly fromDomain: string | null
+  /** Extra `X-*` headers of every INVITE. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly credentials: Credentials | null
 }
 
 export interface DialPlan {
@@ -51,6 +72,8 @@ export interface InboundInvite {
   readonly sourceAddress: string
   readonly sourcePort: number
   readonly transport: string
+  /** The trunk the caller proved to be; null for a caller that proved nothing. */
+  readonly trunkId: string | null
 }
 
 export type Admission =
@@ -63,14 +86,41 @@ export type Admission =
     }
   | {
       readonly admit: false
-      readonly sip: 403 | 404 | 486 | 500 | 503
+      readonly sip: 402 | 403 | 404 | 486 | 500 | 503
       readonly reason: string
       readonly cause?: Cause
+      /** Of the answer, for example `X-Svc-Code`. */
+      readonly headers?: Readonly<Record<string, string>>
+      /** Credentials could change it: the caller is asked for them instead. */
+      readonly challenge?: true
     }
 
 export interface Directory {
   /** Decides an inbound INVITE; an admitted call already has its row. */
   admit(invite: InboundInvite): Promise<Admission>
+}
+
+/** A trunk as far as its callers have to prove it. */
+export interface InboundTrunk {
+  readonly id: string
+  readonly inboundAuth: 'ip_acl' | 'digest' | 'both'
+  readonly ranges: readonly Cidr[]
+  readonly realm: string
+  readonly username: string | null
+  readonly password: string | null
+  readonly limits: TrunkLimits
+}
+
+/** Who may call in over a trunk. Read for every INVITE, so that a change counts at once. */
+export interface TrunkDirectory {
+  /**
+   * The trunk whose address list covers `address`: the one that hosts `dialled` first, then the
+   * narrowest range.
+   */
+  byAddress(address: string, dialled: string): Promise<InboundTrunk | null>
+  byUsername(username: string): Promise<InboundTrunk | null>
+  /** Whether some trunk has that realm. */
+  hasRealm(realm: string): Promise<boolean>
 }
 
 export interface EventSink {

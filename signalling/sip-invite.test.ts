@@ -27,6 +27,8 @@ function refusing(refusal: string): InviteHandle {
     status: 0,
     reason: '',
     finalResponseSent: false,
+    source_address: undefined,
+    source_port: undefined,
     body: undefined,
     get: () => undefined,
     has: () => false,
@@ -36,6 +38,7 @@ function refusing(refusal: string): InviteHandle {
     connect: () => {},
     use: () => {},
     createUAC: () => {},
+    request: () => {},
     createUAS: (
       _req: RawRequest,
       _res: RawResponse,

@@ -28,6 +28,7 @@ const GONE = /unknown transaction/i
 /** An INVITE of a peer over drachtio-srf. Lives in `open` until it is answered finally or withdrawn. */
 export class InviteHandle implements IncomingInvite {
   readonly callId: string
+  readonly uri: string
   readonly to: string
   readonly from: string
   readonly sourceAddress: string
@@ -52,6 +53,7 @@ export class InviteHandle implements IncomingInvite {
     tools: { clock: Clock; log: Log },
   ) {
     this.callId = req.get('Call-ID') ?? ''
+    this.uri = req.uri
     this.to = userOf(req.uri)
     this.from = userOf(req.get('From') ?? '')
     this.sourceAddress = req.source_address
@@ -87,7 +89,7 @@ export class InviteHandle implements IncomingInvite {
     if (this.#state === 'pending') this.#res.send(180)
   }
 
-  refuse(status: number, headers: Readonly<Record<string, string>> = {}): void {
+  refuse(status: number, headers: Readonly<Record<string, string | string[]>> = {}): void {
     if (this.#state !== 'pending') return
     this.#finish()
     this.#res.send(status, { headers: { ...headers } })

@@ -1,4 +1,5 @@
 import type { EngineError } from '../media/base/errors.js'
+import type { Credentials, DigestClient } from './trunk/digest-client.js'
 
 /*
  * What legs need of a SIP server, in our own words. `sip-server.ts` stands behind it and is the only
@@ -39,6 +40,8 @@ export interface SipDialog {
 /** An INVITE of a peer, not yet answered. */
 export interface IncomingInvite {
   readonly callId: string
+  /** Request-URI, as sent. */
+  readonly uri: string
   /** User parts of the Request-URI and of From, unescaped; '' when there is none. */
   readonly to: string
   readonly from: string
@@ -53,7 +56,7 @@ export interface IncomingInvite {
   /** Called once when the peer cancels (487 was sent) or the connection is lost, before our final answer. */
   onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void
   ring(): void
-  refuse(status: number, headers?: Readonly<Record<string, string>>): void
+  refuse(status: number, headers?: Readonly<Record<string, string | string[]>>): void
   /**
    * Sends 200. Resolves when it is out (the ACK comes to `handlers.acknowledged`); rejects with
    * EngineError `sip_failed` when it could not be sent or the CANCEL was faster.
@@ -67,8 +70,13 @@ export interface InviteRequest {
   readonly callId: string
   /** Calling number; becomes the user part of From and Contact. */
   readonly from: string
-  readonly transport: 'udp' | 'tcp'
+  readonly transport: 'udp' | 'tcp' | 'tls'
   readonly body: string
+  /** Host part of From; our own address when absent. */
+  readonly fromDomain?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Answers to challenges. */
+  readonly credentials?: Credentials
 }
 
 export interface InviteHandlers extends DialogHandlers {
@@ -85,6 +93,30 @@ export interface OutgoingInvite {
   cancel(): void
 }
 
+/** A request outside any dialog: OPTIONS or REGISTER. */
+export interface PlainRequest {
+  readonly method: 'OPTIONS' | 'REGISTER'
+  /** Request-URI; the request goes where it points. */
+  readonly uri: string
+  readonly callId: string
+  /** CSeq of the first attempt. */
+  readonly cseq: number
+  /** Of the first attempt and of those with credentials. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Answers challenges, and remembers them for the next request. */
+  readonly digest: DigestClient | null
+}
+
+/** The final answer to a plain request. */
+export interface PlainAnswer {
+  readonly status: number
+  /** Made by our own SIP server: nobody answered (408), nobody is there (503). */
+  readonly local: boolean
+  /** CSeq of the last attempt. */
+  readonly cseq: number
+  header(name: string): string | null
+}
+
 export interface SipServer {
   /** Addresses the server listens on, as `udp/127.0.0.1:5060`; empty while not connected. */
   readonly endpoints: readonly string[]
@@ -92,6 +124,10 @@ export interface SipServer {
   /** Every INVITE outside a dialog whose form is acceptable. One handler; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
   invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite
+  /** Resolves with any final answer; rejects with EngineError `sip_failed` when it could not be sent. */
+  request(request: PlainRequest): Promise<PlainAnswer>
+  /** Called after every connection to the server, the first one included, if still to come. */
+  onConnected(listener: () => void): () => void
   /** Ends the connection; open dialogs and INVITEs are reported lost. Idempotent. */
   close(): Promise<void>
 }

@@ -5,10 +5,19 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { Scope } from '../media/base/scope.js'
-import { type RawRequest, type RawResponse, type RawSrf, statusOf } from './drachtio-types.js'
-import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
+import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
 import { acceptableForm, InviteHandle } from './sip-invite.js'
-import type { IncomingInvite, InviteHandlers, InviteRequest, OutgoingInvite, SipServer } from './sip-port.js'
+import { type Connection, OutgoingCall, sendPlain } from './sip-outgoing.js'
+import type {
+  IncomingInvite,
+  InviteHandlers,
+  InviteRequest,
+  OutgoingInvite,
+  PlainAnswer,
+  PlainRequest,
+  SipServer,
+} from './sip-port.js'
 
 export interface SipServerOptions {
   /** Where the drachtio-compatible server takes applications: the embedded one's control port, or an external one. */
@@ -54,6 +63,7 @@ class DrachtioServer implements SipServer {
   readonly #open = new Set<{ lost(): void }>()
   #srf: RawSrf | null = null
   #socket: Socket | null = null
+  readonly #listeners = new Set<() => void>()
   #endpoints: readonly string[] = []
   #handler: ((invite: IncomingInvite) => void) | null = null
   #delayMs = RECONNECT_FIRST_MS
@@ -95,89 +105,26 @@ class DrachtioServer implements SipServer {
   }
 
   invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite {
-    let sent: RawRequest | null = null
-    let cancelled = false
-    let settled = false
-    const pending = { lost: () => fail(new EngineError('sip_failed', 'connection to the SIP server lost')) }
-    const settle = () => {
-      settled = true
-      this.#open.delete(pending)
-    }
-    const fail = (error: EngineError) => {
-      if (settled) return
-      settle()
-      handlers.failed(error)
-    }
-    const srf = this.#srf
-    if (srf === null) {
-      queueMicrotask(() => fail(new EngineError('sip_failed', 'not connected to the SIP server')))
+    const connection = this.#connection()
+    if (connection === null) {
+      queueMicrotask(() => handlers.failed(new EngineError('sip_failed', 'not connected to the SIP server')))
       return { cancel() {} }
     }
-    this.#open.add(pending)
-    // `localhost` is replaced by the address of the transport that sends (drachtio's only template).
-    const own = `sip:${encodeURIComponent(request.from).replaceAll('%2B', '+')}@localhost`
-    const contact = request.transport === 'tcp' ? `${own};transport=tcp` : own
-    const sendCancel = (invite: RawRequest) => {
-      invite.cancel((error) => {
-        if (error) this.#options.log.debug({ error: errorText(error) }, 'CANCEL was not sent')
-      })
-    }
-    try {
-      srf.createUAC(
-        request.uri,
-        {
-          localSdp: request.body,
-          headers: {
-            'Call-ID': request.callId,
-            From: `<${own}>`,
-            Contact: `<${contact}>`,
-            Allow: ALLOWED_METHODS,
-            'User-Agent': 'Parley',
-          },
-        },
-        {
-          cbRequest: (_error, invite) => {
-            if (!invite) return
-            sent = invite
-            if (cancelled) sendCancel(invite)
-          },
-          cbProvisional: (response) => {
-            if (!settled) handlers.progress(response.status)
-          },
-        },
-        (error, raw) => {
-          if (error || !raw) {
-            const status = statusOf(error)
-            fail(
-              status === null
-                ? new EngineError('sip_failed', errorText(error), { cause: error })
-                : new EngineError('sip_refused', `refused with ${status}`, { context: { status } }),
-            )
-            return
-          }
-          const dialog = new DialogHandle(raw, this.#open, this.#options)
-          if (cancelled || settled) {
-            // The 200 crossed our CANCEL (RFC 3261 9.1): it has been acknowledged, so a BYE ends it.
-            this.#endCrossed(dialog)
-            fail(new EngineError('sip_refused', 'cancelled', { context: { status: 487 } }))
-            return
-          }
-          settle()
-          dialog.listen(handlers)
-          handlers.answered(dialog, raw.remote.sdp ?? '')
-        },
-      )
-    } catch (error) {
-      // Thrown synchronously when the connection has just gone.
-      queueMicrotask(() => fail(new EngineError('sip_failed', errorText(error), { cause: error })))
-    }
-    return {
-      cancel: () => {
-        if (cancelled || settled) return
-        cancelled = true
-        if (sent) sendCancel(sent)
-      },
-    }
+    const call = new OutgoingCall(connection, request, handlers)
+    call.start()
+    return call
+  }
+
+  async request(request: PlainRequest): Promise<PlainAnswer> {
+    const connection = this.#connection()
+    if (connection === null)
+      throw new EngineError('sip_failed', 'not connected to the SIP server', { retryable: true })
+    return sendPlain(connection, request)
+  }
+
+  onConnected(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   close(): Promise<void> {
@@ -196,6 +143,13 @@ class DrachtioServer implements SipServer {
       )
     }
     return this.#scope.close()
+  }
+
+  #connection(): Connection | null {
+    const srf = this.#srf
+    if (srf === null) return null
+    const { clock, log } = this.#options
+    return { srf, open: this.#open, clock, log, endCrossed: (dialog) => this.#endCrossed(dialog) }
   }
 
   #connect(): void {
@@ -219,6 +173,7 @@ class DrachtioServer implements SipServer {
       this.#delayMs = RECONNECT_FIRST_MS
       log.info({ endpoints: this.#endpoints }, 'connected to the SIP server')
       this.#first?.resolve()
+      for (const listener of [...this.#listeners]) listener()
     })
     srf.on('error', (error: unknown) => {
       log.warn({ error: errorText(error), host, port }, 'connection to the SIP server failed')

@@ -4,15 +4,17 @@ const PLAIN_USER = /^[\w.+*!~'()-]{1,64}$/
 export interface SipTarget {
   readonly user: string
   readonly host: string
+  /** 0 leaves it out. */
   readonly port: number
-  readonly transport: 'udp' | 'tcp'
+  readonly transport: 'udp' | 'tcp' | 'tls'
 }
 
-/** `sip:user@host:port`, with `;transport=tcp` where it is not UDP. Escapes what a user part must not hold. */
+/** `sip:user@host:port`, with `;transport=` where it is not UDP. Escapes what a user part must not hold. */
 export function sipUri({ user, host, port, transport }: SipTarget): string {
   const escaped = PLAIN_USER.test(user) ? user : encodeURIComponent(user)
   const where = host.includes(':') ? `[${host}]` : host
-  return `sip:${escaped}@${where}:${port}${transport === 'tcp' ? ';transport=tcp' : ''}`
+  const place = port === 0 ? where : `${where}:${port}`
+  return `sip:${escaped}@${place}${transport === 'udp' ? '' : `;transport=${transport}`}`
 }
 
 /**

@@ -8,11 +8,22 @@ import type { Ending } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
 import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
-import type { Admission, CallControl, DialGate, DialPlan, Directory, EventSink, Permit } from './ports.js'
+import type {
+  Admission,
+  CallControl,
+  DialGate,
+  DialPlan,
+  Directory,
+  EventSink,
+  InboundTrunk,
+  Permit,
+} from './ports.js'
 import type { Scripts } from './sandbox/scripts.js'
 import { checkOffer } from './sdp.js'
 import { warning } from './sip-dialog.js'
 import type { IncomingInvite, SipServer } from './sip-port.js'
+import type { Caller, TrunkEdge } from './trunk/edge.js'
+import { TrunkMeter, type TrunkRefusal } from './trunk/meter.js'
 
 export interface SwitchboardOptions {
   readonly sip: SipServer
@@ -23,6 +34,8 @@ export interface SwitchboardOptions {
   readonly clock: Clock
   readonly log: Log
   readonly scripts: Scripts
+  /** Tells trunks from strangers; without it every caller is one. */
+  readonly edge?: TrunkEdge
 }
 
 export interface Switchboard extends CallControl {
@@ -42,6 +55,7 @@ export async function openSwitchboard(options: SwitchboardOptions): Promise<Swit
 class LiveCalls implements Switchboard {
   readonly #options: SwitchboardOptions
   readonly #calls = new Map<CallId, Call>()
+  readonly #meter: TrunkMeter
   /** INVITEs whose admission is being decided. */
   #admitting = 0
   #draining = false
@@ -51,6 +65,7 @@ class LiveCalls implements Switchboard {
 
   constructor(options: SwitchboardOptions) {
     this.#options = options
+    this.#meter = new TrunkMeter(options.clock)
     options.sip.onInvite((invite) => {
       this.#invited(invite).catch((error: unknown) => {
         options.log.error({ error: errorText(error) }, 'an INVITE was not handled')
@@ -72,6 +87,15 @@ class LiveCalls implements Switchboard {
     const { gate, sip, log, scripts } = this.#options
     if (this.#draining) throw new EngineError('closed', 'no new calls: shutting down', { retryable: true })
     if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling needs an unspent permit')
+    const { trunk } = plan.gateway
+    if (trunk !== undefined) {
+      const refusal = this.#meter.takeOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
+      if (refusal !== null) {
+        log.warn({ callId: permit.callId, trunkId: trunk.trunkId, refusal }, 'the trunk takes no such call')
+        this.#neverBegan(permit.callId, endingOfTrunk(refusal))
+        return
+      }
+    }
     const sipCallId = randomUUID()
     scripts.announce(sipCallId)
     const target = { gateway: plan.gateway, from: permit.from, to: permit.to, sipCallId }
@@ -86,7 +110,7 @@ class LiveCalls implements Switchboard {
         script: (id) => scripts.get(id),
         onEnded: () => {
           scripts.forget(sipCallId)
-          this.#gone(permit.callId)
+          this.#gone(permit.callId, trunk?.trunkId ?? null)
         },
       },
       (events) => new OutboundLeg(sip, target, events, log),
@@ -120,7 +144,7 @@ class LiveCalls implements Switchboard {
   }
 
   async #invited(invite: IncomingInvite): Promise<void> {
-    const { directory, log } = this.#options
+    const { directory, log, edge } = this.#options
     if (this.#draining) {
       invite.refuse(503, RETRY_AFTER)
       return
@@ -140,7 +164,14 @@ class LiveCalls implements Switchboard {
     })
     this.#admitting++
     let admission: Admission
+    let trunk: InboundTrunk | null = null
     try {
+      const caller: Caller = (await edge?.identify(invite)) ?? { as: 'stranger' }
+      if (caller.as === 'challenged') {
+        invite.refuse(401, { 'WWW-Authenticate': caller.challenges })
+        return
+      }
+      trunk = caller.as === 'trunk' ? caller.trunk : null
       admission = await directory.admit({
         sipCallId: invite.callId,
         to: invite.to,
@@ -148,7 +179,12 @@ class LiveCalls implements Switchboard {
         sourceAddress: invite.sourceAddress,
         sourcePort: invite.sourcePort,
         transport: invite.transport,
+        trunkId: trunk?.id ?? null,
       })
+      if (!admission.admit && admission.challenge && edge && trunk === null) {
+        invite.refuse(401, { 'WWW-Authenticate': await edge.challenge(invite) })
+        return
+      }
     } catch (error) {
       log.error({ error: errorText(error) }, 'admission of an INVITE failed')
       invite.refuse(500)
@@ -158,8 +194,10 @@ class LiveCalls implements Switchboard {
       this.#signal()
     }
     if (!admission.admit) {
-      log.info({ sip: admission.sip, reason: admission.reason }, 'INVITE refused')
-      invite.refuse(admission.sip, admission.sip === 503 ? RETRY_AFTER : {})
+      const { sip, reason, headers = {} } = admission
+      log.info({ sip, reason, sipCallId: invite.callId, trunkId: trunk?.id ?? null }, 'INVITE refused')
+      // Full now, not for ever.
+      invite.refuse(sip, sip === 503 || sip === 486 ? { ...RETRY_AFTER, ...headers } : headers)
       return
     }
     if (withdrawn || this.#draining) {
@@ -168,10 +206,21 @@ class LiveCalls implements Switchboard {
       this.#neverBegan(admission.callId, withdrawn ?? SHUTDOWN)
       return
     }
-    this.#admitted(invite, admission)
+    const refusal = trunk === null ? null : this.#meter.takeInbound(trunk.id, trunk.limits, admission.callId)
+    if (refusal !== null) {
+      log.info({ callId: admission.callId, trunkId: trunk?.id ?? null, refusal }, 'INVITE refused')
+      invite.refuse(486, RETRY_AFTER)
+      this.#neverBegan(admission.callId, endingOfTrunk(refusal))
+      return
+    }
+    this.#admitted(invite, admission, trunk?.id ?? null)
   }
 
-  #admitted(invite: IncomingInvite, admission: Admission & { readonly admit: true }): void {
+  #admitted(
+    invite: IncomingInvite,
+    admission: Admission & { readonly admit: true },
+    trunkId: string | null,
+  ): void {
     const { scripts, log } = this.#options
     const { callId, agent, codecs, recordTo } = admission
     const call = new Call(
@@ -183,7 +232,7 @@ class LiveCalls implements Switchboard {
         recordTo,
         timers: callTimers(0, agent.maxCallSeconds),
         script: (id) => scripts.get(id),
-        onEnded: () => this.#gone(callId),
+        onEnded: () => this.#gone(callId, trunkId),
       },
       (events) => new InboundLeg(invite, codecs, events, log),
     )
@@ -204,8 +253,9 @@ class LiveCalls implements Switchboard {
     this.#options.events.publish(event)
   }
 
-  #gone(callId: CallId): void {
+  #gone(callId: CallId, trunkId: string | null): void {
     this.#calls.delete(callId)
+    if (trunkId !== null) this.#meter.release(trunkId, callId)
     this.#signal()
   }
 
@@ -228,4 +278,10 @@ class LiveCalls implements Switchboard {
       this.#idle.add(idle)
     })
   }
+}
+
+/** A call the trunk's limits kept from the wire. */
+function endingOfTrunk(refusal: TrunkRefusal): Ending {
+  const cause = refusal === 'trunk_prefix' ? 'rejected' : 'pool_full'
+  return { by: 'engine', cause, fault: 'customer', note: refusal }
 }

@@ -1,0 +1,244 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Clock } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import {
+  type RawDialog,
+  type RawRequest,
+  type RawResponse,
+  type RawSrf,
+  responseOf,
+  statusOf,
+} from './drachtio-types.js'
+import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
+import type { InviteHandlers, InviteRequest, OutgoingInvite, PlainAnswer, PlainRequest } from './sip-port.js'
+import { DigestClient, type DigestedRequest } from './trunk/digest-client.js'
+
+/** What an outgoing request needs of the connection it leaves by. */
+export interface Connection {
+  readonly srf: RawSrf
+  /** Told when the connection is lost. */
+  readonly open: Set<{ lost(): void }>
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends a dialog whose 200 crossed our CANCEL. */
+  endCrossed(dialog: DialogHandle): void
+}
+
+/** An INVITE of ours until its final answer, repeated with credentials when it is challenged. */
+export class OutgoingCall implements OutgoingInvite {
+  readonly #connection: Connection
+  readonly #request: InviteRequest
+  readonly #handlers: InviteHandlers
+  readonly #digest: DigestClient | null
+  // Chosen here, so that a repetition is the same call to the far side (RFC 3261 22.2).
+  readonly #fromTag = randomBytes(8).toString('hex')
+  #cseq = randomInt(1, 2 ** 30)
+  /** The attempt under way, once it is out. */
+  #sent: RawRequest | null = null
+  #cancelled = false
+  #settled = false
+
+  constructor(connection: Connection, request: InviteRequest, handlers: InviteHandlers) {
+    this.#connection = connection
+    this.#request = request
+    this.#handlers = handlers
+    this.#digest = request.credentials === undefined ? null : new DigestClient(request.credentials)
+  }
+
+  start(): void {
+    this.#connection.open.add(this)
+    this.#attempt(null)
+  }
+
+  lost(): void {
+    this.#fail(new EngineError('sip_failed', 'connection to the SIP server lost'))
+  }
+
+  cancel(): void {
+    if (this.#cancelled || this.#settled) return
+    this.#cancelled = true
+    if (this.#sent) this.#sendCancel(this.#sent)
+  }
+
+  /** `proxy`: the very machine that challenged us, where the name may have several. */
+  #attempt(proxy: string | null): void {
+    const { uri, callId, from, fromDomain, transport, body, headers } = this.#request
+    const user = encodeURIComponent(from).replaceAll('%2B', '+')
+    // `localhost` is replaced by the address of the transport that sends (drachtio's only template).
+    const own = `sip:${user}@localhost`
+    const identity = fromDomain === undefined ? own : `sip:${user}@${fromDomain}`
+    this.#sent = null
+    try {
+      this.#connection.srf.createUAC(
+        uri,
+        {
+          localSdp: body,
+          headers: {
+            ...headers,
+            'Call-ID': callId,
+            From: `<${identity}>;tag=${this.#fromTag}`,
+            CSeq: `${this.#cseq} INVITE`,
+            Contact: `<${transport === 'udp' ? own : `${own};transport=${transport}`}>`,
+            Allow: ALLOWED_METHODS,
+            'User-Agent': 'Parley',
+            ...credentialsOf(this.#digest, { method: 'INVITE', uri, body }),
+          },
+          ...(proxy === null ? {} : { proxy }),
+        },
+        {
+          cbRequest: (_error, invite) => {
+            if (!invite) return
+            this.#sent = invite
+            if (this.#cancelled) this.#sendCancel(invite)
+          },
+          cbProvisional: (response) => {
+            if (!this.#settled) this.#handlers.progress(response.status)
+          },
+        },
+        (error, raw) => {
+          if (error || !raw) this.#refused(error)
+          else this.#answered(raw)
+        },
+      )
+    } catch (error) {
+      // Thrown synchronously when the connection has just gone.
+      queueMicrotask(() => this.#fail(new EngineError('sip_failed', errorText(error), { cause: error })))
+    }
+  }
+
+  #refused(error: unknown): void {
+    if (this.#settled) return
+    const status = statusOf(error)
+    if (status === null) {
+      this.#fail(new EngineError('sip_failed', errorText(error), { cause: error }))
+      return
+    }
+    if (this.#cancelled) {
+      this.#fail(new EngineError('sip_refused', 'cancelled', { context: { status: 487 } }))
+      return
+    }
+    const response = responseOf(error)
+    if (response !== null && isAnswerable(this.#digest, response)) {
+      this.#cseq++
+      this.#attempt(challenger(this.#request.uri, response))
+      return
+    }
+    this.#fail(new EngineError('sip_refused', `refused with ${status}`, { context: { status } }))
+  }
+
+  #answered(raw: RawDialog): void {
+    const { credentials } = this.#request
+    // Some proxies challenge requests inside the dialog too.
+    if (credentials !== undefined) raw.auth = { ...credentials }
+    const dialog = new DialogHandle(raw, this.#connection.open, this.#connection)
+    if (this.#cancelled || this.#settled) {
+      // The 200 crossed our CANCEL (RFC 3261 9.1): it has been acknowledged, so a BYE ends it.
+      this.#connection.endCrossed(dialog)
+      this.#fail(new EngineError('sip_refused', 'cancelled', { context: { status: 487 } }))
+      return
+    }
+    this.#settle()
+    dialog.listen(this.#handlers)
+    this.#handlers.answered(dialog, raw.remote.sdp ?? '')
+  }
+
+  #sendCancel(invite: RawRequest): void {
+    invite.cancel((error) => {
+      if (error) this.#connection.log.debug({ error: errorText(error) }, 'CANCEL was not sent')
+    })
+  }
+
+  #settle(): void {
+    this.#settled = true
+    this.#connection.open.delete(this)
+  }
+
+  #fail(error: EngineError): void {
+    if (this.#settled) return
+    this.#settle()
+    this.#handlers.failed(error)
+  }
+}
+
+/** Sends OPTIONS or REGISTER, with credentials when it is challenged. See `SipServer.request`. */
+export function sendPlain(connection: Connection, request: PlainRequest): Promise<PlainAnswer> {
+  const { srf, open } = connection
+  const { method, uri, callId, digest } = request
+  return new Promise((resolve, reject) => {
+    let settled = false
+    let cseq = request.cseq
+    const finish = (end: () => void) => {
+      if (settled) return
+      settled = true
+      open.delete(pending)
+      end()
+    }
+    const fail = (error: unknown) =>
+      finish(() => reject(new EngineError('sip_failed', errorText(error), { cause: error, retryable: true })))
+    const pending = { lost: () => fail('connection to the SIP server lost') }
+    const attempt = (proxy: string | null) => {
+      const headers = {
+        ...request.headers,
+        'Call-ID': callId,
+        CSeq: `${cseq} ${method}`,
+        'User-Agent': 'Parley',
+        ...credentialsOf(digest, { method, uri, body: '' }),
+      }
+      srf.request(uri, { method, headers, ...(proxy === null ? {} : { proxy }) }, (error, sent) => {
+        if (error || !sent) {
+          fail(error ?? 'not sent')
+          return
+        }
+        sent.on('response', (response: RawResponse) => {
+          const { status } = response
+          if (settled || status < 200) return
+          if (isAnswerable(digest, response)) {
+            cseq++
+            attempt(challenger(uri, response))
+            return
+          }
+          if (status < 300) digest?.accepted()
+          finish(() =>
+            resolve({
+              status,
+              local: !response.source_address,
+              cseq,
+              header: (name) => response.get(name) ?? null,
+            }),
+          )
+        })
+      })
+    }
+    open.add(pending)
+    try {
+      attempt(null)
+    } catch (error) {
+      fail(error)
+    }
+  })
+}
+
+function credentialsOf(digest: DigestClient | null, request: DigestedRequest): Record<string, string> {
+  return Object.fromEntries((digest?.headers(request) ?? []).map(({ name, value }) => [name, value]))
+}
+
+function isAnswerable(digest: DigestClient | null, response: RawResponse): boolean {
+  const { status } = response
+  if (digest === null || (status !== 401 && status !== 407)) return false
+  const challenge = response.get(status === 407 ? 'Proxy-Authenticate' : 'WWW-Authenticate')
+  return challenge !== undefined && digest.challenged(status, challenge)
+}
+
+/**
+ * A nonce is good at the machine that made it: where a name stands for several, the repetition goes
+ * to that one. Not over TLS, whose certificate is for the name.
+ */
+function challenger(uri: string, { source_address, source_port }: RawResponse): string | null {
+  const host = /^sips?:(?:[^@]*@)?(\[[^\]]+\]|[^:;?]+)/i.exec(uri)?.[1] ?? ''
+  const transport = /;transport=(\w+)/i.exec(uri)?.[1]?.toLowerCase() ?? 'udp'
+  if (!source_address || isIP(host.replace(/^\[|\]$/g, '')) !== 0 || transport === 'tls') return null
+  const where = source_address.includes(':') ? `[${source_address.replace(/^\[|\]$/g, '')}]` : source_address
+  return `sip:${where}:${source_port ?? 5060};transport=${transport}`
+}
