@@ -292,3 +292,19 @@ t.test('keys on a bad network: each once, in order', beside(), async (t) => {
   await hangUp(t, caller)
   t.ok((service.of(callId, 'ended')[0]?.rtp?.lost ?? 0) > 0, 'packets were really lost')
 })
+
+t.test(
+  'the TCP connection of a call breaks: the call lives, and our BYE finds its way',
+  beside(),
+  async (t) => {
+    const caller = await call(t, service, { transport: 'tcp' })
+    await caller.answered()
+    await caller.until('the greeting', () => caller.rtp.loud().length > 0)
+    caller.peer.transport.drop()
+    const callId = await works(t, caller, '2')
+    await service.api('POST', `/v1/calls/${callId}/hangup`)
+    await caller.dialog.ended()
+    t.equal(caller.dialog.endedBy, 'remote', 'over a new connection to the Contact')
+    t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'api_hangup' })
+  },
+)
