@@ -16,6 +16,7 @@ import { openSwitchboard } from '../signalling/switchboard.js'
 import { openMediaPool } from '../workers/pool.js'
 import type { WorkerLoad } from '../workers/protocol.js'
 import { type Bootstrap, bootstrap } from './access/bootstrap.js'
+import { openBackground } from './background.js'
 import { openBridge } from './bridge.js'
 import { openLeases } from './calls/lease.js'
 import { recordingsFolder, settleLeftBehind } from './calls/settle.js'
@@ -178,6 +179,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const host = http.address.includes(':') ? `[${http.address}]` : http.address
   const httpUrl = `http://${host}:${http.port}`
   publicUrl ??= httpUrl
+  scope.add(await openBackground(deps))
 
   return {
     httpUrl,

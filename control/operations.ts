@@ -15,6 +15,8 @@ import type { Operation } from './http/operation.js'
 import { listNumbers, readNumber, updateNumber } from './numbers/api.js'
 import { callInToSandbox } from './sandbox/api.js'
 import { health, openApi, ready } from './system/api.js'
+import { deliveryOperations } from './webhooks/delivery-api.js'
+import { endpointOperations } from './webhooks/endpoint-api.js'
 
 /** Everything the API can do. Routing, checks and the API description all come from this list. */
 export const operations: readonly Operation[] = [
@@ -38,6 +40,8 @@ export const operations: readonly Operation[] = [
   downloadMedia,
   listEvents,
   readEvent,
+  ...endpointOperations,
+  ...deliveryOperations,
   callInToSandbox,
   openApi(() => operations),
   health,

@@ -12,6 +12,7 @@ export type KeyPurpose =
   | 'evidence-signing'
   | 'evidence-e164'
   | 'permit'
+  | 'webhook-secrets'
   | 'session-hash'
   | 'session-csrf'
   | 'mail-token-hash'

@@ -5,6 +5,7 @@ import { createCallingTables } from './calling-migration.js'
 import { createIdentityTables } from './identity-tables.js'
 import type { Engine, OpenDatabase } from './open.js'
 import { createRequestLimits } from './request-limits.js'
+import { createWebhookTables } from './webhook-tables.js'
 
 type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
 
@@ -14,6 +15,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0002_calling': createCallingTables,
   '0003_access': createAccessTables,
   '0003_request_limits': createRequestLimits,
+  '0004_webhooks': createWebhookTables,
 }
 
 /**

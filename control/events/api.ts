@@ -1,21 +1,21 @@
 import { z } from 'zod'
-import type { EventRow } from '../db/calling-tables.js'
 import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
-import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import { Envelope, envelopeOf } from './envelope.js'
-import { EVENT_TYPES, findEvent, listEvents as pageOfEvents } from './store.js'
+import { type EventWithDelivery, findEventWithDelivery, listEvents as pageOfEvents } from './store.js'
+import { EVENT_TYPES } from './types.js'
 
 const Delivery = z
   .object({
     endpointId: z.string(),
-    status: z.string(),
+    status: openEnum('pending', 'delivered', 'failed'),
     attempts: z.int(),
     lastStatus: z.int().nullable(),
     deliveredAt: Timestamp.nullable(),
   })
   .nullable()
-  .meta({ description: 'Latest delivery; null when no endpoint wanted the event.' })
+  .meta({ description: 'Newest delivery to this endpoint; null when no endpoint wanted the event.' })
 
 const eventShape = {
   id: z.string(),
@@ -31,7 +31,7 @@ export const listEvents = listOperation({
   id: 'listEvents',
   path: '/v1/events',
   tag: 'Events',
-  summary: 'List the events of the last 30 days, newest first.',
+  summary: 'List the events of the last 30 days, newest first, one line per event and endpoint.',
   audience: 'key',
   scope: 'read',
   query: z.strictObject({ type: z.string().max(60).optional() }),
@@ -56,22 +56,22 @@ export const readEvent = operation({
   result: z.object({ ...eventShape, payload: Envelope }),
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
-    const row = await findEvent(deps.db, actor, params.id, deps.clock.wall())
-    if (row === null) return refuse('not_found', 'There is no such event, or it is older than 30 days.')
-    const payload = await envelopeOf(deps, row)
+    const found = await findEventWithDelivery(deps.db, actor, params.id, deps.clock.wall())
+    if (found === null) return refuse('not_found', 'There is no such event, or it is older than 30 days.')
+    const payload = await envelopeOf(deps, found.event)
     if (payload === null) return refuse('not_found', 'What the event told of is gone.')
-    return { ...eventView(row), payload }
+    return { ...eventView(found), payload }
   },
 })
 
-function eventView(row: EventRow) {
+function eventView({ event, delivery }: EventWithDelivery) {
   return {
-    id: row.id,
-    type: row.type,
-    environment: row.environment,
-    subjectType: row.subjectType,
-    subjectId: row.subjectId,
-    createdAt: timestamp(row.createdAt),
-    delivery: null,
+    id: event.id,
+    type: event.type,
+    environment: event.environment,
+    subjectType: event.subjectType,
+    subjectId: event.subjectId,
+    createdAt: timestamp(event.createdAt),
+    delivery: delivery === null ? null : { ...delivery, deliveredAt: timestampOrNull(delivery.deliveredAt) },
   }
 }

@@ -61,3 +61,12 @@ async function render(deps: Pick<Deps, 'db' | 'publicUrl'>, event: EventRow): Pr
   }
   return null
 }
+
+/** The bytes of an event for a webhook; null when the subject is gone. */
+export async function renderEnvelope(
+  deps: Pick<Deps, 'db' | 'publicUrl'>,
+  event: EventRow,
+): Promise<string | null> {
+  const envelope = await envelopeOf(deps, event)
+  return envelope === null ? null : JSON.stringify(Envelope.parse(envelope))
+}

@@ -1,30 +1,13 @@
+import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import type { EventRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import type { DeliveryStatus, WebhookDeliveryRow } from '../db/webhook-tables.js'
+import { type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { addDeliveries } from '../webhooks/outbox.js'
+import type { EventType, SubjectType } from './types.js'
 
-/** The catalogue of the contract. */
-export const EVENT_TYPES = [
-  'call.initiated',
-  'call.answered',
-  'call.completed',
-  'call.failed',
-  'call.transfer_started',
-  'call.transferred',
-  'call.transfer_failed',
-  'campaign.completed',
-  'campaign.paused',
-  'compliance.check.blocked',
-  'wallet.balance.low',
-  'number.renewal_due',
-  'number.released',
-  'number.suspended',
-  'number.reactivated',
-  'knowledge.build.completed',
-  'knowledge.build.failed',
-] as const
-export type EventType = (typeof EVENT_TYPES)[number]
-export type SubjectType = 'call' | 'campaign' | 'check' | 'wallet' | 'number' | 'knowledge_base'
+export type { EventType } from './types.js'
 
 const DAY_MS = 86_400_000
 /** Older events are gone for readers. */
@@ -38,68 +21,162 @@ export interface NewEvent {
 }
 
 /**
- * Records an event. Only inside the transaction of the change it tells of: this row is what webhook
- * deliveries are made from.
+ * Records an event and what is to be delivered of it. Only inside the transaction of the change it
+ * tells of.
  */
 export async function insertEvent(trx: Trx, event: NewEvent, now: number): Promise<void> {
+  const { organizationId, environment, type, subject } = event
+  const id = newId('evt', now)
   await trx
     .insertInto('events')
     .values({
-      id: newId('evt', now),
-      organizationId: event.organizationId,
-      environment: event.environment,
-      type: event.type,
-      subjectType: event.subject.type,
-      subjectId: event.subject.id,
+      id,
+      organizationId,
+      environment,
+      type,
+      subjectType: subject.type,
+      subjectId: subject.id,
       createdAt: now,
     })
     .execute()
+  await addDeliveries(trx, { id, organizationId, environment, type }, now)
 }
 
-/** Events of one environment and those that concern both, newest first, within retention. */
+interface Owner {
+  readonly organizationId: string
+  readonly environment: 'test' | 'live'
+}
+
+/** What the log shows of a delivery. */
+export interface EventDelivery {
+  readonly endpointId: string
+  readonly status: DeliveryStatus
+  readonly attempts: number
+  readonly lastStatus: number | null
+  readonly deliveredAt: number | null
+}
+
+/** One line of the log: an event and, when an endpoint wanted it, its newest delivery to that one. */
+export interface EventWithDelivery {
+  readonly event: EventRow
+  readonly delivery: EventDelivery | null
+}
+
+/**
+ * Events of one environment and those that concern both, newest first, within retention: one line
+ * per event and endpoint.
+ */
 export async function listEvents(
   db: Db,
-  owner: { readonly organizationId: string; readonly environment: 'test' | 'live' },
+  owner: Owner,
   filter: { readonly type: string | undefined },
   page: PageRequest,
   now: number,
-): Promise<Page<EventRow>> {
-  let query = visible(db, owner, now)
-  if (filter.type !== undefined) query = query.where('type', '=', filter.type)
-  const rows = await query
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
+): Promise<Page<EventWithDelivery>> {
+  const [eventId = '', endpointId = ''] = (page.after?.id ?? '').split(' ')
+  const rows = await withDelivery(db, owner, now)
+    .where((column) =>
+      filter.type === undefined ? column.lit(true) : column('events.type', '=', filter.type),
+    )
+    .where(
+      page.after === null
+        ? sql<SqlBool>`1 = 1`
+        : // The first condition says nothing new, but an index can use it.
+          sql<SqlBool>`events."createdAt" <= ${page.after.key} and (events."createdAt", events.id,
+            coalesce(delivery."endpointId", '')) < (${page.after.key}, ${eventId}, ${endpointId})`,
+    )
+    .orderBy('events.createdAt', 'desc')
+    .orderBy('events.id', 'desc')
+    .orderBy(sql`coalesce(delivery."endpointId", '')`, 'desc')
     .limit(page.limit + 1)
     .execute()
   return pageOf(
     rows,
     page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
+    (row) => ({ key: row.createdAt, id: `${row.id} ${row.endpointId ?? ''}` }),
+    withParts,
   )
 }
 
-export async function findEvent(
+/** An event with its newest delivery to any endpoint; null when there is none within retention. */
+export async function findEventWithDelivery(
   db: Db,
-  owner: { readonly organizationId: string; readonly environment: 'test' | 'live' },
+  owner: Owner,
+  id: string,
+  now: number,
+): Promise<EventWithDelivery | null> {
+  const row = await withDelivery(db, owner, now)
+    .where('events.id', '=', id)
+    .orderBy('delivery.createdAt', 'desc')
+    .orderBy('delivery.id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : withParts(row)
+}
+
+export async function findEvent(
+  db: Db | Trx,
+  owner: Owner,
   id: string,
   now: number,
 ): Promise<EventRow | null> {
-  return (await visible(db, owner, now).where('id', '=', id).executeTakeFirst()) ?? null
+  return (
+    (await visible(db, owner, now).selectAll('events').where('events.id', '=', id).executeTakeFirst()) ?? null
+  )
 }
 
-function visible(
+/** The event a delivery tells of; null when it is older than the retention. */
+export async function eventOf(
   db: Db,
-  owner: { readonly organizationId: string; readonly environment: 'test' | 'live' },
-  now: number,
-) {
-  return db
+  delivery: Pick<WebhookDeliveryRow, 'organizationId' | 'eventId'>,
+): Promise<EventRow | null> {
+  const row = await db
     .selectFrom('events')
     .selectAll()
-    .where('organizationId', '=', owner.organizationId)
-    .where((column) =>
-      column.or([column('environment', '=', owner.environment), column('environment', 'is', null)]),
+    .where('id', '=', delivery.eventId)
+    .where('organizationId', '=', delivery.organizationId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+function withDelivery(db: Db, owner: Owner, now: number) {
+  return visible(db, owner, now)
+    .leftJoin('webhookDeliveries as delivery', (join) =>
+      join
+        .onRef('delivery.eventId', '=', 'events.id')
+        .onRef('delivery.organizationId', '=', 'events.organizationId')
+        .on('delivery.latest', '=', 1),
     )
-    .where('createdAt', '>', now - EVENT_RETENTION_MS)
+    .selectAll('events')
+    .select([
+      'delivery.endpointId',
+      'delivery.status',
+      'delivery.attempts',
+      'delivery.lastStatus',
+      'delivery.deliveredAt',
+    ])
+}
+
+function withParts(
+  row: EventRow & { readonly [name in keyof EventDelivery]: EventDelivery[name] | null },
+): EventWithDelivery {
+  const { endpointId, status, attempts, lastStatus, deliveredAt, ...event } = row
+  const delivery =
+    endpointId === null || status === null
+      ? null
+      : { endpointId, status, attempts: attempts ?? 0, lastStatus, deliveredAt }
+  return { event, delivery }
+}
+
+function visible(db: Db | Trx, owner: Owner, now: number) {
+  return db
+    .selectFrom('events')
+    .where('events.organizationId', '=', owner.organizationId)
+    .where((column) =>
+      column.or([
+        column('events.environment', '=', owner.environment),
+        column('events.environment', 'is', null),
+      ]),
+    )
+    .where('events.createdAt', '>', now - EVENT_RETENTION_MS)
 }

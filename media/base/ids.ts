@@ -13,6 +13,8 @@ export type IdPrefix =
   | 'run'
   | 'evd'
   | 'evt'
+  | 'whe'
+  | 'whd'
   | 'req'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as ULID asks

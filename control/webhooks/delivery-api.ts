@@ -1,0 +1,171 @@
+import { z } from 'zod'
+import type { WebhookDeliveryRow } from '../db/webhook-tables.js'
+import type { Deps } from '../deps.js'
+import { findEvent } from '../events/store.js'
+import { EVENT_TYPES } from '../events/types.js'
+import { type Actor, listOperation, type Operation, operation } from '../http/operation.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { findDelivery, listDeliveries, redeliver } from './delivery-store.js'
+
+const TAG = 'Webhooks'
+
+const WebhookDelivery = z.object({
+  id: z.string(),
+  endpointId: z.string(),
+  eventId: z.string(),
+  type: openEnum(...EVENT_TYPES),
+  environment: openEnum('test', 'live').nullable(),
+  status: openEnum('pending', 'delivered', 'failed'),
+  attempts: z.int(),
+  lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last answer.' }),
+  lastError: openEnum(
+    'timeout',
+    'connection_failed',
+    'tls_failed',
+    'name_not_resolved',
+    'address_refused',
+    'redirect',
+    'status',
+    'interrupted',
+    'subject_gone',
+    'endpoint_disabled',
+    'endpoint_deleted',
+  ).nullable(),
+  lastDurationMs: z.int().nullable(),
+  nextAttemptAt: Timestamp.nullable(),
+  createdAt: Timestamp,
+  deliveredAt: Timestamp.nullable(),
+})
+
+function view(row: WebhookDeliveryRow): z.input<typeof WebhookDelivery> {
+  return {
+    id: row.id,
+    endpointId: row.endpointId,
+    eventId: row.eventId,
+    type: row.type,
+    environment: row.environment,
+    status: row.status,
+    attempts: row.attempts,
+    lastStatus: row.lastStatus,
+    lastError: row.lastError,
+    lastDurationMs: row.lastDurationMs,
+    nextAttemptAt: timestampOrNull(row.nextAttemptAt),
+    createdAt: timestamp(row.createdAt),
+    deliveredAt: timestampOrNull(row.deliveredAt),
+  }
+}
+
+const listWebhookDeliveries = listOperation({
+  id: 'listWebhookDeliveries',
+  path: '/v1/integrations/webhooks/deliveries',
+  tag: TAG,
+  summary: 'List deliveries of the last 30 days, newest first.',
+  audience: 'key',
+  scope: 'read',
+  result: WebhookDelivery,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, ...rest } = await listDeliveries(deps.db, actor, page)
+    return { items: items.map(view), ...rest }
+  },
+})
+
+const DeliveryPath = z.object({ deliveryId: idParam('whd') })
+
+const readWebhookDelivery = operation({
+  id: 'readWebhookDelivery',
+  method: 'get',
+  path: '/v1/integrations/webhooks/deliveries/:deliveryId',
+  tag: TAG,
+  summary: 'Read a delivery.',
+  audience: 'key',
+  scope: 'read',
+  params: DeliveryPath,
+  status: 200,
+  result: WebhookDelivery,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findDelivery(deps.db, actor, params.deliveryId)
+    return row === null ? noDelivery() : view(row)
+  },
+})
+
+const redeliverWebhook = operation({
+  id: 'redeliverWebhook',
+  method: 'post',
+  path: '/v1/integrations/webhooks/deliveries/:deliveryId/redeliver',
+  tag: TAG,
+  summary: 'Send the event of a delivery to the same endpoint again, as a new delivery.',
+  audience: 'key',
+  scope: 'admin',
+  params: DeliveryPath,
+  status: 202,
+  result: WebhookDelivery,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findDelivery(deps.db, actor, params.deliveryId)
+    if (row === null) return noDelivery()
+    const made = await again(deps, actor, row.eventId, row.endpointId)
+    if (isRefusal(made)) return made
+    const [delivery] = made
+    return delivery === undefined ? noDelivery() : view(delivery)
+  },
+})
+
+const redeliverEvent = operation({
+  id: 'redeliverEvent',
+  method: 'post',
+  path: '/v1/events/:id/redeliver',
+  tag: 'Events',
+  summary: 'Send an event again: to one endpoint, or to all that are enabled and want it now.',
+  audience: 'key',
+  scope: 'admin',
+  params: z.object({ id: idParam('evt') }),
+  body: z.strictObject({ endpointId: z.string().max(40).optional() }).optional(),
+  status: 202,
+  result: z.object({ deliveries: z.array(WebhookDelivery) }),
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, body, actor, deps }) => {
+    const made = await again(deps, actor, params.id, body?.endpointId ?? null)
+    return isRefusal(made) ? made : { deliveries: made.map(view) }
+  },
+})
+
+async function again(
+  deps: Deps,
+  actor: Actor,
+  eventId: string,
+  endpointId: string | null,
+): Promise<readonly WebhookDeliveryRow[] | Refusal<'not_found' | 'conflict'>> {
+  const now = deps.clock.wall()
+  const event = await findEvent(deps.db, actor, eventId, now)
+  if (event === null) return refuse('not_found', 'There is no such event, or it is older than 30 days.')
+  const outcome = await redeliver(deps.db, event, endpointId, now)
+  switch (outcome.kind) {
+    case 'made':
+      return outcome.deliveries
+    case 'disabled':
+      return refuse('conflict', 'The endpoint is switched off.', { enabled: false })
+    case 'no-endpoint':
+      return endpointId === null
+        ? refuse('conflict', 'No enabled endpoint is subscribed to this type of event.', { type: event.type })
+        : refuse('not_found', 'There is no such webhook endpoint.', {
+            resource: 'webhook_endpoint',
+            path: 'endpointId',
+          })
+    default:
+      return outcome satisfies never
+  }
+}
+
+function noDelivery(): Refusal<'not_found'> {
+  return refuse('not_found', 'There is no such delivery.')
+}
+
+export const deliveryOperations: readonly Operation[] = [
+  listWebhookDeliveries,
+  readWebhookDelivery,
+  redeliverWebhook,
+  redeliverEvent,
+]

@@ -1,0 +1,102 @@
+import type { EventRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { retried } from '../db/retried.js'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/webhook-tables.js'
+import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { insertDeliveries, newDelivery, subscribed } from './outbox.js'
+
+interface Owner {
+  readonly organizationId: string
+  readonly environment: 'test' | 'live'
+}
+
+/** Deliveries of one environment and of events that concern both, newest first. */
+export async function listDeliveries(
+  db: Db,
+  owner: Owner,
+  page: PageRequest,
+): Promise<Page<WebhookDeliveryRow>> {
+  const rows = await visible(db, owner)
+    .selectAll()
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  const total = page.after === null ? await countCapped(db, visible(db, owner).select('id')) : undefined
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+    total,
+  )
+}
+
+export async function findDelivery(db: Db, owner: Owner, id: string): Promise<WebhookDeliveryRow | null> {
+  return (await visible(db, owner).selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+function visible(db: Db, owner: Owner) {
+  return db
+    .selectFrom('webhookDeliveries')
+    .where('organizationId', '=', owner.organizationId)
+    .where((column) =>
+      column.or([column('environment', '=', owner.environment), column('environment', 'is', null)]),
+    )
+}
+
+export type Redelivery =
+  | { readonly kind: 'made'; readonly deliveries: readonly WebhookDeliveryRow[] }
+  | { readonly kind: 'no-endpoint' }
+  | { readonly kind: 'disabled' }
+
+/**
+ * Delivers an event once more: to the endpoint named, whatever it is subscribed to, or to all that
+ * are enabled and want it now. Attempts start at 1 and the payload is rendered anew.
+ */
+export async function redeliver(
+  db: Db,
+  event: EventRow,
+  endpointId: string | null,
+  now: number,
+): Promise<Redelivery> {
+  return retried(db, async (trx) => {
+    const endpoints = await lockEndpoints(trx, event.organizationId, endpointId)
+    if (endpointId !== null && endpoints.length === 0) return { kind: 'no-endpoint' }
+    const enabled = endpoints.filter((endpoint) => endpoint.enabled === 1)
+    if (endpointId !== null && enabled.length === 0) return { kind: 'disabled' }
+    const wanted =
+      endpointId === null ? enabled.filter(({ events }) => subscribed(events, event.type)) : enabled
+    if (wanted.length === 0) return { kind: 'no-endpoint' }
+    const deliveries = wanted.map(({ id }) => newDelivery(event, id, now))
+    await trx
+      .updateTable('webhookDeliveries')
+      .set({ latest: 0 })
+      .where('eventId', '=', event.id)
+      .where('latest', '=', 1)
+      .where(
+        'endpointId',
+        'in',
+        wanted.map(({ id }) => id),
+      )
+      .execute()
+    await insertDeliveries(trx, deliveries, now)
+    return { kind: 'made', deliveries }
+  })
+}
+
+/** Holds the rows, so that two redeliveries of one event follow one another. */
+async function lockEndpoints(
+  trx: Trx,
+  organizationId: string,
+  endpointId: string | null,
+): Promise<readonly WebhookEndpointRow[]> {
+  let query = trx
+    .updateTable('webhookEndpoints')
+    .set((column) => ({ id: column.ref('id') }))
+    .where('organizationId', '=', organizationId)
+    .where('deletedAt', 'is', null)
+  if (endpointId !== null) query = query.where('id', '=', endpointId)
+  return query.returningAll().execute()
+}

@@ -1,0 +1,282 @@
+import { z } from 'zod'
+import { newId } from '../../media/base/ids.js'
+import type { WebhookEndpointRow } from '../db/webhook-tables.js'
+import type { Deps } from '../deps.js'
+import { EVENT_TYPES } from '../events/types.js'
+import { listOperation, type Operation, operation } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
+import {
+  activeSecrets,
+  createEndpoint,
+  currentSecret,
+  deleteEndpoint,
+  findEndpoint,
+  listEndpoints,
+  MAX_ENDPOINTS,
+  rollSecret,
+  updateEndpoint,
+} from './endpoint-store.js'
+import { post } from './post.js'
+import { webhookHeaders } from './sign.js'
+
+const TAG = 'Webhooks'
+/** Endpoints receive live events: only live admin keys manage them (contract 5.5). */
+const MANAGE = { tag: TAG, audience: 'key', scope: 'admin', environment: 'live' } as const
+const EndpointPath = z.object({ id: idParam('whe') })
+
+const endpointShape = {
+  id: z.string(),
+  url: z.string(),
+  description: z.string().nullable(),
+  events: z.array(openEnum(...EVENT_TYPES)),
+  enabled: z.boolean(),
+  consecutiveFailures: z.int().meta({ description: 'Failed attempts since the last success.' }),
+  disabledReason: openEnum('consecutive_failures')
+    .nullable()
+    .meta({ description: 'Set when the service switched it off.' }),
+  createdAt: Timestamp,
+}
+const WebhookEndpoint = z.object(endpointShape)
+const NewWebhookEndpoint = z.object({
+  ...endpointShape,
+  secret: z.string().meta({ description: 'Signs every delivery.' }),
+})
+
+const Url = z.string().min(1).max(2048)
+const Description = z.string().max(200).nullable()
+const Events = z
+  .array(z.enum(EVENT_TYPES))
+  .min(1)
+  .max(50)
+  .transform((types) => [...new Set(types)])
+
+function view(row: WebhookEndpointRow): z.input<typeof WebhookEndpoint> {
+  return {
+    id: row.id,
+    url: row.url,
+    description: row.description,
+    events: JSON.parse(row.events),
+    enabled: row.enabled === 1,
+    consecutiveFailures: row.consecutiveFailures,
+    disabledReason: row.disabledReason,
+    createdAt: timestamp(row.createdAt),
+  }
+}
+
+function noEndpoint(): Refusal<'not_found'> {
+  return refuse('not_found', 'There is no such webhook endpoint.')
+}
+
+async function urlProblem(deps: Deps, url: string): Promise<Refusal<'validation_error'> | null> {
+  const problem = await deps.egress.check(url, 'http')
+  if (problem === null) return null
+  return refuse('validation_error', 'The URL cannot be used.', {
+    issues: [{ path: 'url', reason: problem.reason }],
+  })
+}
+
+const createWebhook = operation({
+  ...MANAGE,
+  id: 'createWebhook',
+  method: 'post',
+  path: '/v1/integrations/webhooks',
+  summary: 'Create an endpoint for test and live events; its signing secret is shown in the answer.',
+  body: z.strictObject({ url: Url, events: Events, description: Description.optional() }),
+  status: 201,
+  result: NewWebhookEndpoint,
+  fails: ['conflict'],
+  run: async ({ body, actor, deps }) => {
+    const problem = await urlProblem(deps, body.url)
+    if (problem !== null) return problem
+    const fields = { url: body.url, events: body.events, description: body.description ?? null }
+    const made = await createEndpoint(deps.db, deps.rootKey, actor.organizationId, fields, deps.clock.wall())
+    if (made === null) {
+      return refuse('conflict', `An organization has ${MAX_ENDPOINTS} endpoints at most.`, {
+        limit: MAX_ENDPOINTS,
+      })
+    }
+    return { ...view(made.row), secret: made.secret }
+  },
+})
+
+const listWebhooks = listOperation({
+  id: 'listWebhooks',
+  path: '/v1/integrations/webhooks',
+  tag: TAG,
+  summary: 'List the endpoints, newest first.',
+  audience: 'key',
+  scope: 'read',
+  result: WebhookEndpoint,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, next } = await listEndpoints(deps.db, actor.organizationId, page)
+    return { items: items.map(view), next }
+  },
+})
+
+const readWebhook = operation({
+  id: 'readWebhook',
+  method: 'get',
+  path: '/v1/integrations/webhooks/:id',
+  tag: TAG,
+  summary: 'Read an endpoint.',
+  audience: 'key',
+  scope: 'read',
+  params: EndpointPath,
+  status: 200,
+  result: WebhookEndpoint,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findEndpoint(deps.db, actor.organizationId, params.id)
+    return row === null ? noEndpoint() : view(row)
+  },
+})
+
+const updateWebhook = operation({
+  ...MANAGE,
+  id: 'updateWebhook',
+  method: 'patch',
+  path: '/v1/integrations/webhooks/:id',
+  summary: 'Change an endpoint. Switched off, what waits for it is kept for 24 hours.',
+  params: EndpointPath,
+  body: patchBody({ url: Url, events: Events, description: Description, enabled: z.boolean() }),
+  status: 200,
+  result: WebhookEndpoint,
+  fails: ['not_found'],
+  run: async ({ params, body, actor, deps }) => {
+    if ((await findEndpoint(deps.db, actor.organizationId, params.id)) === null) return noEndpoint()
+    const problem = body.url === undefined ? null : await urlProblem(deps, body.url)
+    if (problem !== null) return problem
+    const change = {
+      ...(body.url === undefined ? {} : { url: body.url }),
+      ...(body.events === undefined ? {} : { events: body.events }),
+      ...(body.description === undefined ? {} : { description: body.description }),
+      ...(body.enabled === undefined ? {} : { enabled: body.enabled }),
+    }
+    const row = await updateEndpoint(deps.db, actor.organizationId, params.id, change, deps.clock.wall())
+    return row === null ? noEndpoint() : view(row)
+  },
+})
+
+const deleteWebhook = operation({
+  ...MANAGE,
+  id: 'deleteWebhook',
+  method: 'delete',
+  path: '/v1/integrations/webhooks/:id',
+  summary: 'Delete an endpoint; deliveries that wait for it fail.',
+  params: EndpointPath,
+  status: 204,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const done = await deleteEndpoint(deps.db, actor.organizationId, params.id, deps.clock.wall())
+    return done ? undefined : noEndpoint()
+  },
+})
+
+const readWebhookSecret = operation({
+  ...MANAGE,
+  id: 'readWebhookSecret',
+  method: 'get',
+  path: '/v1/integrations/webhooks/:id/secret',
+  summary: 'Read the current signing secret.',
+  params: EndpointPath,
+  status: 200,
+  result: z.object({ secret: z.string() }),
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findEndpoint(deps.db, actor.organizationId, params.id)
+    return row === null ? noEndpoint() : { secret: currentSecret(deps.rootKey, row) }
+  },
+})
+
+const rollWebhookSecret = operation({
+  ...MANAGE,
+  id: 'rollWebhookSecret',
+  method: 'post',
+  path: '/v1/integrations/webhooks/:id/roll-secret',
+  summary: 'Make a new signing secret; for 24 hours deliveries are signed with both.',
+  params: EndpointPath,
+  status: 200,
+  result: z.object({ secret: z.string(), previousValidUntil: Timestamp }),
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, actor, deps }) => {
+    const now = deps.clock.wall()
+    const roll = await rollSecret(deps.db, deps.rootKey, actor.organizationId, params.id, now)
+    if (roll === null) return noEndpoint()
+    const previousValidUntil = timestamp(roll.previousValidUntil)
+    if (roll.kind === 'rolled') return { secret: roll.secret, previousValidUntil }
+    return refuse('conflict', `The secret was rolled already; the overlap ends at ${previousValidUntil}.`, {
+      previousValidUntil,
+    })
+  },
+})
+
+const testWebhook = operation({
+  ...MANAGE,
+  id: 'testWebhook',
+  method: 'post',
+  path: '/v1/integrations/webhooks/:id/test',
+  summary: 'Send a signed webhook.test event now and tell what came of it. Counts for nothing.',
+  params: EndpointPath,
+  status: 200,
+  result: z.object({
+    ok: z.boolean(),
+    status: z.int().nullable(),
+    durationMs: z.int(),
+    error: z.string().nullable(),
+  }),
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const row = await findEndpoint(deps.db, actor.organizationId, params.id)
+    if (row === null) return noEndpoint()
+    const now = deps.clock.wall()
+    const event = {
+      id: newId('evt', now),
+      type: 'webhook.test',
+      environment: actor.environment,
+      created_at: timestamp(now),
+      data: { webhook: view(row) },
+      links: { self: `${deps.publicUrl()}/v1/integrations/webhooks/${row.id}` },
+    }
+    const body = JSON.stringify(event)
+    const stamp = { type: event.type, eventId: event.id, attempt: 1, at: Math.floor(now / 1000) }
+    const attempt = await post({
+      egress: deps.egress,
+      clock: deps.clock,
+      url: row.url,
+      headers: webhookHeaders(body, activeSecrets(deps.rootKey, row, now), stamp),
+      body,
+    })
+    return {
+      ok: attempt.error === null,
+      status: attempt.status,
+      durationMs: attempt.durationMs,
+      error: attempt.error,
+    }
+  },
+})
+
+const readOrganizationSecret = operation({
+  ...MANAGE,
+  id: 'readWebhookSigningSecret',
+  method: 'get',
+  path: '/v1/integrations/webhooks/signing-secret',
+  summary: 'Read the shared secret of endpoints older than secrets of their own; there are none here.',
+  status: 200,
+  result: z.object({ secret: z.string() }),
+  fails: ['not_found'],
+  run: () => refuse('not_found', 'Every endpoint of this organization has a signing secret of its own.'),
+})
+
+export const endpointOperations: readonly Operation[] = [
+  createWebhook,
+  listWebhooks,
+  readWebhook,
+  updateWebhook,
+  deleteWebhook,
+  readWebhookSecret,
+  rollWebhookSecret,
+  testWebhook,
+  readOrganizationSecret,
+]

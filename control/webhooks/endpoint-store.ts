@@ -1,0 +1,288 @@
+import { randomBytes } from 'node:crypto'
+import { newId } from '../../media/base/ids.js'
+import { seal, unseal } from '../access/secrets.js'
+import type { Db, Trx } from '../db/open.js'
+import { retried } from '../db/retried.js'
+import type { WebhookEndpointRow } from '../db/webhook-tables.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { hastenLane } from '../jobs/store.js'
+import type { RootKey } from '../root-key.js'
+import { DELIVER } from './outbox.js'
+
+export const MAX_ENDPOINTS = 20
+/** How long the secret before a roll still signs. */
+export const OVERLAP_MS = 24 * 3_600_000
+/** Deliveries of a disabled endpoint wait this long for it to be enabled again. */
+export const PARK_MS = 24 * 3_600_000
+
+export interface EndpointFields {
+  readonly url: string
+  readonly description: string | null
+  readonly events: readonly string[]
+}
+
+/** `whsec_` and 32 random bytes; the whole text is the HMAC key. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64url')}`
+}
+
+function sealSecret(rootKey: RootKey, endpointId: string, secret: string): string {
+  return seal(rootKey.subkey('webhook-secrets'), secret, endpointId)
+}
+
+/** The current secret of an endpoint. Throws EngineError `storage_failed` under another root key. */
+export function currentSecret(rootKey: RootKey, row: Pick<WebhookEndpointRow, 'id' | 'secret'>): string {
+  return unseal(rootKey.subkey('webhook-secrets'), row.secret, row.id)
+}
+
+/** All secrets that sign now, the current one first. */
+export function activeSecrets(
+  rootKey: RootKey,
+  row: Pick<WebhookEndpointRow, 'id' | 'secret' | 'previousSecret' | 'previousValidUntil'>,
+  now: number,
+): readonly string[] {
+  const current = currentSecret(rootKey, row)
+  if (row.previousSecret === null || (row.previousValidUntil ?? 0) <= now) return [current]
+  return [current, unseal(rootKey.subkey('webhook-secrets'), row.previousSecret, row.id)]
+}
+
+/** A new endpoint and its secret; null when the organization has `MAX_ENDPOINTS` already. */
+export async function createEndpoint(
+  db: Db,
+  rootKey: RootKey,
+  organizationId: string,
+  fields: EndpointFields,
+  now: number,
+): Promise<{ readonly row: WebhookEndpointRow; readonly secret: string } | null> {
+  return db.transaction().execute(async (trx) => {
+    // Whoever else creates one waits here: the count below is still true when the row is made.
+    await trx
+      .updateTable('organizations')
+      .set((column) => ({ id: column.ref('id') }))
+      .where('id', '=', organizationId)
+      .execute()
+    const { n } = await trx
+      .selectFrom('webhookEndpoints')
+      .select((column) => column.fn.countAll<number>().as('n'))
+      .where('organizationId', '=', organizationId)
+      .where('deletedAt', 'is', null)
+      .executeTakeFirstOrThrow()
+    if (n >= MAX_ENDPOINTS) return null
+    const id = newId('whe', now)
+    const secret = newSecret()
+    const row = await trx
+      .insertInto('webhookEndpoints')
+      .values({
+        id,
+        organizationId,
+        url: fields.url,
+        description: fields.description,
+        events: JSON.stringify(fields.events),
+        enabled: 1,
+        consecutiveFailures: 0,
+        failingSince: null,
+        disabledReason: null,
+        disabledAt: null,
+        secret: sealSecret(rootKey, id, secret),
+        previousSecret: null,
+        previousValidUntil: null,
+        createdAt: now,
+        deletedAt: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return { row, secret }
+  })
+}
+
+export async function listEndpoints(
+  db: Db,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<WebhookEndpointRow>> {
+  const rows = await db
+    .selectFrom('webhookEndpoints')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('deletedAt', 'is', null)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+export async function findEndpoint(
+  db: Db | Trx,
+  organizationId: string,
+  id: string,
+): Promise<WebhookEndpointRow | null> {
+  const row = await db
+    .selectFrom('webhookEndpoints')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organizationId', '=', organizationId)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * Changes an endpoint; null when there is none. Switching it off parks what waits for it, switching
+ * it on sends that at once and starts the count of failures anew.
+ */
+export async function updateEndpoint(
+  db: Db,
+  organizationId: string,
+  id: string,
+  change: Partial<EndpointFields> & { readonly enabled?: boolean },
+  now: number,
+): Promise<WebhookEndpointRow | null> {
+  const { enabled, events, ...rest } = change
+  return retried(db, async (trx) => {
+    // Also the lock under which deliveries are parked and released.
+    let row = await trx
+      .updateTable('webhookEndpoints')
+      .set((column) => ({
+        id: column.ref('id'),
+        ...rest,
+        ...(events === undefined ? {} : { events: JSON.stringify(events) }),
+      }))
+      .where('id', '=', id)
+      .where('organizationId', '=', organizationId)
+      .where('deletedAt', 'is', null)
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) return null
+    if (enabled === true && row.enabled === 0) row = await enableEndpoint(trx, id, now)
+    if (enabled === false && row.enabled === 1) row = (await disableEndpoint(trx, id, null, now)) ?? row
+    return row
+  })
+}
+
+async function enableEndpoint(trx: Trx, id: string, now: number): Promise<WebhookEndpointRow> {
+  const row = await trx
+    .updateTable('webhookEndpoints')
+    .set({
+      enabled: 1,
+      disabledAt: null,
+      disabledReason: null,
+      consecutiveFailures: 0,
+      failingSince: null,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await trx
+    .updateTable('webhookDeliveries')
+    .set({ nextAttemptAt: now })
+    .where('endpointId', '=', id)
+    .where('status', '=', 'pending')
+    .execute()
+  await hastenLane(trx, DELIVER, id, now)
+  return row
+}
+
+/**
+ * Switches an endpoint off and parks its deliveries; null when it was off already. `reason` is null
+ * when a person did it. Their jobs stay: each finds the endpoint off when it is due, and waits.
+ */
+export async function disableEndpoint(
+  trx: Trx,
+  id: string,
+  reason: string | null,
+  now: number,
+): Promise<WebhookEndpointRow | null> {
+  const row = await trx
+    .updateTable('webhookEndpoints')
+    .set({ enabled: 0, disabledReason: reason, disabledAt: now })
+    .where('id', '=', id)
+    .where('enabled', '=', 1)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return null
+  await trx
+    .updateTable('webhookDeliveries')
+    .set({ nextAttemptAt: null })
+    .where('endpointId', '=', id)
+    .where('status', '=', 'pending')
+    .execute()
+  return row
+}
+
+/** Removes an endpoint for good, with its secrets; what waited for it fails. False: there was none. */
+export async function deleteEndpoint(
+  db: Db,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<boolean> {
+  return retried(db, async (trx) => {
+    const row = await trx
+      .updateTable('webhookEndpoints')
+      .set({ deletedAt: now, enabled: 0, secret: '', previousSecret: null, previousValidUntil: null })
+      .where('id', '=', id)
+      .where('organizationId', '=', organizationId)
+      .where('deletedAt', 'is', null)
+      .returning('id')
+      .executeTakeFirst()
+    if (row === undefined) return false
+    await trx
+      .updateTable('webhookDeliveries')
+      .set({ status: 'failed', lastError: 'endpoint_deleted', nextAttemptAt: null, body: null })
+      .where('endpointId', '=', id)
+      .where('status', '=', 'pending')
+      .execute()
+    return true
+  })
+}
+
+export type Roll =
+  | { readonly kind: 'rolled'; readonly secret: string; readonly previousValidUntil: number }
+  | { readonly kind: 'open'; readonly previousValidUntil: number }
+
+/** A new secret beside the present one, which signs for another `OVERLAP_MS`; null: no endpoint. */
+export async function rollSecret(
+  db: Db,
+  rootKey: RootKey,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<Roll | null> {
+  const secret = newSecret()
+  const previousValidUntil = now + OVERLAP_MS
+  const rolled = await db
+    .updateTable('webhookEndpoints')
+    .set((column) => ({
+      secret: sealSecret(rootKey, id, secret),
+      previousSecret: column.ref('secret'),
+      previousValidUntil,
+    }))
+    .where('id', '=', id)
+    .where('organizationId', '=', organizationId)
+    .where('deletedAt', 'is', null)
+    .where((column) =>
+      column.or([column('previousValidUntil', 'is', null), column('previousValidUntil', '<=', now)]),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  if (rolled !== undefined) return { kind: 'rolled', secret, previousValidUntil }
+  const row = await findEndpoint(db, organizationId, id)
+  if (row === null) return null
+  return { kind: 'open', previousValidUntil: row.previousValidUntil ?? previousValidUntil }
+}
+
+/** Forgets secrets whose time is over. */
+export async function wipeOldSecrets(db: Db, now: number): Promise<void> {
+  await db
+    .updateTable('webhookEndpoints')
+    .set({ previousSecret: null, previousValidUntil: null })
+    .where('previousValidUntil', '<=', now)
+    .execute()
+}
