@@ -1,0 +1,108 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { SipServer } from '../sip-port.js'
+import { sipUri } from '../sip-uri.js'
+import { type Credentials, DigestClient } from './digest-client.js'
+
+export type ProbeMethod = 'options' | 'register'
+
+/** The contract's `lastProbe`; `at` is Unix ms. */
+export interface TrunkProbe {
+  readonly at: number
+  readonly ok: boolean
+  readonly method: ProbeMethod
+  /** Null when no answer came. */
+  readonly sipStatus: number | null
+  /** To the final answer, rounds of authentication included; null when no answer came. */
+  readonly latencyMs: number | null
+  readonly error: string | null
+}
+
+export interface ProbeTarget {
+  readonly host: string
+  /** 0: none is named. */
+  readonly port: number
+  readonly transport: 'udp' | 'tcp' | 'tls'
+  readonly domain: string | null
+  readonly credentials: Credentials | null
+}
+
+/** A gateway that takes longer is of no use to a person who waits for a call. */
+const DEADLINE_MS = 10_000
+/** OPTIONS refused by a peer that is there and speaks SIP: many carriers know no other answer to it. */
+const ALIVE = new Set([404, 405, 480, 486, 488, 501])
+
+/**
+ * Asks a gateway whether it is there (OPTIONS), or whether it takes our account (REGISTER without a
+ * Contact: it only asks for the bindings, RFC 3261 10.2.3, and changes nothing). Never rejects.
+ */
+export async function probeTrunk(
+  { sip, clock }: { readonly sip: SipServer; readonly clock: Clock },
+  target: ProbeTarget,
+  method: ProbeMethod,
+  deadlineMs = DEADLINE_MS,
+): Promise<TrunkProbe> {
+  const at = clock.wall()
+  const startedAt = clock.now()
+  const failed = (error: string): TrunkProbe => ({
+    at,
+    ok: false,
+    method,
+    sipStatus: null,
+    latencyMs: null,
+    error,
+  })
+  const { host, port, transport, domain, credentials } = target
+  if (method === 'register' && credentials === null)
+    return failed('the trunk has no credentials to register with')
+  const user = credentials === null ? null : encodeURIComponent(credentials.username).replaceAll('%2B', '+')
+  const place = domain ?? (host.includes(':') ? `[${host}]` : host)
+  const account = user === null ? null : `<sip:${user}@${place}>`
+  let deadline = (): void => {}
+  const late = new Promise<null>((resolve) => {
+    const timer = clock.after(deadlineMs, () => resolve(null))
+    deadline = () => timer.cancel()
+  })
+  try {
+    const answer = await Promise.race([
+      late,
+      sip.request({
+        method: method === 'options' ? 'OPTIONS' : 'REGISTER',
+        uri: sipUri({ user: 'x', host, port, transport }).replace('x@', ''),
+        callId: randomUUID(),
+        cseq: randomInt(1, 2 ** 20),
+        headers: {
+          ...(account === null || method === 'options' ? {} : { From: account, To: account }),
+          ...(method === 'options' ? { Accept: 'application/sdp' } : {}),
+        },
+        digest: credentials === null ? null : new DigestClient(credentials),
+      }),
+    ])
+    if (answer === null) return failed(`no answer within ${deadlineMs / 1000} s`)
+    if (answer.local)
+      return failed(
+        answer.status === 408 ? 'no answer' : 'unreachable: no such host, or the connection was refused',
+      )
+    const { status } = answer
+    const ok = (status >= 200 && status < 300) || (method === 'options' && ALIVE.has(status))
+    const latencyMs = Math.round(clock.now() - startedAt)
+    return { at, ok, method, sipStatus: status, latencyMs, error: ok ? null : reasonOf(status) }
+  } catch (error) {
+    return failed(errorText(error))
+  } finally {
+    deadline()
+  }
+}
+
+function reasonOf(status: number): string {
+  switch (status) {
+    case 401:
+    case 407:
+      return 'the credentials were refused, or there are none'
+    case 403:
+      return 'forbidden: the gateway does not take requests from this address or account'
+    default:
+      return `answered ${status}`
+  }
+}

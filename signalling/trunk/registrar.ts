@@ -1,0 +1,60 @@
+import type { Clock } from '../../media/base/clock.js'
+import type { Log } from '../../media/base/log.js'
+import type { SipServer } from '../sip-port.js'
+import { Registration, type RegistrationReport, type RegistrationTarget } from './registration.js'
+
+export interface RegistrarOptions {
+  readonly sip: SipServer
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Keeps exactly the wanted accounts registered. */
+export class Registrar {
+  readonly #options: RegistrarOptions
+  readonly #registrations = new Map<string, Registration>()
+  readonly #leaving = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options
+  }
+
+  /** Starts what is new, ends what is not wanted any more, and replaces what has changed. */
+  sync(wanted: readonly RegistrationTarget[]): void {
+    if (this.#closed) return
+    const left = new Set(this.#registrations.keys())
+    for (const target of wanted) {
+      left.delete(target.trunkId)
+      const running = this.#registrations.get(target.trunkId)
+      if (running !== undefined && JSON.stringify(running.target) === JSON.stringify(target)) continue
+      if (running !== undefined) this.#leave(running)
+      const registration = new Registration({ ...this.#options, target })
+      this.#registrations.set(target.trunkId, registration)
+      registration.start()
+    }
+    for (const trunkId of left) {
+      const running = this.#registrations.get(trunkId)
+      this.#registrations.delete(trunkId)
+      if (running !== undefined) this.#leave(running)
+    }
+  }
+
+  /** Null for a trunk that does not register. */
+  report(trunkId: string): RegistrationReport | null {
+    return this.#registrations.get(trunkId)?.report ?? null
+  }
+
+  /** Removes all bindings, within two seconds or not at all. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const registration of this.#registrations.values()) this.#leave(registration)
+    this.#registrations.clear()
+    await Promise.all(this.#leaving)
+  }
+
+  #leave(registration: Registration): void {
+    const leaving = registration.close().finally(() => this.#leaving.delete(leaving))
+    this.#leaving.add(leaving)
+  }
+}

@@ -1,0 +1,162 @@
+/** What a registration is doing; `registered` has a binding at the registrar. */
+export type RegistrationState =
+  | { readonly at: 'idle' }
+  /** A REGISTER is out. */
+  | {
+      readonly at: 'registering'
+      readonly expires: number
+      readonly failures: number
+      readonly bound: boolean
+    }
+  /** `failures` is 0: the next refresh is waited for. */
+  | { readonly at: 'registered'; readonly expires: number }
+  /** After a failure. */
+  | { readonly at: 'waiting'; readonly expires: number; readonly failures: number }
+  /** The REGISTER that ends it is out. */
+  | { readonly at: 'leaving' }
+  | { readonly at: 'over' }
+
+export type RegistrationInput =
+  | { readonly type: 'start' }
+  | { readonly type: 'answered'; readonly answer: RegistrarAnswer }
+  /** Not sent, or nobody answered. */
+  | { readonly type: 'failed' }
+  | { readonly type: 'timer' }
+  /** The way to the registrar is another one now, or its state is in doubt: register again at once. */
+  | { readonly type: 'renew' }
+  | { readonly type: 'stop' }
+
+/** What counts of a registrar's final answer; times in seconds, null when it named none. */
+export interface RegistrarAnswer {
+  readonly status: number
+  /** Of our own binding: the `expires` of its Contact, else `Expires`. */
+  readonly expires: number | null
+  readonly minExpires: number | null
+  readonly retryAfter: number | null
+}
+
+export type RegistrationEffect =
+  /** 0 seconds ends the binding. */
+  | { readonly do: 'send'; readonly expires: number }
+  /** Replaces the one before. */
+  | { readonly do: 'startTimer'; readonly ms: number }
+  | { readonly do: 'cancelTimer' }
+  | { readonly do: 'report'; readonly registered: boolean; readonly sip: number | null }
+  | { readonly do: 'finish' }
+
+export interface RegistrationRules {
+  /** Seconds asked for. */
+  readonly expires: number
+  /** 0 to 1, spreads the attempts of many trunks. */
+  random(): number
+}
+
+/** First wait after a failure and the longest (RFC 5626 4.5 has the same shape). */
+export const RETRY_FIRST_MS = 5_000
+export const RETRY_MAX_MS = 600_000
+/** The credentials are wrong: a registrar bans who tries those over and over. */
+export const REFUSED_MIN_MS = 120_000
+/** A registrar that grants next to nothing is not asked more often than this. */
+const REFRESH_MIN_MS = 10_000
+/** RFC 3261 10.3: what a registrar may ask at most; more is a fault of it. */
+const EXPIRES_MAX = 86_400
+
+const SAME: { readonly effects: readonly RegistrationEffect[] } = { effects: [] }
+
+/** One registration at a carrier (RFC 3261 10.2): refresh in good time, back-off, an orderly end. */
+export function step(
+  state: RegistrationState,
+  input: RegistrationInput,
+  rules: RegistrationRules,
+): { readonly next: RegistrationState; readonly effects: readonly RegistrationEffect[] } {
+  if (input.type === 'stop') return stop(state)
+  switch (state.at) {
+    case 'idle':
+      return input.type === 'start' ? send(rules.expires, 0, false) : { next: state, ...SAME }
+    case 'registering':
+      if (input.type === 'answered') return answered(state, input.answer, rules)
+      if (input.type === 'failed') return failed(state, null, 0, rules)
+      return { next: state, ...SAME }
+    case 'registered':
+      if (input.type === 'timer' || input.type === 'renew') return send(state.expires, 0, true)
+      return { next: state, ...SAME }
+    case 'waiting':
+      if (input.type === 'timer') return send(state.expires, state.failures, false)
+      // The reason for the failure may have gone with the old way.
+      if (input.type === 'renew') return send(state.expires, 0, false)
+      return { next: state, ...SAME }
+    case 'leaving':
+      if (input.type === 'answered' || input.type === 'failed')
+        return { next: { at: 'over' }, effects: [{ do: 'finish' }] }
+      return { next: state, ...SAME }
+    case 'over':
+      return { next: state, ...SAME }
+  }
+}
+
+type Registering = Extract<RegistrationState, { at: 'registering' }>
+
+function send(expires: number, failures: number, bound: boolean) {
+  return {
+    next: { at: 'registering', expires, failures, bound } as const,
+    effects: [{ do: 'cancelTimer' }, { do: 'send', expires }] as const,
+  }
+}
+
+function answered(state: Registering, answer: RegistrarAnswer, rules: RegistrationRules) {
+  const { status, expires, minExpires, retryAfter } = answer
+  if (status >= 200 && status < 300) {
+    const granted = Math.min(expires ?? state.expires, EXPIRES_MAX)
+    // It took the request and has no binding of ours all the same.
+    if (granted <= 0) return failed(state, status, 0, rules)
+    return {
+      next: { at: 'registered', expires: rules.expires } as const,
+      effects: [
+        { do: 'report', registered: true, sip: status },
+        { do: 'startTimer', ms: refreshMs(granted, rules.random()) },
+      ] as const,
+    }
+  }
+  // 423: ask for as much as it wants, once; a registrar that raises it again waits its turn.
+  if (status === 423 && minExpires !== null && minExpires > state.expires && minExpires <= EXPIRES_MAX)
+    return send(minExpires, state.failures, state.bound)
+  const refused = status === 401 || status === 407 || status === 403 || status === 404
+  const atLeast = Math.max(refused ? REFUSED_MIN_MS : 0, (retryAfter ?? 0) * 1000)
+  return failed(state, status, atLeast, rules)
+}
+
+function failed(state: Registering, sip: number | null, atLeastMs: number, rules: RegistrationRules) {
+  const failures = state.failures + 1
+  const upper = Math.min(RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20), RETRY_MAX_MS)
+  // Between half and all of it, so that many trunks do not come back in one moment.
+  const ms = Math.max(atLeastMs, Math.round(upper * (0.5 + rules.random() / 2)))
+  return {
+    next: { at: 'waiting', expires: state.expires, failures } as const,
+    effects: [
+      { do: 'report', registered: false, sip },
+      { do: 'startTimer', ms },
+    ] as const,
+  }
+}
+
+function stop(state: RegistrationState) {
+  switch (state.at) {
+    case 'registered':
+    case 'registering':
+      return {
+        next: { at: 'leaving' } as const,
+        effects: [{ do: 'cancelTimer' }, { do: 'send', expires: 0 }] as const,
+      }
+    case 'leaving':
+    case 'over':
+      return { next: state, ...SAME }
+    default:
+      return { next: { at: 'over' } as const, effects: [{ do: 'cancelTimer' }, { do: 'finish' }] as const }
+  }
+}
+
+/** Well before the end: at 80 to 90 % of long bindings, never with less than the answer may take. */
+function refreshMs(granted: number, random: number): number {
+  const ms = granted * 1000
+  return Math.round(Math.max(REFRESH_MIN_MS, Math.min(ms * (0.8 + random / 10), ms - 5_000)))
+}

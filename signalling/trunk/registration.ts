@@ -1,0 +1,192 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { PlainAnswer, SipServer } from '../sip-port.js'
+import { sipUri } from '../sip-uri.js'
+import { type Credentials, DigestClient } from './digest-client.js'
+import {
+  type RegistrarAnswer,
+  type RegistrationEffect,
+  type RegistrationInput,
+  type RegistrationState,
+  step,
+} from './registration-machine.js'
+
+/** Where and as whom to register. */
+export interface RegistrationTarget {
+  readonly trunkId: string
+  readonly host: string
+  /** 0: none is named. */
+  readonly port: number
+  readonly transport: 'udp' | 'tcp' | 'tls'
+  /** Domain of the account; the host when null. */
+  readonly domain: string | null
+  readonly credentials: Credentials
+  /** Seconds asked for. */
+  readonly expires: number
+}
+
+export interface RegistrationReport {
+  readonly registered: boolean
+  /** Of the last answer; null when there was none. */
+  readonly sip: number | null
+}
+
+export interface RegistrationOptions {
+  readonly sip: SipServer
+  readonly clock: Clock
+  readonly log: Log
+  readonly target: RegistrationTarget
+  readonly onReport?: (report: RegistrationReport) => void
+  readonly random?: () => number
+}
+
+/** What the unregistering REGISTER may take at the end. */
+const LEAVE_MS = 2_000
+
+/**
+ * Keeps one account registered at a carrier until it is closed; closing removes the binding, within
+ * two seconds or not at all.
+ */
+export class Registration {
+  readonly #options: RegistrationOptions
+  readonly #callId = randomUUID()
+  #cseq = randomInt(1, 2 ** 20)
+  readonly #digest: DigestClient
+  readonly #forget: () => void
+  #state: RegistrationState = { at: 'idle' }
+  #timer: Timer | null = null
+  #last: RegistrationReport = { registered: false, sip: null }
+  /** One at a time (RFC 3261 10.2); an answer to an older one is not ours to use. */
+  #round = 0
+  #finished: () => void = () => {}
+  #closed: Promise<void> | null = null
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options
+    this.#digest = new DigestClient(options.target.credentials)
+    // A new connection to the SIP server may be a new server: its flows and addresses are others.
+    this.#forget = options.sip.onConnected(() => this.#input({ type: 'renew' }))
+  }
+
+  get target(): RegistrationTarget {
+    return this.#options.target
+  }
+
+  get state(): RegistrationState['at'] {
+    return this.#state.at
+  }
+
+  get report(): RegistrationReport {
+    return this.#last
+  }
+
+  start(): void {
+    this.#input({ type: 'start' })
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= new Promise((resolve) => {
+      const deadline = this.#options.clock.after(LEAVE_MS, () => this.#finished())
+      this.#finished = () => {
+        deadline.cancel()
+        this.#timer?.cancel()
+        this.#forget()
+        resolve()
+      }
+      this.#input({ type: 'stop' })
+    })
+    return this.#closed
+  }
+
+  #input(input: RegistrationInput): void {
+    const rules = { expires: this.target.expires, random: this.#options.random ?? Math.random }
+    const { next, effects } = step(this.#state, input, rules)
+    this.#state = next
+    for (const effect of effects) this.#run(effect)
+  }
+
+  #run(effect: RegistrationEffect): void {
+    const { clock, log, onReport } = this.#options
+    switch (effect.do) {
+      case 'send':
+        void this.#send(effect.expires)
+        return
+      case 'startTimer':
+        this.#timer?.cancel()
+        this.#timer = clock.after(effect.ms, () => this.#input({ type: 'timer' }))
+        return
+      case 'cancelTimer':
+        this.#timer?.cancel()
+        return
+      case 'report': {
+        const { registered, sip } = effect
+        if (registered !== this.#last.registered || sip !== this.#last.sip) {
+          const { trunkId } = this.target
+          if (registered) log.info({ trunkId }, 'registered at the carrier')
+          else log.warn({ trunkId, sip }, 'registration at the carrier failed')
+        }
+        this.#last = { registered, sip }
+        onReport?.(this.#last)
+        return
+      }
+      case 'finish':
+        this.#finished()
+        return
+    }
+  }
+
+  async #send(expires: number): Promise<void> {
+    const { sip, log } = this.#options
+    const { trunkId, host, port, transport, domain, credentials } = this.target
+    const round = ++this.#round
+    const user = encodeURIComponent(credentials.username).replaceAll('%2B', '+')
+    const account = `<sip:${user}@${domain ?? bracketed(host)}>`
+    const contact = `sip:${user}@localhost${transport === 'udp' ? '' : `;transport=${transport}`}`
+    try {
+      const answer = await sip.request({
+        method: 'REGISTER',
+        // The Request-URI of REGISTER has no user part (RFC 3261 10.2).
+        uri: sipUri({ user: 'x', host, port, transport }).replace('x@', ''),
+        callId: this.#callId,
+        cseq: ++this.#cseq,
+        headers: {
+          From: account,
+          To: account,
+          Contact: `<${contact}>;expires=${expires}`,
+          Expires: String(expires),
+        },
+        digest: this.#digest,
+      })
+      this.#cseq = Math.max(this.#cseq, answer.cseq)
+      if (round === this.#round) this.#input({ type: 'answered', answer: readAnswer(answer, user) })
+    } catch (error) {
+      log.debug({ trunkId, error: errorText(error) }, 'REGISTER was not answered')
+      if (round === this.#round) this.#input({ type: 'failed' })
+    }
+  }
+}
+
+/** The times of a registrar's answer; it may list other bindings of the account beside ours. */
+export function readAnswer(answer: Pick<PlainAnswer, 'status' | 'header'>, user: string): RegistrarAnswer {
+  const contacts = (answer.header('Contact') ?? '').split(/,(?=\s*(?:"[^"]*"\s*)?<?sips?:)/i)
+  const own = contacts.filter((contact) => contact.includes(`sip:${user}@`))
+  // Ours is the freshest: the others are of earlier lives of this process or of other devices.
+  const granted = own.flatMap((contact) => seconds(/;\s*expires\s*=\s*(\d+)/i.exec(contact)?.[1]) ?? [])
+  return {
+    status: answer.status,
+    expires: granted.length > 0 ? Math.max(...granted) : seconds(answer.header('Expires')),
+    minExpires: seconds(answer.header('Min-Expires')),
+    retryAfter: seconds(answer.header('Retry-After')),
+  }
+}
+
+function seconds(text: string | null | undefined): number | null {
+  const digits = /^\s*(\d{1,9})/.exec(text ?? '')?.[1]
+  return digits === undefined ? null : Number(digits)
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
