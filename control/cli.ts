@@ -6,12 +6,14 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
+import { Email } from './access/account-schemas.js'
 import { type Bootstrap, createOperatorKey } from './access/bootstrap.js'
 import { SCOPES } from './access/scopes.js'
+import { createStaffUser } from './access/staff-user.js'
 import { parseInstant } from './calls/instant.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables, VARIABLES } from './config.js'
 import { migrate } from './db/migrate.js'
-import { openDatabase } from './db/open.js'
+import { type Db, openDatabase } from './db/open.js'
 import type { Environment, Scope } from './http/operation.js'
 import { openLog } from './log.js'
 import { startParley } from './main.js'
@@ -27,6 +29,10 @@ const COMMANDS = `parley start
 parley keys create --environment test|live [--scopes read|write|admin] [--name NAME] [--expires TIME]
     Makes an API key for the first organization and prints it once.
     --scopes defaults to read; each scope includes the ones before it. --expires is ISO 8601.
+
+parley staff create --email ADDRESS
+    Makes an account of the service's staff and prints its password once. Staff sign in like everybody,
+    may call the operations under /v1/staff only, and belong to no organization.
 
 parley --help | --version
 `
@@ -59,8 +65,7 @@ function firstStartText(first: Bootstrap): string {
     `  Owner       ${first.email}, password ${first.password}`,
     `  Test key    ${first.testKey}`,
     `  Live key    ${first.liveKey}`,
-    '  Sign in     send a key as "Authorization: Bearer <key>"; the dashboard, where the owner signs in,',
-    '              is not part of this release',
+    '  Use         send a key as "Authorization: Bearer <key>"; the owner signs in with POST /v1/auth/login',
     '  More keys   parley keys create --environment test --scopes admin',
     '',
     '',
@@ -134,20 +139,32 @@ async function createKey(args: readonly string[]): Promise<number> {
   if (values.expires !== undefined && (expiresAt === null || expiresAt <= systemClock.wall())) {
     throw new UsageError('--expires must be a future ISO 8601 time, for example 2027-01-31T00:00:00Z')
   }
-  const settings = settingsOrThrow()
-  const log = openLog('warn')
-  const database = openDatabase(settings.databaseUrl, log)
-  try {
-    await migrate(database)
+  return withDatabase(async (db, settings) => {
     const rootKey = openRootKey(settings.rootKey, settings.dataFolder)
-    const key = await createOperatorKey(database.db, rootKey, systemClock, {
-      environment,
-      scopes,
-      name,
-      expiresAt,
-    })
+    const key = await createOperatorKey(db, rootKey, systemClock, { environment, scopes, name, expiresAt })
     if (key === null) throw new UsageError('the database is empty: run "parley start" once first')
     process.stdout.write(`${key.key}\n`)
+  })
+}
+
+async function createStaff(args: readonly string[]): Promise<number> {
+  const { values } = parse(args, { email: { type: 'string' } })
+  const email = Email.safeParse(values.email ?? '')
+  if (!email.success) throw new UsageError('--email must be a mail address')
+  return withDatabase(async (db) => {
+    const made = await createStaffUser(db, systemClock, email.data)
+    if (made === null) throw new UsageError(`${email.data} has an account already`)
+    process.stdout.write(`${made.password}\n`)
+  })
+}
+
+/** Runs one command on the service's database, brought up to date; exit status 0. */
+async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>): Promise<number> {
+  const settings = settingsOrThrow()
+  const database = openDatabase(settings.databaseUrl, openLog('warn'))
+  try {
+    await migrate(database)
+    await work(database.db, settings)
     return 0
   } finally {
     await database.close()
@@ -182,6 +199,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return start()
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
+  if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
   throw new UsageError(`no such command: ${args.join(' ')}`)
 }
 

@@ -6,6 +6,7 @@ import type { Settings } from './config.js'
 import type { Db } from './db/open.js'
 import type { Egress } from './egress.js'
 import type { RateLimiter } from './http/rate-limit.js'
+import type { MailSender } from './mail/sender.js'
 import type { RootKey } from './root-key.js'
 
 /** What operations work with; made once in main. */
@@ -25,6 +26,8 @@ export interface Deps {
   readonly requests: RateLimiter
   /** The one way to targets that customers name. */
   readonly egress: Egress
+  /** Wake it when mail was queued. */
+  readonly mail: Pick<MailSender, 'wake'>
   /** Next hop of test-environment calls: the simulated carrier. */
   readonly sandboxGateway: Gateway
   /** Base of the absolute addresses handed out, no slash at the end. Known once the server listens. */

@@ -27,9 +27,12 @@ import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
 import { openDirectory } from './directory.js'
 import { openEgress } from './egress.js'
+import { dashboardUrl } from './http/origins.js'
 import { openRateLimiter } from './http/rate-limit.js'
 import { storedLimits } from './http/rate-limit-store.js'
 import { openHttpServer } from './http/server.js'
+import { openMailSender } from './mail/sender.js'
+import { fileTransport, smtpTransport } from './mail/transport.js'
 import { seedSandboxNumber } from './numbers/seed.js'
 import { operations } from './operations.js'
 import { openRootKey } from './root-key.js'
@@ -150,11 +153,23 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   scope.add(openLeases({ db, clock, log, nodeId, calls: switchboard }))
 
   let publicUrl = settings.publicUrl
+  const { smtpUrl, mailFrom } = settings
+  const mail = openMailSender({
+    db,
+    rootKey,
+    clock,
+    log,
+    transport: smtpUrl === null ? fileTransport(join(settings.dataFolder, 'mail')) : smtpTransport(smtpUrl),
+    from: mailFrom,
+    dashboardUrl: () => dashboardUrl(deps),
+  })
+  scope.add(mail)
   const deps: Deps = {
     db,
     clock,
     log,
     rootKey,
+    mail,
     calls: switchboard,
     ringer: carrier,
     settings,
@@ -179,6 +194,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const host = http.address.includes(':') ? `[${http.address}]` : http.address
   const httpUrl = `http://${host}:${http.port}`
   publicUrl ??= httpUrl
+  // What an earlier run queued, now that links can be made.
+  mail.wake()
   scope.add(await openBackground(deps))
 
   return {

@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { operation } from '../http/operation.js'
 import { openEnum } from '../http/schemas.js'
+import { keyOperations } from './keys-api.js'
+import { memberOperations } from './members-api.js'
+import { scanningOperations } from './scanning-api.js'
+import { sessionOperations } from './session-api.js'
+import { signUpOperations } from './sign-up-api.js'
 
 const Whoami = z.object({
   /** Null in a session. */
@@ -29,4 +34,11 @@ export const whoami = operation({
   }),
 })
 
-export const accessOperations = [whoami]
+export const accessOperations = [
+  ...keyOperations,
+  whoami,
+  ...signUpOperations,
+  ...sessionOperations,
+  ...memberOperations,
+  ...scanningOperations,
+]

@@ -64,10 +64,17 @@ export function unseal(key: Buffer, sealed: string, bound: string): string {
 const SCRYPT = { N: 32_768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const HASH_BYTES = 32
 
+/** A hash of no password: checking against it takes as long as against a real one, and fails. */
+export const UNKNOWN_PASSWORD = formatHash(randomBytes(16), randomBytes(HASH_BYTES))
+
 /** `scrypt$N$r$p$salt$hash`, salt and hash base64. Runs on the thread pool. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
   const hash = await deriveKey(password, salt, SCRYPT)
+  return formatHash(salt, hash)
+}
+
+function formatHash(salt: Buffer, hash: Buffer): string {
   return ['scrypt', SCRYPT.N, SCRYPT.r, SCRYPT.p, salt.toString('base64'), hash.toString('base64')].join('$')
 }
 

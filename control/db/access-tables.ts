@@ -46,7 +46,7 @@ export interface MailRow {
   readonly kind: string
   /** JSON of what the template needs. */
   readonly fields: string
-  readonly state: 'waiting' | 'sent' | 'dropped' | 'failed'
+  readonly state: 'waiting' | 'sent' | 'failed'
   readonly attempts: number
   /** When to try, and, while one process tries, until when the others must not. */
   readonly dueAt: number

@@ -5,10 +5,12 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
 import { openKeyUse } from '../access/key-use.js'
+import { sweepMailTokens } from '../access/mail-tokens.js'
 import { sweepSessions } from '../access/sessions.js'
 import { sweepSignatures } from '../access/signature.js'
 import { sweepThrottles } from '../access/throttle.js'
 import type { Deps } from '../deps.js'
+import { sweepMails } from '../mail/outbox.js'
 import type { Exchange } from './exchange.js'
 import { type Handling, handle } from './handle.js'
 import { openIdempotency } from './idempotency.js'
@@ -236,4 +238,6 @@ async function sweepAll({ deps, idempotency }: Handling): Promise<void> {
   await sweepSessions(deps.db, now)
   await sweepThrottles(deps.db, now)
   await sweepSignatures(deps.db, now)
+  await sweepMailTokens(deps.db, now)
+  await sweepMails(deps.db, now)
 }

@@ -1,0 +1,235 @@
+import { z } from 'zod'
+import { Instant, parseInstant } from '../calls/instant.js'
+import type { ApiKeyRow } from '../db/identity-tables.js'
+import type { Deps } from '../deps.js'
+import { type Actor, listOperation, operation } from '../http/operation.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { createKey, endOfKey } from './keys.js'
+import { endKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './keys-store.js'
+import { expand, parseScopes } from './scopes.js'
+
+const KeyScope = z.enum(['read', 'write', 'admin'])
+const Scopes = z.array(KeyScope).min(1).max(3)
+const KeyPath = z.object({ id: idParam('key') })
+
+const keyFields = {
+  id: z.string(),
+  name: z.string(),
+  environment: openEnum('test', 'live'),
+  /** With all that they imply. */
+  scopes: z.array(openEnum('read', 'write', 'admin')),
+  /** The first characters of the key. */
+  start: z.string(),
+  enabled: z.boolean(),
+  lastUsedAt: Timestamp.nullable(),
+  expiresAt: Timestamp.nullable(),
+  createdAt: Timestamp,
+}
+
+const ApiKey = z.object(keyFields)
+/** `key` is the secret itself, shown this once. */
+const NewApiKey = z.object({ ...keyFields, key: z.string() })
+const RolledApiKey = z.object({ ...keyFields, key: z.string(), oldExpiresAt: Timestamp })
+
+export const createApiKey = operation({
+  id: 'createApiKey',
+  method: 'post',
+  path: '/v1/api-keys',
+  tag: 'API keys',
+  summary: 'Makes a key, with at most the scopes of your role',
+  audience: 'session',
+  body: z.strictObject({
+    name: z.string().min(1).max(80),
+    environment: z.enum(['test', 'live']),
+    scopes: Scopes.default(['read']),
+    expiresAt: Instant.optional(),
+  }),
+  status: 201,
+  result: NewApiKey,
+  fails: [],
+  run: async ({ actor, body, deps }) => {
+    const expiresAt = body.expiresAt === undefined ? null : parseInstant(body.expiresAt)
+    if (expiresAt !== null && expiresAt <= deps.clock.wall())
+      return invalid('expiresAt', 'must lie in the future')
+    const { organizationId, userId } = actor
+    const { environment, name } = body
+    const scopes = expand(body.scopes).filter((scope) => actor.scopes.includes(scope))
+    const made = await createKey(deps.db, deps.rootKey, deps.clock, {
+      organizationId,
+      createdBy: userId,
+      environment,
+      name,
+      scopes,
+      expiresAt,
+    })
+    const row = await findKey(deps.db, { organizationId, environment }, made.id)
+    return row === null ? gone() : { ...keyView(row, deps), key: made.key }
+  },
+})
+
+export const listApiKeys = listOperation({
+  id: 'listApiKeys',
+  path: '/v1/api-keys',
+  tag: 'API keys',
+  summary: 'Lists the keys of the environment, newest first',
+  audience: 'key',
+  scope: 'read',
+  result: ApiKey,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, next } = await listKeys(deps.db, actor, page)
+    return { items: items.map((row) => keyView(row, deps)), next }
+  },
+})
+
+export const readApiKey = operation({
+  id: 'readApiKey',
+  method: 'get',
+  path: '/v1/api-keys/:id',
+  tag: 'API keys',
+  summary: 'Reads a key',
+  audience: 'key',
+  scope: 'read',
+  params: KeyPath,
+  status: 200,
+  result: ApiKey,
+  fails: ['not_found'],
+  run: async ({ actor, params, deps }) => {
+    const row = await findKey(deps.db, actor, params.id)
+    return row === null ? gone() : keyView(row, deps)
+  },
+})
+
+export const narrowApiKey = operation({
+  id: 'narrowApiKey',
+  method: 'patch',
+  path: '/v1/api-keys/:id',
+  tag: 'API keys',
+  summary: 'Takes scopes from a key; more scopes need a new key',
+  audience: 'key',
+  scope: 'admin',
+  params: KeyPath,
+  body: patchBody({ scopes: Scopes }),
+  status: 200,
+  result: ApiKey,
+  fails: ['not_found', 'insufficient_scope', 'forbidden', 'validation_error'],
+  run: async ({ actor, params, body, deps }) => {
+    const wanted = expand(body.scopes ?? [])
+    for (;;) {
+      const seen = await coveredKey(deps, actor, params.id)
+      if (isRefusal(seen)) return seen
+      const held = parseScopes(seen.scopes)
+      if (!wanted.every((scope) => held.includes(scope))) {
+        return invalid('scopes', 'may only be narrowed: make a new key for more')
+      }
+      const row = await narrowKey(deps.db, actor, seen, wanted)
+      // Null: somebody else narrowed or deleted it in between, so look again.
+      if (row !== null) return keyView(row, deps)
+    }
+  },
+})
+
+const HOUR_MS = 3_600_000
+const OVERLAPS = { now: 0, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const
+
+export const rollApiKey = operation({
+  id: 'rollApiKey',
+  method: 'post',
+  path: '/v1/api-keys/:id/roll',
+  tag: 'API keys',
+  summary: 'Replaces a key by a new one; the old one works on for a while',
+  audience: 'key',
+  scope: 'admin',
+  params: KeyPath,
+  body: z.strictObject({ expireOldIn: z.enum(['now', '1h', '24h', '7d']).default('24h') }).optional(),
+  status: 200,
+  result: RolledApiKey,
+  fails: ['not_found', 'insufficient_scope', 'forbidden', 'conflict'],
+  run: async ({ actor, params, body, deps }) => {
+    const seen = await coveredKey(deps, actor, params.id)
+    if (isRefusal(seen)) return seen
+    const now = deps.clock.wall()
+    const until = now + OVERLAPS[body?.expireOldIn ?? '24h']
+    const rolled = await deps.db.transaction().execute(async (trx) => {
+      const old = await endKeyAt(trx, actor, params.id, until, now)
+      if (old === null) return null
+      const made = await createKey(trx, deps.rootKey, deps.clock, {
+        organizationId: old.organizationId,
+        // Its role stays the ceiling: a roll must not lift a key above who made it.
+        createdBy: old.createdBy,
+        environment: old.environment,
+        name: old.name,
+        scopes: parseScopes(old.scopes),
+        expiresAt: old.expiresAt,
+      })
+      const row = await findKey(trx, actor, made.id)
+      return row === null ? null : { row, key: made.key, oldExpiresAt: endOfKey(old) ?? until }
+    })
+    if (rolled === null) return refuse('conflict', 'The key has expired: make a new one.')
+    return {
+      ...keyView(rolled.row, deps),
+      key: rolled.key,
+      oldExpiresAt: timestamp(rolled.oldExpiresAt),
+    }
+  },
+})
+
+export const deleteApiKey = operation({
+  id: 'deleteApiKey',
+  method: 'delete',
+  path: '/v1/api-keys/:id',
+  tag: 'API keys',
+  summary: 'Revokes a key at once',
+  audience: 'key',
+  scope: 'admin',
+  params: KeyPath,
+  status: 204,
+  fails: ['not_found', 'insufficient_scope', 'forbidden'],
+  run: async ({ actor, params, deps }) => {
+    const seen = await coveredKey(deps, actor, params.id)
+    if (isRefusal(seen)) return seen
+    const revoked = await revokeKey(deps.db, actor, params.id, deps.clock.wall())
+    return revoked ? undefined : gone()
+  },
+})
+
+export const keyOperations = [createApiKey, listApiKeys, readApiKey, narrowApiKey, rollApiKey, deleteApiKey]
+
+/** The key, if the caller's scopes reach at least as far as the key's own. */
+async function coveredKey(deps: Deps, actor: Actor, id: string): Promise<ApiKeyRow | Refusal> {
+  const row = await findKey(deps.db, actor, id)
+  if (row === null) return gone()
+  const required = parseScopes(row.scopes).filter((scope) => !actor.scopes.includes(scope))
+  if (required.length === 0) return row
+  if (actor.kind === 'session')
+    return refuse('forbidden', `Your role ${actor.role} does not reach as far as this key.`)
+  return refuse('insufficient_scope', 'The key you use has fewer scopes than this one.', {
+    required: required.at(-1),
+    granted: actor.scopes,
+  })
+}
+
+function keyView(row: ApiKeyRow, deps: Deps): z.input<typeof ApiKey> {
+  return {
+    id: row.id,
+    name: row.name,
+    environment: row.environment,
+    scopes: [...parseScopes(row.scopes)],
+    start: row.start,
+    enabled: isEnabled(row, deps.clock.wall()),
+    lastUsedAt: timestampOrNull(row.lastUsedAt),
+    expiresAt: timestampOrNull(endOfKey(row)),
+    createdAt: timestamp(row.createdAt),
+  }
+}
+
+function gone(): Refusal<'not_found'> {
+  return refuse('not_found', 'There is no such key.')
+}
+
+function invalid(path: string, reason: string): Refusal<'validation_error'> {
+  return refuse('validation_error', 'The request is not valid; details.issues lists what to change.', {
+    issues: [{ path, reason }],
+  })
+}

@@ -1,0 +1,104 @@
+import type { ApiKeyRow } from '../db/identity-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import type { Environment, Scope } from '../http/operation.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { endOfKey } from './keys.js'
+
+export interface KeyOwner {
+  readonly organizationId: string
+  readonly environment: Environment
+}
+
+/** A key that was not deleted, in one environment, or null. */
+export async function findKey(db: Db | Trx, owner: KeyOwner, id: string): Promise<ApiKeyRow | null> {
+  return (await kept(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Newest first. */
+export async function listKeys(db: Db, owner: KeyOwner, page: PageRequest): Promise<Page<ApiKeyRow>> {
+  const rows = await kept(db, owner)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+/** Replaces the scopes if they still are as `seen`; null when they are not. */
+export async function narrowKey(
+  db: Db,
+  owner: KeyOwner,
+  seen: Pick<ApiKeyRow, 'id' | 'scopes'>,
+  scopes: readonly Scope[],
+): Promise<ApiKeyRow | null> {
+  const row = await db
+    .updateTable('apiKeys')
+    .set({ scopes: JSON.stringify(scopes) })
+    .where('id', '=', seen.id)
+    .where('scopes', '=', seen.scopes)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('revokedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Ends a key at `until`, or earlier if it would have ended anyway. Null when it has ended already. */
+export async function endKeyAt(
+  trx: Trx,
+  owner: KeyOwner,
+  id: string,
+  until: number,
+  now: number,
+): Promise<ApiKeyRow | null> {
+  const row = await trx
+    .updateTable('apiKeys')
+    .set((eb) => ({
+      overlapUntil: eb.case().when('overlapUntil', '<', until).then(eb.ref('overlapUntil')).else(until).end(),
+    }))
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('revokedAt', 'is', null)
+    .where((eb) => eb.or([eb('expiresAt', 'is', null), eb('expiresAt', '>', now)]))
+    .where((eb) => eb.or([eb('overlapUntil', 'is', null), eb('overlapUntil', '>', now)]))
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Revokes a key at once; false when there is none. Its hash stays, so that its use is recognised. */
+export async function revokeKey(db: Db | Trx, owner: KeyOwner, id: string, now: number): Promise<boolean> {
+  const row = await db
+    .updateTable('apiKeys')
+    .set({ revokedAt: now })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('revokedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether a key works at `now`, whatever its creator's role. */
+export function isEnabled(row: ApiKeyRow, now: number): boolean {
+  const end = endOfKey(row)
+  return row.revokedAt === null && (end === null || end > now)
+}
+
+function kept(db: Db | Trx, { organizationId, environment }: KeyOwner) {
+  return db
+    .selectFrom('apiKeys')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('revokedAt', 'is', null)
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { Deps } from '../deps.js'
+import { operation } from '../http/operation.js'
+import { openEnum } from '../http/schemas.js'
+import { queueMailToAdmins } from '../mail/outbox.js'
+import { keyEnvironment, keyHash } from './key-format.js'
+
+const Report = z.strictObject({
+  /** The text that looks like a key. */
+  token: z.string().min(1).max(200),
+  /** Where it was found. */
+  url: z.string().max(2048).optional(),
+})
+
+type Outcome = 'revoked' | 'already_revoked' | 'unknown'
+
+/** Both kinds of keys are revoked at once (decisions 1, row 4). */
+export const reportLeakedKeys = operation({
+  id: 'reportLeakedKeys',
+  method: 'post',
+  path: '/v1/secret-scanning/reports',
+  tag: 'Public',
+  summary: 'Reports keys found in public: they are revoked, and owners and admins are mailed',
+  audience: 'signed',
+  signer: 'secret-scanning',
+  body: z.strictObject({ reports: z.array(Report).min(1).max(100) }),
+  status: 200,
+  result: z.object({
+    results: z.array(
+      z.object({ index: z.int(), outcome: openEnum('revoked', 'already_revoked', 'unknown') }),
+    ),
+  }),
+  fails: [],
+  run: async ({ body, deps }) => {
+    const results: { index: number; outcome: Outcome }[] = []
+    for (const [index, report] of body.reports.entries()) {
+      results.push({ index, outcome: await revokeLeaked(deps, report.token, report.url ?? null) })
+    }
+    deps.mail.wake()
+    return { results }
+  },
+})
+
+export const scanningOperations = [reportLeakedKeys]
+
+async function revokeLeaked(deps: Deps, token: string, url: string | null): Promise<Outcome> {
+  if (keyEnvironment(token) === null) return 'unknown'
+  const hash = keyHash(deps.rootKey.subkey('api-key-hash'), token)
+  const now = deps.clock.wall()
+  return deps.db.transaction().execute(async (trx): Promise<Outcome> => {
+    const key = await trx
+      .updateTable('apiKeys')
+      .set({ revokedAt: now })
+      .where('hash', '=', hash)
+      .where('revokedAt', 'is', null)
+      .returning(['organizationId', 'name', 'start', 'environment'])
+      .executeTakeFirst()
+    if (key === undefined) {
+      const known = await trx.selectFrom('apiKeys').where('hash', '=', hash).select('id').executeTakeFirst()
+      return known === undefined ? 'unknown' : 'already_revoked'
+    }
+    const { organizationId, name: keyName, start: keyStart, environment } = key
+    await queueMailToAdmins(trx, now, organizationId, {
+      kind: 'leaked_key',
+      keyName,
+      keyStart,
+      environment,
+      url,
+    })
+    return 'revoked'
+  })
+}

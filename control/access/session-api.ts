@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import type { Deps } from '../deps.js'
+import { operation, withHeaders } from '../http/operation.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { timestamp } from '../http/schemas.js'
+import { queueMail } from '../mail/outbox.js'
+import { Accepted, KnownEmail, MailedToken, NewPassword, Password, SessionRecord } from './account-schemas.js'
+import { findUserByEmail, markVerified, setPassword, type User } from './accounts.js'
+import { signInCookies, signOutCookies } from './cookies.js'
+import { spendMailToken, voidMailTokens } from './mail-tokens.js'
+import { hashPassword, UNKNOWN_PASSWORD, verifyPassword } from './secrets.js'
+import { createSession, csrfToken, endSession, endSessionsOf } from './sessions.js'
+import { throttle } from './throttle.js'
+
+/** Guesses at one account's password, from wherever they come (decisions 2.1). */
+const GUESSES_PER_MINUTE = 10
+
+export const logIn = operation({
+  id: 'logIn',
+  method: 'post',
+  path: '/v1/auth/login',
+  tag: 'Sign-up and session',
+  summary: 'Signs in: sets the cookies svc_session and svc_csrf',
+  audience: 'public',
+  perMinute: 30,
+  body: z.strictObject({ email: KnownEmail, password: Password }),
+  status: 200,
+  result: SessionRecord,
+  fails: ['invalid_credentials', 'email_not_verified', 'rate_limited'],
+  run: async ({ body, deps }) => {
+    const user = await checkPassword(deps, body.email, body.password)
+    if (isRefusal(user)) return user
+    if (user.emailVerifiedAt === null) {
+      return refuse('email_not_verified', 'Confirm your address first, with the link that was mailed to it.')
+    }
+    const session = await createSession(deps.db, deps, user.id)
+    const record = await sessionRecord(deps, user, session.id, session.expiresAt)
+    return withHeaders(record, signInCookies(deps.publicUrl(), session.token, record.csrfToken))
+  },
+})
+
+export const logOut = operation({
+  id: 'logOut',
+  method: 'post',
+  path: '/v1/auth/logout',
+  tag: 'Sign-up and session',
+  summary: 'Ends this session',
+  audience: 'account',
+  status: 204,
+  fails: [],
+  run: async ({ actor, deps }) => {
+    await endSession(deps.db, actor.sessionId)
+    return withHeaders(undefined, signOutCookies(deps.publicUrl()))
+  },
+})
+
+export const readSession = operation({
+  id: 'readSession',
+  method: 'get',
+  path: '/v1/auth/session',
+  tag: 'Sign-up and session',
+  summary: 'Who is signed in, and for which organizations they may act',
+  audience: 'account',
+  status: 200,
+  result: SessionRecord,
+  fails: [],
+  run: async ({ actor, deps }) => {
+    const user = await userOf(deps, actor.userId)
+    const { expiresAt } = await deps.db
+      .selectFrom('sessions')
+      .where('id', '=', actor.sessionId)
+      .select('expiresAt')
+      .executeTakeFirstOrThrow()
+    return sessionRecord(deps, user, actor.sessionId, expiresAt)
+  },
+})
+
+export const forgotPassword = operation({
+  id: 'forgotPassword',
+  method: 'post',
+  path: '/v1/auth/password/forgot',
+  tag: 'Sign-up and session',
+  summary: 'Mails a link to choose a new password, if the address has an account',
+  audience: 'public',
+  perMinute: 30,
+  body: z.strictObject({ email: KnownEmail }),
+  status: 202,
+  result: Accepted,
+  fails: [],
+  run: async ({ body, deps }) => {
+    // Whether there is such an account is found out when the mail is written, not while the client waits.
+    await queueMail(deps.db, deps.clock.wall(), body.email, { kind: 'reset_password' })
+    deps.mail.wake()
+    return { accepted: true }
+  },
+})
+
+export const resetPassword = operation({
+  id: 'resetPassword',
+  method: 'post',
+  path: '/v1/auth/password/reset',
+  tag: 'Sign-up and session',
+  summary: 'Sets a new password with the token of the mail, and signs out everywhere',
+  audience: 'public',
+  perMinute: 30,
+  body: z.strictObject({ token: MailedToken, password: NewPassword }),
+  status: 204,
+  fails: ['invalid_token', 'token_expired'],
+  run: async ({ body, deps }) => {
+    const passwordHash = await hashPassword(body.password)
+    const now = deps.clock.wall()
+    return deps.db.transaction().execute(async (trx): Promise<undefined | Refusal> => {
+      const spent = await spendMailToken(trx, deps.rootKey, now, 'reset_password', body.token)
+      if (isRefusal(spent)) return spent
+      await setPassword(trx, spent.subjectId, passwordHash)
+      // Whoever has the mail has the address.
+      await markVerified(trx, spent.subjectId, now)
+      await endSessionsOf(trx, spent.subjectId, null)
+      return undefined
+    })
+  },
+})
+
+export const changePassword = operation({
+  id: 'changePassword',
+  method: 'post',
+  path: '/v1/auth/password/change',
+  tag: 'Sign-up and session',
+  summary: 'Sets a new password, and ends every other session',
+  audience: 'account',
+  body: z.strictObject({ currentPassword: Password, newPassword: NewPassword }),
+  status: 204,
+  fails: ['invalid_credentials', 'rate_limited'],
+  run: async ({ actor, body, deps }) => {
+    const { email } = await userOf(deps, actor.userId)
+    const user = await checkPassword(deps, email, body.currentPassword)
+    if (isRefusal(user)) return user
+    const passwordHash = await hashPassword(body.newPassword)
+    const now = deps.clock.wall()
+    await deps.db.transaction().execute(async (trx) => {
+      await setPassword(trx, user.id, passwordHash)
+      await endSessionsOf(trx, user.id, actor.sessionId)
+      await voidMailTokens(trx, now, 'reset_password', user.id)
+      await queueMail(trx, now, email, { kind: 'password_changed' })
+    })
+    deps.mail.wake()
+    return undefined
+  },
+})
+
+export const sessionOperations = [logIn, logOut, readSession, forgotPassword, resetPassword, changePassword]
+
+/**
+ * The account, if the password is its own. An unknown address costs the same time and gets the same
+ * answer as a wrong password.
+ */
+async function checkPassword(
+  deps: Deps,
+  email: string,
+  password: string,
+): Promise<User | Refusal<'invalid_credentials' | 'rate_limited'>> {
+  const limited = await throttle(deps, `password ${email}`, GUESSES_PER_MINUTE)
+  if (limited !== null) return limited
+  const user = await findUserByEmail(deps.db, email)
+  const right = await verifyPassword(password, user?.passwordHash ?? UNKNOWN_PASSWORD)
+  return user !== undefined && right
+    ? user
+    : refuse('invalid_credentials', 'The address or the password is wrong.')
+}
+
+function userOf({ db }: Deps, userId: string): Promise<User> {
+  return db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
+}
+
+async function sessionRecord(deps: Deps, user: User, sessionId: string, expiresAt: number) {
+  const organizations = await deps.db
+    .selectFrom('members as m')
+    .innerJoin('organizations as o', 'o.id', 'm.organizationId')
+    .where('m.userId', '=', user.id)
+    .select(['o.id', 'o.name', 'm.role'])
+    .orderBy('m.createdAt')
+    .orderBy('o.id')
+    .execute()
+  const { id, email, name, staff } = user
+  return {
+    user: { id, email, name, staff: staff === 1 },
+    organizations,
+    csrfToken: csrfToken(deps.rootKey, sessionId),
+    expiresAt: timestamp(expiresAt),
+  }
+}

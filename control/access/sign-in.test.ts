@@ -1,0 +1,147 @@
+import t from 'tap'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { Browser, openPeopleApi } from '../../fixtures/people.js'
+import { listNumbers } from '../numbers/api.js'
+import { accessOperations } from './api.js'
+
+const PASSWORD = 'correct horse battery'
+
+t.test('signing up and in', async (t) => {
+  await onEachEngine(t, async (t, open) => {
+    await t.test('from sign-up to logout', async (t) => {
+      const database = await open()
+      const api = await openPeopleApi({ database, operations: [...accessOperations, listNumbers] })
+      const browser = new Browser(api)
+      const available = async (email: string) =>
+        (await browser.send('POST', '/v1/signup/email-available', { json: { email } })).body
+      t.same(await available('Asha@Example.in'), { data: { available: true } })
+
+      const signUp = {
+        email: 'Asha@Example.in',
+        password: PASSWORD,
+        name: 'Asha',
+        organizationName: 'Asha & Co',
+      }
+      const made = await browser.send('POST', '/v1/signup', { json: signUp })
+      t.match(made, {
+        status: 201,
+        body: { data: { userId: /^usr_/, organizationId: /^org_/, email: 'asha@example.in' } },
+      })
+      t.same(await available('asha@example.IN'), { data: { available: false } }, 'in any case')
+      t.match(await browser.send('POST', '/v1/signup', { json: { ...signUp, email: 'ASHA@example.in' } }), {
+        status: 409,
+        body: { error: { code: 'email_exists', type: 'conflict' } },
+      })
+      t.match(
+        await database.db.selectFrom('organizations').selectAll().where('name', '=', 'Asha & Co').execute(),
+        [{ senderClassification: null }],
+        'the classification is not set',
+      )
+
+      const logIn = { email: 'asha@example.in', password: PASSWORD }
+      t.match(await browser.send('POST', '/v1/auth/login', { json: logIn }), {
+        status: 403,
+        body: { error: { code: 'email_not_verified' } },
+      })
+      t.same([...browser.cookies], [], 'nobody is signed in')
+      t.match(
+        await browser.send('POST', '/v1/auth/login', { json: { ...logIn, password: 'wrong' } }),
+        {
+          status: 401,
+          body: { error: { code: 'invalid_credentials' } },
+        },
+        'a wrong password does not tell that the address waits',
+      )
+
+      const token = await api.tokenFor('asha@example.in')
+      t.match((await api.mailTo('asha@example.in')).text, 'http://parley.test/verify-email#token=')
+      const verify = (value: string) =>
+        browser.send('POST', '/v1/auth/verify-email', { json: { token: value } })
+      t.match(await verify('nonsense'), { status: 400, body: { error: { code: 'invalid_token' } } })
+      t.match(await verify(token), { status: 200, body: { data: { email: 'asha@example.in' } } })
+      t.match(await verify(token), { status: 400, body: { error: { code: 'invalid_token' } } }, 'single use')
+
+      const signedIn = await browser.send('POST', '/v1/auth/login', { json: logIn })
+      t.match(signedIn, {
+        status: 200,
+        body: {
+          data: {
+            user: { email: 'asha@example.in', name: 'Asha', staff: false },
+            organizations: [{ name: 'Asha & Co', role: 'owner' }],
+            csrfToken: browser.cookies.get('svc_csrf'),
+            expiresAt: new Date(api.clock.wall() + 7 * 86_400_000).toISOString(),
+          },
+        },
+      })
+      const [session = '', csrf = ''] = signedIn.headers.getSetCookie()
+      t.match(session, /^svc_session=[0-9A-Za-z]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+      t.match(csrf, /^svc_csrf=[\w-]{43}; Path=\/; Max-Age=604800; SameSite=Lax$/)
+      const stored = JSON.stringify(await database.db.selectFrom('sessions').selectAll().execute())
+      t.notMatch(stored, browser.cookies.get('svc_session') ?? 'none', 'the cookie is not stored')
+
+      t.match(await browser.send('GET', '/v1/auth/session'), {
+        status: 200,
+        body: { data: { user: { name: 'Asha' } } },
+      })
+      t.match(
+        await browser.send('GET', '/v1/numbers'),
+        { status: 200, body: { data: [{ e164: '+919000000100', environment: 'test' }] } },
+        'the organization has its sandbox number, and sessions call key operations',
+      )
+      t.match(await browser.send('GET', '/v1/whoami'), {
+        body: { data: { keyId: null, environment: 'test', scopes: ['read', 'write', 'admin'] } },
+      })
+
+      const copy = new Browser(api)
+      for (const [name, value] of browser.cookies) copy.cookies.set(name, value)
+      const out = await browser.send('POST', '/v1/auth/logout')
+      t.equal(out.status, 204)
+      t.match(out.headers.getSetCookie(), [/^svc_session=; .*Max-Age=0; HttpOnly/, /^svc_csrf=; .*Max-Age=0/])
+      t.same([...browser.cookies], [])
+      t.match(
+        await copy.send('GET', '/v1/auth/session'),
+        {
+          status: 401,
+          body: { error: { code: 'unauthenticated' } },
+        },
+        'the session is over, not only forgotten by the browser',
+      )
+      await api.close()
+    })
+
+    await t.test('confirmation links expire and can be sent again', async (t) => {
+      const database = await open()
+      const api = await openPeopleApi({ database, operations: accessOperations })
+      const email = 'ravi@example.in'
+      const json = { email, password: PASSWORD, name: 'Ravi', organizationName: 'Ravi' }
+      t.equal((await api.send('POST', '/v1/signup', { key: null, json })).status, 201)
+      const first = await api.tokenFor(email)
+      const verify = (token: string) =>
+        api.send('POST', '/v1/auth/verify-email', { key: null, json: { token } })
+      const resend = (address: string) =>
+        api.send('POST', '/v1/auth/verify-email/resend', { key: null, json: { email: address } })
+
+      const answer = { status: 202, body: { data: { accepted: true } } }
+      t.match(await resend(email), answer)
+      t.match(await resend('nobody@example.in'), answer)
+      t.match(await resend('owner@localhost'), answer)
+      await api.mailTo(email)
+      t.equal(api.mails.length, 1, 'one mail a minute, none to unknown and none to verified addresses')
+
+      api.clock.advance(24 * 3_600_000)
+      t.match(await verify(first), { status: 400, body: { error: { code: 'token_expired' } } })
+      t.match(await resend(email), answer)
+      const second = await api.tokenFor(email)
+      t.not(second, first)
+      t.equal((await verify(second)).status, 200)
+      t.match(await resend(email), answer)
+      await api.mailTo(email)
+      t.equal(api.mails.length, 2, 'nothing is left to confirm')
+      t.same(await database.db.selectFrom('mails').select('state').execute(), [
+        { state: 'sent' },
+        { state: 'sent' },
+      ])
+      await api.close()
+    })
+  })
+})

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { operation } from '../http/operation.js'
+import { isRefusal, refuse } from '../http/problem.js'
+import { queueMail } from '../mail/outbox.js'
+import { Accepted, Email, KnownEmail, MailedToken, NewPassword, PersonName } from './account-schemas.js'
+import { findUserByEmail, insertOrganization, insertUser, markVerified } from './accounts.js'
+import { spendMailToken } from './mail-tokens.js'
+import { hashPassword } from './secrets.js'
+
+export const checkEmailAvailable = operation({
+  id: 'checkEmailAvailable',
+  method: 'post',
+  path: '/v1/signup/email-available',
+  tag: 'Sign-up and session',
+  summary: 'Whether an address can still sign up',
+  audience: 'public',
+  perMinute: 10,
+  body: z.strictObject({ email: Email }),
+  status: 200,
+  result: z.object({ available: z.boolean() }),
+  fails: [],
+  run: async ({ body, deps }) => ({ available: (await findUserByEmail(deps.db, body.email)) === undefined }),
+})
+
+export const signUp = operation({
+  id: 'signUp',
+  method: 'post',
+  path: '/v1/signup',
+  tag: 'Sign-up and session',
+  summary: 'Makes an account and its organization; the address must be confirmed before signing in',
+  audience: 'public',
+  perMinute: 30,
+  body: z.strictObject({
+    email: Email,
+    password: NewPassword,
+    name: PersonName,
+    organizationName: z.string().min(1).max(120),
+  }),
+  status: 201,
+  result: z.object({ userId: z.string(), organizationId: z.string(), email: z.string() }),
+  fails: ['email_exists'],
+  run: async ({ body, deps }) => {
+    const { email, name, password, organizationName } = body
+    const passwordHash = await hashPassword(password)
+    const now = deps.clock.wall()
+    const made = await deps.db.transaction().execute(async (trx) => {
+      const userId = await insertUser(trx, now, { email, name, passwordHash, emailVerifiedAt: null })
+      if (userId === null) return null
+      const organizationId = await insertOrganization(trx, now, organizationName, userId)
+      await queueMail(trx, now, email, { kind: 'verify_email' })
+      return { userId, organizationId, email }
+    })
+    if (made === null)
+      return refuse('email_exists', 'This address has an account: sign in, or reset its password.')
+    deps.mail.wake()
+    return made
+  },
+})
+
+export const verifyEmail = operation({
+  id: 'verifyEmail',
+  method: 'post',
+  path: '/v1/auth/verify-email',
+  tag: 'Sign-up and session',
+  summary: 'Confirms an address with the token of the mail',
+  audience: 'public',
+  perMinute: 30,
+  body: z.strictObject({ token: MailedToken }),
+  status: 200,
+  result: z.object({ email: z.string() }),
+  fails: ['invalid_token', 'token_expired'],
+  run: ({ body, deps }) => {
+    const now = deps.clock.wall()
+    return deps.db.transaction().execute(async (trx) => {
+      const spent = await spendMailToken(trx, deps.rootKey, now, 'verify_email', body.token)
+      if (isRefusal(spent)) return spent
+      await markVerified(trx, spent.subjectId, now)
+      return trx
+        .selectFrom('users')
+        .where('id', '=', spent.subjectId)
+        .select('email')
+        .executeTakeFirstOrThrow()
+    })
+  },
+})
+
+export const resendVerification = operation({
+  id: 'resendVerification',
+  method: 'post',
+  path: '/v1/auth/verify-email/resend',
+  tag: 'Sign-up and session',
+  summary: 'Mails the confirmation again, if the address waits for one',
+  audience: 'public',
+  perMinute: 30,
+  body: z.strictObject({ email: KnownEmail }),
+  status: 202,
+  result: Accepted,
+  fails: [],
+  run: async ({ body, deps }) => {
+    await queueMail(deps.db, deps.clock.wall(), body.email, { kind: 'verify_email' })
+    deps.mail.wake()
+    return { accepted: true }
+  },
+})
+
+export const signUpOperations = [checkEmailAvailable, signUp, verifyEmail, resendVerification]

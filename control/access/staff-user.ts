@@ -1,0 +1,22 @@
+import type { Clock } from '../../media/base/clock.js'
+import type { Db } from '../db/open.js'
+import { insertUser } from './accounts.js'
+import { hashPassword, randomBase62 } from './secrets.js'
+
+export interface StaffUser {
+  readonly email: string
+  /** Shown once; only its scrypt hash is stored. */
+  readonly password: string
+}
+
+/**
+ * Makes an account of the service's staff, which belongs to no organization. The operator vouches for
+ * the address. Null when it has an account already.
+ */
+export async function createStaffUser(db: Db, clock: Clock, email: string): Promise<StaffUser | null> {
+  const password = randomBase62(20)
+  const passwordHash = await hashPassword(password)
+  const now = clock.wall()
+  const account = { email, name: 'Staff', passwordHash, emailVerifiedAt: now, staff: 1 } as const
+  return (await insertUser(db, now, account)) === null ? null : { email, password }
+}

@@ -1,0 +1,111 @@
+import { createMailToken, TOKEN_MS, wasMailed } from '../access/mail-tokens.js'
+import type { MailRow } from '../db/access-tables.js'
+import type { Db } from '../db/open.js'
+import type { RootKey } from '../root-key.js'
+import { mailOf } from './outbox.js'
+
+export interface ComposeDeps {
+  readonly db: Db
+  readonly rootKey: RootKey
+  /** Base of the links, no slash at the end. */
+  readonly dashboardUrl: () => string
+}
+
+export interface Letter {
+  readonly subject: string
+  readonly text: string
+}
+
+/** At most one link of a kind is mailed to an account in this time. */
+const QUIET_MS = 60_000
+
+/** Writes a queued mail now; null when there is nothing to say to this recipient. Makes the link in it. */
+export async function compose(deps: ComposeDeps, row: MailRow, now: number): Promise<Letter | null> {
+  const mail = mailOf(row)
+  switch (mail.kind) {
+    case 'verify_email': {
+      const token = await accountToken(deps, row, now, 'verify_email')
+      return token === null ? null : verifyEmail(link(deps, 'verify-email', token))
+    }
+    case 'reset_password': {
+      const token = await accountToken(deps, row, now, 'reset_password')
+      return token === null ? null : resetPassword(link(deps, 'reset-password', token))
+    }
+    case 'invitation':
+      return invitation(deps, mail.invitationId, now)
+    case 'password_changed':
+      return letter('Your Parley password was changed', [
+        'Your password was changed, and you were signed out everywhere else.',
+        `If this was not you, ask for a new password at once: ${deps.dashboardUrl()}/forgot-password`,
+      ])
+    case 'leaked_key':
+      return letter('A Parley API key was found in public and revoked', [
+        `Your ${mail.environment} key "${mail.keyName}", which starts with ${mail.keyStart}, was found in public${
+          mail.url === null ? '' : `: ${mail.url}`
+        }.`,
+        'It was revoked at once: requests with it are answered 401. Make a new key, put it where the old one was used, and look through the calls made since the key was published.',
+      ])
+    case 'notice':
+      return letter(mail.subject, [mail.text])
+    default:
+      return mail satisfies never
+  }
+}
+
+async function accountToken(
+  { db, rootKey }: ComposeDeps,
+  row: MailRow,
+  now: number,
+  kind: 'verify_email' | 'reset_password',
+): Promise<string | null> {
+  let query = db.selectFrom('users').where('email', '=', row.recipient).select('id')
+  if (kind === 'verify_email') query = query.where('emailVerifiedAt', 'is', null)
+  const user = await query.executeTakeFirst()
+  if (user === undefined) return null
+  if (row.attempts <= 1 && (await wasMailed(db, kind, user.id, now - QUIET_MS))) return null
+  return createMailToken(db, rootKey, { kind, subjectId: user.id, expiresAt: now + TOKEN_MS[kind] })
+}
+
+async function invitation(deps: ComposeDeps, invitationId: string, now: number): Promise<Letter | null> {
+  const { db, rootKey } = deps
+  const found = await db
+    .selectFrom('invitations as i')
+    .innerJoin('organizations as o', 'o.id', 'i.organizationId')
+    .innerJoin('users as u', 'u.id', 'i.invitedBy')
+    .where('i.id', '=', invitationId)
+    .where('i.acceptedAt', 'is', null)
+    .where('i.expiresAt', '>', now)
+    .select(['i.role', 'i.expiresAt', 'o.name as organization', 'u.name as inviter'])
+    .executeTakeFirst()
+  if (found === undefined) return null
+  const { expiresAt } = found
+  const token = await createMailToken(db, rootKey, { kind: 'invitation', subjectId: invitationId, expiresAt })
+  return letter(`You are invited to ${found.organization} on Parley`, [
+    `${found.inviter} invites you to ${found.organization} with the role ${found.role}.`,
+    `To accept, within 7 days: ${link(deps, 'accept-invitation', token)}`,
+    'If you do not know what this is about, do nothing.',
+  ])
+}
+
+function verifyEmail(url: string): Letter {
+  return letter('Confirm your address for Parley', [
+    `To confirm your address, within 24 hours: ${url}`,
+    'If you did not sign up, do nothing: without your confirmation nobody can sign in with your address.',
+  ])
+}
+
+function resetPassword(url: string): Letter {
+  return letter('Choose a new Parley password', [
+    `To choose a new password, within an hour: ${url}`,
+    'If you did not ask for this, do nothing: your password stays as it is.',
+  ])
+}
+
+/** Behind `#`, so that the token stays out of the logs of servers and proxies. */
+function link(deps: ComposeDeps, page: string, token: string): string {
+  return `${deps.dashboardUrl()}/${page}#token=${token}`
+}
+
+function letter(subject: string, paragraphs: readonly string[]): Letter {
+  return { subject: subject.replace(/\s+/g, ' '), text: `${paragraphs.join('\n\n')}\n` }
+}
