@@ -8,12 +8,21 @@ import {
   readAgentVersion,
   updateAgent,
 } from './agents/api.js'
+import { listModels, listVoices } from './agents/catalogue-api.js'
+import { deleteAgent, rollbackAgent, setAgentSenderClassification } from './agents/lifecycle-api.js'
 import { hangUpCall, listCalls, placeCall, readCall, readRecording, readTranscript } from './calls/api.js'
 import { downloadMedia } from './calls/media-api.js'
+import { connectionOperations } from './connections/api.js'
 import { listEvents, readEvent } from './events/api.js'
 import type { Operation } from './http/operation.js'
+import { readLimits } from './limits/api.js'
 import { listNumbers, readNumber, updateNumber } from './numbers/api.js'
+import { organizationOperations } from './organization/api.js'
+import { registrationOperations } from './organization/registrations-api.js'
+import { verificationOperations } from './organization/verification-api.js'
 import { callInToSandbox } from './sandbox/api.js'
+import { secretOperations } from './secrets/api.js'
+import { staffOperations } from './staff/api.js'
 import { health, openApi, ready } from './system/api.js'
 import { deliveryOperations } from './webhooks/delivery-api.js'
 import { endpointOperations } from './webhooks/endpoint-api.js'
@@ -26,8 +35,13 @@ export const operations: readonly Operation[] = [
   readAgent,
   updateAgent,
   publishAgent,
+  deleteAgent,
+  rollbackAgent,
+  setAgentSenderClassification,
   listAgentVersions,
   readAgentVersion,
+  listVoices,
+  listModels,
   listNumbers,
   readNumber,
   updateNumber,
@@ -42,6 +56,13 @@ export const operations: readonly Operation[] = [
   readEvent,
   ...endpointOperations,
   ...deliveryOperations,
+  readLimits,
+  ...organizationOperations,
+  ...verificationOperations,
+  ...registrationOperations,
+  ...secretOperations,
+  ...connectionOperations,
+  ...staffOperations,
   callInToSandbox,
   openApi(() => operations),
   health,

@@ -13,6 +13,8 @@ export type KeyPurpose =
   | 'evidence-e164'
   | 'permit'
   | 'webhook-secrets'
+  | 'secret-encryption'
+  | 'verification-encryption'
   | 'session-hash'
   | 'session-csrf'
   | 'mail-token-hash'
@@ -22,17 +24,20 @@ export type KeyPurpose =
 export interface RootKey {
   /** 32 bytes, the same for the same purpose and context always. */
   subkey(purpose: KeyPurpose, context?: string): Buffer
+  /** Earlier root keys: what they encrypted can still be read. Nothing new is made with them. */
+  readonly previous: readonly RootKey[]
 }
 
 const FILE = 'root.key'
 const FORMAT = /^[0-9a-f]{64}$/i
 
 /** From 32 bytes. */
-export function rootKeyOf(secret: Uint8Array): RootKey {
+export function rootKeyOf(secret: Uint8Array, previous: readonly RootKey[] = []): RootKey {
   if (secret.length !== 32) throw new EngineError('config_invalid', 'a root key has 32 bytes')
   const key = Buffer.from(secret)
   const made = new Map<string, Buffer>()
   return {
+    previous,
     subkey(purpose, context = '') {
       const info = `parley/1/${purpose}/${context}`
       // Contexts name organizations: only the few purposes without one are remembered.

@@ -203,9 +203,14 @@ await onEachEngine(t, async (t, open) => {
       [tool({ http }), 'tools[0].http'],
       [tool({}), 'tools[0]'],
       [tool({ connectionId: 'cxn_1', preset: 'end_call' }), 'tools[0].connectionId'],
+      [tool({ http, preset: 'end_call' }), 'tools[0].http'],
       [
-        tool({ http: { ...http, auth: { type: 'bearer', secretId: 'sec_1' } }, mock: { enabled: true } }),
-        'tools[0].http.auth',
+        tool({ http: { ...http, auth: { type: 'bearer' } }, mock: { enabled: true } }),
+        'tools[0].http.auth.secretId',
+      ],
+      [
+        tool({ http: { ...http, auth: { type: 'api_key', secretId: 'sec_1' } }, mock: { enabled: true } }),
+        'tools[0].http.auth.name',
       ],
     ]
     for (const [body, path] of rows) {

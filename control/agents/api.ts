@@ -1,13 +1,14 @@
 import { z } from 'zod'
-import type { AgentRow, AgentVersionRow } from '../db/calling-tables.js'
+import { isForeignKeyViolation } from '../db/constraint.js'
 import type { Deps } from '../deps.js'
-import { type Actor, listOperation, operation } from '../http/operation.js'
+import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
-import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'
-import { AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, readConfig } from './config.js'
+import { idParam } from '../http/schemas.js'
+import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, readConfig } from './config.js'
 import { mergeConfig } from './merge.js'
-import { undeclared } from './placeholders.js'
-import { catalogueProblem, duplicateName, unsupported } from './rules.js'
+import { publishProblem } from './publishable.js'
+import { missingReference, recordUses } from './references.js'
+import { catalogueProblem, duplicateName, toolProblem, unsupported } from './rules.js'
 import {
   findAgent,
   findVersion,
@@ -18,47 +19,26 @@ import {
   publishDraft,
   updateDraft,
 } from './store.js'
+import {
+  Agent,
+  AgentPath,
+  AgentVersion,
+  agentView,
+  changedMeanwhile,
+  noAgent,
+  versionView,
+  withNumbers,
+} from './view.js'
 
-const Purpose = openEnum('promotional', 'service', 'transactional', 'collections')
 const Name = z.string().min(1).max(80)
 const Description = z.string().max(500).nullable()
 
-const Agent = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string().nullable(),
-  purpose: Purpose,
-  publishedVersion: z.int().nullable(),
-  latestVersion: z.int().nullable(),
-  hasUnpublishedChanges: z.boolean(),
-  numberIds: z.array(z.string()),
-  ...AgentConfig.shape,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  deletedAt: Timestamp.nullable(),
-})
-
-const AgentVersion = z.object({
-  id: z.string(),
-  agentId: z.string(),
-  version: z.int(),
-  note: z.string().nullable(),
-  createdAt: Timestamp,
-  purpose: Purpose,
-  ...AgentConfig.shape,
-})
-
-const AgentPath = z.object({ id: idParam('agt') })
 const AgentPatch = z
   .strictObject({ name: Name.optional(), description: Description.optional(), ...configPatchShape })
   .refine((body) => Object.keys(body).length > 0, 'must hold at least one field')
 
 /** A PATCH that meets another one is applied to what that left, this often. */
 const PATCH_ATTEMPTS = 5
-
-const noAgent = () => refuse('not_found', 'There is no such agent.')
-const changedMeanwhile = () =>
-  refuse('conflict', 'The agent was changed by another request at the same time; read it and try again.')
 
 export const createAgent = operation({
   id: 'createAgent',
@@ -71,17 +51,20 @@ export const createAgent = operation({
   body: z.strictObject({ name: Name, description: Description.optional(), ...configPatchShape }),
   status: 201,
   result: Agent,
-  fails: ['unprocessable_entity'],
+  fails: ['not_found', 'unprocessable_entity', 'conflict'],
   run: async ({ body, actor, deps }) => {
     const { name, description = null, ...fields } = body
-    const config = configured(deps, defaultConfig, fields)
+    const { organizationId } = actor
+    const config = await configured(deps, organizationId, defaultConfig, fields)
     if (isRefusal(config)) return config
-    const row = await insertAgent(
-      deps.db,
-      { organizationId: actor.organizationId, name, description, config },
-      deps.clock.wall(),
+    const now = deps.clock.wall()
+    return guarded(() =>
+      deps.db.transaction().execute(async (trx) => {
+        const row = await insertAgent(trx, { organizationId, name, description, config }, now)
+        await recordUses(trx, row)
+        return agentView(row, [])
+      }),
     )
-    return agentView(row, [])
   },
 })
 
@@ -120,7 +103,7 @@ export const readAgent = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const row = await findAgent(deps.db, actor.organizationId, params.id)
-    return row === null ? noAgent() : withNumbers(deps, actor, row)
+    return row === null ? noAgent() : withNumbers(deps.db, actor, row)
   },
 })
 
@@ -142,15 +125,23 @@ export const updateAgent = operation({
     for (let attempt = 0; attempt < PATCH_ATTEMPTS; attempt++) {
       const seen = await findAgent(deps.db, actor.organizationId, params.id)
       if (seen === null) return noAgent()
-      const config = configured(deps, readConfig(seen.draft), fields)
+      const config = await configured(deps, actor.organizationId, readConfig(seen.draft), fields)
       if (isRefusal(config)) return config
       const change = {
         name: name ?? seen.name,
         description: description === undefined ? seen.description : description,
         config,
       }
-      const row = await updateDraft(deps.db, seen, change, deps.clock.wall())
-      if (row !== null) return withNumbers(deps, actor, row)
+      const now = deps.clock.wall()
+      const row = await guarded(() =>
+        deps.db.transaction().execute(async (trx) => {
+          const updated = await updateDraft(trx, seen, change, now)
+          if (updated !== null) await recordUses(trx, updated)
+          return updated
+        }),
+      )
+      if (isRefusal(row)) return row
+      if (row !== null) return withNumbers(deps.db, actor, row)
     }
     return changedMeanwhile()
   },
@@ -178,10 +169,12 @@ export const publishAgent = operation({
     const problem = publishProblem(deps, readConfig(seen.draft))
     if (problem !== null) return problem
     const now = deps.clock.wall()
-    const version = await deps.db
-      .transaction()
-      .execute((trx) => publishDraft(trx, seen, body?.note ?? null, now))
-    return version === null ? changedMeanwhile() : versionView(version)
+    return deps.db.transaction().execute(async (trx) => {
+      const done = await publishDraft(trx, seen, body?.note ?? null, now)
+      if (done === null) return changedMeanwhile()
+      await recordUses(trx, done.agent)
+      return versionView(done.version)
+    })
   },
 })
 
@@ -225,68 +218,47 @@ export const readAgentVersion = operation({
   },
 })
 
-/** The configuration after a change, or why it cannot be saved. */
-function configured(
+/** The configuration after a change, or why it cannot be saved. Resolves the names of tools' addresses. */
+async function configured(
   deps: Deps,
+  organizationId: string,
   base: AgentConfig,
   patch: ConfigPatch,
-): AgentConfig | Refusal<'validation_error' | 'unprocessable_entity'> {
+): Promise<AgentConfig | Refusal<'validation_error' | 'unprocessable_entity' | 'not_found'>> {
   const config = mergeConfig(base, patch)
-  const duplicate = duplicateName(config)
-  if (duplicate !== null) {
+  const issue = duplicateName(config) ?? (patch.tools === undefined ? null : await addressIssue(deps, config))
+  if (issue !== null) {
     return refuse('validation_error', 'A field failed validation.', {
-      issues: [{ path: duplicate.path, reason: duplicate.message }],
+      issues: [{ path: issue.path, reason: issue.message }],
     })
   }
-  const problem = catalogueProblem(config, deps.settings.providers) ?? unsupported(config)
-  return problem === null ? config : refuse('unprocessable_entity', problem.message, { path: problem.path })
+  const problem =
+    catalogueProblem(config, deps.settings.providers) ?? toolProblem(config) ?? unsupported(config)
+  if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: problem.path })
+  const missing = patch.tools === undefined ? null : await missingReference(deps.db, organizationId, config)
+  if (missing === null) return config
+  const { resource, path } = missing
+  return refuse('not_found', `There is no such ${resource}.`, { resource, path })
 }
 
-/** A draft may be incomplete, a version not. */
-function publishProblem(deps: Deps, config: AgentConfig): Refusal<'unprocessable_entity'> | null {
-  if (config.systemPrompt.trim() === '') {
-    return refuse('unprocessable_entity', 'An agent needs a system prompt.', { path: 'systemPrompt' })
+/** The first tool whose address is not a public https one. */
+async function addressIssue(
+  { egress }: Deps,
+  { tools }: AgentConfig,
+): Promise<{ readonly path: string; readonly message: string } | null> {
+  for (const [index, { http }] of tools.entries()) {
+    const problem = http === null ? null : await egress.check(http.url, 'http')
+    if (problem !== null) return { path: `tools[${index}].http.url`, message: problem.reason }
   }
-  const unknown = undeclared(config)
-  if (unknown !== null) {
-    const message = `Undeclared variables: ${unknown.names.join(', ')}.`
-    return refuse('unprocessable_entity', message, { path: unknown.path, undeclared: unknown.names })
-  }
-  // The catalogue may have changed since the draft was saved.
-  const problem = catalogueProblem(config, deps.settings.providers)
-  return problem === null ? null : refuse('unprocessable_entity', problem.message, { path: problem.path })
+  return null
 }
 
-async function withNumbers(deps: Deps, actor: Actor, row: AgentRow) {
-  const numbers = await numbersOf(deps.db, actor.organizationId, actor.environment, [row.id])
-  return agentView(row, numbers.get(row.id) ?? [])
-}
-
-function agentView(row: AgentRow, numberIds: readonly string[]): z.input<typeof Agent> {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    purpose: row.purpose,
-    publishedVersion: row.publishedVersion,
-    latestVersion: row.latestVersion,
-    hasUnpublishedChanges: row.draftHash !== row.publishedHash,
-    numberIds: [...numberIds],
-    ...readConfig(row.draft),
-    createdAt: timestamp(row.createdAt),
-    updatedAt: timestamp(row.updatedAt),
-    deletedAt: null,
-  }
-}
-
-function versionView(row: AgentVersionRow): z.input<typeof AgentVersion> {
-  return {
-    id: row.id,
-    agentId: row.agentId,
-    version: row.version,
-    note: row.note,
-    createdAt: timestamp(row.createdAt),
-    purpose: row.purpose,
-    ...readConfig(row.config),
+/** A secret or connection that was deleted after it had been found is a conflict, like any other. */
+async function guarded<T>(run: () => Promise<T>): Promise<T | Refusal<'conflict'>> {
+  try {
+    return await run()
+  } catch (error) {
+    if (isForeignKeyViolation(error)) return changedMeanwhile()
+    throw error
   }
 }

@@ -57,11 +57,24 @@ const ToolAuth = z.strictObject({
     .default(null),
 })
 
+// RFC 9110 5.1 and 5.5: a token, and text that cannot begin another line.
+const HeaderName = z
+  .string()
+  .max(100)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)
+const HeaderValue = z
+  .string()
+  .max(1_000)
+  .regex(/^[^\r\n\0]*$/)
+
 const ToolHttp = z.strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
   url: z.url({ protocol: /^https?$/ }).max(2_048),
   timeoutMs: z.int().min(1_000).max(20_000).default(8_000),
-  headers: z.record(named(100), text(1_000)).default({}),
+  headers: z
+    .record(HeaderName, HeaderValue)
+    .refine((headers) => Object.keys(headers).length <= 50, 'has more than 50 headers')
+    .default({}),
   bodyFormat: z.enum(['json', 'form']).default('json'),
   bodyRoot: text(100).nullable().default(null),
   auth: ToolAuth.nullable().default(null),

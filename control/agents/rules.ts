@@ -64,6 +64,29 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   return null
 }
 
+/** The first tool whose parts contradict each other or lack what they need. */
+export function toolProblem(config: AgentConfig): ConfigProblem | null {
+  for (const [index, tool] of config.tools.entries()) {
+    const at = `tools[${index}]`
+    if (tool.http !== null && tool.preset !== null) {
+      return { path: `${at}.http`, message: 'A tool is a preset or an HTTP request, not both.' }
+    }
+    if (tool.connectionId !== null && tool.http === null) {
+      return { path: `${at}.connectionId`, message: 'A connection needs the HTTP request that uses it.' }
+    }
+    const auth = tool.http?.auth ?? null
+    if (auth === null) continue
+    // With a connection, its secret is sent.
+    if (auth.type !== 'none' && auth.secretId === null && tool.connectionId === null) {
+      return { path: `${at}.http.auth.secretId`, message: `Authentication by ${auth.type} needs a secret.` }
+    }
+    if (auth.type === 'api_key' && auth.name === null) {
+      return { path: `${at}.http.auth.name`, message: 'An API key needs the name it is sent under.' }
+    }
+  }
+  return null
+}
+
 /**
  * What the service cannot do yet. Refused at save, so that no agent silently lacks a part of what
  * its configuration promises. Each later feature removes its own line.
@@ -87,15 +110,11 @@ export function unsupported(config: AgentConfig): ConfigProblem | null {
   }
   if (transfer.dtmfKey !== null) return no('callSettings.transfer.dtmfKey', 'Transfers are')
   for (const [index, tool] of tools.entries()) {
-    if (tool.connectionId !== null) return no(`tools[${index}].connectionId`, 'Connections are')
     if (tool.preset !== null && tool.preset !== 'end_call') {
       return no(`tools[${index}].preset`, 'Presets other than end_call are')
     }
     if (tool.http !== null && tool.mock?.enabled !== true) {
       return no(`tools[${index}].http`, 'HTTP tools without an enabled mock are')
-    }
-    if (tool.http?.auth && tool.http.auth.type !== 'none') {
-      return no(`tools[${index}].http.auth`, 'Secrets for tools are')
     }
     if (tool.preset === null && tool.mock?.enabled !== true) {
       return {

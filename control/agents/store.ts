@@ -134,9 +134,9 @@ export async function publishDraft(
   seen: AgentRow,
   note: string | null,
   now: number,
-): Promise<AgentVersionRow | null> {
+): Promise<{ readonly agent: AgentRow; readonly version: AgentVersionRow } | null> {
   const version = (seen.latestVersion ?? 0) + 1
-  const updated = await trx
+  const agent = await trx
     .updateTable('agents')
     .set({
       latestVersion: version,
@@ -149,10 +149,10 @@ export async function publishDraft(
     .where('organizationId', '=', seen.organizationId)
     .where('revision', '=', seen.revision)
     .where('deletedAt', 'is', null)
-    .returning('id')
+    .returningAll()
     .executeTakeFirst()
-  if (updated === undefined) return null
-  return trx
+  if (agent === undefined) return null
+  const published = await trx
     .insertInto('agentVersions')
     .values({
       id: newId('agv', now),
@@ -166,6 +166,113 @@ export async function publishDraft(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
+  return { agent, version: published }
+}
+
+/**
+ * Publishes a copy of an earlier version with the agent's present purpose, and makes it the draft;
+ * null when the agent changed since it was `seen`.
+ */
+export async function rollBack(
+  trx: Trx,
+  seen: AgentRow,
+  to: AgentVersionRow,
+  now: number,
+): Promise<{ readonly agent: AgentRow; readonly version: AgentVersionRow } | null> {
+  const number = (seen.latestVersion ?? 0) + 1
+  const hash = hashOf(to.config, seen.purpose)
+  const agent = await trx
+    .updateTable('agents')
+    .set({
+      draft: to.config,
+      draftHash: hash,
+      publishedHash: hash,
+      latestVersion: number,
+      publishedVersion: number,
+      revision: seen.revision + 1,
+      updatedAt: now,
+    })
+    .where('id', '=', seen.id)
+    .where('organizationId', '=', seen.organizationId)
+    .where('revision', '=', seen.revision)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (agent === undefined) return null
+  const version = await trx
+    .insertInto('agentVersions')
+    .values({
+      id: newId('agv', now),
+      organizationId: seen.organizationId,
+      agentId: seen.id,
+      version: number,
+      purpose: seen.purpose,
+      config: to.config,
+      note: `Rollback to version ${to.version}`,
+      createdAt: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return { agent, version }
+}
+
+/** Changes the purpose in the draft; null when the agent changed since it was `seen`. */
+export async function setPurpose(
+  trx: Trx,
+  seen: AgentRow,
+  purpose: Purpose,
+  now: number,
+): Promise<AgentRow | null> {
+  const row = await trx
+    .updateTable('agents')
+    .set({
+      purpose,
+      draftHash: hashOf(seen.draft, purpose),
+      revision: seen.revision + 1,
+      updatedAt: now,
+    })
+    .where('id', '=', seen.id)
+    .where('organizationId', '=', seen.organizationId)
+    .where('revision', '=', seen.revision)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Marks an agent as deleted unless it is on a call, and unbinds its numbers of both environments. */
+export async function deleteAgent(
+  trx: Trx,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<'deleted' | 'missing' | 'on_call'> {
+  const row = await trx
+    .updateTable('agents')
+    .set((eb) => ({ deletedAt: now, updatedAt: now, revision: eb('revision', '+', 1) }))
+    .where('id', '=', id)
+    .where('organizationId', '=', organizationId)
+    .where('deletedAt', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('calls')
+            .select('calls.id')
+            .whereRef('calls.agentId', '=', 'agents.id')
+            .where('calls.endedAt', 'is', null),
+        ),
+      ),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  if (row === undefined) return (await findAgent(trx, organizationId, id)) === null ? 'missing' : 'on_call'
+  await trx
+    .updateTable('numbers')
+    .set({ agentId: null })
+    .where('organizationId', '=', organizationId)
+    .where('agentId', '=', id)
+    .execute()
+  return 'deleted'
 }
 
 export async function findVersion(

@@ -1,11 +1,28 @@
+import type { CallingProfileRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
+import type { OrganizationProfileRow } from '../db/organization-tables.js'
 import type { Owner } from '../numbers/store.js'
 
-/** Calls running an agent of ours; calls bridged to a customer's bot have a pool of their own. */
-export type Pool = 'agentCalls'
+/** Calls running an agent of ours, and calls bridged to a customer's bot; neither borrows of the other. */
+export type Pool = 'agentCalls' | 'byoCalls'
 
-/** Limits when the operator set none. */
+/** Limits of either pool when the operator set none. */
 const DEFAULT_LIMIT = { test: 5, live: 10 } as const
+
+/** How many calls each pool holds, by what the operator set. */
+export function limitsOf(
+  set: {
+    readonly calling: Pick<CallingProfileRow, 'agentCallsTest' | 'agentCallsLive'> | undefined
+    readonly profile: Pick<OrganizationProfileRow, 'byoCallsTest' | 'byoCallsLive'> | undefined
+  },
+  environment: Owner['environment'],
+): Readonly<Record<Pool, number>> {
+  const byDefault = DEFAULT_LIMIT[environment]
+  const { calling, profile } = set
+  return environment === 'test'
+    ? { agentCalls: calling?.agentCallsTest ?? byDefault, byoCalls: profile?.byoCallsTest ?? byDefault }
+    : { agentCalls: calling?.agentCallsLive ?? byDefault, byoCalls: profile?.byoCallsLive ?? byDefault }
+}
 
 /** A slot this old belongs to a call that cannot be live any more (contract 8). */
 export const SLOT_LIFE_MS = 2 * 3_600_000
@@ -26,7 +43,7 @@ export async function takeSlot(
   now: number,
 ): Promise<Full | null> {
   const pool: Pool = 'agentCalls'
-  const limit = await poolLimit(db, owner)
+  const limit = (await poolLimits(db, owner))[pool]
   const stale = now - SLOT_LIFE_MS
   const rows = await db
     .selectFrom('callSlots')
@@ -69,12 +86,34 @@ export async function releaseSlot(db: Db | Trx, callId: string): Promise<void> {
   await db.deleteFrom('callSlots').where('callId', '=', callId).execute()
 }
 
-async function poolLimit(db: Db, owner: Owner): Promise<number> {
-  const profile = await db
+/** What each pool holds now and may hold; calls too old to be live are not counted. */
+export async function poolsOf(db: Db, owner: Owner, now: number): Promise<Readonly<Record<Pool, Full>>> {
+  const limits = await poolLimits(db, owner)
+  const rows = await db
+    .selectFrom('callSlots')
+    .select(['pool', (eb) => eb.fn.countAll<number>().as('inUse')])
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('takenAt', '>', now - SLOT_LIFE_MS)
+    .groupBy('pool')
+    .execute()
+  const use = (pool: Pool): Full => ({
+    inUse: rows.find((row) => row.pool === pool)?.inUse ?? 0,
+    limit: limits[pool],
+  })
+  return { agentCalls: use('agentCalls'), byoCalls: use('byoCalls') }
+}
+
+async function poolLimits(db: Db, owner: Owner): Promise<Readonly<Record<Pool, number>>> {
+  const calling = await db
     .selectFrom('callingProfiles')
     .select(['agentCallsTest', 'agentCallsLive'])
     .where('organizationId', '=', owner.organizationId)
     .executeTakeFirst()
-  const set = owner.environment === 'test' ? profile?.agentCallsTest : profile?.agentCallsLive
-  return set ?? DEFAULT_LIMIT[owner.environment]
+  const profile = await db
+    .selectFrom('organizationProfiles')
+    .select(['byoCallsTest', 'byoCallsLive'])
+    .where('organizationId', '=', owner.organizationId)
+    .executeTakeFirst()
+  return limitsOf({ calling, profile }, owner.environment)
 }

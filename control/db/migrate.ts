@@ -4,6 +4,7 @@ import { createAccessTables } from './access-tables.js'
 import { createCallingTables } from './calling-migration.js'
 import { createIdentityTables } from './identity-tables.js'
 import type { Engine, OpenDatabase } from './open.js'
+import { createOrganizationTables } from './organization-migration.js'
 import { createRequestLimits } from './request-limits.js'
 import { createWebhookTables } from './webhook-tables.js'
 
@@ -16,6 +17,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0003_access': createAccessTables,
   '0003_request_limits': createRequestLimits,
   '0004_webhooks': createWebhookTables,
+  '0005_organization': createOrganizationTables,
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { AccessTables } from './access-tables.js'
 import type { CallingTables } from './calling-tables.js'
 import type { IdentityTables } from './identity-tables.js'
+import type { OrganizationTables } from './organization-tables.js'
 import type { RequestLimitTables } from './request-limits.js'
 import type { WebhookTables } from './webhook-tables.js'
 
@@ -10,4 +11,5 @@ export interface Database
     AccessTables,
     CallingTables,
     RequestLimitTables,
+    OrganizationTables,
     WebhookTables {}

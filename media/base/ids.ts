@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** Resource prefixes of the contract (decisions 2.1) plus `req` for requests. */
+/**
+ * Resource prefixes of the contract (decisions 2.1), `req` for requests, and what the contract names
+ * nothing for: `vrf` verifications of organizations, `aud` audit entries.
+ */
 export type IdPrefix =
   | 'org'
   | 'usr'
@@ -15,6 +18,12 @@ export type IdPrefix =
   | 'evt'
   | 'whe'
   | 'whd'
+  | 'sec'
+  | 'cxn'
+  | 'sid'
+  | 'rbd'
+  | 'vrf'
+  | 'aud'
   | 'req'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as ULID asks

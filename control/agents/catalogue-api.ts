@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { languageModels, voices } from '../../media/agent/vendors/catalogue.js'
+import { listOperation } from '../http/operation.js'
+import { openEnum } from '../http/schemas.js'
+
+const Voice = z.object({
+  ttsModel: z.string(),
+  ttsVoice: z.string(),
+  gender: openEnum('female', 'male', 'neutral'),
+  languages: z.array(z.string()),
+  sttModels: z.array(z.string()),
+  paceMin: z.number(),
+  paceMax: z.number(),
+})
+
+export const listVoices = listOperation({
+  id: 'listVoices',
+  path: '/v1/voices',
+  tag: 'Agents',
+  summary: 'List the voices an agent can have, with the recognition models that go with each.',
+  audience: 'key',
+  scope: 'read',
+  result: Voice,
+  paged: false,
+  fails: [],
+  run: ({ deps }) => ({
+    items: voices(deps.settings.providers).map((voice) => ({
+      ttsModel: voice.ttsModel,
+      ttsVoice: voice.ttsVoice,
+      gender: voice.gender,
+      languages: [...voice.languages],
+      sttModels: [...voice.sttModels],
+      paceMin: voice.paceMin,
+      paceMax: voice.paceMax,
+    })),
+    next: null,
+  }),
+})
+
+const Model = z.object({
+  llmModel: z.string(),
+  label: z.string(),
+  available: z.boolean().meta({ description: 'Whether an agent with it can be published now.' }),
+})
+
+export const listModels = listOperation({
+  id: 'listModels',
+  path: '/v1/models',
+  tag: 'Agents',
+  summary: 'List the language models an agent can have.',
+  audience: 'key',
+  scope: 'read',
+  result: Model,
+  paged: false,
+  fails: [],
+  run: ({ deps }) => ({
+    // What is not configured is not in the catalogue at all.
+    items: languageModels(deps.settings.providers).map(({ llmModel, label }) => ({
+      llmModel,
+      label,
+      available: true,
+    })),
+    next: null,
+  }),
+})

@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { isForeignKeyViolation } from '../db/constraint.js'
+import { operation } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { recordAudit } from '../organization/audit.js'
+import { ADMINS } from '../organization/roles.js'
+import { PURPOSES } from '../organization/view.js'
+import { readConfig } from './config.js'
+import { publishProblem } from './publishable.js'
+import { forgetUses, missingReference, recordUses } from './references.js'
+import { deleteAgent as deleteAgentRow, findAgent, findVersion, rollBack, setPurpose } from './store.js'
+import {
+  Agent,
+  AgentPath,
+  AgentVersion,
+  changedMeanwhile,
+  noAgent,
+  versionView,
+  withNumbers,
+} from './view.js'
+
+export const rollbackAgent = operation({
+  id: 'rollbackAgent',
+  method: 'post',
+  path: '/v1/agents/:id/rollback',
+  tag: 'Agents',
+  summary: 'Publish a copy of an earlier version and replace the draft by it; the purpose stays.',
+  audience: 'key',
+  scope: 'write',
+  params: AgentPath,
+  body: z.strictObject({ version: z.int().min(1).max(999_999_999) }),
+  status: 201,
+  result: AgentVersion,
+  fails: ['not_found', 'unprocessable_entity', 'conflict'],
+  run: async ({ params, body, actor, deps }) => {
+    const { organizationId } = actor
+    const seen = await findAgent(deps.db, organizationId, params.id)
+    if (seen === null) return noAgent()
+    const version = await findVersion(deps.db, organizationId, seen.id, body.version)
+    if (version === null) {
+      return refuse('not_found', 'There is no such version.', { resource: 'version', path: 'version' })
+    }
+    const config = readConfig(version.config)
+    // The catalogue and the organization's secrets may have changed since it was published.
+    const problem = publishProblem(deps, config)
+    if (problem !== null) return problem
+    const missing = await missingReference(deps.db, organizationId, config)
+    if (missing !== null) {
+      const message = `The version uses a ${missing.resource} that does not exist any more.`
+      return refuse('unprocessable_entity', message, { path: missing.path })
+    }
+    const now = deps.clock.wall()
+    try {
+      return await deps.db.transaction().execute(async (trx) => {
+        const done = await rollBack(trx, seen, version, now)
+        if (done === null) return changedMeanwhile()
+        await recordUses(trx, done.agent)
+        return versionView(done.version)
+      })
+    } catch (error) {
+      if (isForeignKeyViolation(error)) return changedMeanwhile()
+      throw error
+    }
+  },
+})
+
+export const deleteAgent = operation({
+  id: 'deleteAgent',
+  method: 'delete',
+  path: '/v1/agents/:id',
+  tag: 'Agents',
+  summary: 'Delete an agent that is on no call and unbind its numbers; its versions and calls stay.',
+  audience: 'key',
+  scope: 'write',
+  params: AgentPath,
+  status: 204,
+  fails: ['not_found', 'conflict'],
+  run: ({ params, actor, deps }): Promise<undefined | Refusal> => {
+    const now = deps.clock.wall()
+    return deps.db.transaction().execute(async (trx) => {
+      const deleted = await deleteAgentRow(trx, actor.organizationId, params.id, now)
+      if (deleted === 'missing') return noAgent()
+      if (deleted === 'on_call') {
+        return refuse('conflict', 'The agent is on a call; delete it when its calls have ended.')
+      }
+      await forgetUses(trx, params.id)
+      return undefined
+    })
+  },
+})
+
+/** A change that meets another one is applied to what that left, this often. */
+const ATTEMPTS = 5
+
+export const setAgentSenderClassification = operation({
+  id: 'setAgentSenderClassification',
+  method: 'put',
+  path: '/v1/agents/:id/sender-classification',
+  tag: 'Agents',
+  summary: 'Say what the agent’s calls are for; part of the draft, in force when it is published.',
+  audience: 'session',
+  roles: ADMINS,
+  params: AgentPath,
+  body: z.strictObject({ senderClassification: z.enum(PURPOSES) }),
+  status: 200,
+  result: Agent,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const { organizationId } = actor
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const now = deps.clock.wall()
+      const changed = await deps.db.transaction().execute(async (trx) => {
+        const seen = await findAgent(trx, organizationId, params.id)
+        if (seen === null) return noAgent()
+        const row = await setPurpose(trx, seen, body.senderClassification, now)
+        if (row === null) return null
+        await recordAudit(
+          trx,
+          {
+            organizationId,
+            actor,
+            action: 'agent.sender_classification_set',
+            subject: { type: 'agent', id: row.id },
+            before: { senderClassification: seen.purpose },
+            after: { senderClassification: row.purpose },
+            requestId,
+          },
+          now,
+        )
+        return withNumbers(trx, actor, row)
+      })
+      if (changed !== null) return changed
+    }
+    return changedMeanwhile()
+  },
+})

@@ -1,0 +1,23 @@
+import type { Deps } from '../deps.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import type { AgentConfig } from './config.js'
+import { undeclared } from './placeholders.js'
+import { catalogueProblem } from './rules.js'
+
+/** Why a configuration cannot become a version: a draft may be incomplete, a version not. */
+export function publishProblem(
+  deps: Pick<Deps, 'settings'>,
+  config: AgentConfig,
+): Refusal<'unprocessable_entity'> | null {
+  if (config.systemPrompt.trim() === '') {
+    return refuse('unprocessable_entity', 'An agent needs a system prompt.', { path: 'systemPrompt' })
+  }
+  const unknown = undeclared(config)
+  if (unknown !== null) {
+    const message = `Undeclared variables: ${unknown.names.join(', ')}.`
+    return refuse('unprocessable_entity', message, { path: unknown.path, undeclared: unknown.names })
+  }
+  // The catalogue may have changed since the configuration was saved.
+  const problem = catalogueProblem(config, deps.settings.providers)
+  return problem === null ? null : refuse('unprocessable_entity', problem.message, { path: problem.path })
+}

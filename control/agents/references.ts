@@ -1,0 +1,80 @@
+import { isId } from '../../media/base/ids.js'
+import { setConnectionUses, unknownConnections } from '../connections/store.js'
+import type { AgentRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { setSecretUses, unknownSecrets } from '../secrets/store.js'
+import { type AgentConfig, readConfig } from './config.js'
+import { findVersion } from './store.js'
+
+/** Something of the organization's that a configuration names. */
+export interface Reference {
+  readonly resource: 'secret' | 'connection'
+  readonly id: string
+  readonly path: string
+}
+
+export function referencesOf(config: AgentConfig): readonly Reference[] {
+  return config.tools.flatMap((tool, index) => {
+    const auth = tool.http?.auth ?? null
+    const at = `tools[${index}]`
+    const found: Reference[] = []
+    if (tool.connectionId !== null) {
+      found.push({ resource: 'connection', id: tool.connectionId, path: `${at}.connectionId` })
+    }
+    if (auth !== null && auth.secretId !== null) {
+      found.push({ resource: 'secret', id: auth.secretId, path: `${at}.http.auth.secretId` })
+    }
+    if (auth !== null && auth.secondary !== null) {
+      const path = `${at}.http.auth.secondary.secretId`
+      found.push({ resource: 'secret', id: auth.secondary.secretId, path })
+    }
+    return found
+  })
+}
+
+/** The first thing a configuration names that the organization does not have; null when it has all. */
+export async function missingReference(
+  db: Db | Trx,
+  organizationId: string,
+  config: AgentConfig,
+): Promise<Reference | null> {
+  const references = referencesOf(config)
+  if (references.length === 0) return null
+  const missing = new Set([
+    ...(await unknownSecrets(db, organizationId, idsOf(references, 'secret'))),
+    ...(await unknownConnections(db, organizationId, idsOf(references, 'connection'))),
+  ])
+  return (
+    references.find(({ resource, id }) => {
+      return missing.has(id) || !isId(resource === 'secret' ? 'sec' : 'cxn', id)
+    }) ?? null
+  )
+}
+
+/**
+ * Records what an agent uses, by its draft and by its published version, so that it cannot be
+ * deleted under it. Rejects with a foreign key violation for what is gone.
+ */
+export async function recordUses(trx: Trx, agent: AgentRow): Promise<void> {
+  const references = [...referencesOf(readConfig(agent.draft))]
+  if (agent.publishedVersion !== null && agent.publishedHash !== agent.draftHash) {
+    const version = await findVersion(trx, agent.organizationId, agent.id, agent.publishedVersion)
+    if (version !== null) references.push(...referencesOf(readConfig(version.config)))
+  }
+  await setSecretUses(trx, { type: 'agent', id: agent.id }, idsOf(references, 'secret'))
+  await setConnectionUses(trx, agent.id, idsOf(references, 'connection'))
+}
+
+/** A deleted agent uses nothing. */
+export async function forgetUses(trx: Trx, agentId: string): Promise<void> {
+  await setSecretUses(trx, { type: 'agent', id: agentId }, [])
+  await setConnectionUses(trx, agentId, [])
+}
+
+function idsOf(references: readonly Reference[], resource: Reference['resource']): readonly string[] {
+  return [
+    ...new Set(
+      references.filter((reference) => reference.resource === resource).map((reference) => reference.id),
+    ),
+  ]
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { AgentRow, AgentVersionRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import type { Actor } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
+import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'
+import { AgentConfig, readConfig } from './config.js'
+import { numbersOf } from './store.js'
+
+const Purpose = openEnum('promotional', 'service', 'transactional', 'collections')
+
+export const Agent = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  purpose: Purpose,
+  publishedVersion: z.int().nullable(),
+  latestVersion: z.int().nullable(),
+  hasUnpublishedChanges: z.boolean(),
+  numberIds: z.array(z.string()),
+  ...AgentConfig.shape,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  deletedAt: Timestamp.nullable(),
+})
+
+export const AgentVersion = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  version: z.int(),
+  note: z.string().nullable(),
+  createdAt: Timestamp,
+  purpose: Purpose,
+  ...AgentConfig.shape,
+})
+
+export const AgentPath = z.object({ id: idParam('agt') })
+
+export const noAgent = () => refuse('not_found', 'There is no such agent.')
+export const changedMeanwhile = () =>
+  refuse('conflict', 'The agent was changed by another request at the same time; read it and try again.')
+
+/** An agent with the numbers of the actor's environment that it answers. */
+export async function withNumbers(db: Db | Trx, actor: Actor, row: AgentRow): Promise<z.input<typeof Agent>> {
+  const numbers = await numbersOf(db, actor.organizationId, actor.environment, [row.id])
+  return agentView(row, numbers.get(row.id) ?? [])
+}
+
+export function agentView(row: AgentRow, numberIds: readonly string[]): z.input<typeof Agent> {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    purpose: row.purpose,
+    publishedVersion: row.publishedVersion,
+    latestVersion: row.latestVersion,
+    hasUnpublishedChanges: row.draftHash !== row.publishedHash,
+    numberIds: [...numberIds],
+    ...readConfig(row.draft),
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+    deletedAt: null,
+  }
+}
+
+export function versionView(row: AgentVersionRow): z.input<typeof AgentVersion> {
+  return {
+    id: row.id,
+    agentId: row.agentId,
+    version: row.version,
+    note: row.note,
+    createdAt: timestamp(row.createdAt),
+    purpose: row.purpose,
+    ...readConfig(row.config),
+  }
+}

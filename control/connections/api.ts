@@ -1,0 +1,300 @@
+import { z } from 'zod'
+import { isId } from '../../media/base/ids.js'
+import { isForeignKeyViolation, isUniqueViolation } from '../db/constraint.js'
+import type { ConnectionRow } from '../db/organization-tables.js'
+import type { Deps } from '../deps.js'
+import { listOperation, operation } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { type Facts, recordAudit } from '../organization/audit.js'
+import { DEVELOPERS } from '../organization/roles.js'
+import { readSecretValue, unknownSecrets } from '../secrets/store.js'
+import { openVault } from '../secrets/vault.js'
+import { probe } from './probe.js'
+import {
+  agentsUsing,
+  deleteConnection as deleteConnectionRow,
+  findConnection,
+  insertConnection,
+  listConnections as pageOfConnections,
+  recordTest,
+  updateConnection as updateConnectionRow,
+} from './store.js'
+
+const Connection = z.object({
+  id: z.string(),
+  kind: openEnum('http'),
+  name: z.string(),
+  baseUrl: z.string(),
+  secretId: z.string().nullable(),
+  status: openEnum('untested', 'ok', 'failing'),
+  testedAt: Timestamp.nullable(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+const Name = z.string().min(1).max(80)
+const BaseUrl = z.string().min(1).max(2_048)
+const SecretId = z.string().max(64).nullable()
+
+const ConnectionPath = z.object({ id: idParam('cxn') })
+const noConnection = () => refuse('not_found', 'There is no such connection.')
+const nameTaken = () => refuse('conflict', 'There is a connection of that name.', { path: 'name' })
+const noSecret = () =>
+  refuse('not_found', 'There is no such secret.', { resource: 'secret', path: 'secretId' })
+
+export const listConnections = listOperation({
+  id: 'listConnections',
+  path: '/v1/integrations/connections',
+  tag: 'Secrets and connections',
+  summary: 'List connections to systems that tools call, newest first.',
+  audience: 'session',
+  result: Connection,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, next } = await pageOfConnections(deps.db, actor.organizationId, page)
+    return { items: items.map(connectionView), next }
+  },
+})
+
+export const createConnection = operation({
+  id: 'createConnection',
+  method: 'post',
+  path: '/v1/integrations/connections',
+  tag: 'Secrets and connections',
+  summary: 'Add a connection; its secret is sent as a bearer token.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  body: z.strictObject({
+    kind: z.enum(['http']).default('http'),
+    name: Name,
+    baseUrl: BaseUrl,
+    secretId: SecretId.default(null),
+  }),
+  status: 201,
+  result: Connection,
+  fails: ['validation_error', 'not_found', 'conflict'],
+  run: async ({ body, actor, deps, requestId }) => {
+    const { organizationId } = actor
+    const problem = await targetProblem(deps, organizationId, body)
+    if (problem !== null) return problem
+    const now = deps.clock.wall()
+    return guarded(() =>
+      deps.db.transaction().execute(async (trx) => {
+        const row = await insertConnection(trx, { ...body, organizationId }, now)
+        if (row === null) return nameTaken()
+        await recordAudit(
+          trx,
+          {
+            organizationId,
+            actor,
+            action: 'connection.created',
+            subject: { type: 'connection', id: row.id },
+            after: facts(row),
+            requestId,
+          },
+          now,
+        )
+        return connectionView(row)
+      }),
+    )
+  },
+})
+
+export const updateConnection = operation({
+  id: 'updateConnection',
+  method: 'patch',
+  path: '/v1/integrations/connections/:id',
+  tag: 'Secrets and connections',
+  summary: 'Rename a connection, or change its address or secret.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  params: ConnectionPath,
+  body: patchBody({ name: Name, baseUrl: BaseUrl, secretId: SecretId }),
+  status: 200,
+  result: Connection,
+  fails: ['validation_error', 'not_found', 'conflict'],
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const { organizationId } = actor
+    const before = await findConnection(deps.db, organizationId, params.id)
+    if (before === null) return noConnection()
+    const problem = await targetProblem(deps, organizationId, body)
+    if (problem !== null) return problem
+    const now = deps.clock.wall()
+    const change = {
+      ...(body.name === undefined ? {} : { name: body.name }),
+      ...(body.baseUrl === undefined ? {} : { baseUrl: body.baseUrl }),
+      ...(body.secretId === undefined ? {} : { secretId: body.secretId }),
+    }
+    return guarded(() =>
+      deps.db.transaction().execute(async (trx) => {
+        const row = await updateConnectionRow(trx, organizationId, params.id, change, now)
+        if (row === null) return noConnection()
+        await recordAudit(
+          trx,
+          {
+            organizationId,
+            actor,
+            action: 'connection.updated',
+            subject: { type: 'connection', id: row.id },
+            before: facts(before),
+            after: facts(row),
+            requestId,
+          },
+          now,
+        )
+        return connectionView(row)
+      }),
+    )
+  },
+})
+
+export const deleteConnection = operation({
+  id: 'deleteConnection',
+  method: 'delete',
+  path: '/v1/integrations/connections/:id',
+  tag: 'Secrets and connections',
+  summary: 'Delete a connection that no agent uses.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  params: ConnectionPath,
+  status: 204,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, actor, deps, requestId }): Promise<undefined | Refusal> => {
+    const now = deps.clock.wall()
+    const { organizationId } = actor
+    try {
+      return await deps.db.transaction().execute(async (trx) => {
+        const row = await deleteConnectionRow(trx, organizationId, params.id)
+        if (row === null) return noConnection()
+        await recordAudit(
+          trx,
+          {
+            organizationId,
+            actor,
+            action: 'connection.deleted',
+            subject: { type: 'connection', id: row.id },
+            before: facts(row),
+            requestId,
+          },
+          now,
+        )
+        return undefined
+      })
+    } catch (error) {
+      if (!isForeignKeyViolation(error)) throw error
+      return refuse('conflict', 'Agents use the connection.', {
+        agentIds: await agentsUsing(deps.db, params.id),
+      })
+    }
+  },
+})
+
+const TestResult = z.object({
+  ok: z.boolean(),
+  status: z.int().nullable().meta({ description: 'Of the answer, when there was one.' }),
+  durationMs: z.int(),
+  error: openEnum(
+    'timeout',
+    'connection_failed',
+    'tls_failed',
+    'name_not_resolved',
+    'address_refused',
+    'redirect',
+    'credential_refused',
+    'server_error',
+  ).nullable(),
+})
+
+export const testConnection = operation({
+  id: 'testConnection',
+  method: 'post',
+  path: '/v1/integrations/connections/:id/test',
+  tag: 'Secrets and connections',
+  summary: 'Ask the base URL, with the secret, whether it answers.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  params: ConnectionPath,
+  status: 200,
+  result: TestResult,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps }) => {
+    const { organizationId } = actor
+    const row = await findConnection(deps.db, organizationId, params.id)
+    if (row === null) return noConnection()
+    const found = await probe({
+      egress: deps.egress,
+      clock: deps.clock,
+      url: row.baseUrl,
+      headers: await credentials(deps, row),
+    })
+    await recordTest(deps.db, row, found.ok ? 'ok' : 'failing', deps.clock.wall())
+    return found
+  },
+})
+
+export const connectionOperations = [
+  listConnections,
+  createConnection,
+  updateConnection,
+  deleteConnection,
+  testConnection,
+]
+
+async function credentials(deps: Deps, row: ConnectionRow): Promise<Record<string, string>> {
+  if (row.secretId === null) return {}
+  const vault = openVault(deps.rootKey, 'secret-encryption')
+  const value = await readSecretValue(deps.db, vault, row.organizationId, row.secretId)
+  // It was deleted with the connection between the two reads: the test then fails as it should.
+  return value === null ? {} : { authorization: `Bearer ${value}` }
+}
+
+/** Why the address or the secret cannot be saved. Resolves the name, contacts nothing. */
+async function targetProblem(
+  deps: Deps,
+  organizationId: string,
+  target: { readonly baseUrl?: string | undefined; readonly secretId?: string | null | undefined },
+): Promise<Refusal<'validation_error' | 'not_found'> | null> {
+  const { baseUrl, secretId } = target
+  if (baseUrl !== undefined) {
+    const problem = await deps.egress.check(baseUrl, 'http')
+    if (problem !== null) {
+      return refuse('validation_error', 'A field failed validation.', {
+        issues: [{ path: 'baseUrl', reason: problem.reason }],
+      })
+    }
+  }
+  if (typeof secretId !== 'string') return null
+  const known =
+    isId('sec', secretId) && (await unknownSecrets(deps.db, organizationId, [secretId])).length === 0
+  return known ? null : noSecret()
+}
+
+/** What the constraints refuse, as an answer: a secret deleted or a name taken meanwhile. */
+async function guarded<T>(run: () => Promise<T>): Promise<T | Refusal<'not_found' | 'conflict'>> {
+  try {
+    return await run()
+  } catch (error) {
+    if (isForeignKeyViolation(error)) return noSecret()
+    if (isUniqueViolation(error)) return nameTaken()
+    throw error
+  }
+}
+
+function facts(row: ConnectionRow): Facts {
+  return { kind: row.kind, name: row.name, baseUrl: row.baseUrl, secretId: row.secretId }
+}
+
+function connectionView(row: ConnectionRow): z.input<typeof Connection> {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    baseUrl: row.baseUrl,
+    secretId: row.secretId,
+    status: row.status,
+    testedAt: timestampOrNull(row.testedAt),
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+  }
+}

@@ -1,0 +1,177 @@
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/open.js'
+import type { ConnectionRow } from '../db/organization-tables.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+
+export interface NewConnection {
+  readonly organizationId: string
+  readonly kind: string
+  readonly name: string
+  readonly baseUrl: string
+  readonly secretId: string | null
+}
+
+/** Null when the organization has a connection of that name. */
+export async function insertConnection(
+  trx: Trx,
+  connection: NewConnection,
+  now: number,
+): Promise<ConnectionRow | null> {
+  const row = await trx
+    .insertInto('connections')
+    .values({
+      ...connection,
+      id: newId('cxn', now),
+      status: 'untested',
+      testedAt: null,
+      revision: 1,
+      createdAt: now,
+      updatedAt: now,
+    })
+    .onConflict((conflict) => conflict.columns(['organizationId', 'name']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function findConnection(
+  db: Db | Trx,
+  organizationId: string,
+  id: string,
+): Promise<ConnectionRow | null> {
+  const row = await db
+    .selectFrom('connections')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export type ConnectionChange = Partial<Pick<ConnectionRow, 'name' | 'baseUrl' | 'secretId'>>
+
+/**
+ * Null when there is none. Another address or credential is untested. Rejects with a unique
+ * violation for a name that is taken.
+ */
+export async function updateConnection(
+  trx: Trx,
+  organizationId: string,
+  id: string,
+  change: ConnectionChange,
+  now: number,
+): Promise<ConnectionRow | null> {
+  const retarget = change.baseUrl !== undefined || change.secretId !== undefined
+  const row = await trx
+    .updateTable('connections')
+    .set((eb) => ({
+      ...change,
+      ...(retarget ? { status: 'untested', testedAt: null } : {}),
+      revision: eb('revision', '+', 1),
+      updatedAt: now,
+    }))
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Stores what a test of the connection as it was `seen` found, unless it was changed meanwhile. */
+export async function recordTest(
+  db: Db | Trx,
+  seen: ConnectionRow,
+  status: 'ok' | 'failing',
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ status, testedAt: now })
+    .where('organizationId', '=', seen.organizationId)
+    .where('id', '=', seen.id)
+    .where('revision', '=', seen.revision)
+    .execute()
+}
+
+/** Null when there is none. Rejects with a foreign key violation while an agent uses it. */
+export async function deleteConnection(
+  trx: Trx,
+  organizationId: string,
+  id: string,
+): Promise<ConnectionRow | null> {
+  const row = await trx
+    .deleteFrom('connections')
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Newest first. */
+export async function listConnections(
+  db: Db,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<ConnectionRow>> {
+  const rows = await db
+    .selectFrom('connections')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+/** Those of the ids that are no connection of the organization. */
+export async function unknownConnections(
+  db: Db | Trx,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('connections')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+  const known = new Set(rows.map((row) => row.id))
+  return ids.filter((id) => !known.has(id))
+}
+
+/** The agents that use a connection. */
+export async function agentsUsing(db: Db | Trx, connectionId: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('connectionUses')
+    .select('agentId')
+    .where('connectionId', '=', connectionId)
+    .orderBy('agentId')
+    .execute()
+  return rows.map((row) => row.agentId)
+}
+
+/**
+ * Records all the connections an agent uses, instead of what was recorded before. Rejects with a
+ * foreign key violation for one that is gone.
+ */
+export async function setConnectionUses(
+  trx: Trx,
+  agentId: string,
+  connectionIds: readonly string[],
+): Promise<void> {
+  await trx.deleteFrom('connectionUses').where('agentId', '=', agentId).execute()
+  if (connectionIds.length === 0) return
+  await trx
+    .insertInto('connectionUses')
+    .values(connectionIds.map((connectionId) => ({ connectionId, agentId })))
+    .execute()
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { poolsOf } from '../calls/pool.js'
+import { operation } from '../http/operation.js'
+
+const Pool = z.object({ inUse: z.int(), limit: z.int() })
+
+const Limits = z.object({
+  environment: z.enum(['test', 'live']),
+  requests: z.object({ limitPerMinute: z.int(), remaining: z.int() }),
+  concurrency: z.object({ agentCalls: Pool, byoCalls: Pool }),
+})
+
+export const readLimits = operation({
+  id: 'readLimits',
+  method: 'get',
+  path: '/v1/limits',
+  tag: 'Wallet and limits',
+  summary: 'Read the request budget and the concurrent calls, used and allowed.',
+  audience: 'key',
+  scope: 'read',
+  status: 200,
+  result: Limits,
+  fails: [],
+  run: async ({ actor, deps }) => {
+    const { environment } = actor
+    const budget = await deps.requests.peek(actor)
+    const concurrency = await poolsOf(deps.db, actor, deps.clock.wall())
+    return {
+      environment,
+      requests: { limitPerMinute: budget.limit, remaining: budget.remaining },
+      concurrency,
+    }
+  },
+})

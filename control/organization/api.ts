@@ -1,0 +1,238 @@
+import { z } from 'zod'
+import { EngineError } from '../../media/base/errors.js'
+import type { Json } from '../compliance/canonical.js'
+import { DEFAULT_WINDOWS } from '../compliance/windows.js'
+import type { Trx } from '../db/open.js'
+import type { AuditEntryRow } from '../db/organization-tables.js'
+import { listOperation, operation } from '../http/operation.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
+import { type Facts, listAudit, recordAudit } from './audit.js'
+import { addressProblem, BillingPatch } from './billing.js'
+import { narrow } from './narrowing.js'
+import {
+  changeCalling,
+  changeOrganization,
+  changeProfile,
+  lockOrganization,
+  narrowingOf,
+  readOrganizationRows,
+  type StoredOrganization,
+} from './profile-store.js'
+import { ADMINS } from './roles.js'
+import { latestVerification } from './verification-store.js'
+import { Organization, organizationView, PURPOSES, readOrganizationView } from './view.js'
+
+const OrganizationPatch = patchBody({
+  name: z.string().min(1).max(80),
+  billing: BillingPatch,
+  peId: z
+    .string()
+    .regex(/^\d{19}$/, 'must be the 19 digits of a principal entity id')
+    .nullable(),
+  robocallMode: z.enum(['off', 'warn', 'block']),
+  windowNarrowing: z
+    .strictObject({ startMinute: z.int().min(0).max(1440), endMinute: z.int().min(0).max(1440) })
+    .partial()
+    .nullable(),
+  campaignSharePercent: z.int().min(10).max(100),
+})
+type OrganizationPatch = z.output<typeof OrganizationPatch>
+
+// Both commercial purposes have hours; promotional calls may be made the latest in the day.
+const WIDEST = DEFAULT_WINDOWS.promotional ?? { startMinute: 0, endMinute: 1440 }
+
+export const readOrganization = operation({
+  id: 'readOrganization',
+  method: 'get',
+  path: '/v1/organization',
+  tag: 'Organization',
+  summary: 'Read the organization the session acts for.',
+  audience: 'session',
+  status: 200,
+  result: Organization,
+  fails: [],
+  run: async ({ actor, deps }) => present(await readOrganizationView(deps.db, actor.organizationId)),
+})
+
+export const updateOrganization = operation({
+  id: 'updateOrganization',
+  method: 'patch',
+  path: '/v1/organization',
+  tag: 'Organization',
+  summary: 'Change name, billing data, robocall mode, calling hours or the campaigns’ share of agent calls.',
+  audience: 'session',
+  roles: ADMINS,
+  body: OrganizationPatch,
+  status: 200,
+  result: Organization,
+  fails: ['unprocessable_entity'],
+  run: ({ body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    return deps.db.transaction().execute(async (trx) => {
+      const before = present(await lockOrganization(trx, actor.organizationId, now))
+      const refusal = await change(trx, before, body)
+      if (isRefusal(refusal)) return refusal
+      const after = present(await readOrganizationRows(trx, actor.organizationId))
+      await recordAudit(
+        trx,
+        {
+          organizationId: actor.organizationId,
+          actor,
+          action: 'organization.updated',
+          subject: { type: 'organization', id: actor.organizationId },
+          before: facts(before),
+          after: facts(after),
+          requestId,
+        },
+        now,
+      )
+      return organizationView(after, await latestVerification(trx, actor.organizationId))
+    })
+  },
+})
+
+export const setSenderClassification = operation({
+  id: 'setSenderClassification',
+  method: 'put',
+  path: '/v1/organization/sender-classification',
+  tag: 'Organization',
+  summary: 'Say what the organization’s calls are for; new agents begin with it.',
+  audience: 'session',
+  roles: ADMINS,
+  body: z.strictObject({ senderClassification: z.enum(PURPOSES) }),
+  status: 200,
+  result: Organization,
+  fails: [],
+  run: ({ body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    const { organizationId } = actor
+    return deps.db.transaction().execute(async (trx) => {
+      const before = present(await lockOrganization(trx, organizationId, now))
+      await changeOrganization(trx, organizationId, body)
+      await recordAudit(
+        trx,
+        {
+          organizationId,
+          actor,
+          action: 'organization.sender_classification_set',
+          subject: { type: 'organization', id: organizationId },
+          before: { senderClassification: before.organization.senderClassification },
+          after: body,
+          requestId,
+        },
+        now,
+      )
+      return present(await readOrganizationView(trx, organizationId))
+    })
+  },
+})
+
+const AuditEntry = z.object({
+  id: z.string(),
+  actor: z.object({ type: openEnum('user', 'staff', 'key', 'system'), id: z.string() }),
+  action: z.string().meta({ description: 'Open set of slugs, such as organization.updated.' }),
+  subject: z.object({ type: z.string(), id: z.string() }),
+  reason: z.string().nullable(),
+  before: z.record(z.string(), z.unknown()).nullable(),
+  after: z.record(z.string(), z.unknown()).nullable(),
+  requestId: z.string().nullable(),
+  createdAt: Timestamp,
+})
+
+export const listAuditLog = listOperation({
+  id: 'listAuditLog',
+  path: '/v1/organization/audit-log',
+  tag: 'Organization',
+  summary: 'List who changed what, staff included, newest first.',
+  audience: 'session',
+  roles: ADMINS,
+  result: AuditEntry,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, next } = await listAudit(deps.db, actor.organizationId, page)
+    return { items: items.map(auditView), next }
+  },
+})
+
+export const organizationOperations = [
+  readOrganization,
+  updateOrganization,
+  setSenderClassification,
+  listAuditLog,
+]
+
+/** Applies a PATCH to what `lockOrganization` read, or tells what in it cannot be. */
+async function change(
+  trx: Trx,
+  { organization, profile, calling }: StoredOrganization,
+  body: OrganizationPatch,
+): Promise<Refusal<'unprocessable_entity'> | null> {
+  const { billing = {}, windowNarrowing } = body
+  const address = {
+    stateCode: billing.stateCode === undefined ? profile.billingStateCode : billing.stateCode,
+    gstin: billing.gstin === undefined ? profile.billingGstin : billing.gstin,
+  }
+  const contradiction = addressProblem(address)
+  if (contradiction !== null) {
+    return refuse('unprocessable_entity', contradiction.message, { path: `billing.${contradiction.path}` })
+  }
+  const hours = windowNarrowing ? narrow(narrowingOf(calling), windowNarrowing, WIDEST) : null
+  if (hours !== null && 'message' in hours) {
+    return refuse('unprocessable_entity', hours.message, { path: `windowNarrowing.${hours.path}` })
+  }
+  const { id } = organization
+  await changeOrganization(trx, id, body.name === undefined ? {} : { name: body.name })
+  await changeProfile(trx, id, {
+    ...given('billingName', billing.name),
+    ...given('billingAddress', billing.address),
+    ...given('billingCity', billing.city),
+    ...given('billingPincode', billing.pincode),
+    ...given('billingStateCode', billing.stateCode),
+    ...given('billingGstin', billing.gstin),
+    ...given('peId', body.peId),
+    ...given('robocallMode', body.robocallMode),
+    ...given('campaignSharePercent', body.campaignSharePercent),
+  })
+  if (windowNarrowing !== undefined) {
+    await changeCalling(trx, id, {
+      windowStartMinute: hours?.startMinute ?? null,
+      windowEndMinute: hours?.endMinute ?? null,
+    })
+  }
+  return null
+}
+
+function given<K extends string, V>(column: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [column]: value } as { [P in K]?: V })
+}
+
+/** What of an organization the log keeps. */
+function facts(stored: StoredOrganization): Facts {
+  const { createdAt: _, verification: __, ...fields } = organizationView(stored, null)
+  return fields as Facts
+}
+
+/** A session's organization exists: its membership refers to it. */
+function present<T>(found: T | null): T {
+  if (found === null) throw new EngineError('internal', 'the organization of a session does not exist')
+  return found
+}
+
+function auditView(row: AuditEntryRow): z.input<typeof AuditEntry> {
+  return {
+    id: row.id,
+    actor: { type: row.actorType, id: row.actorId },
+    action: row.action,
+    subject: { type: row.subjectType, id: row.subjectId },
+    reason: row.reason,
+    before: parseFacts(row.before),
+    after: parseFacts(row.after),
+    requestId: row.requestId,
+    createdAt: timestamp(row.createdAt),
+  }
+}
+
+function parseFacts(json: string | null): { [field: string]: Json } | null {
+  return json === null ? null : JSON.parse(json)
+}

@@ -1,0 +1,90 @@
+import { newId } from '../../media/base/ids.js'
+import { canonicalJson, type Json } from '../compliance/canonical.js'
+import type { Db, Trx } from '../db/open.js'
+import type { AuditEntryRow } from '../db/organization-tables.js'
+import type { AnyActor } from '../http/operation.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+
+/** Fields of a thing as the log keeps them. Never a secret, not even a sealed one. */
+export type Facts = { readonly [field: string]: Json }
+
+export interface AuditNote {
+  readonly organizationId: string
+  /** Null: the service itself. */
+  readonly actor: AnyActor | null
+  /** Slug such as `organization.updated`. */
+  readonly action: string
+  readonly subject: { readonly type: string; readonly id: string }
+  /** Required of staff. */
+  readonly reason?: string
+  readonly before?: Facts
+  readonly after?: Facts
+  readonly requestId: string | null
+}
+
+/**
+ * Adds to the audit log, in the transaction of what it tells of. Of `before` and `after`, where both
+ * are given, only the fields that differ are kept. The database lets no entry be changed or removed.
+ */
+export async function recordAudit(db: Db | Trx, note: AuditNote, now: number): Promise<void> {
+  const { before, after } = differences(note.before, note.after)
+  const actor = nameOf(note.actor)
+  await db
+    .insertInto('auditEntries')
+    .values({
+      id: newId('aud', now),
+      organizationId: note.organizationId,
+      actorType: actor.type,
+      actorId: actor.id,
+      action: note.action,
+      subjectType: note.subject.type,
+      subjectId: note.subject.id,
+      reason: note.reason ?? null,
+      before: before === undefined ? null : canonicalJson(before),
+      after: after === undefined ? null : canonicalJson(after),
+      requestId: note.requestId,
+      createdAt: now,
+    })
+    .execute()
+}
+
+/** Newest first. */
+export async function listAudit(
+  db: Db,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<AuditEntryRow>> {
+  const rows = await db
+    .selectFrom('auditEntries')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+function nameOf(actor: AnyActor | null): { readonly type: string; readonly id: string } {
+  if (actor === null) return { type: 'system', id: 'parley' }
+  if (actor.kind === 'key') return { type: 'key', id: actor.keyId }
+  return { type: actor.kind === 'staff' ? 'staff' : 'user', id: actor.userId }
+}
+
+function differences(
+  before: Facts | undefined,
+  after: Facts | undefined,
+): { before: Facts | undefined; after: Facts | undefined } {
+  if (before === undefined || after === undefined) return { before, after }
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
+  )
+  const only = (facts: Facts): Facts => Object.fromEntries(names.map((name) => [name, facts[name] ?? null]))
+  return { before: only(before), after: only(after) }
+}

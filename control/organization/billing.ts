@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { gstinProblem, STATES, statesOfGstin } from './gstin.js'
+
+/** Whom invoices are made out to, and where that is for GST. */
+export interface Billing {
+  readonly name: string | null
+  readonly address: string | null
+  readonly city: string | null
+  readonly pincode: string | null
+  readonly stateCode: string | null
+  readonly gstin: string | null
+}
+
+/** Six digits, the first not zero. */
+export const Pincode = z.string().regex(/^[1-9]\d{5}$/, 'must be a PIN code of six digits')
+
+export const StateCode = z
+  .string()
+  .refine((code) => Object.hasOwn(STATES, code), 'must be the two-digit GST code of an Indian state')
+  .meta({ examples: ['29'] })
+
+/** Valid by itself: form, state and check character. */
+export const Gstin = z
+  .string()
+  .superRefine((gstin, context) => {
+    const problem = gstinProblem(gstin)
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+  .meta({ examples: ['29AAGCB7383J1Z4'] })
+
+/** Billing data in a PATCH: what is left out stays, null clears. */
+export const BillingPatch = z.strictObject({
+  name: z.string().min(1).max(200).nullable().optional(),
+  address: z.string().min(1).max(500).nullable().optional(),
+  city: z.string().min(1).max(100).nullable().optional(),
+  pincode: Pincode.nullable().optional(),
+  stateCode: StateCode.nullable().optional(),
+  gstin: Gstin.nullable().optional(),
+})
+
+export interface AddressProblem {
+  readonly path: 'stateCode' | 'gstin'
+  readonly message: string
+}
+
+/** How a GSTIN and a state contradict each other; the place of supply would be in doubt. */
+export function addressProblem(address: {
+  readonly stateCode: string | null
+  readonly gstin: string | null
+}): AddressProblem | null {
+  const { stateCode, gstin } = address
+  if (gstin === null) return null
+  const states = statesOfGstin(gstin)
+  if (stateCode === null) {
+    return {
+      path: 'stateCode',
+      message: `A GSTIN needs the state it is registered in: ${states.join(' or ')}.`,
+    }
+  }
+  if (states.includes(stateCode)) return null
+  return {
+    path: 'gstin',
+    message: `The GSTIN is registered in state ${states.join(' or ')}, the address is in state ${stateCode}.`,
+  }
+}

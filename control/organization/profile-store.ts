@@ -1,0 +1,146 @@
+import type { WindowNarrowing } from '../compliance/windows.js'
+import type { CallingProfileRow } from '../db/calling-tables.js'
+import type { OrganizationRow } from '../db/identity-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import type { OrganizationProfileRow } from '../db/organization-tables.js'
+
+/** Everything stored of an organization itself; parts without a row have their defaults. */
+export interface StoredOrganization {
+  readonly organization: OrganizationRow
+  readonly profile: OrganizationProfileRow
+  readonly calling: CallingProfileRow
+}
+
+/** Decisions 5. */
+export const DEFAULT_ROBOCALL_MODE = 'block'
+export const DEFAULT_CAMPAIGN_SHARE = 70
+
+export async function readOrganizationRows(
+  db: Db | Trx,
+  organizationId: string,
+): Promise<StoredOrganization | null> {
+  const organization = await db
+    .selectFrom('organizations')
+    .selectAll()
+    .where('id', '=', organizationId)
+    .executeTakeFirst()
+  if (organization === undefined) return null
+  const profile = await db
+    .selectFrom('organizationProfiles')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirst()
+  const calling = await db
+    .selectFrom('callingProfiles')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirst()
+  return {
+    organization,
+    profile: profile ?? emptyProfile(organizationId),
+    calling: calling ?? emptyCalling(organizationId),
+  }
+}
+
+/**
+ * The same, held until the transaction ends: whoever else changes this organization waits, so that
+ * what is read here is what the change is applied to. Null when there is no such organization.
+ */
+export async function lockOrganization(
+  trx: Trx,
+  organizationId: string,
+  now: number,
+): Promise<StoredOrganization | null> {
+  const known = await trx
+    .selectFrom('organizations')
+    .select('id')
+    .where('id', '=', organizationId)
+    .executeTakeFirst()
+  if (known === undefined) return null
+  await trx
+    .insertInto('organizationProfiles')
+    .values({ ...emptyProfile(organizationId), revision: 1, updatedAt: now })
+    .onConflict((conflict) =>
+      conflict.column('organizationId').doUpdateSet((eb) => ({
+        revision: eb('organizationProfiles.revision', '+', 1),
+        updatedAt: now,
+      })),
+    )
+    .execute()
+  return readOrganizationRows(trx, organizationId)
+}
+
+export type ProfileChange = Partial<Omit<OrganizationProfileRow, 'organizationId' | 'revision' | 'updatedAt'>>
+
+/** Changes a profile that `lockOrganization` holds. */
+export async function changeProfile(trx: Trx, organizationId: string, change: ProfileChange): Promise<void> {
+  if (Object.keys(change).length === 0) return
+  await trx
+    .updateTable('organizationProfiles')
+    .set(change)
+    .where('organizationId', '=', organizationId)
+    .execute()
+}
+
+export async function changeOrganization(
+  trx: Trx,
+  organizationId: string,
+  change: Partial<Pick<OrganizationRow, 'name' | 'senderClassification'>>,
+): Promise<void> {
+  if (Object.keys(change).length === 0) return
+  await trx.updateTable('organizations').set(change).where('id', '=', organizationId).execute()
+}
+
+/** Changes what calling reads of an organization; makes the row when there is none. */
+export async function changeCalling(
+  trx: Trx,
+  organizationId: string,
+  change: Partial<Omit<CallingProfileRow, 'organizationId'>>,
+): Promise<void> {
+  if (Object.keys(change).length === 0) return
+  await trx
+    .insertInto('callingProfiles')
+    .values({ ...emptyCalling(organizationId), ...change })
+    .onConflict((conflict) => conflict.column('organizationId').doUpdateSet(change))
+    .execute()
+}
+
+/** The organization's own hours, or null. */
+export function narrowingOf(calling: CallingProfileRow): WindowNarrowing | null {
+  const { windowStartMinute, windowEndMinute } = calling
+  if (windowStartMinute === null || windowEndMinute === null) return null
+  return { startMinute: windowStartMinute, endMinute: windowEndMinute }
+}
+
+function emptyProfile(organizationId: string): OrganizationProfileRow {
+  return {
+    organizationId,
+    billingName: null,
+    billingAddress: null,
+    billingCity: null,
+    billingPincode: null,
+    billingStateCode: null,
+    billingGstin: null,
+    peId: null,
+    robocallMode: null,
+    campaignSharePercent: null,
+    byoCallsTest: null,
+    byoCallsLive: null,
+    trunkingEnabled: 0,
+    revision: 0,
+    updatedAt: 0,
+  }
+}
+
+function emptyCalling(organizationId: string): CallingProfileRow {
+  return {
+    organizationId,
+    enforcedAt: null,
+    enforcedReason: null,
+    windowStartMinute: null,
+    windowEndMinute: null,
+    agentCallsTest: null,
+    agentCallsLive: null,
+    ratePaisePerMinute: null,
+  }
+}

@@ -1,0 +1,177 @@
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/open.js'
+import type { RobocallDeclarationRow, SenderIdRow } from '../db/organization-tables.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+
+export interface NewDeclaration {
+  readonly organizationId: string
+  readonly provider: string
+  readonly reference: string
+  readonly objective: string
+  readonly callerIds: readonly string[]
+  readonly declaredOn: string
+  readonly effectiveFrom: string
+  readonly createdBy: string
+}
+
+export async function insertDeclaration(
+  trx: Trx,
+  declaration: NewDeclaration,
+  now: number,
+): Promise<RobocallDeclarationRow> {
+  return trx
+    .insertInto('robocallDeclarations')
+    .values({
+      ...declaration,
+      id: newId('rbd', now),
+      callerIds: JSON.stringify(declaration.callerIds),
+      createdAt: now,
+      withdrawnAt: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function findDeclaration(
+  db: Db | Trx,
+  organizationId: string,
+  id: string,
+): Promise<RobocallDeclarationRow | null> {
+  const row = await db
+    .selectFrom('robocallDeclarations')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Withdraws a declaration that stands; null when it does not (any more). */
+export async function withdrawDeclaration(
+  trx: Trx,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<RobocallDeclarationRow | null> {
+  const row = await trx
+    .updateTable('robocallDeclarations')
+    .set({ withdrawnAt: now })
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .where('withdrawnAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Newest first. */
+export async function listDeclarations(
+  db: Db,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<RobocallDeclarationRow>> {
+  const rows = await db
+    .selectFrom('robocallDeclarations')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows, page, position, (row) => row)
+}
+
+export interface NewSenderId {
+  readonly organizationId: string
+  readonly series: string
+  readonly e164: string
+  readonly category: string
+  readonly dltHeaderId: string
+  readonly submittedBy: string
+}
+
+/** Null when the organization has asked for the number already, or holds it. */
+export async function insertSenderId(
+  trx: Trx,
+  sender: NewSenderId,
+  now: number,
+): Promise<SenderIdRow | null> {
+  const row = await trx
+    .insertInto('senderIds')
+    .values({
+      ...sender,
+      id: newId('sid', now),
+      status: 'submitted',
+      decidedBy: null,
+      decidedAt: null,
+      rejectionReason: null,
+      createdAt: now,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Newest first. */
+export async function listSenderIds(
+  db: Db,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<SenderIdRow>> {
+  const rows = await db
+    .selectFrom('senderIds')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows, page, position, (row) => row)
+}
+
+/** Whoever's it is: for staff. */
+export async function findSenderId(db: Db | Trx, id: string): Promise<SenderIdRow | null> {
+  const row = await db.selectFrom('senderIds').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ?? null
+}
+
+export type SenderDecision = 'approved' | 'rejected' | 'revoked'
+
+/** Which state each decision is taken in. */
+const DECIDED_FROM: Readonly<Record<SenderDecision, string>> = {
+  approved: 'submitted',
+  rejected: 'submitted',
+  revoked: 'approved',
+}
+
+/**
+ * Null when the sender id is in another state. Rejects with a unique violation when another
+ * organization holds the number.
+ */
+export async function decideSenderId(
+  trx: Trx,
+  id: string,
+  decision: { readonly status: SenderDecision; readonly staffId: string; readonly reason: string },
+  now: number,
+): Promise<SenderIdRow | null> {
+  const row = await trx
+    .updateTable('senderIds')
+    .set({
+      status: decision.status,
+      decidedBy: decision.staffId,
+      decidedAt: now,
+      rejectionReason: decision.status === 'approved' ? null : decision.reason,
+    })
+    .where('id', '=', id)
+    .where('status', '=', DECIDED_FROM[decision.status])
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+function position(row: { readonly createdAt: number; readonly id: string }) {
+  return { key: row.createdAt, id: row.id }
+}

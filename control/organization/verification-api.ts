@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { isDialable } from '../compliance/numbering.js'
+import { operation } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
+import { E164 } from '../http/schemas.js'
+import { recordAudit } from './audit.js'
+import { addressProblem, Gstin, Pincode, StateCode } from './billing.js'
+import { isPan, panOfGstin } from './gstin.js'
+import { ADMINS } from './roles.js'
+import { latestVerification, openDetails, submitVerification } from './verification-store.js'
+import { VerificationState, verificationView } from './view.js'
+
+const ENTITY_TYPES = [
+  'individual',
+  'proprietorship',
+  'partnership',
+  'llp',
+  'private_limited',
+  'public_limited',
+  'trust',
+  'society',
+  'government',
+  'other',
+] as const
+
+/** Decisions 10. */
+const Submission = z.strictObject({
+  legalName: z.string().min(1).max(200),
+  entityType: z.enum(ENTITY_TYPES),
+  gstin: Gstin.nullable().default(null),
+  pan: z.string().refine(isPan, 'must be a PAN such as AAPFU0939F').nullable().default(null),
+  registeredAddress: z.strictObject({
+    address: z.string().min(1).max(500),
+    city: z.string().min(1).max(100),
+    pincode: Pincode,
+    stateCode: StateCode,
+  }),
+  authorisedPerson: z.strictObject({
+    name: z.string().min(1).max(120),
+    email: z.email().max(254),
+    phone: E164.refine(isDialable, 'must be an Indian mobile or landline number'),
+  }),
+  documents: z.array(z.string().min(1).max(64)).max(20).default([]),
+})
+
+/** As it is shown; `entityType` is open there. */
+export const ShownSubmission = z.object({
+  legalName: z.string(),
+  entityType: z.string().meta({ 'x-known-values': [...ENTITY_TYPES] }),
+  gstin: z.string().nullable(),
+  pan: z.string().nullable(),
+  registeredAddress: z.object({
+    address: z.string(),
+    city: z.string(),
+    pincode: z.string(),
+    stateCode: z.string(),
+  }),
+  authorisedPerson: z.object({ name: z.string(), email: z.string(), phone: z.string() }),
+  documents: z.array(z.string()),
+})
+
+const Verification = z.object({
+  ...VerificationState.shape,
+  submission: ShownSubmission.nullable().meta({
+    description: 'What was submitted last; shown to owners and admins.',
+  }),
+})
+
+export const readVerification = operation({
+  id: 'readVerification',
+  method: 'get',
+  path: '/v1/organization/verification',
+  tag: 'Organization',
+  summary: 'Read how far the verification of the organization is.',
+  audience: 'session',
+  status: 200,
+  result: Verification,
+  fails: [],
+  run: async ({ actor, deps }) => {
+    const row = await latestVerification(deps.db, actor.organizationId)
+    const mayRead = row !== null && ADMINS.includes(actor.role)
+    return {
+      ...verificationView(row),
+      submission: mayRead ? ShownSubmission.parse(openDetails(deps.rootKey, row)) : null,
+    }
+  },
+})
+
+export const submitForVerification = operation({
+  id: 'submitVerification',
+  method: 'post',
+  path: '/v1/organization/verification',
+  tag: 'Organization',
+  summary: 'Submit the organization for verification; possible again after a rejection.',
+  audience: 'session',
+  roles: ADMINS,
+  body: Submission,
+  status: 201,
+  result: Verification,
+  fails: ['unprocessable_entity', 'conflict', 'not_found'],
+  run: async ({ body, actor, deps, requestId }) => {
+    const contradiction = addressProblem({ stateCode: body.registeredAddress.stateCode, gstin: body.gstin })
+    if (contradiction !== null) {
+      return refuse('unprocessable_entity', contradiction.message, { path: 'gstin' })
+    }
+    if (body.gstin !== null && body.pan !== null && panOfGstin(body.gstin) !== body.pan) {
+      return refuse('unprocessable_entity', 'The GSTIN was issued to another PAN.', { path: 'pan' })
+    }
+    if (body.documents.length > 0) {
+      // No operation of this release takes uploads that could be named here.
+      return refuse('not_found', 'There is no such upload.', { resource: 'upload', path: 'documents[0]' })
+    }
+    const now = deps.clock.wall()
+    const { organizationId, userId } = actor
+    return deps.db.transaction().execute(async (trx) => {
+      const submission = { organizationId, userId, details: body }
+      const row = await submitVerification(trx, deps.rootKey, submission, now)
+      if (row === null) {
+        const open = await latestVerification(trx, organizationId)
+        return refuse('conflict', 'A verification waits for its decision, or was granted.', {
+          status: open?.status ?? 'submitted',
+        })
+      }
+      await recordAudit(
+        trx,
+        {
+          organizationId,
+          actor,
+          action: 'verification.submitted',
+          subject: { type: 'verification', id: row.id },
+          after: { status: row.status, legalName: body.legalName, entityType: body.entityType },
+          requestId,
+        },
+        now,
+      )
+      return { ...verificationView(row), submission: body }
+    })
+  },
+})
+
+export const verificationOperations = [readVerification, submitForVerification]

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import type { Db, Trx } from '../db/open.js'
+import type { OrganizationVerificationRow } from '../db/organization-tables.js'
+import { openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import {
+  DEFAULT_CAMPAIGN_SHARE,
+  DEFAULT_ROBOCALL_MODE,
+  narrowingOf,
+  readOrganizationRows,
+  type StoredOrganization,
+} from './profile-store.js'
+import { latestVerification } from './verification-store.js'
+
+export const PURPOSES = ['promotional', 'service', 'transactional', 'collections'] as const
+
+export const VerificationState = z.object({
+  status: openEnum('unverified', 'submitted', 'verified', 'rejected'),
+  submittedAt: Timestamp.nullable(),
+  decidedAt: Timestamp.nullable(),
+  rejectionReason: z.string().nullable(),
+})
+
+export const organizationShape = {
+  id: z.string(),
+  name: z.string(),
+  billing: z.object({
+    name: z.string().nullable(),
+    address: z.string().nullable(),
+    city: z.string().nullable(),
+    pincode: z.string().nullable(),
+    stateCode: z.string().nullable(),
+    gstin: z.string().nullable(),
+  }),
+  senderClassification: openEnum(...PURPOSES)
+    .nullable()
+    .meta({ description: 'Purpose that new agents begin with; null counts as promotional.' }),
+  verification: VerificationState,
+  peId: z
+    .string()
+    .nullable()
+    .meta({ description: 'Principal entity id of the operators’ sender registers.' }),
+  robocallMode: openEnum('off', 'warn', 'block'),
+  windowNarrowing: z
+    .object({ startMinute: z.int(), endMinute: z.int() })
+    .nullable()
+    .meta({ description: 'Own narrower hours for commercial calls, minutes from midnight IST.' }),
+  campaignSharePercent: z.int(),
+  createdAt: Timestamp,
+}
+export const Organization = z.object(organizationShape)
+export type Organization = z.input<typeof Organization>
+
+/** An organization as the API shows it; null when there is none. */
+export async function readOrganizationView(
+  db: Db | Trx,
+  organizationId: string,
+): Promise<Organization | null> {
+  const stored = await readOrganizationRows(db, organizationId)
+  if (stored === null) return null
+  return organizationView(stored, await latestVerification(db, organizationId))
+}
+
+export function organizationView(
+  { organization, profile, calling }: StoredOrganization,
+  verification: OrganizationVerificationRow | null,
+): Organization {
+  return {
+    id: organization.id,
+    name: organization.name,
+    billing: {
+      name: profile.billingName,
+      address: profile.billingAddress,
+      city: profile.billingCity,
+      pincode: profile.billingPincode,
+      stateCode: profile.billingStateCode,
+      gstin: profile.billingGstin,
+    },
+    senderClassification: organization.senderClassification,
+    verification: verificationView(verification),
+    peId: profile.peId,
+    robocallMode: profile.robocallMode ?? DEFAULT_ROBOCALL_MODE,
+    windowNarrowing: narrowingOf(calling),
+    campaignSharePercent: profile.campaignSharePercent ?? DEFAULT_CAMPAIGN_SHARE,
+    createdAt: timestamp(organization.createdAt),
+  }
+}
+
+export function verificationView(row: OrganizationVerificationRow | null): z.input<typeof VerificationState> {
+  return {
+    status: row?.status ?? 'unverified',
+    submittedAt: timestampOrNull(row?.submittedAt ?? null),
+    decidedAt: timestampOrNull(row?.decidedAt ?? null),
+    rejectionReason: row?.rejectionReason ?? null,
+  }
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod'
+import { isForeignKeyViolation } from '../db/constraint.js'
+import type { SecretRow } from '../db/organization-tables.js'
+import { listOperation, operation } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'
+import { recordAudit } from '../organization/audit.js'
+import { DEVELOPERS } from '../organization/roles.js'
+import {
+  deleteSecret as deleteSecretRow,
+  insertSecret,
+  listSecrets as pageOfSecrets,
+  replaceSecret as replaceSecretRow,
+  type SecretUser,
+  usersOf,
+} from './store.js'
+import { openVault } from './vault.js'
+
+const Secret = z.object({
+  id: z.string(),
+  name: z.string(),
+  last4: z.string().nullable().meta({
+    description: 'Last four characters of the value; null when it is too short to show any.',
+  }),
+  usedBy: z.array(z.object({ type: openEnum('connection', 'agent', 'number'), id: z.string() })),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+// It is sent in a header, which takes visible characters and spaces inside (RFC 9110 5.5).
+const Value = z
+  .string()
+  .max(8_192)
+  .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without spaces around it')
+  .meta({ writeOnly: true })
+
+const SecretPath = z.object({ id: idParam('sec') })
+const noSecret = () => refuse('not_found', 'There is no such secret.')
+
+export const listSecrets = listOperation({
+  id: 'listSecrets',
+  path: '/v1/secrets',
+  tag: 'Secrets and connections',
+  summary: 'List secrets, newest first; values are never returned.',
+  audience: 'session',
+  result: Secret,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const { items, next } = await pageOfSecrets(deps.db, actor.organizationId, page)
+    const users = await usersOf(
+      deps.db,
+      items.map((row) => row.id),
+    )
+    return { items: items.map((row) => secretView(row, users.get(row.id) ?? [])), next }
+  },
+})
+
+export const createSecret = operation({
+  id: 'createSecret',
+  method: 'post',
+  path: '/v1/secrets',
+  tag: 'Secrets and connections',
+  summary: 'Store a secret for tools and connections.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  body: z.strictObject({ name: z.string().min(1).max(80), value: Value }),
+  status: 201,
+  result: Secret,
+  fails: ['conflict'],
+  run: ({ body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    const { organizationId, userId } = actor
+    const vault = openVault(deps.rootKey, 'secret-encryption')
+    return deps.db.transaction().execute(async (trx) => {
+      const row = await insertSecret(trx, vault, { ...body, organizationId, createdBy: userId }, now)
+      if (row === null) return refuse('conflict', 'There is a secret of that name.', { path: 'name' })
+      await recordAudit(
+        trx,
+        {
+          organizationId,
+          actor,
+          action: 'secret.created',
+          subject: { type: 'secret', id: row.id },
+          after: { name: row.name },
+          requestId,
+        },
+        now,
+      )
+      return secretView(row, [])
+    })
+  },
+})
+
+export const replaceSecret = operation({
+  id: 'replaceSecret',
+  method: 'put',
+  path: '/v1/secrets/:id',
+  tag: 'Secrets and connections',
+  summary: 'Replace the value of a secret; what uses it sends the new one from its next request.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  params: SecretPath,
+  body: z.strictObject({ value: Value }),
+  status: 200,
+  result: Secret,
+  fails: ['not_found'],
+  run: ({ params, body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    const { organizationId } = actor
+    const vault = openVault(deps.rootKey, 'secret-encryption')
+    return deps.db.transaction().execute(async (trx) => {
+      const row = await replaceSecretRow(trx, vault, organizationId, params.id, body.value, now)
+      if (row === null) return noSecret()
+      await recordAudit(
+        trx,
+        {
+          organizationId,
+          actor,
+          action: 'secret.replaced',
+          subject: { type: 'secret', id: row.id },
+          after: { name: row.name },
+          requestId,
+        },
+        now,
+      )
+      const users = await usersOf(trx, [row.id])
+      return secretView(row, users.get(row.id) ?? [])
+    })
+  },
+})
+
+export const deleteSecret = operation({
+  id: 'deleteSecret',
+  method: 'delete',
+  path: '/v1/secrets/:id',
+  tag: 'Secrets and connections',
+  summary: 'Delete a secret that nothing uses.',
+  audience: 'session',
+  roles: DEVELOPERS,
+  params: SecretPath,
+  status: 204,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, actor, deps, requestId }): Promise<undefined | Refusal> => {
+    const now = deps.clock.wall()
+    const { organizationId } = actor
+    try {
+      return await deps.db.transaction().execute(async (trx) => {
+        const row = await deleteSecretRow(trx, organizationId, params.id)
+        if (row === null) return noSecret()
+        await recordAudit(
+          trx,
+          {
+            organizationId,
+            actor,
+            action: 'secret.deleted',
+            subject: { type: 'secret', id: row.id },
+            before: { name: row.name },
+            requestId,
+          },
+          now,
+        )
+        return undefined
+      })
+    } catch (error) {
+      if (!isForeignKeyViolation(error)) throw error
+      const users = await usersOf(deps.db, [params.id])
+      return refuse('conflict', 'The secret is in use.', { usedBy: users.get(params.id) ?? [] })
+    }
+  },
+})
+
+export const secretOperations = [listSecrets, createSecret, replaceSecret, deleteSecret]
+
+function secretView(row: SecretRow, usedBy: readonly SecretUser[]): z.input<typeof Secret> {
+  return {
+    id: row.id,
+    name: row.name,
+    last4: row.last4,
+    usedBy: usedBy.map(({ type, id }) => ({ type, id })),
+    createdAt: timestamp(row.createdAt),
+    updatedAt: timestamp(row.updatedAt),
+  }
+}

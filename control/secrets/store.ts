@@ -1,0 +1,170 @@
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/open.js'
+import type { SecretRow } from '../db/organization-tables.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import type { Vault } from './vault.js'
+
+/** What refers to a secret and keeps it from being deleted. */
+export interface SecretUser {
+  readonly type: string
+  readonly id: string
+}
+
+/** A value this short would be told by its last four characters. */
+const SHOWN_FROM = 12
+
+/** Null when the organization has a secret of that name. */
+export async function insertSecret(
+  trx: Trx,
+  vault: Vault,
+  secret: {
+    readonly organizationId: string
+    readonly name: string
+    readonly value: string
+    readonly createdBy: string
+  },
+  now: number,
+): Promise<SecretRow | null> {
+  const { value, ...row } = secret
+  const id = newId('sec', now)
+  const stored = await trx
+    .insertInto('secrets')
+    .values({ ...row, id, ...vault.seal(value, id), last4: last4(value), createdAt: now, updatedAt: now })
+    .onConflict((conflict) => conflict.columns(['organizationId', 'name']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return stored ?? null
+}
+
+export async function replaceSecret(
+  trx: Trx,
+  vault: Vault,
+  organizationId: string,
+  id: string,
+  value: string,
+  now: number,
+): Promise<SecretRow | null> {
+  const row = await trx
+    .updateTable('secrets')
+    .set({ ...vault.seal(value, id), last4: last4(value), updatedAt: now })
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Null when there is none. Rejects with a foreign key violation while something uses it. */
+export async function deleteSecret(trx: Trx, organizationId: string, id: string): Promise<SecretRow | null> {
+  const row = await trx
+    .deleteFrom('secrets')
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The value itself: for sending, never for showing. */
+export async function readSecretValue(
+  db: Db | Trx,
+  vault: Vault,
+  organizationId: string,
+  id: string,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('secrets')
+    .select(['sealed', 'keyId'])
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? null : vault.open(row, id)
+}
+
+/** Those of the ids that are no secret of the organization. */
+export async function unknownSecrets(
+  db: Db | Trx,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('secrets')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+  const known = new Set(rows.map((row) => row.id))
+  return ids.filter((id) => !known.has(id))
+}
+
+/** Newest first. */
+export async function listSecrets(
+  db: Db,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<SecretRow>> {
+  const rows = await db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where(olderThan(page, 'createdAt', 'id'))
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+/** What uses each of the secrets: connections and agents. */
+export async function usersOf(
+  db: Db | Trx,
+  secretIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly SecretUser[]>> {
+  const users = new Map<string, SecretUser[]>()
+  if (secretIds.length === 0) return users
+  const add = (secretId: string, user: SecretUser) =>
+    users.set(secretId, [...(users.get(secretId) ?? []), user])
+  const connections = await db
+    .selectFrom('connections')
+    .select(['id', 'secretId'])
+    .where('secretId', 'in', secretIds)
+    .orderBy('id')
+    .execute()
+  for (const { id, secretId } of connections) if (secretId !== null) add(secretId, { type: 'connection', id })
+  const others = await db
+    .selectFrom('secretUses')
+    .selectAll()
+    .where('secretId', 'in', secretIds)
+    .orderBy('usedByType')
+    .orderBy('usedById')
+    .execute()
+  for (const use of others) add(use.secretId, { type: use.usedByType, id: use.usedById })
+  return users
+}
+
+/**
+ * Records all the secrets something uses, instead of what was recorded before. Rejects with a
+ * foreign key violation for a secret that is gone.
+ */
+export async function setSecretUses(trx: Trx, user: SecretUser, secretIds: readonly string[]): Promise<void> {
+  await trx
+    .deleteFrom('secretUses')
+    .where('usedByType', '=', user.type)
+    .where('usedById', '=', user.id)
+    .execute()
+  if (secretIds.length === 0) return
+  await trx
+    .insertInto('secretUses')
+    .values(secretIds.map((secretId) => ({ secretId, usedByType: user.type, usedById: user.id })))
+    .execute()
+}
+
+function last4(value: string): string | null {
+  return value.length >= SHOWN_FROM ? value.slice(-4) : null
+}

@@ -1,0 +1,321 @@
+import { z } from 'zod'
+import { isUniqueViolation } from '../db/constraint.js'
+import type { Trx } from '../db/open.js'
+import type { Deps } from '../deps.js'
+import { listOperation, operation, type StaffActor } from '../http/operation.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { setRequestLimit } from '../http/rate-limit-store.js'
+import { idParam, Timestamp, timestamp } from '../http/schemas.js'
+import { type Facts, recordAudit } from '../organization/audit.js'
+import {
+  changeCalling,
+  changeProfile,
+  lockOrganization,
+  type StoredOrganization,
+} from '../organization/profile-store.js'
+import { decideSenderId as decideSenderIdRow, findSenderId } from '../organization/registration-store.js'
+import { SenderId, senderIdView } from '../organization/registrations-api.js'
+import {
+  decideVerification,
+  latestVerification,
+  latestVerifications,
+} from '../organization/verification-store.js'
+import { VerificationState, verificationView } from '../organization/view.js'
+import { enforcedAmong, listOrganizations as pageOfOrganizations } from './store.js'
+import { readStaffOrganization, StaffOrganization } from './view.js'
+
+const OrganizationPath = z.object({ id: idParam('org') })
+const Reason = z.string().min(1).max(500).meta({ description: 'Kept in the audit log.' })
+const noOrganization = () => refuse('not_found', 'There is no such organization.')
+
+const OrganizationRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  verification: VerificationState,
+  blocked: z.boolean(),
+  createdAt: Timestamp,
+})
+
+export const listOrganizations = listOperation({
+  id: 'listOrganizations',
+  path: '/v1/staff/organizations',
+  tag: 'Staff',
+  summary: 'List all organizations, newest first.',
+  audience: 'staff',
+  query: z.object({
+    verification: z.enum(['unverified', 'submitted', 'verified', 'rejected']).optional(),
+  }),
+  result: OrganizationRow,
+  fails: [],
+  run: async ({ query, deps, page }) => {
+    const filter = { verification: query.verification ?? null }
+    const { items, next } = await pageOfOrganizations(deps.db, filter, page)
+    const ids = items.map((row) => row.id)
+    const verifications = await latestVerifications(deps.db, ids)
+    const blocked = await enforcedAmong(deps.db, ids)
+    return {
+      items: items.map((row) => ({
+        id: row.id,
+        name: row.name,
+        verification: verificationView(verifications.get(row.id) ?? null),
+        blocked: blocked.has(row.id),
+        createdAt: timestamp(row.createdAt),
+      })),
+      next,
+    }
+  },
+})
+
+export const readOrganizationAsStaff = operation({
+  id: 'readOrganizationAsStaff',
+  method: 'get',
+  path: '/v1/staff/organizations/:id',
+  tag: 'Staff',
+  summary: 'Read an organization, what it submitted and what it was granted; the look is logged.',
+  audience: 'staff',
+  params: OrganizationPath,
+  status: 200,
+  result: StaffOrganization,
+  fails: ['not_found'],
+  run: async ({ params, actor, deps, requestId }) => {
+    const found = await readStaffOrganization(deps, deps.db, params.id)
+    if (found === null) return noOrganization()
+    const note = {
+      organizationId: params.id,
+      actor,
+      action: 'staff.organization_read',
+      subject: { type: 'organization', id: params.id },
+      requestId,
+    }
+    await recordAudit(deps.db, note, deps.clock.wall())
+    return found
+  },
+})
+
+export const decideOrganizationVerification = operation({
+  id: 'decideOrganizationVerification',
+  method: 'post',
+  path: '/v1/staff/organizations/:id/verification-decision',
+  tag: 'Staff',
+  summary: 'Grant or reject the verification that waits.',
+  audience: 'staff',
+  params: OrganizationPath,
+  body: z.strictObject({ decision: z.enum(['verified', 'rejected']), reason: Reason }),
+  status: 200,
+  result: StaffOrganization,
+  fails: ['not_found', 'conflict'],
+  run: ({ params, body, ...input }) =>
+    act(input, params.id, async (trx, _stored, now) => {
+      const { decision, reason } = body
+      const row = await decideVerification(
+        trx,
+        params.id,
+        {
+          status: decision,
+          staffId: input.actor.userId,
+          rejectionReason: decision === 'rejected' ? reason : null,
+        },
+        now,
+      )
+      if (row === null) {
+        const latest = await latestVerification(trx, params.id)
+        return refuse('conflict', 'No verification waits for a decision.', {
+          status: latest?.status ?? 'unverified',
+        })
+      }
+      return {
+        action: 'staff.verification_decided',
+        subject: { type: 'verification', id: row.id },
+        reason,
+        before: { status: 'submitted' },
+        after: { status: decision },
+      }
+    }),
+})
+
+/** Of one kind of limit; null is the default again. */
+const perEnvironment = (minimum: number, maximum: number) =>
+  z
+    .strictObject({
+      test: z.int().min(minimum).max(maximum).nullable().optional(),
+      live: z.int().min(minimum).max(maximum).nullable().optional(),
+    })
+    .optional()
+
+const LimitsPatch = z
+  .strictObject({
+    requestsPerMinute: perEnvironment(1, 1_000_000),
+    agentCalls: perEnvironment(0, 10_000),
+    byoCalls: perEnvironment(0, 10_000),
+    ratePaisePerMinute: z.int().min(0).max(100_000).nullable().optional(),
+    trunkingEnabled: z.boolean().optional(),
+    reason: Reason,
+  })
+  .refine((body) => Object.keys(body).length > 1, 'at least one field beside reason is required')
+
+export const setOrganizationLimits = operation({
+  id: 'setOrganizationLimits',
+  method: 'patch',
+  path: '/v1/staff/organizations/:id/limits',
+  tag: 'Staff',
+  summary:
+    'Set request budget, concurrent calls, the agreed rate and the right to trunks; null is the default.',
+  audience: 'staff',
+  params: OrganizationPath,
+  body: LimitsPatch,
+  status: 200,
+  result: StaffOrganization,
+  fails: ['not_found'],
+  run: ({ params, body, ...input }) =>
+    act(input, params.id, async (trx) => {
+      const before = await granted(input.deps, trx, params.id)
+      for (const environment of ['test', 'live'] as const) {
+        const perMinute = body.requestsPerMinute?.[environment]
+        if (perMinute === undefined) continue
+        await setRequestLimit(trx, { organizationId: params.id, environment }, perMinute)
+      }
+      const { agentCalls = {}, byoCalls = {}, ratePaisePerMinute, trunkingEnabled } = body
+      await changeCalling(trx, params.id, {
+        ...(agentCalls.test === undefined ? {} : { agentCallsTest: agentCalls.test }),
+        ...(agentCalls.live === undefined ? {} : { agentCallsLive: agentCalls.live }),
+        ...(ratePaisePerMinute === undefined ? {} : { ratePaisePerMinute }),
+      })
+      await changeProfile(trx, params.id, {
+        ...(byoCalls.test === undefined ? {} : { byoCallsTest: byoCalls.test }),
+        ...(byoCalls.live === undefined ? {} : { byoCallsLive: byoCalls.live }),
+        ...(trunkingEnabled === undefined ? {} : { trunkingEnabled: trunkingEnabled ? 1 : 0 }),
+      })
+      return {
+        action: 'staff.limits_set',
+        subject: { type: 'organization', id: params.id },
+        reason: body.reason,
+        before,
+        after: await granted(input.deps, trx, params.id),
+      }
+    }),
+})
+
+/** What the gate's check says of a call that the kill switch stops. */
+const KILL_SWITCH = 'kill_switch'
+
+export const setKillSwitch = operation({
+  id: 'setKillSwitch',
+  method: 'post',
+  path: '/v1/staff/organizations/:id/kill-switch',
+  tag: 'Staff',
+  summary: 'Stop all new calls of an organization, or let them go on; calls in progress are not cut.',
+  audience: 'staff',
+  params: OrganizationPath,
+  body: z.strictObject({ enforcement: z.boolean(), reason: Reason }),
+  status: 200,
+  result: StaffOrganization,
+  fails: ['not_found'],
+  run: ({ params, body, ...input }) =>
+    act(input, params.id, async (trx, { calling }, now) => {
+      const { enforcement, reason } = body
+      await changeCalling(trx, params.id, {
+        // Set again while it is set: the time of the first stays.
+        enforcedAt: enforcement ? (calling.enforcedAt ?? now) : null,
+        enforcedReason: enforcement ? KILL_SWITCH : null,
+      })
+      return {
+        action: 'staff.kill_switch_set',
+        subject: { type: 'organization', id: params.id },
+        reason,
+        before: { enforcement: calling.enforcedAt !== null },
+        after: { enforcement },
+      }
+    }),
+})
+
+export const decideSenderId = operation({
+  id: 'decideSenderId',
+  method: 'post',
+  path: '/v1/staff/sender-ids/:id/decision',
+  tag: 'Staff',
+  summary: 'Approve or reject a submitted sender id, or revoke an approved one.',
+  audience: 'staff',
+  params: z.object({ id: idParam('sid') }),
+  body: z.strictObject({ decision: z.enum(['approved', 'rejected', 'revoked']), reason: Reason }),
+  status: 200,
+  result: SenderId,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    const { decision: status, reason } = body
+    try {
+      return await deps.db.transaction().execute(async (trx) => {
+        const before = await findSenderId(trx, params.id)
+        if (before === null) return refuse('not_found', 'There is no such sender id.')
+        const row = await decideSenderIdRow(trx, params.id, { status, staffId: actor.userId, reason }, now)
+        if (row === null) {
+          return refuse('conflict', `A sender id that is ${before.status} cannot be ${status}.`, {
+            status: before.status,
+          })
+        }
+        await recordAudit(
+          trx,
+          {
+            organizationId: row.organizationId,
+            actor,
+            action: 'staff.sender_id_decided',
+            subject: { type: 'sender_id', id: row.id },
+            reason,
+            before: { status: before.status },
+            after: { status },
+            requestId,
+          },
+          now,
+        )
+        return senderIdView(row)
+      })
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      return refuse('conflict', 'Another organization holds this sender id.', { status: 'submitted' })
+    }
+  },
+})
+
+export const staffOperations = [
+  listOrganizations,
+  readOrganizationAsStaff,
+  decideOrganizationVerification,
+  setOrganizationLimits,
+  setKillSwitch,
+  decideSenderId,
+]
+
+/** What staff did, for the log. */
+interface Deed {
+  readonly action: string
+  readonly subject: { readonly type: string; readonly id: string }
+  readonly reason: string
+  readonly before: Facts
+  readonly after: Facts
+}
+
+/** A staff action on an organization nobody else changes meanwhile, logged in the same transaction. */
+function act(
+  input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
+  organizationId: string,
+  run: (trx: Trx, stored: StoredOrganization, now: number) => Promise<Deed | Refusal<'conflict'>>,
+): Promise<StaffOrganization | Refusal> {
+  const { actor, deps, requestId } = input
+  const now = deps.clock.wall()
+  return deps.db.transaction().execute(async (trx) => {
+    const stored = await lockOrganization(trx, organizationId, now)
+    if (stored === null) return noOrganization()
+    const deed = await run(trx, stored, now)
+    if (isRefusal(deed)) return deed
+    await recordAudit(trx, { organizationId, actor, requestId, ...deed }, now)
+    return (await readStaffOrganization(deps, trx, organizationId)) ?? noOrganization()
+  })
+}
+
+/** The part of an organization that `setOrganizationLimits` changes. */
+async function granted(deps: Deps, trx: Trx, organizationId: string): Promise<Facts> {
+  const found = await readStaffOrganization(deps, trx, organizationId)
+  if (found === null) return {}
+  const { limits, ratePaisePerMinute, trunkingEnabled } = found
+  return { ...limits, ratePaisePerMinute, trunkingEnabled }
+}

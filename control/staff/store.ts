@@ -1,0 +1,57 @@
+import type { OrganizationRow } from '../db/identity-tables.js'
+import type { Db } from '../db/open.js'
+import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import type { VerificationStatus } from '../organization/verification-store.js'
+
+/** Organizations of the whole platform, newest first; only those in a state of verification if given. */
+export async function listOrganizations(
+  db: Db,
+  filter: { readonly verification: VerificationStatus | null },
+  page: PageRequest,
+): Promise<Page<OrganizationRow>> {
+  const { verification } = filter
+  let query = db.selectFrom('organizations as o').selectAll('o')
+  if (verification !== null) {
+    query = query.where(({ exists, not, selectFrom, and }) => {
+      const submissions = selectFrom('organizationVerifications as v')
+        .select('v.id')
+        .whereRef('v.organizationId', '=', 'o.id')
+      const open = submissions.where('v.status', 'in', ['submitted', 'verified'])
+      switch (verification) {
+        case 'unverified':
+          return not(exists(submissions))
+        case 'rejected':
+          return and([exists(submissions), not(exists(open))])
+        default:
+          return exists(submissions.where('v.status', '=', verification))
+      }
+    })
+  }
+  const rows = await query
+    .where(olderThan(page, 'o.createdAt', 'o.id'))
+    .orderBy('o.createdAt', 'desc')
+    .orderBy('o.id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.createdAt, id: row.id }),
+    (row) => row,
+  )
+}
+
+/** Which of the organizations the kill switch is set for. */
+export async function enforcedAmong(
+  db: Db,
+  organizationIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (organizationIds.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('callingProfiles')
+    .select('organizationId')
+    .where('organizationId', 'in', organizationIds)
+    .where('enforcedAt', 'is not', null)
+    .execute()
+  return new Set(rows.map((row) => row.organizationId))
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { limitsOf } from '../calls/pool.js'
+import type { Db, Trx } from '../db/open.js'
+import type { Deps } from '../deps.js'
+import { DEFAULT_LIMIT } from '../http/rate-limit.js'
+import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
+import { readOrganizationRows } from '../organization/profile-store.js'
+import { ShownSubmission } from '../organization/verification-api.js'
+import { latestVerification, openDetails } from '../organization/verification-store.js'
+import { organizationShape, organizationView } from '../organization/view.js'
+import { RATES } from '../wallet/rating.js'
+
+const PerEnvironment = z.object({ test: z.int(), live: z.int() })
+
+export const StaffOrganization = z.object({
+  ...organizationShape,
+  submission: ShownSubmission.nullable(),
+  enforcement: z.object({
+    blocked: z.boolean(),
+    since: Timestamp.nullable(),
+    reason: openEnum('kill_switch').nullable(),
+  }),
+  limits: z.object({
+    requestsPerMinute: PerEnvironment,
+    agentCalls: PerEnvironment,
+    byoCalls: PerEnvironment,
+  }),
+  ratePaisePerMinute: z.int(),
+  trunkingEnabled: z.boolean(),
+})
+export type StaffOrganization = z.input<typeof StaffOrganization>
+
+/** An organization with what only staff see and set; null when there is none. */
+export async function readStaffOrganization(
+  deps: Pick<Deps, 'rootKey'>,
+  db: Db | Trx,
+  organizationId: string,
+): Promise<StaffOrganization | null> {
+  const stored = await readOrganizationRows(db, organizationId)
+  if (stored === null) return null
+  const { profile, calling } = stored
+  const verification = await latestVerification(db, organizationId)
+  const requests = await db
+    .selectFrom('requestLimits')
+    .select(['environment', 'perMinute'])
+    .where('organizationId', '=', organizationId)
+    .execute()
+  const perMinute = (environment: 'test' | 'live') =>
+    requests.find((row) => row.environment === environment)?.perMinute ?? DEFAULT_LIMIT
+  const test = limitsOf(stored, 'test')
+  const live = limitsOf(stored, 'live')
+  return {
+    ...organizationView(stored, verification),
+    submission: verification === null ? null : ShownSubmission.parse(openDetails(deps.rootKey, verification)),
+    enforcement: {
+      blocked: calling.enforcedAt !== null,
+      since: timestampOrNull(calling.enforcedAt),
+      reason: calling.enforcedReason,
+    },
+    limits: {
+      requestsPerMinute: { test: perMinute('test'), live: perMinute('live') },
+      agentCalls: { test: test.agentCalls, live: live.agentCalls },
+      byoCalls: { test: test.byoCalls, live: live.byoCalls },
+    },
+    ratePaisePerMinute: calling.ratePaisePerMinute ?? RATES.service,
+    trunkingEnabled: profile.trunkingEnabled === 1,
+  }
+}
