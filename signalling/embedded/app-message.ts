@@ -24,7 +24,8 @@ const preserved: ReadonlySet<string> = new Set(
 export function readAppMessage(bytes: Buffer): AppMessage {
   const headEnd = bytes.indexOf('\r\n\r\n', 0, 'latin1')
   const text = bytes.toString('latin1', 0, headEnd < 0 ? bytes.length : headEnd)
-  const body = headEnd < 0 ? NO_BODY : bytes.subarray(headEnd + 4)
+  // A copy: a body kept for repetition must not keep the whole frame it came in.
+  const body = headEnd < 0 ? NO_BODY : Buffer.from(bytes.subarray(headEnd + 4))
   const lines = text.split('\r\n')
   const startLine = lines[0] ?? ''
 

@@ -29,8 +29,24 @@ export interface Command {
   readonly body: Buffer
 }
 
+/** A `proxy` command; the body is a start line and the headers to add. */
+export interface ProxyCommand {
+  readonly messageId: string
+  readonly transactionId: string
+  readonly recordRoute: boolean
+  /** Whether every final response of a destination is reported. */
+  readonly fullResponse: boolean
+  readonly followRedirects: boolean
+  readonly simultaneous: boolean
+  /** Time a destination has for its first response, in ms; null for no limit. */
+  readonly provisionalMs: number | null
+  readonly destinations: readonly string[]
+  readonly body: Buffer
+}
+
 export interface ControlHandlers {
   onSip(app: App, command: Command): void
+  onProxy(app: App, command: ProxyCommand): void
   onGone(app: App): void
 }
 
@@ -170,7 +186,11 @@ export class Control {
         break
       }
       case 'proxy':
-        app.send(`response|${messageId}|NOK|proxying is not supported by this server`, null)
+        if (tokens.length < 10) {
+          app.refuse(messageId, 'Invalid message format')
+          return
+        }
+        this.#settings.handlers.onProxy(app, proxyCommand(tokens, body))
         break
       default:
         app.refuse(messageId, 'Unknown message type')
@@ -191,6 +211,30 @@ export class Control {
     if (left.length === 0) this.#routes.delete(verb)
     else this.#routes.set(verb, left)
   }
+}
+
+function proxyCommand(tokens: readonly string[], body: Buffer): ProxyCommand {
+  const [messageId = '', , transactionId = '', ...options] = tokens
+  const [remain = '', full = '', follow = '', order = '', provisional = '', , ...destinations] = options
+  return {
+    messageId,
+    transactionId,
+    recordRoute: remain !== '',
+    fullResponse: full !== '',
+    followRedirects: follow !== '',
+    simultaneous: order === 'simultaneous',
+    provisionalMs: duration(provisional),
+    destinations: destinations.filter((destination) => destination !== ''),
+    body,
+  }
+}
+
+/** `2s` or `1500ms`, also as a bare number of milliseconds. */
+function duration(text: string): number | null {
+  const match = /^(\d{1,7})(ms|s)?$/.exec(text.trim())
+  if (match === null) return null
+  const value = Number(match[1]) * (match[2] === 's' ? 1000 : 1)
+  return value > 0 ? value : null
 }
 
 interface ConnectionEvents {

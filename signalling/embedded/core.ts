@@ -2,12 +2,15 @@ import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { Scope } from '../../media/base/scope.js'
 import type { App } from './control.js'
-import { DialogTable } from './dialog.js'
+import { type Dialog, DialogTable } from './dialog.js'
+import { EarlyTable } from './early.js'
 import { newTag } from './ids.js'
 import type { Limits } from './limits.js'
 import { interfaceAddresses } from './local-address.js'
 import { Resolver } from './next-hop.js'
-import type { Incoming, Pending } from './pending.js'
+import type { Arrival, Incoming, Pending, Relayed } from './pending.js'
+import { ProxiedCalls } from './proxied-calls.js'
+import { Registrations } from './registrations.js'
 import type { Timers } from './timers.js'
 import type { ClientTransaction } from './transaction-client.js'
 import type { ServerTransaction } from './transaction-server.js'
@@ -23,6 +26,10 @@ export interface CoreSettings {
   readonly nat: boolean
   /** The application whose turn it is for a new request of that method. */
   nextApp(method: string): App | null
+  /** Who refreshes a session when the caller leaves it open (RFC 4028 9). */
+  readonly sessionRefresher: 'none' | 'uac' | 'uas'
+  /** A session timer ran out: time to refresh, or nobody did. */
+  sessionDue(dialog: Dialog, what: 'refresh' | 'expired'): void
 }
 
 /** The server's tables, and what every part of it needs. No behaviour of its own. */
@@ -35,6 +42,8 @@ export class Core {
   readonly scope: Scope
   readonly nat: boolean
   readonly nextApp: (method: string) => App | null
+  readonly sessionRefresher: 'none' | 'uac' | 'uas'
+  readonly sessionDue: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
   readonly resolver: Resolver
   /** The machine's addresses: what a wildcard listener answers to. */
@@ -47,8 +56,17 @@ export class Core {
   readonly incoming = new Map<string, Incoming>()
   /** The INVITEs among them by server transaction key, where a CANCEL looks. */
   readonly invites = new Map<string, Incoming>()
-  /** Those with a To tag already, by `dialogId|tag`: early dialogs. */
-  readonly early = new Map<string, Incoming>()
+  readonly early = new EarlyTable()
+  /** UPDATEs of peers an application has not answered; in early dialogs by the INVITE's id. */
+  readonly updates = new Map<string, Incoming>()
+  /** Requests this server forwards, by server transaction key. */
+  readonly relays = new Map<string, Relayed>()
+  /** Requests under way by what makes them the same one on several paths (RFC 3261 8.2.2.2). */
+  readonly merging = new Map<string, string>()
+  readonly proxied = new ProxiedCalls()
+  /** NOTIFYs that overtook the answer to our SUBSCRIBE, by dialog id. */
+  readonly subscribing = new Map<string, Arrival[]>()
+  readonly registrations: Registrations
   readonly pendingBySource = new Map<string, number>()
   /** Requests of applications without a final response yet, by transaction id. */
   readonly outgoing = new Map<string, Pending>()
@@ -63,12 +81,17 @@ export class Core {
     this.scope = settings.scope
     this.nat = settings.nat
     this.nextApp = settings.nextApp
+    this.sessionRefresher = settings.sessionRefresher
+    this.sessionDue = settings.sessionDue
+    this.registrations = new Registrations(settings.clock)
     this.resolver = new Resolver(settings.clock)
     this.scope.own(() => {
       this.resolver.close()
       for (const transaction of this.clients.values()) transaction.close()
       for (const transaction of this.servers.values()) transaction.close()
-      for (const incoming of this.incoming.values()) incoming.deadline?.cancel()
+      for (const table of [this.incoming, this.updates]) {
+        for (const incoming of table.values()) incoming.deadline?.cancel()
+      }
       for (const dialog of this.dialogs.all()) this.dialogs.remove(dialog)
       for (const table of [
         this.clients,
@@ -76,6 +99,9 @@ export class Core {
         this.incoming,
         this.invites,
         this.early,
+        this.updates,
+        this.relays,
+        this.merging,
         this.outgoing,
       ]) {
         table.clear()

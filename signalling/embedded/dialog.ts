@@ -1,7 +1,10 @@
+import type { Timer } from '../../media/base/clock.js'
 import type { Answer } from './answer.js'
 import type { App } from './control.js'
 import { isPrivate } from './local-address.js'
 import type { Destination } from './next-hop.js'
+import type { ReliableResponses } from './reliable.js'
+import type { Session } from './session.js'
 import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
 import { type Header, headerOf, headersOf, type SipMessage } from './sip-message.js'
 import type { Flow } from './transport.js'
@@ -13,6 +16,8 @@ const REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE',
 export interface LocalInvite {
   readonly cseq: number
   readonly phase: 'open' | 'answered' | 'failed'
+  /** Whether it carries an offer, which nobody may cross with another (RFC 3264 4). */
+  readonly offers: boolean
   /** The ACK of its 2xx once it was sent, for repetition. */
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null
   readonly cancelled: boolean
@@ -50,10 +55,11 @@ export class Dialog {
   readonly localTag: string
   readonly remoteTag: string
   readonly local: string
-  readonly remote: string
+  remote: string
   readonly app: App
   readonly transactionId: string
-  readonly routeSet: readonly string[]
+  /** Learnt with the first response that makes the dialog; for a UAC again with the 2xx. */
+  routeSet: readonly string[]
   localSeq: number
   /** Highest CSeq number of the peer's requests; 0 before the first. */
   remoteSeq: number
@@ -69,6 +75,21 @@ export class Dialog {
   localInvite: LocalInvite | null = null
   /** Transaction id of the peer's INVITE our application has not answered yet. */
   remoteInvite: string | null = null
+  /** Whether our application still owes the answer to an UPDATE of the peer. */
+  remoteUpdate = false
+  /** UPDATEs of ours with an offer that has no answer yet. */
+  localUpdates = 0
+  /** Our reliable provisional responses to the INVITE being answered (RFC 3262). */
+  reliable: ReliableResponses | null = null
+  /** RSeq of the peer's last reliable provisional response to our last INVITE. */
+  lastRseq: number | null = null
+  /** Those of the peer our application has not acknowledged: what RAck has to say. */
+  readonly unpracked: { readonly rseq: number; readonly cseq: number }[] = []
+  /** The last session description we sent that is in force: what a refresh repeats. */
+  localSdp: Buffer | null = null
+  session: Session | null = null
+  /** Ends a subscription nobody refreshes. */
+  expiry: Timer | null = null
   ended = false
 
   constructor(birth: DialogBirth) {
@@ -96,6 +117,18 @@ export class Dialog {
     if (!REFRESHES.has(method)) return
     const contact = contactUri(message)
     if (contact !== null) this.remoteTarget = contact
+  }
+
+  /** Nothing of it is repeated or timed any more. Twice does nothing. */
+  end(): void {
+    this.ended = true
+    for (const answer of this.answers.values()) answer.stop()
+    this.answers.clear()
+    this.reliable?.stop()
+    this.session?.timer.cancel()
+    this.session = null
+    this.expiry?.cancel()
+    this.expiry = null
   }
 
   /** Request-URI, Route headers and next hop URI of a request of ours (RFC 3261 12.2.1.1). */
@@ -194,12 +227,10 @@ export class DialogTable {
     else this.#byCallId.set(dialog.callId, new Set([dialog]))
   }
 
-  /** Ends the dialog: nothing of it is repeated any more. Twice does nothing. */
+  /** Ends the dialog. Twice does nothing. */
   remove(dialog: Dialog): void {
     if (dialog.ended) return
-    dialog.ended = true
-    for (const answer of dialog.answers.values()) answer.stop()
-    dialog.answers.clear()
+    dialog.end()
     if (this.#byId.get(dialog.id) === dialog) this.#byId.delete(dialog.id)
     const ofCall = this.#byCallId.get(dialog.callId)
     ofCall?.delete(dialog)

@@ -6,6 +6,8 @@ import { newBranch, newUuid } from './ids.js'
 import { confirmRequest, notifyFailure, notifyResponse, notifyUnsolicited, refuse } from './notify.js'
 import { Outgoing } from './outgoing.js'
 import { contactOf, substituteLocalhost, viaOf } from './own-address.js'
+import { completePrack, rackOf, takeProvisional } from './prack.js'
+import { agreeSession } from './session-timer.js'
 import { parseCSeq } from './sip-header.js'
 import {
   type Header,
@@ -15,6 +17,7 @@ import {
   type SipResponse,
   serialise,
 } from './sip-message.js'
+import { keepSubscription } from './subscription.js'
 import type { Flow, Transport } from './transport.js'
 import { findWays, hopOf } from './ways.js'
 
@@ -38,7 +41,7 @@ export function sendInside(
   dialogId: string,
   message: SipRequest,
 ): void {
-  const dialog = core.dialogs.find(dialogId)
+  const dialog = core.dialogs.find(dialogId) ?? earlyDialog(core, dialogId, message)
   if (message.method === 'ACK') {
     acknowledge(core, app, command, dialog, message)
     return
@@ -51,18 +54,31 @@ export function sendInside(
     refuse(app, command.messageId, `unable to cancel unknown transaction id: ${command.transactionId}`)
     return
   }
+  const request = message.method === 'PRACK' ? completePrack(dialog, message) : message
+  if (request === null) {
+    refuse(app, command.messageId, 'Server error: no reliable response waits for a PRACK')
+    return
+  }
   const given = headerOf(message, 'CSeq')
   const wanted = given === null ? null : (parseCSeq(given)?.number ?? null)
   dialog.localSeq = wanted !== null && wanted > dialog.localSeq ? wanted : dialog.localSeq + 1
   if (message.method === 'BYE') dialog.localInvite?.abort()
   const uri = PLACEHOLDER.test(message.uri) || message.method === 'PRACK' ? dialog.remoteTarget : message.uri
-  const outgoing = launch(core, dialog, message, uri, dialog.localSeq, {
+  const outgoing = launch(core, dialog, request, uri, dialog.localSeq, {
     app,
     onSent: (bytes, flow, id) => confirmRequest(core, app, command.messageId, bytes, flow, id),
     onRefused: (why) => refuse(app, command.messageId, why),
     onResponse: (response) => settle(core, dialog, message, response.status),
   })
   if (outgoing === null) refuse(app, command.messageId, 'requested protocol/transport not available')
+}
+
+/** Before the final response: the fork whose reliable response a PRACK names, else the latest. */
+function earlyDialog(core: Core, id: string, message: SipRequest): Dialog | null {
+  const forks = core.early.of(id).map((early) => early.dialog)
+  const rack = message.method === 'PRACK' ? rackOf(message) : null
+  const named = rack && forks.find((fork) => fork.unpracked.some(({ rseq }) => rseq === rack.rseq))
+  return named || (forks.at(-1) ?? null)
 }
 
 /** What a final response to our request does to its dialog. */
@@ -73,7 +89,7 @@ function settle(core: Core, dialog: Dialog, message: SipRequest, status: number)
   if (message.method === 'BYE' || last) core.dialogs.remove(dialog)
 }
 
-interface Launch {
+export interface Launch {
   readonly app: App | null
   onSent(bytes: Buffer, flow: Flow, id: string): void
   onRefused(why: string): void
@@ -81,7 +97,7 @@ interface Launch {
 }
 
 /** Sends a request in a dialog; null when its route leads nowhere this server can send. */
-function launch(
+export function launch(
   core: Core,
   dialog: Dialog,
   message: SipRequest,
@@ -93,6 +109,8 @@ function launch(
   const hop = hopOf(dialog, route.nextHop)
   if (hop === null) return null
   const { app } = hooks
+  const offers = message.body.length > 0
+  const updates = message.method === 'UPDATE' && offers
   const relay = (response: SipResponse, bytes: Buffer, flow: Flow) => {
     hooks.onResponse(response)
     if (app) notifyResponse(core, app, bytes, flow, outgoing.id, dialog.id)
@@ -102,15 +120,24 @@ function launch(
     hop,
     cseq,
     dialogId: dialog.id,
+    offers,
     compose: ({ transport, peer }) => compose(dialog, message, route, cseq, transport, peer),
     onSent: (bytes, flow) => hooks.onSent(bytes, flow, outgoing.id),
-    onRefused: hooks.onRefused,
+    onRefused: (why) => {
+      if (updates) dialog.localUpdates -= 1
+      hooks.onRefused(why)
+    },
     onResponse: (response, _essentials, flow) => {
-      if (message.method === 'INVITE' && response.status >= 200 && response.status < 300) {
+      const { status } = response
+      const success = status >= 200 && status < 300
+      if (status < 200 && message.method === 'INVITE' && !takeProvisional(dialog, response, cseq)) return
+      if (updates && status >= 200) dialog.localUpdates -= 1
+      if (message.method === 'INVITE' && success) {
         if (!acceptReinvite(dialog, outgoing, response, flow)) return
-      } else if (response.status >= 200 && response.status < 300) {
+      } else if (success) {
         dialog.refresh(response, message.method, flow)
       }
+      if (success) agreed(core, dialog, message, response)
       relay(response, serialise(response), flow)
       if (message.method === 'INVITE' && outgoing.phase === 'answered' && app?.alive === false) {
         acknowledgeAlone(core, dialog, cseq, (ack) => {
@@ -119,13 +146,27 @@ function launch(
       }
     },
     onFailure: (response, protocol) => {
+      if (updates) dialog.localUpdates -= 1
       hooks.onResponse(response)
       if (app) notifyFailure(core, app, serialise(response), protocol, outgoing.id, dialog.id)
     },
   })
-  if (message.method === 'INVITE') dialog.localInvite = outgoing
+  if (message.method === 'INVITE') {
+    dialog.localInvite = outgoing
+    dialog.lastRseq = null
+  }
+  if (updates) dialog.localUpdates += 1
   outgoing.start()
   return outgoing
+}
+
+/** A 2xx puts in force what the request proposed. */
+function agreed(core: Core, dialog: Dialog, message: SipRequest, response: SipResponse): void {
+  const { method, body } = message
+  if (method === 'SUBSCRIBE') keepSubscription(core, dialog, message, response)
+  if (method !== 'INVITE' && method !== 'UPDATE' && method !== 'PRACK') return
+  if (body.length > 0) dialog.localSdp = body
+  if (method !== 'PRACK') agreeSession(core, dialog, response, 'uac')
 }
 
 /** False for a repeated 2xx: it is answered with the ACK there was, and not passed on. */
@@ -163,7 +204,17 @@ function compose(
     headers.push({ name: 'Contact', value: dialog.contact || contactOf(transport, peer) })
   }
   for (const header of own) if (!DIALOG_OWNED.has(header.name)) headers.push(header)
+  headers.push(...sessionHeaders(dialog, message))
   return { kind: 'request', method: message.method, uri: route.uri, headers, body: message.body }
+}
+
+/** While a session timer runs, every refresh has to carry it on (RFC 4028 7.4). */
+function sessionHeaders(dialog: Dialog, message: SipRequest): readonly Header[] {
+  const { session } = dialog
+  if (session === null || (message.method !== 'INVITE' && message.method !== 'UPDATE')) return []
+  if (headerOf(message, 'Session-Expires') !== null) return []
+  const refresher = session.ours ? 'uac' : 'uas'
+  return [{ name: 'Session-Expires', value: `${session.intervalS};refresher=${refresher}` }]
 }
 
 /** The application's ACK of a 2xx. An ACK for anything else is the transaction layer's business. */
@@ -185,6 +236,7 @@ function acknowledge(
     confirmRequest(core, app, command.messageId, again.bytes, again.flow, newUuid())
     return
   }
+  if (message.body.length > 0) dialog.localSdp = message.body
   const sent = sendAck(core, dialog, message, invite.cseq, (bytes, flow) => {
     invite.ack = { bytes, flow }
     confirmRequest(core, app, command.messageId, bytes, flow, newUuid())
@@ -239,6 +291,15 @@ export function acknowledgeAlone(
   sendAck(core, dialog, bare('ACK', dialog.remoteTarget), cseq, (bytes, flow) => {
     acked({ bytes, flow })
     hangUp(core, dialog, null)
+  })
+}
+
+/** The ACK of the server's own re-INVITE. */
+export function acknowledgeBare(core: Core, dialog: Dialog): void {
+  const invite = dialog.localInvite
+  if (invite === null) return
+  sendAck(core, dialog, bare('ACK', dialog.remoteTarget), invite.cseq, (bytes, flow) => {
+    invite.ack = { bytes, flow }
   })
 }
 

@@ -101,6 +101,20 @@ export function confirmResponse(
   )
 }
 
+/** The final response of one destination of a `proxy` command; more may follow. */
+export function reportProxied(core: Core, app: App, messageId: string, bytes: Buffer, flow: Flow): void {
+  const { address, port } = flow.remote
+  app.send(
+    `response|${messageId}|OK|network|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|||continue`,
+    bytes,
+  )
+}
+
+/** The end of a `proxy` command. */
+export function confirmProxied(app: App, messageId: string): void {
+  app.send(`response|${messageId}|OK|done`, null)
+}
+
 /** Over UDP our own address, over a connection the peer's. */
 function sentFrom(flow: Flow): Endpoint {
   return flow.reliable ? flow.remote : flow.transport.advertised(flow.remote.address)

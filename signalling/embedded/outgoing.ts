@@ -1,7 +1,7 @@
 import type { Timer } from '../../media/base/clock.js'
 import type { App } from './control.js'
 import type { Core } from './core.js'
-import type { LocalInvite } from './dialog.js'
+import type { Dialog, LocalInvite } from './dialog.js'
 import { newBranch, newTag, newUuid } from './ids.js'
 import { viaOf } from './own-address.js'
 import type { Pending } from './pending.js'
@@ -25,6 +25,8 @@ export interface OutgoingPlan {
   readonly hop: Hop
   readonly dialogId: string
   readonly cseq: number
+  /** Whether the request carries an offer. */
+  readonly offers: boolean
   /** The request without Via, as it has to look when it leaves by that flow. */
   compose(flow: { readonly transport: Flow['transport']; readonly peer: string }): SipRequest
   /** The first attempt went out (or would have): the application learns its transaction id. */
@@ -59,6 +61,9 @@ export class Outgoing implements LocalInvite, Pending {
   readonly cseq: number
   readonly dialogId: string
   readonly app: App | null
+  readonly offers: boolean
+  /** Early dialogs of our INVITE, by To tag. */
+  readonly forks = new Map<string, Dialog>()
   phase: 'open' | 'answered' | 'failed' = 'open'
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null = null
   /** To tag of the first 2xx; null before. */
@@ -80,6 +85,7 @@ export class Outgoing implements LocalInvite, Pending {
     this.cseq = plan.cseq
     this.dialogId = plan.dialogId
     this.app = plan.app
+    this.offers = plan.offers
   }
 
   get cancelled(): boolean {
@@ -121,14 +127,15 @@ export class Outgoing implements LocalInvite, Pending {
       this.#plan.onRefused('requested protocol/transport not available')
       return
     }
-    if (ways.found === 'no address') {
+    if (ways.found !== 'some') {
       const { transport } = ways
       const composed = this.#plan.compose({ transport, peer: transport.bound.address })
       const request = withVia(composed, viaOf(transport, transport.bound.address, newBranch()))
       const remote = transport.advertised(transport.bound.address)
       const nowhere = { ...NOWHERE, protocol: transport.protocol, transport, remote }
       this.#announce(serialise(request), nowhere)
-      this.#fail(request, 503, 'DNS Error', transport.protocol)
+      if (ways.found === 'gone') this.#fail(request, 410, 'Gone', transport.protocol)
+      else this.#fail(request, 503, 'DNS Error', transport.protocol)
       return
     }
     this.#left = [...ways.open]

@@ -1,4 +1,6 @@
-import { hostText } from './sip-header.js'
+import type { Core } from './core.js'
+import { isWildcard } from './local-address.js'
+import { hostText, parseUri } from './sip-header.js'
 import type { Header } from './sip-message.js'
 import type { Endpoint, Protocol, Transport } from './transport.js'
 
@@ -23,6 +25,12 @@ export function contactOf(transport: Transport, peerAddress: string): string {
   return `<sip:${hostText(address)}:${port}${transportParam(transport.protocol)}>`
 }
 
+/** `<sip:address:port;lr>`: what Record-Route and Path say. */
+export function routeUriOf(transport: Transport, peerAddress: string): string {
+  const { address, port } = transport.advertised(peerAddress)
+  return `<sip:${hostText(address)}:${port}${transportParam(transport.protocol)};lr>`
+}
+
 /**
  * Replaces host and port of `...@localhost[:port]` by the address this message leaves from. In a
  * Contact the transport is named too, or the peer would answer by UDP.
@@ -43,4 +51,20 @@ export function substituteLocalhost(
 
 function transportParam(protocol: Protocol): string {
   return protocol === 'udp' ? '' : `;transport=${protocol}`
+}
+
+/** Whether a URI is one of this server's own addresses. */
+export function isOwnUri(core: Core, uri: string): boolean {
+  const parsed = parseUri(uri)
+  if (parsed === null) return false
+  const port = parsed.port ?? 5060
+  const host = parsed.host.toLowerCase()
+  return core.transports.some((transport) => {
+    const { bound } = transport
+    if (bound.port !== port) return false
+    const shown = transport.advertised(host).address
+    if (host === bound.address || host === shown) return true
+    if (host === 'localhost') return bound.address === '127.0.0.1' || isWildcard(bound.address)
+    return isWildcard(bound.address) && core.ownAddresses.has(host)
+  })
 }

@@ -15,6 +15,15 @@ export interface Pending {
   abort(): void
 }
 
+/** A new request with its transaction, not yet anybody's. */
+export interface Arrival {
+  readonly key: string
+  readonly request: SipRequest
+  readonly essentials: Essentials
+  readonly flow: Flow
+  readonly transaction: ServerTransaction
+}
+
 /** A peer's request on its way through an application, until its final response. */
 export interface Incoming {
   readonly id: string
@@ -29,6 +38,14 @@ export interface Incoming {
   readonly dialog: Dialog | null
   /** Our To tag: made with the first response above 100, or chosen by the application. */
   localTag: string | null
+  /** The early dialog of an INVITE outside a dialog, from its first tagged response on. */
+  early: Dialog | null
   /** The application's time is over when this runs. */
   deadline: Timer | null
+}
+
+/** A peer's request this server forwards, until it is over. */
+export interface Relayed {
+  /** The sender's CANCEL; headers like Reason go along. */
+  cancel(cancel: SipRequest): void
 }

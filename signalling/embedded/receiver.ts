@@ -1,11 +1,14 @@
-import { type Arrival, receiveCancel, receiveInside, receiveNew } from './arrival.js'
+import { receiveInside, receiveNew } from './arrival.js'
+import { receiveCancel } from './cancel.js'
 import type { Core } from './core.js'
-import { RETRY_AFTER_S } from './limits.js'
+import { RETRY_AFTER, reject } from './handover.js'
 import { notifyRequest } from './notify.js'
+import type { Arrival } from './pending.js'
+import { forwardAck, passesThrough, relayInside } from './relay-arrival.js'
 import { replyStateless } from './respond.js'
 import { type Essentials, screen } from './screen.js'
 import { paramOf, splitList } from './sip-header.js'
-import { type Header, headerOf, type SipRequest, type SipResponse } from './sip-message.js'
+import { headerOf, type SipRequest, type SipResponse } from './sip-message.js'
 import { parseSip } from './sip-parser.js'
 import { clientKey } from './transaction-client.js'
 import { ServerTransaction, serverKey } from './transaction-server.js'
@@ -15,8 +18,6 @@ import type { Flow } from './transport.js'
  * Everything that arrives from peers: parsing, and matching to transactions. What is new goes on to
  * `arrival.ts`.
  */
-
-const RETRY_AFTER: readonly Header[] = [{ name: 'Retry-After', value: String(RETRY_AFTER_S) }]
 
 /** One message from the network. Never throws for anything a peer can send. */
 export function receive(core: Core, bytes: Buffer, flow: Flow): void {
@@ -83,23 +84,41 @@ function receiveRequest(core: Core, request: SipRequest, essentials: Essentials,
     replyStateless(core, request, flow, 503, '', RETRY_AFTER)
     return
   }
+  const merging = essentials.toTag === null && method !== 'CANCEL' ? mergeKey(essentials) : null
   const transaction = new ServerTransaction(method === 'INVITE', flow, core.clock, core.timers, {
     onUnacknowledged: () =>
       core.log.debug({ callId: essentials.callId }, 'failure response never acknowledged'),
-    onEnd: () => core.servers.delete(key),
+    onEnd: () => {
+      core.servers.delete(key)
+      if (merging !== null && core.merging.get(merging) === key) core.merging.delete(merging)
+    },
   })
   core.servers.set(key, transaction)
   const arrival: Arrival = { key, request, essentials, flow, transaction }
-  if (method === 'CANCEL') receiveCancel(core, arrival)
-  else if (essentials.toTag !== null) receiveInside(core, arrival, essentials.toTag)
-  else receiveNew(core, arrival)
+  if (method === 'CANCEL') {
+    receiveCancel(core, arrival)
+  } else if (merging !== null && core.merging.has(merging)) {
+    // The same request on a second path (RFC 3261 8.2.2.2).
+    reject(core, arrival, 482)
+  } else if (essentials.toTag !== null) {
+    if (passesThrough(core, request, essentials)) relayInside(core, arrival)
+    else receiveInside(core, arrival, essentials.toTag)
+  } else {
+    if (merging !== null) core.merging.set(merging, key)
+    receiveNew(core, arrival)
+  }
+}
+
+function mergeKey({ callId, fromTag, cseq, cseqMethod }: Essentials): string {
+  return `${cseqMethod}|${cseq}|${fromTag}|${callId}`
 }
 
 /** Whether a request concerns a call that is there already: those are served even when full. */
 function belongsToUs(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
   if (request.method === 'CANCEL') return core.invites.has(serverKey(request, essentials, 'INVITE'))
-  return toTag !== null && core.dialogs.match(callId, fromTag, toTag) !== null
+  if (toTag === null) return false
+  return core.dialogs.match(callId, fromTag, toTag) !== null || passesThrough(core, request, essentials)
 }
 
 function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flow: Flow): void {
@@ -110,6 +129,10 @@ function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flo
   }
   if (essentials.toTag === null) return
   const dialog = core.dialogs.match(essentials.callId, essentials.fromTag, essentials.toTag)
+  if (dialog === null && passesThrough(core, request, essentials)) {
+    forwardAck(core, request)
+    return
+  }
   const answer = dialog?.answers.get(essentials.cseq)
   // Without an answer waiting it is the repetition of an ACK we have had.
   if (!dialog || !answer) return

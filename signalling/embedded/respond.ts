@@ -12,15 +12,20 @@ const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   405: 'Method Not Allowed',
   413: 'Message Too Large',
+  420: 'Bad Extension',
+  422: 'Session Interval Too Small',
   480: 'Temporarily Unavailable',
+  408: 'Request Timeout',
   481: 'Call/Transaction Does Not Exist',
   482: 'Loop Detected',
+  483: 'Too Many Hops',
   487: 'Request Terminated',
   491: 'Request Pending',
   500: 'Server Internal Error',
   501: 'Not Implemented',
   503: 'Service Unavailable',
   505: 'SIP Version Not Supported',
+  603: 'Decline',
 }
 
 /**
@@ -83,9 +88,10 @@ export function replyFinal(
   status: number,
   tag: string | null = null,
   extra: readonly Header[] = [],
+  reason = '',
 ): void {
   const toTag = essentials.toTag === null ? (tag ?? core.statelessTag) : null
-  transaction.respond(status, serialise(responseTo(request, status, '', toTag, extra)))
+  transaction.respond(status, serialise(responseTo(request, status, reason, toTag, extra)))
 }
 
 /** Takes a request out of the application's hands and answers it. */
@@ -94,6 +100,7 @@ export function finishIncoming(
   incoming: Incoming,
   status: number,
   extra: readonly Header[] = [],
+  reason = '',
 ): void {
   forget(core, incoming)
   replyFinal(
@@ -104,27 +111,35 @@ export function finishIncoming(
     status,
     incoming.localTag,
     extra,
+    reason,
   )
 }
 
-/** From here on the application cannot answer it any more. */
+/** From here on the application cannot answer it any more; an early dialog of it ends. */
 export function forget(core: Core, incoming: Incoming): void {
-  if (!core.incoming.delete(incoming.id)) return
+  const { id, dialog, early, request } = incoming
+  if (request.method === 'UPDATE') {
+    if (core.updates.get(id) !== incoming) return
+    core.updates.delete(id)
+    if (dialog) dialog.remoteUpdate = false
+  } else if (!core.incoming.delete(id)) {
+    return
+  }
   incoming.deadline?.cancel()
   incoming.deadline = null
-  if (incoming.dialog?.remoteInvite === incoming.id) incoming.dialog.remoteInvite = null
-  if (incoming.request.method !== 'INVITE') return
+  if (dialog?.remoteInvite === id) dialog.remoteInvite = null
+  if (request.method !== 'INVITE') return
   core.invites.delete(incoming.key)
-  core.early.delete(earlyKey(incoming))
-  if (incoming.dialog !== null) return
+  if (dialog !== null) {
+    dialog.reliable?.stop()
+    return
+  }
+  if (early) {
+    core.early.remove(early)
+    early.end()
+  }
   const source = incoming.flow.remote.address
   const left = (core.pendingBySource.get(source) ?? 1) - 1
   if (left > 0) core.pendingBySource.set(source, left)
   else core.pendingBySource.delete(source)
-}
-
-/** Where a request finds the INVITE that is still being answered: Call-ID, From tag, our tag. */
-export function earlyKey(incoming: Incoming): string {
-  const { callId, fromTag } = incoming.essentials
-  return `${callId};from-tag=${fromTag};to-tag=${incoming.localTag ?? ''}`
 }

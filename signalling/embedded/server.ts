@@ -9,7 +9,9 @@ import { Core } from './core.js'
 import { applicationGone } from './departure.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import { refuse } from './notify.js'
+import { proxyRequest } from './proxy-command.js'
 import { receive, receiveBroken } from './receiver.js'
+import { sessionDue } from './session-refresh.js'
 import { hostText } from './sip-header.js'
 import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './timers.js'
 import type { Protocol, Transport, TransportEvents } from './transport.js'
@@ -38,6 +40,8 @@ export interface EmbeddedServerSettings {
   readonly limits?: Partial<Limits>
   /** Whether peers behind a NAT are answered where their messages came from. Default true. */
   readonly nat?: boolean
+  /** Who refreshes a session when the caller leaves it open (RFC 4028 9). Default `none`: nobody. */
+  readonly sessionRefresher?: 'none' | 'uac' | 'uas'
 }
 
 export interface EmbeddedServer {
@@ -71,7 +75,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const timers = deriveTimers(settings.timers ?? STANDARD_TIMERS)
   const scope = new Scope()
   let control: Control | null = null
-  const core = new Core({
+  const core: Core = new Core({
     clock,
     timers,
     limits,
@@ -79,6 +83,8 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     scope: scope.child(),
     nat: settings.nat ?? true,
     nextApp: (method) => control?.next(method) ?? null,
+    sessionRefresher: settings.sessionRefresher ?? 'none',
+    sessionDue: (dialog, what) => sessionDue(core, dialog, what),
   })
   const events: TransportEvents = {
     onMessage: (bytes, flow) => receive(core, bytes, flow),
@@ -116,6 +122,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
       authenticateMs: timers.connect,
       handlers: {
         onSip: (app, command) => takeCommand(core, app, command),
+        onProxy: (app, command) => proxyRequest(core, app, command),
         onGone: (app) => applicationGone(core, app),
       },
     })

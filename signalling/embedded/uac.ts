@@ -1,17 +1,22 @@
+import { receiveInside } from './arrival.js'
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
-import { behindNat, contactUri, Dialog, dialogId, recordRoutes } from './dialog.js'
+import { contactUri, dialogId } from './dialog.js'
+import { learnRoute, uacDialog } from './dialog-birth.js'
 import { newCallId, newTag, newUuid } from './ids.js'
 import { acknowledgeAlone, sendInside } from './inside.js'
-import { isWildcard } from './local-address.js'
 import { targetOf } from './next-hop.js'
 import { confirmRequest, notifyFailure, notifyResponse, refuse } from './notify.js'
 import { Outgoing } from './outgoing.js'
-import { contactOf, substituteLocalhost } from './own-address.js'
+import { contactOf, isOwnUri, substituteLocalhost } from './own-address.js'
+import { takeProvisional } from './prack.js'
 import type { Essentials } from './screen.js'
-import { paramOf, parseAddress, parseCSeq, parseUri } from './sip-header.js'
+import { agreeSession } from './session-timer.js'
+import { paramOf, parseAddress, parseCSeq } from './sip-header.js'
 import { type Header, headerOf, type SipRequest, type SipResponse, serialise } from './sip-message.js'
+import { keepSubscription, refuseNotifies, releaseNotifies } from './subscription.js'
 import type { Flow, Transport } from './transport.js'
+import type { Hop } from './ways.js'
 
 /*
  * Requests of applications outside a dialog, and what comes back: provisionals, the dialog a 2xx
@@ -64,12 +69,12 @@ function cancel(core: Core, app: App, command: Command, message: SipRequest): vo
 
 function sendOutside(core: Core, app: App, command: Command, message: SipRequest, callId: string): void {
   const { messageId } = command
-  const next = targetOf(command.routeUrl === '' ? message.uri : command.routeUrl)
-  if (next === null) {
+  const hop = hopFor(core, command, message)
+  if (hop === null) {
     refuse(app, messageId, 'requested protocol/transport not available')
     return
   }
-  if (isMyself(core, message.uri)) {
+  if (isOwnUri(core, message.uri)) {
     refuse(app, messageId, 'can not send request to myself')
     return
   }
@@ -78,23 +83,50 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
   const id = dialogForming ? dialogId(callId, identity.fromTag) : ''
   const outgoing: Outgoing = new Outgoing(core, {
     app,
-    hop: { by: 'target', target: next },
+    hop,
+    offers: message.body.length > 0,
     dialogId: id,
     cseq: identity.cseq,
     compose: ({ transport, peer }) => compose(message, identity, transport, peer),
     onSent: (bytes, flow) => confirmRequest(core, app, messageId, bytes, flow, outgoing.id),
-    onRefused: (why) => refuse(app, messageId, why),
+    onRefused: (why) => {
+      refuseNotifies(core, id)
+      refuse(app, messageId, why)
+    },
     onResponse: (response, essentials, flow) => {
-      if (dialogForming && response.status >= 200 && response.status < 300) {
-        if (!established(core, app, outgoing, message.method, response, essentials, flow)) return
+      if (dialogForming && response.status < 200) {
+        if (!progress(core, app, outgoing, message.method, response, essentials, flow)) return
+      } else if (dialogForming && response.status < 300) {
+        if (!established(core, app, outgoing, message, response, essentials, flow)) return
       }
+      if (dialogForming && response.status >= 300) endForks(core, outgoing)
       notifyResponse(core, app, serialise(response), flow, outgoing.id, id)
       orphaned(core, app, outgoing, message.method, response)
+      if (message.method === 'SUBSCRIBE') answerNotifies(core, id, response.status)
     },
-    onFailure: (response, protocol) =>
-      notifyFailure(core, app, serialise(response), protocol, outgoing.id, id),
+    onFailure: (response, protocol) => {
+      endForks(core, outgoing)
+      notifyFailure(core, app, serialise(response), protocol, outgoing.id, id)
+      refuseNotifies(core, id)
+    },
   })
+  if (message.method === 'SUBSCRIBE' && !core.subscribing.has(id)) core.subscribing.set(id, [])
   outgoing.start()
+}
+
+/** A registered client's connection, else the route or the Request-URI. Null: no such transport. */
+function hopFor(core: Core, command: Command, message: SipRequest): Hop | null {
+  const flow = command.routeUrl === '' ? core.registrations.find(message.method, message.uri) : null
+  if (flow) return { by: 'registered', flow }
+  const target = targetOf(command.routeUrl === '' ? message.uri : command.routeUrl)
+  return target === null ? null : { by: 'target', target }
+}
+
+/** NOTIFYs that came before the answer to their SUBSCRIBE find their dialog now, or never. */
+function answerNotifies(core: Core, id: string, status: number): void {
+  if (status < 200) return
+  for (const arrival of releaseNotifies(core, id))
+    receiveInside(core, arrival, arrival.essentials.toTag ?? '')
 }
 
 /** What identifies the request whatever the attempt: RFC 3261 8.1.1. */
@@ -139,10 +171,10 @@ function compose(message: SipRequest, identity: Identity, transport: Transport, 
 }
 
 /**
- * A 2xx to our INVITE or SUBSCRIBE. The first makes the dialog and is passed on; repetitions get
- * the same ACK again; another fork's is acknowledged and ended at once (RFC 3261 13.2.2.4).
+ * A provisional response above 100 to our INVITE: with a tag it makes an early dialog, one a fork.
+ * False when it must not reach the application: repeated or out of order though reliable.
  */
-function established(
+function progress(
   core: Core,
   app: App,
   outgoing: Outgoing,
@@ -151,61 +183,84 @@ function established(
   essentials: Essentials,
   flow: Flow,
 ): boolean {
+  const tag = essentials.toTag
+  const { request } = outgoing
+  if (tag === null || request === null || method !== 'INVITE') return true
+  let fork = outgoing.forks.get(tag)
+  if (fork === undefined) {
+    if (outgoing.forks.size >= MAX_FORKS) return true
+    fork = uacDialog(core, app, outgoing, 'INVITE', response, essentials, flow) ?? undefined
+    if (fork === undefined) return true
+    outgoing.forks.set(tag, fork)
+    core.early.add({ dialog: fork, incoming: null })
+  } else if (contactUri(response) !== null) {
+    learnRoute(core, fork, request, response, flow)
+  }
+  return takeProvisional(fork, response, outgoing.cseq)
+}
+
+/** The early dialogs of an INVITE that failed, or that another fork won. */
+function endForks(core: Core, outgoing: Outgoing): void {
+  for (const fork of outgoing.forks.values()) {
+    core.early.remove(fork)
+    fork.end()
+  }
+  outgoing.forks.clear()
+}
+
+/**
+ * A 2xx to our INVITE or SUBSCRIBE. The first makes the dialog and is passed on; repetitions get
+ * the same ACK again; another fork's is acknowledged and ended at once (RFC 3261 13.2.2.4).
+ */
+function established(
+  core: Core,
+  app: App,
+  outgoing: Outgoing,
+  message: SipRequest,
+  response: SipResponse,
+  essentials: Essentials,
+  flow: Flow,
+): boolean {
   const tag = essentials.toTag ?? ''
+  const { request } = outgoing
   if (outgoing.winner !== null) {
     const ack = outgoing.winner === tag ? outgoing.ack : outgoing.forkAcks.get(tag)
     if (ack) ack.flow.send(ack.bytes)
-    else if (outgoing.winner !== tag && method === 'INVITE' && outgoing.forkAcks.size < MAX_FORKS) {
-      const fork = makeDialog(core, app, outgoing, 'INVITE', response, essentials, flow)
+    else if (outgoing.winner !== tag && message.method === 'INVITE' && outgoing.forkAcks.size < MAX_FORKS) {
+      if (contactUri(response) === null) return false
+      const fork = uacDialog(core, app, outgoing, 'INVITE', response, essentials, flow)
       if (fork) acknowledgeAlone(core, fork, outgoing.cseq, (sent) => outgoing.forkAcks.set(tag, sent))
     }
     return false
   }
   outgoing.winner = tag
-  const kind = method === 'SUBSCRIBE' ? 'SUBSCRIBE' : 'INVITE'
-  const dialog = makeDialog(core, app, outgoing, kind, response, essentials, flow)
-  if (dialog) {
-    if (kind === 'INVITE') dialog.localInvite = outgoing
-    core.dialogs.add(dialog)
+  const kind = message.method === 'SUBSCRIBE' ? 'SUBSCRIBE' : 'INVITE'
+  const fork = outgoing.forks.get(tag)
+  if (fork) {
+    outgoing.forks.delete(tag)
+    core.early.remove(fork)
   }
+  endForks(core, outgoing)
+  // Without a Contact there is nowhere to send requests to.
+  if (request === null || contactUri(response) === null) {
+    fork?.end()
+    return true
+  }
+  const dialog = fork ?? uacDialog(core, app, outgoing, kind, response, essentials, flow)
+  if (dialog === null) return true
+  if (fork) {
+    learnRoute(core, fork, request, response, flow)
+    fork.remote = headerOf(response, 'To') ?? fork.remote
+  }
+  core.dialogs.add(dialog)
+  if (kind === 'SUBSCRIBE') {
+    keepSubscription(core, dialog, request, response)
+    return true
+  }
+  dialog.localInvite = outgoing
+  if (message.body.length > 0) dialog.localSdp ??= message.body
+  agreeSession(core, dialog, response, 'uac')
   return true
-}
-
-/** RFC 3261 12.1.2. Null without a Contact: there is nowhere to send requests to. */
-function makeDialog(
-  core: Core,
-  app: App,
-  outgoing: Outgoing,
-  method: 'INVITE' | 'SUBSCRIBE',
-  response: SipResponse,
-  essentials: Essentials,
-  flow: Flow,
-): Dialog | null {
-  const target = contactUri(response)
-  const request = outgoing.request
-  if (target === null || request === null) return null
-  const routeSet = [...recordRoutes(response)].reverse()
-  const dialog = new Dialog({
-    role: 'uac',
-    method,
-    callId: essentials.callId,
-    localTag: essentials.fromTag,
-    remoteTag: essentials.toTag ?? '',
-    local: headerOf(request, 'From') ?? '',
-    remote: headerOf(response, 'To') ?? '',
-    localSeq: outgoing.cseq,
-    remoteSeq: 0,
-    routeSet,
-    remoteTarget: target,
-    app,
-    transactionId: outgoing.id,
-    contact: headerOf(request, 'Contact') ?? '',
-  })
-  if (flow.reliable) dialog.connection = flow
-  else if (core.nat && behindNat('uac', routeSet, target, flow.remote)) {
-    dialog.pinned = { transport: flow.transport, remote: flow.remote }
-  }
-  return dialog
 }
 
 /** The application has gone meanwhile: an answered call is ended for it. */
@@ -215,20 +270,5 @@ function orphaned(core: Core, app: App, outgoing: Outgoing, method: string, resp
   if (!dialog) return
   acknowledgeAlone(core, dialog, outgoing.cseq, (ack) => {
     outgoing.ack = ack
-  })
-}
-
-function isMyself(core: Core, uri: string): boolean {
-  const parsed = parseUri(uri)
-  if (parsed === null) return false
-  const port = parsed.port ?? 5060
-  const host = parsed.host.toLowerCase()
-  return core.transports.some((transport) => {
-    const { bound } = transport
-    if (bound.port !== port) return false
-    const shown = transport.advertised(host).address
-    if (host === bound.address || host === shown) return true
-    if (host === 'localhost') return bound.address === '127.0.0.1' || isWildcard(bound.address)
-    return isWildcard(bound.address) && core.ownAddresses.has(host)
   })
 }

@@ -6,6 +6,8 @@ import type { Flow, Transport } from './transport.js'
 /** Where a request is to go: a known way, or a URI's target still to be resolved. */
 export type Hop =
   | { readonly by: 'flow'; readonly flow: Flow }
+  /** The connection a client registered over: nothing else reaches it. */
+  | { readonly by: 'registered'; readonly flow: Flow }
   | { readonly by: 'pin'; readonly destination: Destination }
   | { readonly by: 'target'; readonly target: Target }
 
@@ -15,10 +17,15 @@ export type Ways =
   /** The name has no address; `transport` would have been used. */
   | { readonly found: 'no address'; readonly transport: Transport }
   | { readonly found: 'no transport' }
+  | { readonly found: 'gone'; readonly transport: Transport }
 
 /** Resolves a hop; calls back in the same call when no name has to be looked up. */
 export function findWays(core: Core, hop: Hop, done: (ways: Ways) => void): void {
-  if (hop.by === 'flow') {
+  if (hop.by === 'registered' && !hop.flow.open) {
+    done({ found: 'gone', transport: hop.flow.transport })
+    return
+  }
+  if (hop.by === 'flow' || hop.by === 'registered') {
     done({ found: 'some', open: [() => hop.flow] })
     return
   }

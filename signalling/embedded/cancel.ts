@@ -1,0 +1,51 @@
+import type { Core } from './core.js'
+import { reject } from './handover.js'
+import { notifyRequest } from './notify.js'
+import type { Arrival, Incoming } from './pending.js'
+import { finishIncoming, replyFinal } from './respond.js'
+import { NO_BODY, type SipRequest } from './sip-message.js'
+import { serverKey } from './transaction-server.js'
+
+/*
+ * The end of INVITEs nobody has answered yet: by their CANCEL, or for reasons that an application
+ * can only be told as one.
+ */
+
+export function receiveCancel(core: Core, arrival: Arrival): void {
+  const { request, essentials } = arrival
+  const key = serverKey(request, essentials, 'INVITE')
+  const relay = core.relays.get(key)
+  if (relay) {
+    reject(core, arrival, 200)
+    relay.cancel(request)
+    return
+  }
+  const invite = core.invites.get(key)
+  if (invite) {
+    replyFinal(core, arrival.transaction, request, essentials, 200, invite.localTag)
+    endInvite(core, invite, 487, request)
+    return
+  }
+  // RFC 3261 9.2: after a final response a CANCEL has no effect, but it matches and gets its 200.
+  reject(core, arrival, core.servers.has(key) ? 200 : 481)
+}
+
+/** Answers an INVITE for its application and tells it in the only form it knows, a CANCEL. */
+export function endInvite(
+  core: Core,
+  invite: Incoming,
+  status: number,
+  cancel: SipRequest = cancelOf(invite),
+  reason = '',
+): void {
+  const { app, flow, id, dialog, early } = invite
+  finishIncoming(core, invite, status, [], reason)
+  notifyRequest(core, app, cancel, flow, id, (dialog ?? early)?.id ?? '', null)
+}
+
+function cancelOf(invite: Incoming): SipRequest {
+  const kept = new Set(['Via', 'From', 'To', 'Call-ID', 'Max-Forwards'])
+  const headers = invite.request.headers.filter((header) => kept.has(header.name))
+  headers.push({ name: 'CSeq', value: `${invite.essentials.cseq} CANCEL` })
+  return { kind: 'request', method: 'CANCEL', uri: invite.request.uri, headers, body: NO_BODY }
+}

@@ -1,0 +1,70 @@
+import { type Header, headersOf, type SipRequest } from './sip-message.js'
+
+/*
+ * Option tags (RFC 3261 19.2). Whether an extension is really served is up to the application; the
+ * server refuses what no SIP element knows, because nobody can have written that application.
+ */
+
+/** Registered option tags an application or this server may handle. */
+const KNOWN: ReadonlySet<string> = new Set([
+  '100rel',
+  '199',
+  'answermode',
+  'early-session',
+  'eventlist',
+  'from-change',
+  'geolocation-http',
+  'geolocation-sip',
+  'gin',
+  'gruu',
+  'histinfo',
+  'ice',
+  'join',
+  'multiple-refer',
+  'norefersub',
+  'nosub',
+  'outbound',
+  'path',
+  'policy',
+  'precondition',
+  'pref',
+  'privacy',
+  'recipient-list-invite',
+  'recipient-list-message',
+  'recipient-list-subscribe',
+  'record-aware',
+  'replaces',
+  'resource-priority',
+  'sdp-anat',
+  'sec-agree',
+  'siprec',
+  'tdialog',
+  'timer',
+  'trickle-ice',
+  'uui',
+])
+
+/** What a proxy of this server understands; anything more is the endpoints' affair. */
+const KNOWN_TO_PROXY: ReadonlySet<string> = new Set(['100rel', 'path', 'timer'])
+
+/** The Unsupported header for a request that requires what nobody has; null when all is known. */
+export function screenSupport(request: SipRequest): readonly Header[] | null {
+  return unsupported(request, 'Require', KNOWN)
+}
+
+/** The same for Proxy-Require, before forwarding (RFC 3261 16.3). */
+export function screenProxySupport(request: SipRequest): readonly Header[] | null {
+  return unsupported(request, 'Proxy-Require', KNOWN_TO_PROXY)
+}
+
+function unsupported(
+  request: SipRequest,
+  name: string,
+  known: ReadonlySet<string>,
+): readonly Header[] | null {
+  const tags = headersOf(request, name)
+    .flatMap((line) => line.split(','))
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '' && !known.has(tag.toLowerCase()))
+  return tags.length === 0 ? null : [{ name: 'Unsupported', value: tags.join(', ') }]
+}

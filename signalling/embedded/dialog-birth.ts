@@ -1,0 +1,93 @@
+import type { App } from './control.js'
+import type { Core } from './core.js'
+import { behindNat, contactUri, Dialog, recordRoutes } from './dialog.js'
+import type { Outgoing } from './outgoing.js'
+import type { Incoming } from './pending.js'
+import type { Essentials } from './screen.js'
+import { headerOf, type SipRequest, type SipResponse } from './sip-message.js'
+import type { Flow } from './transport.js'
+
+/*
+ * How dialogs come to be (RFC 3261 12.1), from either side. They belong to no table yet.
+ */
+
+/** RFC 3261 12.1.1: the dialog our first response with a tag to a peer's request makes. */
+export function uasDialog(core: Core, incoming: Incoming, response: SipResponse): Dialog {
+  const { request, essentials, flow } = incoming
+  const routeSet = recordRoutes(request)
+  const target = contactUri(request) ?? ''
+  const dialog = new Dialog({
+    role: 'uas',
+    method: request.method === 'SUBSCRIBE' ? 'SUBSCRIBE' : 'INVITE',
+    callId: essentials.callId,
+    localTag: incoming.localTag ?? '',
+    remoteTag: essentials.fromTag,
+    local: headerOf(response, 'To') ?? '',
+    remote: headerOf(request, 'From') ?? '',
+    localSeq: essentials.cseq,
+    remoteSeq: essentials.cseq,
+    routeSet,
+    remoteTarget: target,
+    app: incoming.app,
+    transactionId: incoming.id,
+    contact: headerOf(response, 'Contact') ?? '',
+  })
+  if (flow.reliable) dialog.connection = flow
+  else if (core.nat && behindNat('uas', routeSet, target, flow.remote)) {
+    dialog.pinned = { transport: flow.transport, remote: flow.remote }
+  }
+  return dialog
+}
+
+/** RFC 3261 12.1.2: the dialog a peer's response to our request makes. Null when nothing was sent. */
+export function uacDialog(
+  core: Core,
+  app: App,
+  outgoing: Outgoing,
+  method: 'INVITE' | 'SUBSCRIBE',
+  response: SipResponse,
+  essentials: Essentials,
+  flow: Flow,
+): Dialog | null {
+  const { request } = outgoing
+  if (request === null) return null
+  const dialog = new Dialog({
+    role: 'uac',
+    method,
+    callId: essentials.callId,
+    localTag: essentials.fromTag,
+    remoteTag: essentials.toTag ?? '',
+    local: headerOf(request, 'From') ?? '',
+    remote: headerOf(response, 'To') ?? '',
+    localSeq: outgoing.cseq,
+    remoteSeq: 0,
+    routeSet: [],
+    remoteTarget: request.uri,
+    app,
+    transactionId: outgoing.id,
+    contact: headerOf(request, 'Contact') ?? '',
+  })
+  learnRoute(core, dialog, request, response, flow)
+  return dialog
+}
+
+/**
+ * Takes route set and target from a response that makes or confirms a UAC's dialog (RFC 3261
+ * 13.2.2.4: the 2xx has the last word). Without a Contact the target stays.
+ */
+export function learnRoute(
+  core: Core,
+  dialog: Dialog,
+  request: SipRequest,
+  response: SipResponse,
+  flow: Flow,
+): void {
+  dialog.routeSet = [...recordRoutes(response)].reverse()
+  const contact = contactUri(response)
+  dialog.remoteTarget = contact ?? request.uri
+  dialog.pinned = null
+  if (flow.reliable) dialog.connection = flow
+  else if (core.nat && behindNat('uac', dialog.routeSet, dialog.remoteTarget, flow.remote)) {
+    dialog.pinned = { transport: flow.transport, remote: flow.remote }
+  }
+}

@@ -1,0 +1,65 @@
+import type { Dialog } from './dialog.js'
+import { namesOption } from './session.js'
+import { parseInteger } from './sip-header.js'
+import { headerOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
+
+/*
+ * Reliable provisional responses (RFC 3262): matching of RSeq and RAck.
+ */
+
+/** More unacknowledged provisional responses of one fork than any sane peer sends. */
+const MAX_UNPRACKED = 32
+
+interface RAck {
+  readonly rseq: number
+  readonly cseq: number
+}
+
+/** The numbers of a RAck about an INVITE; null when there is none that can be read. */
+export function rackOf(message: SipMessage): RAck | null {
+  const match = /^(\d{1,10})\s+(\d{1,10})\s+INVITE$/.exec(headerOf(message, 'RAck') ?? '')
+  const rseq = parseInteger(match?.[1] ?? '', 2 ** 32)
+  const cseq = parseInteger(match?.[2] ?? '', 2 ** 31)
+  return rseq === null || cseq === null ? null : { rseq, cseq }
+}
+
+/** Whether a peer's PRACK is for the reliable response under way, which it ends. */
+export function acknowledges(dialog: Dialog, prack: SipRequest): boolean {
+  const rack = rackOf(prack)
+  return rack !== null && dialog.reliable?.acknowledge(rack.rseq, rack.cseq) === true
+}
+
+/** The RSeq of a reliable provisional response, else null. */
+export function rseqOf(response: SipResponse): number | null {
+  if (response.status <= 100 || response.status >= 200) return null
+  if (!namesOption(response, 'Require', '100rel')) return null
+  return parseInteger(headerOf(response, 'RSeq') ?? '', 2 ** 32)
+}
+
+/**
+ * Takes a provisional response to our INVITE. False when it is a repetition or out of order and has
+ * to be dropped (RFC 3262 4).
+ */
+export function takeProvisional(dialog: Dialog, response: SipResponse, cseq: number): boolean {
+  const rseq = rseqOf(response)
+  if (rseq === null) return true
+  if (dialog.lastRseq !== null && rseq !== dialog.lastRseq + 1) return false
+  if (dialog.unpracked.length >= MAX_UNPRACKED) return false
+  dialog.lastRseq = rseq
+  dialog.unpracked.push({ rseq, cseq })
+  return true
+}
+
+/**
+ * The application's PRACK with the RAck it has to have, made from the response itself. Null when
+ * nothing waits for it.
+ */
+export function completePrack(dialog: Dialog, prack: SipRequest): SipRequest | null {
+  const wanted = rackOf(prack)
+  const at = dialog.unpracked.findIndex(({ rseq }) => wanted === null || rseq === wanted.rseq)
+  const found = dialog.unpracked[at]
+  if (found === undefined) return null
+  dialog.unpracked.splice(at, 1)
+  const headers = prack.headers.filter((header) => header.name !== 'RAck')
+  return { ...prack, headers: [...headers, { name: 'RAck', value: `${found.rseq} ${found.cseq} INVITE` }] }
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../../media/base/clock.js'
+import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
+import { headerOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
+import type { Flow } from './transport.js'
+
+/** Remembered clients; beyond it the oldest registration is forgotten. */
+const MAX_CLIENTS = 20_000
+/** RFC 3261 10.2.1.1: what a registration without any Expires counts for. */
+const DEFAULT_EXPIRES_S = 3600
+
+/** Requests outside a dialog that go to a registered client by its own connection. */
+const ROUTED: ReadonlySet<string> = new Set(['INVITE', 'OPTIONS', 'NOTIFY', 'MESSAGE'])
+
+/**
+ * The connections clients registered over (RFC 5626 in spirit): a client behind a NAT or on a
+ * WebSocket can be reached by nothing else.
+ */
+export class Registrations {
+  readonly #clock: Clock
+  readonly #flows = new Map<string, { readonly flow: Flow; readonly untilMs: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get size(): number {
+    return this.#flows.size
+  }
+
+  /** Takes note of our 2xx to a REGISTER or SUBSCRIBE that came over a connection. */
+  learn(request: SipRequest, response: SipResponse, flow: Flow): void {
+    if (!flow.reliable) return
+    const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
+    const address = parseAddress(contact)
+    const key = address === null ? null : clientKey(address.uri)
+    if (key === null) return
+    this.#flows.delete(key)
+    const seconds = granted(request, response, address?.uri ?? '')
+    if (seconds === 0) return
+    this.#flows.set(key, { flow, untilMs: this.#clock.now() + seconds * 1000 })
+    if (this.#flows.size <= MAX_CLIENTS) return
+    for (const oldest of this.#flows.keys()) {
+      this.#flows.delete(oldest)
+      break
+    }
+  }
+
+  /** The connection a request to that URI has to take, which may be closed by now; or null. */
+  find(method: string, uri: string): Flow | null {
+    if (!ROUTED.has(method)) return null
+    const key = clientKey(uri)
+    const known = key === null ? undefined : this.#flows.get(key)
+    if (key === null || known === undefined) return null
+    if (known.untilMs > this.#clock.now()) return known.flow
+    this.#flows.delete(key)
+    return null
+  }
+}
+
+function clientKey(uri: string): string | null {
+  const parsed = parseUri(uri)
+  return parsed === null || parsed.user === '' ? null : `${parsed.user}@${parsed.host.toLowerCase()}`
+}
+
+/** Seconds the response grants this contact: its own `expires`, else the Expires header. */
+function granted(request: SipMessage, response: SipMessage, uri: string): number {
+  const contacts = [headerOf(response, 'Contact') ?? '', headerOf(request, 'Contact') ?? '']
+  for (const line of contacts) {
+    for (const item of splitList(line)) {
+      const address = parseAddress(item)
+      if (address === null || address.uri !== uri) continue
+      const own = paramOf(address.params, 'expires')
+      if (own !== null && /^\d{1,10}$/.test(own)) return Number(own)
+    }
+  }
+  const header = headerOf(response, 'Expires') ?? headerOf(request, 'Expires')
+  return header !== null && /^\d{1,10}$/.test(header) ? Number(header) : DEFAULT_EXPIRES_S
+}

@@ -1,0 +1,65 @@
+import type { Core } from './core.js'
+import { reject, sendTrying } from './handover.js'
+import { newBranch } from './ids.js'
+import { targetOf } from './next-hop.js'
+import { viaOf } from './own-address.js'
+import type { Arrival } from './pending.js'
+import { Relay } from './relay.js'
+import { forwarded, nextMaxForwards, nextStop, routedHere, withoutOwnRoutes } from './relay-request.js'
+import type { Essentials } from './screen.js'
+import { type SipRequest, serialise } from './sip-message.js'
+import { findWays } from './ways.js'
+
+/*
+ * Later requests of calls this server proxied and stayed in the path of: forwarded by their Route,
+ * without any application.
+ */
+
+/** Whether a request inside a dialog is for somebody behind us. */
+export function passesThrough(core: Core, request: SipRequest, essentials: Essentials): boolean {
+  const { callId, fromTag, toTag } = essentials
+  if (core.proxied.size === 0 || toTag === null || !routedHere(core, request)) return false
+  if (core.dialogs.match(callId, fromTag, toTag) || core.early.match(callId, fromTag, toTag)) return false
+  return core.proxied.touch(callId)
+}
+
+export function relayInside(core: Core, arrival: Arrival): void {
+  const { request, essentials } = arrival
+  const maxForwards = nextMaxForwards(request)
+  if (maxForwards === null) {
+    reject(core, arrival, 483)
+    return
+  }
+  if (request.method === 'INVITE') sendTrying(arrival)
+  const stop = nextStop(withoutOwnRoutes(core, request))
+  const relay = new Relay(core, arrival, {
+    destinations: [stop.nextHop],
+    simultaneous: false,
+    followRedirects: false,
+    provisionalMs: null,
+    compose: () => forwarded(request, stop, maxForwards, [], []),
+    onFinal: () => {},
+    onDone: (status) => {
+      if (request.method === 'BYE' && status < 300) core.proxied.remove(essentials.callId)
+    },
+  })
+  relay.start()
+}
+
+/** The ACK of a 2xx has no transaction; it is sent on as it comes (RFC 3261 16.11). */
+export function forwardAck(core: Core, request: SipRequest): void {
+  const maxForwards = nextMaxForwards(request)
+  const stop = nextStop(withoutOwnRoutes(core, request))
+  const target = targetOf(stop.nextHop)
+  if (maxForwards === null || target === null) return
+  findWays(core, { by: 'target', target }, (ways) => {
+    const flow = ways.found === 'some' ? ways.open[0]?.() : undefined
+    if (flow === undefined) {
+      core.log.debug({ uri: stop.nextHop }, 'no way to forward an ACK')
+      return
+    }
+    const ack = forwarded(request, stop, maxForwards, [], [])
+    const via = { name: 'Via', value: viaOf(flow.transport, flow.remote.address, newBranch()) }
+    flow.send(serialise({ ...ack, headers: [via, ...ack.headers] }))
+  })
+}

@@ -1,0 +1,91 @@
+import type { Core } from './core.js'
+import { isOwnUri, routeUriOf } from './own-address.js'
+import { paramOf, parseAddress, parseInteger, parseUri, splitList } from './sip-header.js'
+import { type Header, headerOf, headersOf, type SipRequest } from './sip-message.js'
+import type { Transport } from './transport.js'
+
+/*
+ * How a request looks when a proxy sends it on (RFC 3261 16.4 to 16.6).
+ */
+
+export interface Forwarding {
+  readonly uri: string
+  /** The Route elements that stay. */
+  readonly routes: readonly string[]
+}
+
+/** Max-Forwards of the forwarded request; null when the request may go no further. */
+export function nextMaxForwards(request: SipRequest): number | null {
+  const given = parseInteger(headerOf(request, 'Max-Forwards') ?? '', 256)
+  if (given === null) return 70
+  return given === 0 ? null : given - 1
+}
+
+/** Whether the topmost Route names this server. */
+export function routedHere(core: Core, request: SipRequest): boolean {
+  const first = splitList(headerOf(request, 'Route') ?? '')[0] ?? ''
+  const address = parseAddress(first)
+  return address !== null && isOwnUri(core, address.uri)
+}
+
+/** Takes our own Route elements away, and undoes what a strict router did (RFC 3261 16.4). */
+export function withoutOwnRoutes(core: Core, request: SipRequest): Forwarding {
+  let { uri } = request
+  const routes = headersOf(request, 'Route').flatMap((line) => [...splitList(line)])
+  const isOwn = (element: string) => isOwnUri(core, parseAddress(element)?.uri ?? '')
+  const last = routes.at(-1)
+  if (last !== undefined && isOwnUri(core, uri) && paramOf(parseUri(uri)?.params ?? '', 'lr') !== null) {
+    uri = parseAddress(last)?.uri ?? uri
+    routes.pop()
+  }
+  while (routes.length > 0 && isOwn(routes[0] ?? '')) routes.shift()
+  return { uri, routes }
+}
+
+/** The URI the request goes to, and how a strict router there wants it (RFC 3261 16.6 step 6). */
+export function nextStop(forwarding: Forwarding): Forwarding & { readonly nextHop: string } {
+  const { uri, routes } = forwarding
+  const [first, ...rest] = routes
+  if (first === undefined) return { uri, routes, nextHop: uri }
+  const firstUri = parseAddress(first)?.uri ?? first
+  if (paramOf(parseUri(firstUri)?.params ?? '', 'lr') !== null) return { uri, routes, nextHop: firstUri }
+  return { uri: firstUri, routes: [...rest, `<${uri}>`], nextHop: firstUri }
+}
+
+/**
+ * The elements that keep this server in the path: one, or one a side when the call changes the
+ * transport here (RFC 5658).
+ */
+export function ownRecordRoutes(
+  from: { readonly transport: Transport; readonly peer: string },
+  to: { readonly transport: Transport; readonly peer: string },
+): readonly string[] {
+  const outer = routeUriOf(to.transport, to.peer)
+  const inner = routeUriOf(from.transport, from.peer)
+  return outer === inner ? [outer] : [outer, inner]
+}
+
+/** The forwarded request without our Via. */
+export function forwarded(
+  request: SipRequest,
+  forwarding: Forwarding,
+  maxForwards: number,
+  inserted: readonly Header[],
+  added: readonly Header[],
+): SipRequest {
+  const headers: Header[] = []
+  let placed = false
+  for (const header of request.headers) {
+    if (header.name === 'Route' || header.name === 'Max-Forwards') continue
+    // After the Vias, before what other proxies recorded.
+    if (!placed && header.name !== 'Via') {
+      placed = true
+      headers.push(...inserted)
+      for (const value of forwarding.routes) headers.push({ name: 'Route', value })
+      headers.push({ name: 'Max-Forwards', value: String(maxForwards) })
+    }
+    headers.push(header)
+  }
+  headers.push(...added)
+  return { kind: 'request', method: request.method, uri: forwarding.uri, headers, body: request.body }
+}

@@ -1,0 +1,86 @@
+import type { Core } from './core.js'
+import type { Dialog } from './dialog.js'
+import { acknowledgeBare, hangUp, launch } from './inside.js'
+import { MIN_SE_S, type Session } from './session.js'
+import { watchSession } from './session-timer.js'
+import { parseInteger } from './sip-header.js'
+import { type Header, headerOf, NO_BODY, type SipRequest, type SipResponse } from './sip-message.js'
+
+/*
+ * What the server does when a session timer runs out: a refresh of its own, which the application
+ * never sees, or the end of the call.
+ */
+
+const EXPIRED = 'Session timer expired'
+/** While another change of the session is under way, the refresh waits this long. */
+const BUSY_MS = 2_000
+
+export function sessionDue(core: Core, dialog: Dialog, what: 'refresh' | 'expired'): void {
+  const { session } = dialog
+  if (dialog.ended || session === null) return
+  if (what === 'expired') {
+    hangUp(core, dialog, EXPIRED)
+    return
+  }
+  const busy =
+    dialog.localInvite?.phase === 'open' ||
+    dialog.localUpdates > 0 ||
+    dialog.remoteInvite !== null ||
+    dialog.remoteUpdate ||
+    dialog.answers.size > 0
+  if (busy) watchSession(core, dialog, session.intervalS, true, BUSY_MS)
+  else refresh(core, dialog, session, session.intervalS, MIN_SE_S)
+}
+
+function refresh(core: Core, dialog: Dialog, session: Session, intervalS: number, minS: number): void {
+  dialog.localSeq += 1
+  const cseq = dialog.localSeq
+  const request = refreshRequest(dialog, intervalS, minS)
+  const sent = launch(core, dialog, request, dialog.remoteTarget, cseq, {
+    app: null,
+    onSent: () => {},
+    onRefused: () => hangUp(core, dialog, EXPIRED),
+    onResponse: (response) => settle(core, dialog, session, response, request.method),
+  })
+  if (sent === null) hangUp(core, dialog, EXPIRED)
+}
+
+/** The last description again, unchanged; an UPDATE without one when none is known. */
+function refreshRequest(dialog: Dialog, intervalS: number, minS: number): SipRequest {
+  const headers: Header[] = [
+    { name: 'Supported', value: 'timer' },
+    { name: 'Session-Expires', value: `${intervalS};refresher=uac` },
+    { name: 'Min-SE', value: String(minS) },
+  ]
+  const { localSdp, remoteTarget: uri } = dialog
+  if (localSdp === null) return { kind: 'request', method: 'UPDATE', uri, headers, body: NO_BODY }
+  headers.push({ name: 'Content-Type', value: 'application/sdp' })
+  return { kind: 'request', method: 'INVITE', uri, headers, body: localSdp }
+}
+
+function settle(core: Core, dialog: Dialog, session: Session, response: SipResponse, method: string): void {
+  const { status } = response
+  if (status < 200 || dialog.ended) return
+  if (status < 300) {
+    if (method === 'INVITE') acknowledgeBare(core, dialog)
+    // A peer that answers without Session-Expires still has to be asked again.
+    if (dialog.session === null) watchSession(core, dialog, session.intervalS, true, session.intervalS * 500)
+    return
+  }
+  if (status === 491) {
+    watchSession(core, dialog, session.intervalS, true, glareDelayMs(dialog))
+    return
+  }
+  const asked = parseInteger(headerOf(response, 'Min-SE') ?? '', 2 ** 31)
+  if (status === 422 && asked !== null && asked > session.intervalS) {
+    refresh(core, dialog, { ...session, intervalS: asked }, asked, asked)
+    return
+  }
+  hangUp(core, dialog, EXPIRED)
+}
+
+/** RFC 3261 14.1: who owns the Call-ID waits 2.1 to 4 s, the other side 0 to 2 s, in steps of 10 ms. */
+function glareDelayMs(dialog: Dialog): number {
+  const step = (from: number, to: number) => from + 10 * Math.floor(Math.random() * ((to - from) / 10 + 1))
+  return dialog.role === 'uac' ? step(2_100, 4_000) : step(0, 2_000)
+}

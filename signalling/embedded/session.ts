@@ -1,0 +1,77 @@
+import type { Timer } from '../../media/base/clock.js'
+import { paramOf } from './sip-header.js'
+import { type Header, headerOf, headersOf, type SipMessage, type SipRequest } from './sip-message.js'
+
+/*
+ * Session-Expires as data (RFC 4028). Who refreshes and when is the business of
+ * `session-timer.ts`.
+ */
+
+/** The smallest interval a party may ask for, in seconds (RFC 4028 4). */
+export const MIN_SE_S = 90
+
+/** A running session timer of a dialog. */
+export interface Session {
+  readonly intervalS: number
+  /** Whether this server refreshes; otherwise it waits for the peer to do so. */
+  readonly ours: boolean
+  readonly timer: Timer
+}
+
+export interface SessionExpires {
+  readonly seconds: number
+  readonly refresher: 'uac' | 'uas' | null
+}
+
+/** Null without the header, or when it is no number. */
+export function sessionExpires(message: { readonly headers: readonly Header[] }): SessionExpires | null {
+  const value = headerOf(message, 'Session-Expires')
+  if (value === null) return null
+  const end = value.indexOf(';')
+  const text = (end < 0 ? value : value.slice(0, end)).trim()
+  if (!/^\d{1,10}$/.test(text)) return null
+  const wanted = end < 0 ? null : paramOf(value.slice(end), 'refresher')?.toLowerCase()
+  return { seconds: Number(text), refresher: wanted === 'uac' || wanted === 'uas' ? wanted : null }
+}
+
+/** Whether a refresh asks for less than is allowed, which gets a 422. */
+export function tooShort(request: SipRequest): boolean {
+  if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false
+  const asked = sessionExpires(request)
+  return asked !== null && asked.seconds < MIN_SE_S
+}
+
+/** Whether a list header (Supported, Require) names an option tag. */
+export function namesOption(message: SipMessage, header: string, option: string): boolean {
+  return headersOf(message, header).some((line) =>
+    line.split(',').some((tag) => tag.trim().toLowerCase() === option),
+  )
+}
+
+/**
+ * What a 2xx to an INVITE or UPDATE says about the session timer when the application says
+ * nothing: the peer's own wish, raised to the minimum. Empty when there is no timer to be agreed.
+ */
+export function agreedHeaders(
+  request: SipRequest,
+  given: readonly Header[],
+  preference: 'none' | 'uac' | 'uas',
+): readonly Header[] {
+  const chosen = sessionExpires({ headers: given })
+  const asked = sessionExpires(request)
+  const headers: Header[] = []
+  let refresher = chosen?.refresher ?? null
+  if (chosen === null) {
+    if (asked === null) return []
+    refresher = asked.refresher ?? (preference === 'none' ? null : preference)
+    if (refresher === null) return []
+    const seconds = Math.max(MIN_SE_S, asked.seconds)
+    headers.push({ name: 'Session-Expires', value: `${seconds};refresher=${refresher}` })
+  }
+  // RFC 4028 9: a caller that shall refresh is told so in words it must understand.
+  const required = given.some((header) => header.name === 'Require' && /\btimer\b/i.test(header.value))
+  if (refresher === 'uac' && !required && namesOption(request, 'Supported', 'timer')) {
+    headers.push({ name: 'Require', value: 'timer' })
+  }
+  return headers
+}
