@@ -2,6 +2,7 @@ import type { AgentSpec } from '../media/agent/spec.js'
 import type { Cause } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
 import type { Cidr } from './trunk/cidr.js'
+import type { DigestAlgorithm } from './trunk/digest.js'
 import type { Credentials } from './trunk/digest-client.js'
 import type { TrunkLimits } from './trunk/meter.js'
 import type { CallerIdPolicy, NumberFormat } from './trunk/number-format.js'
@@ -106,6 +107,8 @@ export interface InboundTrunk {
   readonly inboundAuth: 'ip_acl' | 'digest' | 'both'
   readonly ranges: readonly Cidr[]
   readonly realm: string
+  /** Asked for and taken in its realm. */
+  readonly algorithm: DigestAlgorithm
   readonly username: string | null
   readonly password: string | null
   readonly limits: TrunkLimits
@@ -119,8 +122,8 @@ export interface TrunkDirectory {
    */
   byAddress(address: string, dialled: string): Promise<InboundTrunk | null>
   byUsername(username: string): Promise<InboundTrunk | null>
-  /** Whether some trunk has that realm. */
-  hasRealm(realm: string): Promise<boolean>
+  /** What is asked for in that realm; null when no trunk has it. */
+  realm(realm: string): Promise<DigestAlgorithm | null>
 }
 
 export interface EventSink {

@@ -168,7 +168,7 @@ class LiveCalls implements Switchboard {
     try {
       const caller: Caller = (await edge?.identify(invite)) ?? { as: 'stranger' }
       if (caller.as === 'challenged') {
-        invite.refuse(401, { 'WWW-Authenticate': caller.challenges })
+        invite.refuse(401, { 'WWW-Authenticate': caller.challenge })
         return
       }
       trunk = caller.as === 'trunk' ? caller.trunk : null

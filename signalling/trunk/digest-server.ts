@@ -16,8 +16,6 @@ export interface DigestServerOptions {
   readonly nonceLifeMs?: number
   /** Nonces whose counts are remembered at most. */
   readonly maxNonces?: number
-  /** Offered in this order (RFC 8760 2.3: best first). */
-  readonly algorithms?: readonly DigestAlgorithm[]
 }
 
 /** Credentials of a request as far as they can be read without knowing the user. */
@@ -59,7 +57,6 @@ export class DigestServer {
   readonly #clock: Pick<Clock, 'now'>
   readonly #lifeMs: number
   readonly #maxNonces: number
-  readonly #algorithms: readonly DigestAlgorithm[]
   /** Of this process: nonces of another one are stale, not wrong. */
   readonly #secret = randomBytes(32)
   /** In order of first use. */
@@ -72,7 +69,6 @@ export class DigestServer {
     this.#clock = options.clock
     this.#lifeMs = options.nonceLifeMs ?? NONCE_LIFE_MS
     this.#maxNonces = options.maxNonces ?? MAX_NONCES
-    this.#algorithms = options.algorithms ?? ['SHA-256', 'MD5']
     const nobody = randomBytes(16).toString('hex')
     this.#dummyKeys = {
       MD5: digestKey('MD5', '', '', nobody),
@@ -85,18 +81,18 @@ export class DigestServer {
     return this.#uses.size
   }
 
-  /** Values of `WWW-Authenticate`, one an algorithm, with a fresh nonce. */
-  challenges(realm: string, stale: boolean): string[] {
-    const nonce = this.#nonce(realm, this.#clock.now())
-    return this.#algorithms.map((algorithm) =>
-      [
-        `Digest realm=${quoted(realm)}`,
-        `nonce=${quoted(nonce)}`,
-        `algorithm=${algorithm}`,
-        'qop="auth"',
-        ...(stale ? ['stale=true'] : []),
-      ].join(', '),
-    )
+  /**
+   * A value of `WWW-Authenticate` with a fresh nonce. One, for one algorithm: many clients read no
+   * more than the first, and what lies between may not keep several apart.
+   */
+  challenge(realm: string, algorithm: DigestAlgorithm, stale: boolean): string {
+    const parts = [
+      `Digest realm=${quoted(realm)}`,
+      `nonce=${quoted(this.#nonce(realm, this.#clock.now()))}`,
+      `algorithm=${algorithm}`,
+      'qop="auth"',
+    ]
+    return [...parts, ...(stale ? ['stale=true'] : [])].join(', ')
   }
 
   /** The first readable credentials among `realms` of an `Authorization` value; null when there are none. */
@@ -142,9 +138,10 @@ export class DigestServer {
       session,
     })
     const right = sameText(expected, (fields.response ?? '').toLowerCase())
-    // A proxy in between may have changed the Request-URI (RFC 3261 22.4 asks for no equality), but
-    // not to another called party: credentials of one number must not be replayed for another.
-    const samePlace = userPart(uri) === userPart(request.uri)
+    // A proxy in between may have changed the Request-URI, and some clients digest the host alone
+    // (RFC 3261 22.4 asks for no equality); credentials made for another called party are refused.
+    const called = userPart(uri)
+    const samePlace = called === '' || called === userPart(request.uri)
     if (!wellFormed || !known || !right || !samePlace) return { ok: false, stale: false }
     return this.#use(nonce, realm, qop === '' ? 1 : Number.parseInt(nc, 16), qop === '')
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/clock.js'
-import { digestKey, digestResponse, parseDigests } from './digest.js'
+import { type DigestAlgorithm, digestKey, digestResponse, parseDigests } from './digest.js'
 import { DigestClient } from './digest-client.js'
 import { DigestServer } from './digest-server.js'
 
@@ -65,14 +65,11 @@ function rig(options: Partial<ConstructorParameters<typeof DigestServer>[0]> = {
 function answer(
   server: DigestServer,
   client: DigestClient,
-  algorithm = '',
+  algorithm: DigestAlgorithm = 'SHA-256',
   realm = 'parley',
   request = REQUEST,
 ) {
-  const header = server
-    .challenges(realm, false)
-    .filter((challenge) => challenge.includes(algorithm))
-    .join(',')
+  const header = server.challenge(realm, algorithm, false)
   client.challenged(401, header)
   return client.headers(request)[0]?.value ?? ''
 }
@@ -88,14 +85,19 @@ function verify(
 }
 
 t.test('client and server agree, with every algorithm', async (t) => {
-  for (const algorithm of ['MD5', 'SHA-256']) {
+  for (const algorithm of ['MD5', 'SHA-256'] as const) {
     const { server } = rig()
     const header = answer(server, new DigestClient(who), algorithm)
     t.match(header, `algorithm=${algorithm}`)
     t.strictSame(verify(server, header), { ok: true })
   }
+  const choosing = new DigestClient(who)
   const { server } = rig()
-  t.match(answer(server, new DigestClient(who)), 'algorithm=SHA-256', 'the better one is chosen')
+  const offers = (['MD5', 'SHA-256'] as const).map((algorithm) =>
+    server.challenge('parley', algorithm, false),
+  )
+  t.ok(choosing.challenged(401, offers.join(', ')))
+  t.match(choosing.headers(REQUEST)[0]?.value, 'algorithm=SHA-256', 'the better one is chosen')
 })
 
 t.test('what is refused', async (t) => {
@@ -111,7 +113,7 @@ t.test('what is refused', async (t) => {
     wrong,
     'credentials for another number',
   )
-  t.strictSame(verify(server, answer(server, new DigestClient(who), '', 'other')), 'no claim')
+  t.strictSame(verify(server, answer(server, new DigestClient(who), 'MD5', 'other')), 'no claim')
   const expired = header()
   clock.advance(60_001)
   t.strictSame(verify(server, expired), stale, 'a nonce beyond its life')
@@ -141,7 +143,7 @@ t.test('each nonce count counts once, in any order within a window', async (t) =
 t.test('credentials without qop are taken once per nonce', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who)
-  const [challenge = ''] = server.challenges('parley', false)
+  const challenge = server.challenge('parley', 'SHA-256', false)
   client.challenged(401, challenge.replace(', qop="auth"', ''))
   const header = client.headers(REQUEST)[0]?.value ?? ''
   t.notMatch(header, /qop|nc=/)
@@ -172,19 +174,19 @@ t.test('the client: stale once more, a refused password never', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who, () => 'cn')
   t.strictSame(client.headers(REQUEST), [], 'nothing before the first challenge')
-  t.ok(client.challenged(401, server.challenges('parley', false).join(',')))
+  t.ok(client.challenged(401, server.challenge('parley', 'MD5', false)))
   t.match(client.headers(REQUEST)[0]?.value, /nc=00000001/)
-  t.ok(client.challenged(401, server.challenges('parley', true).join(',')), 'stale: with the new nonce')
+  t.ok(client.challenged(401, server.challenge('parley', 'MD5', true)), 'stale: with the new nonce')
   t.match(client.headers(REQUEST)[0]?.value, /nc=00000001/)
   t.match(client.headers(REQUEST)[0]?.value, /nc=00000002/, 'the same nonce, counted')
-  t.notOk(client.challenged(401, server.challenges('parley', false).join(',')), 'refused')
+  t.notOk(client.challenged(401, server.challenge('parley', 'MD5', false)), 'refused')
 
   const lasting = new DigestClient(who)
-  t.ok(lasting.challenged(401, server.challenges('parley', false).join(',')))
+  t.ok(lasting.challenged(401, server.challenge('parley', 'MD5', false)))
   lasting.headers(REQUEST)
   lasting.accepted()
   lasting.headers(REQUEST)
-  t.ok(lasting.challenged(401, server.challenges('parley', false).join(',')), 'what was accepted grew old')
+  t.ok(lasting.challenged(401, server.challenge('parley', 'MD5', false)), 'what was accepted grew old')
 
   const both = new DigestClient(who)
   t.ok(both.challenged(407, 'Digest realm="proxy", nonce="p", opaque="o"'))

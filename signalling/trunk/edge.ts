@@ -3,6 +3,7 @@ import type { Log } from '../../media/base/log.js'
 import type { InboundTrunk, TrunkDirectory } from '../ports.js'
 import type { IncomingInvite } from '../sip-port.js'
 import { coveringPrefix } from './cidr.js'
+import type { DigestAlgorithm } from './digest.js'
 import { type DigestClaim, DigestServer } from './digest-server.js'
 
 export interface TrunkEdgeOptions {
@@ -21,8 +22,8 @@ export type Caller =
   | { readonly as: 'trunk'; readonly trunk: InboundTrunk }
   /** Proved nothing and claimed nothing. */
   | { readonly as: 'stranger' }
-  /** Has to send (other) credentials: values of `WWW-Authenticate` for a 401. */
-  | { readonly as: 'challenged'; readonly challenges: string[] }
+  /** Has to send (other) credentials: the `WWW-Authenticate` of a 401. */
+  | { readonly as: 'challenged'; readonly challenge: string }
 
 export const SERVICE_REALM = 'parley'
 
@@ -48,21 +49,20 @@ export class TrunkEdge {
     const header = invite.header('Authorization')
     if (header !== null) return this.#authenticate(invite, header, near)
     // In the list of a trunk that wants a password as well: it is asked in its own realm.
-    return near === null
-      ? { as: 'stranger' }
-      : { as: 'challenged', challenges: this.#digest.challenges(near.realm, false) }
+    return near === null ? { as: 'stranger' } : this.#challenged(near, false)
   }
 
   /** For a stranger who gets in only with credentials. */
-  async challenge(invite: IncomingInvite): Promise<string[]> {
-    return this.#digest.challenges(await this.#realmOf(invite), false)
+  async challenge(invite: IncomingInvite): Promise<string> {
+    const { realm, algorithm } = await this.#realmOf(invite)
+    return this.#digest.challenge(realm, algorithm, false)
   }
 
   async #authenticate(invite: IncomingInvite, header: string, near: InboundTrunk | null): Promise<Caller> {
-    const realm = near?.realm ?? (await this.#realmOf(invite))
-    const claim = this.#digest.claim(header, (claimed) => claimed === realm || claimed === this.#realm)
+    const asked = near ?? (await this.#realmOf(invite))
+    const claim = this.#digest.claim(header, (claimed) => claimed === asked.realm || claimed === this.#realm)
     // Credentials for somebody else's realm prove nothing here.
-    if (claim === null) return { as: 'challenged', challenges: this.#digest.challenges(realm, false) }
+    if (claim === null) return this.#challenged(asked, false)
     const { trunk, verdict } = await this.#verify(claim, invite)
     if (verdict.ok && trunk !== null) return { as: 'trunk', trunk }
     const stale = !verdict.ok && verdict.stale
@@ -73,7 +73,11 @@ export class TrunkEdge {
       )
       this.#options.onFailure?.({ address: invite.sourceAddress, username: claim.username })
     }
-    return { as: 'challenged', challenges: this.#digest.challenges(claim.realm, stale) }
+    return this.#challenged(asked, stale)
+  }
+
+  #challenged({ realm, algorithm }: Realm, stale: boolean): Caller {
+    return { as: 'challenged', challenge: this.#digest.challenge(realm, algorithm, stale) }
   }
 
   async #verify(claim: DigestClaim, { uri, body, sourceAddress }: IncomingInvite) {
@@ -83,17 +87,27 @@ export class TrunkEdge {
       trunk !== null &&
       trunk.inboundAuth !== 'ip_acl' &&
       (claim.realm === trunk.realm || claim.realm === this.#realm) &&
+      // No way round the better algorithm by naming the weaker one.
+      (claim.algorithm === 'SHA-256' || trunk.algorithm === 'MD5') &&
       (trunk.inboundAuth === 'digest' || coveringPrefix(trunk.ranges, sourceAddress) !== null)
     const password = open ? trunk.password : null
     return { trunk, verdict: this.#digest.verify(claim, password, { method: 'INVITE', uri, body }) }
   }
 
   /** The realm the caller names as the host it calls or calls from, if a trunk has it. */
-  async #realmOf(invite: IncomingInvite): Promise<string> {
+  async #realmOf(invite: IncomingInvite): Promise<Realm> {
     for (const value of [invite.uri, invite.header('From') ?? '']) {
-      const host = /sips?:(?:[^@>]*@)?(\[[^\]]+\]|[^:;>?\s]+)/i.exec(value)?.[1]?.toLowerCase()
-      if (host !== undefined && (await this.#options.trunks.hasRealm(host))) return host
+      const realm = /sips?:(?:[^@>]*@)?(\[[^\]]+\]|[^:;>?\s]+)/i.exec(value)?.[1]?.toLowerCase()
+      if (realm === undefined) continue
+      const algorithm = await this.#options.trunks.realm(realm)
+      if (algorithm !== null) return { realm, algorithm }
     }
-    return this.#realm
+    // What every telephone system can do.
+    return { realm: this.#realm, algorithm: 'MD5' }
   }
+}
+
+interface Realm {
+  readonly realm: string
+  readonly algorithm: DigestAlgorithm
 }

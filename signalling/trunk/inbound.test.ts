@@ -1,0 +1,274 @@
+import t from 'tap'
+import { assertNothingLeft } from '../../fixtures/leaks.js'
+import {
+  openSignallingRig,
+  type RigOptions,
+  TEST_NUMBER,
+  testAgent,
+  until,
+} from '../../fixtures/signalling-rig.js'
+import { header, type SipMessage } from '../../fixtures/sip-message.js'
+import { openSipPeer } from '../../fixtures/sip-peer.js'
+import { runSipp } from '../../fixtures/sipp.js'
+import type { InboundTrunk } from '../ports.js'
+import { parseCidr } from './cidr.js'
+import { DigestClient } from './digest-client.js'
+
+assertNothingLeft(t)
+
+type Assert = Pick<typeof t, 'teardown'>
+
+const ranges = (...texts: string[]) => texts.flatMap((text) => parseCidr(text) ?? [])
+const trunk = (over: Partial<InboundTrunk> = {}): InboundTrunk => ({
+  id: 'trk_1',
+  inboundAuth: 'digest',
+  ranges: [],
+  realm: 'acme.example',
+  algorithm: 'MD5',
+  username: 'acme',
+  password: 'first-secret',
+  limits: { maxConcurrent: 10, callsPerMinute: 60, allowedPrefixes: ['+91'] },
+  ...over,
+})
+
+const SDP =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
+
+async function rigFor(t: Assert, trunks: readonly InboundTrunk[], options: RigOptions = {}) {
+  const rig = await openSignallingRig({ ...options, trunks })
+  t.teardown(() => rig.close())
+  const target = (transport: 'udp' | 'tcp') => ({
+    transport,
+    target: { host: '127.0.0.1', port: transport === 'udp' ? rig.udp : rig.tcp },
+  })
+  const peer = await openSipPeer()
+  t.teardown(() => peer.close())
+  const far = { transport: 'udp', address: '127.0.0.1', port: rig.udp } as const
+  /** An INVITE of the peer, and its final answer. */
+  const invite = async (
+    to = TEST_NUMBER,
+    headers: readonly (readonly [string, string])[] = [],
+    host = '127.0.0.1',
+  ) => {
+    const uri = `sip:${to}@${host}:${rig.udp}`
+    const call = peer.invite({ uri, target: far, sdp: SDP, headers })
+    const status = await call.final()
+    const answer = peer.log.find(
+      ({ direction, message }) =>
+        direction === 'in' && message.status === status && header(message, 'call-id') === call.callId,
+    )?.message as SipMessage
+    return { call, status, answer, uri }
+  }
+  /** The same with credentials for the challenge of a first one. */
+  const withCredentials = async (
+    credentials: { username: string; password: string },
+    { to = TEST_NUMBER, host = '127.0.0.1' } = {},
+  ) => {
+    const first = await invite(to, [], host)
+    const client = new DigestClient(credentials)
+    client.challenged(401, header(first.answer, 'www-authenticate'))
+    const [given] = client.headers({ method: 'INVITE', uri: first.uri, body: SDP })
+    return invite(to, given ? [[given.name, given.value]] : [], host)
+  }
+  return { ...rig, target, invite, withCredentials, peer }
+}
+
+for (const transport of ['udp', 'tcp'] as const) {
+  t.test(`${transport}: a trunk known by its address`, async (t) => {
+    const rig = await rigFor(t, [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.0/24') })])
+    await runSipp({ scenario: 'call-bye', ...rig.target(transport) })
+    await rig.ended()
+    t.match(rig.invites, [{ trunkId: 'trk_1', to: TEST_NUMBER }])
+  })
+
+  t.test(`${transport}: a trunk known by its password`, async (t) => {
+    const rig = await rigFor(t, [trunk()])
+    const extra = ['-au', 'acme', '-ap', 'first-secret']
+    await runSipp({ scenario: 'call-digest', extra, ...rig.target(transport) })
+    await rig.ended()
+    t.match(rig.invites.at(-1), { trunkId: 'trk_1' })
+    t.strictSame(rig.types(), ['ringing', 'answered', 'ended'])
+  })
+}
+
+t.test('strangers are asked for credentials, whatever they call', async (t) => {
+  const rig = await rigFor(t, [trunk()])
+  const shapes = new Set<string>()
+  for (const to of [TEST_NUMBER, '+911140009999', '+911140000002', 'alice']) {
+    const { status, answer } = await rig.invite(to)
+    t.equal(status, 401, to)
+    shapes.add(header(answer, 'www-authenticate').replace(/nonce="[^"]+"/, 'nonce=""'))
+  }
+  t.strictSame(
+    [...shapes],
+    ['Digest realm="parley", nonce="", algorithm=MD5, qop="auth"'],
+    'the same for numbers that exist and that do not',
+  )
+  t.equal(rig.events.length, 0)
+})
+
+t.test('credentials: right, wrong, of nobody; the same answer to both wrongs', async (t) => {
+  const rig = await rigFor(t, [trunk()])
+  const right = await rig.withCredentials({ username: 'acme', password: 'first-secret' })
+  t.equal(right.status, 200)
+  right.call.bye()
+  await until(() => rig.board.live === 0)
+  const wrong = await rig.withCredentials({ username: 'acme', password: 'guess' })
+  const nobody = await rig.withCredentials({ username: 'root', password: 'guess' })
+  t.strictSame([wrong.status, nobody.status], [401, 401])
+  const shape = ({ answer }: { answer: SipMessage }) =>
+    answer.headers.map(([name, value]) => [
+      name,
+      name === 'www-authenticate' ? value.replace(/nonce="[^"]+"/, '') : '',
+    ])
+  t.strictSame(shape(nobody), shape(wrong))
+  t.notMatch(header(wrong.answer, 'www-authenticate'), /stale/)
+})
+
+t.test('the realm of a trunk, when the caller names it', async (t) => {
+  const rig = await rigFor(t, [trunk()])
+  const byUri = await rig.invite(TEST_NUMBER, [], 'acme.example')
+  t.match(header(byUri.answer, 'www-authenticate'), /realm="acme.example"/)
+  const { status, call } = await rig.withCredentials(
+    { username: 'acme', password: 'first-secret' },
+    { host: 'acme.example' },
+  )
+  t.equal(status, 200)
+  call.bye()
+  await until(() => rig.board.live === 0)
+})
+
+t.test('a trunk that wants SHA-256 takes nothing less', async (t) => {
+  const rig = await rigFor(t, [trunk({ algorithm: 'SHA-256' })])
+  const account = { username: 'acme', password: 'first-secret' }
+  t.equal((await rig.withCredentials(account)).status, 401, 'the realm of all asks for MD5')
+  const { status, call } = await rig.withCredentials(account, { host: 'acme.example' })
+  t.equal(status, 200)
+  t.match(
+    header(
+      rig.peer.log.findLast(({ direction, message }) => direction === 'out' && message.method === 'INVITE')
+        ?.message as SipMessage,
+      'authorization',
+    ),
+    /algorithm=SHA-256/,
+  )
+  call.bye()
+  await until(() => rig.board.live === 0)
+})
+
+t.test('a replayed nonce count is refused as stale', async (t) => {
+  const rig = await rigFor(t, [trunk()])
+  const first = await rig.invite()
+  const client = new DigestClient({ username: 'acme', password: 'first-secret' })
+  client.challenged(401, header(first.answer, 'www-authenticate'))
+  const [given] = client.headers({ method: 'INVITE', uri: first.uri, body: SDP })
+  const headers = [['Authorization', given?.value ?? '']] as const
+  const good = await rig.invite(TEST_NUMBER, headers)
+  t.equal(good.status, 200)
+  const replay = await rig.invite(TEST_NUMBER, headers)
+  t.equal(replay.status, 401)
+  t.match(header(replay.answer, 'www-authenticate'), /stale=true/)
+  good.call.bye()
+  await until(() => rig.board.live === 0)
+})
+
+t.test('both: the password counts from its addresses only', async (t) => {
+  const trunks = [trunk({ inboundAuth: 'both', ranges: ranges('127.0.0.1') })]
+  const rig = await rigFor(t, trunks)
+  const asked = await rig.invite()
+  t.equal(asked.status, 401)
+  t.match(header(asked.answer, 'www-authenticate'), /realm="acme.example"/)
+  const { status, call } = await rig.withCredentials({ username: 'acme', password: 'first-secret' })
+  t.equal(status, 200)
+  call.bye()
+  await until(() => rig.board.live === 0)
+  trunks[0] = trunk({ inboundAuth: 'both', ranges: ranges('203.0.113.0/24') })
+  t.equal(
+    (await rig.withCredentials({ username: 'acme', password: 'first-secret' })).status,
+    401,
+    'from elsewhere',
+  )
+})
+
+t.test(
+  'a trunk by address takes no password from elsewhere; a rotated password counts at once',
+  async (t) => {
+    const trunks = [trunk({ inboundAuth: 'ip_acl', ranges: ranges('203.0.113.0/24') })]
+    const rig = await rigFor(t, trunks)
+    t.equal((await rig.withCredentials({ username: 'acme', password: 'first-secret' })).status, 401)
+    trunks[0] = trunk({ password: 'second-secret' })
+    t.equal((await rig.withCredentials({ username: 'acme', password: 'first-secret' })).status, 401)
+    const { status, call } = await rig.withCredentials({ username: 'acme', password: 'second-secret' })
+    t.equal(status, 200)
+    call.bye()
+    await until(() => rig.board.live === 0)
+  },
+)
+
+t.test('refusals of the directory reach the caller with their headers', async (t) => {
+  const refusals = {
+    '+911140000010': { sip: 403, headers: { 'X-Svc-Code': 'compliance_incomplete' } },
+    '+911140000011': { sip: 402, headers: { 'X-Svc-Code': 'insufficient_funds' } },
+    '+911140000012': { sip: 486 },
+    '+911140000013': { sip: 404 },
+  } as const
+  const rig = await rigFor(t, [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.1') })], {
+    admit: async ({ to }) => {
+      const refusal = Object.entries(refusals).find(([number]) => number === to)?.[1]
+      return refusal ? { admit: false, reason: 'test', ...refusal } : null
+    },
+  })
+  for (const [to, { sip }] of Object.entries(refusals)) {
+    const { status, answer } = await rig.invite(to)
+    t.equal(status, sip)
+    t.equal(header(answer, 'retry-after') !== '', sip === 486, `${sip} Retry-After`)
+  }
+  t.equal(header((await rig.invite('+911140000010')).answer, 'x-svc-code'), 'compliance_incomplete')
+  t.equal(header((await rig.invite('+911140000011')).answer, 'x-svc-code'), 'insufficient_funds')
+})
+
+t.test('calls of both directions share the trunk', async (t) => {
+  const limits = { maxConcurrent: 2, callsPerMinute: 60, allowedPrefixes: ['+91'] }
+  const known = trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.1'), limits })
+  const rig = await rigFor(t, [known])
+  const callee = await openSipPeer({ onInvite: (call) => call.answer(SDP) })
+  t.teardown(() => callee.close())
+  rig.board.dial(rig.permit('call_out', '+919876543210'), {
+    agent: testAgent,
+    gateway: {
+      host: '127.0.0.1',
+      port: callee.port,
+      transport: 'udp',
+      codecs: ['PCMA'],
+      trunk: {
+        trunkId: known.id,
+        limits,
+        numberFormat: 'e164',
+        callerIdPolicy: 'did',
+        callerId: null,
+        fromDomain: null,
+        headers: {},
+        credentials: null,
+      },
+    },
+    ringTimeoutMs: 5000,
+    recordTo: null,
+  })
+  const first = await rig.invite()
+  t.equal(first.status, 200)
+  const second = await rig.invite()
+  t.equal(second.status, 486)
+  t.equal(header(second.answer, 'retry-after'), '10')
+  t.match(
+    rig.events.filter(({ type }) => type === 'ended'),
+    [{ callId: 'call_in_2', seq: 1, ending: { cause: 'pool_full', note: 'trunk_full' } }],
+    'the refused one has its row ended',
+  )
+  rig.board.hangUp('call_out', 'operator')
+  await until(() => rig.board.live === 1)
+  const third = await rig.invite()
+  t.equal(third.status, 200)
+  first.call.bye()
+  third.call.bye()
+  await until(() => rig.board.live === 0)
+})
