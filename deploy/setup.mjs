@@ -150,19 +150,18 @@ function walk(folder, visit) {
 
 // ---- tests
 
-/** tap is assembled from its plugins once; without it the first run fails. */
+/** tap is assembled from its plugins once per installation; without it every test file fails. */
 function prepareTap() {
-  const stamp = join(root, '.tap', '.parley')
+  // Beside what `tap build` makes, so that a new installation of the packages takes the stamp along.
+  const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built')
+  const stamp = join(built, '.parley')
   const wanted = createHash('sha256')
     .update(readFileSync(join(root, '.taprc')))
     .update(readJson(require.resolve('tap/package.json')).version)
     .digest('hex')
-  const built =
-    existsSync(join(root, 'node_modules', '@tapjs', 'test', 'test-built')) ||
-    existsSync(join(root, '.tap', 'plugins'))
-  if (built && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
   step('Preparing the test runner', process.execPath, [tap(), 'build'])
-  mkdirSync(join(root, '.tap'), { recursive: true })
+  if (!existsSync(built)) throw new SetUpError(`tap build made no ${relative(root, built)}`)
   writeFileSync(stamp, wanted)
 }
 
