@@ -41,4 +41,23 @@ export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
     metadata: { order: '17' },
   },
   createSandboxInboundCall: { numberId: `num_${EXAMPLE_ULID}`, from: '+919876543210', persona: 'polite' },
+  declareRobocalls: {
+    provider: 'Airtel',
+    reference: 'AD-2025-0042',
+    objective: 'Appointment reminders',
+    callerIds: ['+918041234567'],
+    declaredOn: '2024-06-01',
+    effectiveFrom: '2024-06-15',
+  },
+  submitSenderId: {
+    series: '1600',
+    e164: '+911600123456',
+    category: 'transactional',
+    dltHeaderId: '1101234567890123456',
+  },
+  setOrganizationLimits: {
+    reason: 'Agreed with the customer',
+    requestsPerMinute: { live: 1200 },
+    agentCalls: { live: 50 },
+  },
 }
