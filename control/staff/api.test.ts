@@ -1,0 +1,286 @@
+import t from 'tap'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { signInMember, signInStaff } from '../../fixtures/signed-in.js'
+
+const errorOf = (answer: { body: unknown }) =>
+  (answer.body as { error: { code: string; details: Record<string, unknown> } }).error
+const json = (body: unknown) => ({ json: body })
+
+const SUBMISSION = {
+  legalName: 'Asha Clinics',
+  entityType: 'llp',
+  registeredAddress: { address: '1 MG Road', city: 'Bengaluru', pincode: '560001', stateCode: '29' },
+  authorisedPerson: { name: 'A Person', email: 'a@example.com', phone: '+919876543210' },
+}
+const SENDER = { series: '140', e164: '+911401234567', category: 'promotional', dltHeaderId: 'H1' }
+
+await onEachEngine(t, async (t, open) => {
+  const calling = await openTestCalling(await open())
+  const { api, send, clock } = calling
+  const { organizationId } = calling.owner
+  const staff = await signInStaff(api)
+  const owner = await signInMember(api, organizationId, 'owner')
+  const other = await calling.anotherOrganization()
+  const stranger = await signInMember(api, other.organizationId, 'owner')
+  const base = `/v1/staff/organizations/${organizationId}`
+  const lastEntry = async () => itemsOf(await owner.send('GET', '/v1/organization/audit-log?limit=1'))[0]
+
+  await t.test('nobody but staff gets in', async (t) => {
+    const rows: readonly [string, string, unknown][] = [
+      ['GET', '/v1/staff/organizations', undefined],
+      ['GET', base, undefined],
+      ['POST', `${base}/verification-decision`, { decision: 'verified', reason: 'x' }],
+      ['PATCH', `${base}/limits`, { reason: 'x', trunkingEnabled: true }],
+      ['POST', `${base}/kill-switch`, { enforcement: true, reason: 'x' }],
+      [
+        'POST',
+        '/v1/staff/sender-ids/sid_01JZ0000000000000000000000/decision',
+        { decision: 'approved', reason: 'x' },
+      ],
+    ]
+    for (const [method, path, body] of rows) {
+      const request = body === undefined ? {} : json(body)
+      t.equal((await send(method, path, { ...request, key: null })).status, 401, `${path} without anything`)
+      t.equal((await send(method, path, { ...request, key: api.liveKey })).status, 401, `${path} with a key`)
+      t.equal((await owner.send(method, path, request)).status, 403, `${path} as a customer`)
+      if (method === 'GET') continue
+      t.equal(
+        (await staff.send(method, path, { ...request, csrf: null })).status,
+        403,
+        `${path} without CSRF`,
+      )
+      for (const reason of [undefined, '', 'x'.repeat(501)]) {
+        const answer = await staff.send(method, path, json({ ...(body as object), reason }))
+        t.equal(answer.status, 400, `${path} reason ${reason?.length}`)
+      }
+    }
+    const absent = '/v1/staff/organizations/org_01JZ0000000000000000000000'
+    t.equal((await staff.send('GET', absent)).status, 404)
+    t.equal(
+      (await staff.send('POST', `${absent}/kill-switch`, json({ enforcement: true, reason: 'x' }))).status,
+      404,
+    )
+  })
+
+  await t.test('verification: submitted, rejected, submitted, verified', async (t) => {
+    const decide = (decision: string, reason = 'Looked at it.') =>
+      staff.send('POST', `${base}/verification-decision`, json({ decision, reason }))
+    const listed = async (verification: string) =>
+      itemsOf(await staff.send('GET', `/v1/staff/organizations?verification=${verification}`)).map(
+        ({ id }) => id,
+      )
+    t.same(errorOf(await decide('verified')).details, { status: 'unverified' })
+    t.ok((await listed('unverified')).includes(organizationId))
+
+    await owner.send('POST', '/v1/organization/verification', json(SUBMISSION))
+    t.same(await listed('submitted'), [organizationId])
+    t.match(dataOf(await staff.send('GET', base)), {
+      submission: SUBMISSION,
+      verification: { status: 'submitted' },
+    })
+    clock.advance(1)
+    t.equal((await decide('maybe')).status, 400)
+    const rejected = await decide('rejected', 'The address is not that of the register.')
+    t.match(dataOf(rejected), {
+      verification: { status: 'rejected', rejectionReason: 'The address is not that of the register.' },
+    })
+    t.match(await lastEntry(), {
+      actor: { type: 'staff', id: staff.userId },
+      action: 'staff.verification_decided',
+      reason: 'The address is not that of the register.',
+      before: { status: 'submitted' },
+      after: { status: 'rejected' },
+    })
+    t.same(await listed('rejected'), [organizationId])
+    t.equal((await decide('verified')).status, 409, 'decided is decided')
+
+    clock.advance(1)
+    t.equal((await owner.send('POST', '/v1/organization/verification', json(SUBMISSION))).status, 201)
+    clock.advance(1)
+    const answers = await Promise.all([decide('verified'), decide('rejected'), decide('verified')])
+    t.same(answers.map(({ status }) => status).sort(), [200, 409, 409], 'one decision')
+    const status = (dataOf(await staff.send('GET', base)).verification as { status: string }).status
+    if (status === 'rejected') {
+      clock.advance(1)
+      await owner.send('POST', '/v1/organization/verification', json(SUBMISSION))
+      clock.advance(1)
+      t.equal((await decide('verified')).status, 200)
+    }
+    t.same(await listed('verified'), [organizationId])
+    t.same(await listed('rejected'), [])
+    const again = await owner.send('POST', '/v1/organization/verification', json(SUBMISSION))
+    t.same(errorOf(again).details, { status: 'verified' })
+    t.match(dataOf(await owner.send('GET', '/v1/organization')), {
+      verification: { status: 'verified', rejectionReason: null },
+    })
+  })
+
+  await t.test('limits are what calls and requests then meet', async (t) => {
+    await calling.publishAgent()
+    const limits = (body: object) =>
+      staff.send('PATCH', `${base}/limits`, json({ reason: 'Agreed.', ...body }))
+    const set = await limits({
+      requestsPerMinute: { test: 1_000 },
+      agentCalls: { test: 1, live: 40 },
+      byoCalls: { live: 7 },
+      ratePaisePerMinute: 420,
+      trunkingEnabled: true,
+    })
+    t.equal(set.status, 200)
+    t.match(dataOf(set), {
+      limits: {
+        requestsPerMinute: { test: 1_000, live: 600 },
+        agentCalls: { test: 1, live: 40 },
+        byoCalls: { test: 5, live: 7 },
+      },
+      ratePaisePerMinute: 420,
+      trunkingEnabled: true,
+    })
+    const entry = await lastEntry()
+    t.match(entry, { action: 'staff.limits_set', reason: 'Agreed.' })
+    t.match(entry?.before, { ratePaisePerMinute: 500, trunkingEnabled: false })
+    t.match(entry?.after, { ratePaisePerMinute: 420, agentCalls: { test: 1, live: 40 } })
+
+    clock.advance(60_000)
+    const call = { to: '+919876543210', numberId: calling.numberId }
+    const first = await send('POST', '/v1/calls', json(call))
+    t.match(dataOf(first), { ratePaisePerMinute: 420 })
+    const second = await send('POST', '/v1/calls', json(call))
+    t.match(errorOf(second), {
+      code: 'concurrent_call_limit_reached',
+      details: { pool: 'agentCalls', inUse: 1, limit: 1 },
+    })
+    t.match(dataOf(await send('GET', '/v1/limits')), {
+      environment: 'test',
+      requests: { limitPerMinute: 1_000 },
+      concurrency: { agentCalls: { inUse: 1, limit: 1 }, byoCalls: { inUse: 0, limit: 5 } },
+    })
+    t.match(dataOf(await send('GET', '/v1/limits', { key: api.liveKey })), {
+      environment: 'live',
+      requests: { limitPerMinute: 600 },
+      concurrency: { agentCalls: { inUse: 0, limit: 40 }, byoCalls: { inUse: 0, limit: 7 } },
+    })
+    t.match(dataOf(await send('GET', '/v1/limits', { key: other.testKey })), {
+      requests: { limitPerMinute: 600 },
+      concurrency: { agentCalls: { inUse: 0, limit: 5 } },
+    })
+    t.match(dataOf(await owner.send('GET', '/v1/limits')), { environment: 'test' }, 'a session sees them too')
+    clock.advance(2 * 3_600_000)
+    t.match(
+      dataOf(await send('GET', '/v1/limits')),
+      { concurrency: { agentCalls: { inUse: 0 } } },
+      'a call too old to be live is not counted',
+    )
+
+    const back = await limits({
+      requestsPerMinute: { test: null },
+      agentCalls: { test: null, live: null },
+      byoCalls: { live: null },
+      ratePaisePerMinute: null,
+      trunkingEnabled: false,
+    })
+    t.match(dataOf(back), {
+      limits: {
+        requestsPerMinute: { test: 600, live: 600 },
+        agentCalls: { test: 5, live: 10 },
+        byoCalls: { test: 5, live: 10 },
+      },
+      ratePaisePerMinute: 500,
+      trunkingEnabled: false,
+    })
+    for (const body of [
+      {},
+      { agentCalls: { test: -1 } },
+      { agentCalls: { test: 10_001 } },
+      { agentCalls: { staging: 1 } },
+      { agentCalls: null },
+      { byoCalls: { live: 1.5 } },
+      { requestsPerMinute: { test: 0 } },
+      { ratePaisePerMinute: -1 },
+      { trunkingEnabled: null },
+      { wallet: 1 },
+    ]) {
+      t.equal((await limits(body)).status, 400, JSON.stringify(body))
+    }
+  })
+
+  await t.test('the kill switch stops calls, and only that organization’s', async (t) => {
+    await calling.publishAgent()
+    const flip = (enforcement: boolean) =>
+      staff.send('POST', `${base}/kill-switch`, json({ enforcement, reason: 'Complaints.' }))
+    const call = { to: '+919876543210', numberId: calling.numberId }
+    const on = await flip(true)
+    t.match(dataOf(on), { enforcement: { blocked: true, since: /Z$/, reason: 'kill_switch' } })
+    const stopped = await send('POST', '/v1/calls', json(call))
+    t.match(stopped, {
+      status: 403,
+      body: {
+        error: { code: 'blocked_opt_out', details: { checkType: 'enforcement', nextAllowedAt: null } },
+      },
+    })
+    t.match(await lastEntry(), {
+      action: 'staff.kill_switch_set',
+      reason: 'Complaints.',
+      before: { enforcement: false },
+      after: { enforcement: true },
+    })
+    clock.advance(5_000)
+    t.same(
+      dataOf(await flip(true)).enforcement,
+      dataOf(on).enforcement,
+      'again: it stands since the first time',
+    )
+    const rows = itemsOf(await staff.send('GET', '/v1/staff/organizations'))
+    t.same(
+      rows.map(({ id, blocked }) => [id, blocked]).sort(),
+      [
+        [organizationId, true],
+        [other.organizationId, false],
+      ].sort(),
+    )
+    t.match(dataOf(await flip(false)), { enforcement: { blocked: false, since: null, reason: null } })
+    t.equal((await send('POST', '/v1/calls', json(call))).status, 201)
+    for (const enforcement of ['on', 1, null]) {
+      const answer = await staff.send('POST', `${base}/kill-switch`, json({ enforcement, reason: 'x' }))
+      t.equal(answer.status, 400, String(enforcement))
+    }
+  })
+
+  await t.test('a sender id belongs to one organization', async (t) => {
+    const mine = dataOf(await owner.send('POST', '/v1/organization/sender-ids', json(SENDER))).id
+    const theirs = dataOf(await stranger.send('POST', '/v1/organization/sender-ids', json(SENDER))).id
+    const decide = (id: unknown, decision: string) =>
+      staff.send('POST', `/v1/staff/sender-ids/${id}/decision`, json({ decision, reason: 'Register.' }))
+
+    t.same(errorOf(await decide(mine, 'revoked')).details, { status: 'submitted' })
+    t.match(dataOf(await decide(mine, 'approved')), {
+      status: 'approved',
+      decidedAt: /Z$/,
+      rejectionReason: null,
+    })
+    const taken = await decide(theirs, 'approved')
+    t.equal(taken.status, 409, 'somebody holds it')
+    t.match(dataOf(await decide(theirs, 'rejected')), { status: 'rejected', rejectionReason: 'Register.' })
+    t.equal((await decide(theirs, 'approved')).status, 409, 'decided is decided')
+    clock.advance(1)
+    const anew = dataOf(await stranger.send('POST', '/v1/organization/sender-ids', json(SENDER))).id
+    t.match(dataOf(await decide(mine, 'revoked')), { status: 'revoked' })
+    t.match(dataOf(await decide(anew, 'approved')), { status: 'approved' }, 'free again')
+    const entries = itemsOf(await stranger.send('GET', '/v1/organization/audit-log'))
+    t.same(
+      entries.filter(({ action }) => action === 'staff.sender_id_decided').map(({ after }) => after),
+      [{ status: 'approved' }, { status: 'rejected' }],
+    )
+  })
+
+  await t.test('looking at an organization is in its log', async (t) => {
+    clock.advance(1)
+    await staff.send('GET', base)
+    t.match(await lastEntry(), {
+      action: 'staff.organization_read',
+      actor: { type: 'staff', id: staff.userId },
+    })
+  })
+  await calling.close()
+})
