@@ -3,13 +3,15 @@ import type { Log } from '../../media/base/log.js'
 import type { Scope } from '../../media/base/scope.js'
 import type { App } from './control.js'
 import { type Dialog, DialogTable } from './dialog.js'
+import type { Dns } from './dns.js'
 import { EarlyTable } from './early.js'
 import { newTag } from './ids.js'
 import type { Limits } from './limits.js'
 import { interfaceAddresses } from './local-address.js'
-import { Resolver } from './next-hop.js'
+import { Locator } from './locator.js'
 import type { Arrival, Incoming, Pending, Relayed } from './pending.js'
 import { ProxiedCalls } from './proxied-calls.js'
+import { Quarantine } from './quarantine.js'
 import { Registrations } from './registrations.js'
 import type { Timers } from './timers.js'
 import type { ClientTransaction } from './transaction-client.js'
@@ -24,6 +26,9 @@ export interface CoreSettings {
   readonly scope: Scope
   /** Whether peers behind a NAT are answered where their messages came from. */
   readonly nat: boolean
+  readonly dns: Dns
+  /** Values in [0, 1): the draw among servers of equal priority. */
+  readonly random: () => number
   /** The application whose turn it is for a new request of that method. */
   nextApp(method: string): App | null
   /** Who refreshes a session when the caller leaves it open (RFC 4028 9). */
@@ -45,7 +50,9 @@ export class Core {
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly sessionDue: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
-  readonly resolver: Resolver
+  readonly locator: Locator
+  /** Destinations that failed lately. */
+  readonly quarantine: Quarantine
   /** The machine's addresses: what a wildcard listener answers to. */
   readonly ownAddresses: ReadonlySet<string> = new Set([...interfaceAddresses(4), ...interfaceAddresses(6)])
   readonly dialogs = new DialogTable()
@@ -84,9 +91,10 @@ export class Core {
     this.sessionRefresher = settings.sessionRefresher
     this.sessionDue = settings.sessionDue
     this.registrations = new Registrations(settings.clock)
-    this.resolver = new Resolver(settings.clock)
+    this.locator = new Locator(settings.clock, settings.log, settings.dns, settings.random)
+    this.quarantine = new Quarantine(settings.clock)
     this.scope.own(() => {
-      this.resolver.close()
+      this.locator.close()
       for (const transaction of this.clients.values()) transaction.close()
       for (const transaction of this.servers.values()) transaction.close()
       for (const table of [this.incoming, this.updates]) {

@@ -2,7 +2,7 @@ import type { Timer } from '../../media/base/clock.js'
 import type { Answer } from './answer.js'
 import type { App } from './control.js'
 import { isPrivate } from './local-address.js'
-import type { Destination } from './next-hop.js'
+import type { Pin } from './next-hop.js'
 import type { ReliableResponses } from './reliable.js'
 import type { Session } from './session.js'
 import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
@@ -66,7 +66,7 @@ export class Dialog {
   remoteTarget: string
   contact: string
   /** Behind a NAT: where requests really have to go, whatever the target says. */
-  pinned: Destination | null = null
+  pinned: Pin | null = null
   /** The connection of the last message, reused while open. */
   connection: Flow | null = null
   /** 2xx responses of ours that wait for their ACK, by CSeq number. */

@@ -5,7 +5,7 @@ import { endsSubscription } from './dialog.js'
 import { newBranch, newUuid } from './ids.js'
 import { confirmRequest, notifyFailure, notifyResponse, notifyUnsolicited, refuse } from './notify.js'
 import { Outgoing } from './outgoing.js'
-import { contactOf, substituteLocalhost, viaOf } from './own-address.js'
+import { contactOf, isSips, substituteLocalhost, viaOf } from './own-address.js'
 import { completePrack, rackOf, takeProvisional } from './prack.js'
 import { agreeSession } from './session-timer.js'
 import { parseCSeq } from './sip-header.js'
@@ -106,7 +106,7 @@ export function launch(
   hooks: Launch,
 ): Outgoing | null {
   const route = dialog.route(uri)
-  const hop = hopOf(dialog, route.nextHop)
+  const hop = hopOf(core, dialog, route.nextHop)
   if (hop === null) return null
   const { app } = hooks
   const offers = message.body.length > 0
@@ -201,7 +201,7 @@ function compose(
     { name: 'CSeq', value: `${cseq} ${message.method}` },
   ]
   if (!contact && NEEDS_CONTACT.has(message.method)) {
-    headers.push({ name: 'Contact', value: dialog.contact || contactOf(transport, peer) })
+    headers.push({ name: 'Contact', value: dialog.contact || contactOf(transport, peer, isSips(route.uri)) })
   }
   for (const header of own) if (!DIALOG_OWNED.has(header.name)) headers.push(header)
   headers.push(...sessionHeaders(dialog, message))
@@ -254,14 +254,14 @@ function sendAck(
   done: (bytes: Buffer, flow: Flow) => void,
 ): boolean {
   const route = dialog.route(dialog.remoteTarget)
-  const hop = hopOf(dialog, route.nextHop)
+  const hop = hopOf(core, dialog, route.nextHop)
   if (hop === null) return false
   findWays(core, hop, (ways) => {
     if (ways.found !== 'some') {
       core.log.warn({ dialog: dialog.id }, 'no way to send an ACK')
       return
     }
-    const flow = ways.open[0]?.()
+    const flow = ways.open[0]?.open()
     if (flow === undefined) return
     const peer = flow.remote.address
     const request = compose(dialog, message, route, cseq, flow.transport, peer)

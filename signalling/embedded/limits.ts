@@ -18,6 +18,8 @@ export interface Limits {
   readonly transactions: number
   /** Unanswered INVITEs of one source address; above it 503 with Retry-After. */
   readonly pendingPerSource: number
+  /** A larger request goes by TCP where a choice is left (RFC 3261 18.1.1: 1300 without a known MTU). */
+  readonly datagramBytes: number
   /** Connected UDP sockets kept for quick news of unreachable ports. */
   readonly udpPaths: number
 }
@@ -33,6 +35,7 @@ export const DEFAULT_LIMITS: Limits = {
   connectionBacklogBytes: 4 * 1024 * 1024,
   transactions: 20_000,
   pendingPerSource: 2_000,
+  datagramBytes: 1300,
   udpPaths: 128,
 }
 

@@ -22,7 +22,7 @@ export function notifyRequest(
   const { address, port } = flow.remote
   const local = receivedOn === null ? '' : `|${receivedOn.address}|${receivedOn.port}`
   app.send(
-    `sip|network|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|${transactionId}|${dialogId}${local}|`,
+    `sip|network|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|${transactionId}|${dialogId}${local}|`,
     bytes,
   )
 }
@@ -38,7 +38,7 @@ export function notifyResponse(
 ): void {
   const { address, port } = flow.remote
   app.send(
-    `sip|network|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|${transactionId}|${dialogId}|`,
+    `sip|network|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|${transactionId}|${dialogId}|`,
     bytes,
   )
 }
@@ -59,7 +59,7 @@ export function notifyFailure(
 export function notifyUnsolicited(core: Core, app: App, bytes: Buffer, flow: Flow, dialogId: string): void {
   const { address, port } = sentFrom(flow)
   app.send(
-    `sip|application|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|unsolicited|${dialogId}|`,
+    `sip|application|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|unsolicited|${dialogId}|`,
     bytes,
   )
 }
@@ -79,7 +79,7 @@ export function confirmRequest(
 ): void {
   const { address, port } = sentFrom(flow)
   app.send(
-    `response|${messageId}|OK|application|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|${transactionId}|Msg sent:|`,
+    `response|${messageId}|OK|application|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|${transactionId}|Msg sent:|`,
     bytes,
   )
 }
@@ -96,7 +96,7 @@ export function confirmResponse(
 ): void {
   const { address, port } = flow.remote
   app.send(
-    `response|${messageId}|OK|application|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|${transactionId}|${dialogId}||Msg sent:|`,
+    `response|${messageId}|OK|application|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|${transactionId}|${dialogId}||Msg sent:|`,
     bytes,
   )
 }
@@ -105,7 +105,7 @@ export function confirmResponse(
 export function reportProxied(core: Core, app: App, messageId: string, bytes: Buffer, flow: Flow): void {
   const { address, port } = flow.remote
   app.send(
-    `response|${messageId}|OK|network|${bytes.length}|${flow.protocol}|${address}|${port}|${timeOfDay(core)}|||continue`,
+    `response|${messageId}|OK|network|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|||continue`,
     bytes,
   )
 }
@@ -113,6 +113,11 @@ export function reportProxied(core: Core, app: App, messageId: string, bytes: Bu
 /** The end of a `proxy` command. */
 export function confirmProxied(app: App, messageId: string): void {
   app.send(`response|${messageId}|OK|done`, null)
+}
+
+/** The protocol as applications know it: WebSockets go for TCP, as at drachtio-server. */
+function protocolName({ protocol }: Flow): string {
+  return protocol === 'ws' || protocol === 'wss' ? 'tcp' : protocol
 }
 
 /** Over UDP our own address, over a connection the peer's. */

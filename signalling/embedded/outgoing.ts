@@ -17,7 +17,10 @@ import {
 } from './sip-message.js'
 import { ClientTransaction, clientKey } from './transaction-client.js'
 import type { Flow } from './transport.js'
-import { findWays, type Hop, type Ways } from './ways.js'
+import { findWays, type Hop, type Way, type Ways } from './ways.js'
+
+/** A server that asks for more is tried again all the same: nobody may switch himself off for a day. */
+const MAX_RETRY_AFTER_S = 300
 
 export interface OutgoingPlan {
   /** The application that sent it, null for the server's own. */
@@ -72,7 +75,7 @@ export class Outgoing implements LocalInvite, Pending {
   readonly forkAcks = new Map<string, { readonly bytes: Buffer; readonly flow: Flow }>()
   readonly #core: Core
   readonly #plan: OutgoingPlan
-  #left: (() => Flow)[] = []
+  #left: Way[] = []
   #transaction: ClientTransaction | null = null
   #announced = false
   #cancel: readonly Header[] | null = null
@@ -143,17 +146,23 @@ export class Outgoing implements LocalInvite, Pending {
   }
 
   #attempt(): void {
-    const open = this.#left.shift()
-    if (open === undefined) return
-    const flow = open()
-    const branch = newBranch()
-    const peer = flow.remote.address
-    const composed = this.#plan.compose({ transport: flow.transport, peer })
-    const request = withVia(composed, viaOf(flow.transport, peer, branch))
-    const key = clientKey(branch, request.method)
+    const next = this.#left.shift()
+    if (next === undefined) return
+    const way = this.#sized(next)
+    const flow = way.open()
+    const request = this.#requestFor(way)
+    const key = clientKey(branchKey(request), request.method)
+    let heard = false
     const transaction = new ClientTransaction(request, flow, this.#core.clock, this.#core.timers, {
-      onResponse: (response, essentials, from) => this.#received(transaction, response, essentials, from),
-      onReport: (what) => this.#reported(request, flow, what),
+      onResponse: (response, essentials, from) => {
+        if (!heard) this.#core.quarantine.release(way.key)
+        heard = true
+        this.#received(transaction, way, response, essentials, from)
+      },
+      onReport: (what) => {
+        if (!heard) this.#core.quarantine.put(way.key, this.#core.timers.quarantine)
+        this.#reported(request, flow, what)
+      },
       onEnd: () => this.#core.clients.delete(key),
     })
     this.#transaction = transaction
@@ -163,21 +172,56 @@ export class Outgoing implements LocalInvite, Pending {
     this.#announce(transaction.bytes, flow)
   }
 
+  #requestFor({ transport, remote }: Way): SipRequest {
+    const composed = this.#plan.compose({ transport, peer: remote.address })
+    return withVia(composed, viaOf(transport, remote.address, newBranch()))
+  }
+
+  /**
+   * The way for a request of this size: above what a datagram should carry TCP comes first, and UDP
+   * is left for a peer that has no TCP (RFC 3261 18.1.1).
+   */
+  #sized(way: Way): Way {
+    const { large } = way
+    if (large === null || this.#core.quarantine.holds(large.key)) return way
+    if (serialise(this.#requestFor(way)).length <= this.#core.limits.datagramBytes) return way
+    this.#left.unshift({ ...way, large: null })
+    return large
+  }
+
   #announce(bytes: Buffer, flow: Flow): void {
     if (this.#announced) return
     this.#announced = true
     this.#plan.onSent(bytes, flow)
   }
 
-  #received(transaction: ClientTransaction, response: SipResponse, essentials: Essentials, flow: Flow): void {
+  #received(
+    transaction: ClientTransaction,
+    way: Way,
+    response: SipResponse,
+    essentials: Essentials,
+    flow: Flow,
+  ): void {
     if (response.status < 200) {
       if (this.#cancel !== null && !this.#cancelSent) this.#sendCancel(transaction)
       if (this.phase === 'open' && response.status > 100) this.#plan.onResponse(response, essentials, flow)
       return
     }
+    if (this.phase === 'open' && response.status === 503 && way.srv && this.#movesOn(way, response)) return
     if (this.phase === 'open') this.#finish(response.status < 300 ? 'answered' : 'failed')
     else if (response.status >= 300 || this.winner === null) return
     this.#plan.onResponse(response, essentials, flow)
+  }
+
+  /** An overloaded server of several: the next one is asked, and this one left alone as it wishes. */
+  #movesOn(way: Way, response: SipResponse): boolean {
+    if (this.#left.length === 0 || this.#cancel !== null) return false
+    const seconds = /^\d{1,4}/.exec(headerOf(response, 'Retry-After') ?? '')?.[0]
+    if (seconds !== undefined) {
+      this.#core.quarantine.put(way.key, Math.min(Number(seconds), MAX_RETRY_AFTER_S) * 1000)
+    }
+    this.#attempt()
+    return true
   }
 
   #reported(request: SipRequest, flow: Flow, what: 'timeout' | 'broken' | 'stale'): void {

@@ -2,7 +2,8 @@ import type { Core } from './core.js'
 import { isWildcard } from './local-address.js'
 import { hostText, parseUri } from './sip-header.js'
 import type { Header } from './sip-message.js'
-import type { Endpoint, Protocol, Transport } from './transport.js'
+import { targetOf } from './target.js'
+import { defaultPort, type Endpoint, isSecure, type Protocol, type Transport } from './transport.js'
 
 /*
  * What the server writes about itself: Via, Contact, and the substitution of `localhost` in the
@@ -13,16 +14,28 @@ const SUBSTITUTED: ReadonlySet<string> = new Set(['From', 'To', 'Contact', 'P-As
 const LOCALHOST = /@localhost(?::\d+)?(?=[;>?,\s]|$)/g
 
 export function viaOf(transport: Transport, peerAddress: string, branch: string): string {
+  const { protocol } = transport
   const { address, port } = transport.advertised(peerAddress)
-  const sentBy = port === 5060 ? hostText(address) : `${hostText(address)}:${port}`
-  const rport = transport.protocol === 'udp' ? ';rport' : ''
-  return `SIP/2.0/${transport.protocol.toUpperCase()} ${sentBy}${rport};branch=${branch}`
+  // The default differs by transport, and few get those of the newer ones right.
+  const plain = port === 5060 && (protocol === 'udp' || protocol === 'tcp')
+  const sentBy = plain ? hostText(address) : `${hostText(address)}:${port}`
+  const rport = protocol === 'udp' ? ';rport' : ''
+  return `SIP/2.0/${protocol.toUpperCase()} ${sentBy}${rport};branch=${branch}`
 }
 
-/** `<sip:address:port>`, with the transport when it is not the default one. */
-export function contactOf(transport: Transport, peerAddress: string): string {
+/**
+ * `<sip:address:port>`, with the transport when it is not the default one. What is asked for by a
+ * SIPS URI is answered by one (RFC 3261 8.1.1.8, 12.1.1).
+ */
+export function contactOf(transport: Transport, peerAddress: string, sips = false): string {
+  const { protocol } = transport
   const { address, port } = transport.advertised(peerAddress)
-  return `<sip:${hostText(address)}:${port}${transportParam(transport.protocol)}>`
+  const scheme = sips && isSecure(protocol) ? 'sips' : 'sip'
+  return `<${scheme}:${hostText(address)}:${port}${transportParam(protocol)}>`
+}
+
+export function isSips(uri: string): boolean {
+  return /^sips:/i.test(uri)
 }
 
 /** `<sip:address:port;lr>`: what Record-Route and Path say. */
@@ -57,7 +70,8 @@ function transportParam(protocol: Protocol): string {
 export function isOwnUri(core: Core, uri: string): boolean {
   const parsed = parseUri(uri)
   if (parsed === null) return false
-  const port = parsed.port ?? 5060
+  const target = targetOf(uri)
+  const port = parsed.port ?? defaultPort(target?.protocol ?? (target?.secure ? 'tls' : 'udp'))
   const host = parsed.host.toLowerCase()
   return core.transports.some((transport) => {
     const { bound } = transport

@@ -1,13 +1,13 @@
 import type { Core } from './core.js'
 import { reject, sendTrying } from './handover.js'
 import { newBranch } from './ids.js'
-import { targetOf } from './next-hop.js'
 import { viaOf } from './own-address.js'
 import type { Arrival } from './pending.js'
 import { Relay } from './relay.js'
 import { forwarded, nextMaxForwards, nextStop, routedHere, withoutOwnRoutes } from './relay-request.js'
 import type { Essentials } from './screen.js'
 import { type SipRequest, serialise } from './sip-message.js'
+import { targetOf } from './target.js'
 import { findWays } from './ways.js'
 
 /*
@@ -53,7 +53,7 @@ export function forwardAck(core: Core, request: SipRequest): void {
   const target = targetOf(stop.nextHop)
   if (maxForwards === null || target === null) return
   findWays(core, { by: 'target', target }, (ways) => {
-    const flow = ways.found === 'some' ? ways.open[0]?.() : undefined
+    const flow = ways.found === 'some' ? ways.open[0]?.open() : undefined
     if (flow === undefined) {
       core.log.debug({ uri: stop.nextHop }, 'no way to forward an ACK')
       return

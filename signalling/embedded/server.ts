@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Log, silentLog } from '../../media/base/log.js'
@@ -7,31 +6,28 @@ import { readAppMessage } from './app-message.js'
 import { type App, type Command, type Control, openControl } from './control.js'
 import { Core } from './core.js'
 import { applicationGone } from './departure.js'
+import { type Dns, openDns } from './dns.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
+import { type ListenAddress, openTransport } from './listen.js'
 import { refuse } from './notify.js'
 import { proxyRequest } from './proxy-command.js'
 import { receive, receiveBroken } from './receiver.js'
 import { sessionDue } from './session-refresh.js'
 import { hostText } from './sip-header.js'
 import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './timers.js'
+import { type TlsSettings, tlsContext } from './tls-context.js'
 import type { Protocol, Transport, TransportEvents } from './transport.js'
-import { openTcpTransport } from './transport-tcp.js'
-import { openUdpTransport } from './transport-udp.js'
 import { sendRequest } from './uac.js'
 import { sendResponse } from './uas.js'
 
-export interface ListenAddress {
-  readonly transport: Protocol
-  /** A literal address; `0.0.0.0` and `::` are wildcards. */
-  readonly address: string
-  /** 0 takes any free port. */
-  readonly port: number
-  /** The address peers see (Via, Contact), when it is not the bound one. */
-  readonly advertise?: string
-}
-
 export interface EmbeddedServerSettings {
   readonly listen: readonly ListenAddress[]
+  /** For `tls` and `wss` addresses, and for connections to TLS servers. */
+  readonly tls?: TlsSettings
+  /** Where names are looked up; the server closes it. Default: the machine's own resolver. */
+  readonly dns?: Dns
+  /** Values in [0, 1), for the draw among servers of equal priority. */
+  readonly random?: () => number
   /** Where applications connect: a loopback address; port 0 takes any free port. */
   readonly control: { readonly address: string; readonly port: number; readonly secret: string }
   readonly clock?: Clock
@@ -82,6 +78,8 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     log,
     scope: scope.child(),
     nat: settings.nat ?? true,
+    dns: settings.dns ?? openDns(),
+    random: settings.random ?? Math.random,
     nextApp: (method) => control?.next(method) ?? null,
     sessionRefresher: settings.sessionRefresher ?? 'none',
     sessionDue: (dialog, what) => sessionDue(core, dialog, what),
@@ -92,23 +90,9 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   }
   try {
     if (settings.listen.length === 0) throw new EngineError('config_invalid', 'no SIP listening address')
+    const tls = settings.tls === undefined ? null : tlsContext(settings.tls)
     for (const listen of settings.listen) {
-      const family = familyOf(listen)
-      const { address, port } = listen
-      const common = {
-        address,
-        port,
-        family,
-        advertise: listen.advertise ?? null,
-        events,
-        clock,
-        timers,
-        limits,
-        log,
-      }
-      const transport = await (listen.transport === 'udp'
-        ? openUdpTransport(common)
-        : openTcpTransport(common))
+      const transport = await openTransport(listen, tls, { events, clock, timers, limits, log })
       core.transports.push(transport)
       scope.add(transport)
     }
@@ -151,16 +135,6 @@ function takeCommand(core: Core, app: App, command: Command): void {
   if (!read.ok) refuse(app, command.messageId, read.why)
   else if (read.message.kind === 'request') sendRequest(core, app, command, read.message)
   else sendResponse(core, app, command, read.message)
-}
-
-function familyOf(listen: ListenAddress): 4 | 6 {
-  const family = isIP(listen.address)
-  if (family === 0 || (listen.advertise !== undefined && isIP(listen.advertise) === 0)) {
-    throw new EngineError('config_invalid', 'a SIP listening address must be a literal IP address', {
-      context: { address: listen.address, advertise: listen.advertise },
-    })
-  }
-  return family === 4 ? 4 : 6
 }
 
 function hostports(

@@ -26,6 +26,10 @@ export interface Timers extends BaseTimers {
   readonly partialMessage: number
   /** Idle time after which a connected UDP path is dropped: 64 s. */
   readonly pathIdle: number
+  /** Time between two keep-alives of a connection: 30 s. */
+  readonly keepAlive: number
+  /** How long a destination that did not answer is tried last: 60 s. */
+  readonly quarantine: number
   /** Time between an application's disconnect and the BYEs of its dialogs: 5 s. */
   readonly orphan: number
 }
@@ -46,6 +50,8 @@ export function deriveTimers(base: BaseTimers = STANDARD_TIMERS): Timers {
     connect: 16 * T1,
     partialMessage: 64 * T1,
     pathIdle: 128 * T1,
+    keepAlive: 60 * T1,
+    quarantine: 120 * T1,
     orphan: 10 * T1,
   }
 }

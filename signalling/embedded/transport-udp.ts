@@ -3,17 +3,13 @@ import { once } from 'node:events'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import { type AddressSettings, OwnAddress } from './advertised.js'
 import type { Limits } from './limits.js'
-import { bestAddress, interfaceAddresses, isWildcard } from './local-address.js'
 import type { Timers } from './timers.js'
 import { type Endpoint, endpointKey, type Flow, type Transport, type TransportEvents } from './transport.js'
 
-export interface UdpSettings {
-  readonly address: string
+export interface UdpSettings extends AddressSettings {
   readonly port: number
-  readonly family: 4 | 6
-  /** Shown in Via and Contact instead of the bound address. */
-  readonly advertise: string | null
   readonly events: TransportEvents
   readonly clock: Clock
   readonly timers: Timers
@@ -68,7 +64,7 @@ class UdpTransport implements Transport {
   readonly #socket: Socket
   readonly #scope = new Scope()
   readonly #paths = new Map<string, UdpPath>()
-  readonly #candidates: readonly string[]
+  readonly #own: OwnAddress
   #closed = false
 
   constructor(settings: UdpSettings, socket: Socket, port: number) {
@@ -76,15 +72,18 @@ class UdpTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#socket = socket
-    this.#candidates = isWildcard(settings.address) ? interfaceAddresses(settings.family) : []
+    this.#own = new OwnAddress(settings, port)
     this.receiveFrom(socket)
     socket.on('error', (error) => settings.log.warn({ error: error.message }, 'SIP socket error'))
     this.#scope.own(() => new Promise<void>((resolve) => socket.close(() => resolve())))
   }
 
   advertised(peerAddress: string): Endpoint {
-    const address = this.settings.advertise ?? bestAddress(this.#candidates, peerAddress)
-    return { address: address ?? this.bound.address, port: this.bound.port }
+    return this.#own.towards(peerAddress)
+  }
+
+  near(peerAddress: string): boolean {
+    return this.#own.near(peerAddress)
   }
 
   flowTo(remote: Endpoint): Flow {

@@ -1,4 +1,22 @@
-export type Protocol = 'udp' | 'tcp'
+export type Protocol = 'udp' | 'tcp' | 'tls' | 'ws' | 'wss'
+
+/** Ports meant when a URI names none (RFC 3261 19.1.2, RFC 7118). */
+const DEFAULT_PORTS: Readonly<Record<Protocol, number>> = {
+  udp: 5060,
+  tcp: 5060,
+  tls: 5061,
+  ws: 80,
+  wss: 443,
+}
+
+export function defaultPort(protocol: Protocol): number {
+  return DEFAULT_PORTS[protocol]
+}
+
+/** Whether a SIPS URI may be reached over it. */
+export function isSecure(protocol: Protocol): boolean {
+  return protocol === 'tls' || protocol === 'wss'
+}
 
 export interface Endpoint {
   /** IPv6 without brackets. */
@@ -29,8 +47,13 @@ export interface Transport {
   readonly bound: Endpoint
   /** What Via and Contact say to this peer. */
   advertised(peerAddress: string): Endpoint
-  /** A flow for requests: over UDP with news of unreachable ports, over TCP reusing a connection. */
-  flowTo(remote: Endpoint): Flow
+  /** Whether the listener is better suited to that peer than its address alone tells: its own network. */
+  near(peerAddress: string): boolean
+  /**
+   * A flow for requests: over UDP with news of unreachable ports, otherwise reusing a connection.
+   * `name` is whom the peer has to prove to be over TLS: the domain, or the address, of the URI.
+   */
+  flowTo(remote: Endpoint, name: string): Flow
   close(): Promise<void>
 }
 

@@ -5,16 +5,16 @@ import { contactUri, dialogId } from './dialog.js'
 import { learnRoute, uacDialog } from './dialog-birth.js'
 import { newCallId, newTag, newUuid } from './ids.js'
 import { acknowledgeAlone, sendInside } from './inside.js'
-import { targetOf } from './next-hop.js'
 import { confirmRequest, notifyFailure, notifyResponse, refuse } from './notify.js'
 import { Outgoing } from './outgoing.js'
-import { contactOf, isOwnUri, substituteLocalhost } from './own-address.js'
+import { contactOf, isOwnUri, isSips, substituteLocalhost } from './own-address.js'
 import { takeProvisional } from './prack.js'
 import type { Essentials } from './screen.js'
 import { agreeSession } from './session-timer.js'
 import { paramOf, parseAddress, parseCSeq } from './sip-header.js'
 import { type Header, headerOf, type SipRequest, type SipResponse, serialise } from './sip-message.js'
 import { keepSubscription, refuseNotifies, releaseNotifies } from './subscription.js'
+import { targetOf } from './target.js'
 import type { Flow, Transport } from './transport.js'
 import type { Hop } from './ways.js'
 
@@ -164,7 +164,7 @@ function compose(message: SipRequest, identity: Identity, transport: Transport, 
   const contacts = own.filter((header) => header.name === 'Contact')
   headers.push(...contacts)
   if (contacts.length === 0 && (message.method === 'INVITE' || message.method === 'SUBSCRIBE')) {
-    headers.push({ name: 'Contact', value: contactOf(transport, peer) })
+    headers.push({ name: 'Contact', value: contactOf(transport, peer, isSips(message.uri)) })
   }
   for (const header of own) if (!PLACED.has(header.name)) headers.push(header)
   return { kind: 'request', method: message.method, uri: message.uri, headers, body: message.body }

@@ -7,7 +7,7 @@ import { uasDialog } from './dialog-birth.js'
 import { newTag } from './ids.js'
 import { hangUp } from './inside.js'
 import { confirmResponse, refuse } from './notify.js'
-import { contactOf, substituteLocalhost } from './own-address.js'
+import { contactOf, isSips, substituteLocalhost } from './own-address.js'
 import type { Incoming } from './pending.js'
 import { ReliableResponses } from './reliable.js'
 import { finishIncoming, forget, responseTo } from './respond.js'
@@ -190,7 +190,10 @@ function complete(
   if (given) {
     if (dialog) dialog.contact = given.value
   } else if (needsContact(method, message.status, incoming.dialog !== null, reliable)) {
-    extra.unshift({ name: 'Contact', value: dialog?.contact || contactOf(transport, remote.address) })
+    extra.unshift({
+      name: 'Contact',
+      value: dialog?.contact || contactOf(transport, remote.address, isSips(request.uri)),
+    })
   }
   const success = message.status >= 200 && message.status < 300
   if (success && (method === 'INVITE' || method === 'UPDATE')) {

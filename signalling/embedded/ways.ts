@@ -1,19 +1,34 @@
 import type { Core } from './core.js'
 import type { Dialog } from './dialog.js'
-import { chooseTransport, type Destination, flowOf, type Target, targetOf } from './next-hop.js'
-import type { Flow, Transport } from './transport.js'
+import type { Place } from './locate.js'
+import { chooseTransport, type Destination, destinationKey, flowOf, type Pin } from './next-hop.js'
+import { type Target, targetOf } from './target.js'
+import { type Endpoint, type Flow, isSecure, type Transport } from './transport.js'
 
 /** Where a request is to go: a known way, or a URI's target still to be resolved. */
 export type Hop =
   | { readonly by: 'flow'; readonly flow: Flow }
   /** The connection a client registered over: nothing else reaches it. */
   | { readonly by: 'registered'; readonly flow: Flow }
-  | { readonly by: 'pin'; readonly destination: Destination }
+  | { readonly by: 'pin'; readonly destination: Pin }
   | { readonly by: 'target'; readonly target: Target }
+
+/** One way to try. */
+export interface Way {
+  readonly transport: Transport
+  readonly remote: Endpoint
+  /** What the quarantine knows it by. */
+  readonly key: string
+  /** Found by SRV: a 503 there sends the request on to the next one (RFC 3263 4.3). */
+  readonly srv: boolean
+  /** The same peer by TCP, for what is too large for a datagram; null where no choice is left. */
+  readonly large: Way | null
+  open(): Flow
+}
 
 export type Ways =
   /** In order of preference, at least one. */
-  | { readonly found: 'some'; readonly open: readonly (() => Flow)[] }
+  | { readonly found: 'some'; readonly open: readonly Way[] }
   /** The name has no address; `transport` would have been used. */
   | { readonly found: 'no address'; readonly transport: Transport }
   | { readonly found: 'no transport' }
@@ -26,34 +41,68 @@ export function findWays(core: Core, hop: Hop, done: (ways: Ways) => void): void
     return
   }
   if (hop.by === 'flow' || hop.by === 'registered') {
-    done({ found: 'some', open: [() => hop.flow] })
+    const { transport, remote } = hop.flow
+    const destination = { transport, remote, name: remote.address }
+    done({ found: 'some', open: [wayOf(destination, null, false, () => hop.flow)] })
     return
   }
   if (hop.by === 'pin') {
-    done({ found: 'some', open: [() => flowOf(hop.destination)] })
+    done({ found: 'some', open: [wayOf({ ...hop.destination, name: hop.destination.remote.address })] })
     return
   }
-  const { host, port, protocol } = hop.target
-  core.resolver.resolve(host, (addresses) => {
-    const open: (() => Flow)[] = []
-    for (const address of addresses) {
-      const transport = chooseTransport(core.transports, protocol, address)
-      if (transport) open.push(() => flowOf({ transport, remote: { address, port } }))
-    }
-    if (open.length > 0) {
-      done({ found: 'some', open })
-      return
-    }
-    const transport = chooseTransport(core.transports, protocol, '127.0.0.1') ?? core.transports[0]
-    if (addresses.length > 0 || transport === undefined) done({ found: 'no transport' })
-    else done({ found: 'no address', transport })
+  findTarget(core, hop.target, done)
+}
+
+function findTarget(core: Core, target: Target, done: (ways: Ways) => void): void {
+  const { protocol, secure } = target
+  const candidates = core.transports.filter(
+    (transport) =>
+      (protocol ?? transport.protocol) === transport.protocol && (!secure || isSecure(transport.protocol)),
+  )
+  const [fallback] = candidates
+  if (fallback === undefined) {
+    done({ found: 'no transport' })
+    return
+  }
+  const supported = new Set(candidates.map((transport) => transport.protocol))
+  core.locator.find(target, supported, ({ places, srv }) => {
+    const open = places.flatMap((place) => {
+      const way = wayTo(core, target, place, srv)
+      return way === null ? [] : [way]
+    })
+    if (open.length > 0) done({ found: 'some', open: core.quarantine.sort(open, ({ key }) => key) })
+    else if (places.length > 0) done({ found: 'no transport' })
+    else done({ found: 'no address', transport: fallback })
   })
 }
 
+function wayTo(core: Core, target: Target, { protocol, address, port }: Place, srv: boolean): Way | null {
+  const destination = (transport: Transport | null): Destination | null =>
+    transport && { transport, remote: { address, port }, name: target.host }
+  const chosen = destination(chooseTransport(core.transports, protocol, address))
+  if (chosen === null) return null
+  const free = protocol === 'udp' && target.protocol === null
+  const stream = free ? destination(chooseTransport(core.transports, 'tcp', address)) : null
+  return wayOf(chosen, stream && wayOf(stream, null, srv), srv)
+}
+
+function wayOf(
+  destination: Destination,
+  large: Way | null = null,
+  srv = false,
+  open: () => Flow = () => flowOf(destination),
+): Way {
+  const { transport, remote } = destination
+  return { transport, remote, key: destinationKey(destination), srv, large, open }
+}
+
 /** The hop of a request inside a dialog; null when its route cannot be used at all. */
-export function hopOf(dialog: Dialog, nextHop: string): Hop | null {
+export function hopOf(core: Core, dialog: Dialog, nextHop: string): Hop | null {
   if (dialog.pinned) return { by: 'pin', destination: dialog.pinned }
   if (dialog.connection?.open) return { by: 'flow', flow: dialog.connection }
+  // A client that lost its connection and registered again is reached by the new one.
+  const renewed = core.registrations.find('INVITE', nextHop)
+  if (renewed?.open) return { by: 'registered', flow: renewed }
   const target = targetOf(nextHop)
   return target === null ? null : { by: 'target', target }
 }

@@ -1,0 +1,65 @@
+import { isIP } from 'node:net'
+import { EngineError } from '../../media/base/errors.js'
+import { networkOf } from './advertised.js'
+import type { ConnectionSettings } from './stream-connection.js'
+import type { TlsContext } from './tls-context.js'
+import { isSecure, type Protocol, type Transport } from './transport.js'
+import { openStreamTransport } from './transport-stream.js'
+import { openUdpTransport } from './transport-udp.js'
+import { openWsTransport } from './transport-ws.js'
+
+export interface ListenAddress {
+  readonly transport: Protocol
+  /** A literal address; `0.0.0.0` and `::` are wildcards. */
+  readonly address: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** The address peers outside see (Via, Contact), when it is not the bound one: behind a NAT. */
+  readonly advertise?: string
+  /** `10.0.0.0/8`: peers on this side of the NAT, who see the bound address. */
+  readonly localNetwork?: string
+}
+
+/**
+ * Opens one listening address. Throws EngineError `config_invalid` for what can never work; what
+ * the system refuses (a port in use) is passed on.
+ */
+export async function openTransport(
+  listen: ListenAddress,
+  tls: TlsContext | null,
+  common: ConnectionSettings,
+): Promise<Transport> {
+  const { transport, address, port } = listen
+  const secure = isSecure(transport)
+  if (secure && tls === null) {
+    throw new EngineError('config_invalid', `a ${transport} address needs a certificate and its key`)
+  }
+  const settings = {
+    ...common,
+    address,
+    port,
+    family: familyOf(listen),
+    advertise: listen.advertise ?? null,
+    localNetwork: listen.localNetwork ?? null,
+    tls: secure ? tls : null,
+  }
+  if (transport === 'udp') return openUdpTransport(settings)
+  return transport === 'tcp' || transport === 'tls'
+    ? openStreamTransport(settings)
+    : openWsTransport(settings)
+}
+
+function familyOf({ address, advertise, localNetwork }: ListenAddress): 4 | 6 {
+  const family = isIP(address)
+  if (family === 0 || (advertise !== undefined && isIP(advertise) === 0)) {
+    throw new EngineError('config_invalid', 'a SIP listening address must be a literal IP address', {
+      context: { address, advertise },
+    })
+  }
+  if (localNetwork !== undefined && networkOf(localNetwork) === null) {
+    throw new EngineError('config_invalid', 'a local network is written address/bits', {
+      context: { localNetwork },
+    })
+  }
+  return family === 4 ? 4 : 6
+}

@@ -1,0 +1,136 @@
+import type { Dns, NaptrRecord } from './dns.js'
+import { orderSrv } from './srv-order.js'
+import type { Target } from './target.js'
+import { defaultPort, isSecure, type Protocol } from './transport.js'
+
+/** One place a target may be reached at, in the words of RFC 3263. */
+export interface Place {
+  readonly protocol: Protocol
+  readonly address: string
+  readonly port: number
+}
+
+/** What DNS says about a target: services in order of preference, and the servers of each. */
+export interface Located {
+  /** Whether SRV records were found: then a 503 moves on to the next server (4.3). */
+  readonly srv: boolean
+  readonly services: readonly {
+    readonly protocol: Protocol
+    readonly servers: readonly Server[]
+  }[]
+}
+
+interface Server {
+  readonly priority: number
+  readonly weight: number
+  readonly port: number
+  readonly addresses: readonly string[]
+}
+
+export const NOWHERE: Located = { srv: false, services: [] }
+
+/** The places to try for one request, best first: servers of a priority are drawn by weight. */
+export function placesOf(located: Located, random: () => number): readonly Place[] {
+  return located.services.flatMap(({ protocol, servers }) =>
+    orderSrv(servers, random).flatMap(({ port, addresses }) =>
+      addresses.map((address) => ({ protocol, address, port })),
+    ),
+  )
+}
+
+/** More than any sane domain lists; the rest is not asked for. */
+const MAX_RECORDS = 16
+
+/** NAPTR services (RFC 3263 4.1, RFC 7118 8.3). */
+const SERVICES: ReadonlyMap<string, Protocol> = new Map([
+  ['SIP+D2U', 'udp'],
+  ['SIP+D2T', 'tcp'],
+  ['SIPS+D2T', 'tls'],
+  ['SIP+D2W', 'ws'],
+  ['SIPS+D2W', 'wss'],
+])
+
+/** SRV names of a domain (RFC 3263 4.1), in the order they are tried when NAPTR is silent. */
+const SRV_PREFIX: readonly { readonly protocol: Protocol; readonly prefix: string }[] = [
+  { protocol: 'udp', prefix: '_sip._udp.' },
+  { protocol: 'tcp', prefix: '_sip._tcp.' },
+  { protocol: 'tls', prefix: '_sips._tcp.' },
+]
+
+/**
+ * RFC 3263 4 for a name: transport, port and addresses. `supported` are the protocols this server
+ * has. Rejects when the DNS cannot be asked; a name without any address gives no services.
+ */
+export async function locate(target: Target, supported: ReadonlySet<Protocol>, dns: Dns): Promise<Located> {
+  const usable = (protocol: Protocol) =>
+    supported.has(protocol) &&
+    (!target.secure || isSecure(protocol)) &&
+    (target.protocol === null || target.protocol === protocol)
+  if (target.port === null) {
+    const named = await servicesOf(target, usable, dns)
+    const found = await Promise.all(
+      named.map(async ({ protocol, name }) => ({ protocol, servers: await serversOf(name, dns) })),
+    )
+    const services = found.filter(({ servers }) => servers.length > 0)
+    if (services.length > 0) return { srv: true, services }
+  }
+  const protocol = plainProtocol(target, usable)
+  const addresses = await dns.addresses(target.host)
+  if (addresses.length === 0) return NOWHERE
+  const port = target.port ?? defaultPort(protocol)
+  return { srv: false, services: [{ protocol, servers: [{ priority: 0, weight: 0, port, addresses }] }] }
+}
+
+/** The protocol when neither the URI nor DNS names one: UDP, TLS for SIPS, else what there is. */
+export function plainProtocol(target: Target, usable: (protocol: Protocol) => boolean): Protocol {
+  const first = target.protocol ?? (target.secure ? 'tls' : 'udp')
+  return usable(first) ? first : (SRV_PREFIX.find(({ protocol }) => usable(protocol))?.protocol ?? first)
+}
+
+interface Service {
+  readonly protocol: Protocol
+  readonly name: string
+}
+
+/** What to ask for SRV records: by NAPTR unless the transport is given, else by the usual names. */
+async function servicesOf(
+  target: Target,
+  usable: (protocol: Protocol) => boolean,
+  dns: Dns,
+): Promise<readonly Service[]> {
+  if (target.protocol === null) {
+    const named = pickServices(await dns.naptr(target.host), usable)
+    if (named.length > 0) return named
+  }
+  return SRV_PREFIX.filter(({ protocol }) => usable(protocol)).map(({ protocol, prefix }) => ({
+    protocol,
+    name: `${prefix}${target.host}`,
+  }))
+}
+
+/** The services of a domain this server can use, in the domain's order (RFC 3263 4.1). */
+function pickServices(
+  records: readonly NaptrRecord[],
+  usable: (protocol: Protocol) => boolean,
+): readonly Service[] {
+  const sorted = [...records].sort((a, b) => a.order - b.order || a.preference - b.preference)
+  return sorted.slice(0, MAX_RECORDS).flatMap((record) => {
+    const protocol = SERVICES.get(record.service.toUpperCase())
+    const terminal = record.flags.toLowerCase() === 's' && record.replacement !== ''
+    return protocol !== undefined && terminal && usable(protocol)
+      ? [{ protocol, name: record.replacement }]
+      : []
+  })
+}
+
+/** The servers behind SRV records. A target of `.` says that there is no such service. */
+async function serversOf(name: string, dns: Dns): Promise<readonly Server[]> {
+  const records = [...(await dns.srv(name))].sort((a, b) => a.priority - b.priority).slice(0, MAX_RECORDS)
+  const found = await Promise.all(
+    records.map(async ({ name: host, port, priority, weight }) => {
+      const addresses = host === '' || host === '.' ? [] : await dns.addresses(host)
+      return { priority, weight, port, addresses }
+    }),
+  )
+  return found.filter(({ addresses }) => addresses.length > 0)
+}

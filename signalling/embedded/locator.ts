@@ -1,0 +1,98 @@
+import { isIP } from 'node:net'
+import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { Dns } from './dns.js'
+import { type Located, locate, NOWHERE, type Place, placesOf, plainProtocol } from './locate.js'
+import type { Target } from './target.js'
+import { defaultPort, type Protocol } from './transport.js'
+
+/** Node's resolver tells no TTL of SRV records: short enough for a failover by DNS. */
+const CACHE_MS = 30_000
+const CACHE_SIZE = 1000
+
+/** Where to send one request, best first. */
+export interface Found {
+  readonly places: readonly Place[]
+  readonly srv: boolean
+}
+
+interface Known {
+  readonly located: Located
+  readonly until: number
+}
+
+/**
+ * Finds where targets are, and remembers it for a while. Literal addresses are answered in the same
+ * call; questions for one target share one look-up, so answers keep the order of the questions.
+ */
+export class Locator {
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #dns: Dns
+  readonly #random: () => number
+  readonly #known = new Map<string, Known>()
+  readonly #asked = new Map<string, ((found: Found) => void)[]>()
+  #closed = false
+
+  constructor(clock: Clock, log: Log, dns: Dns, random: () => number = Math.random) {
+    this.#clock = clock
+    this.#log = log
+    this.#dns = dns
+    this.#random = random
+  }
+
+  /** Calls back with the places in order of preference, none when the name leads nowhere. */
+  find(target: Target, supported: ReadonlySet<Protocol>, done: (found: Found) => void): void {
+    const { host, port, protocol, secure } = target
+    if (isIP(host) !== 0) {
+      const chosen = plainProtocol(target, (one) => supported.has(one) && (!secure || one === 'tls'))
+      const place = { protocol: chosen, address: host, port: port ?? defaultPort(chosen) }
+      done({ places: [place], srv: false })
+      return
+    }
+    const key = `${host}|${port ?? ''}|${protocol ?? ''}|${secure}`
+    const waiting = this.#asked.get(key)
+    if (waiting) {
+      waiting.push(done)
+      return
+    }
+    const known = this.#known.get(key)
+    if (known && known.until > this.#clock.now()) {
+      done(this.#draw(known.located))
+      return
+    }
+    this.#asked.set(key, [done])
+    void this.#ask(key, target, supported)
+  }
+
+  /** Answers that arrive later are dropped. */
+  close(): void {
+    this.#closed = true
+    this.#asked.clear()
+    this.#dns.close()
+  }
+
+  async #ask(key: string, target: Target, supported: ReadonlySet<Protocol>): Promise<void> {
+    let located = NOWHERE
+    try {
+      located = await locate(target, supported, this.#dns)
+    } catch (error) {
+      if (!this.#closed) this.#log.warn({ error: errorText(error), host: target.host }, 'DNS look-up failed')
+    }
+    if (this.#closed) return
+    const listeners = this.#asked.get(key) ?? []
+    this.#asked.delete(key)
+    if (located.services.length > 0) this.#remember(key, located)
+    for (const listener of listeners) listener(this.#draw(located))
+  }
+
+  #draw(located: Located): Found {
+    return { places: placesOf(located, this.#random), srv: located.srv }
+  }
+
+  #remember(key: string, located: Located): void {
+    if (this.#known.size >= CACHE_SIZE) this.#known.clear()
+    this.#known.set(key, { located, until: this.#clock.now() + CACHE_MS })
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../../media/base/clock.js'
+
+/** Destinations remembered; beyond it the oldest is forgotten. */
+const MAX_REMEMBERED = 1000
+
+/**
+ * Destinations that failed lately. They are tried after all others, never left out: when every
+ * destination has failed, the first of them is still the best guess.
+ */
+export class Quarantine {
+  readonly #clock: Clock
+  readonly #until = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get size(): number {
+    return this.#until.size
+  }
+
+  put(key: string, ms: number): void {
+    this.#until.delete(key)
+    this.#until.set(key, this.#clock.now() + ms)
+    if (this.#until.size <= MAX_REMEMBERED) return
+    for (const oldest of this.#until.keys()) {
+      this.#until.delete(oldest)
+      break
+    }
+  }
+
+  /** It answered: it is alive. */
+  release(key: string): void {
+    this.#until.delete(key)
+  }
+
+  holds(key: string): boolean {
+    const until = this.#until.get(key)
+    if (until === undefined) return false
+    if (until > this.#clock.now()) return true
+    this.#until.delete(key)
+    return false
+  }
+
+  /** The same things, those in quarantine last; otherwise in the order given. */
+  sort<T>(things: readonly T[], keyOf: (thing: T) => string): readonly T[] {
+    if (this.#until.size === 0) return things
+    const held = things.map((thing) => this.holds(keyOf(thing)))
+    return [...things.filter((_, i) => !held[i]), ...things.filter((_, i) => held[i])]
+  }
+}
