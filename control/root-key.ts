@@ -19,6 +19,7 @@ export type KeyPurpose =
   | 'session-csrf'
   | 'mail-token-hash'
   | 'throttle'
+  | 'trunk-secrets'
 
 /** The one secret everything else is derived from; whoever has it can read all that is encrypted. */
 export interface RootKey {

@@ -73,6 +73,8 @@ export interface NumberRow {
   readonly inbound: string
   readonly routingMode: string
   readonly agentId: string | null
+  /** The trunk its calls come over; null for a number of ours. */
+  readonly sipTrunkId: string | null
   readonly recordCalls: number
   readonly createdAt: number
 }

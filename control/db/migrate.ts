@@ -6,6 +6,7 @@ import { createIdentityTables } from './identity-tables.js'
 import type { Engine, OpenDatabase } from './open.js'
 import { createOrganizationTables } from './organization-migration.js'
 import { createRequestLimits } from './request-limits.js'
+import { createTrunkTables } from './trunk-tables.js'
 import { createWebhookTables } from './webhook-tables.js'
 
 type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
@@ -18,6 +19,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0003_request_limits': createRequestLimits,
   '0004_webhooks': createWebhookTables,
   '0005_organization': createOrganizationTables,
+  '0006_trunks': createTrunkTables,
 }
 
 /**

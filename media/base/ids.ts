@@ -11,6 +11,7 @@ export type IdPrefix =
   | 'agt'
   | 'agv'
   | 'num'
+  | 'trk'
   | 'call'
   | 'chk'
   | 'run'

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import type { Gateway, InboundTrunk, TrunkRoute } from '../../signalling/ports.js'
+import { type Cidr, parseCidr } from '../../signalling/trunk/cidr.js'
+import type { Credentials } from '../../signalling/trunk/digest-client.js'
+import type { TrunkLimits } from '../../signalling/trunk/meter.js'
+import type { ProbeTarget } from '../../signalling/trunk/probe.js'
+import type { RegistrationTarget } from '../../signalling/trunk/registration.js'
+import type { SipTrunkRow } from '../db/trunk-tables.js'
+import type { RootKey } from '../root-key.js'
+import { openPassword } from './secrets.js'
+
+/*
+ * A stored trunk as signalling needs it.
+ */
+
+/** What the engine can speak; a trunk may name others, which are passed over. */
+const SPOKEN = ['PCMA', 'PCMU'] as const
+
+const Strings = z.array(z.string())
+const StringMap = z.record(z.string(), z.string())
+
+export function codecsOf(trunk: SipTrunkRow): ('PCMA' | 'PCMU')[] {
+  const named = Strings.parse(JSON.parse(trunk.codecs))
+  const codecs = named.flatMap((name) => SPOKEN.filter((codec) => codec === name))
+  return codecs.length > 0 ? codecs : [...SPOKEN]
+}
+
+export function rangesOf(trunk: SipTrunkRow): Cidr[] {
+  return Strings.parse(JSON.parse(trunk.ipAcl)).flatMap((text) => parseCidr(text) ?? [])
+}
+
+export function limitsOfTrunk(trunk: SipTrunkRow): TrunkLimits {
+  return {
+    maxConcurrent: trunk.maxConcurrent,
+    callsPerMinute: trunk.callsPerMinute,
+    allowedPrefixes: Strings.parse(JSON.parse(trunk.allowedPrefixes)),
+  }
+}
+
+/** Null for a trunk without an outbound side. Throws EngineError `storage_failed`. */
+export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { trunk: TrunkRoute }) | null {
+  if (trunk.outboundHost === null) return null
+  return {
+    host: trunk.outboundHost,
+    port: trunk.outboundPort,
+    transport: trunk.outboundTransport,
+    codecs: codecsOf(trunk),
+    trunk: {
+      trunkId: trunk.id,
+      limits: limitsOfTrunk(trunk),
+      numberFormat: trunk.outboundNumberFormat,
+      callerIdPolicy: trunk.callerIdPolicy,
+      callerId: trunk.callerId ?? trunk.outboundAuthUsername,
+      fromDomain: trunk.outboundDomain,
+      headers: StringMap.parse(JSON.parse(trunk.customHeaders)),
+      credentials: credentialsOf(trunk, rootKey),
+    },
+  }
+}
+
+/** Null for a trunk that cannot be asked: it has no outbound side. */
+export function probeTargetOf(trunk: SipTrunkRow, rootKey: RootKey): ProbeTarget | null {
+  if (trunk.outboundHost === null) return null
+  return {
+    host: trunk.outboundHost,
+    port: trunk.outboundPort,
+    transport: trunk.outboundTransport,
+    domain: trunk.outboundDomain,
+    credentials: credentialsOf(trunk, rootKey),
+  }
+}
+
+/** Null for a trunk that has nowhere, or nobody, to register. */
+export function registrationOf(trunk: SipTrunkRow, rootKey: RootKey): RegistrationTarget | null {
+  const place = probeTargetOf(trunk, rootKey)
+  if (trunk.register !== 1 || place === null || place.credentials === null) return null
+  return { ...place, credentials: place.credentials, trunkId: trunk.id, expires: trunk.registerSeconds }
+}
+
+/** As the callers of the trunk have to prove it. */
+export function inboundTrunkOf(trunk: SipTrunkRow, rootKey: RootKey): InboundTrunk {
+  const { id, inboundAuth, realm, digestAlgorithm, digestUsername, digestPassword } = trunk
+  return {
+    id,
+    inboundAuth,
+    ranges: rangesOf(trunk),
+    realm,
+    algorithm: digestAlgorithm,
+    username: digestUsername,
+    password: digestPassword === null ? null : openPassword(rootKey, id, 'inbound', digestPassword),
+    limits: limitsOfTrunk(trunk),
+  }
+}
+
+function credentialsOf(trunk: SipTrunkRow, rootKey: RootKey): Credentials | null {
+  const { id, outboundAuthUsername, outboundPassword } = trunk
+  if (outboundAuthUsername === null || outboundPassword === null) return null
+  return {
+    username: outboundAuthUsername,
+    password: openPassword(rootKey, id, 'outbound', outboundPassword),
+  }
+}

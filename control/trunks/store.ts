@@ -1,0 +1,203 @@
+import type { Cidr } from '../../signalling/trunk/cidr.js'
+import type { TrunkProbe } from '../../signalling/trunk/probe.js'
+import type { NumberRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import type { SipTrunkRow } from '../db/trunk-tables.js'
+import type { Owner } from '../numbers/store.js'
+
+/** A trunk that was not deleted, in one environment, or null. */
+export async function findTrunk(db: Db | Trx, owner: Owner, id: string): Promise<SipTrunkRow | null> {
+  const row = await existing(db)
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The trunk a caller proved to be, whoever has it. */
+export async function findCallingTrunk(db: Db | Trx, id: string): Promise<SipTrunkRow | null> {
+  return (await calling(db).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+export async function findTrunkByUsername(db: Db | Trx, username: string): Promise<SipTrunkRow | null> {
+  return (await calling(db).where('digestUsername', '=', username).executeTakeFirst()) ?? null
+}
+
+/** Any trunk of that realm; those of one realm that want less are found first. */
+export async function findTrunkByRealm(db: Db | Trx, realm: string): Promise<SipTrunkRow | null> {
+  const row = await calling(db)
+    .where('realm', '=', realm)
+    .orderBy('digestAlgorithm')
+    .limit(1)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * Trunks whose address list covers the address (a key of `addressKey`), the narrowest range first;
+ * those that are reached by password alone have none that counts.
+ */
+export async function findTrunksByAddress(db: Db | Trx, key: string): Promise<SipTrunkRow[]> {
+  const rows = await db
+    .selectFrom('sipTrunkRanges')
+    .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
+    .selectAll('sipTrunks')
+    .where('sipTrunkRanges.first', '<=', key)
+    .where('sipTrunkRanges.last', '>=', key)
+    .where('sipTrunks.deletedAt', 'is', null)
+    .where('sipTrunks.environment', '=', 'live')
+    .where('sipTrunks.inboundAuth', '!=', 'digest')
+    .orderBy('sipTrunkRanges.first', 'desc')
+    .orderBy('sipTrunkRanges.last')
+    .orderBy('sipTrunks.id')
+    .execute()
+  return rows
+}
+
+/** Whether any caller could come with a password. */
+export async function hasDigestTrunk(db: Db | Trx): Promise<boolean> {
+  const row = await calling(db).where('inboundAuth', '!=', 'ip_acl').limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+/** Trunks that want to be registered at their carrier. */
+export function listRegisteringTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
+  return calling(db).where('register', '=', 1).where('status', '=', 'active').orderBy('id').execute()
+}
+
+/** The trunk of another organization that some of the ranges belong to, and the range; null when free. */
+export async function findOverlap(
+  db: Db | Trx,
+  organizationId: string,
+  ranges: readonly Cidr[],
+): Promise<{ readonly trunkId: string; readonly range: string } | null> {
+  for (const { first, last, text } of ranges) {
+    const row = await db
+      .selectFrom('sipTrunkRanges')
+      .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
+      .select('sipTrunks.id')
+      .where('sipTrunkRanges.first', '<=', last)
+      .where('sipTrunkRanges.last', '>=', first)
+      .where('sipTrunks.deletedAt', 'is', null)
+      .where('sipTrunks.organizationId', '!=', organizationId)
+      .limit(1)
+      .executeTakeFirst()
+    if (row !== undefined) return { trunkId: row.id, range: text }
+  }
+  return null
+}
+
+/** Null when another trunk has the user name. `ranges` are those of `ipAcl`. */
+export async function insertTrunk(
+  trx: Trx,
+  row: SipTrunkRow,
+  ranges: readonly Cidr[],
+): Promise<SipTrunkRow | null> {
+  const made = await trx
+    .insertInto('sipTrunks')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  if (made === undefined) return null
+  await insertRanges(trx, row.id, ranges)
+  return made
+}
+
+/** What a change of a trunk may touch. */
+export type TrunkChange = Partial<
+  Omit<SipTrunkRow, 'id' | 'organizationId' | 'environment' | 'source' | 'createdAt' | 'ipAcl'>
+>
+
+/** Null when there is no such trunk. `ranges` replaces the address list; null leaves it. */
+export async function updateTrunk(
+  trx: Trx,
+  owner: Owner,
+  id: string,
+  change: TrunkChange,
+  ranges: readonly Cidr[] | null,
+): Promise<SipTrunkRow | null> {
+  const list = ranges === null ? {} : { ipAcl: JSON.stringify(ranges.map(({ text }) => text)) }
+  const row = await trx
+    .updateTable('sipTrunks')
+    .set({ ...change, ...list })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return null
+  if (ranges !== null) {
+    await trx.deleteFrom('sipTrunkRanges').where('trunkId', '=', id).execute()
+    await insertRanges(trx, id, ranges)
+  }
+  return row
+}
+
+/** A call came or went over the trunk. */
+export async function noteUse(
+  db: Db | Trx,
+  owner: Owner,
+  id: string,
+  direction: 'inbound' | 'outbound',
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('sipTrunks')
+    .set(direction === 'inbound' ? { lastInboundAt: now } : { lastOutboundAt: now })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .execute()
+}
+
+/** The row with its `lastProbe`; null when there is no such trunk. */
+export async function storeProbe(
+  db: Db | Trx,
+  owner: Owner,
+  id: string,
+  probe: TrunkProbe,
+): Promise<SipTrunkRow | null> {
+  const row = await db
+    .updateTable('sipTrunks')
+    .set({ lastProbe: JSON.stringify(probe) })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Numbers on the trunk, released ones excluded. */
+export function listTrunkNumbers(db: Db | Trx, owner: Owner, trunkId: string): Promise<NumberRow[]> {
+  return db
+    .selectFrom('numbers')
+    .selectAll()
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('sipTrunkId', '=', trunkId)
+    .where('releasedAt', 'is', null)
+    .orderBy('e164')
+    .execute()
+}
+
+async function insertRanges(trx: Trx, trunkId: string, ranges: readonly Cidr[]): Promise<void> {
+  if (ranges.length === 0) return
+  await trx
+    .insertInto('sipTrunkRanges')
+    .values(ranges.map(({ first, last, prefix }) => ({ trunkId, first, last, prefix })))
+    .execute()
+}
+
+function existing(db: Db | Trx) {
+  return db.selectFrom('sipTrunks').selectAll().where('deletedAt', 'is', null)
+}
+
+/** Trunks of the test environment are simulated and carry nothing: nobody calls in over them. */
+function calling(db: Db | Trx) {
+  return existing(db).where('environment', '=', 'live')
+}
