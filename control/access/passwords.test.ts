@@ -1,0 +1,208 @@
+import { scryptSync } from 'node:crypto'
+import t from 'tap'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { Browser, openPeopleApi, type PeopleApi } from '../../fixtures/people.js'
+import { accessOperations } from './api.js'
+import { hashPassword, UNKNOWN_PASSWORD, verifyPassword } from './secrets.js'
+import { addressGroup, throttle } from './throttle.js'
+
+const OLD = 'first password'
+const NEW = 'second password'
+
+const refusal = (code: string) => ({ body: { error: { code } } })
+
+/** A verified account with the password OLD, stored at a cost that tests can pay many times. */
+async function account(api: PeopleApi) {
+  const person = await api.person('owner')
+  const salt = Buffer.alloc(16, 1)
+  const hash = scryptSync(OLD, salt, 32, { N: 2, r: 8, p: 1 })
+  const passwordHash = `scrypt$2$8$1$${salt.toString('base64')}$${hash.toString('base64')}`
+  await api.deps.db.updateTable('users').set({ passwordHash }).where('id', '=', person.userId).execute()
+  return person
+}
+
+t.test('an address is counted as one subscriber', async (t) => {
+  t.equal(addressGroup('192.0.2.7'), '192.0.2.7')
+  t.equal(addressGroup('::ffff:192.0.2.7'), '192.0.2.7')
+  t.equal(addressGroup('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
+  t.equal(addressGroup('2001:db8:1:2::9'), '2001:db8:1:2')
+  t.equal(addressGroup('2001:0db8::1'), '2001:db8:0:0')
+  t.equal(addressGroup('::1'), '0:0:0:0')
+  t.equal(addressGroup('fe80::1%eth0'), 'fe80:0:0:0')
+})
+
+t.test('an unknown address costs as much as a known one', async (t) => {
+  // The same derivation with the same cost: the stored parameters say so, and nothing else decides.
+  const real = await hashPassword(OLD)
+  t.same(UNKNOWN_PASSWORD.split('$').slice(0, 4), real.split('$').slice(0, 4))
+  t.same(
+    UNKNOWN_PASSWORD.split('$').map((part) => part.length),
+    real.split('$').map((part) => part.length),
+  )
+  t.equal(await verifyPassword('', UNKNOWN_PASSWORD), false)
+})
+
+t.test('passwords', async (t) => {
+  await onEachEngine(t, async (t, open, engine) => {
+    const database = await open()
+    const api = await openPeopleApi({ database, operations: accessOperations })
+    const post = (path: string, json: object) => api.send('POST', path, { key: null, json })
+    const logIn = (email: string, password: string) => post('/v1/auth/login', { email, password })
+    const minute = () => api.clock.advance(60_000)
+
+    await t.test('forgotten: a link for those who have an account, the same answer for all', async (t) => {
+      const { email, browser } = await account(api)
+      const answer = { status: 202, body: { data: { accepted: true } } }
+      const known = await post('/v1/auth/password/forgot', { email: email.toUpperCase() })
+      const unknown = await post('/v1/auth/password/forgot', { email: 'nobody@people.test' })
+      t.match(known, answer)
+      t.same(unknown.body, known.body)
+      t.same(
+        [...unknown.headers.keys()].sort(),
+        [...known.headers.keys()].sort(),
+        'nor do the headers tell them apart',
+      )
+      const token = await api.tokenFor(email)
+      t.same(
+        api.mails.filter(({ to }) => to === 'nobody@people.test'),
+        [],
+      )
+      t.same(
+        await database.db
+          .selectFrom('mails')
+          .selectAll()
+          .where('recipient', '=', 'nobody@people.test')
+          .execute(),
+        [],
+        'nothing is kept of the address',
+      )
+
+      const reset = (value: string, password: string) =>
+        post('/v1/auth/password/reset', { token: value, password })
+      t.match(await reset(token, 'short'), { status: 400, ...refusal('validation_error') })
+      t.match(await reset('x'.repeat(43), NEW), { status: 400, ...refusal('invalid_token') })
+      t.equal((await reset(token, NEW)).status, 204)
+      t.match(await reset(token, 'third password'), { status: 400, ...refusal('invalid_token') })
+      t.equal((await browser.send('GET', '/v1/auth/session')).status, 401, 'signed out everywhere')
+      t.match(await logIn(email, OLD), { status: 401, ...refusal('invalid_credentials') })
+      t.equal((await logIn(email, NEW)).status, 200)
+
+      minute()
+      await post('/v1/auth/password/forgot', { email })
+      const first = await api.tokenFor(email)
+      minute()
+      await post('/v1/auth/password/forgot', { email })
+      const second = await api.tokenFor(email)
+      t.not(second, first)
+      t.equal((await reset(first, OLD)).status, 204, 'the earlier link works as well')
+      t.match(await reset(second, OLD), { status: 400, ...refusal('invalid_token') }, 'until one was used')
+      minute()
+      await post('/v1/auth/password/forgot', { email })
+      const late = await api.tokenFor(email)
+      api.clock.advance(3_600_000)
+      t.match(await reset(late, NEW), { status: 400, ...refusal('token_expired') })
+    })
+
+    await t.test('two requests with one link: one of them wins', async (t) => {
+      const { email } = await account(api)
+      minute()
+      await post('/v1/auth/password/forgot', { email })
+      const token = await api.tokenFor(email)
+      const answers = await Promise.all(
+        ['password one', 'password two'].map((password) =>
+          post('/v1/auth/password/reset', { token, password }),
+        ),
+      )
+      t.same(answers.map(({ status }) => status).sort(), [204, 400])
+    })
+
+    await t.test('a link of one kind is no link of another', async (t) => {
+      const { email } = await account(api)
+      minute()
+      await post('/v1/auth/password/forgot', { email })
+      const token = await api.tokenFor(email)
+      t.match(await post('/v1/auth/verify-email', { token }), { status: 400, ...refusal('invalid_token') })
+      t.match(await post('/v1/invitations/accept', { token }), { status: 400, ...refusal('invalid_token') })
+    })
+
+    await t.test('a reset proves the address of an account that somebody else signed up', async (t) => {
+      minute()
+      const email = 'victim@people.test'
+      const json = { email, password: OLD, name: 'Squatter', organizationName: 'Squat' }
+      t.equal((await post('/v1/signup', json)).status, 201)
+      await post('/v1/auth/password/forgot', { email })
+      await api.mailTo(email)
+      const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/reset-password#'))
+      const token = /#token=(\w+)/.exec(mail?.text ?? '')?.[1]
+      t.equal((await post('/v1/auth/password/reset', { token, password: NEW })).status, 204)
+      t.equal((await logIn(email, NEW)).status, 200)
+      t.equal((await logIn(email, OLD)).status, 401)
+    })
+
+    await t.test('changed: with the present one, ending every other session', async (t) => {
+      minute()
+      const { email, browser } = await account(api)
+      const other = new Browser(api)
+      t.equal((await other.send('POST', '/v1/auth/login', { json: { email, password: OLD } })).status, 200)
+      const change = (currentPassword: string, newPassword: string) =>
+        browser.send('POST', '/v1/auth/password/change', { json: { currentPassword, newPassword } })
+      t.match(await change('wrong password', NEW), { status: 401, ...refusal('invalid_credentials') })
+      t.match(await change(OLD, 'short'), { status: 400, ...refusal('validation_error') })
+      t.equal((await change(OLD, NEW)).status, 204)
+      t.equal((await browser.send('GET', '/v1/auth/session')).status, 200)
+      t.equal((await other.send('GET', '/v1/auth/session')).status, 401)
+      t.match((await api.mailTo(email)).subject, /password was changed/)
+      t.equal((await logIn(email, NEW)).status, 200)
+    })
+
+    await t.test('guessing is bounded per account, known or not', async (t) => {
+      const { email: known } = await account(api)
+      // Each guess at a ghost costs a whole scrypt: once is enough.
+      for (const email of engine === 'sqlite' ? [known, 'ghost@people.test'] : [known]) {
+        minute()
+        const guesses = Array.from({ length: 12 }, (_, i) => logIn(email, `guess ${i}`))
+        const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+        t.same(statuses.sort(), [...Array(10).fill(401), 429, 429], email)
+        const limited = await logIn(email, OLD)
+        t.match(limited, {
+          status: 429,
+          body: { error: { code: 'rate_limited', details: { retry_after_seconds: 60 } } },
+        })
+        t.equal(limited.headers.get('retry-after'), '60')
+      }
+      minute()
+    })
+    await api.close()
+  })
+})
+
+t.test('public routes are bounded per address', async (t) => {
+  await onEachEngine(t, async (t, open) => {
+    const database = await open()
+    const api = await openPeopleApi({ database, operations: accessOperations })
+    const limits: readonly [path: string, json: object, perMinute: number][] = [
+      ['/v1/signup/email-available', { email: 'a@example.in' }, 10],
+      ['/v1/signup', { email: 'not an address' }, 30],
+      ['/v1/auth/login', {}, 30],
+      ['/v1/auth/password/forgot', { email: 'a@example.in' }, 30],
+      ['/v1/auth/password/reset', {}, 30],
+      ['/v1/auth/verify-email', { token: 'x' }, 30],
+      ['/v1/auth/verify-email/resend', { email: 'a@example.in' }, 30],
+      ['/v1/invitations/accept', { token: 'x' }, 30],
+    ]
+    for (const [path, json, perMinute] of limits) {
+      const send = async () => (await api.send('POST', path, { key: null, json })).status
+      const statuses = await Promise.all(Array.from({ length: perMinute + 3 }, send))
+      t.equal(statuses.filter((status) => status === 429).length, 3, `${path}: ${perMinute} a minute`)
+      api.clock.advance(59_999)
+      t.equal(await send(), 429)
+      api.clock.advance(1)
+      t.not(await send(), 429, 'and anew in the next one')
+    }
+    t.notMatch(JSON.stringify(await database.db.selectFrom('throttles').selectAll().execute()), '127.0.0.1')
+
+    const counted = await Promise.all(Array.from({ length: 40 }, () => throttle(api.deps, 'one account', 7)))
+    t.equal(counted.filter((refused) => refused === null).length, 7, 'exactly, however many at once')
+    await api.close()
+  })
+})
