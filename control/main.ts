@@ -71,7 +71,6 @@ export interface Parley {
 const MEDIA_TIMEOUT_MS = 15_000
 const FLUSH_MS = 10_000
 const HTTP_GRACE_MS = 3_000
-const DOCS_URL = 'https://parley.invalid/docs/errors'
 const LOOPBACK = '127.0.0.1'
 
 /**
@@ -187,7 +186,6 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       deps,
       address: settings.httpAddress,
       port: settings.httpPort,
-      docsUrl: DOCS_URL,
     }),
   )
   scope.own(() => http.close(HTTP_GRACE_MS))

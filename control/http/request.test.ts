@@ -475,7 +475,7 @@ function checkEnvelope(t: Test, row: BadInput, answer: ApiAnswer): void {
       type: TYPES[row.status],
       code: row.code,
       message: row.message ?? /\w/,
-      doc_url: `https://docs.parley.test/errors#${row.code}`,
+      doc_url: `http://parley.test/docs/errors#${row.code}`,
       request_id: answer.headers.get('x-request-id'),
     },
     `${row.name}: envelope`,

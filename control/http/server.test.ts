@@ -83,7 +83,7 @@ t.test('closing cuts what does not finish in time', async (t) => {
 t.test('a taken port is an error that names it', async (t) => {
   const { api } = await openApi(t, [health])
   const { openHttpServer } = await import('./server.js')
-  const options = { operations: [], deps: api.deps, address: '127.0.0.1', docsUrl: '' }
+  const options = { operations: [], deps: api.deps, address: '127.0.0.1' }
   await t.rejects(openHttpServer({ ...options, port: api.server.port }), {
     code: 'port_unavailable',
     message: new RegExp(`port ${api.server.port}`),

@@ -11,6 +11,7 @@ import { sweepSignatures } from '../access/signature.js'
 import { sweepThrottles } from '../access/throttle.js'
 import type { Deps } from '../deps.js'
 import { sweepMails } from '../mail/outbox.js'
+import { docsPages, errorDocsUrl } from './docs.js'
 import type { Exchange } from './exchange.js'
 import { type Handling, handle } from './handle.js'
 import { openIdempotency } from './idempotency.js'
@@ -26,8 +27,6 @@ export interface HttpServerOptions {
   readonly address: string
   /** 0 takes any free port. */
   readonly port: number
-  /** Where error codes are explained; `#<code>` is appended. */
-  readonly docsUrl: string
 }
 
 export interface HttpServer {
@@ -46,7 +45,7 @@ const SWEEP_MS = 3_600_000
 
 /** Serves the operations. Throws EngineError `port_unavailable` when the port cannot be bound. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { deps, docsUrl } = options
+  const { deps } = options
   const scope = new Scope()
   const use = openKeyUse(deps.db, deps.clock, deps.log)
   scope.add(use)
@@ -61,7 +60,8 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   app.disable('x-powered-by').disable('etag').set('query parser', false)
   app.set('case sensitive routing', true).set('strict routing', true)
   if (deps.settings.trustedProxies.length > 0) app.set('trust proxy', [...deps.settings.trustedProxies])
-  app.use(prepare(deps, docsUrl))
+  app.use(prepare(deps))
+  app.use(docsPages())
   app.use(crossOrigin(deps))
   for (const route of routesOf(options.operations)) app.all(route.path, serve(handling, route))
   app.use((_request, response) => {
@@ -79,7 +79,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     },
     app,
   )
-  server.on('clientError', (error, socket) => rejectGarbage(deps, docsUrl, error, socket as Socket))
+  server.on('clientError', (error, socket) => rejectGarbage(deps, error, socket as Socket))
   try {
     await listen(server, options)
   } catch (error) {
@@ -99,10 +99,10 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
 }
 
 /** Gives every request its id and every response its headers. */
-function prepare(deps: Deps, docsUrl: string): RequestHandler {
+function prepare(deps: Deps): RequestHandler {
   return (request, response, next) => {
     const requestId = newId('req', deps.clock.wall())
-    const exchange: Exchange = { request, response, requestId, docsUrl }
+    const exchange: Exchange = { request, response, requestId, docsUrl: errorDocsUrl(deps) }
     response.locals.exchange = exchange
     response.set({
       'x-request-id': requestId,
@@ -169,7 +169,7 @@ function failed(deps: Deps): ErrorRequestHandler {
 }
 
 /** Answers what the HTTP parser could not read; there is no request to speak of. */
-function rejectGarbage(deps: Deps, docsUrl: string, error: Error, socket: Socket): void {
+function rejectGarbage(deps: Deps, error: Error, socket: Socket): void {
   const code = 'code' in error ? error.code : undefined
   if (!socket.writable || code === 'ECONNRESET') {
     socket.destroy()
@@ -186,7 +186,7 @@ function rejectGarbage(deps: Deps, docsUrl: string, error: Error, socket: Socket
     'bad_request',
     'The request is not readable HTTP, too large in its head, or too slow.',
   )
-  const body = JSON.stringify(errorEnvelope(refusal, docsUrl, requestId))
+  const body = JSON.stringify(errorEnvelope(refusal, errorDocsUrl(deps), requestId))
   socket.end(
     `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `x-request-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,

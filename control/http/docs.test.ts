@@ -1,0 +1,51 @@
+import t from 'tap'
+import { openTestApi } from '../../fixtures/api.js'
+import { silentLog } from '../../media/base/log.js'
+import { migrate } from '../db/migrate.js'
+import { openDatabase } from '../db/open.js'
+import { operations } from '../operations.js'
+import { PROBLEMS } from './problem.js'
+
+t.test('pages for people', async (t) => {
+  const database = openDatabase('sqlite::memory:', silentLog)
+  await migrate(database)
+  const api = await openTestApi({ database, operations })
+  t.teardown(async () => {
+    await api.close()
+    await database.close()
+  })
+  const get = async (path: string) => {
+    const response = await fetch(`${api.url}${path}`)
+    return { response, text: await response.text() }
+  }
+
+  const { response, text } = await get('/docs')
+  t.equal(response.status, 200)
+  t.match(response.headers.get('content-type'), /^text\/html/)
+  const policy = response.headers.get('content-security-policy') ?? ''
+  t.match(policy, "default-src 'none'")
+  t.notMatch(policy, 'unsafe')
+  t.ok(response.headers.has('x-request-id'))
+  t.notMatch(text, /<script>|<style| style=| on\w+=|https?:/, 'nothing inline, nothing from elsewhere')
+  const files = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map((match) => String(match[1]))
+  t.ok(files.length >= 4)
+  for (const file of files) {
+    const asset = await get(`/${file}`)
+    t.equal(asset.response.status, 200, file)
+    t.ok(asset.text.length > 50, file)
+    t.equal(asset.response.headers.get('x-content-type-options'), 'nosniff')
+  }
+  const start = await get('/docs/assets/start.js')
+  t.match(start.response.headers.get('content-type'), /javascript/)
+  t.match(start.text, 'v1/openapi.json')
+  t.equal((await get('/docs/assets/swagger-ui-bundle.js.map')).response.status, 404, 'only what is named')
+  t.equal((await get('/docs/assets/..%2fpackage.json')).response.status, 404)
+
+  const errors = await get('/docs/errors')
+  t.equal(errors.response.status, 200)
+  for (const code of Object.keys(PROBLEMS)) t.match(errors.text, `<h2 id="${code}">`, code)
+
+  const missing = await get('/v1/nothing')
+  const { error } = JSON.parse(missing.text)
+  t.equal(error.doc_url, 'http://parley.test/docs/errors#not_found', 'an error points into that page')
+})
