@@ -26,9 +26,7 @@ export class GroupCommit {
   write<T>(run: (trx: Trx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ run, done: (value) => resolve(value as T), failed: reject })
-      this.#running ??= this.#drain().finally(() => {
-        this.#running = null
-      })
+      this.#running ??= this.#drain()
     })
   }
 
@@ -44,6 +42,8 @@ export class GroupCommit {
       const batch = this.#waiting.splice(0, MAX_TOGETHER)
       if (!(await this.#together(batch))) for (const write of batch) await this.#alone(write)
     }
+    // In the very turn that found nothing waiting: a later one could miss a write asked for between.
+    this.#running = null
   }
 
   async #together(batch: readonly Write[]): Promise<boolean> {

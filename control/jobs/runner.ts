@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
@@ -88,13 +89,18 @@ export function openJobRunner(options: {
   readonly log: Log
   readonly handlers: readonly JobHandler[]
   readonly leaseMs?: number
+  /** How often to look for due jobs when nothing else makes it look. */
+  readonly pollMs?: number
 }): JobRunner {
   const { db, clock, log, handlers } = options
   const leaseMs = options.leaseMs ?? LEASE_MS
+  const pollMs = options.pollMs ?? POLL_MS
   const owner = randomBytes(12).toString('base64url')
   const scope = new Scope()
   const group = new GroupCommit(db)
   const abort = new AbortController()
+  // One per running job, which is not a leak.
+  setMaxListeners(0, abort.signal)
   const running = new Map<string, { readonly claim: Claim; readonly kind: string; readonly lane: string }>()
   const ended = new Set<Promise<void>>()
   let looking: Promise<void> | null = null
@@ -221,12 +227,12 @@ export function openJobRunner(options: {
   function look(): void {
     if (scope.closed) return
     again = true
-    looking ??= lookNow().finally(() => {
-      looking = null
-    })
+    looking ??= lookNow()
   }
 
   async function lookNow(): Promise<void> {
+    // So that `looking` is set before it is cleared.
+    await Promise.resolve()
     while (again && !scope.closed) {
       again = false
       try {
@@ -235,13 +241,15 @@ export function openJobRunner(options: {
         if (claimed > 0) again = true
       } catch (error) {
         log.warn({ error: errorText(error) }, 'due jobs not claimed; trying again')
-        return
+        break
       }
     }
+    // In the very turn that found nothing to do: a later one could miss somebody who asked in between.
+    looking = null
   }
 
   function beat(): void {
-    scope.after(clock, POLL_MS, () => {
+    scope.after(clock, pollMs, () => {
       look()
       beat()
     })

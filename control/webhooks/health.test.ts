@@ -1,0 +1,170 @@
+import t from 'tap'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { openReceiver, openWebhookRig, type WebhookRig } from '../../fixtures/webhooks.js'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+await onEachEngine(t, async (t, open) => {
+  const rig = await openWebhookRig(await open())
+  const receiver = await openReceiver()
+  const path = (id: string) => `/v1/integrations/webhooks/${id}`
+  const endpointOf = async (id: string) =>
+    ((await rig.send('GET', path(id))).body as { data: Record<string, unknown> }).data
+  const later = async (ms: number, on: WebhookRig = rig) => {
+    on.clock.advance(ms)
+    await on.runner.idle()
+  }
+  const pending = async () => {
+    const rows = await rig.database.db
+      .selectFrom('webhookDeliveries')
+      .select(['nextAttemptAt', 'status', 'lastError'])
+      .where('latest', '=', 1)
+      .orderBy('id')
+      .execute()
+    return rows
+  }
+
+  await t.test(
+    '20 failures in a row switch an endpoint off, tell somebody, and park what waits',
+    async (t) => {
+      const { id } = await rig.endpoint(receiver.url)
+      receiver.answer = (response) => response.writeHead(500).end()
+      for (let i = 0; i < 3; i++) await rig.announce()
+      // Three deliveries at 0, 1, 3, 7, 15 and 31 minutes are 18 failures.
+      for (const minutes of [0, 1, 2, 4, 8, 16]) await later(minutes * MINUTE)
+      t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 18, disabledReason: null })
+      await later(32 * MINUTE)
+      // The attempts under way when it was switched off still end.
+      t.match(await endpointOf(id), { enabled: false, disabledReason: 'consecutive_failures' })
+      t.ok(Number((await endpointOf(id)).consecutiveFailures) >= 20)
+      t.strictSame(rig.notices, [id])
+      const requests = receiver.received.length
+      t.strictSame(
+        await pending(),
+        Array.from({ length: 3 }, () => ({ nextAttemptAt: null, status: 'pending', lastError: 'status' })),
+      )
+      await rig.announce()
+      await later(5 * HOUR)
+      t.equal(receiver.received.length, requests, 'nothing is sent, and nothing new is written for it')
+      t.equal((await pending()).length, 3)
+
+      receiver.answer = (response) => response.end()
+      const enabled = await rig.send('PATCH', path(id), { json: { enabled: true } })
+      t.match(enabled.body, { data: { enabled: true, consecutiveFailures: 0, disabledReason: null } })
+      await rig.runner.idle()
+      t.equal(receiver.received.length, requests + 3)
+      t.ok((await pending()).every(({ status }) => status === 'delivered'))
+      await rig.send('DELETE', path(id))
+    },
+  )
+
+  await t.test('one burst of failures does not; the first success clears the count', async (t) => {
+    const { id } = await rig.endpoint(receiver.url)
+    receiver.answer = (response) => response.writeHead(404).end()
+    for (let i = 0; i < 30; i++) await rig.announce()
+    await later(0)
+    t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 30 })
+    receiver.answer = (response) => response.end()
+    await rig.announce()
+    await later(1_000)
+    t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 0 })
+    receiver.answer = (response) => response.writeHead(404).end()
+    for (let i = 0; i < 30; i++) await rig.announce()
+    await later(59_000)
+    t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 30 })
+    await rig.announce()
+    await later(60_000)
+    t.match(await endpointOf(id), { enabled: false, consecutiveFailures: 31 })
+    await rig.send('DELETE', path(id))
+  })
+
+  await t.test('switched off by a person for a day: what waited fails, visibly', async (t) => {
+    const { id } = await rig.endpoint(receiver.url)
+    const requests = receiver.received.length
+    const eventId = await rig.announce()
+    await rig.send('PATCH', path(id), { json: { enabled: false } })
+    t.match(await endpointOf(id), { enabled: false, disabledReason: null })
+    await later(0)
+    t.match(await rig.delivery(eventId), { status: 'pending', nextAttemptAt: null, attempts: 0 })
+    await later(24 * HOUR - 1)
+    t.match(await rig.delivery(eventId), { status: 'pending' })
+    await later(1)
+    t.match(await rig.delivery(eventId), {
+      status: 'failed',
+      lastError: 'endpoint_disabled',
+      nextAttemptAt: null,
+    })
+    t.equal(receiver.received.length, requests)
+    await rig.send('DELETE', path(id))
+  })
+
+  await t.test('deleted: what waited fails at once and is never sent', async (t) => {
+    const { id } = await rig.endpoint(receiver.url)
+    const requests = receiver.received.length
+    const eventId = await rig.announce()
+    t.equal((await rig.send('DELETE', path(id))).status, 204)
+    await later(0)
+    t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'endpoint_deleted' })
+    t.equal(receiver.received.length, requests)
+    const { secret } = await rig.database.db
+      .selectFrom('webhookEndpoints')
+      .select('secret')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    t.equal(secret, '', 'its secret is gone')
+  })
+
+  await t.test(
+    'an attempt whose answer nobody heard is counted; after 14 the delivery is over',
+    async (t) => {
+      const { id } = await rig.endpoint(receiver.url)
+      receiver.answer = (response) => response.end()
+      const eventId = await rig.announce()
+      const { db } = rig.database
+      await db.updateTable('webhookDeliveries').set({ attempts: 14 }).where('eventId', '=', eventId).execute()
+      await later(0)
+      t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'interrupted', attempts: 14 })
+      await rig.send('DELETE', path(id))
+    },
+  )
+
+  await t.test('what an event told of is gone before its first attempt', async (t) => {
+    const { id } = await rig.endpoint(receiver.url)
+    const eventId = await rig.announce()
+    await rig.database.db.deleteFrom('events').where('id', '=', eventId).execute()
+    await later(0)
+    t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'subject_gone', attempts: 0 })
+    await rig.send('DELETE', path(id))
+  })
+
+  await rig.close()
+  await receiver.close()
+})
+
+t.test('a name that turns private after it was saved is never connected to', async (t) => {
+  await onEachEngine(t, async (t, open) => {
+    let address = '93.184.215.14'
+    const rig = await openWebhookRig(await open(), {
+      allowPrivate: false,
+      resolve: async () => [{ address, family: 4 }],
+    })
+    const receiver = await openReceiver()
+    const { id } = await rig.endpoint(`https://hooks.example.com:${receiver.port}/in`)
+    address = '127.0.0.1'
+    const eventId = await rig.announce()
+    await rig.runner.idle()
+    t.match(await rig.delivery(eventId), {
+      status: 'pending',
+      lastError: 'address_refused',
+      lastStatus: null,
+      attempts: 1,
+      nextAttemptAt: rig.clock.wall() + MINUTE,
+    })
+    const tested = await rig.send('POST', `/v1/integrations/webhooks/${id}/test`)
+    t.match(tested.body, { data: { ok: false, status: null, error: 'address_refused' } })
+    t.equal(receiver.connections, 0)
+    await rig.close()
+    await receiver.close()
+  })
+})
