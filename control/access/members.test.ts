@@ -1,0 +1,269 @@
+import t from 'tap'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { openPeopleApi, type Person } from '../../fixtures/people.js'
+import type { Role } from '../db/identity-tables.js'
+import { accessOperations } from './api.js'
+import { createKey } from './keys.js'
+
+const DAY_MS = 86_400_000
+const refusal = (code: string) => ({ body: { error: { code } } })
+
+t.test('members and invitations', async (t) => {
+  await onEachEngine(t, async (t, open) => {
+    const database = await open()
+    const api = await openPeopleApi({ database, operations: accessOperations })
+    const patch = (by: Person, userId: string, role: string) =>
+      by.browser.send('PATCH', `/v1/organization/members/${userId}`, { json: { role } })
+    const remove = (by: Person, userId: string) =>
+      by.browser.send('DELETE', `/v1/organization/members/${userId}`)
+    const invite = (by: Person, email: string, role: string) =>
+      by.browser.send('POST', '/v1/organization/invitations', { json: { email, role } })
+    const accept = (json: object) => api.send('POST', '/v1/invitations/accept', { key: null, json })
+    const roleOf = async (userId: string, organizationId = api.organizationId) =>
+      (
+        await database.db
+          .selectFrom('members')
+          .where('userId', '=', userId)
+          .where('organizationId', '=', organizationId)
+          .select('role')
+          .executeTakeFirst()
+      )?.role
+
+    await t.test('who may change whom', async (t) => {
+      const table: readonly [by: Role, target: Role, role: Role, status: number][] = [
+        ['owner', 'viewer', 'owner', 200],
+        ['owner', 'owner', 'viewer', 200],
+        ['owner', 'admin', 'billing', 200],
+        ['admin', 'viewer', 'developer', 200],
+        ['admin', 'admin', 'viewer', 200],
+        ['admin', 'viewer', 'owner', 403],
+        ['admin', 'owner', 'viewer', 403],
+        ['admin', 'owner', 'owner', 403],
+        ['developer', 'viewer', 'developer', 403],
+        ['viewer', 'viewer', 'developer', 403],
+        ['billing', 'viewer', 'developer', 403],
+      ]
+      for (const [by, before, role, status] of table) {
+        const actor = await api.person(by)
+        const target = await api.person(before)
+        const answer = await patch(actor, target.userId, role)
+        t.equal(answer.status, status, `${by} makes ${before} ${role}`)
+        t.equal(await roleOf(target.userId), status === 200 ? role : before)
+        if (status === 200)
+          t.match(answer.body, { data: { userId: target.userId, email: target.email, role } })
+        else t.match(answer, refusal('forbidden'))
+        const expected = status === 403 && (by !== 'admin' || before === 'owner') ? 403 : 204
+        const current = status === 200 ? role : before
+        if (by === 'admin' && current === 'owner') t.equal((await remove(actor, target.userId)).status, 403)
+        else t.equal((await remove(actor, target.userId)).status, expected, `${by} removes ${current}`)
+      }
+    })
+
+    await t.test('lists, strangers and nonsense', async (t) => {
+      const owner = await api.person('owner')
+      const list = await owner.browser.send('GET', '/v1/organization/members?limit=2')
+      t.match(list, {
+        status: 200,
+        body: { data: [{ userId: owner.userId, email: owner.email, role: 'owner' }, {}] },
+      })
+      t.notMatch(JSON.stringify(list.body), /scrypt/)
+      const stranger = await api.owner()
+      t.match(await patch(owner, stranger.userId, 'viewer'), { status: 404, ...refusal('not_found') })
+      t.match(await remove(owner, stranger.userId), { status: 404 })
+      t.match(await patch(owner, 'usr_nonsense', 'viewer'), { status: 404 })
+      t.match(await patch(owner, stranger.userId, 'emperor'), { status: 400, ...refusal('validation_error') })
+      const listed = (await stranger.browser.send('GET', '/v1/organization/members')).body as {
+        data: unknown[]
+      }
+      t.equal(listed.data.length, 1, 'each organization sees its own')
+    })
+
+    await t.test('the last owner stays, also when two leave at once', async (t) => {
+      const first = await api.owner()
+      const { organizationId } = first
+      t.match(await patch(first, first.userId, 'admin'), { status: 409, ...refusal('conflict') })
+      t.match(await remove(first, first.userId), { status: 409, ...refusal('conflict') })
+      t.equal((await patch(first, first.userId, 'owner')).status, 200, 'no change is no loss')
+      for (let round = 0; round < 5; round++) {
+        const second = await api.person('owner', organizationId)
+        const owners = await database.db
+          .selectFrom('members')
+          .where('organizationId', '=', organizationId)
+          .where('role', '=', 'owner')
+          .select('userId')
+          .execute()
+        t.equal(owners.length, 2)
+        const answers = await Promise.all([
+          patch(first, second.userId, 'admin'),
+          patch(second, first.userId, 'admin'),
+        ])
+        const statuses = answers.map(({ status }) => status).sort()
+        t.same(statuses, [200, 403], 'the one demoted first cannot demote the other')
+        const left = await database.db
+          .selectFrom('members')
+          .where('organizationId', '=', organizationId)
+          .where('role', '=', 'owner')
+          .select('userId')
+          .execute()
+        t.equal(left.length, 1)
+        await database.db.deleteFrom('members').where('userId', '=', second.userId).execute()
+        await database.db
+          .updateTable('members')
+          .set({ role: 'owner' })
+          .where('userId', '=', first.userId)
+          .execute()
+      }
+    })
+
+    await t.test('a removed member is out at once, and so are their keys', async (t) => {
+      const owner = await api.person('owner')
+      const leaving = await api.person('admin')
+      const key = await createKey(database.db, api.deps.rootKey, api.clock, {
+        organizationId: api.organizationId,
+        createdBy: leaving.userId,
+        environment: 'test',
+        name: 'theirs',
+        scopes: ['admin'],
+        expiresAt: null,
+      })
+      t.equal((await api.send('GET', '/v1/whoami', { key: key.key })).status, 200)
+      t.equal((await remove(owner, leaving.userId)).status, 204)
+      t.match(await api.send('GET', '/v1/whoami', { key: key.key }), {
+        status: 403,
+        ...refusal('insufficient_scope'),
+      })
+      t.match(await leaving.browser.send('GET', '/v1/organization/members'), {
+        status: 403,
+        ...refusal('forbidden'),
+      })
+    })
+
+    await t.test('invited and new', async (t) => {
+      const owner = await api.person('owner')
+      const email = 'Neha@Example.in'
+      t.match(await invite(owner, email, 'developer'), {
+        status: 201,
+        body: {
+          data: {
+            email: 'neha@example.in',
+            role: 'developer',
+            expiresAt: new Date(api.clock.wall() + 7 * DAY_MS).toISOString(),
+          },
+        },
+      })
+      const mail = await api.mailTo('neha@example.in')
+      t.match(mail.subject, /invited to My workspace/)
+      const token = await api.tokenFor('neha@example.in')
+      t.match(
+        await accept({ token }),
+        {
+          status: 400,
+          body: {
+            error: {
+              code: 'validation_error',
+              details: { issues: [{ path: 'name' }, { path: 'password' }] },
+            },
+          },
+        },
+        'a new account needs a name and a password, and the link is not used up',
+      )
+      const joined = await accept({ token, name: 'Neha', password: 'a good password' })
+      t.match(joined, {
+        status: 200,
+        body: { data: { organizationId: api.organizationId, role: 'developer' } },
+      })
+      t.match(await accept({ token, name: 'Neha', password: 'a good password' }), {
+        status: 400,
+        ...refusal('invalid_token'),
+      })
+      const logIn = { email: 'neha@example.in', password: 'a good password' }
+      t.match(await api.send('POST', '/v1/auth/login', { key: null, json: logIn }), {
+        status: 200,
+        body: { data: { organizations: [{ id: api.organizationId, role: 'developer' }] } },
+      })
+      t.match(
+        await invite(owner, email, 'viewer'),
+        { status: 409, ...refusal('conflict') },
+        'a member already',
+      )
+    })
+
+    await t.test('invited with an account, again, and too late', async (t) => {
+      const owner = await api.person('owner')
+      const other = await api.owner()
+      t.equal((await invite(owner, other.email, 'viewer')).status, 201)
+      const first = await api.tokenFor(other.email)
+      t.equal((await invite(owner, other.email, 'billing')).status, 201)
+      const second = await api.tokenFor(other.email)
+      t.match(
+        await accept({ token: first }),
+        { status: 400, ...refusal('invalid_token') },
+        'replaced by the second',
+      )
+      api.clock.advance(7 * DAY_MS)
+      t.match(await accept({ token: second }), { status: 400, ...refusal('token_expired') })
+      const later = await api.person('owner')
+      t.equal((await invite(later, other.email, 'billing')).status, 201)
+      t.match(await accept({ token: await api.tokenFor(other.email) }), {
+        status: 200,
+        body: { data: { userId: other.userId } },
+      })
+      t.equal(await roleOf(other.userId), 'billing')
+      t.equal(await roleOf(other.userId, other.organizationId), 'owner', 'their own is untouched')
+    })
+
+    await t.test('an account that somebody else signed up does not come in', async (t) => {
+      const owner = await api.person('owner')
+      const email = 'target@people.test'
+      const json = { email, password: 'the squatter knows', name: 'Squatter', organizationName: 'Squat' }
+      const squat = (await api.send('POST', '/v1/signup', { key: null, json })).body as {
+        data: { userId: string }
+      }
+      t.equal((await invite(owner, email, 'admin')).status, 201)
+      await api.mailTo(email)
+      const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/accept-invitation#'))
+      const token = /#token=(\w+)/.exec(mail?.text ?? '')?.[1]
+      t.match(await accept({ token }), { status: 400, ...refusal('validation_error') })
+      t.match(await accept({ token, name: 'Target', password: 'only the target knows' }), {
+        status: 200,
+        body: { data: { userId: squat.data.userId } },
+      })
+      const logIn = (password: string) =>
+        api.send('POST', '/v1/auth/login', { key: null, json: { email, password } })
+      t.equal((await logIn('the squatter knows')).status, 401)
+      t.match(await logIn('only the target knows'), {
+        status: 200,
+        body: { data: { user: { name: 'Target' } } },
+      })
+    })
+
+    await t.test('who may invite whom', async (t) => {
+      const table: readonly [by: Role, role: string, status: number][] = [
+        ['owner', 'owner', 201],
+        ['admin', 'admin', 201],
+        ['admin', 'owner', 403],
+        ['developer', 'viewer', 403],
+        ['viewer', 'viewer', 403],
+        ['billing', 'viewer', 403],
+        ['owner', 'staff', 400],
+      ]
+      for (const [by, role, status] of table) {
+        const actor = await api.person(by)
+        t.equal(
+          (await invite(actor, `${by}-${role}@people.test`, role)).status,
+          status,
+          `${by} invites ${role}`,
+        )
+      }
+      const owner = await api.person('owner')
+      t.equal((await invite(owner, 'not an address', 'viewer')).status, 400)
+      const staff = await api.staff()
+      t.equal((await invite(owner, staff.email, 'viewer')).status, 201)
+      t.match(await accept({ token: await api.tokenFor(staff.email) }), {
+        status: 409,
+        ...refusal('conflict'),
+      })
+    })
+    await api.close()
+  })
+})
