@@ -8,14 +8,18 @@ import { readConfig } from './agents/config.js'
 import { resolveVariables } from './agents/placeholders.js'
 import { buildSpec } from './agents/spec.js'
 import { asPurpose, findAgent, findVersion } from './agents/store.js'
-import { releaseSlot, takeSlot } from './calls/pool.js'
+import { releaseSlot, takeSlot, takeTrunkSlot } from './calls/pool.js'
 import { recordingPath, storeCallEvent } from './calls/settle.js'
 import { insertCall } from './calls/store.js'
 import { isEnforced } from './compliance/facts.js'
-import { e164OfDialled } from './compliance/numbering.js'
+import { e164OfDialled, isDialable } from './compliance/numbering.js'
 import type { AgentRow, AgentVersionRow, NumberRow } from './db/calling-tables.js'
 import type { Db } from './db/open.js'
+import type { SipTrunkRow } from './db/trunk-tables.js'
 import { findHeldNumber } from './numbers/store.js'
+import { originationAnswer } from './trunks/origination.js'
+import { codecsOf } from './trunks/route.js'
+import { findCallingTrunk, hasDigestTrunk, noteUse } from './trunks/store.js'
 
 export interface DirectoryOptions {
   readonly db: Db
@@ -40,13 +44,18 @@ export function openDirectory(options: DirectoryOptions): Directory {
 async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<Admission> {
   const { db, clock, log, nodeId } = options
   const dialled = e164OfDialled(invite.to)
-  const number = dialled === null ? null : await findHeldNumber(db, dialled)
-  if (number === null) return no(404, 'no such number')
-  if (!mayReach(number, invite)) return no(403, 'not reachable from this address')
+  const reached =
+    invite.trunkId === null
+      ? await reachedByStranger(db, dialled, invite)
+      : await reachedOverTrunk(db, dialled, invite.trunkId)
+  if ('admit' in reached) return reached
+  const { number, trunk } = reached
   if (number.status !== 'active' || number.inbound !== 'ready' || number.routingMode !== 'svc_agent') {
     return no(404, 'the number takes no calls')
   }
-  if (await isEnforced(db, number.organizationId)) return no(403, 'calling is switched off')
+  if (await isEnforced(db, number.organizationId)) {
+    return { ...no(403, 'calling is switched off'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
+  }
   const answerer = await whoAnswers(db, number)
   if (answerer === null) return no(404, 'no published agent answers the number')
   const { agent, version } = answerer
@@ -74,7 +83,7 @@ async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<
 
   const now = clock.wall()
   const callId = newId('call', now)
-  const full = await takeSlot(db, number, { callId, nodeId }, now)
+  const full = await takeRoom(db, number, trunk, { callId, nodeId }, now)
   try {
     await db.transaction().execute(async (trx) => {
       await insertCall(
@@ -100,12 +109,13 @@ async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<
         },
         now,
       )
+      if (trunk !== null) await noteUse(trx, trunk, trunk.id, 'inbound', now)
       if (full !== null) {
         const ending = {
           by: 'engine',
           cause: 'pool_full',
           fault: 'customer',
-          note: 'no free agent slot',
+          note: full,
         } as const
         await storeCallEvent(
           trx,
@@ -118,23 +128,73 @@ async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<
     if (full === null) await releaseSlot(db, callId)
     throw error
   }
-  if (full !== null) return { admit: false, sip: 486, reason: 'no free agent slot', cause: 'pool_full' }
+  if (full !== null) return { admit: false, sip: 486, reason: full, cause: 'pool_full' }
   return {
     admit: true,
     callId,
     agent: spec,
-    codecs: ['PCMA', 'PCMU'],
+    codecs: trunk === null ? ['PCMA', 'PCMU'] : codecsOf(trunk),
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
   }
 }
 
+type Refused = Extract<Admission, { readonly admit: false }>
+
+/** Whose number is called, and over which trunk. */
+interface Reached {
+  readonly number: NumberRow
+  readonly trunk: SipTrunkRow | null
+}
+
 /**
  * Numbers of the test environment belong to the sandbox: callers on this machine reach them without
- * credentials, nobody else does. Live numbers are reached through a carrier or a trunk, of which
- * this release has none.
+ * credentials. Everyone else has to be a trunk, and is told nothing about which numbers exist.
  */
-function mayReach(number: NumberRow, { sourceAddress }: InboundInvite): boolean {
-  return number.environment === 'test' && isLoopback(sourceAddress)
+async function reachedByStranger(
+  db: Db,
+  dialled: string | null,
+  { sourceAddress }: InboundInvite,
+): Promise<Reached | Refused> {
+  const local = isLoopback(sourceAddress)
+  const number = local && dialled !== null ? await findHeldNumber(db, dialled) : null
+  if (number?.environment === 'test') return { number, trunk: null }
+  const refused =
+    local && number === null ? no(404, 'no such number') : no(403, 'not reachable without a trunk')
+  // Somebody could have credentials: then the answer is to ask for them.
+  return (await hasDigestTrunk(db)) ? { ...refused, challenge: true } : refused
+}
+
+/**
+ * A trunk reaches the live numbers of its organization. Any other number would be an origination: a
+ * call that the service dials out for the customer's telephone system.
+ */
+async function reachedOverTrunk(db: Db, dialled: string | null, trunkId: string): Promise<Reached | Refused> {
+  const trunk = await findCallingTrunk(db, trunkId)
+  if (trunk === null || trunk.status !== 'active') return no(403, 'the trunk is not active')
+  const number = dialled === null ? null : await findHeldNumber(db, dialled)
+  if (number?.organizationId === trunk.organizationId && number.environment === trunk.environment) {
+    return { number, trunk }
+  }
+  if (trunk.allowOrigination !== 1 || dialled === null || !isDialable(dialled)) {
+    return no(404, 'no such number')
+  }
+  // As with POST /v1/calls: what the gate must know of a live call is not all there yet.
+  return originationAnswer({ code: 'compliance_incomplete' })
+}
+
+/** Room for an agent and, over a trunk, one of its lines; what is missing, when something is. */
+async function takeRoom(
+  db: Db,
+  number: NumberRow,
+  trunk: SipTrunkRow | null,
+  holder: { readonly callId: string; readonly nodeId: string },
+  now: number,
+): Promise<string | null> {
+  if ((await takeSlot(db, number, holder, now)) !== null) return 'no free agent slot'
+  if (trunk === null) return null
+  if ((await takeTrunkSlot(db, trunk, holder, now)) === null) return null
+  await releaseSlot(db, holder.callId)
+  return 'no free line of the trunk'
 }
 
 export function isLoopback(address: string): boolean {
@@ -161,6 +221,6 @@ function callerOf(from: string): string {
   return text === '' ? 'anonymous' : text
 }
 
-function no(sip: 403 | 404 | 503, reason: string): Admission {
+function no(sip: 403 | 404 | 503, reason: string): Refused {
   return { admit: false, sip, reason }
 }

@@ -36,14 +36,34 @@ export interface Full {
  * Takes a free slot of the pool for a call, or tells how full it is. Slots are numbered rows: that
  * two calls cannot hold one number is the primary key's doing, whatever else runs at the same time.
  */
-export async function takeSlot(
+export async function takeSlot(db: Db, owner: Owner, holder: Holder, now: number): Promise<Full | null> {
+  const pool: Pool = 'agentCalls'
+  return takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now)
+}
+
+/** The same for a line of a trunk, which both directions share. */
+export function takeTrunkSlot(
   db: Db,
-  owner: Owner,
-  holder: { readonly callId: string; readonly nodeId: string },
+  trunk: Owner & { readonly id: string; readonly maxConcurrent: number },
+  holder: Holder,
   now: number,
 ): Promise<Full | null> {
-  const pool: Pool = 'agentCalls'
-  const limit = (await poolLimits(db, owner))[pool]
+  return takeNumbered(db, trunk, `trunk:${trunk.id}`, trunk.maxConcurrent, holder, now)
+}
+
+interface Holder {
+  readonly callId: string
+  readonly nodeId: string
+}
+
+async function takeNumbered(
+  db: Db,
+  owner: Owner,
+  pool: string,
+  limit: number,
+  holder: Holder,
+  now: number,
+): Promise<Full | null> {
   const stale = now - SLOT_LIFE_MS
   const rows = await db
     .selectFrom('callSlots')
