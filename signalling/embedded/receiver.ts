@@ -8,7 +8,7 @@ import { forwardAck, passesThrough, relayInside } from './relay-arrival.js'
 import { replyStateless } from './respond.js'
 import { type Essentials, screen } from './screen.js'
 import { paramOf, splitList } from './sip-header.js'
-import { headerOf, type SipRequest, type SipResponse } from './sip-message.js'
+import { headerOf, headersOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
 import { parseSip } from './sip-parser.js'
 import { clientKey } from './transaction-client.js'
 import { ServerTransaction, serverKey } from './transaction-server.js'
@@ -62,10 +62,15 @@ function answerBroken(core: Core, request: SipRequest, flow: Flow, status: numbe
 
 function receiveResponse(core: Core, response: SipResponse, essentials: Essentials, flow: Flow): void {
   const { via, cseqMethod } = essentials
-  // Two Vias: meant for somebody behind us, and we are no proxy (RFC 3261 8.1.3.3).
-  const vias = response.headers.filter((header) => header.name === 'Via')
-  if (via.branch === null || vias.length > 1 || splitList(vias[0]?.value ?? '').length > 1) return
-  core.clients.get(clientKey(via.branch, cseqMethod))?.receive(response, essentials, flow)
+  const transaction = via.branch === null ? undefined : core.clients.get(clientKey(via.branch, cseqMethod))
+  // More Vias than the request had: meant for somebody else (RFC 3261 8.1.3.3).
+  if (transaction && viaCount(response) <= viaCount(transaction.request)) {
+    transaction.receive(response, essentials, flow)
+  }
+}
+
+function viaCount(message: SipMessage): number {
+  return headersOf(message, 'Via').reduce((count, line) => count + splitList(line).length, 0)
 }
 
 function receiveRequest(core: Core, request: SipRequest, essentials: Essentials, flow: Flow): void {
