@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { Instant, parseInstant } from '../calls/instant.js'
 import type { ApiKeyRow } from '../db/identity-tables.js'
+import type { Trx } from '../db/open.js'
 import type { Deps } from '../deps.js'
 import { type Actor, listOperation, operation } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { type Facts, recordAudit } from '../organization/audit.js'
 import { createKey, endOfKey } from './keys.js'
 import { endKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './keys-store.js'
 import { expand, parseScopes } from './scopes.js'
@@ -48,23 +50,22 @@ export const createApiKey = operation({
   status: 201,
   result: NewApiKey,
   fails: [],
-  run: async ({ actor, body, deps }) => {
+  run: async ({ actor, body, deps, requestId }) => {
     const expiresAt = body.expiresAt === undefined ? null : parseInstant(body.expiresAt)
     if (expiresAt !== null && expiresAt <= deps.clock.wall())
       return invalid('expiresAt', 'must lie in the future')
     const { organizationId, userId } = actor
     const { environment, name } = body
     const scopes = expand(body.scopes).filter((scope) => actor.scopes.includes(scope))
-    const made = await createKey(deps.db, deps.rootKey, deps.clock, {
-      organizationId,
-      createdBy: userId,
-      environment,
-      name,
-      scopes,
-      expiresAt,
+    const wanted = { organizationId, createdBy: userId, environment, name, scopes, expiresAt }
+    return deps.db.transaction().execute(async (trx) => {
+      const made = await createKey(trx, deps.rootKey, deps.clock, wanted)
+      await audit(trx, { actor, deps, requestId }, 'created', made.id, {
+        after: { name, environment, scopes: made.scopes, expiresAt: timestampOrNull(expiresAt) },
+      })
+      const row = await findKey(trx, { organizationId, environment }, made.id)
+      return row === null ? gone() : { ...keyView(row, deps), key: made.key }
     })
-    const row = await findKey(deps.db, { organizationId, environment }, made.id)
-    return row === null ? gone() : { ...keyView(row, deps), key: made.key }
   },
 })
 
@@ -114,7 +115,7 @@ export const narrowApiKey = operation({
   status: 200,
   result: ApiKey,
   fails: ['not_found', 'insufficient_scope', 'forbidden', 'validation_error'],
-  run: async ({ actor, params, body, deps }) => {
+  run: async ({ actor, params, body, deps, requestId }) => {
     const wanted = expand(body.scopes ?? [])
     for (;;) {
       const seen = await coveredKey(deps, actor, params.id)
@@ -123,7 +124,13 @@ export const narrowApiKey = operation({
       if (!wanted.every((scope) => held.includes(scope))) {
         return invalid('scopes', 'may only be narrowed: make a new key for more')
       }
-      const row = await narrowKey(deps.db, actor, seen, wanted)
+      const row = await deps.db.transaction().execute(async (trx) => {
+        const narrowed = await narrowKey(trx, actor, seen, wanted)
+        if (narrowed === null) return null
+        const change = { before: { scopes: held }, after: { scopes: wanted } }
+        await audit(trx, { actor, deps, requestId }, 'narrowed', narrowed.id, change)
+        return narrowed
+      })
       // Null: somebody else narrowed or deleted it in between, so look again.
       if (row !== null) return keyView(row, deps)
     }
@@ -146,7 +153,7 @@ export const rollApiKey = operation({
   status: 200,
   result: RolledApiKey,
   fails: ['not_found', 'insufficient_scope', 'forbidden', 'conflict'],
-  run: async ({ actor, params, body, deps }) => {
+  run: async ({ actor, params, body, deps, requestId }) => {
     const seen = await coveredKey(deps, actor, params.id)
     if (isRefusal(seen)) return seen
     const now = deps.clock.wall()
@@ -163,8 +170,12 @@ export const rollApiKey = operation({
         scopes: parseScopes(old.scopes),
         expiresAt: old.expiresAt,
       })
+      const oldExpiresAt = endOfKey(old) ?? until
+      await audit(trx, { actor, deps, requestId }, 'rolled', old.id, {
+        after: { replacedBy: made.id, expiresAt: timestamp(oldExpiresAt) },
+      })
       const row = await findKey(trx, actor, made.id)
-      return row === null ? null : { row, key: made.key, oldExpiresAt: endOfKey(old) ?? until }
+      return row === null ? null : { row, key: made.key, oldExpiresAt }
     })
     if (rolled === null) return refuse('conflict', 'The key has expired: make a new one.')
     return {
@@ -186,15 +197,41 @@ export const deleteApiKey = operation({
   params: KeyPath,
   status: 204,
   fails: ['not_found', 'insufficient_scope', 'forbidden'],
-  run: async ({ actor, params, deps }) => {
+  run: async ({ actor, params, deps, requestId }): Promise<undefined | Refusal> => {
     const seen = await coveredKey(deps, actor, params.id)
     if (isRefusal(seen)) return seen
-    const revoked = await revokeKey(deps.db, actor, params.id, deps.clock.wall())
-    return revoked ? undefined : gone()
+    return deps.db.transaction().execute(async (trx) => {
+      if (!(await revokeKey(trx, actor, params.id, deps.clock.wall()))) return gone()
+      await audit(trx, { actor, deps, requestId }, 'deleted', params.id, { before: { name: seen.name } })
+      return undefined
+    })
   },
 })
 
 export const keyOperations = [createApiKey, listApiKeys, readApiKey, narrowApiKey, rollApiKey, deleteApiKey]
+
+/** Adds to the organization's log what was done to a key; never the key itself. */
+function audit(
+  trx: Trx,
+  input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
+  what: 'created' | 'narrowed' | 'rolled' | 'deleted',
+  keyId: string,
+  change: { readonly before?: Facts; readonly after?: Facts },
+): Promise<void> {
+  const { actor, deps, requestId } = input
+  return recordAudit(
+    trx,
+    {
+      organizationId: actor.organizationId,
+      actor,
+      action: `api_key.${what}`,
+      subject: { type: 'api_key', id: keyId },
+      ...change,
+      requestId,
+    },
+    deps.clock.wall(),
+  )
+}
 
 /** The key, if the caller's scopes reach at least as far as the key's own. */
 async function coveredKey(deps: Deps, actor: Actor, id: string): Promise<ApiKeyRow | Refusal> {

@@ -32,7 +32,7 @@ export async function listKeys(db: Db, owner: KeyOwner, page: PageRequest): Prom
 
 /** Replaces the scopes if they still are as `seen`; null when they are not. */
 export async function narrowKey(
-  db: Db,
+  db: Db | Trx,
   owner: KeyOwner,
   seen: Pick<ApiKeyRow, 'id' | 'scopes'>,
   scopes: readonly Scope[],

@@ -6,6 +6,7 @@ import { listOperation, operation, type SessionActor } from '../http/operation.j
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { idParam, Timestamp, timestamp } from '../http/schemas.js'
 import { queueMail } from '../mail/outbox.js'
+import { type Facts, recordAudit } from '../organization/audit.js'
 import { Email, MailedToken, NewPassword, PersonName, Role } from './account-schemas.js'
 import { findUserByEmail, insertUser, markVerified, setPassword } from './accounts.js'
 import { readMailToken, spendMailToken } from './mail-tokens.js'
@@ -65,7 +66,7 @@ export const inviteMember = operation({
   status: 201,
   result: Invitation,
   fails: ['forbidden', 'conflict'],
-  run: async ({ actor, body, deps }) => {
+  run: async ({ actor, body, deps, requestId }) => {
     const denied = beyondRole(actor, body.role)
     if (denied !== null) return denied
     const { organizationId, userId: invitedBy } = actor
@@ -77,6 +78,13 @@ export const inviteMember = operation({
     const invitation = await deps.db.transaction().execute(async (trx) => {
       const row = await insertInvitation(trx, { organizationId, invitedBy, ...body }, now)
       await queueMail(trx, now, body.email, { kind: 'invitation', invitationId: row.id })
+      const subject = { type: 'invitation', id: row.id }
+      const after = { email: body.email, role: body.role }
+      await recordAudit(
+        trx,
+        { organizationId, actor, action: 'member.invited', subject, after, requestId },
+        now,
+      )
       return row
     })
     deps.mail.wake()
@@ -98,9 +106,13 @@ export const changeMemberRole = operation({
   status: 200,
   result: Member,
   fails: ['not_found', 'forbidden', 'conflict'],
-  run: ({ actor, params, body, deps }) =>
+  run: ({ actor, params, body, deps, requestId }) =>
     changeMember(deps, actor, params.userId, body.role, async (trx, member) => {
       await setRole(trx, actor.organizationId, member.userId, body.role)
+      await audit(trx, { actor, deps, requestId }, 'role_changed', member.userId, {
+        before: { role: member.role },
+        after: { role: body.role },
+      })
       return memberView({ ...member, role: body.role })
     }),
 })
@@ -116,9 +128,12 @@ export const removeMember = operation({
   params: MemberPath,
   status: 204,
   fails: ['not_found', 'forbidden', 'conflict'],
-  run: ({ actor, params, deps }) =>
+  run: ({ actor, params, deps, requestId }) =>
     changeMember(deps, actor, params.userId, null, async (trx, member) => {
       await removeMemberRow(trx, actor.organizationId, member.userId)
+      await audit(trx, { actor, deps, requestId }, 'removed', member.userId, {
+        before: { role: member.role },
+      })
       return undefined
     }),
 })
@@ -135,12 +150,26 @@ export const acceptInvitation = operation({
   status: 200,
   result: z.object({ userId: z.string(), organizationId: z.string(), email: z.string(), role: Role }),
   fails: ['invalid_token', 'token_expired', 'conflict', 'validation_error'],
-  run: async ({ body, deps }) => {
+  run: async ({ body, deps, requestId }) => {
     const { token, name, password } = body
     const passwordHash = password === undefined ? null : await hashPassword(password)
     const account = name === undefined || passwordHash === null ? null : { name, passwordHash }
     const now = deps.clock.wall()
-    return deps.db.transaction().execute((trx) => accept(trx, deps, now, token, account))
+    return deps.db.transaction().execute(async (trx) => {
+      const accepted = await accept(trx, deps, now, token, account)
+      if (isRefusal(accepted)) return accepted
+      const { organizationId, userId, role } = accepted
+      const note = {
+        organizationId,
+        actor: { kind: 'invited', userId },
+        action: 'member.joined',
+        subject: { type: 'member', id: userId },
+        after: { role },
+        requestId,
+      } as const
+      await recordAudit(trx, note, now)
+      return accepted
+    })
   },
 })
 
@@ -172,6 +201,29 @@ async function changeMember<T>(
     }
     return change(trx, member)
   })
+}
+
+/** Adds to the organization's log what was done to a member. */
+function audit(
+  trx: Trx,
+  input: { readonly actor: SessionActor; readonly deps: Deps; readonly requestId: string },
+  what: 'role_changed' | 'removed',
+  userId: string,
+  change: { readonly before?: Facts; readonly after?: Facts },
+): Promise<void> {
+  const { actor, deps, requestId } = input
+  return recordAudit(
+    trx,
+    {
+      organizationId: actor.organizationId,
+      actor,
+      action: `member.${what}`,
+      subject: { type: 'member', id: userId },
+      ...change,
+      requestId,
+    },
+    deps.clock.wall(),
+  )
 }
 
 /** Admins neither make owners nor change them. */

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.js'
 import { operation } from '../http/operation.js'
 import { openEnum } from '../http/schemas.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
+import { recordAudit } from '../organization/audit.js'
 import { keyEnvironment, keyHash } from './key-format.js'
 
 const Report = z.strictObject({
@@ -31,10 +32,10 @@ export const reportLeakedKeys = operation({
     ),
   }),
   fails: [],
-  run: async ({ body, deps }) => {
+  run: async ({ body, deps, requestId }) => {
     const results: { index: number; outcome: Outcome }[] = []
     for (const [index, report] of body.reports.entries()) {
-      results.push({ index, outcome: await revokeLeaked(deps, report.token, report.url ?? null) })
+      results.push({ index, outcome: await revokeLeaked(deps, report.token, report.url ?? null, requestId) })
     }
     deps.mail.wake()
     return { results }
@@ -43,7 +44,12 @@ export const reportLeakedKeys = operation({
 
 export const scanningOperations = [reportLeakedKeys]
 
-async function revokeLeaked(deps: Deps, token: string, url: string | null): Promise<Outcome> {
+async function revokeLeaked(
+  deps: Deps,
+  token: string,
+  url: string | null,
+  requestId: string,
+): Promise<Outcome> {
   if (keyEnvironment(token) === null) return 'unknown'
   const hash = keyHash(deps.rootKey.subkey('api-key-hash'), token)
   const now = deps.clock.wall()
@@ -53,7 +59,7 @@ async function revokeLeaked(deps: Deps, token: string, url: string | null): Prom
       .set({ revokedAt: now })
       .where('hash', '=', hash)
       .where('revokedAt', 'is', null)
-      .returning(['organizationId', 'name', 'start', 'environment'])
+      .returning(['id', 'organizationId', 'name', 'start', 'environment'])
       .executeTakeFirst()
     if (key === undefined) {
       const known = await trx.selectFrom('apiKeys').where('hash', '=', hash).select('id').executeTakeFirst()
@@ -67,6 +73,16 @@ async function revokeLeaked(deps: Deps, token: string, url: string | null): Prom
       environment,
       url,
     })
+    const note = {
+      organizationId,
+      actor: null,
+      action: 'api_key.revoked_leaked',
+      subject: { type: 'api_key', id: key.id },
+      reason: 'Found in public.',
+      before: { name: keyName, environment },
+      requestId,
+    }
+    await recordAudit(trx, note, now)
     return 'revoked'
   })
 }

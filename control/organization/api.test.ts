@@ -193,6 +193,41 @@ await onEachEngine(t, async (t, open) => {
     t.notOk(theirs.some(({ subject }) => (subject as { id: string }).id === organizationId))
   })
 
+  await t.test('keys and members are in the log too, without any secret', async (t) => {
+    const { browser: owner } = await api.person('owner')
+    const made = await admin.send(
+      'POST',
+      '/v1/api-keys',
+      json({ name: 'K', environment: 'test', scopes: ['write'] }),
+    )
+    const id = dataOf(made).id
+    await admin.send('PATCH', `/v1/api-keys/${id}`, json({ scopes: ['read'] }))
+    const rolled = await admin.send('POST', `/v1/api-keys/${id}/roll`, json({ expireOldIn: '1h' }))
+    await admin.send('DELETE', `/v1/api-keys/${dataOf(rolled).id}`)
+    const { userId: member } = await api.person('viewer')
+    await admin.send('PATCH', `/v1/organization/members/${member}`, json({ role: 'developer' }))
+    await admin.send('DELETE', `/v1/organization/members/${member}`)
+    await admin.send(
+      'POST',
+      '/v1/organization/invitations',
+      json({ email: 'new@people.test', role: 'viewer' }),
+    )
+    const log = itemsOf(await owner.send('GET', `${PATH}/audit-log?limit=7`))
+    t.match(
+      log.map(({ action, before, after }) => [action, before, after]),
+      [
+        ['member.invited', null, { email: 'new@people.test', role: 'viewer' }],
+        ['member.removed', { role: 'developer' }, null],
+        ['member.role_changed', { role: 'viewer' }, { role: 'developer' }],
+        ['api_key.deleted', { name: 'K' }, null],
+        ['api_key.rolled', null, { replacedBy: dataOf(rolled).id }],
+        ['api_key.narrowed', { scopes: ['read', 'write'] }, { scopes: ['read'] }],
+        ['api_key.created', null, { name: 'K', environment: 'test', scopes: ['read', 'write'] }],
+      ],
+    )
+    for (const { key } of [dataOf(made), dataOf(rolled)]) t.notMatch(JSON.stringify(log), String(key))
+  })
+
   await t.test('the log in pages is complete while it grows', async (t) => {
     const seen = new Set<unknown>()
     for (let cursor = ''; ; ) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
+import { ADMINS } from '../access/scopes.js'
 import type { Json } from '../compliance/canonical.js'
 import { DEFAULT_WINDOWS } from '../compliance/windows.js'
 import type { Trx } from '../db/open.js'
@@ -19,7 +20,6 @@ import {
   readOrganizationRows,
   type StoredOrganization,
 } from './profile-store.js'
-import { ADMINS } from './roles.js'
 import { latestVerification } from './verification-store.js'
 import { Organization, organizationView, PURPOSES, readOrganizationView } from './view.js'
 

@@ -10,8 +10,8 @@ export type Facts = { readonly [field: string]: Json }
 
 export interface AuditNote {
   readonly organizationId: string
-  /** Null: the service itself. */
-  readonly actor: AnyActor | null
+  /** Null: the service itself. `invited`: somebody who proved an invitation and is not signed in. */
+  readonly actor: AnyActor | { readonly kind: 'invited'; readonly userId: string } | null
   /** Slug such as `organization.updated`. */
   readonly action: string
   readonly subject: { readonly type: string; readonly id: string }
@@ -71,7 +71,7 @@ export async function listAudit(
   )
 }
 
-function nameOf(actor: AnyActor | null): { readonly type: string; readonly id: string } {
+function nameOf(actor: AuditNote['actor']): { readonly type: string; readonly id: string } {
   if (actor === null) return { type: 'system', id: 'parley' }
   if (actor.kind === 'key') return { type: 'key', id: actor.keyId }
   return { type: actor.kind === 'staff' ? 'staff' : 'user', id: actor.userId }

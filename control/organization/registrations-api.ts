@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ADMINS } from '../access/scopes.js'
 import { istMidnight } from '../compliance/windows.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/organization-tables.js'
 import { listOperation, operation } from '../http/operation.js'
@@ -13,7 +14,6 @@ import {
   listSenderIds as pageOfSenderIds,
   withdrawDeclaration,
 } from './registration-store.js'
-import { ADMINS } from './roles.js'
 
 const Declaration = z.object({
   id: z.string(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ADMINS } from '../access/scopes.js'
 import { isDialable } from '../compliance/numbering.js'
 import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
@@ -6,7 +7,6 @@ import { E164 } from '../http/schemas.js'
 import { recordAudit } from './audit.js'
 import { addressProblem, Gstin, Pincode, StateCode } from './billing.js'
 import { isPan, panOfGstin } from './gstin.js'
-import { ADMINS } from './roles.js'
 import { latestVerification, openDetails, submitVerification } from './verification-store.js'
 import { VerificationState, verificationView } from './view.js'
 
