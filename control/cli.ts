@@ -2,7 +2,6 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
@@ -11,6 +10,7 @@ import { type Bootstrap, createOperatorKey } from './access/bootstrap.js'
 import { SCOPES } from './access/scopes.js'
 import { createStaffUser } from './access/staff-user.js'
 import { parseInstant } from './calls/instant.js'
+import { oneOf, parseOptions, Signals, UsageError } from './command-line.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables, VARIABLES } from './config.js'
 import { migrate } from './db/migrate.js'
 import { type Db, openDatabase } from './db/open.js'
@@ -18,9 +18,7 @@ import type { Environment, Scope } from './http/operation.js'
 import { openLog } from './log.js'
 import { startParley } from './main.js'
 import { openRootKey } from './root-key.js'
-
-/** Wrong use of the command line: the message says what would be right. Exit status 2. */
-class UsageError extends Error {}
+import { sipServer } from './sip-server-command.js'
 
 const COMMANDS = `parley start
     Runs the service until SIGTERM or SIGINT. Then it takes no new calls, lets the live ones
@@ -33,6 +31,9 @@ parley keys create --environment test|live [--scopes read|write|admin] [--name N
 parley staff create --email ADDRESS
     Makes an account of the service's staff and prints its password once. Staff sign in like everybody,
     may call the operations under /v1/staff only, and belong to no organization.
+
+parley sip-server --secret SECRET [options]
+    The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
 
 parley --help | --version
 `
@@ -97,35 +98,8 @@ async function start(): Promise<number> {
   }
 }
 
-/** SIGTERM and SIGINT, counted. */
-class Signals {
-  readonly first: Promise<NodeJS.Signals>
-  readonly second: Promise<NodeJS.Signals>
-  readonly #take: (signal: NodeJS.Signals) => void
-
-  constructor() {
-    const waiting: ((signal: NodeJS.Signals) => void)[] = []
-    this.first = new Promise((resolve) => waiting.push(resolve))
-    this.second = new Promise((resolve) => waiting.push(resolve))
-    this.#take = (signal) => waiting.shift()?.(signal)
-    process.on('SIGTERM', this.#take)
-    process.on('SIGINT', this.#take)
-  }
-
-  close(): void {
-    process.off('SIGTERM', this.#take)
-    process.off('SIGINT', this.#take)
-  }
-}
-
-function oneOf<T extends string>(option: string, value: string | undefined, allowed: readonly T[]): T {
-  const found = allowed.find((candidate) => candidate === value)
-  if (found === undefined) throw new UsageError(`${option} must be one of: ${allowed.join(', ')}`)
-  return found
-}
-
 async function createKey(args: readonly string[]): Promise<number> {
-  const { values } = parse(args, {
+  const { values } = parseOptions(args, {
     environment: { type: 'string' },
     scopes: { type: 'string', default: 'read' },
     name: { type: 'string', default: 'Made on the command line' },
@@ -148,7 +122,7 @@ async function createKey(args: readonly string[]): Promise<number> {
 }
 
 async function createStaff(args: readonly string[]): Promise<number> {
-  const { values } = parse(args, { email: { type: 'string' } })
+  const { values } = parseOptions(args, { email: { type: 'string' } })
   const email = Email.safeParse(values.email ?? '')
   if (!email.success) throw new UsageError('--email must be a mail address')
   return withDatabase(async (db) => {
@@ -171,20 +145,10 @@ async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>)
   }
 }
 
-type OptionSpecs = NonNullable<Parameters<typeof parseArgs>[0]>['options']
-
-/** `parseArgs` whose complaints are usage errors. */
-function parse<T extends OptionSpecs>(args: readonly string[], options: T) {
-  try {
-    return parseArgs({ args: [...args], options, strict: true })
-  } catch (error) {
-    throw new UsageError(errorText(error))
-  }
-}
-
 /** Runs one command line and returns the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
+  if (command === 'sip-server') return sipServer(rest)
   if (command === undefined || command === '--help' || command === 'help' || rest.includes('--help')) {
     process.stdout.write(helpText())
     return command === undefined ? 2 : 0
@@ -195,7 +159,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return 0
   }
   if (command === 'start') {
-    parse(rest, {})
+    parseOptions(rest, {})
     return start()
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))

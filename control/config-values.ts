@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
 export interface SipAddress {
-  readonly transport: 'udp' | 'tcp'
+  readonly transport: 'udp' | 'tcp' | 'tls' | 'ws' | 'wss'
   readonly address: string
   /** 0 takes any free port. */
   readonly port: number
@@ -107,24 +107,29 @@ export function databaseUrl(base: string): (value: string) => Parsed<string> {
   }
 }
 
+/** A key, and after commas earlier ones. */
 export function hexKey(value: string): Parsed<string> {
-  return /^[0-9a-f]{64}$/i.test(value)
+  return /^[0-9a-f]{64}(,[0-9a-f]{64})*$/i.test(value)
     ? good(value)
     : bad('set 64 hexadecimal digits, for example the output of: openssl rand -hex 32')
 }
 
-/** `udp:127.0.0.1:5060,tcp:[::1]:5060`. */
+/** `udp:127.0.0.1:5060,tls:[::1]:5061`. */
 export function sipAddresses(value: string): Parsed<readonly SipAddress[]> {
-  const fix = bad('set a comma-separated list of udp:address:port and tcp:address:port')
+  const fix = bad('set a comma-separated list of transport:address:port; udp, tcp, tls, ws or wss')
   const addresses: SipAddress[] = []
   for (const part of value.split(',')) {
-    const [, transport, host, port] = /^(udp|tcp):(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(part.trim()) ?? []
+    const [, name, host, port] = /^(\w+):(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(part.trim()) ?? []
+    const transport = SIP_TRANSPORTS.find((candidate) => candidate === name)
     const address = host?.replace(/^\[|\]$/g, '')
-    if (address === undefined || isIP(address) === 0 || Number(port) > 65_535) return fix
-    addresses.push({ transport: transport === 'tcp' ? 'tcp' : 'udp', address, port: Number(port) })
+    if (transport === undefined || address === undefined) return fix
+    if (isIP(address) === 0 || Number(port) > 65_535) return fix
+    addresses.push({ transport, address, port: Number(port) })
   }
   return good(addresses)
 }
+
+const SIP_TRANSPORTS = ['udp', 'tcp', 'tls', 'ws', 'wss'] as const
 
 /** `20000-29999`, or `any`. Each call takes one even port, so a range holds at least two. */
 export function portRange(value: string): Parsed<{ first: number; last: number }> {

@@ -57,7 +57,7 @@ export function receiveNew(core: Core, arrival: Arrival): void {
   }
   const app = core.nextApp(method)
   if (app === null) {
-    reject(core, arrival, 503)
+    reject(core, arrival, 503, core.draining ? RETRY_AFTER : [])
     return
   }
   hand(core, arrival, app, null)

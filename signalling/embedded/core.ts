@@ -50,6 +50,8 @@ export class Core {
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly sessionDue: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
+  /** No new calls: the server is about to end. */
+  draining = false
   readonly locator: Locator
   /** Destinations that failed lately. */
   readonly quarantine: Quarantine

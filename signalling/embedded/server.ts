@@ -49,6 +49,8 @@ export interface EmbeddedServer {
   readonly controlPort: number
   /** Live things, for health and for tests. */
   stats(): ServerStats
+  /** From here on new requests get 503 with Retry-After. Resolves when no call is left, or after `ms`. */
+  drain(ms: number): Promise<void>
   /** Drops every connection and timer at once, without a word to peers. Idempotent. */
   close(): Promise<void>
 }
@@ -60,6 +62,9 @@ export interface ServerStats {
   /** Requests an application has not answered yet. */
   readonly unanswered: number
 }
+
+/** How often a draining server looks whether its last call has ended. */
+const DRAIN_CHECK_MS = 100
 
 /**
  * Starts a SIP server that drachtio-srf applications can connect to. Throws EngineError
@@ -80,7 +85,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     nat: settings.nat ?? true,
     dns: settings.dns ?? openDns(),
     random: settings.random ?? Math.random,
-    nextApp: (method) => control?.next(method) ?? null,
+    nextApp: (method) => (core.draining ? null : (control?.next(method) ?? null)),
     sessionRefresher: settings.sessionRefresher ?? 'none',
     sessionDue: (dialog, what) => sessionDue(core, dialog, what),
   })
@@ -126,7 +131,24 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
       serverTransactions: core.servers.size,
       unanswered: core.incoming.size,
     }),
+    drain: (ms) => drain(core, ms),
     close: () => scope.close(),
+  }
+}
+
+async function drain(core: Core, ms: number): Promise<void> {
+  core.draining = true
+  const deadline = core.clock.now() + ms
+  while (core.dialogs.size + core.invites.size > 0 && core.clock.now() < deadline) {
+    await new Promise<void>((resolve) => {
+      // Closing the server ends the wait too.
+      const forget = core.scope.own(resolve)
+      core.scope.after(core.clock, Math.min(DRAIN_CHECK_MS, deadline - core.clock.now()), () => {
+        forget()
+        resolve()
+      })
+    })
+    if (core.scope.closed) return
   }
 }
 
