@@ -7,6 +7,7 @@ import type { Db } from './db/open.js'
 import type { Egress } from './egress.js'
 import type { RateLimiter } from './http/rate-limit.js'
 import type { MailSender } from './mail/sender.js'
+import type { Telemetry } from './observe/telemetry.js'
 import type { RootKey } from './root-key.js'
 
 /** What operations work with; made once in main. */
@@ -22,6 +23,8 @@ export interface Deps {
   readonly nodeId: string
   /** Given to signalling as its `DialGate`. */
   readonly permits: PermitBook
+  /** What is counted and traced. */
+  readonly telemetry: Telemetry
   /** Request budgets of keys. */
   readonly requests: RateLimiter
   /** The one way to targets that customers name. */

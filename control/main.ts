@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../media/base/clock.js'
 import { EngineError } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { Scope } from '../media/base/scope.js'
-import { isLoopback } from '../signalling/embedded/local-address.js'
 import { type EmbeddedServer, openEmbeddedServer } from '../signalling/embedded/server.js'
 import type { CallEvent } from '../signalling/events.js'
 import { openSandboxCarrier } from '../signalling/sandbox/carrier.js'
@@ -24,7 +22,6 @@ import { openLeases } from './calls/lease.js'
 import { recordingsFolder, settleLeftBehind } from './calls/settle.js'
 import { openPermitBook } from './compliance/permit.js'
 import type { Settings } from './config.js'
-import type { SipAddress } from './config-values.js'
 import { migrate } from './db/migrate.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
@@ -37,9 +34,12 @@ import { openHttpServer } from './http/server.js'
 import { openMailSender } from './mail/sender.js'
 import { fileTransport, smtpTransport } from './mail/transport.js'
 import { seedSandboxNumber } from './numbers/seed.js'
+import { queuedRows } from './observe/queues.js'
+import { openTelemetry, type Sources } from './observe/telemetry.js'
+import { openTracing } from './observe/tracing.js'
 import { operations } from './operations.js'
 import { openRootKey } from './root-key.js'
-import { readTls } from './sip-tls.js'
+import { API_VERSION } from './system/api.js'
 
 export interface ParleyOptions {
   readonly clock: Clock
@@ -98,7 +98,12 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const rootKey = openRootKey(settings.rootKey, settings.dataFolder)
   const nodeId = await readNodeId(settings.dataFolder)
 
-  const database = openDatabase(settings.databaseUrl, log)
+  const tracing =
+    settings.otlpEndpoint === null ? null : await openTracing(settings.otlpEndpoint, API_VERSION)
+  if (tracing !== null) scope.own(() => tracing.close())
+  let sources: Sources | null = null
+  const telemetry = openTelemetry(tracing, () => sources)
+  const database = openDatabase(settings.databaseUrl, log, telemetry.query)
   scope.add(database)
   const { db } = database
   await migrate(database)
@@ -123,7 +128,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     log,
   })
   scope.add(pool)
-  const { sip, endpoints } = await openSip(settings, options, scope)
+  const sip = await openSip(settings, options, scope)
+  const endpoints = sip.endpoints.map(parseEndpoint)
   const scripts = new Scripts(clock)
   const carrier = await openSandboxCarrier({
     pool,
@@ -144,6 +150,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     events: {
       publish: (event) => {
         bridge.publish(event)
+        telemetry.call(event)
         options.onCallEvent?.(event)
       },
     },
@@ -152,6 +159,11 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     scripts,
   })
   scope.add(switchboard)
+  sources = {
+    load: () => pool.load(),
+    callEvents: () => ({ waiting: bridge.waiting, lost: bridge.lost }),
+    queued: () => queuedRows(db),
+  }
   scope.add(openLeases({ db, clock, log, nodeId, calls: switchboard }))
 
   let publicUrl = settings.publicUrl
@@ -177,6 +189,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     settings,
     nodeId,
     permits,
+    telemetry,
     requests: openRateLimiter(clock, storedLimits(db)),
     egress,
     sandboxGateway: carrier.gateway,
@@ -213,38 +226,23 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
 }
 
 /** The SIP application's connection: to the embedded server, or to an operator's drachtio-server. */
-async function openSip(
-  settings: Settings,
-  { clock, log }: ParleyOptions,
-  scope: Scope,
-): Promise<{ readonly sip: SipServer; readonly endpoints: readonly SipEndpoint[] }> {
+async function openSip(settings: Settings, { clock, log }: ParleyOptions, scope: Scope): Promise<SipServer> {
   let server = settings.drachtio
-  let bound: readonly SipEndpoint[] | null = null
   if (server === null) {
     const secret = randomBytes(24).toString('base64url')
     const embedded: EmbeddedServer = await named(
       'PARLEY_SIP_LISTEN',
       openEmbeddedServer({
-        listen: settings.sipListen.map((address) => ({ ...address, ...advertised(settings, address) })),
-        ...(settings.sipTls === null ? {} : { tls: readTls(settings.sipTls) }),
+        listen: settings.sipListen,
         control: { address: LOOPBACK, port: 0, secret },
         clock,
         log,
       }),
     )
     scope.add(embedded)
-    bound = embedded.endpoints
     server = { host: LOOPBACK, port: embedded.controlPort, secret }
   }
-  const sip = scope.add(await openSipServer({ ...server, clock, log }))
-  // A server behind a NAT names the addresses of the outside, which lead nowhere from here.
-  return { sip, endpoints: bound ?? sip.endpoints.map(parseEndpoint) }
-}
-
-/** The address from outside a NAT, for listeners of its family; loopback has no outside. */
-function advertised({ sipAdvertise }: Settings, { address }: SipAddress): { readonly advertise?: string } {
-  const fits = sipAdvertise !== null && isIP(sipAdvertise) === isIP(address) && !isLoopback(address)
-  return fits ? { advertise: sipAdvertise } : {}
+  return scope.add(await openSipServer({ ...server, clock, log }))
 }
 
 /** An address that cannot be listened on is a wrong setting: says which one, and what would be right. */

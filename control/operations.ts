@@ -17,6 +17,7 @@ import { listEvents, readEvent } from './events/api.js'
 import type { Operation } from './http/operation.js'
 import { readLimits } from './limits/api.js'
 import { listNumbers, readNumber, updateNumber } from './numbers/api.js'
+import { readMetrics } from './observe/api.js'
 import { organizationOperations } from './organization/api.js'
 import { registrationOperations } from './organization/registrations-api.js'
 import { verificationOperations } from './organization/verification-api.js'
@@ -67,4 +68,5 @@ export const operations: readonly Operation[] = [
   openApi(() => operations),
   health,
   ready,
+  readMetrics,
 ]

@@ -25,7 +25,7 @@ export interface SessionRules extends SessionDeps {
  */
 export async function sessionActor(
   rules: SessionRules,
-  audience: Exclude<Audience, 'public' | 'signed'>,
+  audience: Exclude<Audience, 'public' | 'signed' | 'operator'>,
   request: SessionRequest,
 ): Promise<SessionActor | AccountActor | StaffActor | Refusal> {
   const token = readCookie(request.header('cookie'), SESSION_COOKIE)

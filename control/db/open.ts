@@ -7,6 +7,7 @@ import {
   type DialectAdapter,
   type Driver,
   Kysely,
+  type Logger,
   PostgresDialect,
   SqliteAdapter,
   SqliteDialect,
@@ -31,13 +32,20 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+/** Hears of every statement: how long it took, and whether it failed. */
+export type SeenQuery = (seconds: number, failed: boolean) => void
+
+function told(seen: SeenQuery): Logger {
+  return ({ level, queryDurationMillis }) => seen(queryDurationMillis / 1000, level === 'error')
+}
+
 /**
  * Opens (not migrates) the store named by `url`: `sqlite:<file>`, `sqlite::memory:`, or
  * `postgres://user:password@host/name`. Throws EngineError `config_invalid` for anything else.
  */
-export function openDatabase(url: string, log: Log): OpenDatabase {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length))
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log)
+export function openDatabase(url: string, log: Log, seen: SeenQuery = () => {}): OpenDatabase {
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), seen)
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log, seen)
   throw new EngineError('config_invalid', 'A database URL starts with sqlite: or postgres://')
 }
 
@@ -75,14 +83,14 @@ class ImmediateSqliteDialect extends SqliteDialect {
   }
 }
 
-function openSqlite(file: string): OpenDatabase {
+function openSqlite(file: string, seen: SeenQuery): OpenDatabase {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
   const database = new Sqlite(file, { timeout: 5000 })
   database.pragma('journal_mode = WAL')
   // NORMAL would lose the last commits on power loss: a call could be dialled twice.
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
-  const db = new Kysely<Database>({ dialect: new ImmediateSqliteDialect({ database }) })
+  const db = new Kysely<Database>({ dialect: new ImmediateSqliteDialect({ database }), log: told(seen) })
   let closing: Promise<void> | undefined
   return {
     db,
@@ -105,14 +113,14 @@ function safeInteger(text: string): number {
 const INT8 = 20
 const NUMERIC = 1700
 
-function openPostgres(url: string, log: Log): OpenDatabase {
+function openPostgres(url: string, log: Log, seen: SeenQuery): OpenDatabase {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, safeInteger)
   types.setTypeParser(NUMERIC, safeInteger)
   const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 5000, types })
   // An idle connection that dies is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'))
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: told(seen) })
   let closing: Promise<void> | undefined
   return {
     db,

@@ -1,5 +1,6 @@
 import { readCookie, SESSION_COOKIE } from '../access/cookies.js'
 import { authenticate, type KeyVerifier } from '../access/keys.js'
+import { sameSecret } from '../access/secrets.js'
 import { sessionActor } from '../access/session-actor.js'
 import { type Accepted, acceptSigned } from '../access/signature.js'
 import { addressGroup, throttle } from '../access/throttle.js'
@@ -34,11 +35,23 @@ export async function admit(
 ): Promise<Admitted | Refusal> {
   const { audience } = operation
   if (audience === 'signed') return admitSigned(admission.deps, operation, exchange)
+  if (audience === 'operator') return admitOperator(admission.deps, exchange)
   const actor =
     audience === 'public'
       ? await admitAnyone(admission.deps, operation, exchange)
       : await admitActor(admission, audience, operation, exchange)
   return isRefusal(actor) ? actor : { actor, body: null, signature: null }
+}
+
+function admitOperator({ settings }: Deps, { request }: Exchange): Admitted | Refusal {
+  const sent = /^Bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1]
+  // Without a token set, nobody is the operator.
+  if (settings.opsToken === null || sent === undefined || !sameSecret(sent, settings.opsToken)) {
+    return refuse('unauthenticated', 'This needs the token of the operator as Bearer token.', null, {
+      'www-authenticate': 'Bearer',
+    })
+  }
+  return { actor: null, body: null, signature: null }
 }
 
 async function admitAnyone(deps: Deps, operation: Operation, exchange: Exchange): Promise<null | Refusal> {

@@ -55,6 +55,11 @@ export function openApiDocument({ version, operations, webhooks }: ApiInfo): Jso
           description:
             'Signed in by POST /v1/auth/login. Changes also need x-svc-csrf (the value of the cookie svc_csrf) and an Origin; x-svc-environment (test unless given) and x-svc-organization choose what is acted on.',
         },
+        operator: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The token of the operator, PARLEY_OPS_TOKEN',
+        },
         signature: {
           type: 'apiKey',
           in: 'header',
@@ -111,6 +116,7 @@ const SECURITY: Readonly<Record<Audience, readonly JsonObject[]>> = {
   account: SESSION,
   staff: SESSION,
   signed: [{ signature: [] }],
+  operator: [{ operator: [] }],
   public: [],
 }
 
@@ -149,11 +155,8 @@ function success(operation: Operation, results: Results): JsonObject {
   const headers = operation.audience === 'key' ? KEYED_HEADERS : REQUEST_ID
   if (operation.reply === 'empty') return { description: 'Done', headers }
   if (operation.reply === 'file' || operation.result === null) {
-    return {
-      description: 'The file; byte ranges are supported',
-      headers,
-      content: { [operation.contentType]: {} },
-    }
+    const ranges = operation.reply === 'file' ? '; byte ranges are supported' : ''
+    return { description: `The content${ranges}`, headers, content: { [operation.contentType]: {} } }
   }
   const name = results.get(operation.result)
   const result =
@@ -227,6 +230,7 @@ function errorCodes(operation: Operation): ErrorCode[] {
   if (['session', 'account', 'staff'].includes(operation.audience))
     codes.add('unauthenticated').add('forbidden')
   if (operation.audience === 'signed') codes.add('invalid_signature')
+  if (operation.audience === 'operator') codes.add('unauthenticated')
   if (operation.perMinute !== null) codes.add('rate_limited')
   if (operation.params !== null) codes.add('not_found')
   if (operation.idempotent !== null) {

@@ -11,9 +11,10 @@ export type Scope = 'read' | 'write' | 'admin'
 /**
  * Who may call. `key`: an API key, or a session whose role reaches the scope. `session`: a signed-in
  * member of an organization. `account`: anyone signed in, staff too. `staff`: a signed-in member of the
- * service's staff. `signed`: another service, by its signature. `public`: anyone.
+ * service's staff. `signed`: another service, by its signature. `operator`: who runs this installation,
+ * by its token. `public`: anyone.
  */
-export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'public'
+export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'operator' | 'public'
 
 /** An API key. Everything it reads is pinned to its organization and environment. */
 export interface KeyActor {
@@ -62,6 +63,7 @@ interface Actors {
   readonly account: AccountActor
   readonly staff: StaffActor
   readonly signed: null
+  readonly operator: null
   readonly public: null
 }
 
@@ -196,6 +198,11 @@ export interface FileSpec<P extends z.ZodObject, A extends Audience> extends Bas
   run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<FileReply>
 }
 
+export interface TextSpec<P extends z.ZodObject, A extends Audience> extends Base<P, A> {
+  readonly contentType: string
+  run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<string>
+}
+
 /** An operation with its types erased: what routing, checks and the API description work from. */
 export interface Operation {
   readonly id: string
@@ -213,7 +220,7 @@ export interface Operation {
   readonly query: z.ZodObject | null
   readonly body: z.ZodType | null
   readonly result: z.ZodType | null
-  readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'file'
+  readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'file' | 'text'
   readonly contentType: string
   readonly status: number
   readonly list: { readonly defaultLimit: number; readonly paged: boolean } | null
@@ -288,19 +295,31 @@ export function listOperation<
 export function fileOperation<A extends Audience, P extends z.ZodObject = z.ZodObject<Record<string, never>>>(
   spec: FileSpec<P, A>,
 ): Operation {
+  return { ...plainGet(spec), reply: 'file', run: async (input) => spec.run(typed(input)) }
+}
+
+/** A GET that answers text that is not JSON. */
+export function textOperation<A extends Audience, P extends z.ZodObject = z.ZodObject<Record<string, never>>>(
+  spec: TextSpec<P, A>,
+): Operation {
+  return { ...plainGet(spec), reply: 'text', run: async (input) => spec.run(typed(input)) }
+}
+
+/** A GET whose answer is no JSON. */
+function plainGet<P extends z.ZodObject, A extends Audience>(
+  spec: Base<P, A> & { readonly contentType: string },
+): Omit<Operation, 'reply' | 'run'> {
   return {
     ...erase(spec),
     method: 'get',
     query: null,
     body: null,
     result: null,
-    reply: 'file',
     contentType: spec.contentType,
     status: 200,
     list: null,
     idempotent: null,
     bodyBytes: 0,
-    run: async (input) => spec.run(typed(input)),
   }
 }
 

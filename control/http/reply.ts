@@ -25,7 +25,8 @@ export function renderResult(
   outcome: unknown,
   cursorScope: CursorScope | null,
 ): Rendered {
-  const { status, result, reply } = operation
+  const { status, result, reply, contentType } = operation
+  if (reply === 'text') return { status, headers: { 'content-type': contentType }, body: String(outcome) }
   if (reply === 'empty' || result === null) return { status, headers: {}, body: '' }
   if (reply !== 'list') {
     const value = fit(operation, result, outcome)
@@ -55,7 +56,7 @@ export function send(exchange: Exchange, rendered: Rendered): void {
   }
   const bytes = Buffer.from(rendered.body)
   // Not Express' own `set`, which adds a charset that application/json does not define.
-  response.setHeader('content-type', 'application/json')
+  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json')
   response.setHeader('content-length', bytes.length)
   response.end(bytes)
 }

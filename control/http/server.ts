@@ -113,14 +113,28 @@ function prepare(deps: Deps): RequestHandler {
       'x-content-type-options': 'nosniff',
     })
     const started = deps.clock.now()
+    const startedAt = deps.clock.wall()
     response.once('close', () => {
+      const ms = deps.clock.now() - started
+      // The pattern, not the address: addresses hold ids and what people searched for.
+      const route = request.route === undefined ? null : String(request.route.path)
+      const operation: unknown = response.locals.operation
+      deps.telemetry.request({
+        requestId,
+        method: request.method,
+        operation: typeof operation === 'string' ? operation : null,
+        route,
+        status: response.statusCode,
+        startedAt,
+        ms,
+        traceparent: request.header('traceparent') ?? null,
+      })
       const fields = {
         requestId,
         method: request.method,
-        // The pattern, not the address: addresses hold ids and what people searched for.
-        route: request.route === undefined ? null : String(request.route.path),
+        route,
         status: response.statusCode,
-        ms: Math.round(deps.clock.now() - started),
+        ms: Math.round(ms),
       }
       if (response.writableFinished) deps.log.info(fields, 'request')
       else deps.log.info(fields, 'request given up by the client')
@@ -140,6 +154,7 @@ function serve(handling: Handling, route: Route): RequestHandler {
       })
       return sendRefusal(exchange, refusal)
     }
+    response.locals.operation = mounted.operation.id
     await handle(handling, mounted, exchange)
   }
 }

@@ -1,0 +1,168 @@
+import { performance } from 'node:perf_hooks'
+import type { CallEvent, CallId } from '../../signalling/events.js'
+import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/protocol.js'
+import { Counter, Gauge, Histogram, type Metric } from './registry.js'
+import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
+
+/** What the service tells of itself: counted for Prometheus, and traced when that is configured. */
+export interface Telemetry {
+  /** One request that was answered, or given up by its client. */
+  request(seen: RequestSpan): void
+  /** Every event of every call, in order. */
+  call(event: CallEvent): void
+  /** One statement of the database. */
+  query(seconds: number, failed: boolean): void
+  /** Everything counted, in Prometheus' text format. */
+  metrics(): Promise<string>
+}
+
+/** What is only looked at when metrics are asked for. */
+export interface Sources {
+  load(): Promise<readonly WorkerLoad[]>
+  /** Call events not stored yet, and those lost. */
+  callEvents(): { readonly waiting: number; readonly lost: number }
+  /** Rows that wait in the queues of the database, by queue. */
+  queued(): Promise<Readonly<Record<string, number>>>
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const QUERY_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5]
+
+/** Where a live call is. */
+const STATES = ['initiated', 'ringing', 'in_progress'] as const
+type State = (typeof STATES)[number]
+
+interface LiveCall {
+  state: State
+  readonly events: { readonly name: string; readonly at: number }[]
+}
+
+/** Marks on a call's span; what people said or pressed stays out of it. */
+const MARKS: readonly CallEvent['type'][] = [
+  'dialing',
+  'ringing',
+  'answered',
+  'interrupted',
+  'trouble',
+  'held',
+]
+/** A call of two hours has thousands of turns; its span need not hold them all. */
+const MOST_MARKS = 200
+
+export function openTelemetry(tracing: Tracing | null, sources: () => Sources | null): Telemetry {
+  const requests = new Counter('parley_http_requests_total', 'Requests answered, by operation and status.')
+  const seconds = new Histogram('parley_http_request_seconds', 'Time to answer, by operation.', SECONDS)
+  const live = new Gauge('parley_calls', 'Calls that are not over, by state.')
+  const ended = new Counter('parley_calls_ended_total', 'Calls that ended, by cause and whose fault it was.')
+  const troubles = new Counter('parley_call_troubles_total', 'Trouble on live calls, by part.')
+  const interruptions = new Counter('parley_interruptions_total', 'Callers who interrupted an agent.')
+  const queries = new Histogram('parley_db_query_seconds', 'Time of database statements.', QUERY_SECONDS)
+  const failures = new Counter('parley_db_query_errors_total', 'Database statements that failed.')
+  const sessions = new Gauge('parley_media_sessions', 'Media sessions, by worker.')
+  const lateness = new Histogram(
+    'parley_media_beat_lateness_seconds',
+    'How late the 20 ms beat of a media worker was; the sum is an upper bound.',
+    LATENESS_BOUNDS_MS.map((ms) => ms / 1000),
+  )
+  const skipped = new Gauge('parley_media_skipped_frames', 'Frames skipped since the worker started.')
+  const waiting = new Gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
+  const lost = new Gauge('parley_call_events_lost', 'Call events that could not be stored.')
+  const queued = new Gauge('parley_queue_rows', 'Rows that wait in a queue of the database.')
+  const memory = new Gauge('process_resident_memory_bytes', 'Resident memory of the process.')
+  const loop = new Gauge(
+    'parley_event_loop_utilization',
+    'Busy share of the main thread since the last look.',
+  )
+  const metrics: readonly Metric[] = [
+    requests,
+    seconds,
+    live,
+    ended,
+    troubles,
+    interruptions,
+    queries,
+    failures,
+    sessions,
+    lateness,
+    skipped,
+    waiting,
+    lost,
+    queued,
+    memory,
+    loop,
+  ]
+  const calls = new Map<CallId, LiveCall>()
+  let looked = performance.eventLoopUtilization()
+
+  async function collect(): Promise<void> {
+    live.clear()
+    for (const state of STATES) {
+      live.set({ state }, [...calls.values()].filter((call) => call.state === state).length)
+    }
+    memory.set({}, process.memoryUsage.rss())
+    const now = performance.eventLoopUtilization()
+    loop.set({}, performance.eventLoopUtilization(now, looked).utilization)
+    looked = now
+    const from = sources()
+    if (from === null) return
+    const events = from.callEvents()
+    waiting.set({}, events.waiting)
+    lost.set({}, events.lost)
+    for (const metric of [sessions, lateness, skipped, queued]) metric.clear()
+    for (const [index, load] of (await from.load()).entries()) {
+      const labels = { worker: String(index) }
+      sessions.set(labels, load.sessions)
+      skipped.set(labels, load.skippedFrames)
+      lateness.replace(labels, load.histogram, upperSum(load.histogram))
+    }
+    for (const [queue, rows] of Object.entries(await from.queued())) queued.set({ queue }, rows)
+  }
+
+  return {
+    request(seen) {
+      const operation = seen.operation ?? 'none'
+      requests.add({ operation, status: String(seen.status) })
+      seconds.observe({ operation }, seen.ms / 1000)
+      tracing?.request(seen)
+    },
+    call(event) {
+      const call = calls.get(event.callId) ?? { state: 'initiated', events: [] }
+      if (MARKS.includes(event.type) && call.events.length < MOST_MARKS) {
+        call.events.push({ name: event.type, at: event.at })
+      }
+      if (event.type === 'ringing') call.state = 'ringing'
+      if (event.type === 'answered') call.state = 'in_progress'
+      if (event.type === 'trouble') troubles.add({ part: event.part })
+      if (event.type === 'interrupted') interruptions.add({})
+      if (event.type !== 'ended') {
+        calls.set(event.callId, call)
+        return
+      }
+      calls.delete(event.callId)
+      const { cause, fault } = event.ending
+      ended.add({ cause, fault })
+      const span: CallSpan = {
+        callId: event.callId,
+        startedAt: call.events[0]?.at ?? event.at,
+        endedAt: event.at,
+        events: call.events,
+        ending: event.ending,
+      }
+      tracing?.call(span)
+    },
+    query(took, failed) {
+      queries.observe({}, took)
+      if (failed) failures.add({})
+    },
+    async metrics() {
+      await collect()
+      return metrics.map((metric) => metric.render()).join('')
+    },
+  }
+}
+
+/** At most this many seconds: every beat counted at the upper bound of its bin. */
+function upperSum(histogram: readonly number[]): number {
+  const bounds = [...LATENESS_BOUNDS_MS, LATENESS_BOUNDS_MS.at(-1) ?? 0]
+  return histogram.reduce((sum, count, bin) => sum + (count * (bounds[bin] ?? 0)) / 1000, 0)
+}
