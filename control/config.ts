@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { ProviderSettings } from '../workers/protocol.js'
@@ -26,6 +26,7 @@ import {
   smtpUrl,
   text,
 } from './config-values.js'
+import type { TlsFiles } from './sip-tls.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -40,6 +41,10 @@ export interface Settings {
   /** Absolute path of the folder for the database, recordings and the root key. */
   readonly dataFolder: string
   readonly sipListen: readonly SipAddress[]
+  /** What peers outside a NAT see; null: the bound address. */
+  readonly sipAdvertise: string | null
+  /** Files; null without TLS. */
+  readonly sipTls: TlsFiles | null
   readonly rtpAddress: string
   /** Inclusive; 0 and 0 take any free ports. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
@@ -96,7 +101,24 @@ export const VARIABLES = [
   {
     name: 'PARLEY_SIP_LISTEN',
     default: 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060',
-    description: 'SIP addresses, comma-separated transport:address:port',
+    description: 'SIP addresses, comma-separated transport:address:port; udp, tcp, tls, ws or wss',
+  },
+  {
+    name: 'PARLEY_SIP_ADVERTISE',
+    default: '',
+    description: 'Address in Via and Contact of SIP messages, when the machine is behind a NAT',
+  },
+  {
+    name: 'PARLEY_SIP_TLS_CERT',
+    default: '',
+    description:
+      'PEM file with the certificate, and its chain, of tls and wss addresses and towards TLS servers',
+  },
+  { name: 'PARLEY_SIP_TLS_KEY', default: '', description: 'PEM file with its key' },
+  {
+    name: 'PARLEY_SIP_TLS_CA',
+    default: '',
+    description: "PEM file with the authorities peers' certificates must come from; empty: the system's",
   },
   { name: 'PARLEY_RTP_ADDRESS', default: '127.0.0.1', description: 'Address media is received on' },
   {
@@ -252,6 +274,8 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     ),
     dataFolder,
     sipListen: read('PARLEY_SIP_LISTEN', 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060', sipAddresses),
+    sipAdvertise: optional('PARLEY_SIP_ADVERTISE', ipAddress),
+    sipTls: readSipTls(folderPath, given, (complaint) => wrong.push(complaint)),
     rtpAddress: read('PARLEY_RTP_ADDRESS', '127.0.0.1', ipAddress),
     rtpPorts: read('PARLEY_RTP_PORTS', '20000-29999', portRange),
     mediaWorkers: read(
@@ -276,6 +300,33 @@ export function readSettings(environment: Environment, folderPath: string): Sett
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
   // Every required value is set now: `read` returned null only together with a complaint.
   return partial as Settings
+}
+
+/** Certificate and key come together, and wherever TLS is listened for. */
+function readSipTls(
+  folderPath: string,
+  given: (name: VariableName) => string | null,
+  complain: (line: string) => void,
+): TlsFiles | null {
+  const certificate = given('PARLEY_SIP_TLS_CERT')
+  const key = given('PARLEY_SIP_TLS_KEY')
+  const authorities = given('PARLEY_SIP_TLS_CA')
+  const listens = /(?:^|,)\s*(?:tls|wss):/.test(given('PARLEY_SIP_LISTEN') ?? '')
+  if (certificate !== null && key !== null) {
+    const path = (file: string) => resolve(folderPath, file)
+    return {
+      certificate: path(certificate),
+      key: path(key),
+      authorities: authorities === null ? null : path(authorities),
+    }
+  }
+  if (certificate === null && (listens || key !== null || authorities !== null)) {
+    complain('PARLEY_SIP_TLS_CERT: set the PEM file of the certificate')
+  }
+  if (key === null && (listens || certificate !== null)) {
+    complain('PARLEY_SIP_TLS_KEY: set the PEM file of the key')
+  }
+  return null
 }
 
 function readOpenai(

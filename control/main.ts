@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../media/base/clock.js'
 import { EngineError } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { Scope } from '../media/base/scope.js'
+import { isLoopback } from '../signalling/embedded/local-address.js'
 import { type EmbeddedServer, openEmbeddedServer } from '../signalling/embedded/server.js'
 import type { CallEvent } from '../signalling/events.js'
 import { openSandboxCarrier } from '../signalling/sandbox/carrier.js'
@@ -22,6 +24,7 @@ import { openLeases } from './calls/lease.js'
 import { recordingsFolder, settleLeftBehind } from './calls/settle.js'
 import { openPermitBook } from './compliance/permit.js'
 import type { Settings } from './config.js'
+import type { SipAddress } from './config-values.js'
 import { migrate } from './db/migrate.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
@@ -40,6 +43,7 @@ import { openTracing } from './observe/tracing.js'
 import { operations } from './operations.js'
 import { openRootKey } from './root-key.js'
 import { API_VERSION } from './system/api.js'
+import { readTls } from './sip-tls.js'
 
 export interface ParleyOptions {
   readonly clock: Clock
@@ -128,8 +132,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     log,
   })
   scope.add(pool)
-  const sip = await openSip(settings, options, scope)
-  const endpoints = sip.endpoints.map(parseEndpoint)
+  const { sip, endpoints } = await openSip(settings, options, scope)
   const scripts = new Scripts(clock)
   const carrier = await openSandboxCarrier({
     pool,
@@ -226,23 +229,38 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
 }
 
 /** The SIP application's connection: to the embedded server, or to an operator's drachtio-server. */
-async function openSip(settings: Settings, { clock, log }: ParleyOptions, scope: Scope): Promise<SipServer> {
+async function openSip(
+  settings: Settings,
+  { clock, log }: ParleyOptions,
+  scope: Scope,
+): Promise<{ readonly sip: SipServer; readonly endpoints: readonly SipEndpoint[] }> {
   let server = settings.drachtio
+  let bound: readonly SipEndpoint[] | null = null
   if (server === null) {
     const secret = randomBytes(24).toString('base64url')
     const embedded: EmbeddedServer = await named(
       'PARLEY_SIP_LISTEN',
       openEmbeddedServer({
-        listen: settings.sipListen,
+        listen: settings.sipListen.map((address) => ({ ...address, ...advertised(settings, address) })),
+        ...(settings.sipTls === null ? {} : { tls: readTls(settings.sipTls) }),
         control: { address: LOOPBACK, port: 0, secret },
         clock,
         log,
       }),
     )
     scope.add(embedded)
+    bound = embedded.endpoints
     server = { host: LOOPBACK, port: embedded.controlPort, secret }
   }
-  return scope.add(await openSipServer({ ...server, clock, log }))
+  const sip = scope.add(await openSipServer({ ...server, clock, log }))
+  // A server behind a NAT names the addresses of the outside, which lead nowhere from here.
+  return { sip, endpoints: bound ?? sip.endpoints.map(parseEndpoint) }
+}
+
+/** The address from outside a NAT, for listeners of its family; loopback has no outside. */
+function advertised({ sipAdvertise }: Settings, { address }: SipAddress): { readonly advertise?: string } {
+  const fits = sipAdvertise !== null && isIP(sipAdvertise) === isIP(address) && !isLoopback(address)
+  return fits ? { advertise: sipAdvertise } : {}
 }
 
 /** An address that cannot be listened on is a wrong setting: says which one, and what would be right. */
