@@ -152,6 +152,7 @@ export function openJobRunner(options: {
   function start(handler: JobHandler, row: JobRow): void {
     const own: Claim = { id: row.id, owner, attempts: row.attempts }
     running.set(row.id, { claim: own, kind: row.kind, lane: row.lane })
+    renew()
     const end = execute(handler, row, own).finally(() => {
       running.delete(row.id)
       ended.delete(end)
@@ -256,9 +257,15 @@ export function openJobRunner(options: {
   }
 
   let renewing: Promise<void> = Promise.resolve()
+  let renewalDue = false
+  /** Keeps the leases of running jobs, for as long as there are any. */
   function renew(): void {
+    if (renewalDue) return
+    renewalDue = true
     scope.after(clock, leaseMs / 3, () => {
+      renewalDue = false
       const claims = [...running.values()].map((job) => job.claim)
+      if (claims.length === 0) return
       renewing = renewClaims(db, claims, clock.wall() + leaseMs).catch((error: unknown) => {
         log.warn({ error: errorText(error) }, 'leases of running jobs not renewed; trying again')
       })
@@ -281,7 +288,6 @@ export function openJobRunner(options: {
   }
 
   beat()
-  renew()
   look()
   return {
     wake: look,

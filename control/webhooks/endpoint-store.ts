@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
-import { seal, unseal } from '../access/secrets.js'
+import { seal, unsealAny } from '../access/secrets.js'
 import type { Db, Trx } from '../db/open.js'
 import { retried } from '../db/retried.js'
 import type { WebhookEndpointRow } from '../db/webhook-tables.js'
@@ -32,7 +32,7 @@ function sealSecret(rootKey: RootKey, endpointId: string, secret: string): strin
 
 /** The current secret of an endpoint. Throws EngineError `storage_failed` under another root key. */
 export function currentSecret(rootKey: RootKey, row: Pick<WebhookEndpointRow, 'id' | 'secret'>): string {
-  return unseal(rootKey.subkey('webhook-secrets'), row.secret, row.id)
+  return unsealAny(rootKey, 'webhook-secrets', row.secret, row.id)
 }
 
 /** All secrets that sign now, the current one first. */
@@ -43,7 +43,7 @@ export function activeSecrets(
 ): readonly string[] {
   const current = currentSecret(rootKey, row)
   if (row.previousSecret === null || (row.previousValidUntil ?? 0) <= now) return [current]
-  return [current, unseal(rootKey.subkey('webhook-secrets'), row.previousSecret, row.id)]
+  return [current, unsealAny(rootKey, 'webhook-secrets', row.previousSecret, row.id)]
 }
 
 /** A new endpoint and its secret; null when the organization has `MAX_ENDPOINTS` already. */

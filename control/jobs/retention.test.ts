@@ -1,0 +1,113 @@
+import t from 'tap'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { openReceiver, openWebhookRig } from '../../fixtures/webhooks.js'
+import { silentLog } from '../../media/base/log.js'
+import { retentionHandler, scheduleRetention } from './retention.js'
+import { openJobRunner } from './runner.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+await onEachEngine(t, async (t, open) => {
+  const database = await open()
+  const { db } = database
+  const rig = await openWebhookRig(database)
+  const receiver = await openReceiver()
+  const { clock } = rig
+  await scheduleRetention(db, clock.wall())
+  await scheduleRetention(db, clock.wall())
+  const runner = openJobRunner({
+    db,
+    clock,
+    log: silentLog,
+    handlers: [retentionHandler(db, clock)],
+    pollMs: DAY,
+  })
+  const count = async (table: 'events' | 'webhookDeliveries' | 'idempotencyKeys') => {
+    const { n } = await db
+      .selectFrom(table)
+      .select((column) => column.fn.countAll<number>().as('n'))
+      .executeTakeFirstOrThrow()
+    return n
+  }
+
+  await t.test('events and deliveries live 30 days, idempotency keys until they expire', async (t) => {
+    const { id } = await rig.endpoint(receiver.url)
+    const roll = await rig.send('POST', `/v1/integrations/webhooks/${id}/roll-secret`)
+    t.equal(roll.status, 200)
+    for (let i = 0; i < 3; i++) await rig.announce()
+    await rig.runner.idle()
+    await db
+      .insertInto('idempotencyKeys')
+      .values({
+        id: 'idem_1',
+        organizationId: rig.api.organizationId,
+        environment: 'test',
+        method: 'post',
+        path: '/v1/calls',
+        key: 'k',
+        fingerprint: '',
+        state: 'done',
+        lock: '',
+        lockedUntil: clock.wall(),
+        status: 201,
+        response: null,
+        createdAt: clock.wall(),
+        expiresAt: clock.wall() + DAY,
+      })
+      .execute()
+    clock.advance(DAY - 1)
+    await runner.idle()
+    t.equal(await count('idempotencyKeys'), 1)
+    clock.advance(HOUR)
+    await runner.idle()
+    t.equal(await count('idempotencyKeys'), 0)
+    const { previousSecret } = await db
+      .selectFrom('webhookEndpoints')
+      .select('previousSecret')
+      .executeTakeFirstOrThrow()
+    t.equal(previousSecret, null, 'the secret of before the roll is forgotten')
+
+    clock.advance(29 * DAY - 2 * HOUR)
+    await rig.announce()
+    await rig.runner.idle()
+    await runner.idle()
+    t.strictSame([await count('events'), await count('webhookDeliveries')], [4, 4])
+    clock.advance(2 * HOUR)
+    await runner.idle()
+    t.strictSame([await count('events'), await count('webhookDeliveries')], [1, 1])
+  })
+
+  await t.test('each sweep has one job, due again in an hour', async (t) => {
+    const jobs = await db.selectFrom('jobs').selectAll().where('kind', '=', 'retention').execute()
+    t.equal(jobs.length, 4)
+    for (const job of jobs) t.match(job, { owner: null, dueAt: clock.wall() + HOUR })
+  })
+
+  await t.test('many rows go in chunks', async (t) => {
+    const now = clock.wall()
+    for (let i = 0; i < 12; i++) {
+      await db
+        .insertInto('events')
+        .values(
+          Array.from({ length: 100 }, (_, k) => ({
+            id: `evt_${i}_${k}`,
+            organizationId: rig.api.organizationId,
+            environment: 'test' as const,
+            type: 'call.answered',
+            subjectType: 'call',
+            subjectId: 'call_1',
+            createdAt: now - 31 * DAY,
+          })),
+        )
+        .execute()
+    }
+    clock.advance(HOUR)
+    await runner.idle()
+    t.equal(await count('events'), 1)
+  })
+
+  await runner.close()
+  await rig.close()
+  await receiver.close()
+})
