@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import { parseCidr } from '../../signalling/trunk/cidr.js'
+import { SERVICE_REALM } from '../../signalling/trunk/edge.js'
+import { CALLER_ID_POLICIES, NUMBER_FORMATS } from '../../signalling/trunk/number-format.js'
+import { E164 } from '../http/schemas.js'
+
+/*
+ * PARLEY_TRUNKS_FILE: the operator's own trunks, in JSON. docs/sip-trunks.md describes it.
+ */
+
+const HOST =
+  /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\]|[0-9a-f:]+)$/i
+
+const Host = z
+  .string()
+  .max(253)
+  .regex(HOST, 'must be a host name or an IP address')
+  .transform((host) => host.replace(/^\[|\]$/g, ''))
+
+/** What stands in a SIP header as it is: no control characters, no white space around. */
+const Text = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[^\p{C}]+$/u, 'must have no control characters')
+  .refine((text) => text.trim() === text, 'must have no white space around it')
+
+const Codec = z.enum(['PCMA', 'PCMU'])
+
+/** A range, in canonical form. */
+const Range = z.string().transform((text, context) => {
+  const range = parseCidr(text)
+  if (range !== null) return range
+  context.addIssue({ code: 'custom', message: 'must be an address or a range, for example 203.0.113.0/24' })
+  return z.NEVER
+})
+
+const HeaderName = z
+  .string()
+  .max(64)
+  .regex(/^X-[A-Za-z0-9-]+$/, 'must be the name of an X- header')
+  .refine((name) => !/^X-Svc-/i.test(name), 'X-Svc- headers are reserved')
+
+const Gateway = z
+  .strictObject({
+    host: Host,
+    /** 5060, or 5061 with tls; `srv` asks DNS. */
+    port: z.union([z.int().min(1).max(65_535), z.literal('srv')]).optional(),
+    transport: z.enum(['udp', 'tcp', 'tls']).default('udp'),
+    username: Text.optional(),
+    password: Text.optional(),
+    /** Of From and of the registered account. */
+    domain: Host.optional(),
+    register: z.boolean().default(false),
+    registerSeconds: z.int().min(60).max(86_400).default(600),
+    numberFormat: z.enum(NUMBER_FORMATS).default('e164'),
+    callerIdPolicy: z.enum(CALLER_ID_POLICIES).default('did'),
+    callerId: Text.optional(),
+    headers: z.record(HeaderName, Text).default({}),
+    ringTimeoutSeconds: z.int().min(5).max(180).default(45),
+  })
+  .refine((gateway) => (gateway.username === undefined) === (gateway.password === undefined), {
+    message: 'username and password go together',
+    path: ['password'],
+  })
+  .refine((gateway) => !gateway.register || gateway.username !== undefined, {
+    message: 'registering needs a username and a password',
+    path: ['register'],
+  })
+
+const Inbound = z
+  .strictObject({
+    auth: z.enum(['ip_acl', 'digest', 'both']),
+    addresses: z.array(Range).max(64).default([]),
+    username: Text.optional(),
+    password: Text.optional(),
+    realm: Text.transform((realm) => realm.toLowerCase()).default(SERVICE_REALM),
+    algorithm: z.enum(['MD5', 'SHA-256']).default('MD5'),
+  })
+  .refine((inbound) => inbound.auth === 'digest' || inbound.addresses.length > 0, {
+    message: 'name at least one address',
+    path: ['addresses'],
+  })
+  .refine((inbound) => inbound.auth === 'ip_acl' || inbound.username !== undefined, {
+    message: 'is needed for digest',
+    path: ['username'],
+  })
+  .refine((inbound) => (inbound.username === undefined) === (inbound.password === undefined), {
+    message: 'username and password go together',
+    path: ['password'],
+  })
+  .refine((inbound) => inbound.algorithm === 'MD5' || inbound.realm !== SERVICE_REALM, {
+    message: `SHA-256 needs a realm of its own: ${SERVICE_REALM} is asked with MD5`,
+    path: ['realm'],
+  })
+
+const HostedNumber = z.strictObject({
+  e164: E164,
+  /** Id or name; absent leaves what the API has set. */
+  agent: Text.optional(),
+  label: Text.optional(),
+  recordCalls: z.boolean().optional(),
+})
+
+const Trunk = z.strictObject({
+  name: Text.max(80),
+  /** The first one made, unless named. */
+  organization: z.string().optional(),
+  enabled: z.boolean().default(true),
+  gateway: Gateway.optional(),
+  inbound: Inbound,
+  codecs: z.array(Codec).min(1).default(['PCMA', 'PCMU']),
+  maxConcurrent: z.int().min(1).max(10_000).default(10),
+  callsPerMinute: z.int().min(1).max(10_000).default(60),
+  allowedPrefixes: z
+    .array(z.string().regex(/^\+\d{0,15}$/, 'must begin with +'))
+    .max(100)
+    .default(['+91']),
+  numbers: z.array(HostedNumber).max(10_000).default([]),
+})
+
+const TrunkFile = z.strictObject({ trunks: z.array(Trunk).max(1000) }).superRefine(({ trunks }, context) => {
+  unique(
+    trunks.map(({ name, organization = '' }) => `${organization} ${name}`),
+    (index) => ['trunks', index, 'name'],
+  )
+  unique(
+    trunks.map(({ inbound }) => inbound.username ?? null),
+    (index) => ['trunks', index, 'inbound', 'username'],
+  )
+  const numbers = trunks.flatMap((trunk, index) =>
+    trunk.numbers.map(({ e164 }, at) => ({ e164, path: ['trunks', index, 'numbers', at, 'e164'] })),
+  )
+  unique(
+    numbers.map(({ e164 }) => e164),
+    (index) => numbers[index]?.path ?? [],
+  )
+
+  function unique(values: readonly (string | null)[], path: (index: number) => (string | number)[]): void {
+    for (const [index, value] of values.entries()) {
+      if (value === null || values.indexOf(value) === index) continue
+      context.addIssue({ code: 'custom', message: 'is there twice', path: path(index) })
+    }
+  }
+})
+
+export type TrunkFile = z.output<typeof TrunkFile>
+export type FileTrunk = TrunkFile['trunks'][number]
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads the file; a string value `env:NAME` stands for that environment variable. Throws EngineError
+ * `config_invalid` whose message has a line for each thing that is wrong, with its place in the file
+ * and never a secret.
+ */
+export function readTrunkFile(path: string, environment: Environment): TrunkFile {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new EngineError('config_invalid', `${path} cannot be read: ${errorText(error)}`, { cause: error })
+  }
+  return parseTrunkFile(text, path, environment)
+}
+
+export function parseTrunkFile(text: string, where: string, environment: Environment): TrunkFile {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    // The parser's own message may quote what stands around the fault: a password.
+    throw new EngineError('config_invalid', `${where} is not JSON`)
+  }
+  const unset: string[] = []
+  const filled = fillIn(json, [], environment, unset)
+  if (unset.length > 0)
+    throw new EngineError('config_invalid', unset.map((line) => `${where}: ${line}`).join('\n'))
+  const parsed = TrunkFile.safeParse(filled)
+  if (parsed.success) return parsed.data
+  throw invalid(
+    where,
+    parsed.error.issues.map((issue) => ({ path: issue.path, message: issue.message })),
+  )
+}
+
+/** What is wrong with the file, with the place of each. */
+export function invalid(
+  where: string,
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): EngineError {
+  const lines = issues.map(({ path, message }) => `${where}: ${placeOf(path)}: ${message}`)
+  return new EngineError('config_invalid', lines.join('\n'))
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  const place = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
+  return place.replace(/^\./, '') || 'the file'
+}
+
+function fillIn(
+  value: unknown,
+  path: readonly PropertyKey[],
+  environment: Environment,
+  unset: string[],
+): unknown {
+  if (typeof value === 'string' && value.startsWith('env:')) {
+    const name = value.slice('env:'.length)
+    const found = environment[name]
+    if (found !== undefined && found !== '') return found
+    unset.push(`${placeOf(path)}: the environment variable ${name} is not set`)
+    return value
+  }
+  if (Array.isArray(value)) return value.map((item, at) => fillIn(item, [...path, at], environment, unset))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, fillIn(item, [...path, key], environment, unset)]),
+    )
+  }
+  return value
+}

@@ -1,0 +1,321 @@
+import type { Clock } from '../../media/base/clock.js'
+import { isId, newId } from '../../media/base/ids.js'
+import type { Log } from '../../media/base/log.js'
+import { classifyNumber } from '../compliance/numbering.js'
+import type { NumberRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import type { SipTrunkRow } from '../db/trunk-tables.js'
+import { findHeldNumber, insertNumber } from '../numbers/store.js'
+import type { RootKey } from '../root-key.js'
+import { type FileTrunk, invalid, type TrunkFile } from './file.js'
+import { openPassword, sealPassword, type TrunkPassword } from './secrets.js'
+import { findOverlap, insertTrunk, listTrunkNumbers, type TrunkChange, updateTrunk } from './store.js'
+
+export interface LoadOptions {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly clock: Pick<Clock, 'wall'>
+  readonly log: Log
+  /** The file's path, for messages. */
+  readonly where: string
+}
+
+const REMOVED = 'removed from the trunk file'
+const SWITCHED_OFF = 'switched off in the trunk file'
+
+/** Where something in the file is wrong. */
+class Misplaced extends Error {
+  readonly path: readonly PropertyKey[]
+
+  constructor(path: readonly PropertyKey[], message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/**
+ * Brings the tables in line with the file, all or nothing: its trunks, active and of the live
+ * environment, and the numbers on them. Loading the same file again changes nothing; a trunk that is no
+ * longer in it is disabled, a number that is no longer on its trunk is released. A trunk that staff
+ * disabled stays so. Throws EngineError `config_invalid` naming the place in the file.
+ */
+export async function loadTrunks(options: LoadOptions, file: TrunkFile): Promise<void> {
+  const { db, clock, log, where } = options
+  const now = clock.wall()
+  try {
+    await db.transaction().execute(async (trx) => {
+      const kept: string[] = []
+      for (const [index, trunk] of file.trunks.entries()) {
+        const row = await loadTrunk(trx, options, trunk, ['trunks', index], now)
+        kept.push(row.id)
+      }
+      for (const gone of await trunksOfFile(trx)) {
+        if (kept.includes(gone.id)) continue
+        for (const number of await listTrunkNumbers(trx, gone, gone.id)) await release(trx, number, now)
+        if (gone.status === 'disabled') continue
+        await updateTrunk(
+          trx,
+          gone,
+          gone.id,
+          { status: 'disabled', disabledReason: REMOVED, updatedAt: now },
+          [],
+        )
+        log.warn({ trunkId: gone.id, name: gone.name }, 'trunk disabled: it is no longer in the trunk file')
+      }
+    })
+  } catch (error) {
+    if (error instanceof Misplaced) throw invalid(where, [error])
+    throw error
+  }
+  log.info({ file: where, trunks: file.trunks.length }, 'trunk file loaded')
+}
+
+async function loadTrunk(
+  trx: Trx,
+  options: LoadOptions,
+  trunk: FileTrunk,
+  path: readonly PropertyKey[],
+  now: number,
+): Promise<SipTrunkRow> {
+  const organizationId = await organizationOf(trx, trunk, path)
+  const ranges = trunk.inbound.addresses
+  const overlap = await findOverlap(trx, organizationId, ranges)
+  if (overlap !== null) {
+    throw new Misplaced(
+      [...path, 'inbound', 'addresses'],
+      `${overlap.range} belongs to a trunk of another organization`,
+    )
+  }
+  const known = (await trunksOfFile(trx)).find(
+    (row) => row.name === trunk.name && row.organizationId === organizationId,
+  )
+  const id = known?.id ?? newId('trk', now)
+  const wanted = columnsOf(options.rootKey, trunk, id, known ?? null)
+  const row =
+    known === undefined
+      ? await insertTrunk(
+          trx,
+          {
+            ...wanted,
+            ...statusOf(trunk, null),
+            id,
+            organizationId,
+            environment: 'live',
+            name: trunk.name,
+            approvedAt: now,
+            allowOrigination: 0,
+            ipAcl: JSON.stringify(ranges.map(({ text }) => text)),
+            lastInboundAt: null,
+            lastOutboundAt: null,
+            lastProbe: null,
+            source: 'file',
+            createdAt: now,
+            updatedAt: now,
+            deletedAt: null,
+          },
+          ranges,
+        )
+      : await refresh(trx, known, { ...wanted, ...statusOf(trunk, known) }, trunk, now)
+  if (row === null) throw new Misplaced([...path, 'inbound', 'username'], 'another trunk has this user name')
+  await loadNumbers(trx, options, row, trunk, path, now)
+  return row
+}
+
+/** Writes only what is different, so that a start without a change leaves no trace. */
+async function refresh(
+  trx: Trx,
+  known: SipTrunkRow,
+  change: TrunkChange,
+  { inbound }: FileTrunk,
+  now: number,
+): Promise<SipTrunkRow | null> {
+  const stored: Readonly<Record<string, unknown>> = { ...known }
+  const different = Object.entries(change).some(([column, value]) => stored[column] !== value)
+  const list = JSON.stringify(inbound.addresses.map(({ text }) => text))
+  if (!different && list === known.ipAcl) return known
+  const { digestUsername } = change
+  if (digestUsername !== undefined && digestUsername !== null) {
+    const holder = await trx
+      .selectFrom('sipTrunks')
+      .select('id')
+      .where('digestUsername', '=', digestUsername)
+      .where('deletedAt', 'is', null)
+      .where('id', '!=', known.id)
+      .executeTakeFirst()
+    if (holder !== undefined) return null
+  }
+  return updateTrunk(trx, known, known.id, { ...change, updatedAt: now }, inbound.addresses)
+}
+
+function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, known: SipTrunkRow | null) {
+  const { inbound, gateway } = trunk
+  return {
+    callerIdPolicy: gateway?.callerIdPolicy ?? 'did',
+    callerId: gateway?.callerId ?? null,
+    codecs: JSON.stringify(trunk.codecs),
+    customHeaders: JSON.stringify(gateway?.headers ?? {}),
+    digestUsername: inbound.username ?? null,
+    digestPassword: sealed(rootKey, id, 'inbound', inbound.password, known?.digestPassword ?? null),
+    digestAlgorithm: inbound.algorithm,
+    realm: inbound.realm,
+    inboundAuth: inbound.auth,
+    maxConcurrent: trunk.maxConcurrent,
+    callsPerMinute: trunk.callsPerMinute,
+    allowedPrefixes: JSON.stringify(trunk.allowedPrefixes),
+    outboundAuthUsername: gateway?.username ?? null,
+    outboundPassword: sealed(rootKey, id, 'outbound', gateway?.password, known?.outboundPassword ?? null),
+    outboundHost: gateway?.host ?? null,
+    outboundPort: portOf(gateway),
+    outboundTransport: gateway?.transport ?? 'udp',
+    outboundNumberFormat: gateway?.numberFormat ?? 'e164',
+    outboundDomain: gateway?.domain ?? null,
+    ringTimeoutMs: (gateway?.ringTimeoutSeconds ?? 45) * 1000,
+    register: gateway?.register ? 1 : 0,
+    registerSeconds: gateway?.registerSeconds ?? 600,
+  } as const
+}
+
+function portOf(gateway: FileTrunk['gateway']): number {
+  if (gateway?.port === 'srv') return 0
+  return gateway?.port ?? (gateway?.transport === 'tls' ? 5061 : 5060)
+}
+
+/** What is stored already when it is the same password: each sealing looks different. */
+function sealed(
+  rootKey: RootKey,
+  id: string,
+  which: TrunkPassword,
+  password: string | undefined,
+  stored: string | null,
+): string | null {
+  if (password === undefined) return null
+  if (stored !== null && openPassword(rootKey, id, which, stored) === password) return stored
+  return sealPassword(rootKey, id, which, password)
+}
+
+/** The file switches its own trunks on and off; what staff switched off it leaves. */
+function statusOf(
+  { enabled }: FileTrunk,
+  known: SipTrunkRow | null,
+): Pick<SipTrunkRow, 'status' | 'disabledReason'> {
+  const byFile = known?.disabledReason === REMOVED || known?.disabledReason === SWITCHED_OFF
+  if (known?.status === 'disabled' && !byFile)
+    return { status: 'disabled', disabledReason: known.disabledReason }
+  return enabled
+    ? { status: 'active', disabledReason: null }
+    : { status: 'disabled', disabledReason: SWITCHED_OFF }
+}
+
+async function organizationOf(
+  trx: Trx,
+  { organization }: FileTrunk,
+  path: readonly PropertyKey[],
+): Promise<string> {
+  const all = trx.selectFrom('organizations').select('id')
+  const found = await (organization === undefined
+    ? all.orderBy('createdAt').orderBy('id').limit(1)
+    : all.where('id', '=', organization)
+  ).executeTakeFirst()
+  if (found === undefined) throw new Misplaced([...path, 'organization'], 'there is no such organization')
+  return found.id
+}
+
+async function loadNumbers(
+  trx: Trx,
+  { log }: LoadOptions,
+  row: SipTrunkRow,
+  trunk: FileTrunk,
+  path: readonly PropertyKey[],
+  now: number,
+): Promise<void> {
+  const before = await listTrunkNumbers(trx, row, row.id)
+  for (const [at, wanted] of trunk.numbers.entries()) {
+    const place = [...path, 'numbers', at]
+    const agentId =
+      wanted.agent === undefined ? undefined : await agentOf(trx, row, wanted.agent, [...place, 'agent'])
+    const number = await takeNumber(trx, row, wanted.e164, wanted.label, [...place, 'e164'], now)
+    const change = {
+      sipTrunkId: row.id,
+      ...(agentId === undefined ? {} : { agentId }),
+      ...(wanted.label === undefined ? {} : { label: wanted.label }),
+      ...(wanted.recordCalls === undefined ? {} : { recordCalls: wanted.recordCalls ? 1 : 0 }),
+    }
+    await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
+    if ((change.agentId ?? number.agentId) === null) {
+      log.warn({ trunkId: row.id, numberId: number.id }, 'a number of the trunk file has no agent yet')
+    }
+  }
+  for (const number of before) {
+    if (!trunk.numbers.some(({ e164 }) => e164 === number.e164)) await release(trx, number, now)
+  }
+}
+
+/** The number's row: the one there is, if the organization has it, or a new one. */
+async function takeNumber(
+  trx: Trx,
+  row: SipTrunkRow,
+  e164: string,
+  label: string | undefined,
+  path: readonly PropertyKey[],
+  now: number,
+): Promise<NumberRow> {
+  const held = await findHeldNumber(trx, e164)
+  if (held?.organizationId === row.organizationId && held.environment === 'live') return held
+  const kind = classifyNumber(e164)
+  const landline = kind.kind !== 'subscriber' || kind.lineType !== 'mobile'
+  const made =
+    held === null
+      ? await insertNumber(
+          trx,
+          {
+            organizationId: row.organizationId,
+            environment: 'live',
+            e164,
+            label: label ?? row.name,
+            provider: 'sip_trunk',
+            region: 'IN',
+            numberType: landline ? 'landline' : 'mobile',
+          },
+          now,
+        )
+      : null
+  if (made === null)
+    throw new Misplaced(path, 'the number is held already, by another organization or the sandbox')
+  return made
+}
+
+async function agentOf(
+  trx: Trx,
+  { organizationId }: SipTrunkRow,
+  agent: string,
+  path: readonly PropertyKey[],
+): Promise<string> {
+  const rows = await trx
+    .selectFrom('agents')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where(isId('agt', agent) ? 'id' : 'name', '=', agent)
+    .where('deletedAt', 'is', null)
+    .limit(2)
+    .execute()
+  const [found, another] = rows
+  if (found === undefined) throw new Misplaced(path, 'there is no such agent; make it first, or leave it out')
+  if (another !== undefined) throw new Misplaced(path, 'several agents have this name; give the id')
+  return found.id
+}
+
+/** Numbers of the file are the trunk's own: nobody else is told, no money moves. */
+async function release(trx: Trx, number: NumberRow, now: number): Promise<void> {
+  const change = { releasedAt: now, status: 'released', agentId: null }
+  await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
+}
+
+function trunksOfFile(trx: Trx): Promise<SipTrunkRow[]> {
+  return trx
+    .selectFrom('sipTrunks')
+    .selectAll()
+    .where('source', '=', 'file')
+    .where('deletedAt', 'is', null)
+    .orderBy('id')
+    .execute()
+}

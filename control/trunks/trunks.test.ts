@@ -1,0 +1,433 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { openTestCalling, type TestCalling } from '../../fixtures/calling.js'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { newId } from '../../media/base/ids.js'
+import { silentLog } from '../../media/base/log.js'
+import type { InboundInvite } from '../../signalling/ports.js'
+import { parseCidr } from '../../signalling/trunk/cidr.js'
+import { openDirectory } from '../directory.js'
+import { openTrunkCallers } from './callers.js'
+import { parseTrunkFile, readTrunkFile } from './file.js'
+import { loadTrunks } from './load.js'
+import { originationAnswer } from './origination.js'
+import { gatewayOf, registrationOf } from './route.js'
+import { findOverlap, findTrunk, listTrunkNumbers, noteUse, storeProbe, updateTrunk } from './store.js'
+
+const FILE = {
+  trunks: [
+    {
+      name: 'acme',
+      gateway: {
+        host: 'sip.acme.example',
+        transport: 'tcp',
+        username: 'pilot',
+        password: 'env:ACME_PASSWORD',
+        register: true,
+        numberFormat: 'national0',
+        callerIdPolicy: 'trunk_default',
+        headers: { 'X-Account': '17' },
+      },
+      inbound: {
+        auth: 'both',
+        addresses: ['203.0.113.77/24', '2001:DB8::/48'],
+        username: 'acme-in',
+        password: 'first',
+        realm: 'ACME.example',
+        algorithm: 'SHA-256',
+      },
+      maxConcurrent: 1,
+      numbers: [
+        { e164: '+911171366900', agent: 'Front desk', recordCalls: false },
+        { e164: '+911171366901' },
+      ],
+    },
+  ],
+}
+const ENV = { ACME_PASSWORD: 'c4rrier' }
+
+const parse = (file: unknown, env: Record<string, string> = ENV) =>
+  parseTrunkFile(JSON.stringify(file), 'trunks.json', env)
+
+const ranges = (...texts: string[]) => texts.flatMap((text) => parseCidr(text) ?? [])
+
+/** The file with its only trunk changed. */
+const changed = (over: object) => ({ trunks: [{ ...FILE.trunks[0], ...over }] })
+
+t.test('what the file says, with defaults', async (t) => {
+  const [trunk] = parse(FILE).trunks
+  t.match(trunk, {
+    enabled: true,
+    codecs: ['PCMA', 'PCMU'],
+    callsPerMinute: 60,
+    allowedPrefixes: ['+91'],
+    gateway: { password: 'c4rrier', ringTimeoutSeconds: 45, registerSeconds: 600 },
+    inbound: { realm: 'acme.example', addresses: [{ text: '203.0.113.0/24' }, { text: '2001:db8::/48' }] },
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'parley-trunks-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 't.json')
+  await writeFile(path, JSON.stringify(FILE))
+  t.strictSame(readTrunkFile(path, ENV).trunks, [trunk])
+  t.throws(() => readTrunkFile(join(folder, 'none.json'), {}), {
+    code: 'config_invalid',
+    message: /none\.json cannot be read/,
+  })
+})
+
+t.test('errors name the place and keep secrets', async (t) => {
+  const inbound = FILE.trunks[0]?.inbound ?? {}
+  const gateway = FILE.trunks[0]?.gateway ?? {}
+  const cases: readonly [unknown, RegExp][] = [
+    [{}, /^trunks\.json: trunks: /],
+    [{ ...FILE, more: 1 }, /: the file: .*more/],
+    [changed({ nam: 'x' }), /: trunks\[0\]: .*nam/],
+    [changed({ name: '' }), /: trunks\[0\]\.name: /],
+    [changed({ gateway: { ...gateway, host: 'a b' } }), /: trunks\[0\]\.gateway\.host: must be a host name/],
+    [
+      changed({ gateway: { ...gateway, username: undefined } }),
+      /: trunks\[0\]\.gateway\.password: .*go together/,
+    ],
+    [changed({ gateway: { host: 'h', register: true } }), /gateway\.register: registering needs/],
+    [changed({ gateway: { host: 'h', headers: { 'X-Svc-Code': '1' } } }), /gateway\.headers.*/],
+    [
+      changed({ gateway: { host: 'h', headers: { 'X-A': 'b\r\nEvil: 1' } } }),
+      /headers\.X-A: must have no control/,
+    ],
+    [
+      changed({ inbound: { ...inbound, addresses: ['1.2.3.4/40'] } }),
+      /inbound\.addresses\[0\]: must be an address/,
+    ],
+    [changed({ inbound: { auth: 'ip_acl' } }), /inbound\.addresses: name at least one/],
+    [changed({ inbound: { auth: 'digest' } }), /inbound\.username: is needed/],
+    [changed({ inbound: { ...inbound, realm: 'parley' } }), /inbound\.realm: SHA-256 needs/],
+    [changed({ numbers: [{ e164: '01171366900' }] }), /trunks\[0\]\.numbers\[0\]\.e164: must be an E\.164/],
+    [
+      changed({ numbers: [{ e164: '+911171366900' }, { e164: '+911171366900' }] }),
+      /numbers\[1\]\.e164: is there twice/,
+    ],
+    [{ trunks: [...FILE.trunks, ...FILE.trunks] }, /trunks\[1\]\.name: is there twice/],
+  ]
+  for (const [file, message] of cases) {
+    t.throws(() => parse(file), { code: 'config_invalid', message }, String(message))
+  }
+  t.throws(() => parse(FILE, {}), {
+    message: 'trunks.json: trunks[0].gateway.password: the environment variable ACME_PASSWORD is not set',
+  })
+  t.throws(() => parseTrunkFile('{"password": "s3cret" x', 'trunks.json', {}), {
+    message: 'trunks.json is not JSON',
+  })
+})
+
+t.test('origination: refusals as the trunk sees them', async (t) => {
+  for (const [code, sip] of [
+    ['blocked_dnd', 403],
+    ['blocked_opt_out', 403],
+    ['blocked_dlt_invalid', 403],
+    ['compliance_incomplete', 403],
+    ['insufficient_funds', 402],
+    ['concurrent_call_limit_reached', 486],
+    ['validation_error', 404],
+    ['provider_unavailable', 503],
+  ] as const) {
+    t.match(originationAnswer({ code }), { admit: false, sip, headers: { 'X-Svc-Code': code } }, code)
+  }
+})
+
+const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
+  sipCallId: 'abc',
+  to: '01171366900',
+  from: '09876543210',
+  sourceAddress: '203.0.113.5',
+  sourcePort: 5060,
+  transport: 'udp',
+  trunkId: null,
+  ...more,
+})
+
+function tools(calling: TestCalling) {
+  const { deps, clock, folder } = calling
+  const { db, rootKey } = deps
+  const load = (file: unknown, env: Record<string, string> = ENV) =>
+    loadTrunks({ db, rootKey, clock, log: silentLog, where: 'trunks.json' }, parse(file, env))
+  return {
+    db,
+    rootKey,
+    load,
+    callers: openTrunkCallers(db, rootKey),
+    owner: { ...calling.owner, environment: 'live' as const },
+    directory: openDirectory({
+      db,
+      clock,
+      log: silentLog,
+      nodeId: deps.nodeId,
+      folder,
+      providers: { openai: null },
+    }),
+    trunk: async () => {
+      const row = await db.selectFrom('sipTrunks').selectAll().executeTakeFirstOrThrow()
+      return row
+    },
+    everything: async () => ({
+      trunks: await db.selectFrom('sipTrunks').selectAll().orderBy('id').execute(),
+      ranges: await db.selectFrom('sipTrunkRanges').selectAll().orderBy('first').execute(),
+      numbers: await db.selectFrom('numbers').selectAll().orderBy('id').execute(),
+    }),
+  }
+}
+
+await onEachEngine(t, async (t, open) => {
+  await t.test('the file becomes rows, once', async (t) => {
+    const calling = await openTestCalling(await open())
+    const agentId = await calling.publishAgent({ name: 'Front desk' })
+    const it = tools(calling)
+    await it.load(FILE)
+    const row = await it.trunk()
+    t.match(row, {
+      environment: 'live',
+      status: 'active',
+      source: 'file',
+      outboundPort: 5060,
+      register: 1,
+      realm: 'acme.example',
+      ipAcl: '["203.0.113.0/24","2001:db8::/48"]',
+    })
+    t.notMatch(JSON.stringify(row), /first|c4rrier/, 'no password in clear')
+    t.match(gatewayOf(row, it.rootKey), {
+      host: 'sip.acme.example',
+      transport: 'tcp',
+      trunk: {
+        numberFormat: 'national0',
+        callerIdPolicy: 'trunk_default',
+        callerId: 'pilot',
+        headers: { 'X-Account': '17' },
+        credentials: { username: 'pilot', password: 'c4rrier' },
+      },
+    })
+    t.match(registrationOf(row, it.rootKey), {
+      trunkId: row.id,
+      credentials: { password: 'c4rrier' },
+      expires: 600,
+    })
+    t.match(await listTrunkNumbers(it.db, it.owner, row.id), [
+      {
+        e164: '+911171366900',
+        agentId,
+        recordCalls: 0,
+        provider: 'sip_trunk',
+        environment: 'live',
+        rentalPaise: 0,
+      },
+      { e164: '+911171366901', agentId: null },
+    ])
+
+    const before = await it.everything()
+    calling.clock.advance(60_000)
+    await it.load(FILE)
+    t.strictSame(await it.everything(), before, 'the same file again changes nothing')
+
+    await it.load(FILE, { ACME_PASSWORD: 'rotated' })
+    const rotated = await it.trunk()
+    t.ok(rotated.updatedAt > row.updatedAt)
+    t.equal(gatewayOf(rotated, it.rootKey)?.trunk.credentials?.password, 'rotated')
+
+    await it.db.updateTable('numbers').set({ agentId }).where('e164', '=', '+911171366901').execute()
+    await it.load(changed({ numbers: [{ e164: '+911171366901' }] }))
+    t.match(
+      await listTrunkNumbers(it.db, it.owner, row.id),
+      [{ e164: '+911171366901', agentId }],
+      'the API’s agent stays',
+    )
+    t.equal(
+      (
+        await it.db
+          .selectFrom('numbers')
+          .select('status')
+          .where('e164', '=', '+911171366900')
+          .executeTakeFirst()
+      )?.status,
+      'released',
+    )
+
+    await it.load({ trunks: [] })
+    t.match(await it.trunk(), {
+      status: 'disabled',
+      disabledReason: 'removed from the trunk file',
+      ipAcl: '[]',
+    })
+    t.strictSame(await listTrunkNumbers(it.db, it.owner, row.id), [])
+    await it.load(FILE)
+    t.match(await it.trunk(), { id: row.id, status: 'active', disabledReason: null })
+
+    const own = it.owner
+    await it.db
+      .transaction()
+      .execute((trx) => updateTrunk(trx, own, row.id, { status: 'disabled', disabledReason: 'fraud' }, null))
+    await it.load(FILE)
+    t.match(await it.trunk(), { status: 'disabled', disabledReason: 'fraud' }, 'what staff did is not undone')
+    await calling.close()
+  })
+
+  await t.test('what cannot be loaded changes nothing and is named', async (t) => {
+    const calling = await openTestCalling(await open())
+    const it = tools(calling)
+    const refused = (file: unknown, message: RegExp) =>
+      t.rejects(it.load(file), { code: 'config_invalid', message })
+    await refused(FILE, /trunks\[0\]\.numbers\[0\]\.agent: there is no such agent/)
+    await refused(changed({ organization: 'org_none', numbers: [] }), /trunks\[0\]\.organization: /)
+    await refused(changed({ numbers: [{ e164: '+919000000100' }] }), /numbers\[0\]\.e164: the number is held/)
+    t.strictSame(await it.db.selectFrom('sipTrunks').selectAll().execute(), [])
+    await calling.publishAgent({ name: 'Front desk' })
+    await calling.publishAgent({ name: 'Front desk' })
+    await refused(FILE, /several agents/)
+    await calling.close()
+  })
+
+  await t.test('who is known as what', async (t) => {
+    const calling = await openTestCalling(await open())
+    const it = tools(calling)
+    const plain = { name: 'wide', inbound: { auth: 'ip_acl', addresses: ['203.0.0.0/16'] } }
+    const inner = {
+      name: 'inner',
+      inbound: { auth: 'ip_acl', addresses: ['203.0.113.0/24'] },
+      numbers: [{ e164: '+911171366902' }],
+    }
+    const twin = {
+      name: 'twin',
+      inbound: { auth: 'ip_acl', addresses: ['203.0.113.0/24', '203.0.113.0/25'] },
+      numbers: [{ e164: '+911171366903' }],
+    }
+    const digest = {
+      name: 'digest',
+      inbound: {
+        auth: 'digest',
+        addresses: ['198.51.100.0/24'],
+        username: 'u',
+        password: 'p',
+        realm: 'r.example',
+        algorithm: 'SHA-256',
+      },
+    }
+    await it.load({ trunks: [plain, inner, twin, digest] })
+    const rows = await it.db.selectFrom('sipTrunks').selectAll().execute()
+    const nameOf = async (address: string, dialled = 'x') => {
+      const found = await it.callers.byAddress(address, dialled)
+      return rows.find(({ id }) => id === found?.id)?.name ?? null
+    }
+    t.equal(await nameOf('203.0.1.1'), 'wide')
+    t.equal(await nameOf('::ffff:203.0.1.1'), 'wide')
+    t.equal(await nameOf('203.0.113.5'), 'twin', 'the narrowest')
+    t.equal(await nameOf('203.0.113.5', '01171366902'), 'inner', 'the one that hosts the number')
+    t.equal(await nameOf('198.51.100.1'), null, 'an address is no proof where a password is asked')
+    t.equal(await nameOf('204.0.0.1'), null)
+    t.equal(await nameOf('not an address'), null)
+    t.match(await it.callers.byUsername('u'), { password: 'p', algorithm: 'SHA-256', realm: 'r.example' })
+    t.equal(await it.callers.byUsername('U'), null)
+    t.equal(await it.callers.realm('r.example'), 'SHA-256')
+    t.equal(await it.callers.realm('other'), null)
+    t.match(await findOverlap(it.db, 'org_other', ranges('203.0.113.7')), { range: '203.0.113.7' })
+    t.equal(await findOverlap(it.db, 'org_other', ranges('204.0.0.0/8')), null)
+    t.equal(
+      await findOverlap(it.db, it.owner.organizationId, ranges('203.0.113.7')),
+      null,
+      'its own may overlap',
+    )
+    await calling.close()
+  })
+
+  await t.test('calls over a trunk: number, state, lines, origination', async (t) => {
+    const calling = await openTestCalling(await open())
+    await calling.publishAgent({ name: 'Front desk' })
+    const it = tools(calling)
+    await it.load(FILE)
+    const { id: trunkId } = await it.trunk()
+    const admit = (more: Partial<InboundInvite> = {}) => it.directory.admit(invite({ trunkId, ...more }))
+    const set = (change: object) =>
+      it.db.updateTable('sipTrunks').set(change).where('id', '=', trunkId).execute()
+
+    t.match(await it.directory.admit(invite()), { admit: false, sip: 403, challenge: true }, 'a stranger')
+    t.match(
+      await it.directory.admit(invite({ to: '+911140009999' })),
+      { admit: false, sip: 403, challenge: true },
+      'the same for no number',
+    )
+    await set({ status: 'disabled' })
+    t.match(await admit(), { admit: false, sip: 403 })
+    t.match(
+      await admit({ to: '+911140009999' }),
+      { admit: false, sip: 403 },
+      'before the number is looked at',
+    )
+    await set({ status: 'pending_verification' })
+    t.match(await admit(), { admit: false, sip: 403 })
+    await set({ status: 'active' })
+
+    t.match(await admit({ to: '+911140009999' }), { admit: false, sip: 404 })
+    t.match(
+      await admit({ to: '+919000000100' }),
+      { admit: false, sip: 404 },
+      'a number of the other environment',
+    )
+    await set({ allowOrigination: 1 })
+    t.match(await admit({ to: '+911140009999' }), {
+      admit: false,
+      sip: 403,
+      headers: { 'X-Svc-Code': 'compliance_incomplete' },
+    })
+    t.match(await admit({ to: '18001234567' }), { admit: false, sip: 404 }, 'nothing that may be dialled')
+
+    const admission = await admit()
+    t.match(admission, { admit: true, codecs: ['PCMA', 'PCMU'], recordTo: null })
+    if (!admission.admit) return
+    t.match(await it.trunk(), { lastInboundAt: calling.clock.wall() })
+    t.match(
+      await it.db.selectFrom('calls').selectAll().where('id', '=', admission.callId).executeTakeFirst(),
+      {
+        environment: 'live',
+        direction: 'inbound',
+        fromNumber: '+919876543210',
+        toNumber: '+911171366900',
+      },
+    )
+    t.match(await admit(), {
+      admit: false,
+      sip: 486,
+      cause: 'pool_full',
+      reason: 'no free line of the trunk',
+    })
+    await calling.happen(admission.callId, {
+      type: 'ended',
+      ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+      rtp: null,
+      recording: null,
+    })
+    t.match(await admit(), { admit: true }, 'the line is free again')
+    await calling.close()
+  })
+
+  await t.test('probes and use', async (t) => {
+    const calling = await openTestCalling(await open())
+    const it = tools(calling)
+    await it.load(changed({ numbers: [] }))
+    const { id } = await it.trunk()
+    const probe = {
+      at: 5,
+      ok: false,
+      method: 'options',
+      sipStatus: 503,
+      latencyMs: 12,
+      error: 'answered 503',
+    } as const
+    const row = await storeProbe(it.db, it.owner, id, probe)
+    t.strictSame(JSON.parse(row?.lastProbe ?? ''), probe)
+    await noteUse(it.db, it.owner, id, 'outbound', 77)
+    t.match(await findTrunk(it.db, it.owner, id), { lastOutboundAt: 77 })
+    const foreign = { ...it.owner, organizationId: newId('org', 0) }
+    t.equal(await storeProbe(it.db, foreign, id, probe), null)
+    t.equal(await findTrunk(it.db, foreign, id), null)
+    t.equal(await findTrunk(it.db, { ...it.owner, environment: 'test' }, id), null)
+    await calling.close()
+  })
+})
