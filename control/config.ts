@@ -27,6 +27,7 @@ import {
   text,
 } from './config-values.js'
 import type { TlsFiles } from './sip-tls.js'
+import { readTrunkFile, type TrunkFile } from './trunks/file.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -51,6 +52,8 @@ export interface Settings {
   readonly mediaWorkers: number
   /** An external drachtio-server; null runs the embedded one. */
   readonly drachtio: DrachtioServer | null
+  /** The operator's own trunks, and the path of the file they come from. */
+  readonly trunkFile: { readonly path: string; readonly file: TrunkFile } | null
   /** Development: customer-given URLs may be private and plain. */
   readonly allowPrivateUrls: boolean
   /** How long live calls may go on after SIGTERM before they are ended. */
@@ -136,6 +139,11 @@ export const VARIABLES = [
     default: '',
     description: 'External drachtio-server, tcp://:<secret>@host:9022; empty runs the embedded one',
     secret: true,
+  },
+  {
+    name: 'PARLEY_TRUNKS_FILE',
+    default: '',
+    description: 'JSON file with SIP trunks, their numbers and the agents that answer (docs/sip-trunks.md)',
   },
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
@@ -284,6 +292,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
       integer(1, 256),
     ),
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
+    trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
@@ -327,6 +336,20 @@ function readSipTls(
     complain('PARLEY_SIP_TLS_KEY: set the PEM file of the key')
   }
   return null
+}
+
+function trunkFile(
+  base: string,
+  environment: Environment,
+): (value: string) => Parsed<{ readonly path: string; readonly file: TrunkFile }> {
+  return (value) => {
+    const path = resolve(base, value)
+    try {
+      return { ok: true, value: { path, file: readTrunkFile(path, environment) } }
+    } catch (error) {
+      return bad(errorText(error))
+    }
+  }
 }
 
 function readOpenai(

@@ -15,6 +15,7 @@ import { Scripts } from '../signalling/sandbox/scripts.js'
 import type { SipServer } from '../signalling/sip-port.js'
 import { openSipServer } from '../signalling/sip-server.js'
 import { openSwitchboard } from '../signalling/switchboard.js'
+import { TrunkEdge } from '../signalling/trunk/edge.js'
 import { openMediaPool } from '../workers/pool.js'
 import type { WorkerLoad } from '../workers/protocol.js'
 import { type Bootstrap, bootstrap } from './access/bootstrap.js'
@@ -42,8 +43,11 @@ import { openTelemetry, type Sources } from './observe/telemetry.js'
 import { openTracing } from './observe/tracing.js'
 import { operations } from './operations.js'
 import { openRootKey } from './root-key.js'
-import { API_VERSION } from './system/api.js'
 import { readTls } from './sip-tls.js'
+import { API_VERSION } from './system/api.js'
+import { openTrunkCallers } from './trunks/callers.js'
+import { loadTrunks } from './trunks/load.js'
+import { openRegistrations } from './trunks/registrations.js'
 
 export interface ParleyOptions {
   readonly clock: Clock
@@ -117,6 +121,11 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const left = await settleLeftBehind(db, { nodeId, folder, now: clock.wall() })
   if (left > 0) log.warn({ calls: left }, 'settled calls that an earlier run left behind')
 
+  if (settings.trunkFile !== null) {
+    const { path, file } = settings.trunkFile
+    await loadTrunks({ db, rootKey, clock, log, where: path }, file)
+  }
+
   const bridge = openBridge({ db, clock, log, folder })
   scope.own(async () => {
     if (!(await bridge.flush(FLUSH_MS))) log.error({ waiting: bridge.waiting }, 'call events not stored')
@@ -148,6 +157,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const switchboard = await openSwitchboard({
     sip,
     pool,
+    edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey), clock, log }),
     directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers }),
     gate: permits,
     events: {
@@ -162,6 +172,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     scripts,
   })
   scope.add(switchboard)
+  scope.add(openRegistrations({ db, rootKey, sip, clock, log }))
   sources = {
     load: () => pool.load(),
     callEvents: () => ({ waiting: bridge.waiting, lost: bridge.lost }),
