@@ -15,9 +15,12 @@ interface RAck {
   readonly cseq: number
 }
 
-/** The numbers of a RAck about an INVITE; null when there is none that can be read. */
+/**
+ * The numbers of a RAck about an INVITE; null when there is none that can be read. What follows the
+ * method is ignored: a well known test tool writes it twice.
+ */
 export function rackOf(message: SipMessage): RAck | null {
-  const match = /^(\d{1,10})\s+(\d{1,10})\s+INVITE$/.exec(headerOf(message, 'RAck') ?? '')
+  const match = /^(\d{1,10})\s+(\d{1,10})\s+INVITE\b/.exec(headerOf(message, 'RAck') ?? '')
   const rseq = parseInteger(match?.[1] ?? '', 2 ** 32)
   const cseq = parseInteger(match?.[2] ?? '', 2 ** 31)
   return rseq === null || cseq === null ? null : { rseq, cseq }
