@@ -1,7 +1,11 @@
 import t from 'tap'
 import { seeded } from '../fixtures/random.js'
+import type { ClipSet, Condition } from '../fixtures/speech/catalogue.js'
+import { surroundings } from '../fixtures/speech/conditions.js'
+import { TALKER_DBFS } from '../fixtures/speech/make-clip.js'
 import { type ClipEntry, findClip, readClip, readManifest } from '../fixtures/speech/manifest.js'
-import { joined } from '../fixtures/tones.js'
+import { toInt16 } from '../fixtures/speech/sound.js'
+import { joined, tone } from '../fixtures/tones.js'
 import { resample } from './codec/resample.js'
 import type { SessionRate } from './frame.js'
 import { loadVad, type Vad } from './vad.js'
@@ -102,6 +106,135 @@ t.test('speech in car, office and far noise: none missed, none heard before it',
   const median = latencies[Math.floor(latencies.length / 2)] ?? 0
   t.ok(median <= 120, `told ${median} ms after the onset, in the middle`)
   t.ok((latencies.at(-1) ?? 0) <= 200, `at most ${latencies.at(-1)}`)
+  t.end()
+})
+
+/** The end of each utterance of a set in calls full of its condition's noise, and what else was heard. */
+function inCalls(set: ClipSet, condition: Condition, seeds: readonly number[]) {
+  const clips = readManifest().filter(
+    (entry) => entry.set === set && entry.kind === 'speech' && entry.condition === condition,
+  )
+  const lateMs: number[] = []
+  let missed = 0
+  let other = 0
+  for (const seed of seeds) {
+    const random = seeded(seed)
+    const noise = surroundings(condition, 80_000, seed, 8000, TALKER_DBFS)
+    const background = noise === null ? new Int16Array(80_000) : toInt16(noise)
+    let at = 0
+    const pieces: Int16Array[] = []
+    const labels: { onsetMs: number; offsetMs: number }[] = []
+    const add = (pcm: Int16Array) => {
+      pieces.push(pcm)
+      at += pcm.length
+    }
+    const quiet = (ms: number) => {
+      const from = Math.floor(random.next() * (background.length - ms * 8))
+      add(background.slice(from, from + ms * 8))
+    }
+    quiet(3000)
+    for (const entry of clips) {
+      labels.push({ onsetMs: at / 8 + entry.onsetMs, offsetMs: at / 8 + entry.offsetMs })
+      add(readClip(entry))
+      quiet(1500 + Math.floor(random.next() * 2000))
+    }
+    const heard = new Set(listen(joined(...pieces)))
+    for (const { onsetMs, offsetMs } of labels) {
+      const own = [...heard].filter(
+        (stretch) =>
+          stretch.onsetMs < offsetMs && (stretch.offsetToldMs === -1 || stretch.offsetToldMs > onsetMs),
+      )
+      const last = own.at(-1)
+      if (last === undefined) missed++
+      else lateMs.push((last.offsetToldMs === -1 ? Infinity : last.offsetToldMs) - offsetMs - 300)
+      for (const stretch of own) heard.delete(stretch)
+    }
+    other += heard.size
+  }
+  return { latestMs: Math.max(...lateMs), missed, other }
+}
+
+for (const set of ['tuning', 'test'] as const) {
+  t.test(`in a noisy call the end of speech is told in time, and noise is no speech: ${set} set`, (t) => {
+    for (const condition of ['clean', 'car', 'office', 'far'] as const) {
+      const { latestMs, missed, other } = inCalls(set, condition, [11, 12, 13, 14])
+      t.equal(missed, 0, `${condition}: none missed`)
+      t.ok(latestMs <= 100, `${condition}: an end told ${latestMs} ms late`)
+      t.ok(other <= 1, `${condition}: ${other} times noise was speech`)
+    }
+    t.end()
+  })
+}
+
+t.test('in the babble of six real voices the detector closes again', (t) => {
+  const clips = readManifest().filter(
+    ({ set, kind, condition }) => set === 'tuning' && kind === 'speech' && condition === 'clean',
+  )
+  for (const seed of [1, 2, 3]) {
+    const random = seeded(seed)
+    const babble = new Float64Array(20 * 8000)
+    for (let voice = 0; voice < 6; voice++) {
+      for (let at = Math.floor(random.next() * 4000); at < babble.length; ) {
+        const entry = clips[Math.floor(random.next() * clips.length)] ?? findClip('hello')
+        const said = readClip(entry).subarray(Math.round(entry.onsetMs * 8), Math.round(entry.offsetMs * 8))
+        // Each 23 dB below the talker, together 15.
+        for (let i = 0; i < said.length && at < babble.length; i++) {
+          babble[at] = (babble[at] ?? 0) + 0.07 * (said[i] ?? 0)
+          at++
+        }
+      }
+    }
+    const heard = listen(Int16Array.from(babble, Math.round))
+    const openMs = heard.reduce(
+      (sum, { onsetMs, offsetToldMs }) => sum + (offsetToldMs === -1 ? 20_000 : offsetToldMs) - onsetMs,
+      0,
+    )
+    t.ok(openMs < 6000, `open for ${openMs} of 20,000 ms`)
+  }
+  t.end()
+})
+
+t.test('a steady tone of any level is learned, and a talker is heard soon after it', (t) => {
+  for (const amplitude of [0.05, 0.3, 0.9]) {
+    const heard = listen(joined(tone(440, 6000, 8000, amplitude), new Int16Array(0)))
+    t.ok(heard.length <= 1, `${amplitude}: one stretch at most`)
+    for (const { offsetToldMs } of heard) {
+      t.ok(offsetToldMs !== -1 && offsetToldMs <= 2000, `${amplitude}: over at ${offsetToldMs}`)
+    }
+    const clip = findClip('tell-me-more')
+    const after = listen(joined(tone(440, 6000, 8000, amplitude), new Int16Array(4800), readClip(clip)))
+    const told = after.at(-1)?.toldMs ?? 0
+    t.ok(Math.abs(told - 6600 - clip.onsetMs) <= 100, `${amplitude}: the talker is told at ${told}`)
+  }
+  t.end()
+})
+
+t.test('what is learned as noise on demand ends, and something louder is speech again', (t) => {
+  const vad = factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
+  const long = joined(readClip(findClip('forever-1')))
+  const clip = joined(readClip(findClip('forever-2')))
+  const told: [what: string, atMs: number][] = []
+  let atMs = 0
+  const hear = (pcm: Int16Array, gain: number) => {
+    for (let at = 0; at + 160 <= pcm.length; at += 160) {
+      const result = vad.process(
+        pcm.subarray(at, at + 160).map((sample) => sample * gain),
+        atMs,
+      )
+      atMs += 20
+      if (result !== null) told.push([result, atMs])
+    }
+  }
+  hear(long.subarray(0, 3 * 8000), 0.2)
+  t.equal(vad.speaking, true)
+  vad.learnNoise()
+  hear(long.subarray(3 * 8000, 5 * 8000), 0.2)
+  t.equal(told[1]?.[0], 'offset')
+  t.ok((told[1]?.[1] ?? Infinity) <= 3700, 'over soon after the order')
+  t.equal(told.length, 2, 'and it does not begin again at once')
+  hear(clip, 1)
+  t.equal(told[2]?.[0], 'onset', 'a talker louder than it is heard')
+  vad.close()
   t.end()
 })
 
