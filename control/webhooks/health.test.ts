@@ -39,6 +39,12 @@ await onEachEngine(t, async (t, open) => {
       t.match(await endpointOf(id), { enabled: false, disabledReason: 'consecutive_failures' })
       t.ok(Number((await endpointOf(id)).consecutiveFailures) >= 20)
       t.strictSame(rig.notices, [id])
+      const mails = await rig.database.db.selectFrom('mails').select(['kind', 'fields']).execute()
+      t.match(
+        mails,
+        [{ kind: 'notice', fields: new RegExp(`switched off.*${id}`) }],
+        'owners and admins are told',
+      )
       const requests = receiver.received.length
       t.strictSame(
         await pending(),
