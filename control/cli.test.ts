@@ -1,8 +1,10 @@
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { runCli, START_ENV, startService, temporaryFolder } from '../fixtures/cli.js'
 import { assertNothingLeft } from '../fixtures/leaks.js'
 import { VARIABLES } from './config.js'
+import { openRootKey } from './root-key.js'
 
 /* The command line as an operator uses it: real processes, their output and exit status. */
 
@@ -53,6 +55,21 @@ t.test('wrong configuration stops it at once and names every variable', beside()
   const misspelled = runCli(t, folder, ['start'], { ...START_ENV, PARLEY_HTTP_PROT: '80' })
   t.equal(await misspelled.exit(), 1)
   t.match(misspelled.stderr, /PARLEY_HTTP_PROT: no such setting/)
+})
+
+t.test('the root key is rotated, and everything goes on', beside(), async (t) => {
+  const folder = await temporaryFolder(t)
+  const early = runCli(t, folder, ['keys', 'rotate-root'])
+  t.equal(await early.exit(), 1)
+  t.match(early.stderr, /root\.key does not exist/)
+  const fixed = runCli(t, folder, ['keys', 'rotate-root'], { PARLEY_ROOT_KEY: 'ab'.repeat(32) })
+  t.equal(await fixed.exit(), 2)
+  t.match(fixed.stderr, /PARLEY_ROOT_KEY holds one key/)
+  openRootKey(null, join(folder, '.data'))
+  const rotated = runCli(t, folder, ['keys', 'rotate-root'])
+  t.equal(await rotated.exit(), 0)
+  t.equal(rotated.stdout, '0 texts encrypted with the new root key\n')
+  t.equal(openRootKey(null, join(folder, '.data')).previous.length, 1)
 })
 
 t.test('a port that is taken stops it at once', beside(), async (t) => {

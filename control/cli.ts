@@ -17,7 +17,8 @@ import { type Db, openDatabase } from './db/open.js'
 import type { Environment, Scope } from './http/operation.js'
 import { openLog } from './log.js'
 import { startParley } from './main.js'
-import { openRootKey } from './root-key.js'
+import { addRootKey, openRootKey } from './root-key.js'
+import { resealAll } from './secrets/reseal.js'
 import { sipServer } from './sip-server-command.js'
 
 const COMMANDS = `parley start
@@ -27,6 +28,10 @@ const COMMANDS = `parley start
 parley keys create --environment test|live [--scopes read|write|admin] [--name NAME] [--expires TIME]
     Makes an API key for the first organization and prints it once.
     --scopes defaults to read; each scope includes the ones before it. --expires is ISO 8601.
+
+parley keys rotate-root
+    Stop the service first. Puts a new root key before those of root.key and encrypts again what the
+    earlier ones encrypted. With PARLEY_ROOT_KEY set: put the new key first there, then run this.
 
 parley staff create --email ADDRESS
     Makes an account of the service's staff and prints its password once. Staff sign in like everybody,
@@ -121,6 +126,22 @@ async function createKey(args: readonly string[]): Promise<number> {
   })
 }
 
+async function rotateRoot(args: readonly string[]): Promise<number> {
+  parseOptions(args, {})
+  return withDatabase(async (db, settings) => {
+    const { rootKey: configured, dataFolder } = settings
+    const rootKey = configured === null ? addRootKey(dataFolder) : openRootKey(configured, dataFolder)
+    if (rootKey.previous.length === 0) {
+      throw new UsageError('PARLEY_ROOT_KEY holds one key: set it to the new key, a comma and that one')
+    }
+    const { changed, unreadable } = await resealAll(db, rootKey)
+    process.stdout.write(`${changed} texts encrypted with the new root key\n`)
+    if (unreadable > 0) {
+      throw new EngineError('storage_failed', `${unreadable} texts need a root key that is not configured`)
+    }
+  })
+}
+
 async function createStaff(args: readonly string[]): Promise<number> {
   const { values } = parseOptions(args, { email: { type: 'string' } })
   const email = Email.safeParse(values.email ?? '')
@@ -163,6 +184,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return start()
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
+  if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
   throw new UsageError(`no such command: ${args.join(' ')}`)
 }

@@ -159,7 +159,8 @@ export const VARIABLES = [
   {
     name: 'PARLEY_ROOT_KEY',
     default: '<data>/root.key',
-    description: '64 hexadecimal digits everything encrypted or signed derives from',
+    description:
+      '64 hexadecimal digits everything encrypted or signed derives from; after commas, earlier ones',
     secret: true,
   },
   {

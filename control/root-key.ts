@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EngineError } from '../media/base/errors.js'
 
@@ -52,21 +52,45 @@ export function rootKeyOf(secret: Uint8Array, previous: readonly RootKey[] = [])
 }
 
 /**
- * The root key: `configured` (64 hex digits, variable PARLEY_ROOT_KEY) or else the file `root.key`
- * of the data folder, made on first use and readable by its owner only.
+ * The root key: `configured` (variable PARLEY_ROOT_KEY) or else the file `root.key` of the data
+ * folder, made on first use and readable by its owner only. Either holds 64 hex digits, and after
+ * them, behind a comma or a line end, those of earlier root keys.
  */
 export function openRootKey(configured: string | null, dataFolder: string): RootKey {
-  if (configured !== null) return rootKeyOf(parse(configured, 'PARLEY_ROOT_KEY'))
+  if (configured !== null) return parse(configured, 'PARLEY_ROOT_KEY')
   const path = join(dataFolder, FILE)
-  const stored = read(path) ?? create(dataFolder, path)
-  return rootKeyOf(parse(stored.trim(), path))
+  return parse(read(path) ?? create(dataFolder, path), path)
 }
 
-function parse(text: string, where: string): Buffer {
-  if (!FORMAT.test(text)) {
-    throw new EngineError('config_invalid', `${where} must hold 64 hexadecimal digits (openssl rand -hex 32)`)
-  }
-  return Buffer.from(text, 'hex')
+/**
+ * Puts a new key into the file `root.key`, before those it holds, and returns it. Throws EngineError
+ * `config_invalid` when there is no file.
+ */
+export function addRootKey(dataFolder: string): RootKey {
+  const path = join(dataFolder, FILE)
+  const stored = read(path)
+  if (stored === null) throw new EngineError('config_invalid', `${path} does not exist`)
+  parse(stored, path)
+  const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(temporary, `${randomBytes(32).toString('hex')}\n${stored}`, { mode: 0o600, flush: true })
+  renameSync(temporary, path)
+  return openRootKey(null, dataFolder)
+}
+
+function parse(text: string, where: string): RootKey {
+  const [current, ...earlier] = text
+    .trim()
+    .split(/[\s,]+/)
+    .map((key) => {
+      if (FORMAT.test(key)) return Buffer.from(key, 'hex')
+      const fix = 'must hold 64 hexadecimal digits (openssl rand -hex 32)'
+      throw new EngineError('config_invalid', `${where} ${fix}`)
+    })
+  // Splitting gives one part at least.
+  return rootKeyOf(
+    current ?? Buffer.alloc(0),
+    earlier.map((key) => rootKeyOf(key)),
+  )
 }
 
 function read(path: string): string | null {

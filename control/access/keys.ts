@@ -85,13 +85,13 @@ export async function authenticate(
   }
   const environment = keyEnvironment(key)
   if (environment === null) return unauthenticated('The API key is malformed.')
-  const hash = keyHash(verifier.rootKey.subkey('api-key-hash'), key)
+  const hashes = hashesOf(verifier.rootKey, key)
   const row = await verifier.db
     .selectFrom('apiKeys as k')
     .leftJoin('members as m', (join) =>
       join.onRef('m.organizationId', '=', 'k.organizationId').onRef('m.userId', '=', 'k.createdBy'),
     )
-    .where('k.hash', '=', hash)
+    .where('k.hash', 'in', hashes)
     .select([
       'k.id',
       'k.hash',
@@ -104,15 +104,15 @@ export async function authenticate(
       'm.role',
     ])
     .executeTakeFirst()
-  if (row === undefined || !sameSecret(row.hash, hash) || row.environment !== environment) {
-    return unauthenticated('The API key is unknown.')
-  }
+  const found = row !== undefined && hashes.some((hash) => sameSecret(row.hash, hash))
+  if (!found || row.environment !== environment) return unauthenticated('The API key is unknown.')
   if (row.revokedAt !== null)
     return refuse('invalid_credentials', 'The API key was revoked.', null, CHALLENGE)
   const until = endOfKey(row)
   if (until !== null && until <= verifier.clock.wall()) {
     return refuse('invalid_credentials', 'The API key has expired.', null, CHALLENGE)
   }
+  await renewHash(verifier.db, row, hashes)
   verifier.use.note(row.id)
   return {
     kind: 'key',
@@ -121,6 +121,26 @@ export async function authenticate(
     environment,
     scopes: effectiveScopes(parseScopes(row.scopes), row.role),
   }
+}
+
+/** What may be stored for a key: under the present root key first, then under earlier ones. */
+export function hashesOf(rootKey: RootKey, key: string): readonly string[] {
+  return [rootKey, ...rootKey.previous].map((root) => keyHash(root.subkey('api-key-hash'), key))
+}
+
+/** A key found under an earlier root key is found under the present one from now on. */
+async function renewHash(
+  db: Db,
+  row: Pick<ApiKeyRow, 'id' | 'hash'>,
+  [current]: readonly string[],
+): Promise<void> {
+  if (current === undefined || row.hash === current) return
+  await db
+    .updateTable('apiKeys')
+    .set({ hash: current })
+    .where('id', '=', row.id)
+    .where('hash', '=', row.hash)
+    .execute()
 }
 
 /** When a key stops working: its own expiry or the end of its overlap after a roll; null means never. */

@@ -4,7 +4,8 @@ import { operation } from '../http/operation.js'
 import { openEnum } from '../http/schemas.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
 import { recordAudit } from '../organization/audit.js'
-import { keyEnvironment, keyHash } from './key-format.js'
+import { keyEnvironment } from './key-format.js'
+import { hashesOf } from './keys.js'
 
 const Report = z.strictObject({
   /** The text that looks like a key. */
@@ -51,18 +52,22 @@ async function revokeLeaked(
   requestId: string,
 ): Promise<Outcome> {
   if (keyEnvironment(token) === null) return 'unknown'
-  const hash = keyHash(deps.rootKey.subkey('api-key-hash'), token)
+  const hashes = hashesOf(deps.rootKey, token)
   const now = deps.clock.wall()
   return deps.db.transaction().execute(async (trx): Promise<Outcome> => {
     const key = await trx
       .updateTable('apiKeys')
       .set({ revokedAt: now })
-      .where('hash', '=', hash)
+      .where('hash', 'in', hashes)
       .where('revokedAt', 'is', null)
       .returning(['id', 'organizationId', 'name', 'start', 'environment'])
       .executeTakeFirst()
     if (key === undefined) {
-      const known = await trx.selectFrom('apiKeys').where('hash', '=', hash).select('id').executeTakeFirst()
+      const known = await trx
+        .selectFrom('apiKeys')
+        .where('hash', 'in', hashes)
+        .select('id')
+        .executeTakeFirst()
       return known === undefined ? 'unknown' : 'already_revoked'
     }
     const { organizationId, name: keyName, start: keyStart, environment } = key

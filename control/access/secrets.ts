@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
+import type { KeyPurpose, RootKey } from '../root-key.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -58,6 +59,21 @@ export function unseal(key: Buffer, sealed: string, bound: string): string {
       cause: error,
     })
   }
+}
+
+/**
+ * Opens what was sealed with the subkey of the present root key or of an earlier one that is still
+ * configured. Throws EngineError `storage_failed` when none of them opens it.
+ */
+export function unsealAny(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string {
+  for (const earlier of rootKey.previous) {
+    try {
+      return unseal(earlier.subkey(purpose), sealed, bound)
+    } catch {
+      // Sealed with another one, most likely the present key: what that says of it is thrown below.
+    }
+  }
+  return unseal(rootKey.subkey(purpose), sealed, bound)
 }
 
 // About 50 ms and 32 MiB on one core: OWASP's scrypt advice (N=2^15, r=8, p=3 or better).

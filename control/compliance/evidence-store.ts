@@ -105,7 +105,7 @@ export async function verifyStoredChain(
       .limit(PAGE)
       .execute()
     if (links.length === 0) return { valid: false, brokenAt: at.seq + 1, why: 'a link is missing' }
-    const verdict = verifyChain(links, keys.publicKey, at)
+    const verdict = verifyChain(links, keys.verifyingKeys, at)
     if (!verdict.valid) return verdict
     at = { seq: verdict.seq, hash: verdict.hash }
   }

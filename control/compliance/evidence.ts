@@ -3,7 +3,7 @@ import {
   createHmac,
   createPrivateKey,
   createPublicKey,
-  type KeyObject,
+  KeyObject,
   sign,
   verify,
 } from 'node:crypto'
@@ -24,6 +24,8 @@ export interface EvidenceKeys {
   /** First 16 hex digits of SHA-256 over the raw public key. */
   readonly keyId: string
   readonly publicKey: KeyObject
+  /** It, and those of earlier root keys: what may have signed a record. */
+  readonly verifyingKeys: readonly KeyObject[]
   sign(hash: string): string
   /** Stable per organization: two records of one person match, two organizations' do not. */
   pseudonym(organizationId: string, e164: string): string
@@ -47,20 +49,25 @@ export interface Link extends Sealed {
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export function openEvidenceKeys(rootKey: RootKey): EvidenceKeys {
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([PKCS8_PREFIX, rootKey.subkey('evidence-signing')]),
-    format: 'der',
-    type: 'pkcs8',
-  })
+  const privateKey = signingKey(rootKey)
   const publicKey = createPublicKey(privateKey)
   const raw = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
   return {
     keyId: createHash('sha256').update(raw).digest('hex').slice(0, 16),
     publicKey,
+    verifyingKeys: [publicKey, ...rootKey.previous.map((root) => createPublicKey(signingKey(root)))],
     sign: (hash) => sign(null, Buffer.from(hash, 'hex'), privateKey).toString('base64'),
     pseudonym: (organizationId, e164) =>
       createHmac('sha256', rootKey.subkey('evidence-e164', organizationId)).update(e164).digest('hex'),
   }
+}
+
+function signingKey(rootKey: RootKey): KeyObject {
+  return createPrivateKey({
+    key: Buffer.concat([PKCS8_PREFIX, rootKey.subkey('evidence-signing')]),
+    format: 'der',
+    type: 'pkcs8',
+  })
 }
 
 /** Seals a record behind `prevHash`; `seq`, `prevHash`, `alg` and `keyId` are part of what is sealed. */
@@ -84,10 +91,11 @@ export type ChainVerdict =
  */
 export function verifyChain(
   links: Iterable<Link>,
-  publicKey: KeyObject,
+  signers: KeyObject | readonly KeyObject[],
   from: { readonly seq: number; readonly hash: string } = { seq: 0, hash: GENESIS_HASH },
 ): ChainVerdict {
   let { seq, hash } = from
+  const keys = signers instanceof KeyObject ? [signers] : signers
   for (const link of links) {
     const broken = (why: string): ChainVerdict => ({ valid: false, brokenAt: seq + 1, why })
     if (link.seq !== seq + 1) return broken('a link is missing')
@@ -95,7 +103,8 @@ export function verifyChain(
     if (hashOf(link.prevHash, link.record) !== link.hash) return broken('the record was altered')
     const sealed = sealedPosition(link.record)
     if (sealed?.seq !== link.seq || sealed.prevHash !== link.prevHash) return broken('the record was moved')
-    if (!verify(null, Buffer.from(link.hash, 'hex'), publicKey, Buffer.from(link.signature, 'base64'))) {
+    const signature = Buffer.from(link.signature, 'base64')
+    if (!keys.some((key) => verify(null, Buffer.from(link.hash, 'hex'), key, signature))) {
       return broken('the signature does not verify')
     }
     seq = link.seq

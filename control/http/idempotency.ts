@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
-import { seal, unseal } from '../access/secrets.js'
+import { seal, unsealAny } from '../access/secrets.js'
 import { canonicalJson, type Json } from '../compliance/canonical.js'
 import type { Db } from '../db/open.js'
 import type { RootKey } from '../root-key.js'
@@ -147,7 +147,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
       )
     }
     if (row.state === 'done' && row.status !== null && row.response !== null) {
-      const body = unseal(encryptionKey, row.response, row.id)
+      const body = unsealAny(rootKey, 'idempotency-encryption', row.response, row.id)
       return { kind: 'replay', response: { status: row.status, body } }
     }
     if (freeNow) return takeOver(row)

@@ -1,5 +1,5 @@
 import { newId } from '../../media/base/ids.js'
-import { seal, unseal } from '../access/secrets.js'
+import { seal, unsealAny } from '../access/secrets.js'
 import { canonicalJson, type Json } from '../compliance/canonical.js'
 import type { Db, Trx } from '../db/open.js'
 import type { OrganizationVerificationRow } from '../db/organization-tables.js'
@@ -90,5 +90,5 @@ export async function decideVerification(
 
 /** What was submitted. Throws EngineError `storage_failed` when it was sealed with another root key. */
 export function openDetails(rootKey: RootKey, row: OrganizationVerificationRow): unknown {
-  return JSON.parse(unseal(rootKey.subkey('verification-encryption'), row.details, row.id))
+  return JSON.parse(unsealAny(rootKey, 'verification-encryption', row.details, row.id))
 }

@@ -1,0 +1,123 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { dataOf } from '../../fixtures/calling.js'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { openPeopleApi } from '../../fixtures/people.js'
+import { silentLog } from '../../media/base/log.js'
+import { openKeyUse } from '../access/key-use.js'
+import { authenticate } from '../access/keys.js'
+import { openEvidenceKeys, seal, verifyChain } from '../compliance/evidence.js'
+import { operations } from '../operations.js'
+import { latestVerification, openDetails } from '../organization/verification-store.js'
+import { addRootKey, openRootKey, rootKeyOf } from '../root-key.js'
+import { activeSecrets } from '../webhooks/endpoint-store.js'
+import { resealAll } from './reseal.js'
+import { readSecretValue } from './store.js'
+import { openVault } from './vault.js'
+
+const SUBMISSION = {
+  legalName: 'Asha Clinics',
+  entityType: 'llp',
+  registeredAddress: { address: '1 MG Road', city: 'Bengaluru', pincode: '560001', stateCode: '29' },
+  authorisedPerson: { name: 'A Person', email: 'a@example.com', phone: '+919876543210' },
+}
+
+t.test('a new root key goes before the others of the file', async (t) => {
+  const folder = t.testdir({})
+  t.throws(() => addRootKey(folder), { code: 'config_invalid' }, 'nothing to rotate')
+  const first = openRootKey(null, folder)
+  const second = addRootKey(folder)
+  const third = addRootKey(folder)
+  t.equal(second.previous.length, 1)
+  t.same(
+    [third, ...third.previous].map((key) => key.subkey('permit')).slice(1),
+    [second, first].map((key) => key.subkey('permit')),
+  )
+  t.equal(statSync(join(folder, 'root.key')).mode & 0o777, 0o600)
+  t.same(openRootKey(null, folder).subkey('permit'), third.subkey('permit'), 'after a restart too')
+  const listed = readFileSync(join(folder, 'root.key'), 'utf8').trim().split('\n')
+  const configured = openRootKey(listed.join(','), folder)
+  t.same(configured.subkey('permit'), third.subkey('permit'), 'the variable takes the same list')
+  t.equal(configured.previous.length, 2)
+})
+
+t.test('records that an earlier root key signed still verify', async (t) => {
+  const old = rootKeyOf(Buffer.alloc(32, 1))
+  const now = rootKeyOf(Buffer.alloc(32, 2), [old])
+  const record = (rootKey: typeof old, seq: number, prevHash: string) => ({
+    ...seal({ kind: 'gate' }, { seq, prevHash }, openEvidenceKeys(rootKey)),
+    seq,
+    prevHash,
+  })
+  const first = record(old, 1, '0'.repeat(64))
+  const second = record(now, 2, first.hash)
+  t.match(verifyChain([first, second], openEvidenceKeys(now).verifyingKeys), { valid: true, seq: 2 })
+  t.match(verifyChain([first, second], openEvidenceKeys(now).publicKey), { valid: false, brokenAt: 1 })
+  t.match(verifyChain([first, second], openEvidenceKeys(old).verifyingKeys), { valid: false, brokenAt: 2 })
+})
+
+await onEachEngine(t, async (t, open) => {
+  const api = await openPeopleApi({ database: await open(), operations })
+  const { organizationId } = api
+  const { db, rootKey: old } = api.deps
+  const { browser: admin } = await api.person('admin')
+  const made = await admin.send('POST', '/v1/secrets', { json: { name: 'S', value: 'a-secret-of-the-crm' } })
+  const secretId = String(dataOf(made).id)
+  await admin.send('POST', '/v1/organization/verification', { json: SUBMISSION })
+  const endpoint = await admin.send('POST', '/v1/integrations/webhooks', {
+    json: { url: 'https://hooks.example.com/', events: ['call.completed'] },
+  })
+  t.equal(endpoint.status, 201)
+  const endpointSecret = String(dataOf(endpoint).secret)
+
+  const rotated = rootKeyOf(Buffer.alloc(32, 8), [old])
+  const alone = rootKeyOf(Buffer.alloc(32, 8))
+
+  /** What a service with this root key reads. */
+  async function readAll(rootKey: typeof old) {
+    const verification = await latestVerification(db, organizationId)
+    if (verification === null) throw new Error('no verification')
+    const row = await db.selectFrom('webhookEndpoints').selectAll().executeTakeFirstOrThrow()
+    return {
+      secret: await readSecretValue(db, openVault(rootKey, 'secret-encryption'), organizationId, secretId),
+      details: openDetails(rootKey, verification),
+      endpoint: activeSecrets(rootKey, row, api.clock.wall()),
+    }
+  }
+  const expected = {
+    secret: 'a-secret-of-the-crm',
+    details: { ...SUBMISSION, gstin: null, pan: null, documents: [] },
+    endpoint: [endpointSecret],
+  }
+
+  await t.test('with the earlier key configured everything is readable at once', async (t) => {
+    t.same(await readAll(rotated), expected)
+    await t.rejects(readAll(alone), { code: 'storage_failed' })
+  })
+
+  await t.test('what no key opens is counted and left alone', async (t) => {
+    t.same(await resealAll(db, alone), { changed: 0, unreadable: 3 })
+    t.same(await readAll(old), expected)
+  })
+
+  await t.test('encrypted again, the earlier key is not needed for it', async (t) => {
+    t.same(await resealAll(db, rotated), { changed: 3, unreadable: 0 })
+    t.same(await readAll(alone), expected)
+    await t.rejects(readAll(old), { code: 'storage_failed' })
+    t.same(await resealAll(db, rotated), { changed: 0, unreadable: 0 }, 'nothing is left to do')
+  })
+
+  await t.test('API keys go on, and move to the new root key when they are used', async (t) => {
+    const clock = new VirtualClock()
+    const use = openKeyUse(db, clock, silentLog)
+    const check = (rootKey: typeof old) => authenticate({ db, rootKey, clock, use }, `Bearer ${api.testKey}`)
+    t.match(await check(alone), { code: 'unauthenticated' })
+    t.match(await check(rotated), { kind: 'key', organizationId })
+    t.match(await check(alone), { kind: 'key', organizationId })
+    t.match(await check(old), { code: 'unauthenticated' })
+    await use.close()
+  })
+  await api.close()
+})
