@@ -33,7 +33,7 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
     return
   }
   if (!screened.ok) {
-    answerBroken(core, message, flow, 400, screened.reason)
+    answerBroken(core, message, flow, screened.status, screened.reason)
     return
   }
   const { essentials } = screened

@@ -1,5 +1,13 @@
 import type { Address, Via } from './sip-header.js'
-import { paramOf, parseAddress, parseCSeq, parseInteger, parseVia, splitList } from './sip-header.js'
+import {
+  paramOf,
+  parseAddress,
+  parseCSeq,
+  parseInteger,
+  parseUri,
+  parseVia,
+  splitList,
+} from './sip-header.js'
 import { headerOf, headersOf, type SipMessage, type SipRequest } from './sip-message.js'
 
 /** What the transaction and dialog layers need of every message, checked. */
@@ -17,7 +25,7 @@ export interface Essentials {
 
 export type Screened =
   | { readonly ok: true; readonly essentials: Essentials }
-  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: false; readonly status: 400 | 416; readonly reason: string }
 
 /** Methods whose requests make or refresh the remote target, so that a Contact is mandatory. */
 const NEEDS_CONTACT: ReadonlySet<string> = new Set(['INVITE', 'SUBSCRIBE'])
@@ -25,9 +33,10 @@ const NEEDS_CONTACT: ReadonlySet<string> = new Set(['INVITE', 'SUBSCRIBE'])
 /** RFC 3261 8.1.1 and 8.2: the mandatory headers, present and well formed. */
 export function screen(message: SipMessage): Screened {
   const viaLine = headerOf(message, 'Via')
-  const via = viaLine === null ? null : parseVia(splitList(viaLine)[0] ?? '')
+  const vias = viaLine === null ? [] : splitList(viaLine)
+  const via = vias.includes('') ? null : parseVia(vias[0] ?? '')
   if (via === null) return bad('Via')
-  const callId = headerOf(message, 'Call-ID')
+  const callId = single(message, 'Call-ID')
   if (callId === null || callId === '' || /[\s|]/.test(callId)) return bad('Call-ID')
   const cseqText = single(message, 'CSeq')
   const cseq = cseqText === null ? null : parseCSeq(cseqText)
@@ -53,15 +62,22 @@ export function screen(message: SipMessage): Screened {
   }
   if (message.kind === 'request') {
     const reason = screenRequest(message, essentials)
-    if (reason !== null) return { ok: false, reason }
+    if (reason !== null) return { ok: false, status: 400, reason }
+    if (!isServed(message.uri)) return { ok: false, status: 416, reason: 'Unsupported URI Scheme' }
   }
   return { ok: true, essentials }
 }
 
 function screenRequest(request: SipRequest, essentials: Essentials): string | null {
   if (essentials.cseqMethod !== request.method) return 'Bad CSeq Header'
-  const forwards = headerOf(request, 'Max-Forwards')
-  if (forwards !== null && parseInteger(forwards, 256) === null) return 'Bad Max-Forwards Header'
+  const target = parseUri(request.uri)
+  // RFC 3261 19.1.1: headers in a Request-URI would be somebody else's orders.
+  if (target === null ? /^sips?:/i.test(request.uri) : target.headers !== '') return 'Bad Request-URI'
+  const forwards = headersOf(request, 'Max-Forwards')
+  if (forwards.length > 1) return 'Bad Max-Forwards Header'
+  if (forwards[0] !== undefined && parseInteger(forwards[0], 256) === null) return 'Bad Max-Forwards Header'
+  const date = headerOf(request, 'Date')
+  if (date !== null && !/ GMT$/.test(date)) return 'Bad Date Header'
   const expires = headerOf(request, 'Expires')
   if (expires !== null && !/^\d{1,20}$/.test(expires)) return 'Bad Expires Header'
   const contacts = headersOf(request, 'Contact')
@@ -79,6 +95,13 @@ function screenRequest(request: SipRequest, essentials: Essentials): string | nu
   return null
 }
 
+/** Schemes an application may find in a Request-URI; `sip:` and `sips:` are the usual ones. */
+const SERVED = /^(?:sips?|tel|im|pres|urn):/i
+
+function isServed(uri: string): boolean {
+  return SERVED.test(uri)
+}
+
 /** The value of a header that may stand only once; null when absent or repeated. */
 function single(message: SipMessage, name: string): string | null {
   let found: string | null = null
@@ -91,5 +114,5 @@ function single(message: SipMessage, name: string): string | null {
 }
 
 function bad(name: string): Screened {
-  return { ok: false, reason: `Bad ${name} Header` }
+  return { ok: false, status: 400, reason: `Bad ${name} Header` }
 }

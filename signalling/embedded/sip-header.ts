@@ -34,6 +34,9 @@ export interface Via {
 const NUMBER = /^\d{1,10}$/
 const HOST_NAME = /^[A-Za-z0-9._-]+$/
 const IPV6 = /^[0-9A-Fa-f:.]+$/
+const BLANK_OR_BRACKET = /[\s<>]/
+const LIST_MARK = /[,;"]/
+const EMPTY_PARAM = /;\s*;/
 const TOKEN = /^[A-Za-z0-9\-.!%*_+`'~]+$/
 
 export function isToken(text: string): boolean {
@@ -108,15 +111,25 @@ export function parseAddress(value: string): Address | null {
     const close = value.indexOf('>', open)
     if (close < 0) return null
     const params = value.slice(close + 1).trim()
-    const uri = value.slice(open + 1, close).trim()
-    if (uri === '' || (params !== '' && !params.startsWith(';'))) return null
-    return { display: value.slice(0, open).trim(), uri, params }
+    const uri = value.slice(open + 1, close)
+    const display = value.slice(0, open).trim()
+    if (uri === '' || BLANK_OR_BRACKET.test(uri) || !isParams(params)) return null
+    // Without quotes a comma would make two addresses of it.
+    if (start === 0 && LIST_MARK.test(display)) return null
+    return { display, uri, params }
   }
   if (start > 0) return null
   const semicolon = value.indexOf(';')
   const uri = (semicolon < 0 ? value : value.slice(0, semicolon)).trim()
-  if (uri === '' || !uri.includes(':') || /[\s>"]/.test(uri)) return null
-  return { display: '', uri, params: semicolon < 0 ? '' : value.slice(semicolon).trim() }
+  // RFC 3261 20: a URI with a question mark has to stand in angle brackets.
+  if (uri === '' || !uri.includes(':') || /[\s>"?,]/.test(uri)) return null
+  const params = semicolon < 0 ? '' : value.slice(semicolon).trim()
+  return isParams(params) ? { display: '', uri, params } : null
+}
+
+/** Empty or `;name...`; two semicolons in a row are no parameter. A last one alone is forgiven. */
+function isParams(text: string): boolean {
+  return text === '' || (text.charCodeAt(0) === 0x3b && !EMPTY_PARAM.test(text))
 }
 
 /** Position after a leading quoted string, 0 without one, -1 when it never ends. */
@@ -204,6 +217,7 @@ export function parseVia(value: string): Via | null {
   const hostPort = parseHostPort(sentBy.includes(' ') ? sentBy.replace(/\s*:\s*/, ':') : sentBy)
   if (hostPort === null) return null
   const params = semicolon < 0 ? '' : value.slice(semicolon)
+  if (!isParams(params)) return null
   const branch = paramOf(params, 'branch')
   return { transport, ...hostPort, params, branch: branch === '' ? null : branch }
 }

@@ -22,9 +22,12 @@ const MAGIC_COOKIE = 'z9hG4bK'
 export function serverKey(request: SipRequest, essentials: Essentials, method: string): string {
   const { via } = essentials
   const sentBy = `${via.host}:${via.port ?? ''}`
-  if (via.branch?.startsWith(MAGIC_COOKIE)) return `${method}|${sentBy}|${via.branch}`
+  const { branch } = via
+  // The cookie alone identifies nothing.
+  if (branch !== null && branch.length > MAGIC_COOKIE.length && branch.startsWith(MAGIC_COOKIE))
+    return `${method}|${sentBy}|${branch}`
   const { callId, cseq, fromTag } = essentials
-  return `${method}|${sentBy}|${via.branch ?? ''}|${request.uri}|${callId}|${cseq}|${fromTag}`
+  return `${method}|${sentBy}|${branch ?? ''}|${request.uri}|${callId}|${cseq}|${fromTag}`
 }
 
 export interface ServerHooks {
