@@ -64,6 +64,8 @@ class StreamTransport implements Transport {
     server.on('secureConnection', (socket) => this.#accept(socket))
     server.on('tlsClientError', (error, socket) => {
       log.debug({ error: error.message, address: socket.remoteAddress }, 'TLS handshake failed')
+      // Node leaves a handshake that takes too long to us.
+      socket.destroy()
     })
   }
 

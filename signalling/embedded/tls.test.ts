@@ -1,0 +1,203 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t from 'tap'
+import { makeAuthority } from '../../fixtures/certificates.js'
+import {
+  inCall,
+  openRig,
+  type Rig,
+  request,
+  response,
+  SDP_A,
+  SDP_B,
+  type TestApp,
+  type TestDialog,
+  type TestResponse,
+} from '../../fixtures/embedded-rig.js'
+import type { LeakTest } from '../../fixtures/leaks.js'
+import { openTlsListener, openTlsPeer } from '../../fixtures/tls-peer.js'
+import type { Dns } from './dns.js'
+import type { TlsSettings } from './tls-context.js'
+
+/* TLS against peers of Node's own, each with a certificate made for the test. */
+
+const authority = makeAuthority(t)
+const stranger = makeAuthority(t, 'Stranger')
+const ours = authority.issue('IP:127.0.0.1', 'DNS:sip.parley.test')
+const TLS: TlsSettings = { ...ours, authorities: authority.certificate }
+const tls = { transport: 'TLS' }
+// A handshake takes real time: 64 T1 is 2.5 s here.
+const SLOWER = { T1: 40, T2: 160, T4: 200 }
+
+const openTls = (t: LeakTest, settings: Partial<TlsSettings> = {}, dns?: Dns): Promise<Rig> =>
+  openRig(t, {
+    listen: [
+      { transport: 'tls', address: '127.0.0.1', port: 0 },
+      { transport: 'udp', address: '127.0.0.1', port: 0 },
+    ],
+    tls: { ...TLS, ...settings },
+    timers: SLOWER,
+    ...(dns ? { dns } : {}),
+  })
+
+/** Sends OPTIONS and resolves with the status of the answer. */
+const ask = (app: TestApp, uri: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    app.request(uri, { method: 'OPTIONS' }, (error, req) => {
+      if (error) reject(error)
+      else req.on('response', (res: TestResponse) => resolve(res.status))
+    })
+  })
+
+t.test('a call in: SIPS in the Contact, the same connection for our BYE', async (t) => {
+  const rig = await openTls(t)
+  const app = await rig.app()
+  const peer = await openTlsPeer(rig.port, { ca: authority.certificate, servername: 'sip.parley.test' })
+  t.teardown(() => peer.close())
+  const made: Promise<TestDialog>[] = []
+  app.use('invite', (req, res) => {
+    t.equal(req.protocol, 'tls')
+    made.push(app.createUAS(req, res, { localSdp: SDP_B }))
+  })
+  await rig.routed(app)
+  const invite = request('INVITE', peer, { Contact: '<sips:peer@192.0.2.1>' }, SDP_A, {
+    ...tls,
+    uri: 'sips:service@127.0.0.1',
+  })
+  peer.send(invite)
+  const ok = await peer.next('SIP/2.0 200')
+  t.equal(ok.header('Contact'), `<sips:127.0.0.1:${rig.port};transport=tls>`)
+  const dialog = await (made[0] as Promise<TestDialog>)
+  const acked = once(dialog, 'ack')
+  peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }, '', tls))
+  await acked
+  const ending = dialog.destroy()
+  const bye = await peer.next('BYE sips:peer@192.0.2.1')
+  t.match(bye.header('Via'), new RegExp(`^SIP/2.0/TLS 127.0.0.1:${rig.port};branch=`))
+  peer.send(response(bye, '200 OK'))
+  await ending
+})
+
+t.test('a call out: verified by address, one connection for the whole call', async (t) => {
+  const rig = await openTls(t)
+  const app = await rig.app()
+  const peer = await openTlsListener({ ...cert(authority.issue('IP:127.0.0.1')) })
+  t.teardown(() => peer.close())
+  const calling = app.createUAC(`sips:b@127.0.0.1:${peer.port}`, { localSdp: SDP_A })
+  const invite = await peer.next('INVITE')
+  t.match(invite.header('Via'), 'SIP/2.0/TLS')
+  t.equal(invite.header('Contact'), `<sips:127.0.0.1:${rig.port};transport=tls>`)
+  const To = `${invite.header('To')};tag=b`
+  peer.send(response(invite, '200 OK', { To, Contact: `<sips:b@127.0.0.1:${peer.port}>` }, SDP_B))
+  const dialog = await calling
+  await peer.next('ACK')
+  const ending = dialog.destroy()
+  peer.send(response(await peer.next('BYE'), '200 OK'))
+  await ending
+  const asked = ask(app, `sip:b@127.0.0.1:${peer.port};transport=tls`)
+  peer.send(response(await peer.next('OPTIONS'), '200 OK'))
+  t.equal(await asked, 200)
+  t.equal(peer.connections.length, 1)
+  t.equal(peer.connections[0]?.getProtocol(), 'TLSv1.3')
+})
+
+t.test('a server has to prove the name of the URI', async (t) => {
+  const names = new Map([['proxy.example.test', ['127.0.0.1']]])
+  const dns: Dns = {
+    naptr: async () => [],
+    srv: async () => [],
+    addresses: async (name) => names.get(name) ?? [],
+    close() {},
+  }
+  const rig = await openTls(t, {}, dns)
+  const app = await rig.app()
+  const listen = async (certificate: { certificate: string; key: string }) => {
+    const peer = await openTlsListener(cert(certificate))
+    t.teardown(() => peer.close())
+    return peer
+  }
+  const right = await listen(authority.issue('DNS:proxy.example.test'))
+  const asked = ask(app, `sips:x@proxy.example.test:${right.port}`)
+  right.send(response(await right.next('OPTIONS sips:x@proxy.example.test'), '200 OK'))
+  t.equal(await asked, 200)
+  t.equal(right.connections[0]?.servername, 'proxy.example.test', 'SNI')
+
+  const other = await listen(authority.issue('DNS:other.example.test'))
+  t.equal(await ask(app, `sips:x@proxy.example.test:${other.port}`), 503, 'another name')
+  const foreign = await listen(stranger.issue('DNS:proxy.example.test'))
+  t.equal(await ask(app, `sips:x@proxy.example.test:${foreign.port}`), 503, 'an unknown authority')
+  t.equal(await ask(app, `sips:x@127.0.0.1:${right.port}`), 503, 'an address that is not in the certificate')
+  t.equal(other.seen.length + foreign.seen.length, 0, 'not a byte of SIP')
+})
+
+t.test('verification can be switched off, for a peer that is known otherwise', async (t) => {
+  const rig = await openTls(t, { verifyServers: false })
+  const app = await rig.app()
+  const peer = await openTlsListener(cert(stranger.issue('DNS:whoever')))
+  t.teardown(() => peer.close())
+  const asked = ask(app, `sips:x@127.0.0.1:${peer.port}`)
+  peer.send(response(await peer.next('OPTIONS'), '200 OK'))
+  t.equal(await asked, 200)
+})
+
+t.test('SIPS is never sent in the clear', async (t) => {
+  const rig = await openRig(t, {
+    listen: [
+      { transport: 'udp', address: '127.0.0.1', port: 0 },
+      { transport: 'tcp', address: '127.0.0.1', port: 0 },
+    ],
+  })
+  const app = await rig.app()
+  for (const uri of [
+    'sips:x@127.0.0.1',
+    'sips:x@127.0.0.1;transport=tcp',
+    'sips:x@127.0.0.1;transport=udp',
+  ]) {
+    await t.rejects(ask(app, uri), /requested protocol\/transport not available/, uri)
+  }
+})
+
+t.test('old TLS, no TLS and strangers are turned away', async (t) => {
+  const rig = await openTls(t, { verifyClients: true })
+  const trusted = { ca: authority.certificate, servername: 'sip.parley.test' }
+  await t.rejects(
+    openTlsPeer(rig.port, { ...trusted, ...cert(authority.issue('DNS:c')), maxVersion: 'TLSv1.1' }),
+    'below TLS 1.2',
+  )
+  const plain = connect(rig.port, '127.0.0.1')
+  plain.write(request('OPTIONS', { port: 1 }, {}, '', { transport: 'TCP' }))
+  let heard = ''
+  plain.on('data', (chunk) => {
+    heard += chunk.toString('latin1')
+  })
+  plain.on('error', () => {})
+  await once(plain, 'close')
+  t.notMatch(heard, 'SIP/2.0')
+
+  const silent = connect(rig.port, '127.0.0.1')
+  silent.resume().on('error', () => {})
+  await once(silent, 'close')
+  t.pass('a handshake that never begins ends')
+
+  // TLS 1.3: the client learns of it with its first read.
+  const stray = await openTlsPeer(rig.port, { ...trusted, ...cert(stranger.issue('DNS:c')) })
+  stray.socket.on('error', () => {})
+  await once(stray.socket, 'close')
+  t.equal(stray.seen.length, 0, 'a certificate of another authority')
+
+  const friend = await openTlsPeer(rig.port, { ...trusted, ...cert(authority.issue('DNS:c')) })
+  t.teardown(() => friend.close())
+  friend.send(request('OPTIONS', friend, {}, '', tls))
+  await friend.next('SIP/2.0 503')
+})
+
+t.test('certificates that cannot be used are refused at start', async (t) => {
+  const listen = [{ transport: 'tls', address: '127.0.0.1', port: 0 }] as const
+  await t.rejects(openRig(t, { listen }), { code: 'config_invalid', message: /needs a certificate/ })
+  const mixed = { certificate: ours.certificate, key: stranger.key }
+  await t.rejects(openRig(t, { listen, tls: mixed }), { code: 'config_invalid', message: /TLS certificate/ })
+})
+
+function cert({ certificate, key }: { readonly certificate: string; readonly key: string }) {
+  return { cert: certificate, key }
+}
