@@ -108,6 +108,18 @@ const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
   ['PARLEY_ALLOW_PRIVATE_URLS', 'yes', /true or false/],
   ['PARLEY_LOG_LEVEL', 'loud', /one of debug, info, warn, error, silent/],
   ['PARLEY_ROOT_KEY', 'secretword', /^PARLEY_ROOT_KEY: set 64 hexadecimal digits/],
+  ['PARLEY_DASHBOARD_URL', 'app.example.com', /PARLEY_DASHBOARD_URL=app.example.com: set an http/],
+  ['PARLEY_TRUSTED_PROXIES', 'all', /PARLEY_TRUSTED_PROXIES=all: set a comma-separated list/],
+  ['PARLEY_TRUSTED_PROXIES', '10.0.0.0/33', /comma-separated list of addresses and networks/],
+  ['PARLEY_TRUSTED_PROXIES', '10.0.0.1,', /comma-separated list of addresses and networks/],
+  ['PARLEY_SMTP_URL', 'mail:secretword@h', /^PARLEY_SMTP_URL: set smtp:/],
+  ['PARLEY_MAIL_FROM', 'nobody', /PARLEY_MAIL_FROM=nobody: set an address/],
+  ['PARLEY_MAIL_FROM', 'A <a@b.c>, B <b@b.c>', /set an address/],
+  [
+    'PARLEY_SECRET_SCANNING_SECRET',
+    'secretword',
+    /^PARLEY_SECRET_SCANNING_SECRET: set at least 32 characters/,
+  ],
   ['PARLEY_OPENAI_BASE_URL', 'ftp://x', /PARLEY_OPENAI_BASE_URL=ftp:\/\/x: set an http/],
   ['PARLEY_OPENAI_CHAT_MODEL', 'gpt', /PARLEY_OPENAI_CHAT_MODEL.*PARLEY_OPENAI_BASE_URL or/],
 ]

@@ -155,6 +155,32 @@ t.test('passwords', async (t) => {
       t.equal((await logIn(email, NEW)).status, 200)
     })
 
+    await t.test('an unknown address is refused no sooner than a wrong password', async (t) => {
+      minute()
+      const { email } = await account(api)
+      const passwordHash = await hashPassword(OLD)
+      await database.db.updateTable('users').set({ passwordHash }).where('email', '=', email).execute()
+      const fastest: Record<string, number> = {}
+      const bodies: Record<string, unknown> = {}
+      // In turns, and the best of each: what else the machine does hits both alike.
+      for (let round = 0; round < (engine === 'sqlite' ? 4 : 2); round++) {
+        for (const address of [email, 'ghost@people.test']) {
+          const started = performance.now()
+          const answer = await logIn(address, 'wrong password')
+          fastest[address] = Math.min(
+            fastest[address] ?? Number.POSITIVE_INFINITY,
+            performance.now() - started,
+          )
+          t.match(answer, { status: 401, ...refusal('invalid_credentials') })
+          const { request_id, ...error } = (answer.body as { error: Record<string, unknown> }).error
+          bodies[address] = error
+        }
+      }
+      t.same(bodies['ghost@people.test'], bodies[email], 'nor does the answer tell')
+      const ratio = (fastest['ghost@people.test'] ?? 0) / (fastest[email] ?? 1)
+      t.ok(ratio > 0.5 && ratio < 2, `unknown takes ${ratio.toFixed(2)} of known`)
+    })
+
     await t.test('guessing is bounded per account, known or not', async (t) => {
       const { email: known } = await account(api)
       // Each guess at a ghost costs a whole scrypt: once is enough.

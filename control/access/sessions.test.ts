@@ -171,6 +171,11 @@ t.test('sessions', async (t) => {
       t.equal((await send({})).status, 204)
       const denied = { status: 403, ...refusal('forbidden') }
       t.match(await send({ csrf: null }), denied, 'no token')
+      t.match(
+        await browser.send('POST', '/v1/probe/write', { csrf: null }),
+        denied,
+        'on the operations of keys as well',
+      )
       t.match(await send({ csrf: '' }), denied, 'empty token')
       t.match(await send({ csrf: `${right}x` }), denied, 'wrong token')
       t.match(await send({ csrf: foreign }), denied, "another session's token")
