@@ -43,6 +43,12 @@ export const TARGETS = {
   Gap: { unit: 'ms', gate: { p99: 3, p999: 10 }, goal: { p99: 2, p999: 5 }, better: 'lower' },
   C: { unit: 'calls', gate: { value: 100 }, goal: { value: 200 }, better: 'higher' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },
+  S_parse: {
+    unit: 'messages/s',
+    gate: { value: 150_000 },
+    goal: { value: 300_000 },
+    better: 'higher',
+  },
 } as const satisfies Record<string, Target>
 
 export type FigureId = keyof typeof TARGETS

@@ -10,6 +10,7 @@ import { measureBeat, measureDensity } from './density.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
+import { measureSipParsing } from './sip-parse.js'
 import { measureWebhooks } from './webhooks.js'
 
 const HELP = `npm run bench [-- --only ID,ID] [--json FILE]
@@ -41,6 +42,7 @@ const RUNS: readonly Run[] = [
   { ids: ['B_pause', 'B_flush'], measure: quietly(measureBargeIn) },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
+  { ids: ['S_parse'], measure: quietly(measureSipParsing) },
   { ids: ['C'], measure: (probe) => measureDensity(probe, say) },
 ]
 
