@@ -26,6 +26,10 @@ import {
 import { ADMINS } from './scopes.js'
 import { hashPassword } from './secrets.js'
 import { endSessionsOf } from './sessions.js'
+import { throttle } from './throttle.js'
+
+/** Bounds what one organization can mail to strangers. */
+const INVITATIONS_PER_MINUTE = 30
 
 const RoleInput = z.enum(['owner', 'admin', 'developer', 'viewer', 'billing'])
 const MemberPath = z.object({ userId: idParam('usr') })
@@ -65,11 +69,13 @@ export const inviteMember = operation({
   body: z.strictObject({ email: Email, role: RoleInput }),
   status: 201,
   result: Invitation,
-  fails: ['forbidden', 'conflict'],
+  fails: ['forbidden', 'conflict', 'rate_limited'],
   run: async ({ actor, body, deps, requestId }) => {
     const denied = beyondRole(actor, body.role)
     if (denied !== null) return denied
     const { organizationId, userId: invitedBy } = actor
+    const limited = await throttle(deps, `invite ${organizationId}`, INVITATIONS_PER_MINUTE)
+    if (limited !== null) return limited
     const user = await findUserByEmail(deps.db, body.email)
     if (user !== undefined && (await findMember(deps.db, organizationId, user.id)) !== null) {
       return refuse('conflict', 'This address belongs to a member already.')

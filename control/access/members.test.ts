@@ -257,6 +257,12 @@ t.test('members and invitations', async (t) => {
       }
       const owner = await api.person('owner')
       t.equal((await invite(owner, 'not an address', 'viewer')).status, 400)
+      api.clock.advance(60_000)
+      const many = Array.from({ length: 32 }, (_, i) => invite(owner, `many-${i}@people.test`, 'viewer'))
+      const limited = (await Promise.all(many)).filter(({ status }) => status === 429)
+      t.equal(limited.length, 2, '30 a minute from one organization')
+      t.match(limited[0]?.body, { error: { code: 'rate_limited' } })
+      api.clock.advance(60_000)
       const staff = await api.staff()
       t.equal((await invite(owner, staff.email, 'viewer')).status, 201)
       t.match(await accept({ token: await api.tokenFor(staff.email) }), {

@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes, timingSafeEqual } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
 import type { KeyPurpose, RootKey } from '../root-key.js'
+import { deriveKey } from './kdf.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -86,7 +87,7 @@ export const UNKNOWN_PASSWORD = formatHash(randomBytes(16), randomBytes(HASH_BYT
 /** `scrypt$N$r$p$salt$hash`, salt and hash base64. Runs on the thread pool. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await deriveKey(password, salt, SCRYPT)
+  const hash = await deriveKey(password, salt, HASH_BYTES, SCRYPT)
   return formatHash(salt, hash)
 }
 
@@ -100,14 +101,6 @@ export async function verifyPassword(password: string, stored: string): Promise<
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined) return false
   const expected = Buffer.from(hash, 'base64')
   const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: SCRYPT.maxmem }
-  const actual = await deriveKey(password, Buffer.from(salt, 'base64'), cost)
+  const actual = await deriveKey(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost)
   return expected.length === actual.length && timingSafeEqual(expected, actual)
-}
-
-function deriveKey(password: string, salt: Buffer, cost: typeof SCRYPT): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, cost, (error, key) =>
-      error === null ? resolve(key) : reject(error),
-    )
-  })
 }

@@ -1,0 +1,64 @@
+import { scrypt } from 'node:crypto'
+import { EngineError } from '../../media/base/errors.js'
+
+/** Cost of one derivation, as scrypt names it. */
+export interface KdfCost {
+  readonly N: number
+  readonly r: number
+  readonly p: number
+  readonly maxmem: number
+}
+
+/**
+ * Runs at most `running` jobs at once and keeps at most `waiting` others, first come, first served.
+ * Beyond that `run` throws EngineError `overloaded`.
+ */
+export class Bounded {
+  readonly #running: number
+  readonly #waiting: number
+  readonly #queue = new Set<() => void>()
+  #busy = 0
+
+  constructor(running: number, waiting: number) {
+    this.#running = running
+    this.#waiting = waiting
+  }
+
+  async run<T>(job: () => Promise<T>): Promise<T> {
+    if (this.#busy >= this.#running) {
+      if (this.#queue.size >= this.#waiting) {
+        throw new EngineError('overloaded', 'too many passwords at once', { retryable: true })
+      }
+      await new Promise<void>((resolve) => this.#queue.add(resolve))
+    } else this.#busy++
+    try {
+      return await job()
+    } finally {
+      const [next] = this.#queue
+      // The place goes from hand to hand, so that nobody who comes now overtakes.
+      if (next === undefined) this.#busy--
+      else {
+        this.#queue.delete(next)
+        next()
+      }
+    }
+  }
+}
+
+/*
+ * Node's thread pool has four threads for the whole process, and recordings are written through it.
+ * Two derivations at a time leave it room however many people sign in.
+ */
+const kdf = new Bounded(2, 64)
+
+/** A key of `bytes` bytes from a password (RFC 7914), off the main thread. */
+export function deriveKey(password: string, salt: Buffer, bytes: number, cost: KdfCost): Promise<Buffer> {
+  return kdf.run(
+    () =>
+      new Promise((resolve, reject) => {
+        scrypt(password.normalize('NFKC'), salt, bytes, cost, (error, key) =>
+          error === null ? resolve(key) : reject(error),
+        )
+      }),
+  )
+}
