@@ -64,6 +64,10 @@ function rig(direction: Direction, faults: Faults = {}) {
       done.push('start')
       return Promise.resolve()
     },
+    digit(_session, digit) {
+      done.push(`digit:${digit}`)
+      return Promise.resolve()
+    },
     closeSession(_session, why) {
       done.push(`close:${why}`)
       return faults.close?.() ?? Promise.resolve(closed)
@@ -323,6 +327,7 @@ t.test('the sink and the leg may throw', async (t) => {
         open: () => Promise.resolve({ address: '127.0.0.1', port: 1, worker: 0 }),
         remote: () => Promise.resolve(),
         start: () => Promise.resolve(),
+        digit: () => Promise.resolve(),
         closeSession: () => Promise.resolve(closed),
         onLost() {},
         load: () => Promise.resolve([]),

@@ -20,6 +20,7 @@ import {
 } from './call-machine.js'
 import { type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
+import type { InfoKey } from './info-dtmf.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { EventSink } from './ports.js'
 
@@ -102,6 +103,7 @@ export class Call {
         this.#input({ type: 'legAnswered' })
       },
       changed: (remote) => this.#changed(remote),
+      digit: (key) => this.#digit(key),
       ended: (ending) => this.#input({ type: 'legEnded', ending }),
     })
   }
@@ -247,6 +249,14 @@ export class Call {
     this.#remote = remote
     await this.#deps.pool.remote(this.callId, remote)
     this.#input({ type: 'hold', on: !remote.send })
+  }
+
+  /** The media session makes it an event like any other key, when the conversation has it. */
+  #digit({ digit, durationMs }: InfoKey): void {
+    if (this.#state.at !== 'live' && this.#state.at !== 'held') return
+    this.#deps.pool.digit(this.callId, digit, durationMs).catch((error: unknown) => {
+      this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'a key of an INFO was lost')
+    })
   }
 
   #closeMedia(ending: Ending): void {

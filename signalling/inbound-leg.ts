@@ -68,6 +68,9 @@ export class InboundLeg implements Leg {
       .accept(body, {
         acknowledged: (ack) => this.#acked(ack),
         offered: (offer, reply) => this.#offered(offer, reply),
+        digit: (key) => {
+          if (!this.#over) this.#events.digit(key)
+        },
         ended: (why) => this.#dialogEnded(why),
       })
       .then(

@@ -1,5 +1,6 @@
 import type { RemoteMedia } from '../workers/protocol.js'
 import type { Ending } from './ending.js'
+import type { InfoKey } from './info-dtmf.js'
 import type { LocalMedia } from './sdp.js'
 
 /** What a leg tells its call. Nothing follows `ended`, nor the call's own `end`. */
@@ -13,6 +14,8 @@ export interface LegEvents {
    * resolves; when it rejects the peer gets 500.
    */
   changed(remote: RemoteMedia): Promise<void>
+  /** The far side told of a key by INFO. */
+  digit(key: InfoKey): void
   /** The leg ended by itself: BYE, CANCEL, refusal, loss. Once. */
   ended(ending: Ending): void
 }

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { EngineError } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { type Ending, endingOfError } from './ending.js'
+import type { InfoKey } from './info-dtmf.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
 import type { Gateway, TrunkRoute } from './ports.js'
@@ -73,6 +74,7 @@ export class OutboundLeg implements Leg {
         failed: (error) => this.#failed(error),
         acknowledged: (body) => this.#media?.acknowledged(body),
         offered: (body, reply) => this.#offered(body, reply),
+        digit: (key) => this.#told(key),
         ended: (why) => this.#endedByItself(endingOfDialog(why, 'callee')),
       },
     )
@@ -115,6 +117,10 @@ export class OutboundLeg implements Leg {
   #offered(body: string, reply: Reply): void {
     if (this.#over || !this.#media) reply(500, '')
     else this.#media.offered(body, reply)
+  }
+
+  #told(key: InfoKey): void {
+    if (!this.#over) this.#events.digit(key)
   }
 
   #endedByItself(ending: Ending): void {

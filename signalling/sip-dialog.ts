@@ -2,6 +2,7 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { RawDialog, RawRequest, RawResponse } from './drachtio-types.js'
+import { keyOfInfo } from './info-dtmf.js'
 import type { DialogHandlers, Reply, SipDialog } from './sip-port.js'
 
 /** For `Allow` headers, in and outside dialogs. */
@@ -45,6 +46,7 @@ export class DialogHandle implements SipDialog {
       if (req.body) this.#offered(req, res)
       else res.send(200)
     })
+    raw.on('info', (req: RawRequest, res: RawResponse) => this.#told(req, res))
     raw.on('refer', (_req: RawRequest, res: RawResponse) =>
       res.send(405, { headers: { Allow: ALLOWED_METHODS } }),
     )
@@ -105,6 +107,21 @@ export class DialogHandle implements SipDialog {
         } else resolve(response.body ?? '')
       })
     })
+  }
+
+  #told(req: RawRequest, res: RawResponse): void {
+    if (this.#over) {
+      res.send(481)
+      return
+    }
+    // An empty INFO only asks whether we are still there (RFC 2976).
+    const key = req.body ? keyOfInfo(req.get('Content-Type') ?? '', req.body) : undefined
+    if (key === null) res.send(415, { headers: { Accept: 'application/dtmf-relay, application/dtmf' } })
+    else if (key === 'bad') res.send(400)
+    else {
+      res.send(200)
+      if (key !== undefined) this.#handlers?.digit?.(key)
+    }
   }
 
   #offered(req: RawRequest, res: RawResponse): void {

@@ -1,4 +1,5 @@
 import type { EngineError } from '../media/base/errors.js'
+import type { InfoKey } from './info-dtmf.js'
 import type { Credentials, DigestClient } from './trunk/digest-client.js'
 
 /*
@@ -22,6 +23,8 @@ export interface DialogHandlers {
   acknowledged(body: string): void
   /** The peer renegotiates; `body` is '' when it wants us to offer. */
   offered(body: string, reply: Reply): void
+  /** A key told of by INFO. */
+  digit?(key: InfoKey): void
   /** Once, and never after our own `bye`. */
   ended(why: DialogEnd): void
 }

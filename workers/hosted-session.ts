@@ -11,6 +11,7 @@ import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
 import type { Clips } from './clips.js'
+import { InfoDigits } from './info-digits.js'
 import type {
   ClosedSession,
   OpenedSession,
@@ -53,6 +54,8 @@ export interface HostedSession {
   /** Media is live. A second start does nothing. */
   start(script: SpeakerScript | null): void
   press(digits: readonly Digit[]): void
+  /** A key of the far side that came by SIP INFO. */
+  digit(digit: Digit, durationMs: number): void
   /** Idempotent. */
   close(why: CloseReason): Promise<ClosedSession>
 }
@@ -78,6 +81,7 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
     onRecordingFailed: (message) => order.emit({ type: 'recording_failed', message }),
   })
   try {
+    let heard = (): void => {}
     const leg = await openRtpEnd({
       id: LEG,
       address: settings.rtpAddress,
@@ -85,12 +89,13 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
       rate: RATE,
       clock,
       log,
-      onDigit: null,
+      onDigit: () => heard(),
       onTimeout: () => order.emit({ type: 'media_timeout' }),
       mediaTimeoutMs: settings.mediaTimeoutMs,
     })
     session.add(leg)
     const hosted = new LegSession(host, order, session, leg)
+    heard = () => hosted.heard()
     await hosted.prepare()
     return hosted
   } catch (error) {
@@ -107,6 +112,7 @@ class LegSession implements HostedSession {
   readonly #leg: RtpEnd
   readonly #party: HostedParty
   readonly #member: BeatMember
+  readonly #info: InfoDigits
   #remote: RemoteMedia | null = null
   /** A persona whose media died sends nothing any more, whatever SDP says. */
   #mute = false
@@ -120,6 +126,7 @@ class LegSession implements HostedSession {
     this.#leg = leg
     this.opened = { address: leg.address, port: leg.port }
     this.#party = order.party.kind === 'agent' ? this.#agent(order.party) : this.#persona(order.party)
+    this.#info = new InfoDigits(host.clock, (digit, ms) => this.#party.end.dtmf?.(digit, ms))
     session.add(this.#party.end)
     session.route(LEG, [PARTY])
     session.route(PARTY, [LEG])
@@ -157,8 +164,19 @@ class LegSession implements HostedSession {
     }
   }
 
+  digit(digit: Digit, durationMs: number): void {
+    if (this.#leave === null || this.#closed !== null) return
+    this.#info.told(digit, durationMs, (this.#remote?.dtmfPayloadType ?? null) !== null)
+  }
+
+  /** A key came as RTP event. */
+  heard(): void {
+    this.#info.heard()
+  }
+
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
+      this.#info.close()
       this.#leave?.()
       this.#closed = this.#session.close(why)
     }

@@ -121,6 +121,8 @@ async function handle(request: WorkerRequest): Promise<unknown> {
       return (await find(request.session)).remote(request.remote)
     case 'start':
       return (await find(request.session)).start(request.script)
+    case 'digit':
+      return (await find(request.session)).digit(request.digit, request.durationMs)
     case 'press':
       return (await find(request.session)).press(request.digits)
     case 'close':

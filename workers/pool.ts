@@ -2,7 +2,7 @@ import type { SpeakerScript } from '../media/agent/spec.js'
 import { type Clock, systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
-import type { CloseReason } from '../media/frame.js'
+import type { CloseReason, Digit } from '../media/frame.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -142,6 +142,10 @@ class ThreadPool implements RunningMediaPool {
 
   async start(session: SessionId, script: SpeakerScript | null): Promise<void> {
     await this.#entry(session).slot.request({ do: 'start', session, script }, REQUEST_MS)
+  }
+
+  async digit(session: SessionId, digit: Digit, durationMs: number): Promise<void> {
+    await this.#entry(session).slot.request({ do: 'digit', session, digit, durationMs }, REQUEST_MS)
   }
 
   async closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession> {

@@ -47,6 +47,13 @@ export type WorkerRequest =
    * registered for this SIP Call-ID, null for anyone else.
    */
   | { readonly do: 'start'; readonly session: SessionId; readonly script: SpeakerScript | null }
+  /** The far side pressed a key and told of it outside its media. */
+  | {
+      readonly do: 'digit'
+      readonly session: SessionId
+      readonly digit: Digit
+      readonly durationMs: number
+    }
   | { readonly do: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
   | { readonly do: 'close'; readonly session: SessionId; readonly why: CloseReason }
   | { readonly do: 'load' }
@@ -148,6 +155,8 @@ export interface MediaPool {
   ): Promise<OpenedSession & { readonly worker: number }>
   remote(session: SessionId, remote: RemoteMedia): Promise<void>
   start(session: SessionId, script: SpeakerScript | null): Promise<void>
+  /** A key of the far side that came by SIP INFO; one that also comes as RTP event counts once. */
+  digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
   /** Idempotent; a session whose worker died resolves with empty stats. */
   closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession>
   /** Called once for every session a dead worker took along. */

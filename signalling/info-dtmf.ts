@@ -1,0 +1,43 @@
+import type { Digit } from '../media/frame.js'
+
+/** A key told of by INFO. */
+export interface InfoKey {
+  readonly digit: Digit
+  readonly durationMs: number
+}
+
+/** Length of a key whose message names none. */
+const USUAL_MS = 160
+const MAX_MS = 10_000
+/** RFC 4733 numbers 10 to 15, as some peers write them here too. */
+const BY_NUMBER: Readonly<Record<string, string>> = {
+  '10': '*',
+  '11': '#',
+  '12': 'A',
+  '13': 'B',
+  '14': 'C',
+  '15': 'D',
+}
+
+/**
+ * The key in the body of an INFO: `application/dtmf-relay` (`Signal=5`, `Duration=160`) or
+ * `application/dtmf` (just `5`). Null when the type is another one; `bad` when there is no key in it.
+ */
+export function keyOfInfo(contentType: string, body: string): InfoKey | 'bad' | null {
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
+  if (type === 'application/dtmf') return key(body.trim(), USUAL_MS)
+  if (type !== 'application/dtmf-relay') return null
+  const signal = /^\s*Signal\s*=\s*(\S+)/im.exec(body)?.[1] ?? ''
+  const duration = Number(/^\s*Duration\s*=\s*(\d{1,6})\s*$/im.exec(body)?.[1] ?? USUAL_MS)
+  return key(signal, duration)
+}
+
+function key(text: string, durationMs: number): InfoKey | 'bad' {
+  const digit = (BY_NUMBER[text] ?? text).toUpperCase()
+  if (!isDigit(digit)) return 'bad'
+  return { digit, durationMs: Math.min(Math.max(durationMs, 1), MAX_MS) }
+}
+
+function isDigit(text: string): text is Digit {
+  return /^[0-9*#A-D]$/.test(text)
+}

@@ -1,0 +1,196 @@
+import t from 'tap'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { openSignallingRig, TEST_NUMBER, until } from '../fixtures/signalling-rig.js'
+import type { SipDialog as PeerDialog } from '../fixtures/sip-dialog.js'
+import { cseqOf, header } from '../fixtures/sip-message.js'
+import { openSipPeer } from '../fixtures/sip-peer.js'
+import { keyOfInfo } from './info-dtmf.js'
+
+/*
+ * What carriers and telephone systems do with a call that is up, and which must not end it.
+ */
+
+assertNothingLeft(t)
+
+type Assert = Pick<typeof t, 'teardown'>
+
+interface Media {
+  readonly address?: string
+  readonly port?: number
+  readonly payloads?: string
+  readonly direction?: string
+  readonly version?: number
+}
+
+const sdp = ({
+  address = '127.0.0.1',
+  port = 4000,
+  payloads = '8 0 101',
+  direction,
+  version = 1,
+}: Media = {}) =>
+  [
+    'v=0',
+    `o=- 7 ${version} IN IP4 127.0.0.1`,
+    's=-',
+    `c=IN IP4 ${address}`,
+    't=0 0',
+    `m=audio ${port} RTP/AVP ${payloads}`,
+    ...(payloads.includes('101') ? ['a=rtpmap:101 telephone-event/8000'] : []),
+    ...(direction === undefined ? [] : [`a=${direction}`]),
+    '',
+  ].join('\r\n')
+
+async function answered(t: Assert, transport: 'udp' | 'tcp' = 'udp') {
+  const rig = await openSignallingRig()
+  t.teardown(() => rig.close())
+  const peer = await openSipPeer({ transport })
+  t.teardown(() => peer.close())
+  const port = transport === 'udp' ? rig.udp : rig.tcp
+  const call: PeerDialog = peer.invite({
+    uri: `sip:${TEST_NUMBER}@127.0.0.1:${port}`,
+    target: { address: '127.0.0.1', port },
+    sdp: sdp(),
+  })
+  await call.final()
+  await until(() => rig.types().includes('answered'))
+  return {
+    ...rig,
+    peer,
+    call,
+    /** A re-INVITE; its answer's body once it is there. */
+    async renegotiate(body: string | null) {
+      call.reinvite(body)
+      const status = await call.final()
+      if (status !== 200) throw new Error(`re-INVITE answered ${status}`)
+      return call.remoteSdp ?? ''
+    },
+    async bye() {
+      call.bye()
+      return (await rig.ended()).ending
+    },
+    /** The final answer to the last request of that method. */
+    async answerTo(method: string) {
+      const answer = await peer.waitFor(
+        (message, direction) =>
+          direction === 'in' &&
+          (message.status ?? 0) >= 200 &&
+          cseqOf(message).method === method &&
+          cseqOf(message).number ===
+            Math.max(
+              ...peer.log
+                .filter(({ direction: way, message: sent }) => way === 'out' && sent.method === method)
+                .map(({ message: sent }) => cseqOf(sent).number),
+            ),
+      )
+      return answer
+    },
+  }
+}
+
+for (const transport of ['udp', 'tcp'] as const) {
+  t.test(`${transport}: every way to hold, and back`, async (t) => {
+    const it = await answered(t, transport)
+    const ways: readonly [string, Media, string][] = [
+      ['sendonly', { direction: 'sendonly' }, 'recvonly'],
+      ['inactive', { direction: 'inactive' }, 'inactive'],
+      ['0.0.0.0', { address: '0.0.0.0' }, 'recvonly'],
+      ['0.0.0.0 and inactive', { address: '0.0.0.0', direction: 'inactive' }, 'inactive'],
+    ]
+    let version = 2
+    for (const [name, held, answer] of ways) {
+      t.match(await it.renegotiate(sdp({ ...held, version: version++ })), `a=${answer}\r`, name)
+      await until(() => it.pool.only().remotes.at(-1)?.send === false)
+      t.match(await it.renegotiate(sdp({ version: version++ })), 'a=sendrecv\r', `${name}: resumed`)
+      t.match(it.pool.only().remotes.at(-1), { send: true, receive: true, address: '127.0.0.1', port: 4000 })
+    }
+    await until(() => it.types().filter((type) => type === 'held').length === 8)
+    t.match(await it.bye(), { cause: 'caller_hangup' })
+    t.strictSame(
+      it.events.flatMap((event) => (event.type === 'held' ? [event.on] : [])),
+      [true, false, true, false, true, false, true, false],
+    )
+  })
+}
+
+t.test('other codec, other address, other port, keys gone and back', async (t) => {
+  const it = await answered(t)
+  const changes: readonly [Media, object][] = [
+    [{ payloads: '0 101' }, { codec: 'PCMU', payloadType: 0, dtmfPayloadType: 101 }],
+    [{ payloads: '0' }, { codec: 'PCMU', dtmfPayloadType: null }],
+    [
+      { payloads: '8 101', port: 4100 },
+      { codec: 'PCMA', port: 4100, dtmfPayloadType: 101 },
+    ],
+    [
+      { address: '127.0.0.3', port: 4102 },
+      { address: '127.0.0.3', port: 4102 },
+    ],
+  ]
+  for (const [index, [media, remote]] of changes.entries()) {
+    await it.renegotiate(sdp({ ...media, version: index + 2 }))
+    t.match(it.pool.only().remotes.at(-1), remote)
+  }
+  t.match(await it.bye(), { cause: 'caller_hangup' })
+  t.notOk(it.types().includes('held'))
+})
+
+t.test('refreshes change nothing, by re-INVITE, by UPDATE with and without SDP', async (t) => {
+  const it = await answered(t)
+  const first = it.call.remoteSdp
+  for (let round = 0; round < 3; round++) t.equal(await it.renegotiate(sdp()), first, 'the very same answer')
+  it.call.request('UPDATE')
+  t.equal((await it.answerTo('UPDATE')).status, 200)
+  it.call.request('UPDATE', [], sdp())
+  const updated = await it.answerTo('UPDATE')
+  t.equal(updated.status, 200)
+  t.match(updated.body, /m=audio/)
+  it.call.request('OPTIONS')
+  t.equal((await it.answerTo('OPTIONS')).status, 200)
+  t.match(await it.bye(), { cause: 'caller_hangup' })
+  t.strictSame(it.types(), ['ringing', 'answered', 'ended'])
+})
+
+t.test('an unusable re-INVITE is refused; the call goes on as it was', async (t) => {
+  const it = await answered(t)
+  for (const body of [sdp({ payloads: '18' }), sdp({ port: 0 }), 'nonsense']) {
+    it.call.reinvite(body)
+    const status = await it.call.final()
+    t.ok(status === 488 || status === 400, `${status}`)
+  }
+  t.equal(it.pool.only().remotes.length, 1)
+  t.match(await it.renegotiate(sdp({ direction: 'sendonly', version: 9 })), 'a=recvonly')
+  t.match(await it.bye(), { cause: 'caller_hangup' })
+})
+
+t.test('keys by INFO', async (t) => {
+  const it = await answered(t)
+  const info = async (type: string, body: string) => {
+    it.call.request('INFO', type === '' ? [] : [['Content-Type', type]], body === '' ? null : body)
+    const answer = await it.answerTo('INFO')
+    return answer
+  }
+  t.equal((await info('application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n')).status, 200)
+  t.equal((await info('application/dtmf', '#')).status, 200)
+  t.equal((await info('application/dtmf-relay; charset=utf-8', 'Signal= 10\r\nDuration= 250')).status, 200)
+  t.equal((await info('', '')).status, 200, 'an empty one only asks')
+  t.equal((await info('application/dtmf', 'xyz')).status, 400)
+  const foreign = await info('application/media_control+xml', '<media_control/>')
+  t.equal(foreign.status, 415)
+  t.match(header(foreign, 'accept'), 'application/dtmf')
+  t.strictSame(it.pool.only().digits, ['5', '#', '*'])
+  t.match(await it.bye(), { cause: 'caller_hangup' })
+})
+
+t.test('the forms of a key', async (t) => {
+  t.strictSame(keyOfInfo('application/dtmf-relay', 'Signal=D\nDuration=99999'), {
+    digit: 'D',
+    durationMs: 10_000,
+  })
+  t.strictSame(keyOfInfo('Application/DTMF-Relay', 'signal = 0'), { digit: '0', durationMs: 160 })
+  t.strictSame(keyOfInfo('application/dtmf', 'b'), { digit: 'B', durationMs: 160 })
+  t.strictSame(keyOfInfo('application/dtmf', '11'), { digit: '#', durationMs: 160 })
+  t.equal(keyOfInfo('application/dtmf-relay', 'Duration=100'), 'bad')
+  t.equal(keyOfInfo('application/dtmf-relay', 'Signal=16'), 'bad')
+  t.equal(keyOfInfo('text/plain', '5'), null)
+})
