@@ -234,6 +234,48 @@ t.test('hello over the opening line does not stop it; a question does', async (t
   t.equal(other.close(), 0)
 })
 
+t.test('noise from the first moment on does not silence the agent', async (t) => {
+  const openingLine = 'Good morning, this is Asha from Sunrise Dental.'
+  const rig = await begun({ spec: { openingLine } })
+  rig.sound(0, { ms: 60_000, text: '' })
+  await rig.run(60)
+  await rig.until(() => rig.turns('agent').some(({ heardText }) => heardText === openingLine), 15_000)
+  t.ok(rig.nowMs < 10_000, `the whole greeting was heard after ${rig.nowMs} ms`)
+  t.ok(rig.longestSilence(0, rig.nowMs) < 5500, 'silent no longer than it takes to call it noise')
+  t.equal(rig.close(), 0)
+})
+
+t.test('a noise over the greeting that ends: the greeting is said again', async (t) => {
+  const openingLine = 'Good morning, this is Asha from Sunrise Dental.'
+  const rig = await begun({ spec: { openingLine } })
+  rig.sound(0, { ms: 1700, text: '', finalAfterMs: 100 })
+  await rig.until(() => rig.turns('agent').some(({ heardText }) => heardText === openingLine), 15_000)
+  t.ok(rig.longestSilence(0, rig.nowMs) < 2500, 'no dead air')
+  t.equal(rig.requests.length, 0)
+  t.equal(rig.of('interrupted').length, 1)
+  t.equal(rig.close(), 0)
+})
+
+t.test('a noise over an answer: the agent asks instead of falling silent', async (t) => {
+  const rig = await answering()
+  rig.sound(0, { ms: 1500, text: '' })
+  await rig.until(() => rig.of('interrupted').length === 1)
+  const cutMs = rig.nowMs
+  await rig.until(() => rig.agentSounding, 3000)
+  t.ok(rig.nowMs - cutMs < 2000)
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.match(rig.turns('agent')[1]?.heardText, /say it again/)
+  // Only words stop it now: the same noise over the next answer pauses it and no more.
+  rig.model.push([
+    { after: 100, text: LONG },
+    { after: 0, done: true },
+  ])
+  rig.sound(300, say('And on Sunday?'))
+  await rig.until(() => rig.requests.length === 2)
+  await rig.until(() => rig.agentSounding)
+  t.equal(rig.close(), 0)
+})
+
 t.test('without an opening line the caller talks first', async (t) => {
   const rig = await begun()
   await rig.run(3000)

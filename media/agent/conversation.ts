@@ -216,10 +216,11 @@ class AgentConversation implements Conversation {
   }
 
   #limits() {
-    const { finalDeadlineMs, understandsSpeech } = this.#ears.capabilities
+    const { finalDeadlineMs, understandsSpeech, partials } = this.#ears.capabilities
     return {
       finalDeadlineMs,
       understandsSpeech,
+      partials,
       firstTokenDeadlineMs: this.#model.firstTokenDeadlineMs,
     }
   }
@@ -299,6 +300,10 @@ class AgentConversation implements Conversation {
         return
       case 'reopenEars':
         this.#ears.reopen(this.#detector.speaking ? this.#detector.onsetMs : null)
+        return
+      case 'learnNoise':
+        this.#log.info({ conversation: this.id }, 'sound without words is taken for noise')
+        this.#detector.learnNoise()
         return
       case 'finish':
         this.#emit({ type: 'finished', why: effect.why })

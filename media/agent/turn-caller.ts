@@ -23,9 +23,11 @@ export function onset(t: TurnDraft, fromMs: number): void {
   switch (s.phase) {
     case 'listening':
     case 'waitingFinal':
+      // Sound that flickers is one sound, as long as no words come.
+      if (s.phase === 'listening') s.callerProvedMs = t.at
       begin()
       if (s.caller) t.effects.push({ do: 'cancelTimers', turn: s.caller.id })
-      s.phase = 'callerSpeaking'
+      t.callerSpeaks()
       return
     case 'thinking':
     case 'speaking':
@@ -45,6 +47,7 @@ export function onset(t: TurnDraft, fromMs: number): void {
 }
 
 export function neededMs(s: TurnState, policy: TurnPolicy): number {
+  if (s.soundMistrusted) return Number.POSITIVE_INFINITY
   const text = s.caller?.partial ?? ''
   const agreeing = text !== '' && policy.isBackchannel(text, s.reply?.opening ?? false)
   return agreeing ? policy.confirmBackchannelMs : policy.confirmSpeechMs
@@ -72,6 +75,7 @@ export function offset(t: TurnDraft, lastVoicedMs: number): void {
     owed: done ? caller.owed : caller.owed + 1,
   })
   if (s.phase === 'callerSpeaking') {
+    t.cancel(caller.id, 'wordless')
     t.awaitFinal()
     return
   }
@@ -92,8 +96,9 @@ export function partial(t: TurnDraft, text: string): void {
     return
   }
   t.caller({ partial: text.trim() })
+  if (text.trim() !== '') t.proved()
   // Words confirm an interruption. Without a sound of its own a partial text is an old utterance's.
-  if (s.phase === 'paused' && text.trim() !== '' && !isAside(t, text)) t.confirm()
+  if (s.phase === 'paused' && text.trim() !== '' && !isAside(t, text)) t.confirm('words')
 }
 
 export function final(t: TurnDraft, input: TurnInput & { on: 'final' }): void {
@@ -117,6 +122,7 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
   }
   const caller = s.caller
   if (!caller) return
+  if (text !== '') t.proved()
   t.caller({ text: join(caller.text, text) })
   if (keyed) {
     if (!caller.voiced) t.caller({ endMs: t.at })
@@ -138,7 +144,7 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
       if (s.caller?.owed === 0) t.settle(false)
       return
     default:
-      if (keyed && s.phase !== 'ending') t.confirm()
+      if (keyed && s.phase !== 'ending') t.confirm('words')
       else weigh(t)
   }
 }
@@ -151,7 +157,7 @@ function weigh(t: TurnDraft): void {
   if (caller.text === '') {
     if (s.phase === 'paused' && !caller.voiced && caller.owed === 0) t.resume()
   } else if (s.phase !== 'ending' && s.reply?.interruptible && !isAside(t, caller.text)) {
-    t.confirm()
+    t.confirm('words')
   } else if (!caller.voiced) {
     t.aside()
     if (s.phase === 'paused') t.resume()
@@ -194,8 +200,9 @@ export function digit(t: TurnDraft, pressed: string): void {
   const agentHasFloor = s.phase === 'thinking' || s.phase === 'speaking' || s.phase === 'paused'
   if (agentHasFloor && s.reply?.interruptible) {
     // A pressed key is never an accident of sound: the agent stops at once.
+    t.proved()
     t.takeFloor()
-    if (s.caller?.voiced) s.phase = 'callerSpeaking'
+    if (s.caller?.voiced) t.callerSpeaks()
     else {
       s.phase = 'listening'
       if (!s.caller) t.newCaller(t.at)

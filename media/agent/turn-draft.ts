@@ -25,6 +25,9 @@ export const initialTurnState: TurnState = {
   brokenReplies: 0,
   deafness: 0,
   usedPartial: null,
+  cutBySound: null,
+  soundMistrusted: false,
+  callerProvedMs: 0,
   leaving: null,
   unexpected: 0,
 }
@@ -89,6 +92,20 @@ export class TurnDraft {
     if (delay !== null) this.timer(caller.id, 'nudge', delay)
   }
 
+  /** The caller has the floor and is heard. */
+  callerSpeaks(): void {
+    const { s, policy } = this
+    s.phase = 'callerSpeaking'
+    if (s.caller) this.timer(s.caller.id, 'wordless', s.callerProvedMs + policy.wordlessMs - this.at)
+  }
+
+  /** Words of the caller: whatever sounded was no noise. */
+  proved(): void {
+    this.s.callerProvedMs = this.at
+    this.s.cutBySound = null
+    this.s.soundMistrusted = false
+  }
+
   /** The caller stopped: wait for the text that is owed, from the end of speech. */
   awaitFinal(): void {
     const { s, policy } = this
@@ -133,6 +150,8 @@ export class TurnDraft {
     const { s, policy } = this
     this.effects.push({ do: 'cancelTimers', turn: caller.id })
     const heardMs = caller.endMs - caller.startMs
+    const cut = s.cutBySound
+    s.cutBySound = null
     if (!policy.understandsSpeech) {
       s.caller = null
       if (s.digitsOnlySaid || heardMs < policy.worthAskingMs) {
@@ -141,6 +160,12 @@ export class TurnDraft {
       }
       s.digitsOnlySaid = true
       this.speak(['digitsOnly'])
+      return
+    }
+    s.soundMistrusted ||= cut !== null
+    if (!late && cut !== null) {
+      s.caller = null
+      this.speakAgain(cut)
       return
     }
     if (!late || heardMs < policy.worthAskingMs) {
@@ -160,7 +185,13 @@ export class TurnDraft {
       this.end('provider_failure')
       return
     }
-    this.speak(['repeat'])
+    this.speakAgain(cut)
+  }
+
+  /** After a sound in which nothing was understood. */
+  speakAgain(cut: TurnState['cutBySound']): void {
+    if (cut === 'opening') this.speak(['opening'], { opening: true })
+    else this.speak(['repeat'])
   }
 
   /** Asks the model to answer the caller's turn. */
@@ -250,11 +281,18 @@ export class TurnDraft {
     this.s.phase = reply.kind === 'last' ? 'ending' : reply.audible ? 'speaking' : 'thinking'
   }
 
-  /** It was an interruption. What the caller says belongs to the caller's turn, old words included. */
-  confirm(): void {
+  /**
+   * It was an interruption, proved by words or by the length of a sound. What the caller says belongs
+   * to the caller's turn, old words included.
+   */
+  confirm(by: 'words' | 'sound'): void {
+    const { s } = this
+    if (by === 'words') this.proved()
+    // An answer that was not heard is merged with its question, and given anew.
+    else if (s.reply?.audible || !s.answering) s.cutBySound = s.reply?.opening ? 'opening' : 'other'
+    s.callerProvedMs = this.at
     this.takeFloor()
-    const caller = this.s.caller
-    if (caller?.voiced) this.s.phase = 'callerSpeaking'
+    if (s.caller?.voiced) this.callerSpeaks()
     else this.awaitFinal()
   }
 

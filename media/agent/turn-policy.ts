@@ -10,6 +10,8 @@ export interface TurnPolicy {
   readonly confirmSpeechMs: number
   /** The same while the text so far is only a backchannel ("haan, haan"). */
   readonly confirmBackchannelMs: number
+  /** Sound that lasts this long without words of the caller is noise: music, a machine, another's talk. */
+  readonly wordlessMs: number
   /** Quiet after a sound that was no interruption before the agent goes on. */
   readonly resumeAfterMs: number
   /** Longest pause without proof, when even the caller's packets stop coming. */
@@ -51,6 +53,8 @@ export interface VendorLimits {
   readonly finalDeadlineMs: number
   readonly firstTokenDeadlineMs: number
   readonly understandsSpeech: boolean
+  /** Words come while the caller still speaks. */
+  readonly partials: boolean
 }
 
 /** VAD: sound this long is an onset, quiet this long an offset. */
@@ -63,6 +67,9 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
   return {
     confirmSpeechMs: 700,
     confirmBackchannelMs: 1200,
+    // Partial texts come within a second; without them a text comes at the first breath, which the
+    // longest sentences of telephone talk do not reach 15 s without.
+    wordlessMs: limits.partials ? 4000 : 15_000,
     resumeAfterMs: 260,
     pauseLimitMs: 2000,
     // The promise is no dead air over 3 s: a slower recogniser meets a question, and its late text

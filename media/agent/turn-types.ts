@@ -99,6 +99,12 @@ export interface TurnState {
   readonly deafness: number
   /** A partial text used as final when the recogniser was late: its final must not count twice. */
   readonly usedPartial: string | null
+  /** Sound without words took the floor from this: when no words follow, the agent speaks again. */
+  readonly cutBySound: 'opening' | 'other' | null
+  /** Sound without words took the floor for nothing: until words come, only words take it again. */
+  readonly soundMistrusted: boolean
+  /** When the caller's present sound took the floor, or words of the caller last came. */
+  readonly callerProvedMs: number
   /** Everything is said; the call ends when the last samples had time to be heard. */
   readonly leaving: FinishWhy | null
   /** Inputs that the state did not expect. */
@@ -109,6 +115,8 @@ export type TimerName =
   | 'limit'
   | 'digits'
   | 'final'
+  /** The caller's sound lasts, and no words come. */
+  | 'wordless'
   | 'nudge'
   | 'modelFirst'
   | 'modelStall'
@@ -198,6 +206,8 @@ export type TurnEffect =
       readonly message: string
     }
   | { readonly do: 'reopenEars' }
+  /** What the detector takes for the caller's speech is noise. */
+  | { readonly do: 'learnNoise' }
   | { readonly do: 'finish'; readonly why: FinishWhy }
   /** Everything that belongs to the conversation ends: timers, jobs, sound. */
   | { readonly do: 'stop' }

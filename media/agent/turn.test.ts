@@ -17,6 +17,7 @@ import {
 const POLICY: TurnPolicy = {
   confirmSpeechMs: 550,
   confirmBackchannelMs: 1200,
+  wordlessMs: 5000,
   resumeAfterMs: 260,
   pauseLimitMs: 2000,
   finalDeadlineMs: 800,
@@ -104,6 +105,7 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   drained: (at) => ({ on: 'drained', turn: 2, at }),
   mute: (at) => ({ on: 'mute', turn: 2, at }),
   'timer:final': (at) => ({ on: 'timer', turn: 1, name: 'final', at }),
+  'timer:wordless': (at) => ({ on: 'timer', turn: 1, name: 'wordless', at }),
   'timer:nudge': (at) => ({ on: 'timer', turn: 1, name: 'nudge', at }),
   'timer:modelFirst': (at) => ({ on: 'timer', turn: 2, name: 'modelFirst', at }),
   'timer:modelStall': (at) => ({ on: 'timer', turn: 2, name: 'modelStall', at }),
@@ -146,6 +148,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     deaf: '=',
     digit: '=',
     'digit:#': '=',
+    'timer:wordless': '=',
     'timer:limit': 'ending',
     close: 'ended',
   },
@@ -283,7 +286,50 @@ t.test('the interruption keeps the pause as the place of the cut', async (t) => 
 
 t.test('the deadline of the final text counts from the end of speech', async (t) => {
   const { effects } = walk(WAYS.waitingFinal)
-  t.same(effects, [{ do: 'startTimer', turn: 1, name: 'final', ms: 2000 + 800 - 2300 }])
+  t.same(effects, [
+    { do: 'cancelTimer', turn: 1, name: 'wordless' },
+    { do: 'startTimer', turn: 1, name: 'final', ms: 2000 + 800 - 2300 },
+  ])
+})
+
+t.test('sound alone that proved nothing does not stop the agent again until words come', async (t) => {
+  const again: readonly TurnInput[] = [
+    ...WAYS.paused,
+    { on: 'voice', voicedMs: 560, quietMs: 0, at: 3560 },
+    { on: 'offset', lastVoicedMs: 3900, at: 4200 },
+    { on: 'final', text: '', words: null, at: 4300 },
+  ]
+  const { state, effects } = walk(again)
+  t.equal(state.phase, 'thinking')
+  t.ok(
+    effects.some((effect) => effect.do === 'say' && effect.line === 'repeat'),
+    'the agent asks',
+  )
+  const reply = state.reply?.id ?? 0
+  const over: readonly TurnInput[] = [
+    ...again,
+    { on: 'firstSample', turn: reply, at: 4400 },
+    { on: 'onset', fromMs: 4500, at: 4560 },
+  ]
+  t.equal(walk(over).state.phase, 'paused', 'it is still heard out')
+  t.equal(walk([...over, { on: 'voice', voicedMs: 900, quietMs: 0, at: 5400 }]).state.phase, 'paused')
+  const proved = walk([...over, { on: 'partial', text: 'wait a moment', at: 5400 }])
+  t.equal(proved.state.phase, 'callerSpeaking')
+  t.equal(proved.state.soundMistrusted, false)
+})
+
+t.test('words put off the end of patience with a sound', async (t) => {
+  const speaking: readonly TurnInput[] = [
+    ...WAYS.callerSpeaking,
+    { on: 'partial', text: 'well', at: 4000 },
+    { on: 'timer', turn: 1, name: 'wordless', at: 6060 },
+  ]
+  t.same(walk(speaking).effects, [{ do: 'startTimer', turn: 1, name: 'wordless', ms: 4000 + 5000 - 6060 }])
+  const over = walk([...speaking, { on: 'timer', turn: 1, name: 'wordless', at: 9000 }])
+  t.same(over.effects, [
+    { do: 'learnNoise' },
+    { do: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.wordlessMs },
+  ])
 })
 
 t.test('a model that is refused is not asked again', async (t) => {
@@ -353,6 +399,7 @@ class RandomCall {
   state = initialTurnState
   readonly log: string[] = []
   finished = 0
+  learned = 0
   #stopped = false
   #queue: TurnInput[] = []
   #busy = false
@@ -371,6 +418,8 @@ class RandomCall {
   #speaking: { fromMs: number; untilMs: number; told: boolean; text: string } | null = null
   #vad = { speaking: false, onsetMs: 0, lastMs: 0 }
   #silentMs = 0
+  /** The caller is taken to be speaking for so long. */
+  #soundMs = 0
   #committed = new Set<number>()
 
   constructor(seed: number) {
@@ -410,6 +459,8 @@ class RandomCall {
       const result = step(this.state, next, this.policy)
       this.state = result.next
       const name = 'name' in next ? `:${next.name}` : ''
+      // What proves the caller.
+      if (next.on === 'digit' || name === ':digits' || ('text' in next && next.text !== '')) this.#soundMs = 0
       if (next.on !== 'voice' && next.on !== 'token')
         this.log.push(`${Math.round(next.at)} ${before} <- ${next.on}${name} -> ${this.state.phase}`)
       for (const effect of result.effects) this.#effect(effect)
@@ -460,15 +511,23 @@ class RandomCall {
     const agentsFloor = ['waitingFinal', 'thinking', 'speaking', 'ending'].includes(this.state.phase)
     this.#silentMs = sound || !agentsFloor || this.#vad.speaking ? 0 : this.#silentMs + (this.now - from)
     if (this.#silentMs > 3000) throw new Error(`dead air in ${this.state.phase}`)
+    this.#soundMs = this.state.phase === 'callerSpeaking' ? this.#soundMs + (this.now - from) : 0
+    if (this.#soundMs > this.policy.wordlessMs + 3000) throw new Error('noise keeps the agent silent')
   }
 
   #caller(): void {
     const at = this.now
     if (!this.#speaking && this.random() < 0.006) {
-      const cough = this.random() < 0.3
-      const ms = cough ? 150 + this.random() * 200 : 300 + this.random() * 2500
+      const dice = this.random()
+      const cough = dice < 0.3
+      const noise = dice > 0.95
+      const ms = cough
+        ? 150 + this.random() * 200
+        : noise
+          ? 1000 + this.random() * 30_000
+          : 300 + this.random() * 2500
       const words = ['mm-hmm', 'wait please', 'tell me the price', 'haan', 'no']
-      const text = cough ? '' : (words[Math.floor(this.random() * words.length)] ?? '')
+      const text = cough || noise ? '' : (words[Math.floor(this.random() * words.length)] ?? '')
       this.#speaking = { fromMs: at, untilMs: at + ms, told: false, text }
     }
     if (this.random() < 0.0008) {
@@ -579,6 +638,12 @@ class RandomCall {
         if (this.#committed.has(effect.caller.id)) throw new Error('a caller turn committed twice')
         this.#committed.add(effect.caller.id)
         return
+      case 'learnNoise':
+        this.learned++
+        this.#speaking = null
+        // Another noise may begin at once.
+        this.#soundMs = 0
+        return
       case 'finish':
         this.finished++
         return
@@ -656,6 +721,7 @@ class RandomCall {
 
 t.test('thousands of random calls keep every rule', async (t) => {
   const phases = new Map<string, number>()
+  let learned = 0
   const CALLS = 4000
   for (let seed = 1; seed <= CALLS; seed++) {
     const call = new RandomCall(seed)
@@ -665,11 +731,13 @@ t.test('thousands of random calls keep every rule', async (t) => {
       t.fail(`seed ${seed} at ${call.now}: ${error}\n${call.log.slice(-25).join('\n')}`)
       return
     }
+    learned += call.learned
     for (const line of call.log) {
       const phase = line.split(' ')[1] ?? ''
       phases.set(phase, (phases.get(phase) ?? 0) + 1)
     }
   }
+  t.ok(learned > CALLS / 100, `noise was learned ${learned} times`)
   for (const phase of [
     'listening',
     'callerSpeaking',

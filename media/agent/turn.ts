@@ -54,7 +54,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
       onset(t, input.fromMs)
       return
     case 'voice':
-      if (input.voicedMs >= neededMs(s, t.policy)) t.confirm()
+      if (input.voicedMs >= neededMs(s, t.policy)) t.confirm('sound')
       else t.resume()
       return
     case 'offset':
@@ -160,8 +160,10 @@ function drained(t: TurnDraft, turn: number): void {
     return
   }
   const caller = s.caller
-  if (caller?.voiced) s.phase = 'callerSpeaking'
-  else if (caller && caller.text !== '' && caller.owed === 0) t.answer()
+  if (caller?.voiced) {
+    s.callerProvedMs = t.at
+    t.callerSpeaks()
+  } else if (caller && caller.text !== '' && caller.owed === 0) t.answer()
   else t.listen()
 }
 
@@ -189,6 +191,16 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
   if (turn === s.caller?.id) {
     if (name === 'final' && s.phase === 'waitingFinal') {
       t.settle(true)
+      return
+    }
+    if (name === 'wordless' && s.phase === 'callerSpeaking') {
+      const leftMs = s.callerProvedMs + policy.wordlessMs - t.at
+      // Less than a timer's own error is nothing.
+      if (leftMs <= 1) {
+        s.callerProvedMs = t.at
+        t.effects.push({ do: 'learnNoise' })
+      }
+      t.callerSpeaks()
       return
     }
     if (name !== 'nudge' || s.phase !== 'listening') {
