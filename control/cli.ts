@@ -20,6 +20,7 @@ import { startParley } from './main.js'
 import { addRootKey, openRootKey } from './root-key.js'
 import { resealAll } from './secrets/reseal.js'
 import { sipServer } from './sip-server-command.js'
+import { listenForWebhooks } from './webhooks/listen-command.js'
 
 const COMMANDS = `parley start
     Runs the service until SIGTERM or SIGINT. Then it takes no new calls, lets the live ones
@@ -39,6 +40,10 @@ parley staff create --email ADDRESS
 
 parley sip-server --secret SECRET [options]
     The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
+
+parley webhooks listen --forward URL --key KEY [--events TYPE,TYPE] [--api URL] [--secret SECRET]
+    Forwards the events of the key's environment to a program on this machine, signed like webhooks,
+    and prints them. Needs no endpoint. --api is the running service, by default the one set up here.
 
 parley --help | --version
 `
@@ -185,6 +190,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
+  if (command === 'webhooks' && rest[0] === 'listen') return listenForWebhooks(rest.slice(1), settingsOrThrow)
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
   throw new UsageError(`no such command: ${args.join(' ')}`)
 }

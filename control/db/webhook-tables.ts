@@ -32,7 +32,7 @@ export interface WebhookEndpointRow {
   readonly failingSince: number | null
   readonly disabledReason: string | null
   readonly disabledAt: number | null
-  /** Sealed; empty once deleted. */
+  /** Sealed; of an empty text once deleted. */
   readonly secret: string
   /** The one before the last roll, sealed, while it still signs. */
   readonly previousSecret: string | null

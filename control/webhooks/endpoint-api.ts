@@ -169,7 +169,13 @@ const deleteWebhook = operation({
   status: 204,
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
-    const done = await deleteEndpoint(deps.db, actor.organizationId, params.id, deps.clock.wall())
+    const done = await deleteEndpoint(
+      deps.db,
+      deps.rootKey,
+      actor.organizationId,
+      params.id,
+      deps.clock.wall(),
+    )
     return done ? undefined : noEndpoint()
   },
 })

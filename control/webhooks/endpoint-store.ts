@@ -219,6 +219,7 @@ export async function disableEndpoint(
 /** Removes an endpoint for good, with its secrets; what waited for it fails. False: there was none. */
 export async function deleteEndpoint(
   db: Db,
+  rootKey: RootKey,
   organizationId: string,
   id: string,
   now: number,
@@ -226,7 +227,13 @@ export async function deleteEndpoint(
   return retried(db, async (trx) => {
     const row = await trx
       .updateTable('webhookEndpoints')
-      .set({ deletedAt: now, enabled: 0, secret: '', previousSecret: null, previousValidUntil: null })
+      .set({
+        deletedAt: now,
+        enabled: 0,
+        secret: sealSecret(rootKey, id, ''),
+        previousSecret: null,
+        previousValidUntil: null,
+      })
       .where('id', '=', id)
       .where('organizationId', '=', organizationId)
       .where('deletedAt', 'is', null)

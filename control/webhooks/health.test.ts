@@ -1,6 +1,7 @@
 import t from 'tap'
 import { onEachEngine } from '../../fixtures/databases.js'
 import { openReceiver, openWebhookRig, type WebhookRig } from '../../fixtures/webhooks.js'
+import { currentSecret } from './endpoint-store.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -113,12 +114,12 @@ await onEachEngine(t, async (t, open) => {
     await later(0)
     t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'endpoint_deleted' })
     t.equal(receiver.received.length, requests)
-    const { secret } = await rig.database.db
+    const row = await rig.database.db
       .selectFrom('webhookEndpoints')
-      .select('secret')
+      .selectAll()
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
-    t.equal(secret, '', 'its secret is gone')
+    t.equal(currentSecret(rig.rootKey, row), '', 'its secret is gone')
   })
 
   await t.test(

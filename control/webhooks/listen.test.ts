@@ -1,0 +1,123 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { acceptedSignatures, openReceiver, openWebhookRig, turnsUntil } from '../../fixtures/webhooks.js'
+import { silentLog } from '../../media/base/log.js'
+import { migrate } from '../db/migrate.js'
+import { openDatabase } from '../db/open.js'
+import { listen } from './listen.js'
+
+const SECRET = 'whsec_local'
+
+/** A listener at a rig, stepped by `next`: one more look at the log. */
+async function start(
+  t: { teardown(run: () => Promise<void>): unknown },
+  events: readonly string[] | null,
+  key?: string,
+) {
+  const database = openDatabase('sqlite::memory:', silentLog)
+  await migrate(database)
+  const rig = await openWebhookRig(database)
+  const receiver = await openReceiver()
+  const clock = new VirtualClock()
+  const lines: string[] = []
+  const stop = new AbortController()
+  const run = () =>
+    listen({
+      apiUrl: rig.api.url,
+      key: key ?? rig.api.testKey,
+      forward: receiver.url,
+      events,
+      secret: SECRET,
+      clock,
+      say: (line) => lines.push(line),
+      signal: stop.signal,
+    })
+  t.teardown(async () => {
+    stop.abort()
+    await rig.close()
+    await receiver.close()
+    await database.close()
+  })
+  return {
+    rig,
+    receiver,
+    lines,
+    run,
+    stop,
+    async next() {
+      // Between two looks it waits a second; a request under way waits longer.
+      await turnsUntil(() => clock.nextDueMs === clock.now() + 1_000)
+      clock.advance(1_000)
+    },
+  }
+}
+
+t.test('forwards what happens from now on, signed, once, oldest first', async (t) => {
+  const { rig, receiver, lines, run, stop, next } = await start(t, null)
+  await rig.announce()
+  await rig.endpoint('http://127.0.0.1:9/1')
+  await rig.endpoint('http://127.0.0.1:9/2')
+  const listening = run()
+  await turnsUntil(() => lines.length > 0)
+  t.strictSame(lines, ['Listening.'])
+  rig.clock.advance(1_000)
+  const first = await rig.announce()
+  rig.clock.advance(1)
+  const second = await rig.announce({ type: 'call.answered' })
+  await rig.announce({ environment: 'live' })
+  await next()
+  await turnsUntil(() => lines.length === 3)
+  await next()
+  t.strictSame(
+    receiver.received.map(({ headers }) => headers['x-svc-event-id']),
+    [first, second],
+    'an event of two endpoints comes once; one of the other environment does not',
+  )
+  for (const got of receiver.received) {
+    t.equal(acceptedSignatures(got, SECRET), 1)
+    t.match(JSON.parse(got.body), { id: got.headers['x-svc-event-id'], environment: 'test' })
+  }
+  t.match(lines[1], new RegExp(`compliance.check.blocked {2}${first} {2}-> 200`))
+
+  // A transaction that took its time: older than the newest event, and visible only now.
+  rig.clock.advance(10_000)
+  await rig.announce()
+  await next()
+  await turnsUntil(() => receiver.received.length === 3)
+  await rig.database.db
+    .updateTable('events')
+    .set({ createdAt: rig.clock.wall() - 5_000 })
+    .where('id', '=', await rig.announce())
+    .execute()
+  await next()
+  await turnsUntil(() => receiver.received.length === 4)
+  stop.abort()
+  await listening
+})
+
+t.test('only the types asked for; a receiver that is down is said', async (t) => {
+  const { rig, receiver, lines, run, stop, next } = await start(t, ['call.answered'])
+  const listening = run()
+  await turnsUntil(() => lines.length > 0)
+  await rig.announce()
+  await rig.announce({ type: 'call.answered' })
+  receiver.answer = (response) => response.destroy()
+  await next()
+  await turnsUntil(() => lines.length === 2)
+  t.match(lines[1], /call\.answered .* -> connection_failed/)
+  t.equal(receiver.received.length, 1)
+  stop.abort()
+  await listening
+})
+
+t.test('a refused key ends it; a service that is away does not', async (t) => {
+  const refused = await start(t, null, 'svc_test_nonsense')
+  await t.rejects(refused.run(), { code: 'config_invalid', message: /answered 401/ })
+  const away = await start(t, null)
+  await away.rig.api.close()
+  const listening = away.run()
+  await turnsUntil(() => away.lines.length === 1)
+  t.match(away.lines[0], /cannot be reached; trying again in 5 s/)
+  away.stop.abort()
+  await listening
+})
