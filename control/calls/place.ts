@@ -11,6 +11,7 @@ import type { Deps } from '../deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../http/problem.js'
 import { timestampOrNull } from '../http/schemas.js'
 import { findNumber, isOfOtherEnvironment, type Owner } from '../numbers/store.js'
+import { missingForLive } from '../organization/readiness.js'
 import { releaseSlot, takeSlot } from './pool.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from './settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from './store.js'
@@ -177,19 +178,12 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
 
 /** Live calls need checks this release does not make; until they exist nothing is dialled. */
 async function gateIncomplete(deps: Deps, owner: Owner): Promise<Refusal<'compliance_incomplete'>> {
-  const organization = await deps.db
-    .selectFrom('organizations')
-    .select('senderClassification')
-    .where('id', '=', owner.organizationId)
-    .executeTakeFirst()
-  const missing = ['organization_verification']
-  if ((organization?.senderClassification ?? null) === null) missing.push('sender_classification')
-  missing.push('billing_details', 'robocall_declaration')
-  return refuse(
-    'compliance_incomplete',
-    'Live outbound calls need an organization that passed verification; test keys can call.',
-    { missing },
-  )
+  const missing = await missingForLive(deps.db, owner.organizationId, deps.clock.wall())
+  const message =
+    missing.length === 0
+      ? 'The gate of this release does not make all checks that live calls need; test keys can call.'
+      : `Live outbound calls need first: ${missing.join(', ')}. Test keys can call.`
+  return refuse('compliance_incomplete', message, { missing })
 }
 
 function clear(

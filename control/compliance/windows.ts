@@ -68,6 +68,11 @@ export function istMidnight(unixMs: number): number {
   return unixMs - positiveRest(unixMs + IST_OFFSET_MS, DAY_MS)
 }
 
+/** The calendar day in India, ISO. */
+export function istDate(unixMs: number): string {
+  return new Date(unixMs + IST_OFFSET_MS).toISOString().slice(0, 10)
+}
+
 /** Monday 0 to Sunday 6, by the IST day. */
 export function istWeekday(unixMs: number): number {
   // 1 January 1970 was a Thursday.

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ADMINS } from '../access/scopes.js'
-import { istMidnight } from '../compliance/windows.js'
+import { istDate } from '../compliance/windows.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/organization-tables.js'
 import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
@@ -239,12 +239,6 @@ export const registrationOperations = [
   listSenderIds,
   submitSenderId,
 ]
-
-/** The calendar day in India, ISO. */
-function istDate(now: number): string {
-  // Noon of that IST day is the same date in UTC.
-  return new Date(istMidnight(now) + 12 * 3_600_000).toISOString().slice(0, 10)
-}
 
 function declarationView(row: RobocallDeclarationRow): z.input<typeof Declaration> {
   return {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
 import { onEachEngine } from '../../fixtures/databases.js'
 import { signInMember, signInStaff } from '../../fixtures/signed-in.js'
+import { insertNumber } from '../numbers/store.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown> } }).error
@@ -281,6 +282,76 @@ await onEachEngine(t, async (t, open) => {
       action: 'staff.organization_read',
       actor: { type: 'staff', id: staff.userId },
     })
+  })
+  await t.test('a live call is told exactly what the organization still lacks', async (t) => {
+    const number = {
+      organizationId,
+      environment: 'live',
+      e164: '+918040000000',
+      label: 'L',
+      provider: 'sandbox',
+      region: 'KA',
+      numberType: 'landline',
+    } as const
+    const live = await insertNumber(calling.deps.db, number, clock.wall())
+    const agentId = await calling.publishAgent()
+    const missing = async () => {
+      const answer = await send('POST', '/v1/calls', {
+        key: api.liveKey,
+        json: { to: '+919876543210', numberId: live?.id, agentId },
+      })
+      t.equal(answer.status, 403)
+      t.equal(errorOf(answer).code, 'compliance_incomplete')
+      return errorOf(answer).details.missing
+    }
+    const change = (body: object) => owner.send('PATCH', '/v1/organization', json(body))
+    t.same(await missing(), ['billing_details', 'robocall_declaration'], 'it is verified and classified')
+    await change({ billing: { name: 'A', address: 'B', stateCode: '29' } })
+    t.same(await missing(), ['robocall_declaration'])
+    await change({ robocallMode: 'warn' })
+    t.same(await missing(), [])
+    await change({ robocallMode: 'block' })
+    const declaration = {
+      provider: 'airtel',
+      reference: 'R1',
+      objective: 'Reminders.',
+      callerIds: ['+918040000000'],
+      declaredOn: '2025-01-15',
+      effectiveFrom: '2025-01-16',
+    }
+    const made = await owner.send('POST', '/v1/organization/robocall-declarations', json(declaration))
+    t.same(await missing(), ['robocall_declaration'], 'in force from tomorrow')
+    // Midnight in India, which is 18:30 of the day before in UTC.
+    clock.advance(Date.UTC(2025, 0, 15, 18, 30) - clock.wall())
+    t.same(await missing(), [])
+    await owner.send('POST', `/v1/organization/robocall-declarations/${dataOf(made).id}/withdraw`)
+    t.same(await missing(), ['robocall_declaration'])
+    t.equal(calling.control.dialled.filter(({ permit }) => permit.from === '+918040000000').length, 0)
+  })
+
+  await t.test('the organization’s own hours hold for its commercial calls', async (t) => {
+    const id = await calling.publishAgent()
+    await owner.send(
+      'PUT',
+      `/v1/agents/${id}/sender-classification`,
+      json({ senderClassification: 'promotional' }),
+    )
+    await send('POST', `/v1/agents/${id}/publish`)
+    clock.advance(Date.UTC(2025, 0, 16, 5, 0) - clock.wall())
+    const call = () => send('POST', '/v1/calls', json({ to: '+919876543210', numberId: calling.numberId }))
+    t.equal((await call()).status, 201, '10:30 in India')
+    await owner.send('PATCH', '/v1/organization', json({ windowNarrowing: { startMinute: 660 } }))
+    t.match(await call(), {
+      status: 403,
+      body: {
+        error: {
+          code: 'blocked_opt_out',
+          details: { checkType: 'calling_window', nextAllowedAt: '2025-01-16T05:30:00.000Z' },
+        },
+      },
+    })
+    clock.advance(30 * 60_000)
+    t.equal((await call()).status, 201, '11:00')
   })
   await calling.close()
 })

@@ -1,0 +1,45 @@
+import { istDate } from '../compliance/windows.js'
+import type { Db, Trx } from '../db/open.js'
+import { DEFAULT_ROBOCALL_MODE, readOrganizationRows } from './profile-store.js'
+import { latestVerification } from './verification-store.js'
+
+/** What the law or the contract asks of an organization before it calls people (decisions 3). */
+export type Missing =
+  | 'organization_verification'
+  | 'sender_classification'
+  | 'billing_details'
+  | 'robocall_declaration'
+
+/** What of that an organization lacks at `now` (Unix ms), in the order of the contract. */
+export async function missingForLive(
+  db: Db | Trx,
+  organizationId: string,
+  now: number,
+): Promise<readonly Missing[]> {
+  const stored = await readOrganizationRows(db, organizationId)
+  const verification = await latestVerification(db, organizationId)
+  const profile = stored?.profile ?? null
+  const billed = [profile?.billingName, profile?.billingAddress, profile?.billingStateCode]
+  // Only `block` makes a declaration necessary; `warn` and `off` leave it to the organization.
+  const mode = profile?.robocallMode ?? DEFAULT_ROBOCALL_MODE
+  const declared = mode !== 'block' || (await hasDeclaration(db, organizationId, istDate(now)))
+  const missing: Missing[] = []
+  if (verification?.status !== 'verified') missing.push('organization_verification')
+  if ((stored?.organization.senderClassification ?? null) === null) missing.push('sender_classification')
+  if (billed.some((field) => (field ?? null) === null)) missing.push('billing_details')
+  if (!declared) missing.push('robocall_declaration')
+  return missing
+}
+
+/** Whether a declaration is in force on an ISO day. */
+async function hasDeclaration(db: Db | Trx, organizationId: string, day: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('robocallDeclarations')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('withdrawnAt', 'is', null)
+    .where('effectiveFrom', '<=', day)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
