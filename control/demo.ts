@@ -1,6 +1,8 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { ParleyClient } from '../clients/typescript/client.js'
+import type { Call, CreateAgentBody } from '../clients/typescript/generated/types.js'
 import type { TurnTrace } from '../media/agent/events.js'
 import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
@@ -30,7 +32,7 @@ const INTERRUPTER = '+919000000010'
 const CALL_DEADLINE_MS = 90_000
 const KEPT_RUNS = 5
 
-const AGENT = {
+const AGENT: CreateAgentBody = {
   name: 'Asha, front desk',
   description: 'Answers questions about a dental clinic.',
   systemPrompt:
@@ -59,39 +61,6 @@ const AGENT = {
     },
     maxCallSeconds: 60,
   },
-}
-
-/** A call against the service's own API; throws with the API's message on any refusal. */
-async function api(
-  parley: Parley,
-  key: string,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<unknown> {
-  const response = await fetch(`${parley.httpUrl}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${key}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return text === '' ? null : JSON.parse(text)
-}
-
-/** The field at `path` of something the API returned; throws naming it when it is not there. */
-function field(from: unknown, ...path: (string | number)[]): unknown {
-  let at = from
-  for (const step of path) {
-    if (typeof at !== 'object' || at === null || !(step in at)) {
-      throw new Error(`the API's answer has no ${path.join('.')}`)
-    }
-    at = (at as Record<string | number, unknown>)[step]
-  }
-  return at
 }
 
 const say = (line: string): void => {
@@ -204,37 +173,34 @@ class Commentary {
   }
 }
 
-async function callJson(parley: Parley, key: string, callId: string): Promise<unknown> {
+async function endedCall(client: ParleyClient, callId: string): Promise<Call> {
   // The `ended` event is stored behind the ones before it; the API shows it once it is committed.
   const deadline = systemClock.now() + 5_000
   for (;;) {
-    const call = await api(parley, key, 'GET', `/v1/calls/${callId}`)
-    if (field(call, 'data', 'status') === 'ended') return call
+    const call = await client.readCall({ id: callId })
+    if (call.status === 'ended') return call
     if (systemClock.now() > deadline) throw new Error('the call ended, but the API still shows it as running')
     await new Promise((resolve) => systemClock.after(50, () => resolve(undefined)))
   }
 }
 
 async function runDemo(
-  parley: Parley,
-  key: string,
+  client: ParleyClient,
   to: string,
   commentary: Commentary,
   name: (id: string) => void,
-) {
+): Promise<Made & { readonly wrong: readonly string[] }> {
   say('3/5  making an agent through the API')
-  const agent = await api(parley, key, 'POST', '/v1/agents', AGENT)
-  const agentId = String(field(agent, 'data', 'id'))
-  const version = await api(parley, key, 'POST', `/v1/agents/${agentId}/publish`, { note: 'first' })
-  say(`     ${AGENT.name} (${agentId}), version ${field(version, 'data', 'version')} published`)
-  const numbers = await api(parley, key, 'GET', '/v1/numbers')
-  const numberId = String(field(numbers, 'data', 0, 'id'))
-  const from = String(field(numbers, 'data', 0, 'e164'))
-  await api(parley, key, 'PATCH', `/v1/numbers/${numberId}`, { agentId, recordCalls: true })
+  const { id: agentId } = await client.createAgent({ body: AGENT })
+  const { version } = await client.publishAgent({ id: agentId, body: { note: 'first' } })
+  say(`     ${AGENT.name} (${agentId}), version ${version} published`)
+  const [number] = (await client.listNumbers()).items
+  if (number === undefined) throw new Error('there is no sandbox number')
+  const { id: numberId, e164: from } = number
+  await client.updateNumber({ id: numberId, body: { agentId, recordCalls: true } })
 
   say(`4/5  POST /v1/calls  from ${from} to ${to}`)
-  const placed = await api(parley, key, 'POST', '/v1/calls', { to, numberId })
-  const callId = String(field(placed, 'data', 'id'))
+  const { id: callId } = await client.placeCall({ body: { to, numberId } })
   name(callId)
   commentary.named()
   let timer: { cancel(): void } | undefined
@@ -246,37 +212,36 @@ async function runDemo(
   const ended = await Promise.race([commentary.ended, late]).finally(() => timer?.cancel())
 
   say(`5/5  GET /v1/calls/${callId}`)
-  const call = await callJson(parley, key, callId)
-  say(JSON.stringify(call, null, 2))
-  const transcript = await api(parley, key, 'GET', `/v1/calls/${callId}/transcript`)
-  const recording = await api(parley, key, 'GET', `/v1/calls/${callId}/recording`)
-  const download = await fetch(String(field(recording, 'data', 'url')))
+  const call = await endedCall(client, callId)
+  say(JSON.stringify({ data: call }, null, 2))
+  const { segments } = await client.readTranscript({ id: callId })
+  const recording = await client.readRecording({ id: callId })
+  const download = await fetch(recording.url)
   const bytes = (await download.arrayBuffer()).byteLength
   say('')
   say(`Recording (stereo WAV, left caller, right agent): ${ended.recording?.path ?? 'none'}`)
-  say(`  through the API: ${field(recording, 'data', 'url')}`)
+  say(`  through the API: ${recording.url}`)
 
   const wrong: string[] = []
-  if (field(call, 'data', 'disposition') !== 'answered') {
-    wrong.push(`the disposition is ${String(field(call, 'data', 'disposition'))}, not answered`)
-  }
+  if (call.disposition !== 'answered') wrong.push(`the disposition is ${call.disposition}, not answered`)
   if (ended.ending.fault !== 'none') wrong.push(`the call ended with fault ${ended.ending.fault}`)
   if (commentary.troubles.length > 0) wrong.push(`trouble on the call: ${commentary.troubles.join('; ')}`)
   if (commentary.turns < 2) wrong.push('there was no conversation')
   if (to === INTERRUPTER && commentary.interruptions === 0)
     wrong.push('the caller never interrupted the agent')
-  if (download.status !== 200 || bytes !== field(recording, 'data', 'bytes')) {
+  if (download.status !== 200 || bytes !== recording.bytes) {
     wrong.push(`the recording's download answered ${download.status} with ${bytes} bytes`)
   }
-  const segments = field(transcript, 'data', 'segments')
-  if (!Array.isArray(segments) || segments.length === 0) wrong.push('the transcript is empty')
-  else if (
-    to === INTERRUPTER &&
-    !segments.some((segment: unknown) => field(segment, 'interrupted') === true)
-  ) {
+  if (segments.length === 0) wrong.push('the transcript is empty')
+  else if (to === INTERRUPTER && !segments.some(({ interrupted }) => interrupted)) {
     wrong.push('no line of the transcript is marked as interrupted')
   }
-  return { wrong, numberId, from, agentId }
+  return { wrong, numberId, from }
+}
+
+interface Made {
+  readonly numberId: string
+  readonly from: string
 }
 
 async function runFolder(): Promise<string> {
@@ -291,7 +256,7 @@ async function runFolder(): Promise<string> {
   return folder
 }
 
-function howToUse(parley: Parley, key: string, made: { numberId: string; from: string }): void {
+function howToUse(parley: Parley, key: string, made: Made): void {
   const sip = parley.sip.find((endpoint) => endpoint.transport === 'udp')
   say('')
   say('The service stays up; Ctrl-C stops it.')
@@ -348,7 +313,8 @@ async function demo(argv: readonly string[]): Promise<number> {
     const first = parley.firstStart
     if (first === null) throw new Error(`${folder} was not empty`)
     say(`2/5  workspace made; its test key starts with ${first.testKey.slice(0, 13)}`)
-    const { wrong, ...made } = await runDemo(parley, first.testKey, values.to, commentary, (id) => {
+    const client = new ParleyClient({ baseUrl: parley.httpUrl, apiKey: first.testKey })
+    const { wrong, ...made } = await runDemo(client, values.to, commentary, (id) => {
       callId = id
     })
     say('')

@@ -14,7 +14,7 @@ import { installDebianPackages } from './debian-packages.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(join(root, 'package.json'))
-const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench']
+const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench', 'clients']
 const OLDEST_NODE = [20, 18]
 
 /** A step that failed; the message is for the person at the terminal. */

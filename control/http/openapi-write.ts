@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { generateClient } from '../../clients/typescript/generate.js'
 import { projectRoot } from '../../media/base/paths.js'
 import { WEBHOOKS } from '../events/webhook-docs.js'
 import { operations } from '../operations.js'
@@ -13,5 +14,16 @@ export function openApiText(): string {
   return `${JSON.stringify(openApiDocument({ version: API_VERSION, operations, webhooks: WEBHOOKS }), null, 2)}\n`
 }
 
-// Run as a program (npm run openapi) it writes the file; imported by its test it does not.
-if (process.argv[1]?.endsWith('openapi-write.js')) writeFileSync(OPENAPI_FILE, openApiText())
+/** The generated files of the TypeScript client, by path. */
+export function clientFiles(): ReadonlyMap<string, string> {
+  const files = Object.entries(generateClient(JSON.parse(openApiText())))
+  return new Map(
+    files.map(([name, text]) => [join(projectRoot, 'clients', 'typescript', 'generated', name), text]),
+  )
+}
+
+// Run as a program (npm run openapi) it writes the files; imported by its test it does not.
+if (process.argv[1]?.endsWith('openapi-write.js')) {
+  writeFileSync(OPENAPI_FILE, openApiText())
+  for (const [path, text] of clientFiles()) writeFileSync(path, text)
+}

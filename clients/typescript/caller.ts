@@ -1,0 +1,177 @@
+import { ParleyError, readError } from './errors.js'
+
+/** What the client needs to reach the service. */
+export interface ClientOptions {
+  /** For example `https://parley.example.com`. */
+  readonly baseUrl: string
+  /** `svc_test_...` or `svc_live_...`. */
+  readonly apiKey: string
+  /** Retries after the first attempt; default 4. */
+  readonly retries?: number
+  /** Limit of one attempt in ms; default 30,000. */
+  readonly timeoutMs?: number
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly fetch?: typeof fetch
+  /** Waits; replaced in tests. */
+  readonly sleep?: (ms: number) => Promise<void>
+}
+
+export interface RequestOptions {
+  /**
+   * Makes repetitions safe where the operation takes one. Without it the client makes one up for
+   * operations that do, so that its own retries are safe.
+   */
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** For the next page, with the same filters; null on the last. */
+  readonly cursor: string | null
+  readonly hasMore: boolean
+  /** First page of some lists. */
+  readonly total: number | null
+  /** More than `total` match. */
+  readonly totalCapped: boolean
+}
+
+export interface OperationSpec {
+  readonly method: string
+  readonly path: string
+  readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
+  readonly idempotent?: true
+}
+
+/** Path parameters by name, and `query` and `body`. */
+export type OperationInput = Readonly<Record<string, unknown>>
+
+const DEFAULT_RETRIES = 4
+const DEFAULT_TIMEOUT_MS = 30_000
+const FIRST_WAIT_MS = 500
+const LAST_WAIT_MS = 20_000
+
+/** Sends requests and repeats those the contract says to repeat. */
+export class Caller {
+  readonly #options: ClientOptions
+
+  constructor(options: ClientOptions) {
+    this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, '') }
+  }
+
+  /**
+   * One operation, repeated as the contract allows. Rejects with ParleyError for what the service
+   * refused, and with fetch's own error when it could not be reached.
+   */
+  protected async send<T>(spec: OperationSpec, input: OperationInput, options: RequestOptions): Promise<T> {
+    const retries = this.#options.retries ?? DEFAULT_RETRIES
+    const key = options.idempotencyKey ?? (spec.idempotent === true ? crypto.randomUUID() : undefined)
+    const harmless = key !== undefined || ['GET', 'HEAD', 'PUT', 'DELETE'].includes(spec.method)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#attempt<T>(spec, input, options, key)
+      } catch (error) {
+        options.signal?.throwIfAborted()
+        const wait = attempt < retries ? waitBefore(error, attempt, harmless) : null
+        if (wait === null) throw error
+        await (this.#options.sleep ?? pause)(wait)
+      }
+    }
+  }
+
+  async #attempt<T>(
+    spec: OperationSpec,
+    input: OperationInput,
+    options: RequestOptions,
+    key: string | undefined,
+  ): Promise<T> {
+    const { baseUrl, apiKey, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const withBody = spec.method !== 'GET' && input.body !== undefined
+    const response = await (this.#options.fetch ?? fetch)(`${baseUrl}${address(spec.path, input)}`, {
+      method: spec.method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(withBody ? { 'content-type': 'application/json' } : {}),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...this.#options.headers,
+        ...options.headers,
+      },
+      ...(withBody ? { body: JSON.stringify(input.body) } : {}),
+      signal: options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]),
+    })
+    if (!response.ok) throw await readError(response)
+    return (await readReply(spec, response)) as T
+  }
+}
+
+/** Every item of a list, page after page: `for await (const call of paginate(...))`. */
+export async function* paginate<T>(
+  page: (cursor: string | undefined) => Promise<Page<T>>,
+): AsyncGenerator<T, void, undefined> {
+  for (let cursor: string | undefined; ; ) {
+    const { items, cursor: next, hasMore } = await page(cursor)
+    yield* items
+    if (!hasMore || next === null) return
+    cursor = next
+  }
+}
+
+async function readReply({ reply }: OperationSpec, response: Response): Promise<unknown> {
+  if (reply === 'file') return response
+  if (reply === 'empty') {
+    await response.body?.cancel()
+    return undefined
+  }
+  const body: unknown = await response.json()
+  if (reply === 'bare') return body
+  const { data, meta } = body as { data: unknown; meta?: { pagination: Pagination } }
+  if (reply === 'data') return data
+  const { cursor = null, hasMore = false, total = null, totalCapped = false } = meta?.pagination ?? {}
+  return { items: data, cursor, hasMore, total, totalCapped }
+}
+
+interface Pagination {
+  readonly cursor?: string | null
+  readonly hasMore?: boolean
+  readonly total?: number
+  readonly totalCapped?: boolean
+}
+
+function address(path: string, input: OperationInput): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])))
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    if (value !== undefined && value !== null) query.append(name, String(value))
+  }
+  const text = query.toString()
+  return text === '' ? filled : `${filled}?${text}`
+}
+
+/**
+ * Milliseconds before the next attempt, by the contract's table; null when there shall be none. What may
+ * have had an effect (a server error, a lost connection) is repeated only when that is harmless.
+ */
+export function waitBefore(error: unknown, attempt: number, harmless: boolean): number | null {
+  const backoff = Math.min(LAST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.75 + Math.random() / 2)
+  if (!(error instanceof ParleyError)) return harmless ? backoff : null
+  const asked = error.retryAfterSeconds === null ? 0 : error.retryAfterSeconds * 1000
+  switch (error.code) {
+    case 'rate_limited':
+    case 'idempotency_key_in_use':
+      return Math.max(asked, backoff)
+    case 'provider_unavailable':
+    case 'internal_error':
+      return harmless ? Math.max(asked, backoff) : null
+    default:
+      // A code of tomorrow: its status still says whose fault it was.
+      return error.status >= 500 && harmless ? Math.max(asked, backoff) : null
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

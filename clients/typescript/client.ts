@@ -1,0 +1,13 @@
+import { Api } from './generated/api.js'
+
+export type { ClientOptions, Page, RequestOptions } from './caller.js'
+export { paginate } from './caller.js'
+export { ParleyError } from './errors.js'
+
+/**
+ * The API of a Parley service: one method per operation, retries by the contract's table.
+ *
+ *     const parley = new ParleyClient({ baseUrl, apiKey })
+ *     const call = await parley.placeCall({ body: { to: '+919876543210', numberId } })
+ */
+export class ParleyClient extends Api {}

@@ -1,0 +1,1729 @@
+// Generated from docs/openapi.json by `npm run openapi`. Changes here are lost.
+
+/** A value of an open set: the known ones, and any the service adds later. */
+export type Open<Known extends string> = Known | (string & Record<never, never>)
+
+export type ErrorCode = Open<"bad_request" | "validation_error" | "method_not_allowed" | "unprocessable_entity" | "not_found" | "conflict" | "idempotency_key_in_use" | "idempotency_key_reused_with_different_params" | "environment_mismatch" | "missing_variables" | "unauthenticated" | "invalid_credentials" | "forbidden" | "insufficient_scope" | "invalid_signature" | "email_not_verified" | "email_exists" | "invalid_token" | "token_expired" | "mfa_required" | "blocked_dnd" | "blocked_opt_out" | "blocked_dlt_invalid" | "insufficient_funds" | "rate_limited" | "concurrent_call_limit_reached" | "number_unavailable" | "provider_unavailable" | "provider_quota_exhausted" | "provider_rejected" | "call_not_live" | "sip_trunking_request_pending" | "sip_trunking_already_enabled" | "sip_trunking_not_enabled" | "billing_details_required" | "price_changed" | "compliance_incomplete" | "knowledge_base_not_ready" | "document_too_large" | "sip_trunk_not_active" | "sip_trunk_has_numbers" | "internal_error">
+export type ErrorType = Open<"invalid_request" | "not_found" | "conflict" | "authentication" | "authorization" | "compliance" | "payment_required" | "rate_limit" | "server_error">
+
+export type Pagination = {
+  /** Send it, with the same filters, for the next page */
+  readonly cursor: string | null
+  readonly hasMore: boolean
+  /** On the first page of some lists */
+  readonly total?: number | undefined
+  /** True when more than 10,000 match */
+  readonly totalCapped?: boolean | undefined
+}
+
+export type ApiKey = {
+  readonly id: string
+  readonly name: string
+  readonly environment: Open<"test" | "live">
+  readonly scopes: readonly (Open<"read" | "write" | "admin">)[]
+  readonly start: string
+  readonly enabled: boolean
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly key: string
+}
+
+export type ReadApiKeyResult = {
+  readonly id: string
+  readonly name: string
+  readonly environment: Open<"test" | "live">
+  readonly scopes: readonly (Open<"read" | "write" | "admin">)[]
+  readonly start: string
+  readonly enabled: boolean
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+}
+
+export type RollApiKeyResult = {
+  readonly id: string
+  readonly name: string
+  readonly environment: Open<"test" | "live">
+  readonly scopes: readonly (Open<"read" | "write" | "admin">)[]
+  readonly start: string
+  readonly enabled: boolean
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly key: string
+  readonly oldExpiresAt: string
+}
+
+export type Whoami = {
+  readonly keyId: string | null
+  readonly organizationId: string
+  readonly environment: Open<"test" | "live">
+  readonly scopes: readonly (Open<"read" | "write" | "admin">)[]
+}
+
+export type EmailAvailable = {
+  readonly available: boolean
+}
+
+export type Up = {
+  readonly userId: string
+  readonly organizationId: string
+  readonly email: string
+}
+
+export type Email = {
+  readonly email: string
+}
+
+export type Verification = {
+  readonly accepted: boolean
+}
+
+export type In = {
+  readonly user: {
+    readonly id: string
+    readonly email: string
+    readonly name: string
+    readonly staff: boolean
+  }
+  readonly organizations: readonly ({
+    readonly id: string
+    readonly name: string
+    readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+  })[]
+  readonly csrfToken: string
+  readonly expiresAt: string
+}
+
+export type Member = {
+  readonly email: string
+  readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+  readonly createdAt: string
+  readonly expiresAt: string
+}
+
+export type MemberRole = {
+  readonly userId: string
+  readonly email: string
+  readonly name: string
+  readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+  readonly createdAt: string
+}
+
+export type Invitation = {
+  readonly userId: string
+  readonly organizationId: string
+  readonly email: string
+  readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+}
+
+export type LeakedKeys = {
+  readonly results: readonly ({
+    readonly index: number
+    readonly outcome: Open<"revoked" | "already_revoked" | "unknown">
+  })[]
+}
+
+export type Agent = {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly purpose: Open<"promotional" | "service" | "transactional" | "collections">
+  readonly publishedVersion: number | null
+  readonly latestVersion: number | null
+  readonly hasUnpublishedChanges: boolean
+  readonly numberIds: readonly (string)[]
+  readonly systemPrompt: string
+  readonly llmModel: string
+  readonly knowledgeBaseIds: readonly (string)[]
+  readonly inputVariables: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly required: boolean
+    readonly default: string | null
+  })[]
+  readonly outputVariables: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly type: Open<"string" | "number" | "boolean" | "enum" | "date">
+    readonly enumValues: readonly (string)[]
+  })[]
+  readonly evaluationCriteria: readonly ({
+    readonly id: string
+    readonly name: string
+    readonly prompt: string
+  })[]
+  readonly ttsOptions: {
+    readonly pace: number
+  }
+  readonly voice: {
+    readonly languages: readonly (Open<"en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN">)[]
+    readonly sttLanguage: Open<"en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN">
+    readonly sttMode: Open<"transcribe" | "translate" | "codemix">
+    readonly sttModel: string
+    readonly ttsModel: string
+    readonly ttsVoice: string
+  }
+  readonly tools: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly parameters: readonly ({
+      readonly name: string
+      readonly description: string
+      readonly required: boolean
+      readonly type: Open<"string" | "number" | "integer" | "boolean">
+    })[]
+    readonly connectionId: string | null
+    readonly preset: Open<"end_call" | "transfer_call" | "send_dtmf" | "opt_out" | "schedule_callback"> | null
+    readonly speech: Readonly<Record<string, string>>
+    readonly mock: {
+      readonly enabled: boolean
+      readonly response: string
+    } | null
+    readonly http: {
+      readonly method: Open<"GET" | "POST" | "PUT" | "PATCH" | "DELETE">
+      readonly url: string
+      readonly timeoutMs: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly bodyFormat: Open<"json" | "form">
+      readonly bodyRoot: string | null
+      readonly auth: {
+        readonly type: Open<"none" | "bearer" | "basic" | "api_key">
+        readonly in: Open<"header" | "query"> | null
+        readonly name: string | null
+        readonly header: string | null
+        readonly secretId: string | null
+        readonly secondary: {
+          readonly in: Open<"header" | "query">
+          readonly name: string
+          readonly secretId: string
+        } | null
+      } | null
+    } | null
+  })[]
+  readonly callSettings: {
+    readonly businessName: string
+    readonly openingLine: {
+      readonly text: string
+    } | null
+    readonly inboundOpeningLine: {
+      readonly text: string
+    } | null
+    readonly hangupLine: {
+      readonly text: string
+    } | null
+    readonly maxCallSeconds: number
+    readonly background: {
+      readonly sound: Open<"none" | "office" | "cafe" | "call_center">
+      readonly volume: number
+    }
+    readonly nudges: {
+      readonly enabled: boolean
+      readonly hangupAfter: boolean
+      readonly steps: readonly ({
+        readonly afterSeconds: number
+        readonly line: {
+          readonly text: string
+        }
+      })[]
+    }
+    readonly voicemail: {
+      readonly enabled: boolean
+      readonly windowSeconds: number
+    }
+    readonly transfer: {
+      readonly handoff: Open<"cold" | "warm">
+      readonly blindTransfers: boolean
+      readonly defaultDestinationId: string | null
+      readonly destinations: readonly ({
+        readonly destinationId: string
+        readonly fallbackDestinationId: string | null
+        readonly when: string
+      })[]
+      readonly dtmfKey: string | null
+      readonly preTransferLine: {
+        readonly text: string
+      } | null
+      readonly afterMissLine: {
+        readonly text: string
+      } | null
+      readonly recordHumanSegment: boolean
+      readonly requestPhrases: boolean
+      readonly ringTimeoutSeconds: number
+    }
+  }
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly deletedAt: string | null
+}
+
+export type PublishAgentResult = {
+  readonly id: string
+  readonly agentId: string
+  readonly version: number
+  readonly note: string | null
+  readonly createdAt: string
+  readonly purpose: Open<"promotional" | "service" | "transactional" | "collections">
+  readonly systemPrompt: string
+  readonly llmModel: string
+  readonly knowledgeBaseIds: readonly (string)[]
+  readonly inputVariables: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly required: boolean
+    readonly default: string | null
+  })[]
+  readonly outputVariables: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly type: Open<"string" | "number" | "boolean" | "enum" | "date">
+    readonly enumValues: readonly (string)[]
+  })[]
+  readonly evaluationCriteria: readonly ({
+    readonly id: string
+    readonly name: string
+    readonly prompt: string
+  })[]
+  readonly ttsOptions: {
+    readonly pace: number
+  }
+  readonly voice: {
+    readonly languages: readonly (Open<"en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN">)[]
+    readonly sttLanguage: Open<"en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN">
+    readonly sttMode: Open<"transcribe" | "translate" | "codemix">
+    readonly sttModel: string
+    readonly ttsModel: string
+    readonly ttsVoice: string
+  }
+  readonly tools: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly parameters: readonly ({
+      readonly name: string
+      readonly description: string
+      readonly required: boolean
+      readonly type: Open<"string" | "number" | "integer" | "boolean">
+    })[]
+    readonly connectionId: string | null
+    readonly preset: Open<"end_call" | "transfer_call" | "send_dtmf" | "opt_out" | "schedule_callback"> | null
+    readonly speech: Readonly<Record<string, string>>
+    readonly mock: {
+      readonly enabled: boolean
+      readonly response: string
+    } | null
+    readonly http: {
+      readonly method: Open<"GET" | "POST" | "PUT" | "PATCH" | "DELETE">
+      readonly url: string
+      readonly timeoutMs: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly bodyFormat: Open<"json" | "form">
+      readonly bodyRoot: string | null
+      readonly auth: {
+        readonly type: Open<"none" | "bearer" | "basic" | "api_key">
+        readonly in: Open<"header" | "query"> | null
+        readonly name: string | null
+        readonly header: string | null
+        readonly secretId: string | null
+        readonly secondary: {
+          readonly in: Open<"header" | "query">
+          readonly name: string
+          readonly secretId: string
+        } | null
+      } | null
+    } | null
+  })[]
+  readonly callSettings: {
+    readonly businessName: string
+    readonly openingLine: {
+      readonly text: string
+    } | null
+    readonly inboundOpeningLine: {
+      readonly text: string
+    } | null
+    readonly hangupLine: {
+      readonly text: string
+    } | null
+    readonly maxCallSeconds: number
+    readonly background: {
+      readonly sound: Open<"none" | "office" | "cafe" | "call_center">
+      readonly volume: number
+    }
+    readonly nudges: {
+      readonly enabled: boolean
+      readonly hangupAfter: boolean
+      readonly steps: readonly ({
+        readonly afterSeconds: number
+        readonly line: {
+          readonly text: string
+        }
+      })[]
+    }
+    readonly voicemail: {
+      readonly enabled: boolean
+      readonly windowSeconds: number
+    }
+    readonly transfer: {
+      readonly handoff: Open<"cold" | "warm">
+      readonly blindTransfers: boolean
+      readonly defaultDestinationId: string | null
+      readonly destinations: readonly ({
+        readonly destinationId: string
+        readonly fallbackDestinationId: string | null
+        readonly when: string
+      })[]
+      readonly dtmfKey: string | null
+      readonly preTransferLine: {
+        readonly text: string
+      } | null
+      readonly afterMissLine: {
+        readonly text: string
+      } | null
+      readonly recordHumanSegment: boolean
+      readonly requestPhrases: boolean
+      readonly ringTimeoutSeconds: number
+    }
+  }
+}
+
+export type Number = {
+  readonly id: string
+  readonly e164: string
+  readonly label: string
+  readonly environment: Open<"test" | "live">
+  readonly provider: string
+  readonly region: string
+  readonly numberType: Open<"landline" | "mobile" | "tollfree">
+  readonly series: Open<"regular" | "promotional_140" | "service_160">
+  readonly capabilities: {
+    readonly sms: boolean
+    readonly voice: boolean
+  }
+  readonly currency: "INR"
+  readonly rentalPaise: number
+  readonly setupPaise: number
+  readonly renewalCycle: Open<"anniversary" | "calendar_month">
+  readonly nextRentalAt: string | null
+  readonly purchasedAt: string | null
+  readonly releaseAt: string | null
+  readonly releasedAt: string | null
+  readonly status: Open<"pending" | "active" | "failed" | "suspended" | "released">
+  readonly inbound: Open<"pending" | "ready" | "disabled" | "error">
+  readonly routed: boolean
+  readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+  readonly agentId: string | null
+  readonly recordCalls: boolean
+  /** BYO media socket; none in this release. */
+  readonly mediaEndpoint: null
+  readonly sipTrunk: null
+  readonly sipTrunkId: string | null
+  readonly createdAt: string
+}
+
+export type Call = {
+  readonly id: string
+  readonly environment: Open<"test" | "live">
+  readonly direction: Open<"outbound" | "inbound">
+  readonly status: Open<"queued" | "initiated" | "ringing" | "in_progress" | "ended">
+  readonly disposition: Open<"answered" | "failed" | "no_answer" | "busy" | "voicemail" | "unknown"> | null
+  readonly endedReason: string | null
+  readonly from: string
+  readonly to: string
+  readonly numberId: string
+  readonly agentId: string | null
+  readonly agentVersion: number | null
+  readonly agentVersionId: string | null
+  readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+  readonly purpose: string
+  readonly campaignId: string | null
+  readonly recipientId: string | null
+  readonly startedAt: string | null
+  readonly ringingAt: string | null
+  readonly answeredAt: string | null
+  readonly endedAt: string | null
+  readonly answeredBy: Open<"human" | "voicemail" | "screening" | "unknown"> | null
+  readonly durationSeconds: number | null
+  readonly agentSeconds: number
+  readonly humanSeconds: number
+  readonly ratePaisePerMinute: number
+  readonly charges: readonly ({
+    readonly kind: Open<"agent" | "human">
+    readonly seconds: number
+    readonly ratePaisePerMinute: number
+    readonly amountPaise: number
+  })[]
+  readonly billedPaise: number
+  readonly variables: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
+  readonly summary: string | null
+  readonly outputs: Readonly<Record<string, unknown>>
+  readonly evaluation: readonly ({
+    readonly id: string
+    readonly name: string
+    readonly passed: boolean
+    readonly reason: string
+  })[]
+  /** Latest transfer attempt; none in this release. */
+  readonly transfer: null
+  readonly hasRecording: boolean
+  readonly hasTranscript: boolean
+  readonly complianceRunId: string | null
+  readonly evidenceId: string | null
+  readonly latency: {
+    readonly firstAudioMs: number | null
+    readonly turnP50Ms: number | null
+    readonly turnP95Ms: number | null
+  } | null
+  readonly error: string | null
+  readonly createdAt: string
+}
+
+export type Recording = {
+  readonly url: string
+  readonly expiresAt: string
+  readonly contentType: "audio/wav"
+  readonly bytes: number
+  readonly durationSeconds: number
+  readonly channels: 2
+  readonly sha256: string
+}
+
+export type Transcript = {
+  readonly callId: string
+  readonly languages: readonly (string)[]
+  readonly segments: readonly ({
+    readonly index: number
+    readonly role: Open<"agent" | "caller" | "human_agent" | "tool" | "system">
+    readonly text: string
+    readonly startMs: number
+    readonly endMs: number
+    readonly language: string | null
+    readonly interrupted: boolean
+    readonly words: readonly ({
+      readonly w: string
+      readonly s: number
+      readonly e: number
+    })[] | null
+  })[]
+}
+
+export type Event = {
+  readonly id: string
+  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+  readonly environment: Open<"test" | "live"> | null
+  readonly subjectType: Open<"call" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
+  readonly subjectId: string
+  readonly createdAt: string
+  /** Newest delivery to this endpoint; null when no endpoint wanted the event. */
+  readonly delivery: {
+    readonly endpointId: string
+    readonly status: Open<"pending" | "delivered" | "failed">
+    readonly attempts: number
+    readonly lastStatus: number | null
+    readonly deliveredAt: string | null
+  } | null
+  readonly payload: {
+    readonly id: string
+    readonly type: string
+    readonly environment: Open<"test" | "live"> | null
+    readonly created_at: string
+    readonly data: {
+      readonly call: {
+        readonly id: string
+        readonly environment: Open<"test" | "live">
+        readonly direction: Open<"outbound" | "inbound">
+        readonly status: Open<"queued" | "initiated" | "ringing" | "in_progress" | "ended">
+        readonly disposition: Open<"answered" | "failed" | "no_answer" | "busy" | "voicemail" | "unknown"> | null
+        readonly endedReason: string | null
+        readonly from: string
+        readonly to: string
+        readonly numberId: string
+        readonly agentId: string | null
+        readonly agentVersion: number | null
+        readonly agentVersionId: string | null
+        readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+        readonly purpose: string
+        readonly campaignId: string | null
+        readonly recipientId: string | null
+        readonly startedAt: string | null
+        readonly ringingAt: string | null
+        readonly answeredAt: string | null
+        readonly endedAt: string | null
+        readonly answeredBy: Open<"human" | "voicemail" | "screening" | "unknown"> | null
+        readonly durationSeconds: number | null
+        readonly agentSeconds: number
+        readonly humanSeconds: number
+        readonly ratePaisePerMinute: number
+        readonly charges: readonly ({
+          readonly kind: Open<"agent" | "human">
+          readonly seconds: number
+          readonly ratePaisePerMinute: number
+          readonly amountPaise: number
+        })[]
+        readonly billedPaise: number
+        readonly variables: Readonly<Record<string, string>>
+        readonly metadata: Readonly<Record<string, string>>
+        readonly summary: string | null
+        readonly outputs: Readonly<Record<string, unknown>>
+        readonly evaluation: readonly ({
+          readonly id: string
+          readonly name: string
+          readonly passed: boolean
+          readonly reason: string
+        })[]
+        /** Latest transfer attempt; none in this release. */
+        readonly transfer: null
+        readonly hasRecording: boolean
+        readonly hasTranscript: boolean
+        readonly complianceRunId: string | null
+        readonly evidenceId: string | null
+        readonly latency: {
+          readonly firstAudioMs: number | null
+          readonly turnP50Ms: number | null
+          readonly turnP95Ms: number | null
+        } | null
+        readonly error: string | null
+        readonly createdAt: string
+      }
+    } | {
+      readonly check: {
+        readonly id: string
+        readonly runId: string
+        readonly type: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">
+        readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+        readonly code: string | null
+        readonly reason: string
+        readonly message: string
+        readonly e164: string
+        readonly purpose: string
+        readonly environment: Open<"test" | "live">
+        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo">
+        readonly callId: string | null
+        readonly campaignId: string | null
+        readonly recipientId: string | null
+        readonly source: string | null
+        readonly details: Readonly<Record<string, unknown>>
+        readonly nextAllowedAt: string | null
+        readonly checkedAt: string
+      }
+    }
+    readonly links: {
+      readonly self: string
+      readonly recording?: string | undefined
+      readonly transcript?: string | undefined
+    }
+  }
+}
+
+export type Webhook = {
+  readonly id: string
+  readonly url: string
+  readonly description: string | null
+  readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">)[]
+  readonly enabled: boolean
+  /** Failed attempts since the last success. */
+  readonly consecutiveFailures: number
+  /** Set when the service switched it off. */
+  readonly disabledReason: Open<"consecutive_failures"> | null
+  readonly createdAt: string
+  /** Signs every delivery. */
+  readonly secret: string
+}
+
+export type ReadWebhookResult = {
+  readonly id: string
+  readonly url: string
+  readonly description: string | null
+  readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">)[]
+  readonly enabled: boolean
+  /** Failed attempts since the last success. */
+  readonly consecutiveFailures: number
+  /** Set when the service switched it off. */
+  readonly disabledReason: Open<"consecutive_failures"> | null
+  readonly createdAt: string
+}
+
+export type WebhookSecret = {
+  readonly secret: string
+}
+
+export type RollWebhookSecretResult = {
+  readonly secret: string
+  readonly previousValidUntil: string
+}
+
+export type TestWebhookResult = {
+  readonly ok: boolean
+  readonly status: number | null
+  readonly durationMs: number
+  readonly error: string | null
+}
+
+export type WebhookSigningSecret = {
+  readonly secret: string
+}
+
+export type WebhookDelivery = {
+  readonly id: string
+  readonly endpointId: string
+  readonly eventId: string
+  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+  readonly environment: Open<"test" | "live"> | null
+  readonly status: Open<"pending" | "delivered" | "failed">
+  readonly attempts: number
+  /** HTTP status of the last answer. */
+  readonly lastStatus: number | null
+  readonly lastError: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted" | "subject_gone" | "endpoint_disabled" | "endpoint_deleted"> | null
+  readonly lastDurationMs: number | null
+  readonly nextAttemptAt: string | null
+  readonly createdAt: string
+  readonly deliveredAt: string | null
+}
+
+export type RedeliverEventResult = {
+  readonly deliveries: readonly ({
+    readonly id: string
+    readonly endpointId: string
+    readonly eventId: string
+    readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+    readonly environment: Open<"test" | "live"> | null
+    readonly status: Open<"pending" | "delivered" | "failed">
+    readonly attempts: number
+    /** HTTP status of the last answer. */
+    readonly lastStatus: number | null
+    readonly lastError: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted" | "subject_gone" | "endpoint_disabled" | "endpoint_deleted"> | null
+    readonly lastDurationMs: number | null
+    readonly nextAttemptAt: string | null
+    readonly createdAt: string
+    readonly deliveredAt: string | null
+  })[]
+}
+
+export type Limits = {
+  readonly environment: Open<"test" | "live">
+  readonly requests: {
+    readonly limitPerMinute: number
+    readonly remaining: number
+  }
+  readonly concurrency: {
+    readonly agentCalls: {
+      readonly inUse: number
+      readonly limit: number
+    }
+    readonly byoCalls: {
+      readonly inUse: number
+      readonly limit: number
+    }
+  }
+}
+
+export type Organization = {
+  readonly id: string
+  readonly name: string
+  readonly billing: {
+    readonly name: string | null
+    readonly address: string | null
+    readonly city: string | null
+    readonly pincode: string | null
+    readonly stateCode: string | null
+    readonly gstin: string | null
+  }
+  /** Purpose that new agents begin with; null counts as promotional. */
+  readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
+  readonly verification: {
+    readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
+    readonly submittedAt: string | null
+    readonly decidedAt: string | null
+    readonly rejectionReason: string | null
+  }
+  /** Principal entity id of the operators’ sender registers. */
+  readonly peId: string | null
+  readonly robocallMode: Open<"off" | "warn" | "block">
+  /** Own narrower hours for commercial calls, minutes from midnight IST. */
+  readonly windowNarrowing: {
+    readonly startMinute: number
+    readonly endMinute: number
+  } | null
+  readonly campaignSharePercent: number
+  readonly createdAt: string
+}
+
+export type ReadVerificationResult = {
+  readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
+  readonly submittedAt: string | null
+  readonly decidedAt: string | null
+  readonly rejectionReason: string | null
+  /** What was submitted last; shown to owners and admins. */
+  readonly submission: {
+    readonly legalName: string
+    readonly entityType: Open<"individual" | "proprietorship" | "partnership" | "llp" | "private_limited" | "public_limited" | "trust" | "society" | "government" | "other">
+    readonly gstin: string | null
+    readonly pan: string | null
+    readonly registeredAddress: {
+      readonly address: string
+      readonly city: string
+      readonly pincode: string
+      readonly stateCode: string
+    }
+    readonly authorisedPerson: {
+      readonly name: string
+      readonly email: string
+      readonly phone: string
+    }
+    readonly documents: readonly (string)[]
+  } | null
+}
+
+export type Robocalls = {
+  readonly id: string
+  readonly provider: string
+  readonly reference: string
+  readonly objective: string
+  readonly callerIds: readonly (string)[]
+  readonly declaredOn: string
+  readonly effectiveFrom: string
+  readonly status: Open<"declared" | "withdrawn">
+  readonly withdrawnAt: string | null
+  readonly createdAt: string
+}
+
+export type SenderId = {
+  readonly id: string
+  readonly series: Open<"140" | "1600" | "1601">
+  readonly e164: string
+  readonly category: Open<"promotional" | "service" | "transactional" | "government">
+  readonly dltHeaderId: string
+  readonly status: Open<"submitted" | "approved" | "rejected" | "revoked">
+  readonly decidedAt: string | null
+  readonly rejectionReason: string | null
+  readonly createdAt: string
+}
+
+export type Secret = {
+  readonly id: string
+  readonly name: string
+  /** Last four characters of the value; null when it is too short to show any. */
+  readonly last4: string | null
+  readonly usedBy: readonly ({
+    readonly type: Open<"connection" | "agent" | "number">
+    readonly id: string
+  })[]
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type Connection = {
+  readonly id: string
+  readonly kind: Open<"http">
+  readonly name: string
+  readonly baseUrl: string
+  readonly secretId: string | null
+  readonly status: Open<"untested" | "ok" | "failing">
+  readonly testedAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type TestConnectionResult = {
+  readonly ok: boolean
+  /** Of the answer, when there was one. */
+  readonly status: number | null
+  readonly durationMs: number
+  readonly error: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "credential_refused" | "server_error"> | null
+}
+
+export type OrganizationAsStaff = {
+  readonly id: string
+  readonly name: string
+  readonly billing: {
+    readonly name: string | null
+    readonly address: string | null
+    readonly city: string | null
+    readonly pincode: string | null
+    readonly stateCode: string | null
+    readonly gstin: string | null
+  }
+  /** Purpose that new agents begin with; null counts as promotional. */
+  readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
+  readonly verification: {
+    readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
+    readonly submittedAt: string | null
+    readonly decidedAt: string | null
+    readonly rejectionReason: string | null
+  }
+  /** Principal entity id of the operators’ sender registers. */
+  readonly peId: string | null
+  readonly robocallMode: Open<"off" | "warn" | "block">
+  /** Own narrower hours for commercial calls, minutes from midnight IST. */
+  readonly windowNarrowing: {
+    readonly startMinute: number
+    readonly endMinute: number
+  } | null
+  readonly campaignSharePercent: number
+  readonly createdAt: string
+  readonly submission: {
+    readonly legalName: string
+    readonly entityType: Open<"individual" | "proprietorship" | "partnership" | "llp" | "private_limited" | "public_limited" | "trust" | "society" | "government" | "other">
+    readonly gstin: string | null
+    readonly pan: string | null
+    readonly registeredAddress: {
+      readonly address: string
+      readonly city: string
+      readonly pincode: string
+      readonly stateCode: string
+    }
+    readonly authorisedPerson: {
+      readonly name: string
+      readonly email: string
+      readonly phone: string
+    }
+    readonly documents: readonly (string)[]
+  } | null
+  readonly enforcement: {
+    readonly blocked: boolean
+    readonly since: string | null
+    readonly reason: Open<"kill_switch"> | null
+  }
+  readonly limits: {
+    readonly requestsPerMinute: {
+      readonly test: number
+      readonly live: number
+    }
+    readonly agentCalls: {
+      readonly test: number
+      readonly live: number
+    }
+    readonly byoCalls: {
+      readonly test: number
+      readonly live: number
+    }
+  }
+  readonly ratePaisePerMinute: number
+  readonly trunkingEnabled: boolean
+}
+
+export type SandboxInboundCall = {
+  readonly numberId: string
+  readonly from: string
+  readonly to: string
+  readonly persona: string
+}
+
+export type Voices = {
+  readonly ttsModel: string
+  readonly ttsVoice: string
+  readonly gender: Open<"female" | "male" | "neutral">
+  readonly languages: readonly (string)[]
+  readonly sttModels: readonly (string)[]
+  readonly paceMin: number
+  readonly paceMax: number
+}
+
+export type Models = {
+  readonly llmModel: string
+  readonly label: string
+  /** Whether an agent with it can be published now. */
+  readonly available: boolean
+}
+
+export type Events = {
+  readonly id: string
+  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+  readonly environment: Open<"test" | "live"> | null
+  readonly subjectType: Open<"call" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
+  readonly subjectId: string
+  readonly createdAt: string
+  /** Newest delivery to this endpoint; null when no endpoint wanted the event. */
+  readonly delivery: {
+    readonly endpointId: string
+    readonly status: Open<"pending" | "delivered" | "failed">
+    readonly attempts: number
+    readonly lastStatus: number | null
+    readonly deliveredAt: string | null
+  } | null
+}
+
+export type AuditLog = {
+  readonly id: string
+  readonly actor: {
+    readonly type: Open<"user" | "staff" | "key" | "system">
+    readonly id: string
+  }
+  /** Open set of slugs, such as organization.updated. */
+  readonly action: string
+  readonly subject: {
+    readonly type: string
+    readonly id: string
+  }
+  readonly reason: string | null
+  readonly before: Readonly<Record<string, unknown>> | null
+  readonly after: Readonly<Record<string, unknown>> | null
+  readonly requestId: string | null
+  readonly createdAt: string
+}
+
+export type Organizations = {
+  readonly id: string
+  readonly name: string
+  readonly verification: {
+    readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
+    readonly submittedAt: string | null
+    readonly decidedAt: string | null
+    readonly rejectionReason: string | null
+  }
+  readonly blocked: boolean
+  readonly createdAt: string
+}
+
+/** Body of `createApiKey`. */
+export type CreateApiKeyBody = {
+  readonly name: string
+  readonly environment: "test" | "live"
+  readonly scopes?: readonly ("read" | "write" | "admin")[] | undefined
+  readonly expiresAt?: string | undefined
+}
+
+/** Query of `listApiKeys`. */
+export type ListApiKeysQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `narrowApiKey`. */
+export type NarrowApiKeyBody = {
+  readonly scopes?: readonly ("read" | "write" | "admin")[] | undefined
+}
+
+/** Body of `rollApiKey`. */
+export type RollApiKeyBody = {
+  readonly expireOldIn?: "now" | "1h" | "24h" | "7d" | undefined
+}
+
+/** Body of `checkEmailAvailable`. */
+export type CheckEmailAvailableBody = {
+  readonly email: string
+}
+
+/** Body of `signUp`. */
+export type SignUpBody = {
+  readonly email: string
+  readonly password: string
+  readonly name: string
+  readonly organizationName: string
+}
+
+/** Body of `verifyEmail`. */
+export type VerifyEmailBody = {
+  readonly token: string
+}
+
+/** Body of `resendVerification`. */
+export type ResendVerificationBody = {
+  readonly email: string
+}
+
+/** Body of `logIn`. */
+export type LogInBody = {
+  readonly email: string
+  readonly password: string
+}
+
+/** Body of `forgotPassword`. */
+export type ForgotPasswordBody = {
+  readonly email: string
+}
+
+/** Body of `resetPassword`. */
+export type ResetPasswordBody = {
+  readonly token: string
+  readonly password: string
+}
+
+/** Body of `changePassword`. */
+export type ChangePasswordBody = {
+  readonly currentPassword: string
+  readonly newPassword: string
+}
+
+/** Query of `listMembers`. */
+export type ListMembersQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `inviteMember`. */
+export type InviteMemberBody = {
+  readonly email: string
+  readonly role: "owner" | "admin" | "developer" | "viewer" | "billing"
+}
+
+/** Body of `changeMemberRole`. */
+export type ChangeMemberRoleBody = {
+  readonly role: "owner" | "admin" | "developer" | "viewer" | "billing"
+}
+
+/** Body of `acceptInvitation`. */
+export type AcceptInvitationBody = {
+  readonly token: string
+  readonly name?: string | undefined
+  readonly password?: string | undefined
+}
+
+/** Body of `reportLeakedKeys`. */
+export type ReportLeakedKeysBody = {
+  readonly reports: readonly ({
+    readonly token: string
+    readonly url?: string | undefined
+  })[]
+}
+
+/** Body of `createAgent`. */
+export type CreateAgentBody = {
+  readonly name: string
+  readonly description?: string | null | undefined
+  readonly systemPrompt?: string | undefined
+  readonly llmModel?: string | undefined
+  readonly knowledgeBaseIds?: readonly (string)[] | undefined
+  readonly inputVariables?: readonly ({
+    readonly name: string
+    readonly description?: string | undefined
+    readonly required?: boolean | undefined
+    readonly default?: string | null | undefined
+  })[] | undefined
+  readonly outputVariables?: readonly ({
+    readonly name: string
+    readonly description?: string | undefined
+    readonly type: "string" | "number" | "boolean" | "enum" | "date"
+    readonly enumValues?: readonly (string)[] | undefined
+  })[] | undefined
+  readonly evaluationCriteria?: readonly ({
+    readonly id?: string | undefined
+    readonly name: string
+    readonly prompt: string
+  })[] | undefined
+  readonly ttsOptions?: {
+    readonly pace?: number | undefined
+  } | undefined
+  readonly voice?: {
+    readonly languages?: readonly ("en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN")[] | undefined
+    readonly sttLanguage?: "en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN" | undefined
+    readonly sttMode?: "transcribe" | "translate" | "codemix" | undefined
+    readonly sttModel?: string | undefined
+    readonly ttsModel?: string | undefined
+    readonly ttsVoice?: string | undefined
+  } | undefined
+  readonly tools?: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly parameters?: readonly ({
+      readonly name: string
+      readonly description?: string | undefined
+      readonly required?: boolean | undefined
+      readonly type: "string" | "number" | "integer" | "boolean"
+    })[] | undefined
+    readonly connectionId?: string | null | undefined
+    readonly preset?: "end_call" | "transfer_call" | "send_dtmf" | "opt_out" | "schedule_callback" | null | undefined
+    readonly speech?: Readonly<Record<string, string>> | undefined
+    readonly mock?: {
+      readonly enabled: boolean
+      readonly response?: string | undefined
+    } | null | undefined
+    readonly http?: {
+      readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+      readonly url: string
+      readonly timeoutMs?: number | undefined
+      readonly headers?: Readonly<Record<string, string>> | undefined
+      readonly bodyFormat?: "json" | "form" | undefined
+      readonly bodyRoot?: string | null | undefined
+      readonly auth?: {
+        readonly type: "none" | "bearer" | "basic" | "api_key"
+        readonly in?: "header" | "query" | null | undefined
+        readonly name?: string | null | undefined
+        readonly header?: string | null | undefined
+        readonly secretId?: string | null | undefined
+        readonly secondary?: {
+          readonly in: "header" | "query"
+          readonly name: string
+          readonly secretId: string
+        } | null | undefined
+      } | null | undefined
+    } | null | undefined
+  })[] | undefined
+  readonly callSettings?: {
+    readonly businessName?: string | undefined
+    readonly openingLine?: {
+      readonly text: string
+    } | null | undefined
+    readonly inboundOpeningLine?: {
+      readonly text: string
+    } | null | undefined
+    readonly hangupLine?: {
+      readonly text: string
+    } | null | undefined
+    readonly maxCallSeconds?: number | undefined
+    readonly background?: {
+      readonly sound?: "none" | "office" | "cafe" | "call_center" | undefined
+      readonly volume?: number | undefined
+    } | undefined
+    readonly nudges?: {
+      readonly enabled?: boolean | undefined
+      readonly hangupAfter?: boolean | undefined
+      readonly steps?: readonly ({
+        readonly afterSeconds: number
+        readonly line: {
+          readonly text: string
+        }
+      })[] | undefined
+    } | undefined
+    readonly voicemail?: {
+      readonly enabled?: boolean | undefined
+      readonly windowSeconds?: number | undefined
+    } | undefined
+    readonly transfer?: {
+      readonly handoff?: "cold" | "warm" | undefined
+      readonly blindTransfers?: boolean | undefined
+      readonly defaultDestinationId?: string | null | undefined
+      readonly destinations?: readonly ({
+        readonly destinationId: string
+        readonly fallbackDestinationId?: string | null | undefined
+        readonly when?: string | undefined
+      })[] | undefined
+      readonly dtmfKey?: string | null | undefined
+      readonly preTransferLine?: {
+        readonly text: string
+      } | null | undefined
+      readonly afterMissLine?: {
+        readonly text: string
+      } | null | undefined
+      readonly recordHumanSegment?: boolean | undefined
+      readonly requestPhrases?: boolean | undefined
+      readonly ringTimeoutSeconds?: number | undefined
+    } | undefined
+  } | undefined
+}
+
+/** Query of `listAgents`. */
+export type ListAgentsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `updateAgent`. */
+export type UpdateAgentBody = {
+  readonly name?: string | undefined
+  readonly description?: string | null | undefined
+  readonly systemPrompt?: string | undefined
+  readonly llmModel?: string | undefined
+  readonly knowledgeBaseIds?: readonly (string)[] | undefined
+  readonly inputVariables?: readonly ({
+    readonly name: string
+    readonly description?: string | undefined
+    readonly required?: boolean | undefined
+    readonly default?: string | null | undefined
+  })[] | undefined
+  readonly outputVariables?: readonly ({
+    readonly name: string
+    readonly description?: string | undefined
+    readonly type: "string" | "number" | "boolean" | "enum" | "date"
+    readonly enumValues?: readonly (string)[] | undefined
+  })[] | undefined
+  readonly evaluationCriteria?: readonly ({
+    readonly id?: string | undefined
+    readonly name: string
+    readonly prompt: string
+  })[] | undefined
+  readonly ttsOptions?: {
+    readonly pace?: number | undefined
+  } | undefined
+  readonly voice?: {
+    readonly languages?: readonly ("en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN")[] | undefined
+    readonly sttLanguage?: "en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN" | undefined
+    readonly sttMode?: "transcribe" | "translate" | "codemix" | undefined
+    readonly sttModel?: string | undefined
+    readonly ttsModel?: string | undefined
+    readonly ttsVoice?: string | undefined
+  } | undefined
+  readonly tools?: readonly ({
+    readonly name: string
+    readonly description: string
+    readonly parameters?: readonly ({
+      readonly name: string
+      readonly description?: string | undefined
+      readonly required?: boolean | undefined
+      readonly type: "string" | "number" | "integer" | "boolean"
+    })[] | undefined
+    readonly connectionId?: string | null | undefined
+    readonly preset?: "end_call" | "transfer_call" | "send_dtmf" | "opt_out" | "schedule_callback" | null | undefined
+    readonly speech?: Readonly<Record<string, string>> | undefined
+    readonly mock?: {
+      readonly enabled: boolean
+      readonly response?: string | undefined
+    } | null | undefined
+    readonly http?: {
+      readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+      readonly url: string
+      readonly timeoutMs?: number | undefined
+      readonly headers?: Readonly<Record<string, string>> | undefined
+      readonly bodyFormat?: "json" | "form" | undefined
+      readonly bodyRoot?: string | null | undefined
+      readonly auth?: {
+        readonly type: "none" | "bearer" | "basic" | "api_key"
+        readonly in?: "header" | "query" | null | undefined
+        readonly name?: string | null | undefined
+        readonly header?: string | null | undefined
+        readonly secretId?: string | null | undefined
+        readonly secondary?: {
+          readonly in: "header" | "query"
+          readonly name: string
+          readonly secretId: string
+        } | null | undefined
+      } | null | undefined
+    } | null | undefined
+  })[] | undefined
+  readonly callSettings?: {
+    readonly businessName?: string | undefined
+    readonly openingLine?: {
+      readonly text: string
+    } | null | undefined
+    readonly inboundOpeningLine?: {
+      readonly text: string
+    } | null | undefined
+    readonly hangupLine?: {
+      readonly text: string
+    } | null | undefined
+    readonly maxCallSeconds?: number | undefined
+    readonly background?: {
+      readonly sound?: "none" | "office" | "cafe" | "call_center" | undefined
+      readonly volume?: number | undefined
+    } | undefined
+    readonly nudges?: {
+      readonly enabled?: boolean | undefined
+      readonly hangupAfter?: boolean | undefined
+      readonly steps?: readonly ({
+        readonly afterSeconds: number
+        readonly line: {
+          readonly text: string
+        }
+      })[] | undefined
+    } | undefined
+    readonly voicemail?: {
+      readonly enabled?: boolean | undefined
+      readonly windowSeconds?: number | undefined
+    } | undefined
+    readonly transfer?: {
+      readonly handoff?: "cold" | "warm" | undefined
+      readonly blindTransfers?: boolean | undefined
+      readonly defaultDestinationId?: string | null | undefined
+      readonly destinations?: readonly ({
+        readonly destinationId: string
+        readonly fallbackDestinationId?: string | null | undefined
+        readonly when?: string | undefined
+      })[] | undefined
+      readonly dtmfKey?: string | null | undefined
+      readonly preTransferLine?: {
+        readonly text: string
+      } | null | undefined
+      readonly afterMissLine?: {
+        readonly text: string
+      } | null | undefined
+      readonly recordHumanSegment?: boolean | undefined
+      readonly requestPhrases?: boolean | undefined
+      readonly ringTimeoutSeconds?: number | undefined
+    } | undefined
+  } | undefined
+}
+
+/** Body of `publishAgent`. */
+export type PublishAgentBody = {
+  readonly note?: string | null | undefined
+}
+
+/** Body of `rollbackAgent`. */
+export type RollbackAgentBody = {
+  readonly version: number
+}
+
+/** Body of `setAgentSenderClassification`. */
+export type SetAgentSenderClassificationBody = {
+  readonly senderClassification: "promotional" | "service" | "transactional" | "collections"
+}
+
+/** Query of `listAgentVersions`. */
+export type ListAgentVersionsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Query of `listNumbers`. */
+export type ListNumbersQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `updateNumber`. */
+export type UpdateNumberBody = {
+  readonly agentId?: string | null | undefined
+  readonly label?: string | undefined
+  readonly recordCalls?: boolean | undefined
+  readonly routingMode?: "svc_agent" | "byo_ws" | "byo_sip" | undefined
+  readonly mediaEndpoint?: Readonly<Record<string, never>> | null | undefined
+}
+
+/** Body of `placeCall`. */
+export type PlaceCallBody = {
+  readonly to: string
+  readonly numberId: string
+  readonly agentId?: string | undefined
+  readonly variables?: Readonly<Record<string, string>> | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
+/** Query of `listCalls`. */
+export type ListCallsQuery = {
+  readonly search?: string | undefined
+  readonly status?: string | undefined
+  readonly disposition?: string | undefined
+  readonly direction?: "outbound" | "inbound" | undefined
+  readonly agentId?: string | undefined
+  readonly numberId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly startedAfter?: string | undefined
+  readonly startedBefore?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `hangUpCall`. */
+export type HangUpCallBody = Readonly<Record<string, never>>
+
+/** Query of `listEvents`. */
+export type ListEventsQuery = {
+  readonly type?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createWebhook`. */
+export type CreateWebhookBody = {
+  readonly url: string
+  readonly events: readonly ("call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed")[]
+  readonly description?: string | null | undefined
+}
+
+/** Query of `listWebhooks`. */
+export type ListWebhooksQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `updateWebhook`. */
+export type UpdateWebhookBody = {
+  readonly url?: string | undefined
+  readonly events?: readonly ("call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed")[] | undefined
+  readonly description?: string | null | undefined
+  readonly enabled?: boolean | undefined
+}
+
+/** Query of `listWebhookDeliveries`. */
+export type ListWebhookDeliveriesQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `redeliverEvent`. */
+export type RedeliverEventBody = {
+  readonly endpointId?: string | undefined
+}
+
+/** Body of `updateOrganization`. */
+export type UpdateOrganizationBody = {
+  readonly name?: string | undefined
+  readonly billing?: {
+    readonly name?: string | null | undefined
+    readonly address?: string | null | undefined
+    readonly city?: string | null | undefined
+    readonly pincode?: string | null | undefined
+    readonly stateCode?: string | null | undefined
+    readonly gstin?: string | null | undefined
+  } | undefined
+  readonly peId?: string | null | undefined
+  readonly robocallMode?: "off" | "warn" | "block" | undefined
+  readonly windowNarrowing?: {
+    readonly startMinute?: number | undefined
+    readonly endMinute?: number | undefined
+  } | null | undefined
+  readonly campaignSharePercent?: number | undefined
+}
+
+/** Body of `setSenderClassification`. */
+export type SetSenderClassificationBody = {
+  readonly senderClassification: "promotional" | "service" | "transactional" | "collections"
+}
+
+/** Query of `listAuditLog`. */
+export type ListAuditLogQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `submitVerification`. */
+export type SubmitVerificationBody = {
+  readonly legalName: string
+  readonly entityType: "individual" | "proprietorship" | "partnership" | "llp" | "private_limited" | "public_limited" | "trust" | "society" | "government" | "other"
+  readonly gstin?: string | null | undefined
+  readonly pan?: string | null | undefined
+  readonly registeredAddress: {
+    readonly address: string
+    readonly city: string
+    readonly pincode: string
+    readonly stateCode: string
+  }
+  readonly authorisedPerson: {
+    readonly name: string
+    readonly email: string
+    readonly phone: string
+  }
+  readonly documents?: readonly (string)[] | undefined
+}
+
+/** Query of `listRobocallDeclarations`. */
+export type ListRobocallDeclarationsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `declareRobocalls`. */
+export type DeclareRobocallsBody = {
+  readonly provider: string
+  readonly reference: string
+  readonly objective: string
+  readonly callerIds: readonly (string)[]
+  readonly declaredOn: string
+  readonly effectiveFrom: string
+}
+
+/** Query of `listSenderIds`. */
+export type ListSenderIdsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `submitSenderId`. */
+export type SubmitSenderIdBody = {
+  readonly series: "140" | "1600" | "1601"
+  readonly e164: string
+  readonly category: "promotional" | "service" | "transactional" | "government"
+  readonly dltHeaderId: string
+}
+
+/** Query of `listSecrets`. */
+export type ListSecretsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createSecret`. */
+export type CreateSecretBody = {
+  readonly name: string
+  readonly value: string
+}
+
+/** Body of `replaceSecret`. */
+export type ReplaceSecretBody = {
+  readonly value: string
+}
+
+/** Query of `listConnections`. */
+export type ListConnectionsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createConnection`. */
+export type CreateConnectionBody = {
+  readonly kind?: "http" | undefined
+  readonly name: string
+  readonly baseUrl: string
+  readonly secretId?: string | null | undefined
+}
+
+/** Body of `updateConnection`. */
+export type UpdateConnectionBody = {
+  readonly name?: string | undefined
+  readonly baseUrl?: string | undefined
+  readonly secretId?: string | null | undefined
+}
+
+/** Query of `listOrganizations`. */
+export type ListOrganizationsQuery = {
+  readonly verification?: "unverified" | "submitted" | "verified" | "rejected" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `decideOrganizationVerification`. */
+export type DecideOrganizationVerificationBody = {
+  readonly decision: "verified" | "rejected"
+  /** Kept in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `setOrganizationLimits`. */
+export type SetOrganizationLimitsBody = {
+  readonly requestsPerMinute?: {
+    readonly test?: number | null | undefined
+    readonly live?: number | null | undefined
+  } | undefined
+  readonly agentCalls?: {
+    readonly test?: number | null | undefined
+    readonly live?: number | null | undefined
+  } | undefined
+  readonly byoCalls?: {
+    readonly test?: number | null | undefined
+    readonly live?: number | null | undefined
+  } | undefined
+  readonly ratePaisePerMinute?: number | null | undefined
+  readonly trunkingEnabled?: boolean | undefined
+  /** Kept in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `setKillSwitch`. */
+export type SetKillSwitchBody = {
+  readonly enforcement: boolean
+  /** Kept in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `decideSenderId`. */
+export type DecideSenderIdBody = {
+  readonly decision: "approved" | "rejected" | "revoked"
+  /** Kept in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `createSandboxInboundCall`. */
+export type CreateSandboxInboundCallBody = {
+  readonly numberId: string
+  readonly from: string
+  /** Who calls; the polite person by default. */
+  readonly persona?: string | undefined
+}
+
+/** What `data` of an event holds, by its type. */
+export type EventData = {
+  "call.initiated": {
+      readonly call: Call
+    }
+  "call.answered": {
+      readonly call: Call
+    }
+  "call.completed": {
+      readonly call: Call
+    }
+  "call.failed": {
+      readonly call: Call
+    }
+  "call.transfer_started": {
+      readonly call: Call
+      /** The attempt concerned, which may differ from the call's latest */
+      readonly transfer: {
+        readonly id: string
+        readonly attempt: number
+        readonly status: string
+      }
+    }
+  "call.transferred": {
+      readonly call: Call
+      /** The attempt concerned, which may differ from the call's latest */
+      readonly transfer: {
+        readonly id: string
+        readonly attempt: number
+        readonly status: string
+      }
+    }
+  "call.transfer_failed": {
+      readonly call: Call
+      /** The attempt concerned, which may differ from the call's latest */
+      readonly transfer: {
+        readonly id: string
+        readonly attempt: number
+        readonly status: string
+      }
+    }
+  "campaign.completed": {
+      /** The campaign, as its GET answers it */
+      readonly campaign: {
+        readonly id: string
+      }
+    }
+  "campaign.paused": {
+      /** The campaign, as its GET answers it */
+      readonly campaign: {
+        readonly id: string
+      }
+    }
+  "compliance.check.blocked": {
+      readonly check: {
+        readonly id: string
+        readonly runId: string
+        readonly type: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">
+        readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+        readonly code: string | null
+        readonly reason: string
+        readonly message: string
+        readonly e164: string
+        readonly purpose: string
+        readonly environment: Open<"test" | "live">
+        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo">
+        readonly callId: string | null
+        readonly campaignId: string | null
+        readonly recipientId: string | null
+        readonly source: string | null
+        readonly details: Readonly<Record<string, unknown>>
+        readonly nextAllowedAt: string | null
+        readonly checkedAt: string
+      }
+    }
+  "wallet.balance.low": {
+      readonly wallet: {
+        readonly balancePaise: number
+        readonly thresholdPaise: number
+        readonly currency: string
+      }
+    }
+  "number.renewal_due": {
+      readonly number: Number
+    }
+  "number.released": {
+      readonly number: Number
+    }
+  "number.suspended": {
+      readonly number: Number
+    }
+  "number.reactivated": {
+      readonly number: Number
+    }
+  "knowledge.build.completed": {
+      /** The knowledge base, as its GET answers it */
+      readonly knowledgeBase: {
+        readonly id: string
+      }
+      readonly build: {
+        readonly id: string
+        readonly status: string
+        readonly error: string | null
+      }
+    }
+  "knowledge.build.failed": {
+      /** The knowledge base, as its GET answers it */
+      readonly knowledgeBase: {
+        readonly id: string
+      }
+      readonly build: {
+        readonly id: string
+        readonly status: string
+        readonly error: string | null
+      }
+    }
+}
