@@ -44,10 +44,7 @@ export function openDirectory(options: DirectoryOptions): Directory {
 async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<Admission> {
   const { db, clock, log, nodeId } = options
   const dialled = e164OfDialled(invite.to)
-  const reached =
-    invite.trunkId === null
-      ? await reachedByStranger(db, dialled, invite)
-      : await reachedOverTrunk(db, dialled, invite.trunkId)
+  const reached = await reach(db, dialled, invite)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number.status !== 'active' || number.inbound !== 'ready' || number.routingMode !== 'svc_agent') {
@@ -147,17 +144,16 @@ interface Reached {
 }
 
 /**
- * Numbers of the test environment belong to the sandbox: callers on this machine reach them without
- * credentials. Everyone else has to be a trunk, and is told nothing about which numbers exist.
+ * Numbers of the test environment belong to the sandbox: callers on this machine reach them, without
+ * credentials and also from an address that is a trunk's. Everyone else has to be a trunk, and is told
+ * nothing about which numbers exist.
  */
-async function reachedByStranger(
-  db: Db,
-  dialled: string | null,
-  { sourceAddress }: InboundInvite,
-): Promise<Reached | Refused> {
-  const local = isLoopback(sourceAddress)
-  const number = local && dialled !== null ? await findHeldNumber(db, dialled) : null
-  if (number?.environment === 'test') return { number, trunk: null }
+async function reach(db: Db, dialled: string | null, invite: InboundInvite): Promise<Reached | Refused> {
+  const local = isLoopback(invite.sourceAddress)
+  const number =
+    dialled !== null && (local || invite.trunkId !== null) ? await findHeldNumber(db, dialled) : null
+  if (local && number?.environment === 'test') return { number, trunk: null }
+  if (invite.trunkId !== null) return overTrunk(db, dialled, number, invite.trunkId)
   const refused =
     local && number === null ? no(404, 'no such number') : no(403, 'not reachable without a trunk')
   // Somebody could have credentials: then the answer is to ask for them.
@@ -168,10 +164,14 @@ async function reachedByStranger(
  * A trunk reaches the live numbers of its organization. Any other number would be an origination: a
  * call that the service dials out for the customer's telephone system.
  */
-async function reachedOverTrunk(db: Db, dialled: string | null, trunkId: string): Promise<Reached | Refused> {
+async function overTrunk(
+  db: Db,
+  dialled: string | null,
+  number: NumberRow | null,
+  trunkId: string,
+): Promise<Reached | Refused> {
   const trunk = await findCallingTrunk(db, trunkId)
   if (trunk === null || trunk.status !== 'active') return no(403, 'the trunk is not active')
-  const number = dialled === null ? null : await findHeldNumber(db, dialled)
   if (number?.organizationId === trunk.organizationId && number.environment === trunk.environment) {
     return { number, trunk }
   }
