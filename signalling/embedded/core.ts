@@ -13,6 +13,7 @@ import type { Arrival, Incoming, Pending, Relayed } from './pending.js'
 import { ProxiedCalls } from './proxied-calls.js'
 import { Quarantine } from './quarantine.js'
 import { Registrations } from './registrations.js'
+import type { SpammerList } from './spammer.js'
 import type { Timers } from './timers.js'
 import type { ClientTransaction } from './transaction-client.js'
 import type { ServerTransaction } from './transaction-server.js'
@@ -33,6 +34,7 @@ export interface CoreSettings {
   nextApp(method: string): App | null
   /** Who refreshes a session when the caller leaves it open (RFC 4028 9). */
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
+  readonly spammers: SpammerList | null
   /** A session timer ran out: time to refresh, or nobody did. */
   sessionDue(dialog: Dialog, what: 'refresh' | 'expired'): void
 }
@@ -48,6 +50,7 @@ export class Core {
   readonly nat: boolean
   readonly nextApp: (method: string) => App | null
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
+  readonly spammers: SpammerList | null
   readonly sessionDue: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
   /** No new calls: the server is about to end. */
@@ -91,6 +94,7 @@ export class Core {
     this.nat = settings.nat
     this.nextApp = settings.nextApp
     this.sessionRefresher = settings.sessionRefresher
+    this.spammers = settings.spammers
     this.sessionDue = settings.sessionDue
     this.registrations = new Registrations(settings.clock)
     this.locator = new Locator(settings.clock, settings.log, settings.dns, settings.random)

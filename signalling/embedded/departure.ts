@@ -10,7 +10,7 @@ import { finishIncoming } from './respond.js'
  * because a dialog is tied to the connection that made it.
  */
 export function applicationGone(core: Core, app: App): void {
-  for (const incoming of [...core.incoming.values()]) {
+  for (const incoming of [...core.incoming.values(), ...core.updates.values()]) {
     if (incoming.app !== app) continue
     finishIncoming(core, incoming, 503, [{ name: 'Retry-After', value: String(RETRY_AFTER_S) }])
   }

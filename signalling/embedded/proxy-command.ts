@@ -56,7 +56,7 @@ function relay(
 ): void {
   const { messageId, recordRoute } = command
   const { request, essentials } = incoming
-  const invite = request.method === 'INVITE'
+  const formsDialog = request.method === 'INVITE' || request.method === 'SUBSCRIBE'
   // The application gives the request away; a copy that comes back to us is no second one.
   forget(core, incoming)
   core.merging.delete(`${request.method}|${essentials.cseq}|${essentials.fromTag}|${essentials.callId}`)
@@ -72,7 +72,7 @@ function relay(
       if (command.fullResponse) reportProxied(core, app, messageId, serialise(response), flow)
     },
     onDone: (status, reached) => {
-      if (recordRoute && (status >= 300 || !invite)) core.proxied.remove(essentials.callId)
+      if (recordRoute && (status >= 300 || !formsDialog)) core.proxied.remove(essentials.callId)
       if (!reached) refuse(app, messageId, 'error proxying request to ')
       else if (command.fullResponse) confirmProxied(app, messageId)
     },

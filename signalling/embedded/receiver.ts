@@ -10,6 +10,7 @@ import { type Essentials, screen } from './screen.js'
 import { paramOf, splitList } from './sip-header.js'
 import { headerOf, headersOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
 import { parseSip } from './sip-parser.js'
+import { isSpam } from './spammer.js'
 import { clientKey } from './transaction-client.js'
 import { ServerTransaction, serverKey } from './transaction-server.js'
 import type { Flow } from './transport.js'
@@ -75,6 +76,10 @@ function viaCount(message: SipMessage): number {
 
 function receiveRequest(core: Core, request: SipRequest, essentials: Essentials, flow: Flow): void {
   const { method } = request
+  if (core.spammers && essentials.toTag === null && isSpam(core.spammers, request, essentials)) {
+    if (core.spammers.action === 'reject') replyStateless(core, request, flow, 603)
+    return
+  }
   if (method === 'ACK') {
     receiveAck(core, request, essentials, flow)
     return

@@ -14,6 +14,7 @@ import { proxyRequest } from './proxy-command.js'
 import { receive, receiveBroken } from './receiver.js'
 import { sessionDue } from './session-refresh.js'
 import { hostText } from './sip-header.js'
+import type { SpammerList } from './spammer.js'
 import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './timers.js'
 import { type TlsSettings, tlsContext } from './tls-context.js'
 import type { Protocol, Transport, TransportEvents } from './transport.js'
@@ -38,6 +39,8 @@ export interface EmbeddedServerSettings {
   readonly nat?: boolean
   /** Who refreshes a session when the caller leaves it open (RFC 4028 9). Default `none`: nobody. */
   readonly sessionRefresher?: 'none' | 'uac' | 'uas'
+  /** Callers nobody wants, told by words. Default none. */
+  readonly spammers?: SpammerList
 }
 
 export interface EmbeddedServer {
@@ -87,6 +90,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     random: settings.random ?? Math.random,
     nextApp: (method) => (core.draining ? null : (control?.next(method) ?? null)),
     sessionRefresher: settings.sessionRefresher ?? 'none',
+    spammers: settings.spammers ?? null,
     sessionDue: (dialog, what) => sessionDue(core, dialog, what),
   })
   const events: TransportEvents = {
