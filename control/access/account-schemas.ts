@@ -27,3 +27,5 @@ export const SessionRecord = z.object({
 
 /** The answer to what anybody may ask for: whether there is such an account stays unsaid. */
 export const Accepted = z.object({ accepted: z.boolean() })
+
+export const RoleInput = z.enum(['owner', 'admin', 'developer', 'viewer', 'billing'])

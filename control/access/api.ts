@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../http/operation.js'
 import { openEnum } from '../http/schemas.js'
+import { invitationOperations } from './invitations-api.js'
 import { keyOperations } from './keys-api.js'
 import { memberOperations } from './members-api.js'
 import { scanningOperations } from './scanning-api.js'
@@ -40,5 +41,6 @@ export const accessOperations = [
   ...signUpOperations,
   ...sessionOperations,
   ...memberOperations,
+  ...invitationOperations,
   ...scanningOperations,
 ]

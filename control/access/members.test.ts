@@ -212,6 +212,23 @@ t.test('members and invitations', async (t) => {
       t.equal(await roleOf(other.userId, other.organizationId), 'owner', 'their own is untouched')
     })
 
+    await t.test('accepted twice at once, and while the address signs up', async (t) => {
+      const owner = await api.person('owner')
+      const email = 'twice@people.test'
+      t.equal((await invite(owner, email, 'viewer')).status, 201)
+      const token = await api.tokenFor(email)
+      const signUp = { email, password: 'signed up', name: 'S', organizationName: 'S' }
+      const [first, second] = await Promise.all([
+        accept({ token, name: 'A', password: 'first answer' }),
+        accept({ token, name: 'B', password: 'second answer' }),
+        api.send('POST', '/v1/signup', { key: null, json: signUp }),
+      ])
+      t.same([first?.status, second?.status].sort(), [200, 400])
+      const users = await database.db.selectFrom('users').selectAll().where('email', '=', email).execute()
+      t.match(users, [{ name: first?.status === 200 ? 'A' : 'B' }])
+      t.not(users[0]?.emailVerifiedAt, null)
+    })
+
     await t.test('an account that somebody else signed up does not come in', async (t) => {
       const owner = await api.person('owner')
       const email = 'target@people.test'

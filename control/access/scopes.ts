@@ -1,5 +1,6 @@
 import type { Role } from '../db/identity-tables.js'
 import type { Scope } from '../http/operation.js'
+import { type Refusal, refuse } from '../http/problem.js'
 
 /** Lowest first; each implies those before it. */
 export const SCOPES: readonly Scope[] = ['read', 'write', 'admin']
@@ -31,6 +32,12 @@ export function ceilingOf(role: Role): readonly Scope[] {
 export const ADMINS: readonly Role[] = ['owner', 'admin']
 export const DEVELOPERS: readonly Role[] = ['owner', 'admin', 'developer']
 export const PAYERS: readonly Role[] = ['owner', 'admin', 'billing']
+
+/** Admins neither make owners nor change them; null when the role reaches far enough. */
+export function beyondRole(actor: { readonly role: Role }, role: Role): Refusal<'forbidden'> | null {
+  if (role !== 'owner' || actor.role === 'owner') return null
+  return refuse('forbidden', 'Only an owner may do this to an owner.')
+}
 
 /** Stored scopes under the creator's present role; none when the creator has left. */
 export function effectiveScopes(stored: readonly Scope[], role: Role | null): readonly Scope[] {
