@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import t from 'tap'
 import {
+  cancelOf,
   failureOf,
   inCall,
   openRig,
@@ -121,15 +122,7 @@ t.test('back to back: CANCEL crosses, with its Reason; a refusal too', async (t)
   const leg = await bob.next('INVITE')
   bob.send(response(leg, '180 Ringing', { To: tagged(leg, 'bob') }))
   await alice.next('SIP/2.0 180')
-  alice.send(
-    `${invite
-      .slice(0, invite.indexOf('\r\n\r\n'))
-      .replace(/INVITE/g, 'CANCEL')
-      .replace(
-        /Content-(Length|Type): .*(\r\n)?/g,
-        '',
-      )}\r\nReason: Q.850;cause=26\r\nContent-Length: 0\r\n\r\n`.replace(/(\r\n)+Reason/, '\r\nReason'),
-  )
+  alice.send(cancelOf(invite, alice, { Reason: 'Q.850;cause=26' }))
   const cancel = await bob.next('CANCEL')
   t.equal(cancel.header('Reason'), 'Q.850;cause=26')
   bob.send(response(cancel, '200 OK'))

@@ -124,8 +124,10 @@ export function receiveInside(core: Core, arrival: Arrival, toTag: string): void
   const { app } = dialog
   if (method === 'BYE') {
     core.dialogs.remove(dialog)
-    for (const pending of [...core.incoming.values(), ...core.updates.values()]) {
-      if (pending.dialog === dialog) finishIncoming(core, pending, 487)
+    // RFC 3261 15.1.2: what was still to be answered in it is over.
+    for (const id of [...dialog.unanswered]) {
+      const pending = core.incoming.get(id) ?? core.updates.get(id)
+      if (pending) finishIncoming(core, pending, 487)
     }
   }
   if (!app.alive) {

@@ -75,6 +75,8 @@ export class Dialog {
   localInvite: LocalInvite | null = null
   /** Transaction id of the peer's INVITE our application has not answered yet. */
   remoteInvite: string | null = null
+  /** Transaction ids of all the peer's requests in it that our application has not answered. */
+  readonly unanswered = new Set<string>()
   /** Whether our application still owes the answer to an UPDATE of the peer. */
   remoteUpdate = false
   /** UPDATEs of ours with an offer that has no answer yet. */

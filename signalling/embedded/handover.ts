@@ -69,6 +69,7 @@ export function hand(
     if (dialog) dialog.remoteInvite = id
     else core.pendingBySource.set(source, (core.pendingBySource.get(source) ?? 0) + 1)
   }
+  dialog?.unanswered.add(id)
   const ms = method === 'INVITE' ? core.timers.inviteAnswer : core.timers.requestAnswer
   incoming.deadline = core.clock.after(ms, () => finishIncoming(core, incoming, 500))
   const receivedOn = dialog === null ? flow.transport.advertised(flow.remote.address) : null

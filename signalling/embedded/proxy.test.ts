@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import {
+  cancelOf,
   inCall,
   openRig,
   request,
@@ -182,13 +183,7 @@ t.test('CANCEL of the caller cancels the branch; its 487 goes back', async (t) =
   const forwarded = await bob.next('INVITE')
   bob.send(response(forwarded, '180 Ringing', { To: tagged(forwarded, 'bob') }))
   await caller.next('SIP/2.0 180')
-  caller.send(
-    invite
-      .replace(/INVITE/g, 'CANCEL')
-      .replace(SDP_A, '')
-      .replace(/Content-Length: \d+/, 'Content-Length: 0')
-      .replace('Max-Forwards: 70', 'Max-Forwards: 70\r\nReason: SIP;cause=487'),
-  )
+  caller.send(cancelOf(invite, caller, { Reason: 'SIP;cause=487' }))
   await caller.next((m) => m.start.includes('200') && m.header('CSeq') === '7 CANCEL')
   const cancel = await bob.next('CANCEL')
   t.equal(cancel.header('Reason'), 'SIP;cause=487')
@@ -272,4 +267,32 @@ t.test('nobody else is forwarded for: a Route to us without a proxied call gets 
   caller.send(request('BYE', caller, headers, '', { uri: at(bob) }))
   await caller.next('SIP/2.0 481')
   t.equal(bob.seen.length, 0)
+})
+
+t.test('from TCP to UDP: a Record-Route for each side, both gone on the way through', async (t) => {
+  const rig = await openRig(t, {
+    listen: [
+      { transport: 'udp', address: '127.0.0.1', port: 0 },
+      { transport: 'tcp', address: '127.0.0.1', port: 0 },
+    ],
+  })
+  const app = await rig.app()
+  const [caller, bob] = [await rig.tcpPeer(), await rig.udpPeer()]
+  void proxying(app, [at(bob)])
+  await rig.routed(app)
+  const tcpPort = rig.server.endpoints.find((endpoint) => endpoint.transport === 'tcp')?.port
+  const over = { transport: 'TCP', uri: `sip:service@127.0.0.1:${tcpPort}` }
+  const invite = request('INVITE', caller, {}, SDP_A, over)
+  caller.send(invite)
+  const forwarded = await bob.next('INVITE')
+  const routes = [`<sip:127.0.0.1:${rig.port};lr>`, `<sip:127.0.0.1:${tcpPort};transport=tcp;lr>`]
+  t.same(forwarded.all('Record-Route'), routes)
+  bob.send(response(forwarded, '200 OK', { To: tagged(forwarded, 'bob'), ...contact(bob) }, SDP_B))
+  const ok = await caller.next('SIP/2.0 200')
+  const inside = { ...inCall(invite, ok, 2, 'BYE'), Route: [...routes].reverse().join(','), Contact: null }
+  caller.send(request('BYE', caller, inside, '', { transport: 'TCP', uri: at(bob) }))
+  const bye = await bob.next('BYE')
+  t.equal(bye.header('Route'), '')
+  bob.send(response(bye, '200 OK'))
+  t.match((await caller.next((m) => m.header('CSeq') === '2 BYE')).start, '200')
 })

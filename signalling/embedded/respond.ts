@@ -125,6 +125,7 @@ export function forget(core: Core, incoming: Incoming): void {
   } else if (!core.incoming.delete(id)) {
     return
   }
+  dialog?.unanswered.delete(id)
   incoming.deadline?.cancel()
   incoming.deadline = null
   if (dialog?.remoteInvite === id) dialog.remoteInvite = null
