@@ -261,6 +261,20 @@ t.test('a copy that comes back on another path while one is unanswered: 482', as
   await caller.next('SIP/2.0 482')
 })
 
+t.test('after a refusal the same request may come again, even with its old CSeq', async (t) => {
+  const { rig, app, caller } = await open(t)
+  const statuses = [401, 200]
+  app.use('register', (_req, res) => res.send(statuses.shift() ?? 500))
+  await rig.routed(app)
+  const register = request('REGISTER', caller)
+  caller.send(register)
+  await caller.next('SIP/2.0 401')
+  caller.send(register.replace(/branch=\S+/, 'branch=z9hG4bK-with-credentials'))
+  await caller.next('SIP/2.0 200')
+  caller.send(register.replace(/branch=\S+/, 'branch=z9hG4bK-fork'))
+  await caller.next('SIP/2.0 482')
+})
+
 t.test('nobody else is forwarded for: a Route to us without a proxied call gets 481', async (t) => {
   const { rig, caller, bob } = await open(t)
   const headers = { Route: `<sip:127.0.0.1:${rig.port};lr>`, To: '<sip:x@y>;tag=1' }

@@ -107,7 +107,7 @@ function receiveRequest(core: Core, request: SipRequest, essentials: Essentials,
   const arrival: Arrival = { key, request, essentials, flow, transaction }
   if (method === 'CANCEL') {
     receiveCancel(core, arrival)
-  } else if (merging !== null && core.merging.has(merging)) {
+  } else if (merging !== null && isMerged(core, merging)) {
     // The same request on a second path (RFC 3261 8.2.2.2).
     reject(core, arrival, 482)
   } else if (essentials.toTag !== null) {
@@ -117,6 +117,12 @@ function receiveRequest(core: Core, request: SipRequest, essentials: Essentials,
     if (merging !== null) core.merging.set(merging, key)
     receiveNew(core, arrival)
   }
+}
+
+function isMerged(core: Core, merging: string): boolean {
+  const key = core.merging.get(merging)
+  const other = key === undefined ? undefined : core.servers.get(key)
+  return other !== undefined && !other.refused
 }
 
 function mergeKey({ callId, fromTag, cseq, cseqMethod }: Essentials): string {

@@ -46,6 +46,7 @@ export class ServerTransaction {
   readonly #running = new Map<TimerName, Timer>()
   #state: State
   #last: Buffer | null = null
+  #status = 0
 
   constructor(invite: boolean, flow: Flow, clock: Clock, timers: Timers, hooks: ServerHooks) {
     this.flow = flow
@@ -66,6 +67,11 @@ export class ServerTransaction {
     return this.#state.phase === 'proceeding' || this.#state.phase === 'trying'
   }
 
+  /** Whether a failure went out: the sender may try again with the same CSeq, and some do. */
+  get refused(): boolean {
+    return this.#status >= 300
+  }
+
   /** A retransmission of the request. */
   repeat(): void {
     this.#input({ on: 'request' })
@@ -83,6 +89,7 @@ export class ServerTransaction {
       return false
     }
     this.#last = bytes
+    this.#status = status
     this.#input({ on: status < 200 ? 'provisional' : status < 300 ? 'success' : 'failure' })
     return true
   }
