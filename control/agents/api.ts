@@ -246,8 +246,12 @@ async function addressIssue(
   { egress }: Deps,
   { tools }: AgentConfig,
 ): Promise<{ readonly path: string; readonly message: string } | null> {
+  const urls = [...new Set(tools.flatMap(({ http }) => (http === null ? [] : [http.url])))]
+  const problems = new Map(
+    await Promise.all(urls.map(async (url) => [url, await egress.check(url, 'http')] as const)),
+  )
   for (const [index, { http }] of tools.entries()) {
-    const problem = http === null ? null : await egress.check(http.url, 'http')
+    const problem = http === null ? null : (problems.get(http.url) ?? null)
     if (problem !== null) return { path: `tools[${index}].http.url`, message: problem.reason }
   }
   return null

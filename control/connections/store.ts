@@ -168,10 +168,25 @@ export async function setConnectionUses(
   agentId: string,
   connectionIds: readonly string[],
 ): Promise<void> {
-  await trx.deleteFrom('connectionUses').where('agentId', '=', agentId).execute()
-  if (connectionIds.length === 0) return
+  const before = await trx
+    .selectFrom('connectionUses')
+    .select('connectionId')
+    .where('agentId', '=', agentId)
+    .execute()
+  const known = before.map((row) => row.connectionId)
+  const gone = known.filter((id) => !connectionIds.includes(id))
+  // Rows that stay are not touched: others may wait for them.
+  const added = connectionIds.filter((id) => !known.includes(id))
+  if (gone.length > 0) {
+    await trx
+      .deleteFrom('connectionUses')
+      .where('agentId', '=', agentId)
+      .where('connectionId', 'in', gone)
+      .execute()
+  }
+  if (added.length === 0) return
   await trx
     .insertInto('connectionUses')
-    .values(connectionIds.map((connectionId) => ({ connectionId, agentId })))
+    .values(added.map((connectionId) => ({ connectionId, agentId })))
     .execute()
 }

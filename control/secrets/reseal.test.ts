@@ -9,9 +9,11 @@ import { silentLog } from '../../media/base/log.js'
 import { openKeyUse } from '../access/key-use.js'
 import { authenticate } from '../access/keys.js'
 import { openEvidenceKeys, seal, verifyChain } from '../compliance/evidence.js'
+import type { Db } from '../db/open.js'
 import { operations } from '../operations.js'
 import { latestVerification, openDetails } from '../organization/verification-store.js'
-import { addRootKey, openRootKey, rootKeyOf } from '../root-key.js'
+import { addRootKey, openRootKey, type RootKey, rootKeyOf } from '../root-key.js'
+import { openPassword, sealPassword } from '../trunks/secrets.js'
 import { activeSecrets } from '../webhooks/endpoint-store.js'
 import { resealAll } from './reseal.js'
 import { readSecretValue } from './store.js'
@@ -72,6 +74,8 @@ await onEachEngine(t, async (t, open) => {
   t.equal(endpoint.status, 201)
   const endpointSecret = String(dataOf(endpoint).secret)
 
+  const trunkId = await insertTestTrunk(db, old, organizationId, api.clock.wall())
+
   const rotated = rootKeyOf(Buffer.alloc(32, 8), [old])
   const alone = rootKeyOf(Buffer.alloc(32, 8))
 
@@ -80,16 +84,22 @@ await onEachEngine(t, async (t, open) => {
     const verification = await latestVerification(db, organizationId)
     if (verification === null) throw new Error('no verification')
     const row = await db.selectFrom('webhookEndpoints').selectAll().executeTakeFirstOrThrow()
+    const trunk = await db.selectFrom('sipTrunks').selectAll().executeTakeFirstOrThrow()
     return {
       secret: await readSecretValue(db, openVault(rootKey, 'secret-encryption'), organizationId, secretId),
       details: openDetails(rootKey, verification),
       endpoint: activeSecrets(rootKey, row, api.clock.wall()),
+      trunk: [
+        openPassword(rootKey, trunkId, 'inbound', trunk.digestPassword ?? ''),
+        openPassword(rootKey, trunkId, 'outbound', trunk.outboundPassword ?? ''),
+      ],
     }
   }
   const expected = {
     secret: 'a-secret-of-the-crm',
     details: { ...SUBMISSION, gstin: null, pan: null, documents: [] },
     endpoint: [endpointSecret],
+    trunk: ['theirs', 'ours'],
   }
 
   await t.test('with the earlier key configured everything is readable at once', async (t) => {
@@ -98,12 +108,12 @@ await onEachEngine(t, async (t, open) => {
   })
 
   await t.test('what no key opens is counted and left alone', async (t) => {
-    t.same(await resealAll(db, alone), { changed: 0, unreadable: 3 })
+    t.same(await resealAll(db, alone), { changed: 0, unreadable: 5 })
     t.same(await readAll(old), expected)
   })
 
   await t.test('encrypted again, the earlier key is not needed for it', async (t) => {
-    t.same(await resealAll(db, rotated), { changed: 3, unreadable: 0 })
+    t.same(await resealAll(db, rotated), { changed: 5, unreadable: 0 })
     t.same(await readAll(alone), expected)
     await t.rejects(readAll(old), { code: 'storage_failed' })
     t.same(await resealAll(db, rotated), { changed: 0, unreadable: 0 }, 'nothing is left to do')
@@ -121,3 +131,57 @@ await onEachEngine(t, async (t, open) => {
   })
   await api.close()
 })
+
+/** A trunk with both passwords, which operations for trunks will make one day. */
+async function insertTestTrunk(
+  db: Db,
+  rootKey: RootKey,
+  organizationId: string,
+  now: number,
+): Promise<string> {
+  const id = 'trk_01JZ0000000000000000000000'
+  await db
+    .insertInto('sipTrunks')
+    .values({
+      id,
+      organizationId,
+      environment: 'live',
+      name: 'T',
+      status: 'active',
+      disabledReason: null,
+      approvedAt: now,
+      allowOrigination: 0,
+      callerIdPolicy: 'did',
+      callerId: null,
+      codecs: '[]',
+      customHeaders: '{}',
+      digestUsername: 'user',
+      digestPassword: sealPassword(rootKey, id, 'inbound', 'theirs'),
+      digestAlgorithm: 'MD5',
+      realm: 'parley.test',
+      inboundAuth: 'digest',
+      ipAcl: '[]',
+      lastInboundAt: null,
+      lastOutboundAt: null,
+      lastProbe: null,
+      maxConcurrent: 10,
+      callsPerMinute: 60,
+      allowedPrefixes: '[]',
+      outboundAuthUsername: 'us',
+      outboundPassword: sealPassword(rootKey, id, 'outbound', 'ours'),
+      outboundHost: 'sip.example.com',
+      outboundPort: 5061,
+      outboundTransport: 'tls',
+      outboundNumberFormat: 'e164',
+      outboundDomain: null,
+      ringTimeoutMs: 30_000,
+      register: 0,
+      registerSeconds: 300,
+      source: 'api',
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    })
+    .execute()
+  return id
+}

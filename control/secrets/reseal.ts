@@ -4,11 +4,13 @@ import type { Db } from '../db/open.js'
 import type { KeyPurpose, RootKey } from '../root-key.js'
 import { openVault } from './vault.js'
 
-/** A column of sealed texts; each is bound to the id of its row. */
+/** A column of sealed texts, each bound to the id of its row. */
 interface Place {
   readonly table: string
   readonly column: string
   readonly purpose: KeyPurpose
+  /** Follows the id in what a text is bound to. */
+  readonly suffix?: string
   /** Column that names the key of a vault. */
   readonly keyId?: string
 }
@@ -19,6 +21,8 @@ const PLACES: readonly Place[] = [
   { table: 'organizationVerifications', column: 'details', purpose: 'verification-encryption' },
   { table: 'webhookEndpoints', column: 'secret', purpose: 'webhook-secrets' },
   { table: 'webhookEndpoints', column: 'previousSecret', purpose: 'webhook-secrets' },
+  { table: 'sipTrunks', column: 'digestPassword', purpose: 'trunk-secrets', suffix: ':inbound' },
+  { table: 'sipTrunks', column: 'outboundPassword', purpose: 'trunk-secrets', suffix: ':outbound' },
 ]
 
 export interface Resealed {
@@ -44,10 +48,11 @@ export async function resealAll(db: Db, rootKey: RootKey): Promise<Resealed> {
       if (last === undefined) break
       after = last.id
       for (const { id, sealed } of rows) {
-        if (opens(rootKey, place.purpose, sealed, id)) continue
-        const plain = open(rootKey, place.purpose, sealed, id)
+        const bound = `${id}${place.suffix ?? ''}`
+        if (opens(rootKey, place.purpose, sealed, bound)) continue
+        const plain = open(rootKey, place.purpose, sealed, bound)
         if (plain === null) unreadable++
-        else if (await replace(db, rootKey, place, { id, sealed, plain })) changed++
+        else if (await replace(db, rootKey, place, { id, bound, sealed, plain })) changed++
       }
     }
   }
@@ -65,9 +70,9 @@ async function replace(
   db: Db,
   rootKey: RootKey,
   { table, column, purpose, keyId }: Place,
-  row: { readonly id: string; readonly sealed: string; readonly plain: string },
+  row: { readonly id: string; readonly bound: string; readonly sealed: string; readonly plain: string },
 ): Promise<boolean> {
-  const fresh = seal(rootKey.subkey(purpose), row.plain, row.id)
+  const fresh = seal(rootKey.subkey(purpose), row.plain, row.bound)
   const key = keyId === undefined ? sql`` : sql`, ${sql.ref(keyId)} = ${openVault(rootKey, purpose).keyId}`
   const { numAffectedRows } = await sql`
     update ${sql.table(table)} set ${sql.ref(column)} = ${fresh}${key}
@@ -75,9 +80,9 @@ async function replace(
   return numAffectedRows === 1n
 }
 
-function opens(rootKey: RootKey, purpose: KeyPurpose, sealed: string, id: string): boolean {
+function opens(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): boolean {
   try {
-    unseal(rootKey.subkey(purpose), sealed, id)
+    unseal(rootKey.subkey(purpose), sealed, bound)
     return true
   } catch {
     // What opens it, if anything, is asked next.
@@ -86,9 +91,9 @@ function opens(rootKey: RootKey, purpose: KeyPurpose, sealed: string, id: string
 }
 
 /** Null when no root key opens it: counted and reported, the rest goes on. */
-function open(rootKey: RootKey, purpose: KeyPurpose, sealed: string, id: string): string | null {
+function open(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string | null {
   try {
-    return unsealAny(rootKey, purpose, sealed, id)
+    return unsealAny(rootKey, purpose, sealed, bound)
   } catch {
     return null
   }

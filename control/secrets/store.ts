@@ -153,15 +153,28 @@ export async function usersOf(
  * foreign key violation for a secret that is gone.
  */
 export async function setSecretUses(trx: Trx, user: SecretUser, secretIds: readonly string[]): Promise<void> {
-  await trx
-    .deleteFrom('secretUses')
+  const before = await trx
+    .selectFrom('secretUses')
+    .select('secretId')
     .where('usedByType', '=', user.type)
     .where('usedById', '=', user.id)
     .execute()
-  if (secretIds.length === 0) return
+  const known = before.map((row) => row.secretId)
+  const gone = known.filter((id) => !secretIds.includes(id))
+  // Rows that stay are not touched: others may wait for them.
+  const added = secretIds.filter((id) => !known.includes(id))
+  if (gone.length > 0) {
+    await trx
+      .deleteFrom('secretUses')
+      .where('usedByType', '=', user.type)
+      .where('usedById', '=', user.id)
+      .where('secretId', 'in', gone)
+      .execute()
+  }
+  if (added.length === 0) return
   await trx
     .insertInto('secretUses')
-    .values(secretIds.map((secretId) => ({ secretId, usedByType: user.type, usedById: user.id })))
+    .values(added.map((secretId) => ({ secretId, usedByType: user.type, usedById: user.id })))
     .execute()
 }
 
