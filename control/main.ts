@@ -47,6 +47,7 @@ import { readTls } from './sip-tls.js'
 import { API_VERSION } from './system/api.js'
 import { openTrunkCallers } from './trunks/callers.js'
 import { loadTrunks } from './trunks/load.js'
+import { testFileTrunks } from './trunks/probe.js'
 import { openRegistrations } from './trunks/registrations.js'
 
 export interface ParleyOptions {
@@ -173,6 +174,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   })
   scope.add(switchboard)
   scope.add(openRegistrations({ db, rootKey, sip, clock, log }))
+  scope.add(testFileTrunks({ db, rootKey, sip, clock, log }))
   sources = {
     load: () => pool.load(),
     callEvents: () => ({ waiting: bridge.waiting, lost: bridge.lost }),

@@ -62,8 +62,10 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
 t.test('a carrier with a password; registered there; strangers are asked for theirs', async (t) => {
   const guard = new Guard({ username: 'pilot', password: 'c4rrier' })
   const registers: SipMessage[] = []
+  const probes: SipMessage[] = []
   const carrier = await openSipPeer({
     onRequest: (request, from, self) => {
+      if (request.method === 'OPTIONS') probes.push(request)
       if (request.method !== 'REGISTER') return false
       registers.push(request)
       if (guard.admits(self, request, from)) {
@@ -88,6 +90,7 @@ t.test('a carrier with a password; registered there; strangers are asked for the
     },
   )
   await carrier.until(() => guard.accepted > 0, 5_000, 'the registration')
+  await carrier.until(() => probes.length > 0, 5_000, 'the probe')
 
   const target = service.target('udp')
   const invite = async (to: string, authorization?: string) => {

@@ -1,0 +1,79 @@
+import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { SipServer } from '../../signalling/sip-port.js'
+import { type ProbeMethod, probeTrunk, type TrunkProbe } from '../../signalling/trunk/probe.js'
+import type { Db } from '../db/open.js'
+import type { SipTrunkRow } from '../db/trunk-tables.js'
+import type { RootKey } from '../root-key.js'
+import { probeTargetOf } from './route.js'
+import { storeProbe } from './store.js'
+
+export interface ProbeOptions {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly sip: SipServer
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Asks the trunk's gateway and keeps the result as `lastProbe`. Null when the trunk has gone
+ * meanwhile. A trunk without an outbound side has nobody to ask: that is a result too.
+ */
+export async function testTrunk(
+  options: ProbeOptions,
+  trunk: SipTrunkRow,
+  method: ProbeMethod,
+): Promise<SipTrunkRow | null> {
+  return storeProbe(options.db, trunk, trunk.id, await probe(options, trunk, method))
+}
+
+/**
+ * Tests the gateways of the trunk file once, in the background, so that the log says at start what
+ * works. Nothing is stored after `close`.
+ */
+export function testFileTrunks(options: ProbeOptions): { close(): void } {
+  const { db, log } = options
+  let closed = false
+  const run = async (): Promise<void> => {
+    const trunks = await db
+      .selectFrom('sipTrunks')
+      .selectAll()
+      .where('source', '=', 'file')
+      .where('status', '=', 'active')
+      .where('outboundHost', 'is not', null)
+      .where('deletedAt', 'is', null)
+      .execute()
+    await Promise.all(
+      trunks.map(async (trunk) => {
+        const result = await probe(options, trunk, 'options')
+        if (closed) return
+        const { ok, sipStatus, latencyMs, error } = result
+        const fields = { trunkId: trunk.id, name: trunk.name, sipStatus, latencyMs, error }
+        if (ok) log.info(fields, 'the gateway of a trunk answers')
+        else log.warn(fields, 'the gateway of a trunk does not answer as it should')
+        await storeProbe(db, trunk, trunk.id, result)
+      }),
+    )
+  }
+  run().catch((error: unknown) => {
+    if (!closed) log.error({ error: errorText(error) }, 'the trunks could not be tested')
+  })
+  return {
+    close() {
+      closed = true
+    },
+  }
+}
+
+async function probe(
+  { rootKey, sip, clock }: ProbeOptions,
+  trunk: SipTrunkRow,
+  method: ProbeMethod,
+): Promise<TrunkProbe> {
+  const target = probeTargetOf(trunk, rootKey)
+  if (target !== null) return probeTrunk({ sip, clock }, target, method)
+  const error = 'the trunk has no outbound host'
+  return { at: clock.wall(), ok: false, method, sipStatus: null, latencyMs: null, error }
+}
