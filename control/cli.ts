@@ -9,6 +9,7 @@ import { Email } from './access/account-schemas.js'
 import { type Bootstrap, createOperatorKey } from './access/bootstrap.js'
 import { SCOPES } from './access/scopes.js'
 import { createStaffUser } from './access/staff-user.js'
+import { backupCommand } from './backup/command.js'
 import { parseInstant } from './calls/instant.js'
 import { oneOf, parseOptions, Signals, UsageError } from './command-line.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables, VARIABLES } from './config.js'
@@ -37,6 +38,11 @@ parley keys rotate-root
 parley staff create --email ADDRESS
     Makes an account of the service's staff and prints its password once. Staff sign in like everybody,
     may call the operations under /v1/staff only, and belong to no organization.
+
+parley backup --to FILE
+parley restore --from FILE
+    Copies the database to a new file while the service runs, and back into an empty database before it
+    runs. PostgreSQL needs its pg_dump and pg_restore. Recordings and the root key are named, not copied.
 
 parley sip-server --secret SECRET [options]
     The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
@@ -188,6 +194,7 @@ export async function run(args: readonly string[]): Promise<number> {
     parseOptions(rest, {})
     return start()
   }
+  if (command === 'backup' || command === 'restore') return backupCommand(command, rest, settingsOrThrow)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') return listenForWebhooks(rest.slice(1), settingsOrThrow)

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { startPostgres } from '../../fixtures/postgres.js'
+import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { bootstrap } from '../access/bootstrap.js'
+import { migrate } from '../db/migrate.js'
+import { type OpenDatabase, openDatabase } from '../db/open.js'
+import { rootKeyOf } from '../root-key.js'
+import { backUp, restore } from './backup.js'
+
+const rootKey = rootKeyOf(Buffer.alloc(32, 1))
+
+async function filled(url: string): Promise<OpenDatabase> {
+  const database = openDatabase(url, silentLog)
+  await migrate(database)
+  await bootstrap(database.db, rootKey, systemClock)
+  return database
+}
+
+/** Every row of every table but the migrator's lock, as text. */
+async function contents(url: string): Promise<string> {
+  const database = openDatabase(url, silentLog)
+  try {
+    const tables = await database.db.introspection.getTables()
+    const names = tables.map(({ name }) => name).sort()
+    const rows = await Promise.all(
+      names.map(async (name) => [
+        name,
+        await database.db
+          .selectFrom(name as 'users')
+          .selectAll()
+          .execute(),
+      ]),
+    )
+    return JSON.stringify(rows)
+  } finally {
+    await database.close()
+  }
+}
+
+async function roundTrip(t: Test, from: string, to: string): Promise<void> {
+  const folder = t.testdir({})
+  const source = await filled(from)
+  const file = join(folder, 'deep', 'backup')
+  // In use meanwhile, as it will be.
+  const writer = source.db
+    .insertInto('organizations')
+    .values({ id: 'org_during', name: 'During', senderClassification: null, createdAt: 1 })
+    .execute()
+  const bytes = await backUp(from, file)
+  await writer
+  t.equal(bytes, statSync(file).size)
+  t.equal(statSync(file).mode & 0o777, 0o600, 'for its owner only')
+  await t.rejects(backUp(from, file), { code: 'config_invalid' }, 'no backup is overwritten')
+
+  const before = await contents(from)
+  const late = join(folder, 'late')
+  await backUp(from, late)
+  await restore(to, late)
+  t.equal(await contents(to), before, 'everything is back')
+  await t.rejects(restore(to, late), { code: 'config_invalid' }, 'nothing that exists is overwritten')
+  await source.close()
+}
+
+t.test('SQLite', async (t) => {
+  const folder = t.testdir({})
+  await roundTrip(t, `sqlite:${join(folder, 'a.db')}`, `sqlite:${join(folder, 'new', 'b.db')}`)
+  const nonsense = join(folder, 'nonsense')
+  writeFileSync(nonsense, 'not a database at all, but long enough to be read as one'.repeat(100))
+  await t.rejects(restore(`sqlite:${join(folder, 'c.db')}`, nonsense), { code: 'config_invalid' })
+  t.notOk(existsSync(join(folder, 'c.db')), 'and leaves nothing')
+  await t.rejects(backUp(`sqlite:${join(folder, 'missing.db')}`, join(folder, 'x')), {
+    code: 'config_invalid',
+  })
+  t.notOk(existsSync(join(folder, 'x')))
+  await t.rejects(backUp('sqlite::memory:', join(folder, 'x')), { code: 'config_invalid' })
+})
+
+t.test('PostgreSQL', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const from = await postgres.createDatabase()
+  await roundTrip(t, from, await postgres.createDatabase())
+  const folder = t.testdir({})
+  const nonsense = join(folder, 'nonsense')
+  writeFileSync(nonsense, 'nonsense')
+  await t.rejects(restore(await postgres.createDatabase(), nonsense), { code: 'storage_failed' })
+})
+
+t.test('the commands', async (t) => {
+  const folder = t.testdir({})
+  const program = join(import.meta.dirname, '..', 'cli.js')
+  const parley = (data: string, ...args: string[]) =>
+    promisify(execFile)(process.execPath, [program, ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, PARLEY_DATA: data },
+    })
+  const source = await filled(`sqlite:${join(folder, 'one', 'parley.db')}`)
+  await source.close()
+  const made = await parley('one', 'backup', '--to', 'copy.db')
+  t.match(made.stdout, /copy\.db: \d+ bytes/)
+  t.match(made.stdout, join(folder, 'one', 'root.key'))
+  t.match(made.stdout, join(folder, 'one', 'recordings'))
+  t.equal(readFileSync(join(folder, 'copy.db')).subarray(0, 15).toString(), 'SQLite format 3')
+  await parley('two', 'restore', '--from', 'copy.db')
+  const url = (name: string) => `sqlite:${join(folder, name, 'parley.db')}`
+  t.equal(await contents(url('two')), await contents(url('one')))
+  await t.rejects(parley('two', 'restore', '--from', 'copy.db'), { code: 1, stderr: /exists already/ })
+  await t.rejects(parley('one', 'backup'), { code: 2, stderr: /--to must name a file/ })
+})

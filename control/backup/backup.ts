@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, link, mkdir, open, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { EngineError } from '../../media/base/errors.js'
+import { silentLog } from '../../media/base/log.js'
+import { migrate } from '../db/migrate.js'
+import { openDatabase } from '../db/open.js'
+import { dumpPostgres, restorePostgres } from './postgres.js'
+import { checkSqlite, copySqlite } from './sqlite.js'
+
+/** The owner only: a backup holds hashes, sealed secrets, and what people said. */
+const MODE = 0o600
+
+/**
+ * Writes a consistent copy of the database to a new file while the service goes on, and returns its
+ * size in bytes: an SQLite database for SQLite, an archive of pg_dump for PostgreSQL. The file appears
+ * when it is complete. Throws EngineError `config_invalid` when it exists or the database does not,
+ * `storage_failed` when the copy fails.
+ */
+export async function backUp(databaseUrl: string, file: string): Promise<number> {
+  await refuseExisting(file)
+  await mkdir(dirname(file), { recursive: true })
+  const partial = beside(file)
+  try {
+    // Made by us first, so that nobody else can read it while it grows.
+    await (await open(partial, 'wx', MODE)).close()
+    const source = sqliteFile(databaseUrl)
+    if (source === null) await dumpPostgres(databaseUrl, partial)
+    else await copySqlite(source, partial)
+    await flush(partial)
+    await appear(partial, file)
+  } finally {
+    await rm(partial, { force: true })
+  }
+  return (await stat(file)).size
+}
+
+/**
+ * Fills an empty database from a file of `backUp` and brings its schema up to date. Changes nothing
+ * that exists: throws EngineError `config_invalid` when the database is there already or the file is
+ * not a backup of this kind of database.
+ */
+export async function restore(databaseUrl: string, file: string): Promise<void> {
+  const target = sqliteFile(databaseUrl)
+  if (target === null) {
+    await restorePostgres(databaseUrl, file)
+  } else {
+    await refuseExisting(target)
+    await mkdir(dirname(target), { recursive: true })
+    const partial = beside(target)
+    try {
+      await copyFile(file, partial)
+      checkSqlite(partial, file)
+      await flush(partial)
+      await appear(partial, target)
+    } finally {
+      await rm(partial, { force: true })
+    }
+  }
+  const database = openDatabase(databaseUrl, silentLog)
+  try {
+    await migrate(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** The file of an SQLite URL; null for PostgreSQL. */
+function sqliteFile(databaseUrl: string): string | null {
+  if (!databaseUrl.startsWith('sqlite:')) return null
+  const file = databaseUrl.slice('sqlite:'.length)
+  if (file === ':memory:') throw new EngineError('config_invalid', 'a database in memory has no backup')
+  return file
+}
+
+const beside = (file: string): string => `${file}.${process.pid}.${randomBytes(4).toString('hex')}.partial`
+
+async function refuseExisting(file: string): Promise<void> {
+  const there = await stat(file).then(
+    () => true,
+    () => false,
+  )
+  if (there) throw new EngineError('config_invalid', `${file} exists already; it is never overwritten`)
+}
+
+/** Gives a finished file its name, unless that was taken meanwhile. */
+async function appear(partial: string, file: string): Promise<void> {
+  try {
+    await link(partial, file)
+  } catch (error) {
+    throw new EngineError('storage_failed', `${file} cannot be made`, { cause: error })
+  }
+}
+
+async function flush(file: string): Promise<void> {
+  const handle = await open(file, 'r+')
+  try {
+    await handle.chmod(MODE)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
