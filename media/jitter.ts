@@ -2,8 +2,9 @@ import { FRAME_MS } from './frame.js'
 
 const RATE = 8000
 const FRAME = (RATE / 1000) * FRAME_MS
-/** About a second: a burst after a stall fits. A power of two. */
+/** About a second: a burst after a stall fits. A power of two: places are found without a division. */
 const RING = 8192
+const MASK = RING - 1
 const START_TARGET = 40 * 8
 const MIN_TARGET = 20 * 8
 const MAX_TARGET = 120 * 8
@@ -66,10 +67,13 @@ export class JitterBuffer {
       this.late++
       return false
     }
+    const ring = this.#pcm
+    const valid = this.#valid
+    let index = (ts + skip) & MASK
     for (let i = skip; i < length; i++) {
-      const index = (ts + i) % RING
-      this.#pcm[index] = pcm[i] as number
-      this.#valid[index] = 1
+      ring[index] = pcm[i] as number
+      valid[index] = 1
+      index = (index + 1) & MASK
     }
     return true
   }
@@ -121,40 +125,50 @@ export class JitterBuffer {
   }
 
   #silentAhead(): boolean {
+    const ring = this.#pcm
+    const valid = this.#valid
+    const limit = SILENT_POWER * FRAME
     let sum = 0
-    for (let i = 0; i < FRAME; i++) {
-      const index = (this.#play + i) % RING
-      if (this.#valid[index] === 0) continue
-      const sample = this.#pcm[index] as number
-      sum += sample * sample
+    let index = this.#play & MASK
+    for (let i = 0; i < FRAME && sum < limit; i++) {
+      const sample = ring[index] as number
+      if (valid[index] === 1) sum += sample * sample
+      index = (index + 1) & MASK
     }
-    return sum < SILENT_POWER * FRAME
+    return sum < limit
   }
 
   #drop(samples: number): void {
     const count = Math.min(samples, RING)
-    for (let i = 0; i < count; i++) this.#valid[(this.#play + i) % RING] = 0
+    const from = this.#play & MASK
+    this.#valid.fill(0, from, Math.min(RING, from + count))
+    if (from + count > RING) this.#valid.fill(0, 0, from + count - RING)
     this.#play += samples
   }
 
   #read(into: Int16Array): boolean {
+    const ring = this.#pcm
+    const valid = this.#valid
+    const last = this.#last
     let found = 0
+    let index = this.#play & MASK
     for (let i = 0; i < FRAME; i++) {
-      const index = (this.#play + i) % RING
-      if (this.#valid[index] === 1) found++
+      found += valid[index] as number
+      index = (index + 1) & MASK
     }
     if (found === 0) {
       this.#play += FRAME
       return this.#conceal(into)
     }
+    index = this.#play & MASK
     for (let i = 0; i < FRAME; i++) {
-      const index = (this.#play + i) % RING
       // A piece that is missing inside a frame is patched from the frame before it.
-      into[i] = (this.#valid[index] === 1 ? this.#pcm[index] : (this.#last[i] as number) / 2) as number
-      this.#valid[index] = 0
+      into[i] = (valid[index] === 1 ? ring[index] : (last[i] as number) / 2) as number
+      valid[index] = 0
+      index = (index + 1) & MASK
     }
     this.#play += FRAME
-    this.#last.set(into)
+    last.set(into)
     this.#missing = 0
     return true
   }

@@ -139,17 +139,16 @@ export class ArrivalEar {
       if (gap > 0) this.#bridge(position, lost)
       if (Math.abs(position - this.#cursor) > SLACK) this.#cursor = Math.round(position)
     }
-    let done = 0
-    while (done < length) {
-      const take = Math.min(FRAME - this.#filled, length - done)
-      for (let i = 0; i < take; i++) this.#pcm[this.#filled + i] = pcm[done + i] as number
-      this.#filled += take
-      done += take
-      if (this.#filled === FRAME) {
-        this.#last.set(this.#pcm)
-        this.#hand()
-      }
+    const frame = this.#pcm
+    let filled = this.#filled
+    for (let i = 0; i < length; i++) {
+      frame[filled++] = pcm[i] as number
+      if (filled < FRAME) continue
+      this.#last.set(frame)
+      this.#hand()
+      filled = 0
     }
+    this.#filled = filled
   }
 
   /** Frames for a gap up to `position`: faded repeats when packets were lost, else silence. */

@@ -28,7 +28,11 @@ export class UtteranceBuffer {
 
   write(pcm: Int16Array, atMs: number): void {
     const ring = this.#ring
-    for (let i = 0; i < pcm.length; i++) ring[(this.#written + i) % ring.length] = pcm[i] ?? 0
+    let at = this.#written % ring.length
+    for (let i = 0; i < pcm.length; i++) {
+      ring[at++] = pcm[i] as number
+      if (at === ring.length) at = 0
+    }
     this.#written += pcm.length
     this.#endMs = atMs + (pcm.length * 1000) / this.#rate
     if (this.#utterance !== null) this.#append(pcm)
