@@ -228,6 +228,37 @@ await onEachEngine(t, async (t, open) => {
     for (const { key } of [dataOf(made), dataOf(rolled)]) t.notMatch(JSON.stringify(log), String(key))
   })
 
+  await t.test('so are webhook endpoints, and who read their secret', async (t) => {
+    const path = '/v1/integrations/webhooks'
+    const url = 'https://hooks.example.com/a'
+    const made = dataOf(
+      await api.send('POST', path, { key: api.liveKey, json: { url, events: ['call.completed'] } }),
+    )
+    await admin.send('PATCH', `${path}/${made.id}`, json({ enabled: false }))
+    await admin.send('GET', `${path}/${made.id}/secret`)
+    const rolled = dataOf(await admin.send('POST', `${path}/${made.id}/roll-secret`))
+    await admin.send('POST', `${path}/${made.id}/roll-secret`)
+    await admin.send('DELETE', `${path}/${made.id}`)
+    const log = itemsOf(await admin.send('GET', `${PATH}/audit-log?limit=5`))
+    t.match(
+      log.map(({ action, actor, before, after }) => [
+        action,
+        (actor as { type: string }).type,
+        before,
+        after,
+      ]),
+      [
+        ['webhook.deleted', 'user', null, null],
+        ['webhook.secret_rolled', 'user', null, null],
+        ['webhook.secret_read', 'user', null, null],
+        ['webhook.updated', 'user', { enabled: true }, { enabled: false }],
+        ['webhook.created', 'key', null, { url, events: ['call.completed'], description: null }],
+      ],
+    )
+    t.ok(log.every(({ subject }) => (subject as { id: unknown }).id === made.id))
+    for (const secret of [made.secret, rolled.secret]) t.notMatch(JSON.stringify(log), String(secret))
+  })
+
   await t.test('the log in pages is complete while it grows', async (t) => {
     const seen = new Set<unknown>()
     for (let cursor = ''; ; ) {

@@ -3,15 +3,17 @@ import { newId } from '../../media/base/ids.js'
 import type { WebhookEndpointRow } from '../db/webhook-tables.js'
 import type { Deps } from '../deps.js'
 import { EVENT_TYPES } from '../events/types.js'
-import { listOperation, type Operation, operation } from '../http/operation.js'
+import { type Actor, listOperation, type Operation, operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
+import { type Facts, recordAudit } from '../organization/audit.js'
 import {
   activeSecrets,
   createEndpoint,
   currentSecret,
   deleteEndpoint,
   findEndpoint,
+  type Logged,
   listEndpoints,
   MAX_ENDPOINTS,
   rollSecret,
@@ -64,6 +66,28 @@ function view(row: WebhookEndpointRow): z.input<typeof WebhookEndpoint> {
   }
 }
 
+/** An entry of the organization's audit log about an endpoint; never a secret. */
+function logged(
+  input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
+  what: 'created' | 'updated' | 'deleted' | 'secret_read' | 'secret_rolled',
+  change: { readonly before?: Facts; readonly after?: Facts } = {},
+): Logged {
+  const { actor, deps, requestId } = input
+  return (trx, endpointId) =>
+    recordAudit(
+      trx,
+      {
+        organizationId: actor.organizationId,
+        actor,
+        action: `webhook.${what}`,
+        subject: { type: 'webhook', id: endpointId },
+        ...change,
+        requestId,
+      },
+      deps.clock.wall(),
+    )
+}
+
 function noEndpoint(): Refusal<'not_found'> {
   return refuse('not_found', 'There is no such webhook endpoint.')
 }
@@ -86,11 +110,18 @@ const createWebhook = operation({
   status: 201,
   result: NewWebhookEndpoint,
   fails: ['conflict'],
-  run: async ({ body, actor, deps }) => {
+  run: async ({ body, actor, deps, requestId }) => {
     const problem = await urlProblem(deps, body.url)
     if (problem !== null) return problem
     const fields = { url: body.url, events: body.events, description: body.description ?? null }
-    const made = await createEndpoint(deps.db, deps.rootKey, actor.organizationId, fields, deps.clock.wall())
+    const made = await createEndpoint(
+      deps.db,
+      deps.rootKey,
+      actor.organizationId,
+      fields,
+      deps.clock.wall(),
+      logged({ actor, deps, requestId }, 'created', { after: fields }),
+    )
     if (made === null) {
       return refuse('conflict', `An organization has ${MAX_ENDPOINTS} endpoints at most.`, {
         limit: MAX_ENDPOINTS,
@@ -144,8 +175,9 @@ const updateWebhook = operation({
   status: 200,
   result: WebhookEndpoint,
   fails: ['not_found'],
-  run: async ({ params, body, actor, deps }) => {
-    if ((await findEndpoint(deps.db, actor.organizationId, params.id)) === null) return noEndpoint()
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const before = await findEndpoint(deps.db, actor.organizationId, params.id)
+    if (before === null) return noEndpoint()
     const problem = body.url === undefined ? null : await urlProblem(deps, body.url)
     if (problem !== null) return problem
     const change = {
@@ -154,7 +186,18 @@ const updateWebhook = operation({
       ...(body.description === undefined ? {} : { description: body.description }),
       ...(body.enabled === undefined ? {} : { enabled: body.enabled }),
     }
-    const row = await updateEndpoint(deps.db, actor.organizationId, params.id, change, deps.clock.wall())
+    const { url, description, events, enabled } = view(before)
+    const row = await updateEndpoint(
+      deps.db,
+      actor.organizationId,
+      params.id,
+      change,
+      deps.clock.wall(),
+      logged({ actor, deps, requestId }, 'updated', {
+        before: { url, description, events, enabled },
+        after: { url, description, events, enabled, ...change },
+      }),
+    )
     return row === null ? noEndpoint() : view(row)
   },
 })
@@ -168,13 +211,14 @@ const deleteWebhook = operation({
   params: EndpointPath,
   status: 204,
   fails: ['not_found'],
-  run: async ({ params, actor, deps }) => {
+  run: async ({ params, actor, deps, requestId }) => {
     const done = await deleteEndpoint(
       deps.db,
       deps.rootKey,
       actor.organizationId,
       params.id,
       deps.clock.wall(),
+      logged({ actor, deps, requestId }, 'deleted'),
     )
     return done ? undefined : noEndpoint()
   },
@@ -190,10 +234,13 @@ const readWebhookSecret = operation({
   status: 200,
   result: z.object({ secret: z.string() }),
   fails: ['not_found'],
-  run: async ({ params, actor, deps }) => {
-    const row = await findEndpoint(deps.db, actor.organizationId, params.id)
-    return row === null ? noEndpoint() : { secret: currentSecret(deps.rootKey, row) }
-  },
+  run: async ({ params, actor, deps, requestId }) =>
+    deps.db.transaction().execute(async (trx) => {
+      const row = await findEndpoint(trx, actor.organizationId, params.id)
+      if (row === null) return noEndpoint()
+      await logged({ actor, deps, requestId }, 'secret_read')(trx, row.id)
+      return { secret: currentSecret(deps.rootKey, row) }
+    }),
 })
 
 const rollWebhookSecret = operation({
@@ -206,9 +253,16 @@ const rollWebhookSecret = operation({
   status: 200,
   result: z.object({ secret: z.string(), previousValidUntil: Timestamp }),
   fails: ['not_found', 'conflict'],
-  run: async ({ params, actor, deps }) => {
+  run: async ({ params, actor, deps, requestId }) => {
     const now = deps.clock.wall()
-    const roll = await rollSecret(deps.db, deps.rootKey, actor.organizationId, params.id, now)
+    const roll = await rollSecret(
+      deps.db,
+      deps.rootKey,
+      actor.organizationId,
+      params.id,
+      now,
+      logged({ actor, deps, requestId }, 'secret_rolled'),
+    )
     if (roll === null) return noEndpoint()
     const previousValidUntil = timestamp(roll.previousValidUntil)
     if (roll.kind === 'rolled') return { secret: roll.secret, previousValidUntil }

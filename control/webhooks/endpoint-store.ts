@@ -15,6 +15,10 @@ export const OVERLAP_MS = 24 * 3_600_000
 /** Deliveries of a disabled endpoint wait this long for it to be enabled again. */
 export const PARK_MS = 24 * 3_600_000
 
+/** Adds to the audit log, in the transaction of the change. */
+export type Logged = (trx: Trx, endpointId: string) => Promise<void>
+const unlogged: Logged = async () => {}
+
 export interface EndpointFields {
   readonly url: string
   readonly description: string | null
@@ -53,6 +57,7 @@ export async function createEndpoint(
   organizationId: string,
   fields: EndpointFields,
   now: number,
+  logged: Logged = unlogged,
 ): Promise<{ readonly row: WebhookEndpointRow; readonly secret: string } | null> {
   return db.transaction().execute(async (trx) => {
     // Whoever else creates one waits here: the count below is still true when the row is made.
@@ -91,6 +96,7 @@ export async function createEndpoint(
       })
       .returningAll()
       .executeTakeFirstOrThrow()
+    await logged(trx, id)
     return { row, secret }
   })
 }
@@ -143,6 +149,7 @@ export async function updateEndpoint(
   id: string,
   change: Partial<EndpointFields> & { readonly enabled?: boolean },
   now: number,
+  logged: Logged = unlogged,
 ): Promise<WebhookEndpointRow | null> {
   const { enabled, events, ...rest } = change
   return retried(db, async (trx) => {
@@ -162,6 +169,7 @@ export async function updateEndpoint(
     if (row === undefined) return null
     if (enabled === true && row.enabled === 0) row = await enableEndpoint(trx, id, now)
     if (enabled === false && row.enabled === 1) row = (await disableEndpoint(trx, id, null, now)) ?? row
+    await logged(trx, id)
     return row
   })
 }
@@ -223,6 +231,7 @@ export async function deleteEndpoint(
   organizationId: string,
   id: string,
   now: number,
+  logged: Logged = unlogged,
 ): Promise<boolean> {
   return retried(db, async (trx) => {
     const row = await trx
@@ -246,6 +255,7 @@ export async function deleteEndpoint(
       .where('endpointId', '=', id)
       .where('status', '=', 'pending')
       .execute()
+    await logged(trx, id)
     return true
   })
 }
@@ -261,24 +271,29 @@ export async function rollSecret(
   organizationId: string,
   id: string,
   now: number,
+  logged: Logged = unlogged,
 ): Promise<Roll | null> {
   const secret = newSecret()
   const previousValidUntil = now + OVERLAP_MS
-  const rolled = await db
-    .updateTable('webhookEndpoints')
-    .set((column) => ({
-      secret: sealSecret(rootKey, id, secret),
-      previousSecret: column.ref('secret'),
-      previousValidUntil,
-    }))
-    .where('id', '=', id)
-    .where('organizationId', '=', organizationId)
-    .where('deletedAt', 'is', null)
-    .where((column) =>
-      column.or([column('previousValidUntil', 'is', null), column('previousValidUntil', '<=', now)]),
-    )
-    .returning('id')
-    .executeTakeFirst()
+  const rolled = await db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('webhookEndpoints')
+      .set((column) => ({
+        secret: sealSecret(rootKey, id, secret),
+        previousSecret: column.ref('secret'),
+        previousValidUntil,
+      }))
+      .where('id', '=', id)
+      .where('organizationId', '=', organizationId)
+      .where('deletedAt', 'is', null)
+      .where((column) =>
+        column.or([column('previousValidUntil', 'is', null), column('previousValidUntil', '<=', now)]),
+      )
+      .returning('id')
+      .executeTakeFirst()
+    if (row !== undefined) await logged(trx, id)
+    return row
+  })
   if (rolled !== undefined) return { kind: 'rolled', secret, previousValidUntil }
   const row = await findEndpoint(db, organizationId, id)
   if (row === null) return null
