@@ -195,11 +195,6 @@ export class Api extends Caller {
     return this.send({ method: 'GET', path: '/v1/organization/members', reply: 'list' }, input, options)
   }
 
-  /** Invites somebody by mail; replaces an earlier invitation of the address */
-  inviteMember(input: { readonly body: InviteMemberBody }, options: RequestOptions = {}): Promise<Member> {
-    return this.send({ method: 'POST', path: '/v1/organization/invitations', reply: 'data' }, input, options)
-  }
-
   /** Changes the role of a member; what their keys may do follows at once */
   changeMemberRole(input: { readonly userId: string; readonly body: ChangeMemberRoleBody }, options: RequestOptions = {}): Promise<MemberRole> {
     return this.send({ method: 'PATCH', path: '/v1/organization/members/{userId}', reply: 'data' }, input, options)
@@ -208,6 +203,11 @@ export class Api extends Caller {
   /** Removes a member; keys that they made lose all scopes */
   removeMember(input: { readonly userId: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/organization/members/{userId}', reply: 'empty' }, input, options)
+  }
+
+  /** Invites somebody by mail; replaces an earlier invitation of the address */
+  inviteMember(input: { readonly body: InviteMemberBody }, options: RequestOptions = {}): Promise<Member> {
+    return this.send({ method: 'POST', path: '/v1/organization/invitations', reply: 'data' }, input, options)
   }
 
   /** Accepts an invitation with the token of the mail; name and password make a new account */

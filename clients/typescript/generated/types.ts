@@ -96,19 +96,19 @@ export type In = {
   readonly expiresAt: string
 }
 
-export type Member = {
-  readonly email: string
-  readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
-  readonly createdAt: string
-  readonly expiresAt: string
-}
-
 export type MemberRole = {
   readonly userId: string
   readonly email: string
   readonly name: string
   readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
   readonly createdAt: string
+}
+
+export type Member = {
+  readonly email: string
+  readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+  readonly createdAt: string
+  readonly expiresAt: string
 }
 
 export type Invitation = {
@@ -1051,14 +1051,14 @@ export type ListMembersQuery = {
   readonly cursor?: string | undefined
 }
 
-/** Body of `inviteMember`. */
-export type InviteMemberBody = {
-  readonly email: string
+/** Body of `changeMemberRole`. */
+export type ChangeMemberRoleBody = {
   readonly role: "owner" | "admin" | "developer" | "viewer" | "billing"
 }
 
-/** Body of `changeMemberRole`. */
-export type ChangeMemberRoleBody = {
+/** Body of `inviteMember`. */
+export type InviteMemberBody = {
+  readonly email: string
   readonly role: "owner" | "admin" | "developer" | "viewer" | "billing"
 }
 
