@@ -1,0 +1,102 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { runCli, START_ENV, temporaryFolder } from '../fixtures/cli.js'
+import { startPostgres } from '../fixtures/postgres.js'
+import { type Json, type ServiceAnswer, TEST_AGENT } from '../fixtures/service.js'
+import { systemClock } from '../media/base/clock.js'
+
+/* Two service processes on one PostgreSQL database, started at the same moment on an empty one. */
+
+t.test('two processes on one PostgreSQL', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const url = await postgres.createDatabase()
+  const folder = await temporaryFolder(t)
+  const clis = await Promise.all(
+    ['one', 'two'].map(async (name) => {
+      await mkdir(join(folder, name))
+      return runCli(t, join(folder, name), ['start'], {
+        ...START_ENV,
+        PARLEY_DATABASE_URL: url,
+        PARLEY_ROOT_KEY: 'cd'.repeat(32),
+      })
+    }),
+  )
+  const ready = await Promise.all(clis.map((cli) => cli.logged('ready', 40_000)))
+  const bases = ready.map(({ api }) => String(api))
+  const first = clis.filter(({ stderr }) => stderr.includes('First start'))
+  t.equal(first.length, 1, 'one of them made the workspace')
+  const key = /Test key +(\S+)\s/.exec(first[0]?.stderr ?? '')?.[1] ?? ''
+
+  const send = async (
+    process: 0 | 1,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<ServiceAnswer> => {
+    const response = await fetch(`${bases[process]}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        connection: 'close',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) }
+  }
+  const data = ({ body }: ServiceAnswer): Json => body.data as Json
+
+  const agent = data(await send(0, 'POST', '/v1/agents', TEST_AGENT))
+  t.equal(
+    (await send(1, 'POST', `/v1/agents/${agent.id}/publish`, {})).status,
+    201,
+    'made here, published there',
+  )
+  const [number] = (await send(1, 'GET', '/v1/numbers')).body.data as Json[]
+  await send(0, 'PATCH', `/v1/numbers/${number?.id}`, { agentId: agent.id, recordCalls: true })
+
+  const order = { to: '+919000000011', numberId: number?.id }
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      send(index % 2 === 0 ? 0 : 1, 'POST', '/v1/calls', order, { 'idempotency-key': 'order-17' }),
+    ),
+  )
+  const made = new Set(answers.filter(({ status }) => status === 201).map((answer) => data(answer).id))
+  t.equal(made.size, 1, 'one call, whoever was asked')
+  t.ok(
+    answers.every(({ status }) => status === 201 || status === 409),
+    answers.map(({ status }) => status).join(),
+  )
+  for (const process of [0, 1] as const) {
+    const again = await send(process, 'POST', '/v1/calls', order, { 'idempotency-key': 'order-17' })
+    t.equal(again.status, 201)
+    t.equal(again.headers.get('idempotency-replayed'), 'true', `replayed by process ${process}`)
+    t.ok(made.has(data(again).id))
+  }
+  t.match((await send(1, 'GET', '/v1/calls')).body, { meta: { pagination: { total: 1 } } })
+
+  // One of the two carries the call; the other one can end it all the same.
+  const callId = String([...made][0])
+  for (const process of [0, 1] as const) {
+    t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)
+  }
+  const deadline = systemClock.now() + 20_000
+  let call = data(await send(0, 'GET', `/v1/calls/${callId}`))
+  while (call.status !== 'ended' && systemClock.now() < deadline) {
+    await new Promise<void>((resolve) => systemClock.after(100, resolve))
+    call = data(await send(1, 'GET', `/v1/calls/${callId}`))
+  }
+  t.match(call, { status: 'ended', endedReason: 'api_hangup' })
+
+  clis[0]?.process.kill('SIGTERM')
+  t.equal(await clis[0]?.exit(15_000), 0)
+  t.equal((await send(1, 'GET', `/v1/calls/${callId}`)).status, 200, 'the other one goes on')
+  t.equal((await send(1, 'GET', '/v1/ready')).status, 200)
+  clis[1]?.process.kill('SIGTERM')
+  t.equal(await clis[1]?.exit(15_000), 0)
+})
