@@ -186,10 +186,9 @@ function complete(
   extra.push(...require)
   const given = extra.find((header) => header.name === 'Contact')
   const dialog = incoming.dialog ?? incoming.early
-  const reliable = extra.some((header) => header.name === 'Require' && /\b100rel\b/i.test(header.value))
   if (given) {
     if (dialog) dialog.contact = given.value
-  } else if (needsContact(method, message.status, incoming.dialog !== null, reliable)) {
+  } else if (needsContact(method, message.status, incoming.dialog !== null)) {
     extra.unshift({
       name: 'Contact',
       value: dialog?.contact || contactOf(transport, remote.address, isSips(request.uri)),
@@ -203,10 +202,11 @@ function complete(
   return responseTo(request, message.status, message.reason, tag, extra, message.body)
 }
 
-function needsContact(method: string, status: number, inside: boolean, reliable: boolean): boolean {
+/** Whatever makes a dialog, early ones included, has to say where its requests go (RFC 3261 12.1.1). */
+function needsContact(method: string, status: number, inside: boolean): boolean {
+  if (status === 100) return false
   if (inside) return method === 'INVITE' || (status < 300 && (method === 'UPDATE' || method === 'SUBSCRIBE'))
-  if (method === 'INVITE' && status > 100 && status < 200) return reliable
-  return (method === 'INVITE' || method === 'SUBSCRIBE') && status >= 200 && status < 300
+  return (method === 'INVITE' && status < 300) || (method === 'SUBSCRIBE' && status >= 200 && status < 300)
 }
 
 /** An INVITE may ring as long as the application likes; only its first response was owed. */
