@@ -4,6 +4,7 @@ import { onEachEngine } from '../../fixtures/databases.js'
 import { openPeopleApi } from '../../fixtures/people.js'
 import { accessOperations } from '../access/api.js'
 import { readSettings } from '../config.js'
+import { sessionOrigins } from './origins.js'
 
 const DASHBOARD = 'https://app.voice.example.in'
 const settings = readSettings(
@@ -14,6 +15,25 @@ const settings = readSettings(
   '/nowhere',
 )
 const publicUrl = () => 'https://api.voice.example.in'
+
+t.test('whose pages may make changes', async (t) => {
+  const plain = readSettings({}, '/nowhere')
+  const table: readonly [publicUrl: string, dashboard: string | null, origins: readonly string[]][] = [
+    ['https://voice.example.in', null, ['https://voice.example.in']],
+    ['https://voice.example.in:8443/api', null, ['https://voice.example.in:8443']],
+    [
+      'https://api.example.in',
+      'https://app.example.in/x',
+      ['https://app.example.in', 'https://api.example.in'],
+    ],
+    ['http://127.0.0.1:8080', null, ['http://127.0.0.1:8080', 'http://localhost:8080', 'http://[::1]:8080']],
+    ['', null, []],
+  ]
+  for (const [url, dashboard, origins] of table) {
+    const deps = { settings: { ...plain, dashboardUrl: dashboard }, publicUrl: () => url }
+    t.same(sessionOrigins(deps), origins, url)
+  }
+})
 
 t.test('another origin, behind a proxy', async (t) => {
   await onEachEngine(t, async (t, open) => {

@@ -8,7 +8,17 @@ export function dashboardUrl(deps: Pick<Deps, 'settings' | 'publicUrl'>): string
 
 /** Origins whose pages may make changes in a session. */
 export function sessionOrigins(deps: Pick<Deps, 'settings' | 'publicUrl'>): readonly string[] {
-  return [...new Set([dashboardUrl(deps), deps.publicUrl()].flatMap(originOf))]
+  const origins = [dashboardUrl(deps), deps.publicUrl()].flatMap(originOf)
+  return [...new Set([...origins, ...origins.flatMap(otherLoopbacks)])]
+}
+
+const LOOPBACKS = ['localhost', '127.0.0.1', '[::1]']
+
+/** On one's own machine the same service has several names. */
+function otherLoopbacks(origin: string): string[] {
+  const url = new URL(origin)
+  if (!LOOPBACKS.includes(url.hostname)) return []
+  return LOOPBACKS.map((host) => `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`)
 }
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE'

@@ -11,7 +11,7 @@ import type { Db } from '../db/open.js'
 import { rootKeyOf } from '../root-key.js'
 import { type Mail, queueMail, queueMailToAdmins, sweepMails } from './outbox.js'
 import { type MailSenderOptions, openMailSender, retryMs } from './sender.js'
-import { fileTransport, type MailTransport, smtpTransport } from './transport.js'
+import { fileTransport, type MailTransport, mustEncrypt, smtpTransport } from './transport.js'
 
 const rootKey = rootKeyOf(Buffer.alloc(32, 9))
 const NOTICE: Mail = { kind: 'notice', subject: 'Hello\r\nBcc: other@example.in', text: 'नमस्ते\n.\nend' }
@@ -51,6 +51,13 @@ t.test('waits between attempts', async (t) => {
     [1, 2, 3, 6, 7, 8, 50].map((attempt) => retryMs(attempt) / 60_000),
     [1, 2, 4, 32, 60, 60, 60],
   )
+})
+
+t.test('a password is not sent in the clear', async (t) => {
+  t.equal(mustEncrypt('smtp://user:secret@mail.example.in:587'), true)
+  t.equal(mustEncrypt('smtps://user:secret@mail.example.in'), true)
+  t.equal(mustEncrypt('smtp://relay.internal:25'), false)
+  t.equal(mustEncrypt('smtp://user:secret@127.0.0.1:2525'), false)
 })
 
 t.test('mail', async (t) => {

@@ -28,10 +28,18 @@ export interface MailTransport {
 const CONNECT_MS = 10_000
 const SILENCE_MS = 20_000
 
+/** Whether a server must encrypt before anything is sent: always, when there is a password to lose. */
+export function mustEncrypt(url: string): boolean {
+  const { username, password, hostname } = new URL(url)
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  return !local && (username !== '' || password !== '')
+}
+
 /** Hands mails to an SMTP server, one connection each. STARTTLS is used whenever it is offered. */
 export function smtpTransport(url: string): MailTransport {
   const server = createTransport({
     url,
+    requireTLS: mustEncrypt(url),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
