@@ -26,6 +26,8 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourcePort: 5062,
   transport: 'udp',
   trunkId: null,
+  alsoTo: [],
+  asserted: null,
   ...more,
 })
 

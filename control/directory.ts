@@ -19,7 +19,7 @@ import type { SipTrunkRow } from './db/trunk-tables.js'
 import { findHeldNumber } from './numbers/store.js'
 import { originationAnswer } from './trunks/origination.js'
 import { codecsOf } from './trunks/route.js'
-import { findCallingTrunk, hasDigestTrunk, noteUse } from './trunks/store.js'
+import { findCallingTrunk, hasDigestTrunk, listTrunkNumbers, noteUse } from './trunks/store.js'
 
 export interface DirectoryOptions {
   readonly db: Db
@@ -57,7 +57,7 @@ async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<
   if (answerer === null) return no(404, 'no published agent answers the number')
   const { agent, version } = answerer
 
-  const from = callerOf(invite.from)
+  const from = callerOf(invite, trunk)
   const config = readConfig(version.config)
   const { values, missing } = resolveVariables(config, {})
   // The caller knows nothing of variables: the agent speaks without those values.
@@ -153,7 +153,7 @@ async function reach(db: Db, dialled: string | null, invite: InboundInvite): Pro
   const number =
     dialled !== null && (local || invite.trunkId !== null) ? await findHeldNumber(db, dialled) : null
   if (local && number?.environment === 'test') return { number, trunk: null }
-  if (invite.trunkId !== null) return overTrunk(db, dialled, number, invite.trunkId)
+  if (invite.trunkId !== null) return overTrunk(db, dialled, number, invite)
   const refused =
     local && number === null ? no(404, 'no such number') : no(403, 'not reachable without a trunk')
   // Somebody could have credentials: then the answer is to ask for them.
@@ -168,12 +168,22 @@ async function overTrunk(
   db: Db,
   dialled: string | null,
   number: NumberRow | null,
-  trunkId: string,
+  { trunkId, to, alsoTo }: InboundInvite,
 ): Promise<Reached | Refused> {
-  const trunk = await findCallingTrunk(db, trunkId)
+  const trunk = trunkId === null ? null : await findCallingTrunk(db, trunkId)
   if (trunk === null || trunk.status !== 'active') return no(403, 'the trunk is not active')
-  if (number?.organizationId === trunk.organizationId && number.environment === trunk.environment) {
-    return { number, trunk }
+  const hosts = (row: NumberRow | null): row is NumberRow =>
+    row?.organizationId === trunk.organizationId && row.environment === trunk.environment
+  if (hosts(number)) return { number, trunk }
+  // A registered account is called by its name; which number is meant stands elsewhere, or is plain.
+  if (to === trunk.outboundAuthUsername) {
+    for (const also of alsoTo) {
+      const e164 = e164OfDialled(also)
+      const named = e164 === null ? null : await findHeldNumber(db, e164)
+      if (hosts(named)) return { number: named, trunk }
+    }
+    const [only, another] = await listTrunkNumbers(db, trunk, trunk.id)
+    if (only !== undefined && another === undefined) return { number: only, trunk }
   }
   if (trunk.allowOrigination !== 1 || dialled === null || !isDialable(dialled)) {
     return no(404, 'no such number')
@@ -213,9 +223,12 @@ async function whoAnswers(
   return version === null ? null : { agent, version }
 }
 
-/** The caller's number as E.164 where it is one, else what was sent, fit to be stored. */
-function callerOf(from: string): string {
-  const number = e164OfDialled(from)
+/**
+ * The caller's number as E.164 where it is one, else what was sent, fit to be stored. Who is a trunk is
+ * also believed the identity it asserts.
+ */
+function callerOf({ from, asserted }: InboundInvite, trunk: SipTrunkRow | null): string {
+  const number = e164OfDialled(from) ?? (trunk === null ? null : e164OfDialled(asserted ?? ''))
   if (number !== null) return number
   const text = from.replace(/[\p{C}\p{Surrogate}]/gu, '').slice(0, CALLER_MAX)
   return text === '' ? 'anonymous' : text

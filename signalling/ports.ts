@@ -75,6 +75,13 @@ export interface InboundInvite {
   readonly transport: string
   /** The trunk the caller proved to be; null for a caller that proved nothing. */
   readonly trunkId: string | null
+  /**
+   * Other places where the called number may stand, best first: a carrier calls a registered account by
+   * its own name, and tells the number elsewhere.
+   */
+  readonly alsoTo: readonly string[]
+  /** The identity the network asserts (RFC 3325); null when there is none, or it wants to stay private. */
+  readonly asserted: string | null
 }
 
 export type Admission =

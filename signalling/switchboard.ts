@@ -15,6 +15,7 @@ import type {
   DialPlan,
   Directory,
   EventSink,
+  InboundInvite,
   InboundTrunk,
   Permit,
 } from './ports.js'
@@ -22,6 +23,7 @@ import type { Scripts } from './sandbox/scripts.js'
 import { checkOffer } from './sdp.js'
 import { warning } from './sip-dialog.js'
 import type { IncomingInvite, SipServer } from './sip-port.js'
+import { userOf } from './sip-uri.js'
 import type { Caller, TrunkEdge } from './trunk/edge.js'
 import { TrunkMeter, type TrunkRefusal } from './trunk/meter.js'
 
@@ -180,6 +182,7 @@ class LiveCalls implements Switchboard {
         sourcePort: invite.sourcePort,
         transport: invite.transport,
         trunkId: trunk?.id ?? null,
+        ...furtherParties(invite),
       })
       if (!admission.admit && admission.challenge && edge && trunk === null) {
         invite.refuse(401, { 'WWW-Authenticate': await edge.challenge(invite) })
@@ -284,4 +287,14 @@ class LiveCalls implements Switchboard {
 function endingOfTrunk(refusal: TrunkRefusal): Ending {
   const cause = refusal === 'trunk_prefix' ? 'rejected' : 'pool_full'
   return { by: 'engine', cause, fault: 'customer', note: refusal }
+}
+
+/** Called and calling party as headers beside Request-URI and From tell them. */
+function furtherParties(invite: IncomingInvite): Pick<InboundInvite, 'alsoTo' | 'asserted'> {
+  const user = (name: string) => userOf(invite.header(name) ?? '')
+  const isPrivate = /\b(id|user|header)\b/i.test(invite.header('Privacy') ?? '')
+  return {
+    alsoTo: [user('P-Called-Party-ID'), user('To')].filter((called) => called !== '' && called !== invite.to),
+    asserted: (isPrivate ? '' : user('P-Asserted-Identity')) || null,
+  }
 }

@@ -149,7 +149,7 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     recordCalls: row.recordCalls === 1,
     mediaEndpoint: null,
     sipTrunk: null,
-    sipTrunkId: null,
+    sipTrunkId: row.sipTrunkId,
     createdAt: timestamp(row.createdAt),
   }
 }

@@ -144,6 +144,8 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourcePort: 5060,
   transport: 'udp',
   trunkId: null,
+  alsoTo: [],
+  asserted: null,
   ...more,
 })
 
@@ -404,6 +406,44 @@ await onEachEngine(t, async (t, open) => {
       recording: null,
     })
     t.match(await admit(), { admit: true }, 'the line is free again')
+    await calling.close()
+  })
+
+  await t.test('a registered account is called by its name; the caller may be asserted', async (t) => {
+    const calling = await openTestCalling(await open())
+    await calling.publishAgent({ name: 'Front desk' })
+    const it = tools(calling)
+    const numbers = ['+911171366900', '+911171366901'].map((e164) => ({ e164, agent: 'Front desk' }))
+    await it.load(changed({ numbers, maxConcurrent: 10 }))
+    const { id: trunkId } = await it.trunk()
+    const called = async (more: Partial<InboundInvite>) => {
+      const admission = await it.directory.admit(invite({ trunkId, to: 'pilot', ...more }))
+      if (!admission.admit) return admission.sip
+      const row = await it.db
+        .selectFrom('calls')
+        .select(['toNumber', 'fromNumber'])
+        .where('id', '=', admission.callId)
+        .executeTakeFirst()
+      return `${row?.fromNumber} ${row?.toNumber}`
+    }
+    t.equal(await called({ alsoTo: ['01171366901'] }), '+919876543210 +911171366901')
+    t.equal(
+      await called({ alsoTo: ['pilot', '+911140009999', '+911171366900'] }),
+      '+919876543210 +911171366900',
+    )
+    t.equal(await called({}), 404, 'which of two is not known')
+    t.equal(
+      await called({ to: 'other', alsoTo: ['+911171366900'] }),
+      404,
+      'the Request-URI says who is called',
+    )
+    t.equal(
+      await called({ alsoTo: ['01171366901'], from: 'anonymous', asserted: '09876500000' }),
+      '+919876500000 +911171366901',
+    )
+    t.equal(await called({ alsoTo: ['01171366901'], from: 'anonymous' }), 'anonymous +911171366901')
+    await it.load(changed({ numbers: numbers.slice(1), maxConcurrent: 10 }))
+    t.equal(await called({}), '+919876543210 +911171366901', 'the only number it can be')
     await calling.close()
   })
 

@@ -205,6 +205,19 @@ t.test(
   },
 )
 
+t.test('called and calling party beside Request-URI and From', async (t) => {
+  const rig = await rigFor(t, [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.1') })])
+  const asserted = ['P-Asserted-Identity', '"A" <sip:+919876500000@carrier;user=phone>'] as const
+  await rig.invite('pilot', [['P-Called-Party-ID', '<sip:+911171366901@carrier>'], asserted])
+  await rig.invite('pilot', [asserted, ['Privacy', 'id;critical']])
+  await rig.invite('pilot')
+  t.match(rig.invites, [
+    { to: 'pilot', alsoTo: ['+911171366901'], asserted: '+919876500000' },
+    { alsoTo: [], asserted: null },
+    { alsoTo: [], asserted: null },
+  ])
+})
+
 t.test('refusals of the directory reach the caller with their headers', async (t) => {
   const refusals = {
     '+911140000010': { sip: 403, headers: { 'X-Svc-Code': 'compliance_incomplete' } },
