@@ -275,6 +275,22 @@ await onEachEngine(t, async (t, open) => {
     )
   })
 
+  await t.test('owners and admins were told', async (t) => {
+    const mails = await calling.deps.db.selectFrom('mails').select(['recipient', 'kind', 'fields']).execute()
+    const { email } = await calling.deps.db
+      .selectFrom('users')
+      .select('email')
+      .where('id', '=', owner.userId)
+      .executeTakeFirstOrThrow()
+    const subjects = mails
+      .filter(({ kind, recipient }) => kind === 'notice' && recipient === email)
+      .map(({ fields }) => (JSON.parse(fields) as { subject: string }).subject)
+    t.equal(subjects.filter((subject) => subject === 'Your organization was verified').length, 1)
+    t.ok(subjects.includes('Your organization was not verified'))
+    t.equal(subjects.filter((subject) => /Calling was stopped/.test(subject)).length, 1, 'once, set twice')
+    t.equal(subjects.filter((subject) => /may call again/.test(subject)).length, 1)
+  })
+
   await t.test('looking at an organization is in its log', async (t) => {
     clock.advance(1)
     await staff.send('GET', base)

@@ -6,6 +6,7 @@ import { listOperation, operation, type StaffActor } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { setRequestLimit } from '../http/rate-limit-store.js'
 import { idParam, Timestamp, timestamp } from '../http/schemas.js'
+import { queueMailToAdmins } from '../mail/outbox.js'
 import { type Facts, recordAudit } from '../organization/audit.js'
 import {
   changeCalling,
@@ -105,7 +106,7 @@ export const decideOrganizationVerification = operation({
   result: StaffOrganization,
   fails: ['not_found', 'conflict'],
   run: ({ params, body, ...input }) =>
-    act(input, params.id, async (trx, _stored, now) => {
+    act(input, params.id, async (trx, stored, now) => {
       const { decision, reason } = body
       const row = await decideVerification(
         trx,
@@ -129,6 +130,13 @@ export const decideOrganizationVerification = operation({
         reason,
         before: { status: 'submitted' },
         after: { status: decision },
+        notice: {
+          subject: `Your organization was ${decision === 'verified' ? 'verified' : 'not verified'}`,
+          text:
+            decision === 'verified'
+              ? `${stored.organization.name} is verified now.`
+              : `${stored.organization.name} was not verified. The reason: ${reason}\n\nYou can submit it again.`,
+        },
       }
     }),
 })
@@ -224,9 +232,22 @@ export const setKillSwitch = operation({
         reason,
         before: { enforcement: calling.enforcedAt !== null },
         after: { enforcement },
+        ...(enforcement === (calling.enforcedAt !== null) ? {} : { notice: killSwitchNotice(enforcement) }),
       }
     }),
 })
+
+function killSwitchNotice(enforcement: boolean) {
+  return enforcement
+    ? {
+        subject: 'Calling was stopped for your organization',
+        text: 'The operator of the service stopped all new calls of your organization. The audit log holds the reason.',
+      }
+    : {
+        subject: 'Your organization may call again',
+        text: 'The operator of the service lifted the stop on the calls of your organization.',
+      }
+}
 
 export const decideSenderId = operation({
   id: 'decideSenderId',
@@ -292,24 +313,30 @@ interface Deed {
   readonly reason: string
   readonly before: Facts
   readonly after: Facts
+  /** Mailed to owners and admins. */
+  readonly notice?: { readonly subject: string; readonly text: string }
 }
 
 /** A staff action on an organization nobody else changes meanwhile, logged in the same transaction. */
-function act(
+async function act(
   input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
   organizationId: string,
   run: (trx: Trx, stored: StoredOrganization, now: number) => Promise<Deed | Refusal<'conflict'>>,
 ): Promise<StaffOrganization | Refusal> {
   const { actor, deps, requestId } = input
   const now = deps.clock.wall()
-  return deps.db.transaction().execute(async (trx) => {
+  const done = await deps.db.transaction().execute(async (trx) => {
     const stored = await lockOrganization(trx, organizationId, now)
     if (stored === null) return noOrganization()
     const deed = await run(trx, stored, now)
     if (isRefusal(deed)) return deed
-    await recordAudit(trx, { organizationId, actor, requestId, ...deed }, now)
+    const { notice, ...entry } = deed
+    await recordAudit(trx, { organizationId, actor, requestId, ...entry }, now)
+    if (notice !== undefined) await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', ...notice })
     return (await readStaffOrganization(deps, trx, organizationId)) ?? noOrganization()
   })
+  deps.mail.wake()
+  return done
 }
 
 /** The part of an organization that `setOrganizationLimits` changes. */
