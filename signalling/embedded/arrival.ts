@@ -1,4 +1,5 @@
 import { screenSupport } from './capabilities.js'
+import { cdrAttempt, cdrStop } from './cdr.js'
 import type { Core } from './core.js'
 import { dialogId } from './dialog.js'
 import { receiveEarly } from './early-arrival.js'
@@ -60,6 +61,7 @@ export function receiveNew(core: Core, arrival: Arrival): void {
     reject(core, arrival, 503, core.draining ? RETRY_AFTER : [])
     return
   }
+  if (method === 'INVITE') cdrAttempt(core, 'network', request)
   hand(core, arrival, app, null)
 }
 
@@ -124,6 +126,7 @@ export function receiveInside(core: Core, arrival: Arrival, toTag: string): void
   const { app } = dialog
   if (method === 'BYE') {
     core.dialogs.remove(dialog)
+    cdrStop(core, 'network', 'normal-release', request)
     // RFC 3261 15.1.2: what was still to be answered in it is over.
     for (const id of [...dialog.unanswered]) {
       const pending = core.incoming.get(id) ?? core.updates.get(id)

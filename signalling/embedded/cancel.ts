@@ -1,3 +1,4 @@
+import { cdrStop } from './cdr.js'
 import type { Core } from './core.js'
 import { reject } from './handover.js'
 import { notifyRequest } from './notify.js'
@@ -40,6 +41,7 @@ export function endInvite(
 ): void {
   const { app, flow, id, dialog, early } = invite
   finishIncoming(core, invite, status, [], reason)
+  if (dialog === null) cdrStop(core, 'network', 'call-canceled', cancel)
   notifyRequest(core, app, cancel, flow, id, (dialog ?? early)?.id ?? '', null)
 }
 

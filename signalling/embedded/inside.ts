@@ -1,3 +1,4 @@
+import { type CdrEnd, cdrStop } from './cdr.js'
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
 import type { Dialog } from './dialog.js'
@@ -66,7 +67,12 @@ export function sendInside(
   const uri = PLACEHOLDER.test(message.uri) || message.method === 'PRACK' ? dialog.remoteTarget : message.uri
   const outgoing = launch(core, dialog, request, uri, dialog.localSeq, {
     app,
-    onSent: (bytes, flow, id) => confirmRequest(core, app, command.messageId, bytes, flow, id),
+    onSent: (bytes, flow, id) => {
+      if (message.method === 'BYE' && given === null) {
+        cdrStop(core, 'application', 'normal-release', bytes)
+      }
+      confirmRequest(core, app, command.messageId, bytes, flow, id)
+    },
     onRefused: (why) => refuse(app, command.messageId, why),
     onResponse: (response) => settle(core, dialog, message, response.status),
   })
@@ -309,15 +315,22 @@ export function acknowledgeBare(core: Core, dialog: Dialog): void {
  */
 export function hangUp(core: Core, dialog: Dialog, reason: string | null): void {
   if (dialog.ended) return
+  const known = core.dialogs.find(dialog.id) === dialog
   core.dialogs.remove(dialog)
   dialog.localSeq += 1
   const headers = reason === null ? [] : [{ name: 'Reason', value: `SIP;cause=200;text="${reason}"` }]
   launch(core, dialog, bare('BYE', dialog.remoteTarget, headers), dialog.remoteTarget, dialog.localSeq, {
     app: null,
     onSent: (bytes, flow) => {
+      if (known) cdrStop(core, 'application', endOf(reason), bytes)
       if (reason !== null) notifyUnsolicited(core, dialog.app, bytes, flow, dialog.id)
     },
     onRefused: (why) => core.log.warn({ dialog: dialog.id, why }, 'no way to send a BYE'),
     onResponse: () => {},
   })
+}
+
+function endOf(reason: string | null): CdrEnd {
+  if (reason === 'ACK timeout') return 'ack-timeout'
+  return reason === 'Session timer expired' ? 'session-expired' : 'system-initiated'
 }

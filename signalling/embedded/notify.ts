@@ -132,7 +132,7 @@ function readable(request: SipRequest): SipRequest {
 }
 
 /** UTC, `HH:MM:SS.uuuuuu`. */
-function timeOfDay(core: Core): string {
+export function timeOfDay(core: Core): string {
   const micros = Math.floor((core.clock.now() % 1) * 1000)
   return `${new Date(core.clock.wall()).toISOString().slice(11, 23)}${String(micros).padStart(3, '0')}`
 }

@@ -1,4 +1,5 @@
 import { receiveInside } from './arrival.js'
+import { cdrAttempt, cdrStart, cdrStop } from './cdr.js'
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
 import { contactUri, dialogId } from './dialog.js'
@@ -88,7 +89,10 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
     dialogId: id,
     cseq: identity.cseq,
     compose: ({ transport, peer }) => compose(message, identity, transport, peer),
-    onSent: (bytes, flow) => confirmRequest(core, app, messageId, bytes, flow, outgoing.id),
+    onSent: (bytes, flow) => {
+      if (message.method === 'INVITE') cdrAttempt(core, 'application', bytes)
+      confirmRequest(core, app, messageId, bytes, flow, outgoing.id)
+    },
     onRefused: (why) => {
       refuseNotifies(core, id)
       refuse(app, messageId, why)
@@ -99,13 +103,13 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
       } else if (dialogForming && response.status < 300) {
         if (!established(core, app, outgoing, message, response, essentials, flow)) return
       }
-      if (dialogForming && response.status >= 300) endForks(core, outgoing)
+      if (dialogForming && response.status >= 300) failed(core, outgoing, message.method, response)
       notifyResponse(core, app, serialise(response), flow, outgoing.id, id)
       orphaned(core, app, outgoing, message.method, response)
       if (message.method === 'SUBSCRIBE') answerNotifies(core, id, response.status)
     },
     onFailure: (response, protocol) => {
-      endForks(core, outgoing)
+      failed(core, outgoing, message.method, response)
       notifyFailure(core, app, serialise(response), protocol, outgoing.id, id)
       refuseNotifies(core, id)
     },
@@ -199,6 +203,12 @@ function progress(
   return takeProvisional(fork, response, outgoing.cseq)
 }
 
+function failed(core: Core, outgoing: Outgoing, method: string, response: SipResponse): void {
+  endForks(core, outgoing)
+  if (method !== 'INVITE') return
+  cdrStop(core, 'network', outgoing.cancelled ? 'call-canceled' : 'call-rejected', response)
+}
+
 /** The early dialogs of an INVITE that failed, or that another fork won. */
 function endForks(core: Core, outgoing: Outgoing): void {
   for (const fork of outgoing.forks.values()) {
@@ -260,6 +270,7 @@ function established(
   dialog.localInvite = outgoing
   if (message.body.length > 0) dialog.localSdp ??= message.body
   agreeSession(core, dialog, response, 'uac')
+  cdrStart(core, 'network', 'uac', response)
   return true
 }
 

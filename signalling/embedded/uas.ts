@@ -1,5 +1,6 @@
 import { Answer } from './answer.js'
 import { endInvite } from './cancel.js'
+import { cdrStart, cdrStop } from './cdr.js'
 import type { App, Command } from './control.js'
 import type { Core } from './core.js'
 import { type Dialog, dialogId, endsSubscription } from './dialog.js'
@@ -92,11 +93,15 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
     refuse(app, messageId, UNKNOWN_TRANSACTION)
     return
   }
+  if (formsDialog && invite && message.status >= 300) {
+    cdrStop(core, 'application', 'call-rejected', response)
+  }
   let dialog = incoming.dialog
   if (formsDialog && success) {
     dialog = early ?? uasDialog(core, incoming, response)
     dialog.contact = headerOf(response, 'Contact') ?? dialog.contact
     core.dialogs.add(dialog)
+    if (invite) cdrStart(core, 'application', 'uas', response)
   } else if (dialog && success) {
     dialog.refresh(request, request.method, flow)
   }

@@ -1,0 +1,45 @@
+import type { Core } from './core.js'
+import { timeOfDay } from './notify.js'
+import { type SipMessage, serialise } from './sip-message.js'
+
+/** Who caused the message the event is about: a peer, or an application or the server for it. */
+export type CdrSource = 'network' | 'application'
+
+export type CdrEnd =
+  | 'call-rejected'
+  | 'call-canceled'
+  | 'normal-release'
+  | 'session-expired'
+  | 'ack-timeout'
+  | 'system-initiated'
+
+/*
+ * Call events for applications that asked for them with the verbs `cdr:attempt`, `cdr:start` and
+ * `cdr:stop`. Each goes to one of them; without any nothing is made.
+ */
+
+export function cdrAttempt(core: Core, source: CdrSource, message: SipMessage | Buffer): void {
+  send(core, 'attempt', source, null, message)
+}
+
+export function cdrStart(core: Core, source: CdrSource, role: 'uac' | 'uas', message: SipMessage): void {
+  send(core, 'start', source, role, message)
+}
+
+export function cdrStop(core: Core, source: CdrSource, reason: CdrEnd, message: SipMessage | Buffer): void {
+  send(core, 'stop', source, reason, message)
+}
+
+function send(
+  core: Core,
+  event: 'attempt' | 'start' | 'stop',
+  source: CdrSource,
+  detail: string | null,
+  message: SipMessage | Buffer,
+): void {
+  const app = core.nextApp(`cdr:${event}`)
+  if (app === null) return
+  const bytes = Buffer.isBuffer(message) ? message : serialise(message)
+  const end = detail === null ? '' : `|${detail}`
+  app.send(`cdr:${event}|${source}|${timeOfDay(core)}${end}`, bytes)
+}
