@@ -1,33 +1,24 @@
 import { z } from 'zod'
-import { isUniqueViolation } from '../db/constraint.js'
 import type { Trx } from '../db/open.js'
 import type { Deps } from '../deps.js'
-import { listOperation, operation, type StaffActor } from '../http/operation.js'
-import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { listOperation, operation } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
 import { setRequestLimit } from '../http/rate-limit-store.js'
 import { idParam, Timestamp, timestamp } from '../http/schemas.js'
-import { queueMailToAdmins } from '../mail/outbox.js'
 import { type Facts, recordAudit } from '../organization/audit.js'
-import {
-  changeCalling,
-  changeProfile,
-  lockOrganization,
-  type StoredOrganization,
-} from '../organization/profile-store.js'
-import { decideSenderId as decideSenderIdRow, findSenderId } from '../organization/registration-store.js'
-import { SenderId, senderIdView } from '../organization/registrations-api.js'
+import { changeCalling, changeProfile } from '../organization/profile-store.js'
 import {
   decideVerification,
   latestVerification,
   latestVerifications,
 } from '../organization/verification-store.js'
 import { VerificationState, verificationView } from '../organization/view.js'
+import { act, noOrganization, Reason } from './act.js'
+import { decideSenderId } from './sender-id-api.js'
 import { enforcedAmong, listOrganizations as pageOfOrganizations } from './store.js'
 import { readStaffOrganization, StaffOrganization } from './view.js'
 
 const OrganizationPath = z.object({ id: idParam('org') })
-const Reason = z.string().min(1).max(500).meta({ description: 'Kept in the audit log.' })
-const noOrganization = () => refuse('not_found', 'There is no such organization.')
 
 const OrganizationRow = z.object({
   id: z.string(),
@@ -249,54 +240,6 @@ function killSwitchNotice(enforcement: boolean) {
       }
 }
 
-export const decideSenderId = operation({
-  id: 'decideSenderId',
-  method: 'post',
-  path: '/v1/staff/sender-ids/:id/decision',
-  tag: 'Staff',
-  summary: 'Approve or reject a submitted sender id, or revoke an approved one.',
-  audience: 'staff',
-  params: z.object({ id: idParam('sid') }),
-  body: z.strictObject({ decision: z.enum(['approved', 'rejected', 'revoked']), reason: Reason }),
-  status: 200,
-  result: SenderId,
-  fails: ['not_found', 'conflict'],
-  run: async ({ params, body, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
-    const { decision: status, reason } = body
-    try {
-      return await deps.db.transaction().execute(async (trx) => {
-        const before = await findSenderId(trx, params.id)
-        if (before === null) return refuse('not_found', 'There is no such sender id.')
-        const row = await decideSenderIdRow(trx, params.id, { status, staffId: actor.userId, reason }, now)
-        if (row === null) {
-          return refuse('conflict', `A sender id that is ${before.status} cannot be ${status}.`, {
-            status: before.status,
-          })
-        }
-        await recordAudit(
-          trx,
-          {
-            organizationId: row.organizationId,
-            actor,
-            action: 'staff.sender_id_decided',
-            subject: { type: 'sender_id', id: row.id },
-            reason,
-            before: { status: before.status },
-            after: { status },
-            requestId,
-          },
-          now,
-        )
-        return senderIdView(row)
-      })
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error
-      return refuse('conflict', 'Another organization holds this sender id.', { status: 'submitted' })
-    }
-  },
-})
-
 export const staffOperations = [
   listOrganizations,
   readOrganizationAsStaff,
@@ -305,39 +248,6 @@ export const staffOperations = [
   setKillSwitch,
   decideSenderId,
 ]
-
-/** What staff did, for the log. */
-interface Deed {
-  readonly action: string
-  readonly subject: { readonly type: string; readonly id: string }
-  readonly reason: string
-  readonly before: Facts
-  readonly after: Facts
-  /** Mailed to owners and admins. */
-  readonly notice?: { readonly subject: string; readonly text: string }
-}
-
-/** A staff action on an organization nobody else changes meanwhile, logged in the same transaction. */
-async function act(
-  input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
-  organizationId: string,
-  run: (trx: Trx, stored: StoredOrganization, now: number) => Promise<Deed | Refusal<'conflict'>>,
-): Promise<StaffOrganization | Refusal> {
-  const { actor, deps, requestId } = input
-  const now = deps.clock.wall()
-  const done = await deps.db.transaction().execute(async (trx) => {
-    const stored = await lockOrganization(trx, organizationId, now)
-    if (stored === null) return noOrganization()
-    const deed = await run(trx, stored, now)
-    if (isRefusal(deed)) return deed
-    const { notice, ...entry } = deed
-    await recordAudit(trx, { organizationId, actor, requestId, ...entry }, now)
-    if (notice !== undefined) await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', ...notice })
-    return (await readStaffOrganization(deps, trx, organizationId)) ?? noOrganization()
-  })
-  deps.mail.wake()
-  return done
-}
 
 /** The part of an organization that `setOrganizationLimits` changes. */
 async function granted(deps: Deps, trx: Trx, organizationId: string): Promise<Facts> {

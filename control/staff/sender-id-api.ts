@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { isUniqueViolation } from '../db/constraint.js'
+import { operation } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
+import { idParam } from '../http/schemas.js'
+import { recordAudit } from '../organization/audit.js'
+import { decideSenderId as decideSenderIdRow, findSenderId } from '../organization/registration-store.js'
+import { SenderId, senderIdView } from '../organization/registrations-api.js'
+import { Reason } from './act.js'
+
+export const decideSenderId = operation({
+  id: 'decideSenderId',
+  method: 'post',
+  path: '/v1/staff/sender-ids/:id/decision',
+  tag: 'Staff',
+  summary: 'Approve or reject a submitted sender id, or revoke an approved one.',
+  audience: 'staff',
+  params: z.object({ id: idParam('sid') }),
+  body: z.strictObject({ decision: z.enum(['approved', 'rejected', 'revoked']), reason: Reason }),
+  status: 200,
+  result: SenderId,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    const { decision: status, reason } = body
+    try {
+      return await deps.db.transaction().execute(async (trx) => {
+        const before = await findSenderId(trx, params.id)
+        if (before === null) return refuse('not_found', 'There is no such sender id.')
+        const row = await decideSenderIdRow(trx, params.id, { status, staffId: actor.userId, reason }, now)
+        if (row === null) {
+          return refuse('conflict', `A sender id that is ${before.status} cannot be ${status}.`, {
+            status: before.status,
+          })
+        }
+        await recordAudit(
+          trx,
+          {
+            organizationId: row.organizationId,
+            actor,
+            action: 'staff.sender_id_decided',
+            subject: { type: 'sender_id', id: row.id },
+            reason,
+            before: { status: before.status },
+            after: { status },
+            requestId,
+          },
+          now,
+        )
+        return senderIdView(row)
+      })
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      return refuse('conflict', 'Another organization holds this sender id.', { status: 'submitted' })
+    }
+  },
+})
