@@ -41,7 +41,10 @@ export interface Session extends MediaSession {
   tick(idealMs?: number): void
   /** Leaves out beats after a stall of the thread. */
   skip(frames: number): void
-  /** Idempotent. Closes the ends and finishes the recording. */
+  /**
+   * Idempotent. Closes the ends and finishes the recording; rejects with EngineError `internal` when an
+   * end threw, everything else being closed all the same.
+   */
   close(why: CloseReason): Promise<FinishedSession>
 }
 
@@ -186,9 +189,20 @@ class RoutedSession implements Session {
 
   async #finish(why: CloseReason): Promise<FinishedSession> {
     this.#phase = 'closed'
-    for (const member of this.#members) member.end.close(why)
+    const failures: unknown[] = []
+    for (const member of this.#members) {
+      try {
+        member.end.close(why)
+      } catch (error) {
+        // One end that cannot close must not keep another's socket open.
+        failures.push(error)
+      }
+    }
     const stats = this.stats()
     const recording = await (this.#recorder?.close(this.#frames * this.#frameSamples) ?? null)
+    if (failures.length > 0) {
+      throw new EngineError('internal', 'an end of the session did not close', { cause: failures[0] })
+    }
     return { stats, recording }
   }
 

@@ -3,7 +3,7 @@ import { openPersona } from '../media/agent/persona.js'
 import type { Vendors } from '../media/agent/ports.js'
 import type { SpeakerScript } from '../media/agent/spec.js'
 import type { Clock } from '../media/base/clock.js'
-import { EngineError } from '../media/base/errors.js'
+import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
 import type { CloseReason, Digit, End, SessionRate } from '../media/frame.js'
@@ -44,7 +44,7 @@ export interface SessionOrder {
   readonly party: Party
   readonly recordTo: string | null
   readonly emit: (event: SessionEvent) => void
-  /** The session failed on the beat; it is closed already. */
+  /** Once: the session failed, on the beat, at a packet or inside its party; it is to be closed. */
   readonly onFault: () => void
 }
 
@@ -82,6 +82,7 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
   })
   try {
     let heard = (): void => {}
+    let fault = (_error: unknown): void => {}
     const leg = await openRtpEnd({
       id: LEG,
       address: settings.rtpAddress,
@@ -92,10 +93,12 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
       onDigit: () => heard(),
       onTimeout: () => order.emit({ type: 'media_timeout' }),
       mediaTimeoutMs: settings.mediaTimeoutMs,
+      onFault: (error) => fault(error),
     })
     session.add(leg)
     const hosted = new LegSession(host, order, session, leg)
     heard = () => hosted.heard()
+    fault = (error) => hosted.fault(error)
     await hosted.prepare()
     return hosted
   } catch (error) {
@@ -116,6 +119,7 @@ class LegSession implements HostedSession {
   #remote: RemoteMedia | null = null
   /** A persona whose media died sends nothing any more, whatever SDP says. */
   #mute = false
+  #faulty = false
   #leave: (() => void) | null = null
   #closed: Promise<ClosedSession> | null = null
 
@@ -148,9 +152,7 @@ class LegSession implements HostedSession {
     const member = this.#member
     this.#session.start()
     this.#party.start(script)
-    members.set(member, () => {
-      this.#order.onFault()
-    })
+    members.set(member, () => this.#lost())
     const leave = beat.add(member)
     this.#leave = () => {
       leave()
@@ -174,6 +176,13 @@ class LegSession implements HostedSession {
     this.#info.heard()
   }
 
+  /** Something of this session threw where the thread would have died of it. */
+  fault(error: unknown): void {
+    const stack = error instanceof Error ? error.stack : undefined
+    this.#host.log.error({ error: errorText(error), stack }, 'a session failed and is ended')
+    this.#lost()
+  }
+
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
       this.#info.close()
@@ -181,6 +190,12 @@ class LegSession implements HostedSession {
       this.#closed = this.#session.close(why)
     }
     return this.#closed
+  }
+
+  #lost(): void {
+    if (this.#faulty || this.#closed !== null) return
+    this.#faulty = true
+    this.#order.onFault()
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
@@ -194,6 +209,7 @@ class LegSession implements HostedSession {
       clock,
       emit: this.#order.emit,
       log,
+      onFault: (error) => this.fault(error),
     })
     return {
       end: conversation,

@@ -42,6 +42,11 @@ export interface ConversationOptions {
   /** In order, on the same thread, also from within `close`. */
   emit(event: ConversationEvent): void
   readonly log: Log
+  /**
+   * Once: the conversation failed, on whoever's call: a timer's, a vendor's, the beat's. Nothing more is
+   * said or heard, and it waits to be closed. Without it the error is thrown where it happened.
+   */
+  readonly onFault?: (error: unknown) => void
 }
 
 /**
@@ -96,8 +101,12 @@ class AgentConversation implements Conversation {
   #firstSampleOf: TurnId | null = null
   #drainedOf: TurnId | null = null
 
-  constructor({ id, spec, rate, vendors, vad, clock, emit, log }: ConversationOptions) {
+  readonly #onFault: ((error: unknown) => void) | undefined
+  #faulty = false
+
+  constructor({ id, spec, rate, vendors, vad, clock, emit, log, onFault }: ConversationOptions) {
     this.id = id
+    this.#onFault = onFault
     this.#spec = spec
     this.#rate = rate
     this.#clock = clock
@@ -236,9 +245,22 @@ class AgentConversation implements Conversation {
         this.#state = state
         for (const effect of effects) this.#run(effect)
       }
+    } catch (error) {
+      this.#failed(error)
     } finally {
       this.#stepping = false
     }
+  }
+
+  /** The machine and the shell no longer agree: nothing more is done, and the owner closes the call. */
+  #failed(error: unknown): void {
+    this.#inputs.length = 0
+    this.#state = { ...this.#state, phase: 'ended' }
+    this.#timers.cancelAll()
+    if (this.#onFault === undefined) throw error
+    if (this.#faulty) return
+    this.#faulty = true
+    this.#onFault(error)
   }
 
   #run(effect: TurnEffect): void {
@@ -352,12 +374,16 @@ class AgentConversation implements Conversation {
   }
 
   #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {
-    const round = runTools(text, calls, this.#spec.tools)
-    this.#rounds.push(...round.messages)
-    for (const { call, result } of round.outcomes) {
-      this.#emit({ type: 'tool', name: call.name, arguments: call.arguments, result, atMs: this.#now() })
+    try {
+      const round = runTools(text, calls, this.#spec.tools)
+      this.#rounds.push(...round.messages)
+      for (const { call, result } of round.outcomes) {
+        this.#emit({ type: 'tool', name: call.name, arguments: call.arguments, result, atMs: this.#now() })
+      }
+      this.#feed({ on: 'modelDone', turn, then: round.then, at: this.#now() })
+    } catch (error) {
+      this.#failed(error)
     }
-    this.#feed({ on: 'modelDone', turn, then: round.then, at: this.#now() })
   }
 
   #cancelModel(): void {

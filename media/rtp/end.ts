@@ -27,6 +27,11 @@ export interface RtpEndOptions {
   /** Once for each silence: nothing valid came for `mediaTimeoutMs` although it should. */
   readonly onTimeout: (silentMs: number) => void
   readonly mediaTimeoutMs: number
+  /**
+   * Once: a listener, or what it calls, threw at a packet; nothing is heard from then on. Without it
+   * the error is the thread's.
+   */
+  readonly onFault?: (error: unknown) => void
 }
 
 export interface RtpEndStats extends RtpStats {
@@ -81,7 +86,9 @@ class UdpRtpEnd implements RtpEnd {
   #originMs = 0
   #lastHeardMs = 0
   #timedOut = false
+  #faulty = false
   #closed = false
+  readonly #onFault: ((error: unknown) => void) | undefined
 
   constructor(options: RtpEndOptions) {
     this.id = options.id
@@ -90,6 +97,7 @@ class UdpRtpEnd implements RtpEnd {
     this.#onTimeout = options.onTimeout
     this.#mediaTimeoutMs = options.mediaTimeoutMs
     this.#observer = options.onDigit
+    this.#onFault = options.onFault
     this.#receiver = new RtpReceiver(
       options.rate,
       this.#source,
@@ -131,9 +139,17 @@ class UdpRtpEnd implements RtpEnd {
   }
 
   datagram(data: Uint8Array, from: { readonly address: string; readonly port: number }): void {
-    if (this.#listener === null || this.#closed) return
+    if (this.#listener === null || this.#closed || this.#faulty) return
     const nowMs = this.#clock.now()
-    if (!this.#receiver.datagram(data, from.address, from.port, nowMs, (nowMs - this.#originMs) * 8)) return
+    try {
+      if (!this.#receiver.datagram(data, from.address, from.port, nowMs, (nowMs - this.#originMs) * 8)) return
+    } catch (error) {
+      if (this.#onFault === undefined) throw error
+      // The socket's callback belongs to the thread: other calls must not pay for this one.
+      this.#faulty = true
+      this.#onFault(error)
+      return
+    }
     this.#lastHeardMs = nowMs
     this.#timedOut = false
   }

@@ -1,0 +1,170 @@
+import t, { type Test } from 'tap'
+import { DEFAULT_SPEC, loudnessDetectors } from '../fixtures/conversation-rig.js'
+import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
+import type { SpeechToTextEvents, Vendors } from '../media/agent/ports.js'
+import { systemClock } from '../media/base/clock.js'
+import { EngineError } from '../media/base/errors.js'
+import { type Log, silentLog } from '../media/base/log.js'
+import { type BeatMember, startBeat } from '../media/beat.js'
+import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
+import type { SessionEvent } from './protocol.js'
+
+/** What the recogniser of each session does with a frame, and how the test speaks through it. */
+interface Ear {
+  events: SpeechToTextEvents
+  write: () => void
+}
+
+function vendors(ears: Ear[]): Vendors {
+  return {
+    speechToText: () => ({
+      id: 'main',
+      open: (_options, events) => {
+        const ear: Ear = { events, write: () => {} }
+        ears.push(ear)
+        return {
+          capabilities: {
+            partials: true,
+            endOfUtterance: false,
+            wordTimes: false,
+            understandsSpeech: true,
+            finalDeadlineMs: 800,
+          },
+          write: () => ear.write(),
+          utteranceStart() {},
+          utteranceEnd() {},
+          close() {},
+        }
+      },
+    }),
+    textToSpeech: (id) => ({ id, firstAudioDeadlineMs: 600, speak: () => ({ cancel() {} }) }),
+    languageModel: () => ({ id: 'main', firstTokenDeadlineMs: 1200, generate: () => ({ cancel() {} }) }),
+  }
+}
+
+interface Call {
+  readonly hosted: HostedSession
+  readonly peer: RtpPeer
+  readonly ear: Ear
+  faults: number
+  emit: (event: SessionEvent) => void
+}
+
+async function thread(t: Test) {
+  const clock = systemClock
+  const ears: Ear[] = []
+  const errors: string[] = []
+  const log: Log = {
+    ...silentLog,
+    error: (fields) => {
+      errors.push(String(fields.error))
+    },
+  }
+  const members = new Map<BeatMember, () => void>()
+  const beat = startBeat(clock, (member, error) => {
+    errors.push(String(error))
+    members.get(member)?.()
+  })
+  const host: SessionHost = {
+    settings: {
+      index: 0,
+      workers: 1,
+      rtpAddress: '127.0.0.1',
+      rtpPorts: { first: 0, last: 0 },
+      mediaTimeoutMs: 30_000,
+      providers: { openai: null },
+    },
+    vendors: vendors(ears),
+    vad: loudnessDetectors,
+    clips: { load: async () => new Int16Array(0) },
+    beat,
+    clock,
+    log,
+    members,
+  }
+  const calls: Call[] = []
+  t.teardown(async () => {
+    for (const { hosted, peer } of calls) {
+      await hosted.close('hangup')
+      await peer.close()
+    }
+    beat.close()
+  })
+  const open = async (): Promise<Call> => {
+    const peer = await openRtpPeer({ codec: 'PCMA' })
+    const order = { faults: 0, emit: (_event: SessionEvent): void => {} }
+    const hosted = await hostSession(host, {
+      party: { kind: 'agent', agent: DEFAULT_SPEC },
+      recordTo: null,
+      emit: (event) => order.emit(event),
+      onFault: () => {
+        order.faults++
+      },
+    })
+    hosted.remote({
+      address: peer.address,
+      port: peer.port,
+      codec: 'PCMA',
+      payloadType: 8,
+      dtmfPayloadType: 101,
+      send: true,
+      receive: true,
+    })
+    hosted.start(null)
+    peer.start(hosted.opened)
+    const ear = ears.at(-1)
+    if (ear === undefined) throw new Error('no ear was opened')
+    const call: Call = Object.assign(order, { hosted, peer, ear })
+    calls.push(call)
+    return call
+  }
+  return { open, errors }
+}
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  const deadline = systemClock.now() + 5000
+  while (!condition()) {
+    if (systemClock.now() > deadline) throw new Error(`${what} did not happen`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** The call still sends and hears, after now. */
+async function lives(call: Call): Promise<void> {
+  const sent = call.peer.received.length
+  let heard = 0
+  call.ear.write = () => {
+    heard++
+  }
+  await until('packets of the other call', () => call.peer.received.length > sent + 5 && heard > 5)
+}
+
+t.test('a session that throws at a packet is lost alone, once', async (t) => {
+  const { open, errors } = await thread(t)
+  const [bad, good] = [await open(), await open()]
+  await lives(bad)
+  bad.ear.write = () => {
+    throw new Error('thrown at a packet')
+  }
+  await until('the fault', () => bad.faults > 0)
+  await lives(good)
+  t.equal(bad.faults, 1)
+  t.equal(good.faults, 0)
+  t.ok(errors[0]?.includes('thrown at a packet'))
+  await bad.hosted.close('error')
+  await lives(good)
+})
+
+t.test('a session that throws inside a vendor callback is lost alone, once', async (t) => {
+  const { open, errors } = await thread(t)
+  const [bad, good] = [await open(), await open()]
+  bad.emit = () => {
+    throw new Error('thrown in a callback')
+  }
+  bad.ear.events.failed(new EngineError('vendor_failed', 'scripted'))
+  t.equal(bad.faults, 1, 'and the vendor never notices')
+  bad.ear.events.failed(new EngineError('vendor_failed', 'scripted'))
+  t.equal(bad.faults, 1)
+  t.ok(errors[0]?.includes('thrown in a callback'))
+  await lives(good)
+})
