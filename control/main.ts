@@ -26,6 +26,7 @@ import { recordingsFolder, settleLeftBehind } from './calls/settle.js'
 import { openPermitBook } from './compliance/permit.js'
 import type { Settings } from './config.js'
 import type { SipAddress } from './config-values.js'
+import { openDatabaseClock } from './db/clock.js'
 import { migrate } from './db/migrate.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
@@ -226,7 +227,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   publicUrl ??= httpUrl
   // What an earlier run queued, now that links can be made.
   mail.wake()
-  scope.add(await openBackground(deps))
+  const databaseClock = scope.add(await openDatabaseClock(database, clock, log))
+  scope.add(await openBackground({ ...deps, clock: databaseClock }))
 
   return {
     httpUrl,
