@@ -11,7 +11,17 @@ export const KnownEmail = z.string().min(1).max(254).transform(canonicalEmail)
 /** At least 10 characters (decisions 2.2); the upper bound only keeps bodies small. */
 export const NewPassword = z.string().min(10).max(200)
 export const Password = z.string().min(1).max(200)
-export const PersonName = z.string().min(1).max(80)
+
+/** Names stand in mails to others: one line each. */
+const oneLine = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^\P{Cc}*$/u, 'must be one line without control characters')
+
+export const PersonName = oneLine(80)
+export const OrganizationName = oneLine(120)
 export const MailedToken = z.string().min(1).max(200)
 
 export const Role = openEnum('owner', 'admin', 'developer', 'viewer', 'billing')

@@ -38,8 +38,8 @@ export async function sessionActor(
       `Changes in a session need the header x-svc-csrf with the value of the cookie ${CSRF_COOKIE}, and an Origin of the dashboard.`,
     )
   }
-  const { id: sessionId, userId, staff } = session
-  if (audience === 'account') return { kind: 'account', sessionId, userId, staff }
+  const { id: sessionId, userId, staff, expiresAt: sessionEndsAt } = session
+  if (audience === 'account') return { kind: 'account', sessionId, sessionEndsAt, userId, staff }
   if (audience === 'staff') {
     return staff ? { kind: 'staff', sessionId, userId } : refuse('forbidden', 'This is for the staff only.')
   }

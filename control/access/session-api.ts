@@ -66,12 +66,7 @@ export const readSession = operation({
   fails: [],
   run: async ({ actor, deps }) => {
     const user = await userOf(deps, actor.userId)
-    const { expiresAt } = await deps.db
-      .selectFrom('sessions')
-      .where('id', '=', actor.sessionId)
-      .select('expiresAt')
-      .executeTakeFirstOrThrow()
-    return sessionRecord(deps, user, actor.sessionId, expiresAt)
+    return sessionRecord(deps, user, actor.sessionId, actor.sessionEndsAt)
   },
 })
 

@@ -32,6 +32,21 @@ t.test('signing up and in', async (t) => {
         status: 409,
         body: { error: { code: 'email_exists', type: 'conflict' } },
       })
+      const wrong: readonly [change: object, path: string][] = [
+        [{ email: 'asha' }, 'email'],
+        [{ email: 'asha@example.in\nBcc: x@example.in' }, 'email'],
+        [{ password: 'nine char' }, 'password'],
+        [{ name: '' }, 'name'],
+        [{ name: 'Asha\nClick here' }, 'name'],
+        [{ organizationName: 'A\u0007' }, 'organizationName'],
+        [{ role: 'owner' }, 'role'],
+      ]
+      for (const [change, path] of wrong) {
+        t.match(await browser.send('POST', '/v1/signup', { json: { ...signUp, ...change } }), {
+          status: 400,
+          body: { error: { code: 'validation_error', details: { issues: [{ path }] } } },
+        })
+      }
       t.match(
         await database.db.selectFrom('organizations').selectAll().where('name', '=', 'Asha & Co').execute(),
         [{ senderClassification: null }],

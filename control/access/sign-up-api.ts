@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { operation } from '../http/operation.js'
 import { isRefusal, refuse } from '../http/problem.js'
 import { queueMail } from '../mail/outbox.js'
-import { Accepted, Email, KnownEmail, MailedToken, NewPassword, PersonName } from './account-schemas.js'
+import {
+  Accepted,
+  Email,
+  KnownEmail,
+  MailedToken,
+  NewPassword,
+  OrganizationName,
+  PersonName,
+} from './account-schemas.js'
 import { findUserByEmail, insertOrganization, insertUser, markVerified } from './accounts.js'
 import { spendMailToken } from './mail-tokens.js'
 import { hashPassword } from './secrets.js'
@@ -34,7 +42,7 @@ export const signUp = operation({
     email: Email,
     password: NewPassword,
     name: PersonName,
-    organizationName: z.string().min(1).max(120),
+    organizationName: OrganizationName,
   }),
   status: 201,
   result: z.object({ userId: z.string(), organizationId: z.string(), email: z.string() }),

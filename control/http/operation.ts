@@ -42,6 +42,8 @@ export interface SessionActor {
 export interface AccountActor {
   readonly kind: 'account'
   readonly sessionId: string
+  /** Unix ms at which the session ends at the latest. */
+  readonly sessionEndsAt: number
   readonly userId: string
   readonly staff: boolean
 }
