@@ -47,6 +47,18 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
   const caller = await call(t, service, { to: '01171366900' })
   await caller.answered()
   await caller.until('the greeting', () => caller.rtp.loud().length > 10)
+  const info = [['Content-Type', 'application/dtmf-relay']] as const
+  caller.dialog.request('INFO', info, 'Signal=7\r\nDuration=120\r\n')
+  const keys = () => service.events.flatMap((event) => (event.type === 'dtmf' ? [event.digit] : [])).join('')
+  await service.until('the key told by INFO', () => keys() === '7')
+  // From now on this telephone sends keys as RTP events, and tells of them all the same.
+  for (const digit of '42') {
+    caller.dialog.request('INFO', info, `Signal=${digit}\r\n`)
+    caller.rtp.press(digit)
+    await service.until(`the key ${digit}`, () => keys().endsWith(digit))
+  }
+  await new Promise<void>((resolve) => caller.peer.after(800, resolve))
+  t.equal(keys(), '742', 'each once')
   await caller.hangUp()
   await service.until('the end', () => service.events.some(({ type }) => type === 'ended'))
   t.match(await liveCalls(service), [
