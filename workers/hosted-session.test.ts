@@ -57,7 +57,7 @@ async function thread(t: Test) {
   const log: Log = {
     ...silentLog,
     error: (fields) => {
-      errors.push(String(fields.error))
+      errors.push(JSON.stringify(fields))
     },
   }
   const members = new Map<BeatMember, () => void>()
