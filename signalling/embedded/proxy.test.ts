@@ -142,6 +142,7 @@ t.test('all at once: the first 2xx wins, the others are cancelled', async (t) =>
   t.match((await caller.next('SIP/2.0 200')).header('To'), /carol$/)
   const cancel = await bob.next('CANCEL')
   t.equal(cancel.header('Via'), one.header('Via'))
+  t.equal(cancel.header('Reason'), 'SIP;cause=200;text="Call completed elsewhere"')
   bob.send(response(cancel, '200 OK'))
   bob.send(response(one, '487 Request Terminated', { To: tagged(one, 'bob') }))
   await bob.next('ACK')

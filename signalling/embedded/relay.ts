@@ -15,6 +15,11 @@ import type { Hop } from './ways.js'
 /** Destinations tried for one request, redirections included. */
 const MAX_DESTINATIONS = 32
 
+/** Why the others stop ringing (RFC 3326 2), so that no phone lists a missed call. */
+const ELSEWHERE: readonly Header[] = [
+  { name: 'Reason', value: 'SIP;cause=200;text="Call completed elsewhere"' },
+]
+
 export interface RelayPlan {
   /** URIs in order of preference. */
   readonly destinations: readonly string[]
@@ -155,6 +160,7 @@ export class Relay implements Relayed {
     this.#plan.onFinal(response, flow)
     this.#arrival.transaction.respond(response.status, bytes)
     this.#finish(response.status)
+    this.#cancel ??= ELSEWHERE
     this.#cancelBranches()
   }
 
