@@ -244,6 +244,22 @@ await onEachEngine(t, async (t, open) => {
     t.equal((await admin.send('DELETE', `/v1/secrets/${secret.id}`)).status, 204)
   })
 
+  await t.test('a secret and the agent that begins to use it, at once', async (t) => {
+    for (let round = 0; round < 5; round++) {
+      const value = { name: `Race ${round}`, value: 'abcdefgh12345678' }
+      const secret = dataOf(await admin.send('POST', '/v1/secrets', json(value)))
+      const auth = { type: 'bearer', secretId: secret.id }
+      const http = { method: 'GET', url: 'https://example.com/', auth }
+      const tools = [{ name: 'a', description: 'x', mock: { enabled: true }, http }]
+      const [made, deleted] = await Promise.all([
+        send('POST', '/v1/agents', json({ name: 'Race', tools })),
+        admin.send('DELETE', `/v1/secrets/${secret.id}`),
+      ])
+      const outcome = `${made.status} ${deleted.status}`
+      t.ok(['201 409', '404 204', '409 204'].includes(outcome), outcome)
+    }
+  })
+
   await t.test('who may set the purpose of an agent', async (t) => {
     const id = await calling.publishAgent()
     const path = `/v1/agents/${id}/sender-classification`
