@@ -1,8 +1,11 @@
 import t from 'tap'
+import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api.js'
 import { onEachEngine } from '../../fixtures/databases.js'
 import { openPeopleApi } from '../../fixtures/people.js'
 import { readSettings } from '../config.js'
+import { operation } from '../http/operation.js'
+import { refuse } from '../http/problem.js'
 import { accessOperations } from './api.js'
 import { createKey } from './keys.js'
 import { signatureOf, sweepSignatures } from './signature.js'
@@ -137,6 +140,40 @@ t.test('reports of leaked keys', async (t) => {
       t.match(await send(raw, headers), invalid, 'too old now')
     })
     await api.close()
+
+    await t.test('what fails, or is refused, may be sent again', async (t) => {
+      const outcomes = ['throw', 'refuse', 'take'] as const
+      let turn = 0
+      const flaky = operation({
+        id: 'flaky',
+        method: 'post',
+        path: '/v1/flaky',
+        tag: 'Test',
+        summary: 'Fails, refuses, then takes it',
+        audience: 'signed',
+        signer: 'secret-scanning',
+        status: 200,
+        result: z.object({ turn: z.int() }),
+        fails: ['conflict'],
+        run: () => {
+          const outcome = outcomes[turn++]
+          if (outcome === 'throw') throw new Error('the database is away')
+          return outcome === 'refuse' ? refuse('conflict', 'Not now.') : { turn }
+        },
+      })
+      const retried = await openTestApi({ database: await open(), operations: [flaky], deps: { settings } })
+      const timestamp = String(Math.floor(Date.now() / 1000))
+      const headers = {
+        'x-svc-timestamp': timestamp,
+        'x-svc-signature': `v1=${signatureOf(SECRET, timestamp, Buffer.from('{}'))}`,
+      }
+      const statuses: number[] = []
+      for (let i = 0; i < 4; i++) {
+        statuses.push((await retried.send('POST', '/v1/flaky', { key: null, raw: '{}', headers })).status)
+      }
+      t.same(statuses, [500, 409, 200, 401])
+      await retried.close()
+    })
 
     await t.test('without a secret nothing is accepted', async (t) => {
       const closed = await openTestApi({ database: await open(), operations: accessOperations })

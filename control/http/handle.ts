@@ -26,16 +26,18 @@ export async function handle(handling: Handling, mounted: Mounted, exchange: Exc
   const { operation } = mounted
   const admitted = await admit(handling, operation, exchange)
   if (isRefusal(admitted)) return sendRefusal(exchange, admitted)
-  if (admitted.signature === null) return answer(handling, mounted, admitted, exchange)
-  // Only what succeeded uses its signature up: the sender may repeat everything else.
   try {
     await answer(handling, mounted, admitted, exchange)
-  } finally {
-    const { statusCode } = exchange.response
-    if (statusCode < 200 || statusCode > 299) await admitted.signature.release()
+  } catch (fault) {
+    await admitted.signature?.release().catch((error: unknown) => {
+      const fields = { requestId: exchange.requestId, error: errorText(error) }
+      handling.deps.log.warn(fields, 'signature of a failed request not freed')
+    })
+    throw fault
   }
 }
 
+/** Only what succeeds uses a signature up: the sender may repeat everything else. */
 async function answer(
   handling: Handling,
   mounted: Mounted,
@@ -46,7 +48,10 @@ async function answer(
   const { deps } = handling
   const { actor } = admitted
   const checked = await check(deps, mounted, admitted, exchange)
-  if (isRefusal(checked)) return sendRefusal(exchange, checked)
+  if (isRefusal(checked)) {
+    await admitted.signature?.release()
+    return sendRefusal(exchange, checked)
+  }
   const input = inputOf(deps, actor, checked, exchange)
 
   if (checked.idempotencyKey !== null && (actor?.kind === 'key' || actor?.kind === 'session')) {
@@ -54,7 +59,10 @@ async function answer(
   }
   const outcome = await operation.run(input)
   if (operation.reply !== 'file' || isRefusal(outcome)) {
-    return send(exchange, render(handling, operation, outcome, checked, exchange))
+    const rendered = render(handling, operation, outcome, checked, exchange)
+    // Before the answer: the sender may repeat the request as soon as it has it.
+    if (rendered.status > 299) await admitted.signature?.release()
+    return send(exchange, rendered)
   }
   // `fileOperation` types the handler's result.
   return sendFile(exchange, outcome as FileReply)
