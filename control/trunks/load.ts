@@ -1,15 +1,13 @@
 import type { Clock } from '../../media/base/clock.js'
-import { isId, newId } from '../../media/base/ids.js'
+import { newId } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
-import { classifyNumber } from '../compliance/numbering.js'
-import type { NumberRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import type { SipTrunkRow } from '../db/trunk-tables.js'
-import { findHeldNumber, insertNumber } from '../numbers/store.js'
 import type { RootKey } from '../root-key.js'
 import { type FileTrunk, invalid, type TrunkFile } from './file.js'
+import { loadNumbers, Misplaced, releaseNumbers } from './load-numbers.js'
 import { openPassword, sealPassword, type TrunkPassword } from './secrets.js'
-import { findOverlap, insertTrunk, listTrunkNumbers, type TrunkChange, updateTrunk } from './store.js'
+import { findOverlap, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
 
 export interface LoadOptions {
   readonly db: Db
@@ -22,16 +20,6 @@ export interface LoadOptions {
 
 const REMOVED = 'removed from the trunk file'
 const SWITCHED_OFF = 'switched off in the trunk file'
-
-/** Where something in the file is wrong. */
-class Misplaced extends Error {
-  readonly path: readonly PropertyKey[]
-
-  constructor(path: readonly PropertyKey[], message: string) {
-    super(message)
-    this.path = path
-  }
-}
 
 /**
  * Brings the tables in line with the file, all or nothing: its trunks, active and of the live
@@ -51,7 +39,7 @@ export async function loadTrunks(options: LoadOptions, file: TrunkFile): Promise
       }
       for (const gone of await trunksOfFile(trx)) {
         if (kept.includes(gone.id)) continue
-        for (const number of await listTrunkNumbers(trx, gone, gone.id)) await release(trx, number, now)
+        await releaseNumbers(trx, gone, now)
         if (gone.status === 'disabled') continue
         await updateTrunk(
           trx,
@@ -117,7 +105,7 @@ async function loadTrunk(
         )
       : await refresh(trx, known, { ...wanted, ...statusOf(trunk, known) }, trunk, now)
   if (row === null) throw new Misplaced([...path, 'inbound', 'username'], 'another trunk has this user name')
-  await loadNumbers(trx, options, row, trunk, path, now)
+  await loadNumbers(trx, options.log, row, trunk, path, now)
   return row
 }
 
@@ -218,96 +206,6 @@ async function organizationOf(
   ).executeTakeFirst()
   if (found === undefined) throw new Misplaced([...path, 'organization'], 'there is no such organization')
   return found.id
-}
-
-async function loadNumbers(
-  trx: Trx,
-  { log }: LoadOptions,
-  row: SipTrunkRow,
-  trunk: FileTrunk,
-  path: readonly PropertyKey[],
-  now: number,
-): Promise<void> {
-  const before = await listTrunkNumbers(trx, row, row.id)
-  for (const [at, wanted] of trunk.numbers.entries()) {
-    const place = [...path, 'numbers', at]
-    const agentId =
-      wanted.agent === undefined ? undefined : await agentOf(trx, row, wanted.agent, [...place, 'agent'])
-    const number = await takeNumber(trx, row, wanted.e164, wanted.label, [...place, 'e164'], now)
-    const change = {
-      sipTrunkId: row.id,
-      ...(agentId === undefined ? {} : { agentId }),
-      ...(wanted.label === undefined ? {} : { label: wanted.label }),
-      ...(wanted.recordCalls === undefined ? {} : { recordCalls: wanted.recordCalls ? 1 : 0 }),
-    }
-    await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
-    if ((change.agentId ?? number.agentId) === null) {
-      log.warn({ trunkId: row.id, numberId: number.id }, 'a number of the trunk file has no agent yet')
-    }
-  }
-  for (const number of before) {
-    if (!trunk.numbers.some(({ e164 }) => e164 === number.e164)) await release(trx, number, now)
-  }
-}
-
-/** The number's row: the one there is, if the organization has it, or a new one. */
-async function takeNumber(
-  trx: Trx,
-  row: SipTrunkRow,
-  e164: string,
-  label: string | undefined,
-  path: readonly PropertyKey[],
-  now: number,
-): Promise<NumberRow> {
-  const held = await findHeldNumber(trx, e164)
-  if (held?.organizationId === row.organizationId && held.environment === 'live') return held
-  const kind = classifyNumber(e164)
-  const landline = kind.kind !== 'subscriber' || kind.lineType !== 'mobile'
-  const made =
-    held === null
-      ? await insertNumber(
-          trx,
-          {
-            organizationId: row.organizationId,
-            environment: 'live',
-            e164,
-            label: label ?? row.name,
-            provider: 'sip_trunk',
-            region: 'IN',
-            numberType: landline ? 'landline' : 'mobile',
-          },
-          now,
-        )
-      : null
-  if (made === null)
-    throw new Misplaced(path, 'the number is held already, by another organization or the sandbox')
-  return made
-}
-
-async function agentOf(
-  trx: Trx,
-  { organizationId }: SipTrunkRow,
-  agent: string,
-  path: readonly PropertyKey[],
-): Promise<string> {
-  const rows = await trx
-    .selectFrom('agents')
-    .select('id')
-    .where('organizationId', '=', organizationId)
-    .where(isId('agt', agent) ? 'id' : 'name', '=', agent)
-    .where('deletedAt', 'is', null)
-    .limit(2)
-    .execute()
-  const [found, another] = rows
-  if (found === undefined) throw new Misplaced(path, 'there is no such agent; make it first, or leave it out')
-  if (another !== undefined) throw new Misplaced(path, 'several agents have this name; give the id')
-  return found.id
-}
-
-/** Numbers of the file are the trunk's own: nobody else is told, no money moves. */
-async function release(trx: Trx, number: NumberRow, now: number): Promise<void> {
-  const change = { releasedAt: now, status: 'released', agentId: null }
-  await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
 }
 
 function trunksOfFile(trx: Trx): Promise<SipTrunkRow[]> {

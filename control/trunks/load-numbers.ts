@@ -1,0 +1,118 @@
+import { isId } from '../../media/base/ids.js'
+import type { Log } from '../../media/base/log.js'
+import { classifyNumber } from '../compliance/numbering.js'
+import type { NumberRow } from '../db/calling-tables.js'
+import type { Trx } from '../db/open.js'
+import type { SipTrunkRow } from '../db/trunk-tables.js'
+import { findHeldNumber, insertNumber } from '../numbers/store.js'
+import type { FileTrunk } from './file.js'
+import { listTrunkNumbers } from './store.js'
+
+/** Where something in the file is wrong. */
+export class Misplaced extends Error {
+  readonly path: readonly PropertyKey[]
+
+  constructor(path: readonly PropertyKey[], message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/**
+ * Puts the numbers of a trunk of the file on it, and releases those that are not there any more. Throws
+ * `Misplaced`.
+ */
+export async function loadNumbers(
+  trx: Trx,
+  log: Log,
+  row: SipTrunkRow,
+  trunk: FileTrunk,
+  path: readonly PropertyKey[],
+  now: number,
+): Promise<void> {
+  const before = await listTrunkNumbers(trx, row, row.id)
+  for (const [at, wanted] of trunk.numbers.entries()) {
+    const place = [...path, 'numbers', at]
+    const agentId =
+      wanted.agent === undefined ? undefined : await agentOf(trx, row, wanted.agent, [...place, 'agent'])
+    const number = await takeNumber(trx, row, wanted.e164, wanted.label, [...place, 'e164'], now)
+    const change = {
+      sipTrunkId: row.id,
+      ...(agentId === undefined ? {} : { agentId }),
+      ...(wanted.label === undefined ? {} : { label: wanted.label }),
+      ...(wanted.recordCalls === undefined ? {} : { recordCalls: wanted.recordCalls ? 1 : 0 }),
+    }
+    await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
+    if ((change.agentId ?? number.agentId) === null) {
+      log.warn({ trunkId: row.id, numberId: number.id }, 'a number of the trunk file has no agent yet')
+    }
+  }
+  for (const number of before) {
+    if (!trunk.numbers.some(({ e164 }) => e164 === number.e164)) await release(trx, number, now)
+  }
+}
+
+/** The number's row: the one there is, if the organization has it, or a new one. */
+async function takeNumber(
+  trx: Trx,
+  row: SipTrunkRow,
+  e164: string,
+  label: string | undefined,
+  path: readonly PropertyKey[],
+  now: number,
+): Promise<NumberRow> {
+  const held = await findHeldNumber(trx, e164)
+  if (held?.organizationId === row.organizationId && held.environment === 'live') return held
+  const kind = classifyNumber(e164)
+  const landline = kind.kind !== 'subscriber' || kind.lineType !== 'mobile'
+  const made =
+    held === null
+      ? await insertNumber(
+          trx,
+          {
+            organizationId: row.organizationId,
+            environment: 'live',
+            e164,
+            label: label ?? row.name,
+            provider: 'sip_trunk',
+            region: 'IN',
+            numberType: landline ? 'landline' : 'mobile',
+          },
+          now,
+        )
+      : null
+  if (made === null)
+    throw new Misplaced(path, 'the number is held already, by another organization or the sandbox')
+  return made
+}
+
+async function agentOf(
+  trx: Trx,
+  { organizationId }: SipTrunkRow,
+  agent: string,
+  path: readonly PropertyKey[],
+): Promise<string> {
+  const rows = await trx
+    .selectFrom('agents')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where(isId('agt', agent) ? 'id' : 'name', '=', agent)
+    .where('deletedAt', 'is', null)
+    .limit(2)
+    .execute()
+  const [found, another] = rows
+  if (found === undefined) throw new Misplaced(path, 'there is no such agent; make it first, or leave it out')
+  if (another !== undefined) throw new Misplaced(path, 'several agents have this name; give the id')
+  return found.id
+}
+
+/** All numbers of a trunk that is no longer in the file. */
+export async function releaseNumbers(trx: Trx, trunk: SipTrunkRow, now: number): Promise<void> {
+  for (const number of await listTrunkNumbers(trx, trunk, trunk.id)) await release(trx, number, now)
+}
+
+/** Numbers of the file are the trunk's own: nobody else is told, no money moves. */
+async function release(trx: Trx, number: NumberRow, now: number): Promise<void> {
+  const change = { releasedAt: now, status: 'released', agentId: null }
+  await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
+}
