@@ -10,7 +10,9 @@ import {
   SDP_A,
   SDP_B,
   type TestApp,
+  type TestPeer,
   type TestResponse,
+  type WireMessage,
 } from '../../fixtures/embedded-rig.js'
 import type { LeakTest } from '../../fixtures/leaks.js'
 import { openDns } from './dns.js'
@@ -20,6 +22,9 @@ import type { EmbeddedServerSettings } from './server.js'
 
 const UDP = { transport: 'udp', address: '127.0.0.1', port: 0 } as const
 const TCP = { transport: 'tcp', address: '127.0.0.1', port: 0 } as const
+
+/** For tests that count messages: no repetitions. */
+const SLOW = { T1: 250, T2: 2000, T4: 2500 }
 
 /** Sends OPTIONS and resolves with the status of the answer. */
 const ask = (app: TestApp, uri: string, options: object = {}): Promise<number> =>
@@ -52,6 +57,15 @@ async function openCluster(
   return { rig, app: await rig.app(), questions: server.questions }
 }
 
+/** The next OPTIONS that is no repetition of one taken before: a busy machine makes T1 run out. */
+async function nextOptions(peer: TestPeer): Promise<WireMessage> {
+  const keyOf = (message: WireMessage) => `${peer.port} ${message.header('Call-ID')}`
+  const message = await peer.next((one) => one.start.startsWith('OPTIONS') && !taken.has(keyOf(one)))
+  taken.add(keyOf(message))
+  return message
+}
+const taken = new Set<string>()
+
 /** A port that was free a moment ago, with nobody on it. */
 async function deadPort(): Promise<number> {
   const socket = createSocket('udp4')
@@ -65,7 +79,7 @@ async function deadPort(): Promise<number> {
 t.test('503 of one server: the next is asked, the first left alone as it wishes', async (t) => {
   const peers = await openRig(t)
   const [first, second] = [await peers.udpPeer(), await peers.udpPeer()]
-  const { app, questions } = await openCluster(t, [first.port, second.port])
+  const { app, questions } = await openCluster(t, [first.port, second.port], { timers: SLOW })
   const calling = app.createUAC('sip:b@cluster.test', { localSdp: SDP_A })
   const refused = await first.next('INVITE')
   first.send(response(refused, '503 Service Unavailable', { 'Retry-After': '30' }))
@@ -83,7 +97,7 @@ t.test('503 of one server: the next is asked, the first left alone as it wishes'
   await ending
 
   const asked = ask(app, 'sip:cluster.test')
-  second.send(response(await second.next('OPTIONS'), '200 OK'))
+  second.send(response(await nextOptions(second), '200 OK'))
   t.equal(await asked, 200)
   t.equal(first.seen.length, 2, 'nothing more came')
   t.equal(questions.filter((question) => question.startsWith('SRV')).length, 1, 'remembered')
@@ -95,16 +109,19 @@ t.test('a dead server costs one call its time, the next ones go round it', async
   const silent = await peers.udpPeer()
   const { app } = await openCluster(t, [silent.port, await deadPort(), live.port])
   const first = ask(app, 'sip:cluster.test')
-  await silent.next('OPTIONS')
-  live.send(response(await live.next('OPTIONS'), '200 OK'))
+  await nextOptions(silent)
+  live.send(response(await nextOptions(live), '200 OK'))
   t.equal(await first, 200)
-  const heard = silent.seen.length
+  const heard = new Set(silent.seen.map((message) => message.header('Call-ID')))
   const started = performance.now()
   const second = ask(app, 'sip:cluster.test')
-  live.send(response(await live.next('OPTIONS'), '200 OK'))
+  live.send(response(await nextOptions(live), '200 OK'))
   t.equal(await second, 200)
-  t.equal(silent.seen.length, heard)
-  t.ok(performance.now() - started < 300, 'no waiting')
+  t.ok(
+    silent.seen.every((message) => heard.has(message.header('Call-ID'))),
+    'not asked again',
+  )
+  t.ok(performance.now() - started < 600, 'below 64 T1')
 })
 
 t.test('when all fail the last failure is told; a single server keeps its 503', async (t) => {
@@ -114,22 +131,22 @@ t.test('when all fail the last failure is told; a single server keeps its 503', 
   t.equal(await ask(app, 'sip:cluster.test'), 503)
   t.equal(await ask(app, 'sip:cluster.test'), 503, 'in quarantine, and tried all the same')
   const asked = ask(app, `sip:127.0.0.1:${only.port}`)
-  only.send(response(await only.next('OPTIONS'), '503 Busy'))
+  only.send(response(await nextOptions(only), '503 Busy'))
   t.equal(await asked, 503)
   t.equal(await ask(app, 'sip:unknown.test'), 503)
 })
 
 t.test('too large for a datagram: TCP, and UDP for those who have none', async (t) => {
-  const rig = await openRig(t, { listen: [UDP, TCP] })
+  const rig = await openRig(t, { listen: [UDP, TCP], timers: SLOW })
   const app = await rig.app()
   const large = { headers: { 'X-Filler': 'x'.repeat(1400) } }
   const both = await rig.tcpListener()
   const small = ask(app, `sip:x@127.0.0.1:${both.port};transport=tcp`)
-  both.send(response(await both.next('OPTIONS'), '200 OK'))
+  both.send(response(await nextOptions(both), '200 OK'))
   await small
 
   const asked = ask(app, `sip:x@127.0.0.1:${both.port}`, large)
-  const moved = await both.next('OPTIONS')
+  const moved = await nextOptions(both)
   t.match(moved.header('Via'), 'SIP/2.0/TCP')
   both.send(response(moved, '200 OK'))
   t.equal(await asked, 200)
@@ -137,14 +154,14 @@ t.test('too large for a datagram: TCP, and UDP for those who have none', async (
   const udpOnly = await rig.udpPeer()
   for (let i = 0; i < 2; i++) {
     const fallback = ask(app, `sip:x@127.0.0.1:${udpOnly.port}`, large)
-    const came = await udpOnly.next('OPTIONS')
+    const came = await nextOptions(udpOnly)
     t.match(came.header('Via'), 'SIP/2.0/UDP')
     udpOnly.send(response(came, '200 OK'))
     t.equal(await fallback, 200)
   }
 
   const insisted = ask(app, `sip:x@127.0.0.1:${udpOnly.port};transport=udp`, large)
-  udpOnly.send(response(await udpOnly.next('OPTIONS'), '200 OK'))
+  udpOnly.send(response(await nextOptions(udpOnly), '200 OK'))
   t.equal(await insisted, 200)
 })
 
@@ -153,7 +170,7 @@ t.test('who opened a connection keeps it alive', async (t) => {
   const app = await rig.app()
   const peer = await rig.tcpListener()
   const asked = ask(app, `sip:x@127.0.0.1:${peer.port};transport=tcp`)
-  peer.send(response(await peer.next('OPTIONS'), '200 OK'))
+  peer.send(response(await nextOptions(peer), '200 OK'))
   await asked
   await peer.next((message) => message.text === '\r\n')
   await peer.next((message) => message.text === '\r\n')
@@ -175,7 +192,7 @@ t.test('a connection that breaks is opened again', async (t) => {
   const uri = `sip:x@127.0.0.1:${listener.port};transport=tcp`
   for (let i = 0; i < 2; i++) {
     const asked = ask(app, uri)
-    const came = await listener.next('OPTIONS')
+    const came = await nextOptions(listener)
     listener.send(response(came, '200 OK'))
     t.equal(await asked, 200)
     listener.drop()
