@@ -117,9 +117,13 @@ export function receiveInside(core: Core, arrival: Arrival, toTag: string): void
       return
     }
   }
-  if (method === 'PRACK' && !acknowledges(dialog, request)) {
-    reject(core, arrival, 481)
-    return
+  if (method === 'PRACK') {
+    const fits = acknowledges(dialog, request)
+    if (!fits || request.body.length === 0) {
+      // It crossed the 2xx. drachtio-srf would take it for the ACK, and answers none in a call.
+      reject(core, arrival, fits ? 200 : 481)
+      return
+    }
   }
   if (method === 'NOTIFY') heedNotify(core, dialog, request)
   if (flow.reliable) dialog.connection = flow

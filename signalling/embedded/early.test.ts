@@ -89,6 +89,31 @@ t.test('a reliable 183 is repeated until its PRACK, which the application sees',
   await once(dialog, 'destroy')
 })
 
+t.test('a PRACK that crosses the 200 is answered, and is no ACK', async (t) => {
+  const { rig, app, peer } = await open(t)
+  const made: Promise<TestDialog>[] = []
+  app.use('invite', (req, res) => {
+    res.send(183, RELIABLE, () => made.push(app.createUAS(req, res, { localSdp: SDP_B })))
+  })
+  await rig.routed(app)
+  const invite = request('INVITE', peer, SUPPORTED, SDP_A)
+  peer.send(invite)
+  const progress = await peer.next('SIP/2.0 183')
+  const ok = await peer.next('SIP/2.0 200')
+  const dialog = await (made[0] as Promise<TestDialog>)
+  const acks: string[] = []
+  dialog.on('ack', (ack: TestRequest) => acks.push(ack.method))
+  const rack = { RAck: `${progress.header('RSeq')} 1 INVITE` }
+  peer.send(request('PRACK', peer, { ...inCall(invite, progress, 2, 'PRACK'), ...rack }))
+  t.match((await peer.next(final('2 PRACK'))).start, '200')
+  peer.send(request('PRACK', peer, { ...inCall(invite, progress, 3, 'PRACK'), ...rack }))
+  t.match((await peer.next(final('3 PRACK'))).start, '481')
+  const acked = once(dialog, 'ack')
+  peer.send(request('ACK', peer, inCall(invite, ok, 1, 'ACK')))
+  await acked
+  t.same(acks, ['ACK'])
+})
+
 t.test('a second reliable response waits for the PRACK of the first', async (t) => {
   const { rig, app, peer } = await open(t)
   const echoes: string[] = []
