@@ -1,10 +1,14 @@
 import t from 'tap'
+import { startPostgres } from '../../fixtures/postgres.js'
 import { survive, twoProcesses } from '../../fixtures/webhook-survival.js'
 
-t.test('10,000 events, kill -9 in between: every one arrives, none is lost', async (t) => {
-  await survive(t, { events: 10_000, kills: 12 })
+const postgres = await startPostgres()
+t.teardown(() => postgres.stop())
+
+t.test('10,000 queued deliveries, kill -9 in between: every one arrives, none is lost', async (t) => {
+  await survive(t, postgres, { queued: 10_000, made: 300, kills: 6 })
 })
 
 t.test('two live processes on one database never send the same twice', async (t) => {
-  await twoProcesses(t, 5_000)
+  await twoProcesses(t, postgres, 2_000)
 })
