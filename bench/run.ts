@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
+import { measureGet, measureStart } from './api.js'
 import { measureBargeIn } from './barge-in.js'
 import { measureBeat, measureDensity } from './density.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
@@ -41,6 +42,8 @@ const RUNS: readonly Run[] = [
   },
   { ids: ['B_pause', 'B_flush'], measure: quietly(measureBargeIn) },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
+  { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
+  { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_parse'], measure: quietly(measureSipParsing) },
   { ids: ['C'], measure: (probe) => measureDensity(probe, say) },
