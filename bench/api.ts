@@ -40,10 +40,7 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
   const engine = await startEngine({ env: { PARLEY_MEDIA_WORKERS: '1', ...env } })
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   try {
-    const ids = await fill(
-      engine,
-      env.PARLEY_DATABASE_URL ?? `sqlite:${join(engine.dataFolder, 'parley.db')}`,
-    )
+    const ids = await fill(env.PARLEY_DATABASE_URL ?? `sqlite:${join(engine.dataFolder, 'parley.db')}`)
     const ask = (path: string) => timed(agent, `${engine.httpUrl}${path}`, engine.keys.test)
     const anyCall = (): string => `/v1/calls/${ids[Math.floor(Math.random() * ids.length)]}`
     for (let i = 0; i < WARM_UP; i++) await ask(anyCall())

@@ -51,8 +51,20 @@ async function expectRefusal(
   const found = `${answer.status} ${answer.text.startsWith('{') ? codeOf(answer) : ''}`
   t.equal(found, `${status} ${code}`, `${nameOf(one)}: ${what}`)
   t.same(judge(one, answer), [], `${nameOf(one)}: ${what}, judged`)
+  if (who.kind === 'key' && one.operation.audience === 'key') {
+    const missing = BUDGET_HEADERS.filter((name) => !answer.headers.has(name))
+    t.same(missing, [], `${nameOf(one)}: ${what}, with the request budget`)
+  }
   return answer
 }
+
+const BUDGET_HEADERS = [
+  'ratelimit-policy',
+  'ratelimit',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+]
 
 t.test('the list is the one that was decided', (t) => {
   const built = new Map(
@@ -121,6 +133,10 @@ t.test('403 below the scope, in the wrong environment, and without the rights of
     if (environment !== null) {
       const wrong = environment === 'live' ? 'own' : 'live'
       await expectRefusal(t, one, 'the other environment', key(wrong, 'admin'), made, [403, 'forbidden'])
+    }
+    const roles = one.operation.roles
+    if (scope === 'write' || scope === 'admin' || (roles !== null && !roles.includes('viewer'))) {
+      await expectRefusal(t, one, 'a viewer', { kind: 'viewer' }, made, [403, 'forbidden'])
     }
     if (audience === 'staff') {
       await expectRefusal(t, one, 'a customer', { kind: 'session', realm: 'own' }, made, [403, 'forbidden'])
