@@ -17,6 +17,8 @@ import type { AgentRow, AgentVersionRow, NumberRow } from './db/calling-tables.j
 import type { Db } from './db/open.js'
 import type { SipTrunkRow } from './db/trunk-tables.js'
 import { findHeldNumber } from './numbers/store.js'
+import { LISTS_MS } from './trunks/callers.js'
+import { fresh } from './trunks/fresh.js'
 import { originationAnswer } from './trunks/origination.js'
 import { codecsOf } from './trunks/route.js'
 import { findCallingTrunk, hasDigestTrunk, listTrunkNumbers, noteUse } from './trunks/store.js'
@@ -38,13 +40,18 @@ const CALLER_MAX = 64
  * room. An admitted call has its row and its `call.initiated` event.
  */
 export function openDirectory(options: DirectoryOptions): Directory {
-  return { admit: (invite) => admit(options, invite) }
+  const anyDigest = fresh(options.clock, LISTS_MS, () => hasDigestTrunk(options.db))
+  return { admit: (invite) => admit(options, invite, anyDigest) }
 }
 
-async function admit(options: DirectoryOptions, invite: InboundInvite): Promise<Admission> {
+async function admit(
+  options: DirectoryOptions,
+  invite: InboundInvite,
+  anyDigest: () => Promise<boolean>,
+): Promise<Admission> {
   const { db, clock, log, nodeId } = options
   const dialled = e164OfDialled(invite.to)
-  const reached = await reach(db, dialled, invite)
+  const reached = await reach(db, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number.status !== 'active' || number.inbound !== 'ready' || number.routingMode !== 'svc_agent') {
@@ -148,7 +155,12 @@ interface Reached {
  * credentials and also from an address that is a trunk's. Everyone else has to be a trunk, and is told
  * nothing about which numbers exist.
  */
-async function reach(db: Db, dialled: string | null, invite: InboundInvite): Promise<Reached | Refused> {
+async function reach(
+  db: Db,
+  dialled: string | null,
+  invite: InboundInvite,
+  anyDigest: () => Promise<boolean>,
+): Promise<Reached | Refused> {
   const local = isLoopback(invite.sourceAddress)
   const number =
     dialled !== null && (local || invite.trunkId !== null) ? await findHeldNumber(db, dialled) : null
@@ -157,7 +169,7 @@ async function reach(db: Db, dialled: string | null, invite: InboundInvite): Pro
   const refused =
     local && number === null ? no(404, 'no such number') : no(403, 'not reachable without a trunk')
   // Somebody could have credentials: then the answer is to ask for them.
-  return (await hasDigestTrunk(db)) ? { ...refused, challenge: true } : refused
+  return (await anyDigest()) ? { ...refused, challenge: true } : refused
 }
 
 /**

@@ -159,7 +159,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const switchboard = await openSwitchboard({
     sip,
     pool,
-    edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey), clock, log }),
+    edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
     directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers }),
     gate: permits,
     events: {

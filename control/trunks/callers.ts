@@ -1,33 +1,47 @@
+import type { Clock } from '../../media/base/clock.js'
 import type { TrunkDirectory } from '../../signalling/ports.js'
-import { addressKey } from '../../signalling/trunk/cidr.js'
+import { addressKey, coveringPrefix } from '../../signalling/trunk/cidr.js'
 import { e164OfDialled } from '../compliance/numbering.js'
 import type { Db } from '../db/open.js'
 import { findHeldNumber } from '../numbers/store.js'
 import type { RootKey } from '../root-key.js'
+import { fresh } from './fresh.js'
 import { inboundTrunkOf } from './route.js'
-import { findTrunkByRealm, findTrunkByUsername, findTrunksByAddress } from './store.js'
+import { findCallingTrunk, findTrunkByUsername, listCallerRanges, listRealms } from './store.js'
 
-/** Who may call in over a trunk, from the tables, as they are at that moment. */
-export function openTrunkCallers(db: Db, rootKey: RootKey): TrunkDirectory {
+/** How long a changed address list or realm may go unnoticed; passwords are always read anew. */
+export const LISTS_MS = 1_000
+
+/** Who may call in over a trunk, from the tables. Strangers cost no query. */
+export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'now'>): TrunkDirectory {
+  const ranges = fresh(clock, LISTS_MS, () => listCallerRanges(db))
+  const realms = fresh(clock, LISTS_MS, () => listRealms(db))
   return {
     async byAddress(address, dialled) {
       const key = addressKey(address)
-      const trunks = key === null ? [] : await findTrunksByAddress(db, key)
-      const [narrowest] = trunks
+      if (key === null) return null
+      const covering = (await ranges()).filter(({ first, last }) => first <= key && key <= last)
+      const [narrowest] = covering
       if (narrowest === undefined) return null
-      if (trunks.length === 1) return inboundTrunkOf(narrowest, rootKey)
-      // One telephone system may have several trunks: the number tells which one is meant.
-      const e164 = e164OfDialled(dialled)
-      const number = e164 === null ? null : await findHeldNumber(db, e164)
-      const host = trunks.find(({ id }) => id === number?.sipTrunkId)
-      return inboundTrunkOf(host ?? narrowest, rootKey)
+      let { trunkId } = narrowest
+      if (covering.some((range) => range.trunkId !== trunkId)) {
+        // One telephone system may have several trunks: the number tells which one is meant.
+        const e164 = e164OfDialled(dialled)
+        const number = e164 === null ? null : await findHeldNumber(db, e164)
+        trunkId = covering.find((range) => range.trunkId === number?.sipTrunkId)?.trunkId ?? trunkId
+      }
+      const trunk = await findCallingTrunk(db, trunkId)
+      if (trunk === null || trunk.inboundAuth === 'digest') return null
+      const found = inboundTrunkOf(trunk, rootKey)
+      // The list may be a second old; whether this one still holds is certain.
+      return coveringPrefix(found.ranges, address) === null ? null : found
     },
     async byUsername(username) {
       const trunk = await findTrunkByUsername(db, username)
       return trunk === null ? null : inboundTrunkOf(trunk, rootKey)
     },
     async realm(realm) {
-      return (await findTrunkByRealm(db, realm))?.digestAlgorithm ?? null
+      return (await realms()).get(realm) ?? null
     },
   }
 }

@@ -24,27 +24,30 @@ export async function findTrunkByUsername(db: Db | Trx, username: string): Promi
   return (await calling(db).where('digestUsername', '=', username).executeTakeFirst()) ?? null
 }
 
-/** Any trunk of that realm; those of one realm that want less are found first. */
-export async function findTrunkByRealm(db: Db | Trx, realm: string): Promise<SipTrunkRow | null> {
-  const row = await calling(db)
-    .where('realm', '=', realm)
-    .orderBy('digestAlgorithm')
-    .limit(1)
-    .executeTakeFirst()
-  return row ?? null
+/** Every realm of a trunk and what is asked for in it: of trunks that share one, the least. */
+export async function listRealms(db: Db | Trx): Promise<ReadonlyMap<string, SipTrunkRow['digestAlgorithm']>> {
+  const rows = await db
+    .selectFrom('sipTrunks')
+    .select(['realm', (eb) => eb.fn.min('digestAlgorithm').as('algorithm')])
+    .where('deletedAt', 'is', null)
+    .where('environment', '=', 'live')
+    .where('inboundAuth', '!=', 'ip_acl')
+    .groupBy('realm')
+    .execute()
+  return new Map(rows.map(({ realm, algorithm }) => [realm, algorithm]))
 }
 
 /**
- * Trunks whose address list covers the address (a key of `addressKey`), the narrowest range first;
- * those that are reached by password alone have none that counts.
+ * The address lists that prove something, as ranges of `addressKey`, narrowest first: trunks that are
+ * reached by password alone have none.
  */
-export async function findTrunksByAddress(db: Db | Trx, key: string): Promise<SipTrunkRow[]> {
-  const rows = await db
+export function listCallerRanges(
+  db: Db | Trx,
+): Promise<{ readonly trunkId: string; readonly first: string; readonly last: string }[]> {
+  return db
     .selectFrom('sipTrunkRanges')
     .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
-    .selectAll('sipTrunks')
-    .where('sipTrunkRanges.first', '<=', key)
-    .where('sipTrunkRanges.last', '>=', key)
+    .select(['sipTrunkRanges.trunkId', 'sipTrunkRanges.first', 'sipTrunkRanges.last'])
     .where('sipTrunks.deletedAt', 'is', null)
     .where('sipTrunks.environment', '=', 'live')
     .where('sipTrunks.inboundAuth', '!=', 'digest')
@@ -52,7 +55,6 @@ export async function findTrunksByAddress(db: Db | Trx, key: string): Promise<Si
     .orderBy('sipTrunkRanges.last')
     .orderBy('sipTrunks.id')
     .execute()
-  return rows
 }
 
 /** Whether any caller could come with a password. */

@@ -9,7 +9,7 @@ import { silentLog } from '../../media/base/log.js'
 import type { InboundInvite } from '../../signalling/ports.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { openDirectory } from '../directory.js'
-import { openTrunkCallers } from './callers.js'
+import { LISTS_MS, openTrunkCallers } from './callers.js'
 import { parseTrunkFile, readTrunkFile } from './file.js'
 import { loadTrunks } from './load.js'
 import { originationAnswer } from './origination.js'
@@ -158,7 +158,7 @@ function tools(calling: TestCalling) {
     db,
     rootKey,
     load,
-    callers: openTrunkCallers(db, rootKey),
+    callers: openTrunkCallers(db, rootKey, clock),
     owner: { ...calling.owner, environment: 'live' as const },
     directory: openDirectory({
       db,
@@ -329,6 +329,11 @@ await onEachEngine(t, async (t, open) => {
     t.equal(await it.callers.byUsername('U'), null)
     t.equal(await it.callers.realm('r.example'), 'SHA-256')
     t.equal(await it.callers.realm('other'), null)
+    await it.load({ trunks: [plain] })
+    t.equal(await nameOf('203.0.113.5'), null, 'a trunk that has gone is nobody at once')
+    calling.clock.advance(LISTS_MS)
+    t.equal(await nameOf('203.0.113.5'), 'wide', 'and the lists follow within a second')
+    await it.load({ trunks: [plain, inner, twin, digest] })
     t.match(await findOverlap(it.db, 'org_other', ranges('203.0.113.7')), { range: '203.0.113.7' })
     t.equal(await findOverlap(it.db, 'org_other', ranges('204.0.0.0/8')), null)
     t.equal(
