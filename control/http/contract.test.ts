@@ -82,6 +82,12 @@ t.test('the list is the one that was decided', (t) => {
     else t.equal(authOf(operation), auth, `${name}: who may call`)
   }
   t.same([...built.keys()], [], 'nothing that was not decided')
+  const stale = NOT_BUILT.filter((name) =>
+    operations.some(
+      ({ method, path }) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}` === name,
+    ),
+  )
+  t.same(stale, [], 'what is built is no longer listed as missing')
   t.end()
 })
 
