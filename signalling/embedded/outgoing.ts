@@ -37,6 +37,8 @@ export interface OutgoingPlan {
   /** Nothing was or will be sent. */
   onRefused(why: string): void
   onResponse(response: SipResponse, essentials: Essentials, flow: Flow): void
+  /** Any sign of life, a 100 included, which is no response for the application. */
+  onProvisional?(): void
   /** A failure without a response, given as the response the application shall see. */
   onFailure(response: SipResponse, protocol: string): void
 }
@@ -203,6 +205,7 @@ export class Outgoing implements LocalInvite, Pending {
     flow: Flow,
   ): void {
     if (response.status < 200) {
+      this.#plan.onProvisional?.()
       if (this.#cancel !== null && !this.#cancelSent) this.#sendCancel(transaction)
       if (this.phase === 'open' && response.status > 100) this.#plan.onResponse(response, essentials, flow)
       return

@@ -106,6 +106,7 @@ export class Relay implements Relayed {
         if (this.#cancel !== null || this.#done) outgoing.cancel(this.#cancel ?? [])
       },
       onRefused: () => this.#close(branch),
+      onProvisional: () => branch.patience?.cancel(),
       onResponse: (response, _essentials, flow) => this.#received(branch, response, flow),
       onFailure: (response) => this.#failed(branch, response, false),
     })
