@@ -163,7 +163,7 @@ t.test('passwords', async (t) => {
       const fastest: Record<string, number> = {}
       const bodies: Record<string, unknown> = {}
       // In turns, and the best of each: what else the machine does hits both alike.
-      for (let round = 0; round < (engine === 'sqlite' ? 4 : 2); round++) {
+      for (let round = 0; round < (engine === 'sqlite' ? 5 : 3); round++) {
         for (const address of [email, 'ghost@people.test']) {
           const started = performance.now()
           const answer = await logIn(address, 'wrong password')
@@ -178,7 +178,8 @@ t.test('passwords', async (t) => {
       }
       t.same(bodies['ghost@people.test'], bodies[email], 'nor does the answer tell')
       const ratio = (fastest['ghost@people.test'] ?? 0) / (fastest[email] ?? 1)
-      t.ok(ratio > 0.5 && ratio < 2, `unknown takes ${ratio.toFixed(2)} of known`)
+      // Without the derivation it would be about 0.02.
+      t.ok(ratio > 0.33 && ratio < 3, `unknown takes ${ratio.toFixed(2)} of known`)
     })
 
     await t.test('guessing is bounded per account, known or not', async (t) => {
