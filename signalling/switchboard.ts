@@ -118,6 +118,7 @@ class LiveCalls implements Switchboard {
       (events) => new OutboundLeg(sip, target, events, log),
     )
     this.#calls.set(permit.callId, call)
+    log.info({ callId: permit.callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call placed')
     call.begin()
   }
 
@@ -240,6 +241,7 @@ class LiveCalls implements Switchboard {
       (events) => new InboundLeg(invite, codecs, events, log),
     )
     this.#calls.set(callId, call)
+    log.info({ callId, sipCallId: invite.callId, trunkId }, 'call admitted')
     call.begin()
   }
 
