@@ -1,0 +1,26 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { fresh } from './fresh.js'
+
+t.test('one reading for all who ask within the time, a new one after it', async (t) => {
+  const clock = new VirtualClock()
+  let reads = 0
+  const read = fresh(clock, 1_000, async () => ++reads)
+  t.strictSame(await Promise.all([read(), read(), read()]), [1, 1, 1])
+  clock.advance(999)
+  t.equal(await read(), 1)
+  clock.advance(1)
+  t.equal(await read(), 2)
+})
+
+t.test('a failed reading is told to those who waited for it, and not kept', async (t) => {
+  const clock = new VirtualClock()
+  let fail = true
+  const read = fresh(clock, 1_000, async () => {
+    if (fail) throw new Error('no database')
+    return 'there'
+  })
+  await t.rejects(Promise.all([read(), read()]), { message: 'no database' })
+  fail = false
+  t.equal(await read(), 'there')
+})
