@@ -80,7 +80,7 @@ function belongs(sample: InterruptSample, decidedMs: number): boolean {
 }
 
 /** Our clock at session time 0. */
-function sessionStart(events: readonly CallEvent[], starts: readonly number[]): number | null {
+export function sessionStart(events: readonly CallEvent[], starts: readonly number[]): number | null {
   const told = events.flatMap((event) =>
     event.type === 'trace' && event.trace.firstPacketMs !== null ? [event.trace.firstPacketMs] : [],
   )
@@ -102,7 +102,7 @@ function sessionStart(events: readonly CallEvent[], starts: readonly number[]): 
 }
 
 /** Ids of all calls with the caller's number. */
-async function callers(rig: Rig): Promise<[callId: string, from: string][]> {
+export async function callers(rig: Rig): Promise<[callId: string, from: string][]> {
   const answer = await rig.engine.api('GET', '/v1/calls?limit=100')
   if (typeof answer !== 'object' || answer === null || !('data' in answer) || !Array.isArray(answer.data)) {
     throw new Error('the list of calls is no list')

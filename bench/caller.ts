@@ -1,52 +1,54 @@
-import { dial, type Phone } from '../fixtures/phone.js'
-import { type Random, seeded } from '../fixtures/random.js'
+import { dial } from '../fixtures/phone.js'
+import { seeded } from '../fixtures/random.js'
 import { openSipPeer, type SipPeer } from '../fixtures/sip-peer.js'
 import type { Condition } from '../fixtures/speech/catalogue.js'
 import { surroundings } from '../fixtures/speech/conditions.js'
 import { TALKER_DBFS } from '../fixtures/speech/make-clip.js'
-import { CLIP_RATE, type ClipEntry, findClip, readClip } from '../fixtures/speech/manifest.js'
+import { CLIP_RATE, findClip, readClip } from '../fixtures/speech/manifest.js'
 import { toInt16 } from '../fixtures/speech/sound.js'
 import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
-import type { CallerJob, CallerResult, FromCaller, InterruptSample, TurnSample } from './job.js'
+import { makeAsides } from './asides.js'
+import type {
+  AsideJob,
+  AsideSample,
+  CallerJob,
+  CallerResult,
+  FromCaller,
+  InterruptSample,
+  TurnSample,
+} from './job.js'
 import { Listener } from './listener.js'
 import { summarise } from './summary.js'
+import { type Caller, type Clip, pause, quiet, required, until } from './telephone.js'
 
 /*
  * The far side of the bench: telephones in a process of their own, real SIP and RTP, one job.
  */
 
 const REPLY_DEADLINE_MS = 6_000
-const QUIET_MS = 500
-const LOOK_MS = 5
+const PROGRESS_MS = 15_000
 const NOISE_SAMPLES = 10 * CLIP_RATE
 const CONDITIONS: readonly Condition[] = ['clean', 'car', 'office', 'far']
-
-interface Clip {
-  readonly entry: ClipEntry
-  readonly pcm: Int16Array
-}
-
-interface Caller {
-  readonly from: string
-  /** Where this caller is: its background for the whole call, and its clips. */
-  readonly condition: Condition
-  readonly phone: Phone
-  readonly listener: Listener
-  readonly random: Random
-}
+/** What the small sounds of the fixtures were made in. */
+const ASIDE_CONDITIONS: readonly Condition[] = ['clean', 'office']
 
 const turns: TurnSample[] = []
 const interrupts: InterruptSample[] = []
 const errors: string[] = []
 
 async function run(job: CallerJob): Promise<CallerResult> {
-  const clips = job.clips.map((name): Clip => {
+  const clips = (job.kind === 'aside' ? [] : job.clips).map((name): Clip => {
     const entry = findClip(name)
     return { entry, pcm: readClip(entry) }
   })
   const peer = await openSipPeer()
   const callers: Caller[] = []
+  let asides: readonly AsideSample[] = []
+  const of = job.kind === 'turns' || job.kind === 'interrupt' ? job.calls * job.turnsPerCall : 0
+  const ticking = setInterval(() => {
+    if (of > 0) send({ kind: 'progress', done: turns.length + interrupts.length, of })
+  }, PROGRESS_MS)
   try {
     const talks: Promise<void>[] = []
     const spacingMs = job.kind === 'density' ? 1000 / job.callsPerSecond : 250
@@ -55,6 +57,10 @@ async function run(job: CallerJob): Promise<CallerResult> {
       const caller = await ring(peer, job, i)
       if (caller !== null) {
         callers.push(caller)
+        if (job.kind === 'aside') {
+          await pause(spacingMs)
+          continue
+        }
         talks.push(
           converse(job, caller, clips, i, () => allUpMs).catch((error: unknown) => {
             errors.push(errorText(error))
@@ -65,9 +71,15 @@ async function run(job: CallerJob): Promise<CallerResult> {
     }
     allUpMs = systemClock.now()
     await Promise.all(talks)
+    if (job.kind === 'aside') {
+      asides = await makeAsides(callers, job, saying, (done) => {
+        if (done % 5 === 0) send({ kind: 'progress', done, of: job.clips.length })
+      })
+    }
     return {
       turns,
       interrupts,
+      asides,
       speechStarts: Object.fromEntries(callers.map(({ from, listener }) => [from, listener.speechStartMs])),
       streams: job.kind === 'density' ? [] : callers.map(({ listener }) => listener.packets),
       density:
@@ -82,6 +94,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
       errors,
     }
   } finally {
+    clearInterval(ticking)
     await Promise.all(callers.map(({ phone }) => phone.close()))
     await pause(200) // answers to the BYEs
     await peer.close()
@@ -91,7 +104,9 @@ async function run(job: CallerJob): Promise<CallerResult> {
 async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {
   const listener = new Listener()
   const from = `+9198${String(10_000_000 + index)}`
-  const condition = CONDITIONS[index % CONDITIONS.length] ?? 'clean'
+  const conditions = job.kind === 'aside' ? ASIDE_CONDITIONS : CONDITIONS
+  const condition =
+    (job.kind === 'aside' && job.echo ? null : conditions[index % conditions.length]) ?? 'clean'
   const noise = surroundings(condition, NOISE_SAMPLES, job.seed + index, CLIP_RATE, TALKER_DBFS)
   try {
     const phone = await dial(peer, {
@@ -103,6 +118,7 @@ async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Calle
         keep: false,
         onPacket: listener.hear,
         ...(noise === null ? {} : { background: toInt16(noise) }),
+        ...(job.kind === 'aside' && job.echo ? { echo: job.echo } : {}),
       },
     })
     return { from, condition, phone, listener, random: seeded(job.seed + index) }
@@ -113,7 +129,7 @@ async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Calle
 }
 
 async function converse(
-  job: CallerJob,
+  job: Exclude<CallerJob, AsideJob>,
   caller: Caller,
   clips: readonly Clip[],
   index: number,
@@ -173,25 +189,16 @@ async function interrupt(caller: Caller, clip: Clip): Promise<void> {
   await until(() => systemClock.now() - listener.lastLoudMs < 100, REPLY_DEADLINE_MS)
 }
 
-function quiet(listener: Listener): boolean {
-  return systemClock.now() - listener.lastLoudMs > QUIET_MS
+function send(message: FromCaller): void {
+  process.send?.(message)
 }
 
-/** Looks every few milliseconds; returns at the deadline as well, what then is so is measured. */
-async function until(done: () => boolean, deadlineMs: number): Promise<void> {
-  const deadline = systemClock.now() + deadlineMs
-  while (!done() && systemClock.now() < deadline) await pause(LOOK_MS)
-}
-
-function pause(ms: number): Promise<void> {
+/** Resolves when the providers know what is going to be said. */
+function saying(clip: string | null): Promise<void> {
   return new Promise((resolve) => {
-    systemClock.after(ms, resolve)
+    process.once('message', () => resolve())
+    send({ kind: 'saying', clip })
   })
-}
-
-function required(value: number | null): number {
-  if (value === null) throw new Error('a sample that was not sent')
-  return value
 }
 
 function tell(message: FromCaller): void {

@@ -65,7 +65,11 @@ export async function measureBeat(): Promise<Measured[]> {
  * tried again; when it stays so (callers and providers share this host, and load is noise as well)
  * the last number that held is given as a lower bound.
  */
-export async function measureDensity(probe: Probe, say: (line: string) => void): Promise<Figure[]> {
+export async function measureDensity(
+  probe: Probe,
+  say: (line: string) => void,
+  mayGoOn: () => boolean,
+): Promise<Figure[]> {
   const tried: Tried[] = []
   const attempt = async (calls: number): Promise<Tried> => {
     for (let round = 1; ; round++) {
@@ -73,12 +77,13 @@ export async function measureDensity(probe: Probe, say: (line: string) => void):
       tried.push(one)
       const noisy = one.nullProbeMs > NULL_LIMIT_MS
       say(`  C: ${calls} calls ${one.ok ? 'hold' : 'do not hold'} (null probe p99.9 ${one.nullProbeMs} ms)`)
-      if (one.ok || !noisy || round === ROUNDS) return one
+      if (one.ok || !noisy || round === ROUNDS || !mayGoOn()) return one
     }
   }
   let best: Tried | null = null
   let worst: Tried | null = null
   for (const calls of STEPS) {
+    if (!mayGoOn()) break
     const one = await attempt(calls)
     if (one.ok) best = one
     else {
@@ -87,7 +92,7 @@ export async function measureDensity(probe: Probe, say: (line: string) => void):
     }
   }
   const low = best?.calls ?? 0
-  if (best !== null && worst !== null && worst.calls - low > 10) {
+  if (best !== null && worst !== null && worst.calls - low > 10 && mayGoOn()) {
     const middle = await attempt(Math.round((low + worst.calls) / 2))
     if (middle.ok) best = middle
     else worst = middle

@@ -33,6 +33,8 @@ export interface Target {
 export const TARGETS = {
   R_engine: { unit: 'ms', gate: { p50: 40, p99: 70 }, goal: { p50: 30, p99: 50 }, better: 'lower' },
   B_pause: { unit: 'ms', gate: { p50: 150, p99: 220 }, goal: { p50: 110, p99: 160 }, better: 'lower' },
+  /** Per cent that ended the agent's speech; ms from the end of the sound to its going on. */
+  B_false: { unit: '%, ms', gate: { value: 15, p99: 400 }, goal: { value: 8, p99: 400 }, better: 'lower' },
   B_flush: { unit: 'ms', gate: { max: 20 }, goal: { max: 20 }, better: 'lower' },
   Beat: {
     unit: 'ms',
@@ -71,7 +73,13 @@ export function figure(
       const value = values[name as keyof Limits]
       return value !== undefined && (better === 'lower' ? value <= limit : value >= limit)
     })
-  return { id, ...values, unit, gate: gate.value ?? gate, goal: goal.value ?? goal, pass, context }
+  return { id, ...values, unit, gate: short(gate), goal: short(goal), pass, context }
+}
+
+/** One limit of `value` is a number, as the result format has it. */
+function short(limits: Limits): Limits | number {
+  const { value, ...more } = limits
+  return value === undefined || Object.keys(more).length > 0 ? limits : value
 }
 
 function words(limits: Limits | number): string {

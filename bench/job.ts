@@ -1,3 +1,4 @@
+import type { Echo } from '../fixtures/rtp-peer.js'
 import type { OutPacket } from './statistics.js'
 
 /** What the caller process is asked to do; each answer is one message back. */
@@ -6,8 +7,17 @@ export type CallerJob =
   | (Common & { readonly kind: 'turns'; readonly turnsPerCall: number })
   /** Rudeness: speak while the agent speaks, until it stops, again. */
   | (Common & { readonly kind: 'interrupt'; readonly turnsPerCall: number })
+  | AsideJob
   /** Conversation on many calls for a time; only timing is kept. */
   | (Common & { readonly kind: 'density'; readonly holdMs: number; readonly callsPerSecond: number })
+
+/** Small sounds (`echo`: none but the agent's own) over the agent's speech, by name without condition. */
+export type AsideJob = Common & {
+  readonly kind: 'aside'
+  /** Said to make the agent speak. */
+  readonly prompt: string
+  readonly echo: Echo | null
+}
 
 interface Common {
   readonly target: { readonly address: string; readonly port: number }
@@ -40,6 +50,17 @@ export interface InterruptSample {
   readonly lastSpeechMs: number | null
 }
 
+export interface AsideSample {
+  readonly from: string
+  readonly clip: string
+  /** Labelled first and last sample of the sound, and the end of watching. */
+  readonly onsetMs: number
+  readonly endMs: number
+  readonly untilMs: number
+  /** First packet of the agent's speech after it had stopped for the sound; null: it did not stop. */
+  readonly resumedMs: number | null
+}
+
 export interface DensityResult {
   readonly established: number
   readonly failed: number
@@ -65,6 +86,7 @@ export interface DensityResult {
 export interface CallerResult {
   readonly turns: readonly TurnSample[]
   readonly interrupts: readonly InterruptSample[]
+  readonly asides: readonly AsideSample[]
   /** First loud packet of each stretch of agent speech, per call: calibrates session time. */
   readonly speechStarts: Readonly<Record<string, readonly number[]>>
   /** The agent's packets per call. */
@@ -74,5 +96,8 @@ export interface CallerResult {
 }
 
 export type FromCaller =
+  | { readonly kind: 'progress'; readonly done: number; readonly of: number }
+  /** Answered with any message once the providers know. */
+  | { readonly kind: 'saying'; readonly clip: string | null }
   | { readonly kind: 'result'; readonly result: CallerResult }
   | { readonly kind: 'failed'; readonly message: string }

@@ -45,6 +45,22 @@ export class Listener {
     return found
   }
 
+  /**
+   * The speech stopped between `onsetMs` and a little after `endMs`: the first loud packet of its going
+   * on. Null: there was no stop, or it never went on.
+   */
+  resumedAfter(onsetMs: number, endMs: number): number | null {
+    for (let i = 0; i + 1 < this.loudMs.length; i++) {
+      const at = this.loudMs[i] ?? 0
+      const next = this.loudMs[i + 1] ?? 0
+      // Two frames missing are a pause; the synthetic reply has none of its own.
+      if (next > onsetMs && at < endMs + STRETCH_GAP_MS && next - at > 60) {
+        if (next >= endMs) return next
+      }
+    }
+    return null
+  }
+
   /** Last loud packet after `fromMs` that silence of `STRETCH_GAP_MS` follows, `nowMs` being the present. */
   stoppedAfter(fromMs: number, nowMs: number): number | null {
     for (let i = 0; i < this.loudMs.length; i++) {

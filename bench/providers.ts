@@ -38,6 +38,8 @@ export interface TurnWaits {
 /** Local fakes on the vendors' wire protocol. */
 export interface BenchProviders {
   readonly env: Readonly<Record<string, string>>
+  /** Text of the utterances from now on; null is the numbered question. */
+  hears(text: string | null): void
   /** Of all turns so far, by `speechSentMs`. */
   waits(): readonly TurnWaits[]
   close(): Promise<void>
@@ -61,10 +63,11 @@ export async function openProviders(profile: Profile, replySeconds: number): Pro
   const spoken = new Map<number, Asked>()
   const audio = speech(replySeconds)
   let count = 0
+  let fixed: string | null = null
   fake.setDefault('transcriptions', (request) => {
     count++
     heard.set(count, { request, atMs: systemClock.now() })
-    const text = `Please tell me more about offer ${count} today.`
+    const text = fixed ?? `Please tell me more about offer ${count} today.`
     return {
       headers: { 'content-type': 'application/json' },
       steps: [...wait(profile.transcriptionMs), { send: JSON.stringify({ text }) }],
@@ -92,6 +95,9 @@ export async function openProviders(profile: Profile, replySeconds: number): Pro
       PARLEY_OPENAI_SPEECH_MODEL: BENCH_MODELS.speech,
       PARLEY_OPENAI_SPEECH_VOICE: BENCH_MODELS.voice,
       PARLEY_OPENAI_SPEECH_RATE: String(SPEECH_RATE),
+    },
+    hears(text) {
+      fixed = text
     },
     waits() {
       const turns: TurnWaits[] = []

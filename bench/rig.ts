@@ -16,11 +16,14 @@ export type Job = CallerJob extends infer J
 export interface Rig {
   readonly engine: Engine
   readonly providers: BenchProviders
-  call(job: Job): Promise<CallerResult>
+  /** `saying`: what an `aside` job is about to say. */
+  call(job: Job, saying?: (clip: string | null) => void): Promise<CallerResult>
   close(): Promise<void>
 }
 
 const SEED = 20_250_115
+/** No job takes so long; a caller that hangs must not hang the bench. */
+const JOB_LIMIT_MS = 8 * 60_000
 
 /** Starts an engine on one media worker whose sandbox number is answered by an agent of the fakes. */
 export async function openRig(options: {
@@ -40,13 +43,16 @@ export async function openRig(options: {
     return {
       engine,
       providers,
-      call: (job) =>
-        runCaller({
-          ...job,
-          to,
-          target: { address: '127.0.0.1', port: running.sipPort },
-          seed: SEED,
-        }),
+      call: (job, saying) =>
+        runCaller(
+          {
+            ...job,
+            to,
+            target: { address: '127.0.0.1', port: running.sipPort },
+            seed: SEED,
+          },
+          saying ?? (() => {}),
+        ),
       async close() {
         await running.close()
         await providers.close()
@@ -86,7 +92,7 @@ async function prepare(engine: Engine, record: boolean): Promise<string> {
   return text(numbers, 'data', 0, 'e164')
 }
 
-async function runCaller(job: CallerJob): Promise<CallerResult> {
+async function runCaller(job: CallerJob, saying: (clip: string | null) => void): Promise<CallerResult> {
   const child = fork(fileURLToPath(new URL('./caller.js', import.meta.url)), {
     execArgv: ['--enable-source-maps'],
     serialization: 'advanced',
@@ -95,18 +101,24 @@ async function runCaller(job: CallerJob): Promise<CallerResult> {
   const exited = once(child, 'exit')
   let answer: FromCaller | null = null
   child.on('message', (message: FromCaller) => {
-    answer = message
+    if (message.kind === 'progress') process.stderr.write(`  ${message.done} of ${message.of}\n`)
+    else if (message.kind === 'saying') {
+      saying(message.clip)
+      child.send('told')
+    } else answer = message
   })
   child.send(job)
+  const limit = setTimeout(() => child.kill('SIGKILL'), JOB_LIMIT_MS)
   await exited
+  clearTimeout(limit)
   const said: FromCaller | null = answer
   return resultOf(said)
 }
 
 function resultOf(answer: FromCaller | null): CallerResult {
   if (answer === null) throw new Error('the caller process ended without a result')
-  if (answer.kind === 'failed') throw new Error(`the caller failed: ${answer.message}`)
-  return answer.result
+  if (answer.kind === 'result') return answer.result
+  throw new Error(`the caller failed: ${answer.kind === 'failed' ? answer.message : answer.kind}`)
 }
 
 /** The text at `path` of an API answer; throws naming it when it is not there. */

@@ -1,31 +1,41 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureGet, measureStart } from './api.js'
 import { measureBargeIn } from './barge-in.js'
 import { measureBeat, measureDensity } from './density.js'
+import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
 import { measureSipParsing } from './sip-parse.js'
 import { measureWebhooks } from './webhooks.js'
 
-const HELP = `npm run bench [-- --only ID,ID] [--json FILE]
+const MINUTES = 60
 
-Measures the engine on the wire and prints a table; minutes for everything.
+const HELP = `npm run bench [-- --only ID,ID] [--json FILE] [--minutes N]
+
+Measures the engine on the wire and prints a table. Everything takes about 25 minutes on a quiet
+host; a noisy one repeats runs, but begins no new one after N minutes (${MINUTES}).
 Figures: ${FIGURE_IDS.join(', ')}; sub-figures like R_engine@typical.
-Exit status 0: the runs were valid. 3: the host was too noisy three times. 1: the bench failed.
+The results are also written as JSON: to FILE, or to bench/results/<date>-<commit>.json.
+Exit status 0: the runs were valid, whatever passed. 3: the host was too noisy in all tries, or the
+time was over. 1: the bench failed.
 `
 
 const ATTEMPTS = 3
 
+/** False once no further run may begin. */
+type MayGoOn = () => boolean
+
 interface Run {
   readonly ids: readonly string[]
-  readonly measure: (probe: Probe) => Promise<Figure[]>
+  readonly measure: (probe: Probe, mayGoOn: MayGoOn) => Promise<Figure[]>
 }
 
 const say = (line: string): void => {
@@ -41,23 +51,27 @@ const RUNS: readonly Run[] = [
     measure: quietly(measureReplies),
   },
   { ids: ['B_pause', 'B_flush'], measure: quietly(measureBargeIn) },
+  {
+    ids: ['B_false', ...['cough', 'backchannel', 'echo'].map((sub) => `B_false@${sub}`)],
+    measure: quietly(measureFalseStops),
+  },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_parse'], measure: quietly(measureSipParsing) },
-  { ids: ['C'], measure: (probe) => measureDensity(probe, say) },
+  { ids: ['C'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
 ]
 
 /** Measures until the host was quiet enough, three times at most; the last noisy one is marked void. */
 function quietly(measure: () => Promise<Measured[]>): Run['measure'] {
-  return async (probe) => {
+  return async (probe, mayGoOn) => {
     for (let attempt = 1; ; attempt++) {
       await probe.take()
       const measured = await measure()
       const nullProbeMs = await probe.take()
       const quiet = nullProbeMs <= NULL_LIMIT_MS
-      if (quiet || attempt === ATTEMPTS) {
+      if (quiet || attempt === ATTEMPTS || !mayGoOn()) {
         const verdict = quiet ? {} : { void: true }
         return measured.map((row) => ({
           ...row,
@@ -70,7 +84,12 @@ function quietly(measure: () => Promise<Measured[]>): Run['measure'] {
   }
 }
 
-function describeHost(): object {
+/** Sorts by time, and is a file name everywhere. */
+function stamp(): string {
+  return new Date(systemClock.wall()).toISOString().slice(0, 16).replaceAll(':', '')
+}
+
+function describeHost() {
   let commit = 'unknown'
   try {
     commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
@@ -96,6 +115,7 @@ async function bench(argv: readonly string[]): Promise<number> {
     options: {
       only: { type: 'string' },
       json: { type: 'string' },
+      minutes: { type: 'string', default: String(MINUTES) },
       help: { type: 'boolean', default: false },
     },
   })
@@ -111,13 +131,25 @@ async function bench(argv: readonly string[]): Promise<number> {
     say(`No figure of ${values.only}. There are: ${RUNS.flatMap((run) => run.ids).join(', ')}`)
     return 1
   }
+  const minutes = Number(values.minutes)
+  if (!(minutes > 0)) {
+    say(`--minutes must be a number above 0, not ${values.minutes}`)
+    return 1
+  }
   const host = describeHost()
+  const endMs = performance.now() + minutes * 60_000
+  const mayGoOn: MayGoOn = () => performance.now() < endMs
+  const left: string[] = []
   const probe = openProbe()
   const figures: Figure[] = []
   try {
     for (const run of runs) {
+      if (!mayGoOn()) {
+        left.push(...run.ids)
+        continue
+      }
       say(`Measuring ${run.ids.join(', ')} ...`)
-      for (const row of await run.measure(probe)) {
+      for (const row of await run.measure(probe, mayGoOn)) {
         if (wanted(row.id)) figures.push({ ...row, context: { ...row.context, ...host } })
       }
     }
@@ -125,10 +157,13 @@ async function bench(argv: readonly string[]): Promise<number> {
     probe.close()
   }
   process.stdout.write(`${table(figures)}\n`)
-  if (values.json !== undefined) {
-    const path = resolve(values.json)
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, `${JSON.stringify(figures, null, 2)}\n`)
+  const path = resolve(values.json ?? join(projectRoot, 'bench', 'results', `${stamp()}-${host.commit}.json`))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, `${JSON.stringify(figures, null, 2)}\n`)
+  say(`Written to ${path}`)
+  if (left.length > 0) {
+    say(`The time was over before ${left.join(', ')}.`)
+    return 3
   }
   return figures.some((row) => row.context.void === true) ? 3 : 0
 }

@@ -1,0 +1,68 @@
+import { findClip, readClip } from '../fixtures/speech/manifest.js'
+import { systemClock } from '../media/base/clock.js'
+import type { AsideJob, AsideSample } from './job.js'
+import { type Caller, type Clip, pause, required, until } from './telephone.js'
+
+/** Sounds made over one long reply; then the callers ask for the next one. */
+const PER_REPLY = 5
+const REPLY_DEADLINE_MS = 8_000
+/** The agent is well into its sentence. */
+const INTO_MS = 1_200
+/** Watched after each sound: longer than any pause the engine allows itself. */
+const WATCH_MS = 2_400
+
+/**
+ * All callers make the same small sound at the same time while the agent speaks, and listen what it
+ * does. `saying` tells which, before: the fake recogniser must know, it does not listen.
+ */
+export async function makeAsides(
+  callers: readonly Caller[],
+  job: AsideJob,
+  saying: (clip: string | null) => Promise<void>,
+  progress: (done: number, of: number) => void,
+): Promise<AsideSample[]> {
+  const samples: AsideSample[] = []
+  const prompt = load(job.prompt)
+  for (const [step, name] of job.clips.entries()) {
+    if (step % PER_REPLY === 0) {
+      await saying(null)
+      await Promise.all(callers.map((caller) => ask(caller, prompt)))
+    }
+    await saying(name)
+    samples.push(...(await Promise.all(callers.map((caller) => aside(caller, name)))))
+    progress(step + 1, job.clips.length)
+  }
+  return samples
+}
+
+async function ask({ phone, listener }: Caller, prompt: Clip): Promise<void> {
+  await phone.rtp.say(prompt.pcm).done
+  const endMs = systemClock.now()
+  await until(() => listener.firstLoudAfter(endMs) !== null, REPLY_DEADLINE_MS)
+  await pause(INTO_MS)
+}
+
+async function aside(
+  { from, condition, phone, listener, random }: Caller,
+  name: string,
+): Promise<AsideSample> {
+  await pause(random.between(0, 300))
+  let onsetMs = systemClock.now()
+  let endMs = onsetMs
+  // An echo needs no sound of its own: the agent's speech is it.
+  if (name !== 'echo') {
+    const { entry, pcm } = load(`${name}-${condition}`)
+    const said = phone.rtp.say(pcm)
+    await said.done
+    onsetMs = required(said.spokenAtMs(Math.round(entry.onsetMs * 8)))
+    endMs = required(said.spokenAtMs(Math.round(entry.offsetMs * 8) - 1))
+  }
+  await pause(WATCH_MS)
+  const untilMs = systemClock.now()
+  return { from, clip: name, onsetMs, endMs, untilMs, resumedMs: listener.resumedAfter(onsetMs, endMs) }
+}
+
+function load(name: string): Clip {
+  const entry = findClip(name)
+  return { entry, pcm: readClip(entry) }
+}

@@ -1,0 +1,129 @@
+import { findClip, readManifest } from '../fixtures/speech/manifest.js'
+import { callers, sessionStart } from './barge-in.js'
+import { figure, type Measured } from './figures.js'
+import type { AsideSample } from './job.js'
+import { PROFILES } from './providers.js'
+import { openRig, type Rig } from './rig.js'
+import { percentile, rounded } from './statistics.js'
+
+const CALLS = 4
+const REPEATS = 3
+const REPLY_SECONDS = 30
+const ECHOES = 10
+/** A speakerphone whose echo canceller leaves this much. */
+const ECHO = { delayMs: 60, gainDb: -30 }
+const PROMPT = 'test-u06-clean'
+/** The engine's clock as calibrated here is off by no more. */
+const SLACK_MS = 40
+
+type Kind = 'cough' | 'backchannel' | 'echo'
+
+interface Judged extends AsideSample {
+  readonly kind: Kind
+  readonly ended: boolean
+}
+
+/**
+ * B_false: sounds that are no interruption and end the agent's speech all the same, in percent, and how
+ * long after their end the agent goes on. Half of the callers are in an office.
+ */
+export async function measureFalseStops(): Promise<Measured[]> {
+  const names = [
+    ...new Set(
+      readManifest()
+        .filter(({ set, kind }) => set === 'test' && (kind === 'cough' || kind === 'backchannel'))
+        .map(({ clip, condition }) => clip.slice(0, -condition.length - 1)),
+    ),
+  ]
+  const sounds = await measure(Array.from({ length: REPEATS }, () => names).flat(), null)
+  const echoes = await measure(
+    Array.from({ length: ECHOES }, () => 'echo'),
+    ECHO,
+  )
+  const all = [...sounds.judged, ...echoes.judged]
+  const context = { calls: CALLS, echo: ECHO, errors: [...sounds.errors, ...echoes.errors] }
+  return [
+    row('B_false', all, context),
+    ...(['cough', 'backchannel', 'echo'] as const).map((kind) =>
+      row(
+        `B_false@${kind}`,
+        all.filter((sample) => sample.kind === kind),
+        context,
+      ),
+    ),
+  ]
+}
+
+async function measure(
+  clips: readonly string[],
+  echo: typeof ECHO | null,
+): Promise<{ readonly judged: readonly Judged[]; readonly errors: readonly string[] }> {
+  const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: false })
+  try {
+    const result = await rig.call({ kind: 'aside', calls: CALLS, clips, prompt: PROMPT, echo }, (clip) =>
+      rig.providers.hears(clip === null ? null : textOf(clip)),
+    )
+    const stops = await interruptions(rig, result.speechStarts)
+    const judged = result.asides.map(
+      (sample): Judged => ({
+        ...sample,
+        kind:
+          sample.clip === 'echo'
+            ? 'echo'
+            : findClip(`${sample.clip}-clean`).kind === 'cough'
+              ? 'cough'
+              : 'backchannel',
+        ended: (stops.get(sample.from) ?? []).some(
+          (atMs) => atMs > sample.onsetMs - SLACK_MS && atMs < sample.untilMs,
+        ),
+      }),
+    )
+    return { judged, errors: result.errors }
+  } finally {
+    await rig.close()
+  }
+}
+
+/** When the engine took the floor from the agent, on our clock, by caller. */
+async function interruptions(
+  rig: Rig,
+  speechStarts: Readonly<Record<string, readonly number[]>>,
+): Promise<Map<string, number[]>> {
+  const stops = new Map<string, number[]>()
+  for (const [callId, from] of await callers(rig)) {
+    const events = rig.engine.events.filter((event) => event.callId === callId)
+    const offset = sessionStart(events, speechStarts[from] ?? [])
+    if (offset === null) throw new Error(`the clock of the call of ${from} is not known`)
+    stops.set(
+      from,
+      events.flatMap((event) => (event.type === 'interrupted' ? [event.atMs + offset] : [])),
+    )
+  }
+  return stops
+}
+
+function row(id: string, samples: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
+  const gaps = samples.flatMap(({ ended, resumedMs, endMs }) =>
+    ended || resumedMs === null ? [] : [resumedMs - endMs],
+  )
+  const ended = samples.filter((sample) => sample.ended)
+  return figure(
+    id,
+    {
+      n: samples.length,
+      value: samples.length === 0 ? Number.NaN : rounded((100 * ended.length) / samples.length),
+      // No pause at all is no gap.
+      p99: gaps.length === 0 ? 0 : rounded(percentile(gaps, 0.99)),
+    },
+    {
+      ...context,
+      paused: gaps.length,
+      gapP50: gaps.length === 0 ? 0 : rounded(percentile(gaps, 0.5)),
+      endedBy: [...new Set(ended.map(({ clip }) => clip))],
+    },
+  )
+}
+
+function textOf(clip: string): string {
+  return clip === 'echo' ? '' : findClip(`${clip}-clean`).text
+}
