@@ -1,5 +1,5 @@
 import { scryptSync } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { onEachEngine } from '../../fixtures/databases.js'
 import { Browser, openPeopleApi, type PeopleApi } from '../../fixtures/people.js'
 import { accessOperations } from './api.js'
@@ -155,7 +155,7 @@ t.test('passwords', async (t) => {
       t.equal((await logIn(email, NEW)).status, 200)
     })
 
-    await t.test('an unknown address is refused no sooner than a wrong password', async (t) => {
+    const timed = async (t: Test) => {
       minute()
       const { email } = await account(api)
       const passwordHash = await hashPassword(OLD)
@@ -163,7 +163,7 @@ t.test('passwords', async (t) => {
       const fastest: Record<string, number> = {}
       const bodies: Record<string, unknown> = {}
       // In turns, and the best of each: what else the machine does hits both alike.
-      for (let round = 0; round < (engine === 'sqlite' ? 5 : 3); round++) {
+      for (let round = 0; round < 3; round++) {
         for (const address of [email, 'ghost@people.test']) {
           const started = performance.now()
           const answer = await logIn(address, 'wrong password')
@@ -180,16 +180,22 @@ t.test('passwords', async (t) => {
       const ratio = (fastest['ghost@people.test'] ?? 0) / (fastest[email] ?? 1)
       // Without the derivation it would be about 0.02.
       t.ok(ratio > 0.33 && ratio < 3, `unknown takes ${ratio.toFixed(2)} of known`)
-    })
+    }
+    // The time is that of scrypt, whatever the database.
+    if (engine === 'sqlite') {
+      await t.test('an unknown address is refused no sooner than a wrong password', timed)
+    }
 
     await t.test('guessing is bounded per account, known or not', async (t) => {
       const { email: known } = await account(api)
-      // Each guess at a ghost costs a whole scrypt: once is enough.
-      for (const email of engine === 'sqlite' ? [known, 'ghost@people.test'] : [known]) {
-        minute()
-        const guesses = Array.from({ length: 12 }, (_, i) => logIn(email, `guess ${i}`))
-        const statuses = (await Promise.all(guesses)).map(({ status }) => status)
-        t.same(statuses.sort(), [...Array(10).fill(401), 429, 429], email)
+      minute()
+      const guesses = Array.from({ length: 12 }, (_, i) => logIn(known, `guess ${i}`))
+      const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+      t.same(statuses.sort(), [...Array(10).fill(401), 429, 429])
+      // Ten guesses at a ghost would each cost a whole scrypt; its counter is filled directly.
+      const ghost = 'ghost@people.test'
+      for (let i = 0; i < 10; i++) await throttle(api.deps, `password ${ghost}`, 10)
+      for (const email of [known, ghost]) {
         const limited = await logIn(email, OLD)
         t.match(limited, {
           status: 429,
