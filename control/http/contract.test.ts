@@ -51,6 +51,7 @@ async function expectRefusal(
   const found = `${answer.status} ${answer.text.startsWith('{') ? codeOf(answer) : ''}`
   t.equal(found, `${status} ${code}`, `${nameOf(one)}: ${what}`)
   t.same(judge(one, answer), [], `${nameOf(one)}: ${what}, judged`)
+  if (who.kind === 'session') t.notOk(answer.headers.has('ratelimit'), 'sessions spend no budget')
   if (who.kind === 'key' && one.operation.audience === 'key') {
     const missing = BUDGET_HEADERS.filter((name) => !answer.headers.has(name))
     t.same(missing, [], `${nameOf(one)}: ${what}, with the request budget`)
