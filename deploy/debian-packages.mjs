@@ -1,6 +1,6 @@
 /*
- * Debian packages that some tests drive: sipp (an independent SIP stack) and PostgreSQL (the second
- * database every store must run on). Tests that need a missing one say so and skip.
+ * Debian packages that some tests drive: sipp and baresip (independent SIP stacks; baresip has TLS) and
+ * PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
  *
  *   node deploy/debian-packages.mjs
  */
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const NEEDED = [
   { name: 'sip-tester', present: () => onPath('sipp') },
+  { name: 'baresip-core', present: () => onPath('baresip') },
   { name: 'postgresql', present: () => onPath('initdb') || debianPostgres() },
 ]
 
