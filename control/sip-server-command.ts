@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import { openDns } from '../signalling/embedded/dns.js'
+import { DEFAULT_GUARD } from '../signalling/embedded/guard.js'
 import {
   type EmbeddedServer,
   type EmbeddedServerSettings,
@@ -38,6 +39,7 @@ export const SIP_SERVER_HELP = `parley sip-server --secret SECRET [options]
     --dns ADDRESS[:PORT]              ask this DNS server instead of the system's; several times
     --session-refresher none|uac|uas  who refreshes a session when the caller leaves it open [none]
     --no-nat                          believe the addresses peers write, not where they send from
+    --exempt ADDRESS/BITS             peers that are never limited or banned, besides loopback; several times
     --t1 MS                           base of all timers of RFC 3261 [500]
     --drain SECONDS                   how long live calls may go on after a signal [60]
     --log-level LEVEL                 debug, info, warn, error or silent [warn]
@@ -58,6 +60,7 @@ const OPTIONS = {
   dns: { type: 'string', multiple: true },
   'session-refresher': { type: 'string', default: 'none' },
   'no-nat': { type: 'boolean', default: false },
+  exempt: { type: 'string', multiple: true },
   t1: { type: 'string', default: '500' },
   drain: { type: 'string', default: '60' },
   'log-level': { type: 'string', default: 'warn' },
@@ -124,6 +127,7 @@ function settingsOf(values: Values): EmbeddedServerSettings {
     nat: !values['no-nat'],
     sessionRefresher: oneOf('--session-refresher', values['session-refresher'], ['none', 'uac', 'uas']),
     ...tlsOf(values),
+    ...exemptOf(values),
     ...(values.dns === undefined ? {} : { dns: openDns(values.dns.map(dnsServer)) }),
   }
 }
@@ -159,6 +163,12 @@ function tlsOf(values: Values): Pick<EmbeddedServerSettings, 'tls'> {
       verifyClients: values['tls-require-client-cert'],
     },
   }
+}
+
+function exemptOf({ exempt = [] }: Values): Pick<EmbeddedServerSettings, 'guard'> {
+  const wrong = exempt.find((text) => !(text.includes('/') && networks(text).ok))
+  if (wrong !== undefined) throw new UsageError('--exempt must be a network, for example 203.0.113.0/24')
+  return { guard: { exempt: [...DEFAULT_GUARD.exempt, ...exempt] } }
 }
 
 function dnsServer(text: string): string {

@@ -5,6 +5,7 @@ import type { App } from './control.js'
 import { type Dialog, DialogTable } from './dialog.js'
 import type { Dns } from './dns.js'
 import { EarlyTable } from './early.js'
+import type { Guard } from './guard.js'
 import { newTag } from './ids.js'
 import type { Limits } from './limits.js'
 import { interfaceAddresses } from './local-address.js'
@@ -35,6 +36,7 @@ export interface CoreSettings {
   /** Who refreshes a session when the caller leaves it open (RFC 4028 9). */
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly spammers: SpammerList | null
+  readonly guard: Guard
   /** A session timer ran out: time to refresh, or nobody did. */
   sessionDue(dialog: Dialog, what: 'refresh' | 'expired'): void
 }
@@ -51,6 +53,7 @@ export class Core {
   readonly nextApp: (method: string) => App | null
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly spammers: SpammerList | null
+  readonly guard: Guard
   readonly sessionDue: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
   /** No new calls: the server is about to end. */
@@ -95,6 +98,7 @@ export class Core {
     this.nextApp = settings.nextApp
     this.sessionRefresher = settings.sessionRefresher
     this.spammers = settings.spammers
+    this.guard = settings.guard
     this.sessionDue = settings.sessionDue
     this.registrations = new Registrations(settings.clock)
     this.locator = new Locator(settings.clock, settings.log, settings.dns, settings.random)

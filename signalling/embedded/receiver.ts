@@ -20,11 +20,18 @@ import type { Flow } from './transport.js'
  * `arrival.ts`.
  */
 
+/** Shorter datagrams without a request in them keep a NAT open (CRLF, zeros, STUN): nobody's offence. */
+const KEEP_ALIVE_BYTES = 32
+
 /** One message from the network. Never throws for anything a peer can send. */
 export function receive(core: Core, bytes: Buffer, flow: Flow): void {
   const parsed = parseSip(bytes, core.limits)
   if (!parsed.ok) {
-    if (parsed.request) answerBroken(core, parsed.request, flow, parsed.status, parsed.reason)
+    if (!parsed.request && bytes.length < KEEP_ALIVE_BYTES) return
+    const verdict = core.guard.broken(flow.remote.address, 'malformed')
+    if (parsed.request && verdict === 'refuse') {
+      answerBroken(core, parsed.request, flow, parsed.status, parsed.reason)
+    }
     return
   }
   const { message } = parsed
@@ -34,11 +41,12 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
     return
   }
   if (!screened.ok) {
+    if (core.guard.broken(flow.remote.address, 'malformed') !== 'refuse') return
     answerBroken(core, message, flow, screened.status, screened.reason)
     return
   }
   const { essentials } = screened
-  receiveRequest(core, stamped(message, essentials, flow), essentials, flow)
+  receiveRequest(core, stamped(message, essentials, flow), essentials, flow, bytes.length)
 }
 
 /** A stream that lost its framing: the answer before the connection closes. */
@@ -49,7 +57,8 @@ export function receiveBroken(
   head: Buffer | null,
   flow: Flow,
 ): void {
-  if (head === null) return
+  const verdict = core.guard.broken(flow.remote.address, status === 413 ? 'oversize' : 'malformed')
+  if (head === null || verdict !== 'refuse') return
   const parsed = parseSip(head, core.limits)
   const request = parsed.ok ? parsed.message : parsed.request
   if (request?.kind === 'request') answerBroken(core, request, flow, status, reason)
@@ -74,7 +83,13 @@ function viaCount(message: SipMessage): number {
   return headersOf(message, 'Via').reduce((count, line) => count + splitList(line).length, 0)
 }
 
-function receiveRequest(core: Core, request: SipRequest, essentials: Essentials, flow: Flow): void {
+function receiveRequest(
+  core: Core,
+  request: SipRequest,
+  essentials: Essentials,
+  flow: Flow,
+  size: number,
+): void {
   const { method } = request
   if (core.spammers && essentials.toTag === null && isSpam(core.spammers, request, essentials)) {
     if (core.spammers.action === 'reject') replyStateless(core, request, flow, 603)
@@ -90,19 +105,33 @@ function receiveRequest(core: Core, request: SipRequest, essentials: Essentials,
     known.repeat()
     return
   }
-  if (core.servers.size >= core.limits.transactions && !belongsToUs(core, request, essentials)) {
-    replyStateless(core, request, flow, 503, '', RETRY_AFTER)
-    return
+  const { address } = flow.remote
+  if (!belongsToUs(core, request, essentials)) {
+    const verdict = core.guard.request(address, request, essentials)
+    if (verdict === 'ignore') return
+    if (verdict === 'refuse' || core.servers.size >= core.limits.transactions) {
+      replyStateless(core, request, flow, 503, '', RETRY_AFTER)
+      return
+    }
   }
+  // What a forged address is sent unasked is bounded by what came from it.
+  const bounded = flow.protocol === 'udp' && !core.guard.exempts(address)
   const merging = essentials.toTag === null && method !== 'CANCEL' ? mergeKey(essentials) : null
-  const transaction = new ServerTransaction(method === 'INVITE', flow, core.clock, core.timers, {
-    onUnacknowledged: () =>
-      core.log.debug({ callId: essentials.callId }, 'failure response never acknowledged'),
-    onEnd: () => {
-      core.servers.delete(key)
-      if (merging !== null && core.merging.get(merging) === key) core.merging.delete(merging)
+  const transaction = new ServerTransaction(
+    method === 'INVITE',
+    flow,
+    core.clock,
+    core.timers,
+    bounded ? size : null,
+    {
+      onUnacknowledged: () =>
+        core.log.debug({ callId: essentials.callId }, 'failure response never acknowledged'),
+      onEnd: () => {
+        core.servers.delete(key)
+        if (merging !== null && core.merging.get(merging) === key) core.merging.delete(merging)
+      },
     },
-  })
+  )
   core.servers.set(key, transaction)
   const arrival: Arrival = { key, request, essentials, flow, transaction }
   if (method === 'CANCEL') {
@@ -129,12 +158,16 @@ function mergeKey({ callId, fromTag, cseq, cseqMethod }: Essentials): string {
   return `${cseqMethod}|${cseq}|${fromTag}|${callId}`
 }
 
-/** Whether a request concerns a call that is there already: those are served even when full. */
+/** Whether a request concerns a call that is there already: those are served even when full, or banned. */
 function belongsToUs(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
-  if (request.method === 'CANCEL') return core.invites.has(serverKey(request, essentials, 'INVITE'))
+  if (request.method === 'CANCEL') return core.servers.has(serverKey(request, essentials, 'INVITE'))
   if (toTag === null) return false
-  return core.dialogs.match(callId, fromTag, toTag) !== null || passesThrough(core, request, essentials)
+  return (
+    core.dialogs.match(callId, fromTag, toTag) !== null ||
+    core.early.match(callId, fromTag, toTag) !== null ||
+    passesThrough(core, request, essentials)
+  )
 }
 
 function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flow: Flow): void {

@@ -2,11 +2,13 @@ import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import { networkOf } from './advertised.js'
 import { readAppMessage } from './app-message.js'
 import { type App, type Command, type Control, openControl } from './control.js'
 import { Core } from './core.js'
 import { applicationGone } from './departure.js'
 import { type Dns, openDns } from './dns.js'
+import { DEFAULT_GUARD, Guard, type GuardSettings, type GuardStats } from './guard.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import { type ListenAddress, openTransport } from './listen.js'
 import { refuse } from './notify.js'
@@ -41,6 +43,8 @@ export interface EmbeddedServerSettings {
   readonly sessionRefresher?: 'none' | 'uac' | 'uas'
   /** Callers nobody wants, told by words. Default none. */
   readonly spammers?: SpammerList
+  /** What one source may do before it is limited or banned. */
+  readonly guard?: Partial<GuardSettings>
 }
 
 export interface EmbeddedServer {
@@ -64,6 +68,7 @@ export interface ServerStats {
   readonly serverTransactions: number
   /** Requests an application has not answered yet. */
   readonly unanswered: number
+  readonly guard: GuardStats
 }
 
 /** How often a draining server looks whether its last call has ended. */
@@ -78,6 +83,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const limits: Limits = { ...DEFAULT_LIMITS, ...settings.limits }
   const timers = deriveTimers(settings.timers ?? STANDARD_TIMERS)
   const scope = new Scope()
+  const guard = new Guard(guardSettings(settings.guard), clock, log)
   let control: Control | null = null
   const core: Core = new Core({
     clock,
@@ -91,9 +97,11 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     nextApp: (method) => (core.draining ? null : (control?.next(method) ?? null)),
     sessionRefresher: settings.sessionRefresher ?? 'none',
     spammers: settings.spammers ?? null,
+    guard,
     sessionDue: (dialog, what) => sessionDue(core, dialog, what),
   })
   const events: TransportEvents = {
+    accepts: (address) => guard.exempts(address) || !guard.banned(address),
     onMessage: (bytes, flow) => receive(core, bytes, flow),
     onBadStream: (status, reason, head, flow) => receiveBroken(core, status, reason, head, flow),
   }
@@ -134,10 +142,22 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
       clientTransactions: core.clients.size,
       serverTransactions: core.servers.size,
       unanswered: core.incoming.size,
+      guard: guard.stats(),
     }),
     drain: (ms) => drain(core, ms),
     close: () => scope.close(),
   }
+}
+
+function guardSettings(given: Partial<GuardSettings> = {}): GuardSettings {
+  const settings = { ...DEFAULT_GUARD, ...given }
+  const wrong = settings.exempt.find((text) => networkOf(text) === null)
+  if (wrong !== undefined) {
+    throw new EngineError('config_invalid', 'an exempt network is written address/bits', {
+      context: { network: wrong },
+    })
+  }
+  return settings
 }
 
 async function drain(core: Core, ms: number): Promise<void> {

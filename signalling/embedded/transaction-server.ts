@@ -14,6 +14,9 @@ import type { Flow } from './transport.js'
 
 const MAGIC_COOKIE = 'z9hG4bK'
 
+/** Bytes a bounded transaction may send for each byte it was sent. */
+const AMPLIFICATION = 3
+
 /**
  * Where a request finds its transaction (RFC 3261 17.2.3): branch, sent-by and method, an ACK or
  * CANCEL under its INVITE's method. Without the magic cookie the rules of RFC 2543: the whole Via,
@@ -47,8 +50,25 @@ export class ServerTransaction {
   #state: State
   #last: Buffer | null = null
   #status = 0
+  /** Bytes of the request, when repetitions are bounded by what came; null when they are not. */
+  readonly #size: number | null
+  #received = 0
+  #sent = 0
 
-  constructor(invite: boolean, flow: Flow, clock: Clock, timers: Timers, hooks: ServerHooks) {
+  /**
+   * With `size`, the bytes of a request whose source address nobody has proved, responses are not
+   * repeated beyond three bytes for each one received.
+   */
+  constructor(
+    invite: boolean,
+    flow: Flow,
+    clock: Clock,
+    timers: Timers,
+    size: number | null,
+    hooks: ServerHooks,
+  ) {
+    this.#size = size
+    this.#received = size ?? 0
     this.flow = flow
     this.#clock = clock
     this.#timers = timers
@@ -74,6 +94,7 @@ export class ServerTransaction {
 
   /** A retransmission of the request. */
   repeat(): void {
+    this.#received += this.#size ?? 0
     this.#input({ on: 'request' })
   }
 
@@ -121,8 +142,10 @@ export class ServerTransaction {
   #run(effect: Effect): void {
     switch (effect.do) {
       case 'respond':
+        this.#send()
+        break
       case 'resend':
-        if (this.#last) this.flow.send(this.#last)
+        if (this.#affordable()) this.#send()
         break
       case 'start':
         this.#start(effect.timer, effect.ms)
@@ -138,6 +161,17 @@ export class ServerTransaction {
       case 'acknowledge':
         break
     }
+  }
+
+  #send(): void {
+    if (this.#last === null) return
+    this.#sent += this.#last.length
+    this.flow.send(this.#last)
+  }
+
+  #affordable(): boolean {
+    if (this.#size === null || this.#last === null) return true
+    return this.#sent + this.#last.length <= AMPLIFICATION * this.#received
   }
 
   #start(name: TimerName, ms: number): void {

@@ -179,7 +179,7 @@ function server(invite: boolean, reliable = false) {
   const clock = new VirtualClock()
   const fake = fakeFlow(clock, reliable)
   const log: string[] = []
-  const transaction = new ServerTransaction(invite, fake.flow, clock, timers, {
+  const transaction = new ServerTransaction(invite, fake.flow, clock, timers, null, {
     onUnacknowledged: () => log.push(`unacknowledged at ${clock.now()}`),
     onEnd: () => log.push(`end at ${clock.now()}`),
   })

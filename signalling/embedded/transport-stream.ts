@@ -105,7 +105,13 @@ class StreamTransport implements Transport {
     const address = socket.remoteAddress
     const port = socket.remotePort
     const full = this.#connections.size >= this.#settings.limits.connections
-    if (address === undefined || port === undefined || full || this.#closed) {
+    if (
+      address === undefined ||
+      port === undefined ||
+      full ||
+      this.#closed ||
+      !this.#settings.events.accepts(address)
+    ) {
       socket.destroy()
       return
     }

@@ -121,7 +121,9 @@ class WsTransport implements Transport {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((text) => text.trim())
     const { remoteAddress: address, remotePort: port } = request.socket
-    const status = this.#closed || this.#connections.size >= this.#settings.limits.connections ? 503 : 400
+    const { limits, events } = this.#settings
+    const banned = address !== undefined && !events.accepts(address)
+    const status = this.#closed || banned || this.#connections.size >= limits.connections ? 503 : 400
     if (status === 503 || !offered.includes(SUBPROTOCOL) || address === undefined || port === undefined) {
       const reason = status === 503 ? 'Service Unavailable' : 'Bad Request'
       socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)

@@ -59,6 +59,8 @@ export interface Transport {
 
 /** What the transports hand up. */
 export interface TransportEvents {
+  /** Whether a new connection from that address is taken. */
+  accepts(address: string): boolean
   onMessage(bytes: Buffer, flow: Flow): void
   /** A stream that can no longer be framed; the flow closes after the answer. */
   onBadStream(status: 400 | 413, reason: string, head: Buffer | null, flow: Flow): void

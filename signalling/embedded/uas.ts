@@ -15,7 +15,7 @@ import { finishIncoming, forget, responseTo } from './respond.js'
 import { agreedHeaders, namesOption } from './session.js'
 import { agreeSession } from './session-timer.js'
 import { paramOf, parseAddress } from './sip-header.js'
-import { type Header, headerOf, type SipResponse, serialise } from './sip-message.js'
+import { type Header, headerOf, type SipRequest, type SipResponse, serialise } from './sip-message.js'
 import { keepSubscription } from './subscription.js'
 
 /*
@@ -88,6 +88,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   } else if (invite) {
     disarm(incoming)
   }
+  if (refusesCredentials(request, response)) core.guard.unauthenticated(flow.remote.address)
   if (!incoming.transaction.respond(message.status, bytes)) {
     early?.end()
     refuse(app, messageId, UNKNOWN_TRANSACTION)
@@ -121,6 +122,16 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   confirmResponse(core, app, messageId, bytes, flow, transactionId, inDialog ? confirmed.id : '')
   const last = request.method === 'NOTIFY' && success && endsSubscription(request)
   if (last && dialog?.method === 'SUBSCRIBE') core.dialogs.remove(dialog)
+}
+
+/** The request had credentials, and they were not good enough; merely too old is no offence. */
+function refusesCredentials(request: SipRequest, response: SipResponse): boolean {
+  const { status } = response
+  if (status !== 401 && status !== 407 && status !== 403) return false
+  const proxy = status === 407
+  if (headerOf(request, proxy ? 'Proxy-Authorization' : 'Authorization') === null) return false
+  const challenge = headerOf(response, proxy ? 'Proxy-Authenticate' : 'WWW-Authenticate') ?? ''
+  return !/\bstale\s*=\s*"?true/i.test(challenge)
 }
 
 /** RFC 3262 3: with RSeq, repeated until its PRACK. The echo says so at once even if it has to wait. */

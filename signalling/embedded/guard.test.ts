@@ -1,0 +1,294 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import {
+  inCall,
+  openRig,
+  type Rig,
+  request,
+  SDP_A,
+  SDP_B,
+  type TestDialog,
+  wireMessage,
+} from '../../fixtures/embedded-rig.js'
+import { silentLog } from '../../media/base/log.js'
+import { DEFAULT_GUARD, Guard, type GuardSettings, sourceKey } from './guard.js'
+import { DEFAULT_LIMITS } from './limits.js'
+import { isScanner } from './scanners.js'
+import { screen } from './screen.js'
+import type { SipRequest } from './sip-message.js'
+import { parseSip } from './sip-parser.js'
+
+/** Loopback is the only network there is here: it has to be guarded too. */
+const NOBODY_EXEMPT = { exempt: [] }
+const BOTH = [
+  { transport: 'udp', address: '127.0.0.1', port: 0 },
+  { transport: 'tcp', address: '127.0.0.1', port: 0 },
+] as const
+
+function asked(method: string, headers: Readonly<Record<string, string>> = {}, uri?: string) {
+  const text = request(method, { port: 5060 }, headers, '', uri === undefined ? {} : { uri })
+  const parsed = parseSip(Buffer.from(text), DEFAULT_LIMITS)
+  if (!parsed.ok || parsed.message.kind !== 'request') throw new Error('not a request')
+  const screened = screen(parsed.message)
+  if (!screened.ok) throw new Error(screened.reason)
+  const message: SipRequest = parsed.message
+  return [message, screened.essentials] as const
+}
+
+function guarded(settings: Partial<GuardSettings> = {}) {
+  const clock = new VirtualClock()
+  const lines: object[] = []
+  const log = { ...silentLog, warn: (fields: object) => void lines.push(fields) }
+  return { clock, lines, guard: new Guard({ ...DEFAULT_GUARD, ...settings }, clock, log) }
+}
+
+t.test(
+  'the rate of one source: a burst, then its rate, few refusals, silence, a ban in the end',
+  async (t) => {
+    const { clock, guard, lines } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
+    const invite = asked('INVITE')
+    const ask = (count: number, from = '192.0.2.1') => {
+      const verdicts = { serve: 0, refuse: 0, ignore: 0 }
+      for (let n = 0; n < count; n++) verdicts[guard.request(from, ...invite)] += 1
+      return verdicts
+    }
+    t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
+    t.same(ask(1, '192.0.2.2'), { serve: 1, refuse: 0, ignore: 0 }, 'others are not concerned')
+    clock.advance(1000)
+    t.same(ask(100), { serve: 10, refuse: 2, ignore: 88 })
+    t.equal(guard.banned('192.0.2.1'), false, 'too much is no reason at once')
+    ask(1200)
+    t.equal(guard.banned('192.0.2.1'), true)
+    t.match(lines, [{ source: '192.0.2.1', offence: 'flood', seconds: 300 }])
+    clock.advance(299_000)
+    t.same(ask(50), { serve: 0, refuse: 0, ignore: 50 })
+    clock.advance(1_001)
+    t.equal(ask(1).serve, 1, 'a ban is not prolonged by what comes during it')
+    t.same(guard.stats().bans, { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 1 })
+  },
+)
+
+t.test('wrong credentials: ten in a row ban, one every 20 seconds does not; bans double', async (t) => {
+  const { clock, guard, lines } = guarded()
+  for (let n = 0; n < 100; n++) {
+    guard.unauthenticated('192.0.2.1')
+    clock.advance(20_000)
+  }
+  t.equal(guard.banned('192.0.2.1'), false)
+  for (let n = 0; n < 10; n++) guard.unauthenticated('192.0.2.9')
+  t.equal(guard.banned('192.0.2.9'), true)
+  clock.advance(300_000)
+  t.equal(guard.banned('192.0.2.9'), false)
+  for (let n = 0; n < 10; n++) guard.unauthenticated('192.0.2.9')
+  t.match(lines.at(-1), { seconds: 600 })
+})
+
+t.test('the exempt are never limited; a /64 is one source', async (t) => {
+  const { guard } = guarded({ exempt: ['192.0.2.0/24'] })
+  const invite = asked('INVITE', { 'User-Agent': 'friendly-scanner' })
+  for (let n = 0; n < 2000; n++) {
+    if (guard.request('192.0.2.77', ...invite) !== 'serve') t.fail('limited')
+    if (guard.broken('192.0.2.77', 'malformed') !== 'refuse') t.fail('ignored')
+  }
+  t.equal(guard.stats().sources, 0)
+  t.equal(guard.request('2001:db8:1:2::5', ...invite), 'ignore')
+  t.equal(guard.banned('2001:db8:1:2:ffff::1'), true)
+  t.equal(guard.banned('2001:db8:1:3::5'), false)
+  t.equal(sourceKey('::ffff:192.0.2.4'), '192.0.2.4')
+  t.equal(sourceKey('2001:0DB8::1'), '2001:db8:0:0::/64')
+  t.equal(sourceKey('fe80::1%eth0'), 'fe80:0:0:0::/64')
+})
+
+t.test(
+  'both tables have a size; a flood of sources frees nobody from a ban, nor fills the log',
+  async (t) => {
+    const { guard, lines } = guarded({ sources: 1000 })
+    const scan = asked('OPTIONS', {}, 'sip:nm')
+    const invite = asked('INVITE')
+    guard.request('192.0.2.1', ...scan)
+    for (let n = 0; n < 50_000; n++) guard.request(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
+    t.equal(guard.stats().sources, 1000)
+    t.equal(guard.banned('192.0.2.1'), true)
+    for (let n = 0; n < 5000; n++) guard.request(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
+    t.equal(guard.stats().banned, 1000)
+    t.ok(lines.length <= 20, `${lines.length} lines`)
+  },
+)
+
+t.test('marks of scanners', async (t) => {
+  for (const agent of ['friendly-scanner', 'sipcli/v1.8', 'SIPVicious', 'VaxSIPUserAgent/3.1', 'sundayddr']) {
+    t.equal(isScanner(...asked('OPTIONS', { 'User-Agent': agent })), true, agent)
+  }
+  for (const agent of ['Asterisk PBX 20', 'sipgate', 'Baresip', 'Smappee', 'Zoiper', 'Carrier SBC 9.2']) {
+    t.equal(isScanner(...asked('INVITE', { 'User-Agent': agent })), false, agent)
+  }
+  t.equal(isScanner(...asked('OPTIONS', { From: '"sipvicious"<sip:100@1.1.1.1>;tag=a' })), true)
+})
+
+interface Teardown {
+  teardown(run: () => Promise<void>): void
+}
+
+/** A UDP socket on an address of 127.0.0.0/8: each is a source of its own. */
+async function sourceAt(t: Teardown, address: string) {
+  const socket: Socket = createSocket('udp4')
+  const got: Buffer[] = []
+  socket.on('message', (bytes) => {
+    got.push(bytes)
+    socket.emit('test:got')
+  })
+  socket.bind(0, address)
+  await once(socket, 'listening')
+  t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
+  return { socket, got, port: socket.address().port, address }
+}
+type Source = Awaited<ReturnType<typeof sourceAt>>
+
+/** Sends and waits until the server has handled it: it answers requests inside calls even when full. */
+async function sendAll(rig: Rig, source: Source, messages: readonly string[]): Promise<void> {
+  for (const message of messages) {
+    await new Promise<void>((resolve) => {
+      source.socket.send(Buffer.from(message, 'latin1'), rig.port, '127.0.0.1', () => resolve())
+    })
+  }
+}
+
+const fromSource = (source: Source, method: string, headers: Readonly<Record<string, string>> = {}) => {
+  const number = /-t(\d+)/.exec(request('OPTIONS', source))?.[1]
+  return request(method, source, {
+    Via: `SIP/2.0/UDP ${source.address}:${source.port};branch=z9hG4bK-g${number}`,
+    ...headers,
+  })
+}
+
+t.test('a flood from many sources: bounded, answered 503, and the live call goes on', async (t) => {
+  const rig = await openRig(t, { guard: NOBODY_EXEMPT, limits: { transactions: 100 }, listen: BOTH })
+  const app = await rig.app()
+  const dialogs: TestDialog[] = []
+  app.use('invite', (req, res) => {
+    if (req.has('Subject')) void app.createUAS(req, res, { localSdp: SDP_B }).then((d) => dialogs.push(d))
+  })
+  await rig.routed(app)
+  const peer = await rig.udpPeer()
+  const invite = request('INVITE', peer, { Subject: 'the live one' }, SDP_A)
+  peer.send(invite)
+  const ok = await peer.next('SIP/2.0 200')
+  peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }))
+
+  const sources = await Promise.all(Array.from({ length: 20 }, (_, n) => sourceAt(t, `127.0.${n + 1}.1`)))
+  for (let round = 0; round < 50; round++) {
+    for (const source of sources) await sendAll(rig, source, [fromSource(source, 'INVITE')])
+  }
+  const last = sources[0] as Source
+  await sendAll(rig, last, [fromSource(last, 'INVITE')])
+  while (!last.got.some((bytes) => bytes.toString().startsWith('SIP/2.0 503'))) {
+    await once(last.socket, 'test:got', { signal: AbortSignal.timeout(5000) })
+  }
+  const refused = last.got.map((bytes) => wireMessage(bytes.toString())).find((m) => /503/.test(m.start))
+  t.match(refused?.header('Retry-After'), /^\d+$/)
+  const { serverTransactions, unanswered, guard } = rig.server.stats()
+  t.ok(serverTransactions <= 100, `${serverTransactions} transactions`)
+  t.ok(unanswered <= 100)
+  t.ok(guard.sources <= 21)
+
+  peer.send(request('INFO', peer, inCall(invite, ok, 2, 'INFO')))
+  await peer.next((m) => m.header('CSeq') === '2 INFO')
+  peer.send(request('BYE', peer, inCall(invite, ok, 3, 'BYE')))
+  t.match((await peer.next((m) => m.header('CSeq') === '3 BYE')).start, / 200 /)
+  t.equal(rig.server.stats().dialogs, 0)
+})
+
+t.test('a banned source hears nothing more, except about its call', async (t) => {
+  const rig = await openRig(t, { guard: NOBODY_EXEMPT, listen: BOTH })
+  const app = await rig.app()
+  let invites = 0
+  app.use('invite', (req, res) => {
+    invites += 1
+    void app.createUAS(req, res, { localSdp: SDP_B })
+  })
+  app.use('options', (_req, res) => res.send(200))
+  await rig.routed(app)
+  const peer = await rig.udpPeer()
+  const invite = request('INVITE', peer, {}, SDP_A)
+  peer.send(invite)
+  const ok = await peer.next('SIP/2.0 200')
+  peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }))
+  peer.send(request('OPTIONS', peer))
+  await peer.next((m) => m.header('CSeq') === '1 OPTIONS')
+
+  peer.send(request('OPTIONS', peer, { 'User-Agent': 'friendly-scanner' }))
+  peer.send(request('INVITE', peer, {}, SDP_A))
+  peer.send(request('OPTIONS', peer))
+  peer.send('NONSENSE\r\nnot SIP at all, and long enough not to be a keep-alive\r\n\r\n')
+  const before = peer.seen.length
+  peer.send(request('BYE', peer, inCall(invite, ok, 2, 'BYE')))
+  await peer.next((m) => m.header('CSeq') === '2 BYE')
+  t.equal(peer.seen.length, before + 1, 'the answer to the BYE alone')
+  t.equal(invites, 1)
+  t.equal(rig.server.stats().guard.banned, 1)
+
+  const tcp = await rig.tcpPeer()
+  await tcp.ended
+  t.pass('no new connections either')
+})
+
+t.test('malformed floods and wrong credentials ban their source alone', async (t) => {
+  const rig = await openRig(t, { guard: NOBODY_EXEMPT })
+  const app = await rig.app()
+  app.use('register', (req, res) => {
+    const stale = req.get('Authorization')?.includes('old')
+    res.send(401, {
+      headers: { 'WWW-Authenticate': `Digest realm="r", nonce="n"${stale ? ', stale=true' : ''}` },
+    })
+  })
+  app.use('options', (_req, res) => res.send(200))
+  await rig.routed(app)
+  const [broken, guessing, stale, quiet] = await Promise.all(
+    ['127.0.9.1', '127.0.9.2', '127.0.9.3', '127.0.9.4'].map((address) => sourceAt(t, address)),
+  )
+  if (!broken || !guessing || !stale || !quiet) throw new Error('no sources')
+  for (let n = 0; n < 25; n++) {
+    await sendAll(rig, broken, [fromSource(broken, 'OPTIONS', { CSeq: 'nonsense' })])
+    await sendAll(rig, quiet, ['\r\n\r\n', '\0\0\0\0'])
+  }
+  for (const [source, nonce] of [
+    [guessing, 'new'],
+    [stale, 'old'],
+  ] as const) {
+    for (let n = 1; n <= 12; n++) {
+      const at = source.got.length
+      await sendAll(rig, source, [
+        fromSource(source, 'REGISTER', { Authorization: `Digest username="x", nonce="${nonce}"` }),
+      ])
+      if (source === guessing && n > 11) continue
+      if (source.got.length === at)
+        await once(source.socket, 'test:got', { signal: AbortSignal.timeout(5000) })
+    }
+  }
+  await sendAll(rig, quiet, [fromSource(quiet, 'OPTIONS')])
+  if (quiet.got.length === 0) await once(quiet.socket, 'test:got', { signal: AbortSignal.timeout(5000) })
+  t.match(rig.server.stats().guard, { banned: 2, bans: { malformed: 1, authentication: 1 } })
+  t.equal(guessing.got.length, 11)
+  t.equal(stale.got.length, 12, 'a nonce that is too old is no offence')
+})
+
+t.test(
+  'no amplification: a refused INVITE of a stranger is not repeated beyond three bytes for one',
+  async (t) => {
+    const rig = await openRig(t, { guard: NOBODY_EXEMPT })
+    const app = await rig.app()
+    app.use('invite', (_req, res) => res.send(486))
+    await rig.routed(app)
+    const source = await sourceAt(t, '127.0.8.1')
+    const invite = fromSource(source, 'INVITE')
+    await sendAll(rig, source, [invite])
+    await once(source.socket, 'test:got', { signal: AbortSignal.timeout(5000) })
+    // 64 T1: all repetitions are over.
+    while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    const bytes = source.got.reduce((sum, answer) => sum + answer.length, 0)
+    t.ok(bytes <= 3 * invite.length, `${bytes} for ${invite.length}`)
+    t.ok(source.got.length >= 3, 'repeated all the same: 100, 486, 486')
+  },
+)
