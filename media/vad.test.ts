@@ -248,6 +248,22 @@ t.test('a cough is a short stretch, speech a long one', (t) => {
     t.ok(Math.abs(length - (entry.offsetMs - entry.onsetMs)) <= 60, `${entry.clip}: ${length} ms long`)
     t.equal(more.length, 0)
   }
+  // A fit of coughing lasts as long as a sentence, but most of it is breath between the bursts.
+  const fit: Int16Array[] = [noise(1000, 30, 6)]
+  const burst = seeded(5)
+  for (let i = 0; i < 4; i++) {
+    fit.push(
+      Int16Array.from({ length: 2400 }, (_, at) =>
+        Math.round(burst.normal() * (9000 * Math.exp(-at / 200) + 30)),
+      ),
+    )
+  }
+  const vad = factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
+  const sound = joined(...fit)
+  for (let at = 0; at + 160 <= sound.length; at += 160) vad.process(sound.subarray(at, at + 160), at / 8)
+  t.ok(vad.lastVoicedMs - vad.onsetMs > 900, 'as long as a sentence')
+  t.ok(vad.voicedMs > 0 && vad.voicedMs < 550, `${vad.voicedMs} ms of it voiced`)
+  vad.close()
   const random = seeded(4)
   for (const ms of [150, 200, 250, 300]) {
     const burst = Int16Array.from({ length: ms * 8 }, (_, i) =>

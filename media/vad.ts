@@ -79,6 +79,8 @@ export interface Vad {
   readonly onsetMs: number
   /** Session ms just after the last voiced sample heard so far. */
   readonly lastVoicedMs: number
+  /** Voiced time of the latest speech, its gaps left out: the bursts of a cough are mostly gaps. */
+  readonly voicedMs: number
   /**
    * What is heard now turned out not to be a talker: from here on sound as loud as it is noise. The
    * offset follows when nothing louder does.
@@ -109,6 +111,7 @@ export async function loadVad(): Promise<VadFactory> {
 class FvadListener implements Vad {
   onsetMs = 0
   lastVoicedMs = 0
+  voicedMs = 0
   speaking = false
 
   readonly #fvad: Fvad
@@ -227,6 +230,7 @@ class FvadListener implements Vad {
     const lastVoicedMs = atMs + (lastLoud + 1) * BLOCK_MS
     if (this.speaking) {
       this.lastVoicedMs = lastVoicedMs
+      this.voicedMs += FRAME_MS
       return null
     }
     if (this.#collectedMs === 0) {
@@ -236,6 +240,7 @@ class FvadListener implements Vad {
     this.#collectedMs += FRAME_MS
     if (this.#collectedMs < this.#startMs) return null
     this.speaking = true
+    this.voicedMs = this.#collectedMs
     this.#collectedMs = 0
     this.onsetMs = this.#collectedFromMs
     this.lastVoicedMs = lastVoicedMs

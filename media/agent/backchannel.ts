@@ -6,7 +6,7 @@ import { plainWords } from './turn-late.js'
  */
 const LISTENING = new Set(
   plainWords(
-    `mm mmm mhm mm-hmm hmm hm uh-huh uhuh huh ah aha oh okay ok yeah yes yep right sure
+    `mm mmm mhm mm-hmm hmm hm uh-huh uhuh huh ah aha oh okay ok yeah yes yep right sure i see alright great nice wow really
      haan han haanji ji achha acha theek thik hai sahi hmm
      हाँ हां हा जी अच्छा ठीक है सही हम्म हूँ हूं बरोबर हो होय
      হ্যাঁ হা আচ্ছা ঠিক আছে হুম

@@ -181,7 +181,7 @@ class AgentConversation implements Conversation {
     if (this.#state.phase === 'paused') {
       this.#feed({
         on: 'voice',
-        voicedMs: detector.lastVoicedMs - detector.onsetMs,
+        voicedMs: detector.voicedMs,
         quietMs: atMs + FRAME_MS - detector.lastVoicedMs,
         at: this.#now(),
       })

@@ -4,8 +4,9 @@ import type { AgentSpec } from './spec.js'
 /** The numbers of turn-taking. All in ms. */
 export interface TurnPolicy {
   /**
-   * Continuous sound that proves an interruption without words. Coughs last 150-350 ms, "mm-hmm" up to
-   * 600. The agent is silent meanwhile, so waiting costs the caller nothing.
+   * Voiced time that proves an interruption without words: of a fit of coughing a third is voiced, up to
+   * 400 ms, of "mm-hmm" up to 620, of speech four fifths. The agent is silent meanwhile, so waiting
+   * costs the caller nothing.
    */
   readonly confirmSpeechMs: number
   /** The same while the text so far is only a backchannel ("haan, haan"). */

@@ -134,7 +134,7 @@ export type TurnInput = { readonly at: number } & (
   | { readonly on: 'start'; readonly opening: boolean }
   /** The detector heard the caller begin, at `fromMs`. */
   | { readonly on: 'onset'; readonly fromMs: number }
-  /** Every frame while paused: how long the sound lasted so far, and how long it has been quiet. */
+  /** Every frame while paused: voiced time of the sound so far, and how long it has been quiet. */
   | { readonly on: 'voice'; readonly voicedMs: number; readonly quietMs: number }
   | { readonly on: 'offset'; readonly lastVoicedMs: number }
   | { readonly on: 'partial'; readonly text: string }
