@@ -1,7 +1,8 @@
 import type { Clock } from '../../media/base/clock.js'
 import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
-import type { Flow } from './transport.js'
+import { targetOf } from './target.js'
+import { type Flow, isSecure } from './transport.js'
 
 /** Remembered clients; beyond it the oldest registration is forgotten. */
 const MAX_CLIENTS = 20_000
@@ -51,7 +52,10 @@ export class Registrations {
     const key = clientKey(uri)
     const known = key === null ? undefined : this.#flows.get(key)
     if (key === null || known === undefined) return null
-    if (known.untilMs > this.#clock.now()) return known.flow
+    if (known.untilMs > this.#clock.now()) {
+      // A SIPS URI is never reached in the clear, whoever registered it (RFC 3261 26.2.2).
+      return targetOf(uri)?.secure && !isSecure(known.flow.protocol) ? null : known.flow
+    }
     this.#flows.delete(key)
     return null
   }

@@ -98,11 +98,14 @@ function wayOf(
 
 /** The hop of a request inside a dialog; null when its route cannot be used at all. */
 export function hopOf(core: Core, dialog: Dialog, nextHop: string): Hop | null {
-  if (dialog.pinned) return { by: 'pin', destination: dialog.pinned }
-  if (dialog.connection?.open) return { by: 'flow', flow: dialog.connection }
+  const target = targetOf(nextHop)
+  // However the peer came: what it wants by SIPS goes over TLS.
+  const clear = target?.secure !== true
+  const { pinned, connection } = dialog
+  if (pinned && (clear || isSecure(pinned.transport.protocol))) return { by: 'pin', destination: pinned }
+  if (connection?.open && (clear || isSecure(connection.protocol))) return { by: 'flow', flow: connection }
   // A client that lost its connection and registered again is reached by the new one.
   const renewed = core.registrations.find('INVITE', nextHop)
   if (renewed?.open) return { by: 'registered', flow: renewed }
-  const target = targetOf(nextHop)
   return target === null ? null : { by: 'target', target }
 }

@@ -4,9 +4,8 @@ import type { Timer } from '../../media/base/clock.js'
 import type { ConnectionSettings } from './stream-connection.js'
 import type { Endpoint, Flow, Transport } from './transport.js'
 
-/** Close codes of RFC 6455 7.4.1. */
+/** RFC 6455 7.4.1. */
 const GOING_AWAY = 1001
-const TOO_BIG = 1009
 
 /** Messages that may wait for the connection to open. */
 const MAX_WAITING = 64
@@ -111,8 +110,7 @@ export class WsConnection implements Flow {
       if (text === PING) this.#socket.send(PONG)
       if (text === PING || text === PONG) return
     }
-    if (bytes.length > this.#settings.limits.messageBytes) this.#socket.close(TOO_BIG)
-    else this.#settings.events.onMessage(bytes, this)
+    this.#settings.events.onMessage(bytes, this)
   }
 
   /** A browser that vanished leaves no FIN behind: unanswered pings tell (RFC 7118 6). */
