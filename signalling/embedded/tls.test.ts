@@ -157,6 +157,38 @@ t.test('SIPS is never sent in the clear', async (t) => {
   }
 })
 
+t.test('a call that came in the clear with a SIPS Contact goes on over TLS', async (t) => {
+  const rig = await openRig(t, {
+    listen: [
+      { transport: 'tcp', address: '127.0.0.1', port: 0 },
+      { transport: 'tls', address: '127.0.0.1', port: 0 },
+    ],
+    tls: TLS,
+    timers: SLOWER,
+  })
+  const app = await rig.app()
+  const secure = await openTlsListener(cert(authority.issue('IP:127.0.0.1')))
+  t.teardown(() => secure.close())
+  const peer = await rig.tcpPeer()
+  const made: Promise<TestDialog>[] = []
+  app.use('invite', (req, res) => {
+    made.push(app.createUAS(req, res, { localSdp: SDP_B }))
+  })
+  await rig.routed(app)
+  const Contact = `<sips:peer@127.0.0.1:${secure.port}>`
+  const invite = request('INVITE', peer, { Contact }, SDP_A, { transport: 'TCP' })
+  peer.send(invite)
+  const ok = await peer.next('SIP/2.0 200')
+  peer.send(
+    request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }, '', { transport: 'TCP' }),
+  )
+  const dialog = await (made[0] as Promise<TestDialog>)
+  const ending = dialog.destroy()
+  secure.send(response(await secure.next('BYE sips:peer@'), '200 OK'))
+  await ending
+  t.notOk(peer.seen.some((message) => message.start.startsWith('BYE')))
+})
+
 t.test('old TLS, no TLS and strangers are turned away', async (t) => {
   const rig = await openTls(t, { verifyClients: true })
   const trusted = { ca: authority.certificate, servername: 'sip.parley.test' }
