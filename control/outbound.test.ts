@@ -79,58 +79,62 @@ t.test('one Idempotency-Key gives one call', async (t) => {
   t.equal(service.events.filter((event) => event.type === 'dialing').length, 1)
 })
 
-t.test('an interrupted agent: list, transcript, recording and events agree', { timeout: 60_000 }, async (t) => {
-  const service = await openService(t, {
-    agent: {
-      callSettings: {
-        openingLine: {
-          text: 'Hello, this is Smile Dental Clinic. We have moved your appointment to ten in the morning, and I would like to tell you how to prepare for it.',
+t.test(
+  'an interrupted agent: list, transcript, recording and events agree',
+  { timeout: 60_000 },
+  async (t) => {
+    const service = await openService(t, {
+      agent: {
+        callSettings: {
+          openingLine: {
+            text: 'Hello, this is Smile Dental Clinic. We have moved your appointment to ten in the morning, and I would like to tell you how to prepare for it.',
+          },
         },
       },
-    },
-  })
-  const callId = await service.call(`${PERSON}10`)
-  const call = await service.ended(callId)
-  t.match(call, { disposition: 'answered', hasRecording: true, hasTranscript: true })
+    })
+    const callId = await service.call(`${PERSON}10`)
+    const call = await service.ended(callId)
+    t.match(call, { disposition: 'answered', hasRecording: true, hasTranscript: true })
 
-  const turns = service.of(callId, 'turn').map((event) => event.turn)
-  const cut = turns.filter((turn) => turn.cutAtMs !== undefined)
-  t.ok(cut.length >= 2, 'interrupted more than once')
-  for (const turn of cut) {
-    t.ok(turn.heardText.length < turn.text.length, 'not all of it was heard')
-    t.ok(turn.text.startsWith(turn.heardText), 'what was heard is the beginning')
-  }
-  const transcript = await service.api('GET', `/v1/calls/${callId}/transcript`)
-  const segments = transcript.segments as Json[]
-  t.strictSame(
-    segments
-      .filter((segment) => segment.role === 'agent' || segment.role === 'caller')
-      .map(({ role, text, interrupted }) => ({ role, text, interrupted })),
-    turns.map((turn) => ({
-      role: turn.speaker,
-      text: turn.heardText,
-      interrupted: turn.cutAtMs !== undefined,
-    })),
-  )
+    const turns = service.of(callId, 'turn').map((event) => event.turn)
+    const cut = turns.filter((turn) => turn.cutAtMs !== undefined)
+    t.ok(cut.length >= 2, 'interrupted more than once')
+    for (const turn of cut) {
+      t.ok(turn.heardText.length < turn.text.length, 'not all of it was heard')
+      t.ok(turn.text.startsWith(turn.heardText), 'what was heard is the beginning')
+    }
+    const transcript = await service.api('GET', `/v1/calls/${callId}/transcript`)
+    const segments = transcript.segments as Json[]
+    t.strictSame(
+      segments
+        .filter((segment) => segment.role === 'agent' || segment.role === 'caller')
+        .map(({ role, text, interrupted }) => ({ role, text, interrupted })),
+      turns.map((turn) => ({
+        role: turn.speaker,
+        text: turn.heardText,
+        interrupted: turn.cutAtMs !== undefined,
+      })),
+    )
 
-  const recording = await service.api('GET', `/v1/calls/${callId}/recording`)
-  const bytes = new Uint8Array(await (await fetch(String(recording.url))).arrayBuffer())
-  t.equal(bytes.length, recording.bytes)
-  const [ended] = service.of(callId, 'ended')
-  t.strictSame(bytes, new Uint8Array(await readFile(ended?.recording?.path ?? '')), 'the file on disk')
-  const wav = readWav(bytes)
-  t.equal(wav.channels.length, 2)
-  t.equal(Math.round(((wav.channels[0]?.length ?? 0) / wav.rate) * 1000), ended?.recording?.durationMs)
+    const recording = await service.api('GET', `/v1/calls/${callId}/recording`)
+    const bytes = new Uint8Array(await (await fetch(String(recording.url))).arrayBuffer())
+    t.equal(bytes.length, recording.bytes)
+    const [ended] = service.of(callId, 'ended')
+    t.strictSame(bytes, new Uint8Array(await readFile(ended?.recording?.path ?? '')), 'the file on disk')
+    const wav = readWav(bytes)
+    t.equal(wav.channels.length, 2)
+    t.equal(Math.round(((wav.channels[0]?.length ?? 0) / wav.rate) * 1000), ended?.recording?.durationMs)
 
-  const events = (await service.send('GET', '/v1/events')).body.data as Json[]
-  t.strictSame(
-    events
-      .filter((event) => event.subjectId === callId)
-      .map((event) => event.type)
-      .sort(),
-    ['call.answered', 'call.completed', 'call.initiated'],
-  )
-})
+    const events = (await service.send('GET', '/v1/events')).body.data as Json[]
+    t.strictSame(
+      events
+        .filter((event) => event.subjectId === callId)
+        .map((event) => event.type)
+        .sort(),
+      ['call.answered', 'call.completed', 'call.initiated'],
+    )
+  },
+)
 
 t.test('an operator hangs up; afterwards there is nothing to hang up', async (t) => {
   const service = await openService(t)

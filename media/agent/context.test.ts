@@ -68,18 +68,18 @@ t.test('tools are declared as JSON Schema', async (t) => {
 
 t.test('calls of an answer', async (t) => {
   const slots = { id: '1', name: 'slots', arguments: { day: 'Monday' } }
-  t.equal(runTools('', [], TOOLS).then, 'nothing')
+  t.equal(runTools('', [], TOOLS).next, 'nothing')
   const again = runTools('Let me look.', [slots], TOOLS)
-  t.equal(again.then, 'again')
+  t.equal(again.next, 'again')
   t.same(again.messages, [
     { role: 'assistant', content: 'Let me look.', toolCalls: [slots] },
     { role: 'tool', toolCallId: '1', content: 'Ten.' },
   ])
-  t.equal(runTools('', [slots, { id: '2', name: 'end_call', arguments: {} }], TOOLS).then, 'end')
+  t.equal(runTools('', [slots, { id: '2', name: 'end_call', arguments: {} }], TOOLS).next, 'end')
   t.match(
     runTools('', [{ id: '3', name: 'nope', arguments: {} }], TOOLS).outcomes[0]?.result,
     /no tool named nope/,
   )
-  t.equal(runTools('', [{ id: '3', name: 'nope', arguments: {} }], TOOLS).then, 'again')
+  t.equal(runTools('', [{ id: '3', name: 'nope', arguments: {} }], TOOLS).next, 'again')
   t.match(runTools('', [{ ...slots, arguments: {} }], TOOLS).outcomes[0]?.result, /day is missing/)
 })

@@ -637,7 +637,7 @@ t.test('end_call: the words of the answer and the hang-up line are sent to the e
       'agent: Have a pleasant day.',
       'caller: Wait',
       'finished agent_hangup',
-    ].flatMap((kind) => kind),
+    ].flat(),
   )
   const samples = ('Thank you for calling.'.length + 'Have a pleasant day.'.length) * 60 * 8
   t.equal(

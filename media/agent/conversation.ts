@@ -380,7 +380,7 @@ class AgentConversation implements Conversation {
       for (const { call, result } of round.outcomes) {
         this.#emit({ type: 'tool', name: call.name, arguments: call.arguments, result, atMs: this.#now() })
       }
-      this.#feed({ on: 'modelDone', turn, then: round.then, at: this.#now() })
+      this.#feed({ on: 'modelDone', turn, next: round.next, at: this.#now() })
     } catch (error) {
       this.#failed(error)
     }

@@ -9,7 +9,7 @@ export interface ToolOutcome {
 export interface ToolRound {
   readonly outcomes: readonly ToolOutcome[]
   /** `again`: the model gets the results. `end`: the call ends after the words of this answer. */
-  readonly then: 'nothing' | 'again' | 'end'
+  readonly next: 'nothing' | 'again' | 'end'
   /** The exchange as the model has to see it afterwards. */
   readonly messages: readonly ChatMessage[]
 }
@@ -31,7 +31,7 @@ export function declarations(tools: readonly ToolSpec[]): readonly ToolDeclarati
 
 /** Runs the calls of one answer. A name the agent does not have is told to the model, not thrown. */
 export function runTools(text: string, calls: readonly ToolCall[], tools: readonly ToolSpec[]): ToolRound {
-  if (calls.length === 0) return { outcomes: [], then: 'nothing', messages: [] }
+  if (calls.length === 0) return { outcomes: [], next: 'nothing', messages: [] }
   let ends = false
   const outcomes = calls.map((call): ToolOutcome => {
     const tool = tools.find(({ name }) => name === call.name)
@@ -44,7 +44,7 @@ export function runTools(text: string, calls: readonly ToolCall[], tools: readon
   })
   return {
     outcomes,
-    then: ends ? 'end' : 'again',
+    next: ends ? 'end' : 'again',
     messages: [
       { role: 'assistant', content: text === '' ? null : text, toolCalls: calls },
       ...outcomes.map(

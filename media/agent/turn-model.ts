@@ -17,13 +17,13 @@ export function modelToken(t: TurnDraft): void {
   t.reply({ lastTokenMs: t.at })
 }
 
-export function modelDone(t: TurnDraft, then: 'nothing' | 'again' | 'end'): void {
+export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void {
   const { s, policy } = t
   const reply = s.reply
   if (!reply) return
   cancelDeadlines(t)
   t.reply({ modelBusy: false })
-  if (then === 'again') {
+  if (next === 'again') {
     // The model asked for tools in spite of not being offered any: it will not stop by itself.
     if (reply.round >= policy.toolRounds) {
       t.reply({ modelBusy: true })
@@ -34,7 +34,7 @@ export function modelDone(t: TurnDraft, then: 'nothing' | 'again' | 'end'): void
     t.ask()
     return
   }
-  if (then === 'end') {
+  if (next === 'end') {
     if (!reply.said) {
       t.end('agent_hangup')
       return

@@ -145,7 +145,7 @@ export type TurnInput = { readonly at: number } & (
   /** A sentence of the model went to synthesis. */
   | { readonly on: 'sentence'; readonly turn: TurnId }
   /** `again`: tool results wait for the model. `end`: the model ended the call. */
-  | { readonly on: 'modelDone'; readonly turn: TurnId; readonly then: 'nothing' | 'again' | 'end' }
+  | { readonly on: 'modelDone'; readonly turn: TurnId; readonly next: 'nothing' | 'again' | 'end' }
   | {
       readonly on: 'modelFailed'
       readonly turn: TurnId

@@ -97,9 +97,9 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'digit:#': (at) => ({ on: 'digit', digit: '#', at }),
   token: (at) => ({ on: 'token', turn: 2, at }),
   sentence: (at) => ({ on: 'sentence', turn: 2, at }),
-  modelDone: (at) => ({ on: 'modelDone', turn: 2, then: 'nothing', at }),
-  'modelDone:again': (at) => ({ on: 'modelDone', turn: 2, then: 'again', at }),
-  'modelDone:end': (at) => ({ on: 'modelDone', turn: 2, then: 'end', at }),
+  modelDone: (at) => ({ on: 'modelDone', turn: 2, next: 'nothing', at }),
+  'modelDone:again': (at) => ({ on: 'modelDone', turn: 2, next: 'again', at }),
+  'modelDone:end': (at) => ({ on: 'modelDone', turn: 2, next: 'end', at }),
   modelFailed: (at) => ({ on: 'modelFailed', turn: 2, code: 'vendor_failed', message: 'x', at }),
   firstSample: (at) => ({ on: 'firstSample', turn: 2, at }),
   drained: (at) => ({ on: 'drained', turn: 2, at }),
@@ -693,7 +693,7 @@ class RandomCall {
     const first = dice < 0.08 ? 1e9 : 50 + this.random() * 800
     const sentences = dice < 0.12 ? 0 : 1 + Math.floor(this.random() * 4)
     const fails = this.random() < 0.1
-    const then = this.random() < 0.06 ? 'end' : this.random() < 0.1 ? 'again' : 'nothing'
+    const outcome = this.random() < 0.06 ? 'end' : this.random() < 0.1 ? 'again' : 'nothing'
     const stalls = this.random() < 0.05
     let left = sentences
     const job = { turn, timer: this.#later(first, () => next()) }
@@ -712,7 +712,7 @@ class RandomCall {
       this.feed(
         fails
           ? { on: 'modelFailed', turn, code: 'vendor_failed', message: 'x', at: this.now }
-          : { on: 'modelDone', turn, then, at: this.now },
+          : { on: 'modelDone', turn, next: outcome, at: this.now },
       )
     }
     this.#model = job

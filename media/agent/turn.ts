@@ -89,7 +89,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
         return
       }
       if (input.on === 'modelDone') {
-        modelDone(t, input.then)
+        modelDone(t, input.next)
         return
       }
       modelFailed(t, input.code, input.message)
