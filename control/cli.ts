@@ -21,6 +21,7 @@ import { startParley } from './main.js'
 import { addRootKey, openRootKey } from './root-key.js'
 import { resealAll } from './secrets/reseal.js'
 import { sipServer } from './sip-server-command.js'
+import { traceCommand } from './trace-command.js'
 import { listenForWebhooks } from './webhooks/listen-command.js'
 
 const COMMANDS = `parley start
@@ -43,6 +44,10 @@ parley backup --to FILE
 parley restore --from FILE
     Copies the database to a new file while the service runs, and back into an empty database before it
     runs. PostgreSQL needs its pg_dump and pg_restore. Recordings and the root key are named, not copied.
+
+parley trace CALL_ID [--full|--json]
+    The SIP messages of a call as a ladder, while it lives and PARLEY_SIP_TRACE_HOURS after; --full adds
+    headers and bodies. Secrets are masked, phone numbers are not.
 
 parley sip-server --secret SECRET [options]
     The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
@@ -195,6 +200,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return start()
   }
   if (command === 'backup' || command === 'restore') return backupCommand(command, rest, settingsOrThrow)
+  if (command === 'trace') return traceCommand(rest, settingsOrThrow)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') return listenForWebhooks(rest.slice(1), settingsOrThrow)

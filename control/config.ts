@@ -58,6 +58,8 @@ export interface Settings {
   readonly allowPrivateUrls: boolean
   /** How long live calls may go on after SIGTERM before they are ended. */
   readonly drainSeconds: number
+  /** How long SIP messages of calls are kept; 0: not at all. */
+  readonly sipTraceHours: number
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   /** What GET /v1/metrics takes as Bearer token; null: nobody may read it. */
@@ -154,6 +156,11 @@ export const VARIABLES = [
     name: 'PARLEY_DRAIN_SECONDS',
     default: '60',
     description: 'After SIGTERM, seconds live calls may go on before they are ended',
+  },
+  {
+    name: 'PARLEY_SIP_TRACE_HOURS',
+    default: '24',
+    description: 'How long the SIP messages of a call are kept for parley trace; 0 keeps none',
   },
   { name: 'PARLEY_LOG_LEVEL', default: 'info', description: 'debug, info, warn, error or silent' },
   {
@@ -296,6 +303,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
+    sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),
     opsToken: optional('PARLEY_OPS_TOKEN', longSecret),

@@ -14,6 +14,8 @@ import { openSandboxCarrier } from '../signalling/sandbox/carrier.js'
 import { Scripts } from '../signalling/sandbox/scripts.js'
 import type { SipServer } from '../signalling/sip-port.js'
 import { openSipServer } from '../signalling/sip-server.js'
+import { SipTraces } from '../signalling/sip-trace.js'
+import type { WireMessage } from '../signalling/sip-trace-tap.js'
 import { openSwitchboard } from '../signalling/switchboard.js'
 import { TrunkEdge } from '../signalling/trunk/edge.js'
 import { openMediaPool } from '../workers/pool.js'
@@ -40,6 +42,7 @@ import { openMailSender } from './mail/sender.js'
 import { fileTransport, smtpTransport } from './mail/transport.js'
 import { seedSandboxNumber } from './numbers/seed.js'
 import { queuedRows } from './observe/queues.js'
+import { openSipTraceFiles, traceFolder } from './observe/sip-trace-files.js'
 import { openTelemetry, type Sources } from './observe/telemetry.js'
 import { openTracing } from './observe/tracing.js'
 import { operations } from './operations.js'
@@ -143,7 +146,20 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     log,
   })
   scope.add(pool)
-  const { sip, endpoints } = await openSip(settings, options, scope)
+  const traces = settings.sipTraceHours === 0 ? null : new SipTraces(clock)
+  const traceFiles =
+    traces === null
+      ? null
+      : scope.add(
+          await openSipTraceFiles({
+            traces,
+            folder: traceFolder(settings.dataFolder),
+            hours: settings.sipTraceHours,
+            clock,
+            log,
+          }),
+        )
+  const { sip, endpoints } = await openSip(settings, options, scope, (message) => traces?.add(message))
   const scripts = new Scripts(clock)
   const carrier = await openSandboxCarrier({
     pool,
@@ -166,12 +182,14 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       publish: (event) => {
         bridge.publish(event)
         telemetry.call(event)
+        if (event.type === 'ended') traceFiles?.ended(event.callId)
         options.onCallEvent?.(event)
       },
     },
     clock,
     log,
     scripts,
+    onCall: (callId, sipCallId, trunkId) => traces?.begin(callId, sipCallId, trunkId),
   })
   scope.add(switchboard)
   scope.add(openRegistrations({ db, rootKey, sip, clock, log }))
@@ -248,6 +266,7 @@ async function openSip(
   settings: Settings,
   { clock, log }: ParleyOptions,
   scope: Scope,
+  onWire: (message: WireMessage) => void,
 ): Promise<{ readonly sip: SipServer; readonly endpoints: readonly SipEndpoint[] }> {
   let server = settings.drachtio
   let bound: readonly SipEndpoint[] | null = null
@@ -267,7 +286,7 @@ async function openSip(
     bound = embedded.endpoints
     server = { host: LOOPBACK, port: embedded.controlPort, secret }
   }
-  const sip = scope.add(await openSipServer({ ...server, clock, log }))
+  const sip = scope.add(await openSipServer({ ...server, clock, log, onWire }))
   // A server behind a NAT names the addresses of the outside, which lead nowhere from here.
   return { sip, endpoints: bound ?? sip.endpoints.map(parseEndpoint) }
 }

@@ -18,6 +18,7 @@ import type {
   PlainRequest,
   SipServer,
 } from './sip-port.js'
+import { tapWire, type WireMessage } from './sip-trace-tap.js'
 
 export interface SipServerOptions {
   /** Where the drachtio-compatible server takes applications: the embedded one's control port, or an external one. */
@@ -28,6 +29,8 @@ export interface SipServerOptions {
   readonly log: Log
   /** The first connection must stand by then, else `openSipServer` rejects. */
   readonly connectDeadlineMs?: number
+  /** Sees every SIP message that is received or sent, as it is. */
+  readonly onWire?: (message: WireMessage) => void
 }
 
 /** Methods we answer ourselves outside a dialog, so that a peer learns what is allowed. */
@@ -188,6 +191,8 @@ class DrachtioServer implements SipServer {
     })
     this.#route(srf)
     this.#socket = capture(() => srf.connect({ host, port, secret, reconnect: { maxAttempts: 1 } }))
+    const { onWire } = this.#options
+    if (onWire !== undefined && this.#socket !== null) tapWire(this.#socket, onWire)
   }
 
   #disconnected(): void {

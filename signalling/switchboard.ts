@@ -38,6 +38,8 @@ export interface SwitchboardOptions {
   readonly scripts: Scripts
   /** Tells trunks from strangers; without it every caller is one. */
   readonly edge?: TrunkEdge
+  /** Told which SIP Call-ID each call has, before it begins. */
+  readonly onCall?: (callId: CallId, sipCallId: string, trunkId: string | null) => void
 }
 
 export interface Switchboard extends CallControl {
@@ -119,6 +121,7 @@ class LiveCalls implements Switchboard {
     )
     this.#calls.set(permit.callId, call)
     log.info({ callId: permit.callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call placed')
+    this.#options.onCall?.(permit.callId, sipCallId, trunk?.trunkId ?? null)
     call.begin()
   }
 
@@ -242,6 +245,7 @@ class LiveCalls implements Switchboard {
     )
     this.#calls.set(callId, call)
     log.info({ callId, sipCallId: invite.callId, trunkId }, 'call admitted')
+    this.#options.onCall?.(callId, invite.callId, trunkId)
     call.begin()
   }
 

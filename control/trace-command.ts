@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { SipTrace } from '../signalling/sip-trace.js'
+import type { TracedMessage } from '../signalling/sip-trace-mask.js'
+import { UsageError } from './command-line.js'
+import type { Settings } from './config.js'
+import { traceFolder, tracePath } from './observe/sip-trace-files.js'
+
+/** Columns between the two sides of the ladder. */
+const WIDTH = 56
+
+/** Prints the SIP messages of one call; exit status 0. Throws EngineError `storage_failed` when there are none. */
+export async function traceCommand(args: readonly string[], settings: () => Settings): Promise<number> {
+  const { callId, full, json } = parsed(args)
+  const path = tracePath(traceFolder(settings().dataFolder), callId)
+  if (path === null) throw new UsageError('a call id is letters, digits, _ and -')
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new EngineError('storage_failed', `no SIP trace of ${callId} (any more)`, { cause: error })
+  }
+  process.stdout.write(json ? `${text}\n` : ladder(JSON.parse(text), full))
+  return 0
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: {
+        full: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+      allowPositionals: true,
+    })
+    const [callId, more] = positionals
+    if (callId === undefined || more !== undefined) throw new UsageError('parley trace CALL_ID')
+    return { callId, ...values }
+  } catch (error) {
+    throw new UsageError(errorText(error))
+  }
+}
+
+/** The messages in the order they passed, seconds since the first at the left. */
+export function ladder(trace: SipTrace, full: boolean): string {
+  const { callId, sipCallId, trunkId, messages, dropped } = trace
+  const began = messages[0]?.at ?? 0
+  const lines = [
+    `call ${callId}  Call-ID ${printable(sipCallId)}${trunkId === null ? '' : `  trunk ${trunkId}`}`,
+    `${new Date(began).toISOString()}`,
+    '',
+    `${''.padEnd(10)}peer${'parley'.padStart(WIDTH - 2)}`,
+  ]
+  for (const message of messages) {
+    lines.push(`${seconds(message.at - began)}  ${arrow(message)}  ${via(message)}`)
+    if (full) lines.push(...whole(message))
+  }
+  if (dropped > 0) lines.push('', `${dropped} more messages were not kept`)
+  return `${lines.join('\n')}\n`
+}
+
+function seconds(ms: number): string {
+  return `+${(ms / 1000).toFixed(3)}`.padStart(8)
+}
+
+function arrow(message: TracedMessage): string {
+  const text = ` ${label(message)} `.slice(0, WIDTH - 5)
+  return message.direction === 'in'
+    ? `|--${text.padEnd(WIDTH - 3, '-')}>|`
+    : `|<-${text.padEnd(WIDTH - 3, '-')}-|`
+}
+
+/** `INVITE sip:...` or `200 OK (INVITE)`, with a word on the body. */
+function label({ startLine, headers, body }: TracedMessage): string {
+  const cseq = headers.find(([name]) => /^cseq$/i.test(name))?.[1] ?? ''
+  const answer = startLine.startsWith('SIP/2.0 ')
+  const what = answer
+    ? `${startLine.slice(8)} (${cseq.split(/\s+/)[1] ?? ''})`
+    : startLine.replace(/ SIP\/2\.0$/, '')
+  const type = headers.find(([name]) => /^(?:content-type|c)$/i.test(name))?.[1] ?? ''
+  const inside = body === '' ? '' : ` [${type === 'application/sdp' ? 'SDP' : type}]`
+  return printable(`${what.slice(0, WIDTH - 7 - inside.length)}${inside}`)
+}
+
+function via({ transport, peer }: TracedMessage): string {
+  return printable(peer === '' ? 'made by our SIP server' : `${transport} ${peer}`)
+}
+
+function whole({ startLine, headers, body }: TracedMessage): string[] {
+  const indented = [
+    startLine,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...(body === '' ? [] : ['', ...body.replace(/\r?\n$/, '').split(/\r?\n/)]),
+  ]
+  return [...indented.map((line) => `${''.padEnd(12)}${printable(line)}`.trimEnd()), '']
+}
+
+/** What peers wrote must not steer the terminal of whoever reads it. */
+function printable(text: string): string {
+  return [...text].map((character) => (isControl(character) ? '?' : character)).join('')
+}
+
+function isControl(character: string): boolean {
+  const code = character.charCodeAt(0)
+  return code < 0x20 || (code >= 0x7f && code < 0xa0)
+}

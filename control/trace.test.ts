@@ -1,0 +1,121 @@
+import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { call } from '../fixtures/caller.js'
+import { runCli, temporaryFolder } from '../fixtures/cli.js'
+import { VirtualClock } from '../fixtures/clock.js'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { openService } from '../fixtures/service.js'
+import { silentLog } from '../media/base/log.js'
+import { SipTraces } from '../signalling/sip-trace.js'
+import { openSipTraceFiles } from './observe/sip-trace-files.js'
+import { ladder } from './trace-command.js'
+
+for (const kind of ['embedded', 'external'] as const) {
+  t.test(`parley trace of a call, ${kind} SIP server`, async (t) => {
+    const env: Record<string, string> = {}
+    assertNothingLeft(t)
+    if (kind === 'external') {
+      // A process of its own, as it is for an operator.
+      const args = ['--secret', 'cymru', '--listen', 'udp:127.0.0.1:0', '--control', '127.0.0.1:0']
+      const server = runCli(t, await temporaryFolder(t), ['sip-server', ...args])
+      const [, port] = await server.printed(/ control 127\.0\.0\.1:(\d+)/)
+      env.PARLEY_DRACHTIO_URL = `tcp://:cymru@127.0.0.1:${port}`
+    }
+    const service = await openService(t, { env })
+    const caller = await call(t, service)
+    await caller.answered()
+    const callId = await caller.callId()
+    const path = join(service.dataFolder, 'traces', `${callId}.json`)
+    // While the call lives, two seconds behind.
+    await caller.until('the trace of a live call', () => existsSync(path), 5_000)
+    await caller.hangUp()
+    await service.ended(callId)
+    await service.parley.close()
+
+    t.equal(statSync(path).mode & 0o777, 0o600)
+    const trace = JSON.parse(await readFile(path, 'utf8'))
+    t.match(trace, {
+      callId,
+      sipCallId: caller.dialog.callId,
+      messages: [
+        { startLine: /^INVITE /, direction: 'in', body: /m=audio/ },
+        { direction: 'out', startLine: /^SIP\/2.0 (?:180|200)/ },
+      ],
+    })
+    const starts = trace.messages.map((message: { startLine: string }) =>
+      message.startLine.split(' ').slice(0, 2).join(' '),
+    )
+    t.strictSame(starts.slice(-4), [
+      'SIP/2.0 200',
+      `ACK ${/ACK (\S+)/.exec(starts.join(' '))?.[1]}`,
+      `BYE ${/BYE (\S+)/.exec(starts.join(' '))?.[1]}`,
+      'SIP/2.0 200',
+    ])
+
+    const shown = await shell(['trace', callId, '--full'], service.dataFolder)
+    t.equal(shown.status, 0)
+    t.match(shown.text, /\|-- INVITE sip:\S+.*\[SDP\] -*>\| {2}udp 127\.0\.0\.1:\d+/)
+    t.match(shown.text, /\|<- 200 OK \(INVITE\) \[SDP\] -+\|/)
+    t.match(shown.text, /m=audio/)
+    t.match(JSON.parse((await shell(['trace', callId, '--json'], service.dataFolder)).text), { callId })
+    t.equal((await shell(['trace', 'call_nobody'], service.dataFolder)).status, 1)
+    t.equal((await shell(['trace', '../parley.db'], service.dataFolder)).status, 2)
+  })
+}
+
+async function shell(args: readonly string[], dataFolder: string) {
+  const cli = runCli(t, dataFolder, args, { PARLEY_DATA: dataFolder })
+  const status = await cli.exit(20_000)
+  return { status, text: cli.stdout }
+}
+
+t.test('what peers wrote does not steer the terminal', async (t) => {
+  const text = ladder(
+    {
+      callId: 'c',
+      sipCallId: 'x\u001b[2J',
+      trunkId: null,
+      dropped: 4,
+      messages: [
+        {
+          at: 0,
+          direction: 'in',
+          transport: 'udp',
+          peer: '192.0.2.1:5060',
+          startLine: 'INVITE sip:\u001b]0;evil\u0007@y SIP/2.0',
+          headers: [['X', '\u009b31m']],
+          body: 'a\u0000b',
+        },
+      ],
+    },
+    true,
+  )
+  t.notMatch(text.replaceAll('\n', ''), /\p{Cc}/u)
+  t.match(text, /4 more messages were not kept/)
+})
+
+t.test('files are written late and once, and leave when their time is over', async (t) => {
+  const folder = await temporaryFolder(t)
+  const clock = new VirtualClock({ wallMs: Date.now() })
+  writeFileSync(join(folder, 'old.json'), '{}')
+  writeFileSync(join(folder, 'young.json'), '{}')
+  utimesSync(join(folder, 'old.json'), Date.now() / 1000, Date.now() / 1000 - 25 * 3600)
+  const traces = new SipTraces(clock)
+  const files = await openSipTraceFiles({ traces, folder, hours: 24, clock, log: silentLog })
+  t.notOk(existsSync(join(folder, 'old.json')))
+  t.ok(existsSync(join(folder, 'young.json')))
+  traces.begin('call_1', 'a', null)
+  files.ended('call_1')
+  files.ended('call_unknown')
+  clock.advance(1_999)
+  t.ok(traces.get('call_1'), 'the answer to the BYE may still come')
+  clock.advance(1)
+  t.equal(traces.get('call_1'), null)
+  traces.begin('call_2', 'b', null)
+  await files.close()
+  t.ok(existsSync(join(folder, 'call_1.json')))
+  t.ok(existsSync(join(folder, 'call_2.json')), 'written at the end of the service')
+  t.equal(clock.pending, 0)
+})

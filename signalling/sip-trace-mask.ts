@@ -1,0 +1,47 @@
+/** One SIP message of a call, secrets masked. */
+export interface TracedMessage {
+  /** Unix ms. */
+  readonly at: number
+  readonly direction: 'in' | 'out'
+  readonly transport: string
+  /** The peer; empty for what our own server made (a 408 nobody sent). */
+  readonly peer: string
+  readonly startLine: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string
+}
+
+const MASK = '***'
+
+/** Headers that are secrets, or prove that one knows one. Also customers' own, by their names. */
+const SECRET_HEADER = /authorization$|^authentication-info$|token|secret|password|api-?key|cookie/i
+
+/** SRTP keys and ICE passwords in session descriptions. */
+const SECRET_LINES = /^(a=(?:crypto:\d+ \S+ inline:|ice-pwd:|key-mgmt:))[^\r\n]*|^(k=)[^\r\n]*/gim
+
+/** Keys people press may be their PIN. */
+const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim
+
+/** The message without what nobody who may read a trace needs to know. */
+export function masked(message: TracedMessage): TracedMessage {
+  const headers = message.headers.map(([name, value]) =>
+    SECRET_HEADER.test(name) ? ([name, shown(value)] as const) : ([name, value] as const),
+  )
+  const type = message.headers.find(([name]) => /^(?:content-type|c)$/i.test(name))?.[1] ?? ''
+  const body = /^application\/dtmf\s*(?:;|$)/i.test(type)
+    ? MASK
+    : message.body
+        .replace(SECRET_LINES, (_line, media: string | undefined, key: string | undefined) => {
+          return `${media ?? key ?? ''}${MASK}`
+        })
+        .replace(KEYS, `$1${MASK}`)
+  return { ...message, headers, body }
+}
+
+/** Of credentials the scheme, user and realm stay: they tell what went wrong. */
+function shown(value: string): string {
+  const kept = [...value.matchAll(/\b(username|realm|algorithm|nc)\s*=\s*("[^"]*"|[^,\s]+)/gi)]
+  const scheme = /^(Digest)\s/i.exec(value)?.[1]
+  if (scheme === undefined) return MASK
+  return `${scheme} ${[...kept.map(([, name, text]) => `${name}=${text}`), MASK].join(', ')}`
+}

@@ -1,0 +1,102 @@
+import t from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
+import { headerOf, SipTraces, TRACE_LIMITS, type TraceLimits } from './sip-trace.js'
+
+const wire = (text: string, direction: 'in' | 'out' = 'in') => ({
+  direction,
+  transport: 'udp',
+  peer: '192.0.2.1:5060',
+  text,
+})
+
+const invite = (callId: string, more: readonly string[] = [], body = '') =>
+  ['INVITE sip:x@y SIP/2.0', `Call-ID: ${callId}`, 'CSeq: 1 INVITE', ...more, '', body].join('\r\n')
+
+function opened(limits: Partial<TraceLimits> = {}) {
+  const clock = new VirtualClock()
+  return { clock, traces: new SipTraces(clock, { ...TRACE_LIMITS, ...limits }) }
+}
+
+t.test('a call has its messages, before and after it got its name', async (t) => {
+  const { clock, traces } = opened()
+  const changed: string[] = []
+  traces.onChange = (callId) => changed.push(callId)
+  traces.add(wire(invite('a')))
+  traces.add(wire('OPTIONS sip:x@y SIP/2.0\r\nCall-ID: o\r\nCSeq: 1 OPTIONS\r\n\r\n'))
+  t.same(changed, [])
+  clock.advance(20)
+  traces.begin('call_1', 'a', 'trk_1')
+  traces.add(wire('SIP/2.0 200 OK\r\ni: a\r\nCSeq: 1 INVITE\r\n\r\nv=0\r\n', 'out'))
+  t.match(traces.get('call_1'), {
+    sipCallId: 'a',
+    trunkId: 'trk_1',
+    dropped: 0,
+    messages: [
+      { startLine: 'INVITE sip:x@y SIP/2.0', direction: 'in', at: clock.wall() - 20 },
+      { startLine: 'SIP/2.0 200 OK', direction: 'out', body: 'v=0\r\n', peer: '192.0.2.1:5060' },
+    ],
+  })
+  t.same(changed, ['call_1', 'call_1'])
+  traces.forget('call_1')
+  t.equal(traces.get('call_1'), null)
+  t.equal(traces.bytes, 0)
+})
+
+t.test('secrets do not get in', async (t) => {
+  const { traces } = opened()
+  const headers = [
+    'Authorization: Digest username="asha", realm="parley", nonce="NONCE", response="RESPONSE", cnonce="CN"',
+    'proxy-authorization: Basic c2VjcmV0',
+    'X-Api-Token: TOKEN',
+    'Content-Type: application/sdp',
+  ]
+  const sdp =
+    'v=0\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:SRTPKEY|2^20\r\na=ice-pwd:ICEPWD\r\nk=clear:KEY\r\na=ptime:20\r\n'
+  traces.add(wire(invite('a', headers, sdp)))
+  traces.begin('call_1', 'a', null)
+  traces.add(
+    wire(
+      'INFO sip:x@y SIP/2.0\r\nCall-ID: a\r\nc: application/dtmf-relay\r\n\r\nSignal=7\r\nDuration=160\r\n',
+    ),
+  )
+  traces.add(wire('INFO sip:x@y SIP/2.0\r\nCall-ID: a\r\nContent-Type: application/dtmf\r\n\r\n9'))
+  const text = JSON.stringify(traces.get('call_1'))
+  for (const secret of [
+    'NONCE',
+    'RESPONSE',
+    '"CN"',
+    'c2VjcmV0',
+    'TOKEN"',
+    'SRTPKEY',
+    'ICEPWD',
+    'clear:KEY',
+    'Signal=7',
+  ]) {
+    t.notMatch(text, secret, secret)
+  }
+  const [first, relay, digit] = traces.get('call_1')?.messages ?? []
+  if (!first || !relay || !digit) throw new Error('messages are missing')
+  t.equal(headerOf(first, 'authorization', ''), 'Digest username="asha", realm="parley", ***')
+  t.match(first.body, /a=ptime:20/)
+  t.match(relay.body, /Signal=\*\*\*\r\nDuration=160/)
+  t.equal(digit.body, '***')
+})
+
+t.test('bounded: strangers, calls, messages of a call, bytes of a message and of all', async (t) => {
+  const { traces } = opened({ strangers: 10, calls: 5, messagesPerCall: 3, messageBytes: 400, bytes: 4_000 })
+  traces.begin('call_0', 'c0', null)
+  for (let n = 0; n < 1000; n++) traces.add(wire(invite(`s${n}`, [], 'x'.repeat(1000))))
+  t.ok(traces.get('call_0'), 'a flood of INVITEs that are no calls pushes no call out')
+  t.ok(traces.bytes <= 4_000, `${traces.bytes}`)
+  for (let n = 0; n < 10; n++) traces.add(wire(invite('c0')))
+  t.match(traces.get('call_0'), { dropped: 7 })
+  t.equal(traces.get('call_0')?.messages.length, 3)
+  for (let n = 1; n <= 5; n++) traces.begin(`call_${n}`, `c${n}`, null)
+  t.equal(traces.get('call_0'), null)
+  t.ok(traces.get('call_5'))
+  traces.begin('call_6', 'c5', null)
+  t.equal(traces.get('call_5'), null, 'a repeated Call-ID is the later call')
+  for (let n = 1; n <= 6; n++) traces.forget(`call_${n}`)
+  for (let n = 0; n < 20; n++) traces.add(wire(invite(`z${n}`)))
+  t.ok(traces.bytes > 0 && traces.bytes <= 4_000)
+})

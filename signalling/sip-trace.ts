@@ -1,0 +1,168 @@
+import type { Clock } from '../media/base/clock.js'
+import { masked, type TracedMessage } from './sip-trace-mask.js'
+import type { WireMessage } from './sip-trace-tap.js'
+
+/** What one call said on the wire, as the application saw it: no retransmissions, no 100 of the server. */
+export interface SipTrace {
+  readonly callId: string
+  readonly sipCallId: string
+  readonly trunkId: string | null
+  readonly messages: readonly TracedMessage[]
+  /** Messages there was no room for. */
+  readonly dropped: number
+}
+
+export interface TraceLimits {
+  /** Calls whose trace is kept; the oldest goes first. */
+  readonly calls: number
+  /** INVITEs that belong to no call (yet). */
+  readonly strangers: number
+  readonly messagesPerCall: number
+  readonly messageBytes: number
+  /** Over all calls. */
+  readonly bytes: number
+}
+
+export const TRACE_LIMITS: TraceLimits = {
+  calls: 2_000,
+  strangers: 200,
+  messagesPerCall: 200,
+  messageBytes: 16_384,
+  bytes: 64 * 1024 * 1024,
+}
+
+interface Kept {
+  callId: string | null
+  trunkId: string | null
+  readonly sipCallId: string
+  readonly messages: TracedMessage[]
+  bytes: number
+  dropped: number
+}
+
+/**
+ * The messages of live calls, in bounded memory. Fed by a tap on the connection to the SIP server, so
+ * that it is the same with an embedded and an external one.
+ */
+export class SipTraces {
+  readonly #clock: Pick<Clock, 'wall'>
+  readonly #limits: TraceLimits
+  readonly #calls = new Map<string, Kept>()
+  readonly #strangers = new Map<string, Kept>()
+  readonly #byCall = new Map<string, Kept>()
+  #bytes = 0
+  /** Called after each message of a call that has its name. */
+  onChange: ((callId: string) => void) | null = null
+
+  constructor(clock: Pick<Clock, 'wall'>, limits: TraceLimits = TRACE_LIMITS) {
+    this.#clock = clock
+    this.#limits = limits
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** A message; those outside INVITE dialogs are not kept. */
+  add(wire: WireMessage): void {
+    const { messageBytes, messagesPerCall, strangers, bytes } = this.#limits
+    const message = this.#read(wire, wire.text.slice(0, messageBytes))
+    const sipCallId = headerOf(message, 'call-id', 'i')
+    if (sipCallId === null) return
+    let kept = this.#calls.get(sipCallId) ?? this.#strangers.get(sipCallId)
+    if (kept === undefined) {
+      if (!message.startLine.startsWith('INVITE ')) return
+      kept = { callId: null, trunkId: null, sipCallId, messages: [], bytes: 0, dropped: 0 }
+      this.#strangers.set(sipCallId, kept)
+      if (this.#strangers.size > strangers) this.#dropOldest(this.#strangers)
+    }
+    if (kept.messages.length >= messagesPerCall) {
+      kept.dropped += 1
+    } else {
+      const size = Math.min(wire.text.length, messageBytes)
+      kept.messages.push(message)
+      kept.bytes += size
+      this.#bytes += size
+      while (this.#bytes > bytes && this.#strangers.size > 0) this.#dropOldest(this.#strangers)
+      while (this.#bytes > bytes && this.#calls.size > 0) this.#dropOldest(this.#calls)
+    }
+    if (kept.callId !== null) this.onChange?.(kept.callId)
+  }
+
+  /** A SIP Call-ID turned out to be this call; with a trunk when it is one's. */
+  begin(callId: string, sipCallId: string, trunkId: string | null): void {
+    const kept = this.#strangers.get(sipCallId) ?? {
+      callId: null,
+      trunkId: null,
+      sipCallId,
+      messages: [],
+      bytes: 0,
+      dropped: 0,
+    }
+    this.#strangers.delete(sipCallId)
+    // A caller may repeat a Call-ID of its own: the later call has it.
+    const former = this.#calls.get(sipCallId)
+    if (former) this.#drop(this.#calls, former)
+    kept.callId = callId
+    kept.trunkId = trunkId
+    this.#calls.set(sipCallId, kept)
+    this.#byCall.set(callId, kept)
+    if (this.#calls.size > this.#limits.calls) this.#dropOldest(this.#calls)
+    this.onChange?.(callId)
+  }
+
+  get(callId: string): SipTrace | null {
+    const kept = this.#byCall.get(callId)
+    if (kept === undefined) return null
+    const { sipCallId, trunkId, messages, dropped } = kept
+    return { callId, sipCallId, trunkId, messages: [...messages], dropped }
+  }
+
+  forget(callId: string): void {
+    const kept = this.#byCall.get(callId)
+    if (kept !== undefined) this.#drop(this.#calls, kept)
+  }
+
+  #dropOldest(table: Map<string, Kept>): void {
+    for (const kept of table.values()) {
+      this.#drop(table, kept)
+      return
+    }
+  }
+
+  #drop(table: Map<string, Kept>, kept: Kept): void {
+    table.delete(kept.sipCallId)
+    if (kept.callId !== null) this.#byCall.delete(kept.callId)
+    this.#bytes -= kept.bytes
+  }
+
+  #read({ direction, transport, peer }: WireMessage, text: string): TracedMessage {
+    const end = text.indexOf('\r\n\r\n')
+    const head = end < 0 ? text : text.slice(0, end)
+    const [startLine = '', ...lines] = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
+    const headers = lines.map((line) => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, Math.max(0, colon)).trim(), line.slice(colon + 1).trim()] as const
+    })
+    const message = {
+      at: this.#clock.wall(),
+      direction,
+      transport,
+      peer,
+      startLine,
+      headers,
+      body: end < 0 ? '' : text.slice(end + 4),
+    }
+    return masked(message)
+  }
+}
+
+/** The first value of a header by its long or compact name, in lower case; null when there is none. */
+export function headerOf(
+  message: Pick<TracedMessage, 'headers'>,
+  name: string,
+  compact: string,
+): string | null {
+  const found = message.headers.find(([given]) => [name, compact].includes(given.toLowerCase()))
+  return found?.[1] ?? null
+}
