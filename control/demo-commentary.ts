@@ -1,0 +1,113 @@
+import type { TurnTrace } from '../media/agent/events.js'
+import type { CallEvent } from '../signalling/events.js'
+
+/** A line for the person at the terminal. */
+export const say = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(5)} s`
+
+/** Where the time between the caller's last sound and the agent's first packet went. */
+function latencyLine(trace: TurnTrace): string | null {
+  if (trace.firstPacketMs === null) return null
+  const total = trace.firstPacketMs - trace.speechEndMs
+  const detection = trace.decidedMs - trace.speechEndMs
+  const model = trace.firstSentenceMs === null ? 0 : trace.firstSentenceMs - trace.decidedMs
+  const synthesis =
+    trace.ttsFirstAudioMs === null || trace.firstSentenceMs === null
+      ? 0
+      : trace.ttsFirstAudioMs - trace.firstSentenceMs
+  const engine = total - detection - model - synthesis
+  const ms = (value: number): string => `${Math.round(value)} ms`
+  return `reply after ${ms(total)} = detection ${ms(detection)} + model ${ms(model)} + synthesis ${ms(synthesis)} + engine ${ms(engine)}`
+}
+
+/** Prints a call's events as they come and remembers what the verdict needs. */
+export class Commentary {
+  readonly #callId: () => string | null
+  #early: CallEvent[] = []
+  interruptions = 0
+  turns = 0
+  troubles: string[] = []
+  readonly ended: Promise<CallEvent & { type: 'ended' }>
+  #resolveEnded: (event: CallEvent & { type: 'ended' }) => void = () => {}
+
+  constructor(callId: () => string | null) {
+    this.#callId = callId
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve
+    })
+  }
+
+  /** The dial may be faster than the API's answer that names the call. */
+  take(event: CallEvent): void {
+    const callId = this.#callId()
+    if (callId === null) {
+      this.#early.push(event)
+      return
+    }
+    if (event.callId === callId) this.#show(event)
+  }
+
+  named(): void {
+    const early = this.#early
+    this.#early = []
+    for (const event of early) this.take(event)
+  }
+
+  #show(event: CallEvent): void {
+    switch (event.type) {
+      case 'dialing':
+        say('             -- INVITE sent')
+        break
+      case 'ringing':
+        say('             -- ringing')
+        break
+      case 'answered':
+        say('             -- answered; media is live')
+        break
+      case 'turn': {
+        this.turns += 1
+        const { turn } = event
+        const cut = turn.cutAtMs === undefined ? '' : `   [stopped at ${seconds(turn.cutAtMs).trim()}]`
+        const heard = turn.heardText === '' ? '(nothing was heard)' : turn.heardText
+        say(`  ${seconds(turn.startMs)}  ${turn.speaker.padEnd(6)}  ${heard}${cut}`)
+        break
+      }
+      case 'interrupted':
+        this.interruptions += 1
+        say(`  ${seconds(event.atMs)}  ------  the caller interrupts; the agent stops`)
+        break
+      case 'resumed':
+        say(
+          `  ${seconds(event.atMs)}  ------  no words: the agent goes on after ${Math.round(event.pausedMs)} ms`,
+        )
+        break
+      case 'trace': {
+        const line = latencyLine(event.trace)
+        if (line !== null) say(`             ${line}`)
+        break
+      }
+      case 'dtmf':
+        say(`  ${seconds(event.atMs)}  caller  [presses ${event.digit}]`)
+        break
+      case 'tool':
+        say(`  ${seconds(event.atMs)}  tool    ${event.name}`)
+        break
+      case 'trouble':
+        this.troubles.push(`${event.part}: ${event.message}`)
+        say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
+        break
+      case 'held':
+        say(`             -- ${event.on ? 'on hold' : 'off hold'}`)
+        break
+      case 'ended':
+        say(`             -- ended by ${event.ending.by}: ${event.ending.cause}`)
+        this.#resolveEnded(event)
+        break
+      default:
+        event satisfies never
+    }
+  }
+}
