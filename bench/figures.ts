@@ -47,6 +47,9 @@ export const TARGETS = {
   A_get: { unit: 'ms', gate: { p50: 3, p99: 10 }, goal: { p50: 1, p99: 4 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },
+  S_invite: { unit: 'ms', gate: { p99: 5 }, goal: { p99: 2 }, better: 'lower' },
+  S_answer: { unit: 'ms', gate: { p99: 30 }, goal: { p99: 15 }, better: 'lower' },
+  S_cps: { unit: 'calls/s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
   S_parse: {
     unit: 'messages/s',
     gate: { value: 150_000 },

@@ -13,6 +13,7 @@ import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
+import { measureSipCalls } from './sip-calls.js'
 import { measureSipParsing } from './sip-parse.js'
 import { measureWebhooks } from './webhooks.js'
 
@@ -59,6 +60,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
+  { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
   { ids: ['S_parse'], measure: quietly(measureSipParsing) },
   { ids: ['C'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
 ]

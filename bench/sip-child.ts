@@ -1,0 +1,40 @@
+import { systemClock } from '../media/base/clock.js'
+import { silentLog } from '../media/base/log.js'
+import { openEmbeddedServer } from '../signalling/embedded/server.js'
+import { openSipServer } from '../signalling/sip-server.js'
+
+/*
+ * The SIP side of the service alone, in a process of its own: embedded server and application on one
+ * thread, every call answered at once. Sends its port, and its CPU time whenever it is asked.
+ */
+
+const ANSWER =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 9 RTP/AVP 8\r\n'
+const HANDLERS = {
+  acknowledged() {},
+  offered: (_body: string, reply: (status: 500, sdp: string) => void) => reply(500, ''),
+  ended() {},
+}
+
+const secret = 'bench'
+const server = await openEmbeddedServer({
+  listen: [{ transport: 'udp', address: '127.0.0.1', port: 0 }],
+  control: { address: '127.0.0.1', port: 0, secret },
+})
+const sip = await openSipServer({
+  host: '127.0.0.1',
+  port: server.controlPort,
+  secret,
+  clock: systemClock,
+  log: silentLog,
+})
+sip.onInvite((invite) => {
+  // A call that was given up meanwhile shows as unanswered at the other end.
+  invite.accept(ANSWER, HANDLERS).catch(() => {})
+})
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.({ cpuMs: (user + system) / 1000, rssMb: process.memoryUsage.rss() / 1e6 })
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ port: server.endpoints[0]?.port ?? 0 })
