@@ -159,7 +159,10 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
             log,
           }),
         )
-  const { sip, endpoints } = await openSip(settings, options, scope, (message) => traces?.add(message))
+  const { sip, endpoints, embedded } = await openSip(settings, options, scope, (message) => {
+    telemetry.sip(message)
+    traces?.add(message)
+  })
   const scripts = new Scripts(clock)
   const carrier = await openSandboxCarrier({
     pool,
@@ -198,6 +201,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     load: () => pool.load(),
     callEvents: () => ({ waiting: bridge.waiting, lost: bridge.lost }),
     queued: () => queuedRows(db),
+    sip: () => embedded?.stats() ?? null,
   }
   scope.add(openLeases({ db, clock, log, nodeId, calls: switchboard }))
 
@@ -267,12 +271,16 @@ async function openSip(
   { clock, log }: ParleyOptions,
   scope: Scope,
   onWire: (message: WireMessage) => void,
-): Promise<{ readonly sip: SipServer; readonly endpoints: readonly SipEndpoint[] }> {
+): Promise<{
+  readonly sip: SipServer
+  readonly endpoints: readonly SipEndpoint[]
+  readonly embedded: EmbeddedServer | null
+}> {
   let server = settings.drachtio
-  let bound: readonly SipEndpoint[] | null = null
+  let embedded: EmbeddedServer | null = null
   if (server === null) {
     const secret = randomBytes(24).toString('base64url')
-    const embedded: EmbeddedServer = await named(
+    embedded = await named(
       'PARLEY_SIP_LISTEN',
       openEmbeddedServer({
         listen: settings.sipListen.map((address) => ({ ...address, ...advertised(settings, address) })),
@@ -283,12 +291,11 @@ async function openSip(
       }),
     )
     scope.add(embedded)
-    bound = embedded.endpoints
     server = { host: LOOPBACK, port: embedded.controlPort, secret }
   }
   const sip = scope.add(await openSipServer({ ...server, clock, log, onWire }))
   // A server behind a NAT names the addresses of the outside, which lead nowhere from here.
-  return { sip, endpoints: bound ?? sip.endpoints.map(parseEndpoint) }
+  return { sip, endpoints: embedded?.endpoints ?? sip.endpoints.map(parseEndpoint), embedded }
 }
 
 /** The address from outside a NAT, for listeners of its family; loopback has no outside. */

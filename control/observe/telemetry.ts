@@ -1,5 +1,8 @@
 import { performance } from 'node:perf_hooks'
+import type { ServerStats } from '../../signalling/embedded/server.js'
+import { METHODS } from '../../signalling/embedded/sip-message.js'
 import type { CallEvent, CallId } from '../../signalling/events.js'
+import type { WireMessage } from '../../signalling/sip-trace-tap.js'
 import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/protocol.js'
 import { Counter, Gauge, Histogram, type Metric } from './registry.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
@@ -10,6 +13,8 @@ export interface Telemetry {
   request(seen: RequestSpan): void
   /** Every event of every call, in order. */
   call(event: CallEvent): void
+  /** One SIP message, as received or sent. */
+  sip(message: WireMessage): void
   /** One statement of the database. */
   query(seconds: number, failed: boolean): void
   /** Everything counted, in Prometheus' text format. */
@@ -23,6 +28,8 @@ export interface Sources {
   callEvents(): { readonly waiting: number; readonly lost: number }
   /** Rows that wait in the queues of the database, by queue. */
   queued(): Promise<Readonly<Record<string, number>>>
+  /** Of the embedded SIP server; null with an external one. */
+  sip(): ServerStats | null
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -68,6 +75,12 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
   const waiting = new Gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
   const lost = new Gauge('parley_call_events_lost', 'Call events that could not be stored.')
   const queued = new Gauge('parley_queue_rows', 'Rows that wait in a queue of the database.')
+  const messages = new Counter('parley_sip_messages_total', 'SIP messages, by direction and kind.')
+  const dialogs = new Gauge('parley_sip_dialogs', 'Dialogs of the embedded SIP server.')
+  const transactions = new Gauge('parley_sip_transactions', 'Transactions of the embedded SIP server.')
+  const banned = new Gauge('parley_sip_banned_sources', 'Source addresses that are banned.')
+  const bans = new Gauge('parley_sip_bans', 'Bans since the start, by offence.')
+  const unwanted = new Gauge('parley_sip_unwanted_requests', 'Requests limits kept out since the start.')
   const memory = new Gauge('process_resident_memory_bytes', 'Resident memory of the process.')
   const loop = new Gauge(
     'parley_event_loop_utilization',
@@ -88,6 +101,12 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     waiting,
     lost,
     queued,
+    messages,
+    dialogs,
+    transactions,
+    banned,
+    bans,
+    unwanted,
     memory,
     loop,
   ]
@@ -114,6 +133,16 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       sessions.set(labels, load.sessions)
       skipped.set(labels, load.skippedFrames)
       lateness.replace(labels, load.histogram, upperSum(load.histogram))
+    }
+    const server = from.sip()
+    if (server !== null) {
+      dialogs.set({}, server.dialogs)
+      transactions.set({ role: 'client' }, server.clientTransactions)
+      transactions.set({ role: 'server' }, server.serverTransactions)
+      banned.set({}, server.guard.banned)
+      for (const [offence, count] of Object.entries(server.guard.bans)) bans.set({ offence }, count)
+      unwanted.set({ outcome: 'refused' }, server.guard.refused)
+      unwanted.set({ outcome: 'ignored' }, server.guard.ignored)
     }
     for (const [queue, rows] of Object.entries(await from.queued())) queued.set({ queue }, rows)
   }
@@ -150,6 +179,9 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       }
       tracing?.call(span)
     },
+    sip({ direction, text }) {
+      messages.add({ direction, kind: kindOf(text) })
+    },
     query(took, failed) {
       queries.observe({}, took)
       if (failed) failures.add({})
@@ -159,6 +191,14 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       return metrics.map((metric) => metric.render()).join('')
     },
   }
+}
+
+/** A method this service knows, or the class of an answer: a closed set, whatever peers write. */
+function kindOf(text: string): string {
+  const status = /^SIP\/2\.0 ([1-6])\d\d/.exec(text)?.[1]
+  if (status !== undefined) return `${status}xx`
+  const method = text.slice(0, text.indexOf(' '))
+  return METHODS.has(method) ? method : 'other'
 }
 
 /** At most this many seconds: every beat counted at the upper bound of its bin. */
