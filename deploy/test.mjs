@@ -66,6 +66,7 @@ function readTotals(path) {
 }
 
 function finish(passed, failed) {
-  process.stdout.write(`${passed} passed, ${failed} failed\n`)
+  // A line of its own: tap leaves a cursor sequence without a line end behind, also in a log.
+  process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
   process.exit(failed === 0 ? 0 : 1)
 }
