@@ -1,6 +1,7 @@
 /*
- * Debian packages that some tests drive: sipp and baresip (independent SIP stacks; baresip has TLS) and
- * PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
+ * Debian packages that some tests drive: sipp and baresip (independent SIP stacks; baresip has TLS),
+ * ffmpeg (independent codecs), tshark (an independent reader of RTCP), python3-websockets (the example
+ * bot) and PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
  *
  *   node deploy/debian-packages.mjs
  */
@@ -12,6 +13,9 @@ import { fileURLToPath } from 'node:url'
 const NEEDED = [
   { name: 'sip-tester', present: () => onPath('sipp') },
   { name: 'baresip-core', present: () => onPath('baresip') },
+  { name: 'ffmpeg', present: () => onPath('ffmpeg') },
+  { name: 'tshark', present: () => onPath('tshark') },
+  { name: 'python3-websockets', present: () => existsSync('/usr/lib/python3/dist-packages/websockets') },
   { name: 'postgresql', present: () => onPath('initdb') || debianPostgres() },
 ]
 
