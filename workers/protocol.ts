@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../media/agent/events.js'
 import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
 import type { CloseReason, Digit, SessionStats } from '../media/frame.js'
+import type { RtcpRemote, SrtpKeys } from '../media/rtp/keying.js'
 
 /*
  * Everything that crosses between the main thread and a media worker, as one typed union each way.
@@ -27,6 +28,10 @@ export interface RemoteMedia {
   /** Of our own sending: `recvonly`/`inactive` while the peer holds us. */
   readonly send: boolean
   readonly receive: boolean
+  /** Absent: no RTCP is exchanged. */
+  readonly rtcp?: RtcpRemote
+  /** Absent: RTP and RTCP in the clear. */
+  readonly srtp?: SrtpKeys
 }
 
 export type WorkerRequest =
@@ -62,6 +67,8 @@ export type WorkerRequest =
 export interface OpenedSession {
   readonly address: string
   readonly port: number
+  /** Takes RTCP when it does not come on `port`; absent: there is no such port. */
+  readonly rtcpPort?: number
 }
 
 export interface RecordingFile {

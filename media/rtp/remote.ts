@@ -1,3 +1,5 @@
+import type { RtcpRemote, SrtpKeys } from './keying.js'
+
 /** The far side as SDP negotiated it. */
 export interface RtpRemote {
   readonly address: string
@@ -8,4 +10,8 @@ export interface RtpRemote {
   readonly dtmfPayloadType: number | null
   readonly send: boolean
   readonly receive: boolean
+  /** Absent: no RTCP is exchanged. */
+  readonly rtcp?: RtcpRemote
+  /** Absent: RTP and RTCP in the clear. */
+  readonly srtp?: SrtpKeys
 }
