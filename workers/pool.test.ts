@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { assertNothingLeft } from '../fixtures/leaks.js'
 import { findClip } from '../fixtures/speech/manifest.js'
-import type { AgentSpec, PersonaSpec, ScriptedUtterance } from '../media/agent/spec.js'
+import {
+  type AgentSpec,
+  type PersonaSpec,
+  PLAIN_SETTINGS,
+  type ScriptedUtterance,
+} from '../media/agent/spec.js'
 import { openMediaPool, type RunningMediaPool } from './pool.js'
 import type { OpenedSession, RemoteMedia, SessionEvent } from './protocol.js'
 
@@ -16,11 +21,20 @@ const AGENT: AgentSpec = {
   openingLine: 'Hello, this is Asha from Sunrise Dental Clinic.',
   hangupLine: null,
   languages: ['en-IN'],
-  speechToText: { vendor: 'embedded', model: 'parley-sandbox' },
+  speechToText: { vendor: 'embedded', model: 'parley-sandbox', language: 'en-IN', mode: 'transcribe' },
   textToSpeech: { vendor: 'embedded', model: 'espeak-ng', voice: 'asha', pace: 1 },
   languageModel: { vendor: 'embedded', model: 'parley-rules-1' },
-  tools: [{ name: 'end_call', description: 'Ends the call.', parameters: [], action: { kind: 'end_call' } }],
+  tools: [
+    {
+      name: 'end_call',
+      description: 'Ends the call.',
+      parameters: [],
+      speech: {},
+      action: { kind: 'end_call' },
+    },
+  ],
   nudges: { enabled: false, hangupAfter: false, steps: [] },
+  ...PLAIN_SETTINGS,
   maxCallSeconds: 60,
 }
 

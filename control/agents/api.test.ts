@@ -10,6 +10,7 @@ await onEachEngine(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { send, clock } = calling
   const json = (body: unknown) => ({ json: body })
+  const http = { method: 'GET', url: 'https://example.com/x' }
 
   await t.test('a new agent is a draft with every default', async (t) => {
     const made = await send('POST', '/v1/agents', json({ name: 'Asha' }))
@@ -169,6 +170,36 @@ await onEachEngine(t, async (t, open) => {
         'tools[1].name',
       ],
       [{ outputVariables: [{ name: 'a', type: 'enum' }] }, 'outputVariables[0].enumValues'],
+      [{ knowledgeBaseIds: ['kb_1', 'kb_1'] }, 'knowledgeBaseIds[1]'],
+      [
+        {
+          callSettings: {
+            transfer: {
+              destinations: Array.from({ length: 21 }, (_, i) => ({ destinationId: `tdst_${i}` })),
+            },
+          },
+        },
+        'callSettings.transfer.destinations',
+      ],
+      [
+        {
+          callSettings: {
+            transfer: { destinations: [{ destinationId: 'tdst_1' }, { destinationId: 'tdst_1' }] },
+          },
+        },
+        'callSettings.transfer.destinations[1].destinationId',
+      ],
+      [{ callSettings: { transfer: { dtmfKey: 'A' } } }, 'callSettings.transfer.dtmfKey'],
+      [{ callSettings: { background: { volume: 1.1 } } }, 'callSettings.background.volume'],
+      [{ callSettings: { background: { sound: 'beach' } } }, 'callSettings.background.sound'],
+      [
+        { tools: [{ name: 'a', description: 'x', http: { ...http, timeoutMs: 20_001 } }] },
+        'tools[0].http.timeoutMs',
+      ],
+      [
+        { tools: [{ name: 'a', description: 'x', http: { ...http, headers: { Host: 'x' } } }] },
+        'tools[0].http.headers.Host',
+      ],
     ]
     for (const [body, issue] of bad) {
       const answer = await send('PATCH', path, json(body))
@@ -183,25 +214,28 @@ await onEachEngine(t, async (t, open) => {
     t.same((await send('GET', path)).body, changed.body, 'nothing of that was stored')
   })
 
-  await t.test('the catalogue, and what cannot be done yet, answer 422 with the path', async (t) => {
+  await t.test('the catalogue, contradictions and unknown references name the path', async (t) => {
     const tool = (more: object) => ({ tools: [{ name: 'lookup', description: 'Looks up', ...more }] })
-    const http = { method: 'GET', url: 'https://example.com/x' }
     const rows: readonly [object, string][] = [
       [{ voice: { ttsVoice: 'nobody' } }, 'voice.ttsVoice'],
       [{ voice: { ttsModel: 'nothing' } }, 'voice.ttsModel'],
       [{ voice: { sttModel: 'nothing' } }, 'voice.sttModel'],
       [{ llmModel: 'gpt-4o-mini' }, 'llmModel'],
       [{ ttsOptions: { pace: 3.9 } }, 'ttsOptions.pace'],
-      [{ voice: { sttMode: 'translate' } }, 'voice.sttMode'],
-      [{ knowledgeBaseIds: ['kb_1'] }, 'knowledgeBaseIds'],
-      [{ callSettings: { background: { sound: 'cafe' } } }, 'callSettings.background.sound'],
       [
-        { callSettings: { transfer: { destinations: [{ destinationId: 'tdst_1' }] } } },
-        'callSettings.transfer.destinations',
+        { callSettings: { transfer: { defaultDestinationId: 'tdst_1' } } },
+        'callSettings.transfer.defaultDestinationId',
       ],
-      [tool({ preset: 'transfer_call' }), 'tools[0].preset'],
-      [tool({ http }), 'tools[0].http'],
+      [
+        {
+          callSettings: {
+            transfer: { destinations: [{ destinationId: 'tdst_1', fallbackDestinationId: 'tdst_1' }] },
+          },
+        },
+        'callSettings.transfer.destinations[0].fallbackDestinationId',
+      ],
       [tool({}), 'tools[0]'],
+      [tool({ mock: { enabled: false } }), 'tools[0]'],
       [tool({ connectionId: 'cxn_1', preset: 'end_call' }), 'tools[0].connectionId'],
       [tool({ http, preset: 'end_call' }), 'tools[0].http'],
       [
@@ -219,12 +253,38 @@ await onEachEngine(t, async (t, open) => {
       t.equal(code(answer), 'unprocessable_entity')
       t.equal(details(answer).path, path)
     }
-    const mocked = await send(
-      'POST',
-      '/v1/agents',
-      json({ name: 'X', ...tool({ http, mock: { enabled: true, response: 'ok' } }) }),
-    )
-    t.equal(mocked.status, 201, 'a mocked HTTP tool works')
+    const unknown: readonly [object, object][] = [
+      [{ knowledgeBaseIds: ['kb_1'] }, { resource: 'knowledge_base', path: 'knowledgeBaseIds[0]' }],
+      [
+        { callSettings: { transfer: { destinations: [{ destinationId: 'tdst_1' }] } } },
+        {
+          resource: 'transfer_destination',
+          path: 'callSettings.transfer.destinations[0].destinationId',
+        },
+      ],
+      [tool({ http, connectionId: 'cxn_1' }), { resource: 'connection', path: 'tools[0].connectionId' }],
+    ]
+    for (const [body, expected] of unknown) {
+      const answer = await send('POST', '/v1/agents', json({ name: 'X', ...body }))
+      t.equal(answer.status, 404)
+      t.equal(code(answer), 'not_found')
+      t.same(details(answer), expected)
+    }
+  })
+
+  await t.test('the whole configuration is kept, published and rolled back', async (t) => {
+    const full = fullConfiguration()
+    const made = await send('POST', '/v1/agents', json({ name: 'Full', ...full }))
+    t.equal(made.status, 201, JSON.stringify(made.body).slice(0, 300))
+    t.match(dataOf(made), full)
+    const path = `/v1/agents/${dataOf(made).id}`
+    t.equal((await send('POST', `${path}/publish`)).status, 201)
+    t.match(dataOf(await send('GET', `${path}/versions/1`)), full)
+    await send('PATCH', path, json({ tools: [], voice: { sttMode: 'transcribe' } }))
+    t.equal((await send('POST', `${path}/publish`)).status, 201)
+    t.same(dataOf(await send('GET', `${path}/versions/2`)).tools, [])
+    t.equal((await send('POST', `${path}/rollback`, json({ version: 1 }))).status, 201)
+    t.match(dataOf(await send('GET', path)), { ...full, publishedVersion: 3, hasUnpublishedChanges: false })
   })
 
   await t.test('changes at the same time all arrive', async (t) => {
@@ -293,3 +353,82 @@ await onEachEngine(t, async (t, open) => {
   })
   await calling.close()
 })
+
+/** Every field of contract 2.6 that needs nothing else to exist, none at its default. */
+function fullConfiguration() {
+  return {
+    systemPrompt: 'You work for {{clinic}}.',
+    llmModel: 'parley-rules-1',
+    inputVariables: [{ name: 'clinic', description: 'Its name', required: true, default: 'Smile' }],
+    outputVariables: [
+      { name: 'mood', description: 'Of the caller', type: 'enum', enumValues: ['good', 'bad'] },
+      { name: 'day', description: '', type: 'date', enumValues: [] },
+    ],
+    evaluationCriteria: [{ id: 'polite', name: 'Polite', prompt: 'Was it polite?' }],
+    ttsOptions: { pace: 1.2 },
+    voice: {
+      languages: ['hi-IN', 'en-IN'],
+      sttLanguage: 'hi-IN',
+      sttMode: 'codemix',
+      sttModel: 'parley-sandbox',
+      ttsModel: 'espeak-ng',
+      ttsVoice: 'ravi',
+    },
+    tools: [
+      {
+        name: 'book',
+        description: 'Books a place',
+        parameters: [{ name: 'day', description: '', required: true, type: 'string' }],
+        connectionId: null,
+        preset: null,
+        speech: { 'en-IN': 'One moment at {{clinic}}.', 'hi-IN': 'Ek minute.' },
+        mock: { enabled: false, response: 'booked' },
+        http: {
+          method: 'POST',
+          url: 'https://example.com/book',
+          timeoutMs: 3_000,
+          headers: { 'X-Shop': 'a' },
+          bodyFormat: 'form',
+          bodyRoot: 'booking',
+          auth: { type: 'none', in: null, name: null, header: null, secretId: null, secondary: null },
+        },
+      },
+      ...['end_call', 'transfer_call', 'send_dtmf', 'opt_out', 'schedule_callback'].map((preset) => ({
+        name: preset,
+        description: 'A preset',
+        parameters: [],
+        connectionId: null,
+        preset,
+        speech: {},
+        mock: null,
+        http: null,
+      })),
+    ],
+    callSettings: {
+      businessName: 'Smile',
+      openingLine: { text: 'Hello from {{clinic}}.' },
+      inboundOpeningLine: { text: 'Welcome.' },
+      hangupLine: { text: 'Bye.' },
+      maxCallSeconds: 900,
+      background: { sound: 'cafe', volume: 0.4 },
+      nudges: {
+        enabled: false,
+        hangupAfter: false,
+        steps: [{ afterSeconds: 7, line: { text: 'Hello?' } }],
+      },
+      voicemail: { enabled: false, windowSeconds: 12 },
+      transfer: {
+        handoff: 'warm',
+        blindTransfers: true,
+        defaultDestinationId: null,
+        destinations: [],
+        dtmfKey: '0',
+        preTransferLine: { text: 'I connect you.' },
+        afterMissLine: { text: 'Nobody is there.' },
+        recordHumanSegment: true,
+        requestPhrases: false,
+        ringTimeoutSeconds: 40,
+      },
+    },
+  }
+}

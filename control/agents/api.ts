@@ -8,7 +8,7 @@ import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, re
 import { mergeConfig } from './merge.js'
 import { publishProblem } from './publishable.js'
 import { missingReference, recordUses } from './references.js'
-import { catalogueProblem, duplicateName, toolProblem, unsupported } from './rules.js'
+import { catalogueProblem, duplicateName, toolProblem, transferProblem } from './rules.js'
 import {
   findAgent,
   findVersion,
@@ -233,12 +233,12 @@ async function configured(
     })
   }
   const problem =
-    catalogueProblem(config, deps.settings.providers) ?? toolProblem(config) ?? unsupported(config)
+    catalogueProblem(config, deps.settings.providers) ?? toolProblem(config) ?? transferProblem(config)
   if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: problem.path })
-  const missing = patch.tools === undefined ? null : await missingReference(deps.db, organizationId, config)
+  const missing = await missingReference(deps.db, organizationId, config)
   if (missing === null) return config
   const { resource, path } = missing
-  return refuse('not_found', `There is no such ${resource}.`, { resource, path })
+  return refuse('not_found', `There is no such ${resource.replaceAll('_', ' ')}.`, { resource, path })
 }
 
 /** The first tool whose address is not a public https one. */

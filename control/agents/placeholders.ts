@@ -33,8 +33,14 @@ function texts(config: AgentConfig): readonly (readonly [path: string, text: str
   callSettings.nudges.steps.forEach((step, index) => {
     found.push([`callSettings.nudges.steps[${index}].line.text`, step.line.text])
   })
+  for (const key of ['preTransferLine', 'afterMissLine'] as const) {
+    found.push([`callSettings.transfer.${key}.text`, callSettings.transfer[key]?.text ?? ''])
+  }
   tools.forEach((tool, index) => {
     found.push([`tools[${index}].description`, tool.description])
+    for (const [language, text] of Object.entries(tool.speech)) {
+      found.push([`tools[${index}].speech.${language}`, text])
+    }
     found.push([`tools[${index}].mock.response`, tool.mock?.response ?? ''])
   })
   return found

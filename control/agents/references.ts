@@ -6,14 +6,26 @@ import { setSecretUses, unknownSecrets } from '../secrets/store.js'
 import { type AgentConfig, readConfig } from './config.js'
 import { findVersion } from './store.js'
 
+/** Prefix of the ids of what a configuration can name. */
+const PREFIX = {
+  secret: 'sec',
+  connection: 'cxn',
+  knowledge_base: 'kb',
+  transfer_destination: 'tdst',
+} as const
+
 /** Something of the organization's that a configuration names. */
 export interface Reference {
-  readonly resource: 'secret' | 'connection'
+  readonly resource: keyof typeof PREFIX
   readonly id: string
   readonly path: string
 }
 
 export function referencesOf(config: AgentConfig): readonly Reference[] {
+  return [...toolReferences(config), ...knowledgeReferences(config), ...transferReferences(config)]
+}
+
+function toolReferences(config: AgentConfig): readonly Reference[] {
   return config.tools.flatMap((tool, index) => {
     const auth = tool.http?.auth ?? null
     const at = `tools[${index}]`
@@ -32,6 +44,27 @@ export function referencesOf(config: AgentConfig): readonly Reference[] {
   })
 }
 
+function knowledgeReferences({ knowledgeBaseIds }: AgentConfig): readonly Reference[] {
+  return knowledgeBaseIds.map((id, index) => ({
+    resource: 'knowledge_base',
+    id,
+    path: `knowledgeBaseIds[${index}]`,
+  }))
+}
+
+/** The default is one of the destinations. */
+function transferReferences({ callSettings: { transfer } }: AgentConfig): readonly Reference[] {
+  return transfer.destinations.flatMap(({ destinationId, fallbackDestinationId }, index) => {
+    const at = `callSettings.transfer.destinations[${index}]`
+    const resource = 'transfer_destination' as const
+    const found: Reference[] = [{ resource, id: destinationId, path: `${at}.destinationId` }]
+    if (fallbackDestinationId !== null) {
+      found.push({ resource, id: fallbackDestinationId, path: `${at}.fallbackDestinationId` })
+    }
+    return found
+  })
+}
+
 /** The first thing a configuration names that the organization does not have; null when it has all. */
 export async function missingReference(
   db: Db | Trx,
@@ -43,12 +76,11 @@ export async function missingReference(
   const missing = new Set([
     ...(await unknownSecrets(db, organizationId, idsOf(references, 'secret'))),
     ...(await unknownConnections(db, organizationId, idsOf(references, 'connection'))),
+    // Nothing in this release makes one, so none exists.
+    ...idsOf(references, 'knowledge_base'),
+    ...idsOf(references, 'transfer_destination'),
   ])
-  return (
-    references.find(({ resource, id }) => {
-      return missing.has(id) || !isId(resource === 'secret' ? 'sec' : 'cxn', id)
-    }) ?? null
-  )
+  return references.find(({ resource, id }) => missing.has(id) || !isId(PREFIX[resource], id)) ?? null
 }
 
 /**

@@ -7,19 +7,24 @@ import {
 } from '../../media/agent/vendors/catalogue.js'
 import type { AgentConfig } from './config.js'
 
-/** A field that contradicts another field, the catalogue, or what this release can do. */
+/** A field that contradicts another field or the catalogue. */
 export interface ConfigProblem {
   readonly path: string
   readonly message: string
 }
 
-/** The first two entries of a list that share a name: an ambiguous configuration. */
+/** The first entry of a list that repeats an earlier one: an ambiguous configuration. */
 export function duplicateName(config: AgentConfig): ConfigProblem | null {
   const lists = [
     ['inputVariables', config.inputVariables.map((variable) => variable.name), 'name'],
     ['outputVariables', config.outputVariables.map((variable) => variable.name), 'name'],
     ['evaluationCriteria', config.evaluationCriteria.map((criterion) => criterion.id), 'id'],
     ['tools', config.tools.map((tool) => tool.name), 'name'],
+    [
+      'callSettings.transfer.destinations',
+      config.callSettings.transfer.destinations.map((row) => row.destinationId),
+      'destinationId',
+    ],
     ...config.tools.map(
       (tool, index) =>
         [`tools[${index}].parameters`, tool.parameters.map((parameter) => parameter.name), 'name'] as const,
@@ -29,6 +34,8 @@ export function duplicateName(config: AgentConfig): ConfigProblem | null {
     const index = names.findIndex((name, at) => names.indexOf(name) !== at)
     if (index >= 0) return { path: `${list}[${index}].${field}`, message: 'used twice' }
   }
+  const base = config.knowledgeBaseIds.findIndex((id, at, ids) => ids.indexOf(id) !== at)
+  if (base >= 0) return { path: `knowledgeBaseIds[${base}]`, message: 'used twice' }
   const enumAt = config.outputVariables.findIndex((v) => v.type === 'enum' && v.enumValues.length === 0)
   if (enumAt >= 0) return { path: `outputVariables[${enumAt}].enumValues`, message: 'required for type enum' }
   return null
@@ -54,6 +61,9 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   if (!recognition.languages.includes(voice.sttLanguage)) {
     return { path: 'voice.sttLanguage', message: 'The recognition model does not know this language.' }
   }
+  if (!recognition.modes.includes(voice.sttMode)) {
+    return { path: 'voice.sttMode', message: 'The recognition model does not have this mode.' }
+  }
   const foreign = voice.languages.findIndex((language) => !row.languages.includes(language))
   if (foreign >= 0) {
     return { path: `voice.languages[${foreign}]`, message: 'The voice does not speak this language.' }
@@ -64,12 +74,31 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   return null
 }
 
+/** The first part of the transfer settings that contradicts another. */
+export function transferProblem({ callSettings: { transfer } }: AgentConfig): ConfigProblem | null {
+  const at = 'callSettings.transfer'
+  const offered = new Set(transfer.destinations.map(({ destinationId }) => destinationId))
+  if (transfer.defaultDestinationId !== null && !offered.has(transfer.defaultDestinationId)) {
+    return { path: `${at}.defaultDestinationId`, message: 'It is not one of the destinations.' }
+  }
+  const own = transfer.destinations.findIndex((row) => row.fallbackDestinationId === row.destinationId)
+  if (own < 0) return null
+  return {
+    path: `${at}.destinations[${own}].fallbackDestinationId`,
+    message: 'A destination cannot stand in for itself.',
+  }
+}
+
 /** The first tool whose parts contradict each other or lack what they need. */
 export function toolProblem(config: AgentConfig): ConfigProblem | null {
   for (const [index, tool] of config.tools.entries()) {
     const at = `tools[${index}]`
     if (tool.http !== null && tool.preset !== null) {
       return { path: `${at}.http`, message: 'A tool is a preset or an HTTP request, not both.' }
+    }
+    if (tool.http === null && tool.preset === null && tool.mock?.enabled !== true) {
+      const message = 'The tool does nothing: it needs a preset, an HTTP request or an enabled mock.'
+      return { path: at, message }
     }
     if (tool.connectionId !== null && tool.http === null) {
       return { path: `${at}.connectionId`, message: 'A connection needs the HTTP request that uses it.' }
@@ -82,45 +111,6 @@ export function toolProblem(config: AgentConfig): ConfigProblem | null {
     }
     if (auth.type === 'api_key' && auth.name === null) {
       return { path: `${at}.http.auth.name`, message: 'An API key needs the name it is sent under.' }
-    }
-  }
-  return null
-}
-
-/**
- * What the service cannot do yet. Refused at save, so that no agent silently lacks a part of what
- * its configuration promises. Each later feature removes its own line.
- */
-export function unsupported(config: AgentConfig): ConfigProblem | null {
-  const no = (path: string, what: string): ConfigProblem => ({
-    path,
-    message: `${what} not available in this release.`,
-  })
-  const { callSettings, voice, tools } = config
-  if (config.knowledgeBaseIds.length > 0) return no('knowledgeBaseIds', 'Knowledge bases are')
-  if (voice.sttMode !== 'transcribe')
-    return no('voice.sttMode', 'Recognition modes other than transcribe are')
-  if (callSettings.background.sound !== 'none') {
-    return no('callSettings.background.sound', 'Background sounds are')
-  }
-  const { transfer } = callSettings
-  if (transfer.destinations.length > 0) return no('callSettings.transfer.destinations', 'Transfers are')
-  if (transfer.defaultDestinationId !== null) {
-    return no('callSettings.transfer.defaultDestinationId', 'Transfers are')
-  }
-  if (transfer.dtmfKey !== null) return no('callSettings.transfer.dtmfKey', 'Transfers are')
-  for (const [index, tool] of tools.entries()) {
-    if (tool.preset !== null && tool.preset !== 'end_call') {
-      return no(`tools[${index}].preset`, 'Presets other than end_call are')
-    }
-    if (tool.http !== null && tool.mock?.enabled !== true) {
-      return no(`tools[${index}].http`, 'HTTP tools without an enabled mock are')
-    }
-    if (tool.preset === null && tool.mock?.enabled !== true) {
-      return {
-        path: `tools[${index}]`,
-        message: 'The tool does nothing: it needs a preset or an enabled mock.',
-      }
     }
   }
   return null

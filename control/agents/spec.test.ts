@@ -72,6 +72,12 @@ t.test('a version becomes a spec with its placeholders filled', async (t) => {
     nudges: { enabled: true, steps: [{ afterSeconds: 10 }, { afterSeconds: 20 }] },
     maxCallSeconds: 600,
   })
+  t.match(spec, {
+    speechToText: { language: 'en-IN', mode: 'transcribe' },
+    background: { sound: 'none', volume: 0 },
+    voicemail: { enabled: true, windowSeconds: 8 },
+    transfer: { handoff: 'cold', dtmfKey: null, preTransferLine: null, ringTimeoutSeconds: 25 },
+  })
   const inbound = buildSpec({ ...input, direction: 'inbound', from: '+911111111111' }, none)
   t.equal(inbound?.openingLine, 'Smile, hello.')
 })
@@ -104,4 +110,37 @@ t.test('values: given, default, missing', async (t) => {
 t.test('undeclared placeholders', async (t) => {
   t.same(undeclared(config), { path: 'callSettings.hangupLine.text', names: ['nothing'] })
   t.equal(undeclared(mergeConfig(config, { callSettings: { hangupLine: null } })), null)
+})
+
+t.test('tools that reach outside, and what is said meanwhile', async (t) => {
+  const bare = { description: 'x', parameters: [], connectionId: null, preset: null, mock: null, http: null }
+  const http = {
+    method: 'GET',
+    url: 'https://example.com/{{clinic}}',
+    timeoutMs: 2_000,
+    headers: {},
+    bodyFormat: 'json',
+    bodyRoot: null,
+    auth: null,
+  } as const
+  const tools = mergeConfig(config, {
+    callSettings: { transfer: { preTransferLine: { text: 'To {{clinic}}.' }, dtmfKey: '0' } },
+    tools: [
+      { ...bare, name: 'fetch', speech: { 'en-IN': 'Asking {{clinic}}.' }, http, connectionId: 'cxn_1' },
+      { ...bare, name: 'person', speech: {}, preset: 'transfer_call' },
+      { ...bare, name: 'mocked', speech: {}, http, mock: { enabled: true, response: 'ok' } },
+    ],
+  })
+  const spec = buildSpec({ ...input, config: tools }, none)
+  t.match(spec?.tools, [
+    {
+      name: 'fetch',
+      speech: { 'en-IN': 'Asking Smile.' },
+      // Text that callers or customers' data choose never becomes part of an address.
+      action: { kind: 'http', request: { url: 'https://example.com/{{clinic}}', connectionId: 'cxn_1' } },
+    },
+    { name: 'person', action: { kind: 'transfer_call' } },
+    { name: 'mocked', action: { kind: 'mock', response: 'ok' } },
+  ])
+  t.match(spec?.transfer, { preTransferLine: 'To Smile.', dtmfKey: '0' })
 })

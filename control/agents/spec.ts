@@ -1,4 +1,4 @@
-import type { AgentSpec, ToolSpec } from '../../media/agent/spec.js'
+import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/spec.js'
 import {
   type CatalogueProviders,
   findLanguageModel,
@@ -54,7 +54,12 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
     openingLine: line(opening),
     hangupLine: line(callSettings.hangupLine),
     languages: voice.languages,
-    speechToText: { vendor: recognition.vendor, model: voice.sttModel },
+    speechToText: {
+      vendor: recognition.vendor,
+      model: voice.sttModel,
+      language: voice.sttLanguage,
+      mode: voice.sttMode,
+    },
     textToSpeech: {
       vendor: speech.vendor,
       model: voice.ttsModel,
@@ -71,21 +76,34 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
         text: fill(step.line.text, values),
       })),
     },
+    background: callSettings.background,
+    voicemail: callSettings.voicemail,
+    transfer: {
+      ...callSettings.transfer,
+      preTransferLine: line(callSettings.transfer.preTransferLine),
+      afterMissLine: line(callSettings.transfer.afterMissLine),
+    },
     maxCallSeconds: callSettings.maxCallSeconds,
   }
 }
 
 /** Empty for a tool that could do nothing; rules.ts lets none be saved. */
 function toolSpec(tool: AgentConfig['tools'][number], values: Values): readonly ToolSpec[] {
-  const declared = {
-    name: tool.name,
-    description: fill(tool.description, values),
-    parameters: tool.parameters,
-  }
-  if (tool.mock?.enabled) {
-    return [{ ...declared, action: { kind: 'mock', response: fill(tool.mock.response, values) } }]
-  }
-  return tool.preset === 'end_call' ? [{ ...declared, action: { kind: 'end_call' } }] : []
+  const action = actionOf(tool, values)
+  if (action === null) return []
+  const speech = Object.fromEntries(
+    Object.entries(tool.speech).map(([language, text]) => [language, fill(text, values)]),
+  )
+  const { name, parameters } = tool
+  return [{ name, description: fill(tool.description, values), parameters, speech, action }]
+}
+
+/** A mock stands in for whatever the tool would do. */
+function actionOf(tool: AgentConfig['tools'][number], values: Values): ToolAction | null {
+  if (tool.mock?.enabled) return { kind: 'mock', response: fill(tool.mock.response, values) }
+  if (tool.preset !== null) return { kind: tool.preset }
+  if (tool.http === null) return null
+  return { kind: 'http', request: { ...tool.http, connectionId: tool.connectionId } }
 }
 
 function builtIns(input: SpecInput): Readonly<Record<BuiltIn, string>> {

@@ -38,7 +38,7 @@ t.test('an utterance of which nothing was heard', async (t) => {
 })
 
 const TOOLS: readonly ToolSpec[] = [
-  { name: 'end_call', description: 'Ends', parameters: [], action: { kind: 'end_call' } },
+  { name: 'end_call', description: 'Ends', parameters: [], speech: {}, action: { kind: 'end_call' } },
   {
     name: 'slots',
     description: 'Free places',
@@ -46,8 +46,10 @@ const TOOLS: readonly ToolSpec[] = [
       { name: 'day', description: 'Day', type: 'string', required: true },
       { name: 'count', description: 'How many', type: 'integer', required: false },
     ],
+    speech: {},
     action: { kind: 'mock', response: 'Ten.' },
   },
+  { name: 'person', description: 'A person', parameters: [], speech: {}, action: { kind: 'transfer_call' } },
 ]
 
 t.test('tools are declared as JSON Schema', async (t) => {
@@ -81,5 +83,8 @@ t.test('calls of an answer', async (t) => {
     /no tool named nope/,
   )
   t.equal(runTools('', [{ id: '3', name: 'nope', arguments: {} }], TOOLS).next, 'again')
+  const person = runTools('', [{ id: '4', name: 'person', arguments: {} }], TOOLS)
+  t.match(person.outcomes[0]?.result, /^Failed: calls cannot be transferred/, 'what is not built yet says so')
+  t.equal(person.next, 'again')
   t.match(runTools('', [{ ...slots, arguments: {} }], TOOLS).outcomes[0]?.result, /day is missing/)
 })

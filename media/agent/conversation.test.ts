@@ -11,12 +11,14 @@ const END_CALL: ToolSpec = {
   name: 'end_call',
   description: 'Ends the call',
   parameters: [],
+  speech: {},
   action: { kind: 'end_call' },
 }
 const SLOTS: ToolSpec = {
   name: 'slots',
   description: 'Free places',
   parameters: [{ name: 'day', description: 'Which day', type: 'string', required: true }],
+  speech: {},
   action: { kind: 'mock', response: 'Ten and eleven.' },
 }
 

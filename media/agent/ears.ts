@@ -91,8 +91,9 @@ export class Ears {
       const stream = recogniser.open(
         {
           rate,
-          language: spec.languages[0] ?? 'en-IN',
+          language: spec.speechToText.language,
           model: spec.speechToText.model,
+          mode: spec.speechToText.mode,
           script: this.#script,
         },
         {

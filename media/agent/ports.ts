@@ -1,5 +1,5 @@
 import type { Rate, SessionRate } from '../frame.js'
-import type { SpeakerScript, TimedWord } from './spec.js'
+import type { RecognitionMode, SpeakerScript, TimedWord } from './spec.js'
 
 /*
  * The three vendor ports. Everything a vendor does is cancellable by its handle, reports through
@@ -53,6 +53,8 @@ export interface SpeechToText {
       readonly rate: SessionRate
       readonly language: string
       readonly model: string | null
+      /** One that the catalogue offers for the model. */
+      readonly mode: RecognitionMode
       /** What a simulated speaker will say, in order; null for anyone else. Only the sandbox reads it. */
       readonly script: SpeakerScript | null
     },

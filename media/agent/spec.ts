@@ -9,6 +9,51 @@ export interface TimedWord {
   readonly endMs: number
 }
 
+/** What recognition writes: the words as spoken, in English, or each in the script of its own language. */
+export type RecognitionMode = 'transcribe' | 'translate' | 'codemix'
+
+/** Where a secret goes in a request. Its value is not here: the spec crosses threads and may be logged. */
+export interface HttpToolAuth {
+  readonly type: 'none' | 'bearer' | 'basic' | 'api_key'
+  /** `api_key`: a header or the query; null is a header. */
+  readonly in: 'header' | 'query' | null
+  /** `api_key`: name of the header or query parameter. `basic`: the user name. */
+  readonly name: string | null
+  /** Header of a bearer token, when it is not `Authorization`. */
+  readonly header: string | null
+  readonly secretId: string | null
+  readonly secondary: {
+    readonly in: 'header' | 'query'
+    readonly name: string
+    readonly secretId: string
+  } | null
+}
+
+/** The request of an HTTP tool (contract 2.6). The address was public https when it was saved. */
+export interface HttpToolRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly url: string
+  /** 1,000 to 20,000. */
+  readonly timeoutMs: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bodyFormat: 'json' | 'form'
+  /** The arguments stand under this name in the body; null: they are the body. */
+  readonly bodyRoot: string | null
+  readonly auth: HttpToolAuth | null
+  /** The connection whose secret is sent, instead of `auth.secretId`. */
+  readonly connectionId: string | null
+}
+
+/** Presets that other parts of the service carry out. */
+export type ServicePreset = 'transfer_call' | 'send_dtmf' | 'opt_out' | 'schedule_callback'
+
+export type ToolAction =
+  /** Ends the call after the words of the same answer were spoken. */
+  | { readonly kind: 'end_call' }
+  | { readonly kind: 'mock'; readonly response: string }
+  | { readonly kind: 'http'; readonly request: HttpToolRequest }
+  | { readonly kind: ServicePreset }
+
 export interface ToolSpec {
   readonly name: string
   readonly description: string
@@ -18,8 +63,29 @@ export interface ToolSpec {
     readonly type: 'string' | 'number' | 'integer' | 'boolean'
     readonly required: boolean
   }[]
-  /** `end_call` ends the call after the words of the same answer were spoken; `mock` answers `response`. */
-  readonly action: { readonly kind: 'end_call' } | { readonly kind: 'mock'; readonly response: string }
+  /** Said while the tool runs, by language tag. */
+  readonly speech: Readonly<Record<string, string>>
+  readonly action: ToolAction
+}
+
+/** Which person a call can be handed to. Every destination exists; whether it is verified shows later. */
+export interface TransferSpec {
+  readonly handoff: 'cold' | 'warm'
+  readonly blindTransfers: boolean
+  readonly defaultDestinationId: string | null
+  readonly destinations: readonly {
+    readonly destinationId: string
+    readonly fallbackDestinationId: string | null
+    readonly when: string
+  }[]
+  /** The key by which a caller asks for a person. */
+  readonly dtmfKey: string | null
+  readonly preTransferLine: string | null
+  readonly afterMissLine: string | null
+  readonly recordHumanSegment: boolean
+  /** Plain wishes ("a person, please") ask for a transfer. */
+  readonly requestPhrases: boolean
+  readonly ringTimeoutSeconds: number
 }
 
 /** One agent version, with variables filled in, as a conversation runs it. */
@@ -32,9 +98,15 @@ export interface AgentSpec {
   readonly openingLine: string | null
   /** Spoken to the end before a hang-up by the agent or by a limit; null hangs up at once. */
   readonly hangupLine: string | null
-  /** First is the default. Tags of the contract: `en-IN`, `hi-IN`, ... */
+  /** What the agent speaks. First is the default. Tags of the contract: `en-IN`, `hi-IN`, ... */
   readonly languages: readonly string[]
-  readonly speechToText: { readonly vendor: string; readonly model: string | null }
+  readonly speechToText: {
+    readonly vendor: string
+    readonly model: string | null
+    /** The language that is listened for. */
+    readonly language: string
+    readonly mode: RecognitionMode
+  }
   readonly textToSpeech: {
     readonly vendor: string
     readonly model: string | null
@@ -48,7 +120,33 @@ export interface AgentSpec {
     readonly hangupAfter: boolean
     readonly steps: readonly { readonly afterSeconds: number; readonly text: string }[]
   }
+  /** Ambience under the agent's voice; volume 0 to 1. */
+  readonly background: {
+    readonly sound: 'none' | 'office' | 'cafe' | 'call_center'
+    readonly volume: number
+  }
+  /** Listen for an answering machine in the first seconds. */
+  readonly voicemail: { readonly enabled: boolean; readonly windowSeconds: number }
+  readonly transfer: TransferSpec
   readonly maxCallSeconds: number
+}
+
+/** Neither ambience nor answering machines nor transfers: what a plain conversation runs with. */
+export const PLAIN_SETTINGS: Pick<AgentSpec, 'background' | 'voicemail' | 'transfer'> = {
+  background: { sound: 'none', volume: 0 },
+  voicemail: { enabled: false, windowSeconds: 8 },
+  transfer: {
+    handoff: 'cold',
+    blindTransfers: false,
+    defaultDestinationId: null,
+    destinations: [],
+    dtmfKey: null,
+    preTransferLine: null,
+    afterMissLine: null,
+    recordHumanSegment: false,
+    requestPhrases: false,
+    ringTimeoutSeconds: 25,
+  },
 }
 
 /** One clip a simulated speaker says, in the order of the script. */

@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall, ToolDeclaration } from './ports.js'
-import type { ToolSpec } from './spec.js'
+import type { ServicePreset, ToolSpec } from './spec.js'
 
 export interface ToolOutcome {
   readonly call: ToolCall
@@ -12,6 +12,18 @@ export interface ToolRound {
   readonly next: 'nothing' | 'again' | 'end'
   /** The exchange as the model has to see it afterwards. */
   readonly messages: readonly ChatMessage[]
+}
+
+/**
+ * What the model is told when it calls what this release cannot do yet: it can say so to the caller.
+ * Whoever builds one takes its line out.
+ */
+const NOT_AVAILABLE: Readonly<Record<'http' | ServicePreset, string>> = {
+  http: 'Failed: requests to other systems are not available in this release. Nothing was sent.',
+  transfer_call: 'Failed: calls cannot be transferred in this release. The caller is still with you.',
+  send_dtmf: 'Failed: key presses cannot be sent in this release. Nothing was sent.',
+  opt_out: 'Failed: opt-outs cannot be recorded in this release. Nothing was recorded.',
+  schedule_callback: 'Failed: callbacks cannot be scheduled in this release. Nothing was scheduled.',
 }
 
 export function declarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
@@ -38,7 +50,9 @@ export function runTools(text: string, calls: readonly ToolCall[], tools: readon
     if (!tool) return { call, result: `There is no tool named ${call.name}.` }
     const missing = tool.parameters.find(({ name, required }) => required && !(name in call.arguments))
     if (missing) return { call, result: `The parameter ${missing.name} is missing.` }
-    if (tool.action.kind === 'mock') return { call, result: tool.action.response }
+    const { action } = tool
+    if (action.kind === 'mock') return { call, result: action.response }
+    if (action.kind !== 'end_call') return { call, result: NOT_AVAILABLE[action.kind] }
     ends = true
     return { call, result: 'The call ends after these words.' }
   })

@@ -10,6 +10,8 @@ export type IdPrefix =
   | 'key'
   | 'agt'
   | 'agv'
+  | 'tdst'
+  | 'kb'
   | 'num'
   | 'trk'
   | 'call'

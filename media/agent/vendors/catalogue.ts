@@ -1,3 +1,4 @@
+import type { RecognitionMode } from '../spec.js'
 import { ESPEAK_PACE_MAX, ESPEAK_PACE_MIN, ESPEAK_VOICES, VOICE_LANGUAGES } from './espeak/voices.js'
 
 /*
@@ -38,6 +39,8 @@ export interface RecognitionEntry {
   readonly sttModel: string
   readonly label: string
   readonly languages: readonly string[]
+  /** What it can write (`voice.sttMode`). */
+  readonly modes: readonly RecognitionMode[]
 }
 
 export const EMBEDDED = 'embedded'
@@ -75,6 +78,8 @@ export function recognitionModels(providers: CatalogueProviders): readonly Recog
       sttModel: EMBEDDED_RECOGNITION_MODEL,
       label: 'Sandbox recognition: hears when, knows what only of simulated speakers',
       languages: VOICE_LANGUAGES,
+      // Of a simulated person it writes the script, whatever the mode.
+      modes: ['transcribe', 'translate', 'codemix'],
     },
   ]
   if (providers.openai !== null) {
@@ -83,6 +88,10 @@ export function recognitionModels(providers: CatalogueProviders): readonly Recog
       sttModel: providers.openai.transcriptionModel,
       label: 'OpenAI-compatible transcription',
       languages: VOICE_LANGUAGES,
+      // OpenAI's own newer models have no translation; models of the whisper family do.
+      modes: /^gpt-4o/.test(providers.openai.transcriptionModel)
+        ? ['transcribe', 'codemix']
+        : ['transcribe', 'translate', 'codemix'],
     })
   }
   return entries

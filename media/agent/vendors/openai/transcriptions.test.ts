@@ -13,6 +13,7 @@ import { errorBody } from '../../../../fixtures/openai-frames.js'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import { silentLog } from '../../../base/log.js'
 import type { SpeechToTextStream } from '../../ports.js'
+import type { RecognitionMode } from '../../spec.js'
 import { parseWav } from '../wav.js'
 import { openAiSpeechToText } from './transcriptions.js'
 
@@ -28,7 +29,10 @@ interface Rig {
   play(fromMs: number, toMs: number): void
 }
 
-async function setUp(t: Test, options: { language?: string; clock?: Clock } = {}): Promise<Rig> {
+async function setUp(
+  t: Test,
+  options: { language?: string; mode?: RecognitionMode; clock?: Clock } = {},
+): Promise<Rig> {
   assertNothingLeft(t)
   const fake = await openFakeOpenAi()
   t.teardown(() => fake.close())
@@ -50,7 +54,13 @@ async function setUp(t: Test, options: { language?: string; clock?: Clock } = {}
     },
     { clock: options.clock ?? systemClock, log: silentLog },
   ).open(
-    { rate: 8000, language: options.language ?? 'hi-IN', model: null, script: null },
+    {
+      rate: 8000,
+      language: options.language ?? 'hi-IN',
+      model: null,
+      mode: options.mode ?? 'transcribe',
+      script: null,
+    },
     {
       partial: () => t.fail('whole utterances have no partials'),
       final: (text, words) => {
@@ -142,6 +152,15 @@ t.test('language tags become ISO 639-1', async (t) => {
     await rig.heardSome(1)
     t.equal(String(parts(rig.fake.requests[0]).get('language')), iso)
   }
+})
+
+t.test('translation has an endpoint of its own and takes no language', async (t) => {
+  const rig = await setUp(t, { mode: 'translate' })
+  utter(rig, 0)
+  await rig.heardSome(1)
+  t.equal(rig.fake.requests[0]?.path, '/v1/audio/translations')
+  t.notOk(parts(rig.fake.requests[0]).has('language'))
+  t.equal(String(parts(rig.fake.requests[0]).get('model')), 'whisper-1')
 })
 
 t.test('short sounds and known hallucinations are nothing', async (t) => {

@@ -44,15 +44,17 @@ export function openAiSpeechToText(
 ): SpeechToText {
   return {
     id: OPENAI,
-    open({ rate, language, model }, events) {
+    open({ rate, language, model, mode }, events) {
+      // Translation is an endpoint of its own, and finds out the language by itself.
+      const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
       const stop = new AbortController()
       const recognise = (pcm: Int16Array): Promise<string> => {
         const form = new FormData()
         form.set('file', new Blob([wavFile(pcm, rate)], { type: 'audio/wav' }), 'utterance.wav')
         form.set('model', model ?? settings.transcriptionModel)
-        form.set('language', isoLanguage(language))
+        if (mode !== 'translate') form.set('language', isoLanguage(language))
         form.set('response_format', 'json')
-        return transcribe(settings, form, clock, stop.signal)
+        return recognised(settings, path, form, clock, stop.signal)
       }
       return new UtteranceStream({ rate, events, recognise, stop, log })
     },
@@ -133,14 +135,15 @@ class UtteranceStream implements SpeechToTextStream {
   }
 }
 
-async function transcribe(
+async function recognised(
   settings: OpenAiSettings,
+  path: string,
   form: FormData,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<string> {
   const response = await post({
-    url: endpoint(settings.baseUrl, 'audio/transcriptions'),
+    url: endpoint(settings.baseUrl, path),
     apiKey: settings.apiKey,
     body: form,
     limits: LIMITS,

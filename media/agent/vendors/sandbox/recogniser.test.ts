@@ -29,7 +29,7 @@ interface Rig {
 function setUp(script: SpeakerScript | null): Rig {
   const log: string[] = []
   const stream = sandboxSpeechToText().open(
-    { rate: 8000, language: 'en-IN', model: null, script },
+    { rate: 8000, language: 'en-IN', model: null, mode: 'transcribe', script },
     {
       partial: (text) => log.push(`~${text}`),
       final: (text, words) =>
