@@ -44,6 +44,8 @@ export interface Settings {
   readonly sipListen: readonly SipAddress[]
   /** What peers outside a NAT see; null: the bound address. */
   readonly sipAdvertise: string | null
+  /** Networks that are never banned as SIP sources, besides those of the trunks. */
+  readonly sipExempt: readonly string[]
   /** Files; null without TLS. */
   readonly sipTls: TlsFiles | null
   readonly rtpAddress: string
@@ -112,6 +114,12 @@ export const VARIABLES = [
     name: 'PARLEY_SIP_ADVERTISE',
     default: '',
     description: 'Address in Via and Contact of SIP messages, when the machine is behind a NAT',
+  },
+  {
+    name: 'PARLEY_SIP_EXEMPT',
+    default: '',
+    description:
+      "Addresses and networks the embedded SIP server never bans, besides loopback and the trunks'",
   },
   {
     name: 'PARLEY_SIP_TLS_CERT',
@@ -291,6 +299,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     dataFolder,
     sipListen: read('PARLEY_SIP_LISTEN', 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060', sipAddresses),
     sipAdvertise: optional('PARLEY_SIP_ADVERTISE', ipAddress),
+    sipExempt: optional('PARLEY_SIP_EXEMPT', networks) ?? [],
     sipTls: readSipTls(folderPath, given, (complaint) => wrong.push(complaint)),
     rtpAddress: read('PARLEY_RTP_ADDRESS', '127.0.0.1', ipAddress),
     rtpPorts: read('PARLEY_RTP_PORTS', '20000-29999', portRange),

@@ -53,6 +53,7 @@ import { openTrunkCallers } from './trunks/callers.js'
 import { loadTrunks } from './trunks/load.js'
 import { testFileTrunks } from './trunks/probe.js'
 import { openRegistrations } from './trunks/registrations.js'
+import { openTrustedNetworks } from './trunks/trusted.js'
 
 export interface ParleyOptions {
   readonly clock: Clock
@@ -163,6 +164,17 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     telemetry.sip(message)
     traces?.add(message)
   })
+  if (embedded !== null) {
+    scope.add(
+      openTrustedNetworks({
+        db,
+        clock,
+        log,
+        further: settings.sipExempt,
+        apply: (networks) => embedded.trust(networks),
+      }),
+    )
+  }
   const scripts = new Scripts(clock)
   const carrier = await openSandboxCarrier({
     pool,

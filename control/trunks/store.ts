@@ -68,6 +68,11 @@ export function listRegisteringTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
   return calling(db).where('register', '=', 1).where('status', '=', 'active').orderBy('id').execute()
 }
 
+/** Trunks that may carry calls now. */
+export function listActiveTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
+  return calling(db).where('status', '=', 'active').orderBy('id').execute()
+}
+
 /** The trunk of another organization that some of the ranges belong to, and the range; null when free. */
 export async function findOverlap(
   db: Db | Trx,

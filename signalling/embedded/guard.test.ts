@@ -102,6 +102,38 @@ t.test('the exempt are never limited; a /64 is one source', async (t) => {
 })
 
 t.test(
+  'the trusted are never banned but limited, ten times as widely; also who was banned before',
+  async (t) => {
+    const { guard } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
+    const scan = asked('OPTIONS', { 'User-Agent': 'friendly-scanner' })
+    const invite = asked('INVITE')
+    const verdicts = (address: string) => {
+      const seen = { serve: 0, refuse: 0, ignore: 0 }
+      for (let n = 0; n < 5000; n++) seen[guard.request(address, ...invite)] += 1
+      return seen
+    }
+    guard.request('192.0.2.7', ...scan)
+    guard.request('2001:db8::7', ...scan)
+    t.equal(guard.banned('192.0.2.7'), true)
+    guard.trust(['192.0.2.0/28', '192.0.2.8/29', '2001:db8::/48', 'nonsense'])
+    t.equal(guard.stats().trusted, 2, 'overlaps are one, nonsense is none')
+    for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '2001:db8::7']) {
+      t.equal(guard.banned(address), false, address)
+      t.equal(guard.request(address, ...scan), 'ignore', 'not banned, not served either')
+      for (let n = 0; n < 100; n++) guard.broken(address, 'oversize')
+      for (let n = 0; n < 100; n++) guard.unauthenticated(address)
+      t.equal(guard.banned(address), false)
+    }
+    t.same(verdicts('192.0.2.15'), { serve: 300, refuse: 6, ignore: 4694 })
+    t.same(verdicts('192.0.2.16'), { serve: 30, refuse: 6, ignore: 4964 }, 'a stranger next door')
+    t.equal(guard.banned('192.0.2.15'), false)
+    t.equal(guard.banned('192.0.2.16'), true)
+    guard.trust([])
+    t.equal(guard.banned('2001:db8::7'), true, 'what was done before the trust counts again after it')
+  },
+)
+
+t.test(
   'both tables have a size; a flood of sources frees nobody from a ban, nor fills the log',
   async (t) => {
     const { guard, lines } = guarded({ sources: 1000 })

@@ -2,6 +2,7 @@ import { type BlockList, isIP } from 'node:net'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import { networkOf } from './advertised.js'
+import { type NetworkSet, networkSet } from './network-set.js'
 import { isScanner } from './scanners.js'
 import type { Essentials } from './screen.js'
 import type { SipRequest } from './sip-message.js'
@@ -9,6 +10,8 @@ import type { SipRequest } from './sip-message.js'
 export interface GuardSettings {
   /** Networks (`10.0.0.0/8`) that are never limited or banned. */
   readonly exempt: readonly string[]
+  /** How much more than a stranger a trusted source may send; see `Guard.trust`. */
+  readonly trustedFactor: number
   /** New INVITEs, and other requests outside calls, that one source may send for good. */
   readonly invitesPerSecond: number
   readonly requestsPerSecond: number
@@ -28,6 +31,7 @@ export interface GuardSettings {
 
 export const DEFAULT_GUARD: GuardSettings = {
   exempt: ['127.0.0.0/8', '::1/128'],
+  trustedFactor: 10,
   invitesPerSecond: 100,
   requestsPerSecond: 50,
   burstSeconds: 3,
@@ -49,6 +53,8 @@ export type Verdict = 'serve' | 'refuse' | 'ignore'
 export interface GuardStats {
   readonly sources: number
   readonly banned: number
+  /** Networks that are never banned, overlaps merged. */
+  readonly trusted: number
   readonly refused: number
   readonly ignored: number
   readonly bans: Readonly<Record<Offence, number>>
@@ -70,13 +76,15 @@ const LINES_AT_ONCE = 20
 /**
  * Who may ask for how much, by source address (IPv6: by /64, which is what one customer has). Only
  * requests outside calls come here, so that a ban ends no call. UDP addresses can be forged: a ban is
- * therefore never prolonged by what comes during it, and carriers belong into `exempt`.
+ * therefore never prolonged by what comes during it, and carriers are trusted: nothing that is sent in
+ * their name bans them, it only meets wider limits.
  */
 export class Guard {
   readonly #settings: GuardSettings
   readonly #clock: Pick<Clock, 'now'>
   readonly #log: Log
   readonly #exempt: readonly BlockList[]
+  #trusted: NetworkSet = networkSet([])
   /** In the order of their last request. */
   readonly #sources = new Map<string, Source>()
   /** Ends of bans. Apart from the sources, whom a flood of others pushes out. */
@@ -99,18 +107,28 @@ export class Guard {
     return family === 0 || this.#exempt.some((list) => list.check(address, family === 6 ? 'ipv6' : 'ipv4'))
   }
 
+  /** Trusts these networks instead of those of before, also in the middle of a ban. */
+  trust(networks: readonly string[]): void {
+    this.#trusted = networkSet(networks)
+  }
+
+  trusts(address: string): boolean {
+    return this.#trusted.has(address)
+  }
+
   banned(address: string): boolean {
-    return this.#bannedKey(sourceKey(address))
+    return !this.exempts(address) && !this.trusts(address) && this.#bannedKey(sourceKey(address))
   }
 
   /** A request outside every call. */
   request(address: string, request: SipRequest, essentials: Essentials): Verdict {
     if (this.exempts(address)) return 'serve'
     const key = sourceKey(address)
-    if (this.#bannedKey(key)) return this.#ignore()
-    const source = this.#touch(key)
+    const trusted = this.trusts(address)
+    if (!trusted && this.#bannedKey(key)) return this.#ignore()
+    const source = this.#touch(key, trusted)
     if (isScanner(request, essentials)) {
-      this.#offend(key, source, 'scanner')
+      if (!trusted) this.#offend(key, source, 'scanner')
       return this.#ignore()
     }
     const purse = request.method === 'INVITE' ? 'invites' : 'requests'
@@ -118,7 +136,7 @@ export class Guard {
       source[purse] -= 1
       return 'serve'
     }
-    this.#offend(key, source, 'flood')
+    if (!trusted) this.#offend(key, source, 'flood')
     return this.#refuse(source)
   }
 
@@ -126,23 +144,25 @@ export class Guard {
   broken(address: string, offence: 'malformed' | 'oversize'): Verdict {
     if (this.exempts(address)) return 'refuse'
     const key = sourceKey(address)
-    if (this.#bannedKey(key)) return this.#ignore()
-    const source = this.#touch(key)
-    this.#offend(key, source, offence)
+    const trusted = this.trusts(address)
+    if (!trusted && this.#bannedKey(key)) return this.#ignore()
+    const source = this.#touch(key, trusted)
+    if (!trusted) this.#offend(key, source, offence)
     return this.#refuse(source)
   }
 
   /** Credentials were wrong. */
   unauthenticated(address: string): void {
-    if (this.exempts(address)) return
+    if (this.exempts(address) || this.trusts(address)) return
     const key = sourceKey(address)
-    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key), 'authentication')
+    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication')
   }
 
   stats(): GuardStats {
     return {
       sources: this.#sources.size,
       banned: this.#bans.size,
+      trusted: this.#trusted.size,
       refused: this.#refused,
       ignored: this.#ignored,
       bans: { ...this.#counts },
@@ -158,9 +178,11 @@ export class Guard {
   }
 
   /** The source with its allowances grown, at the young end of the table. */
-  #touch(key: string): Source {
-    const { invitesPerSecond, requestsPerSecond, refusalsPerSecond, burstSeconds, forgivenPerSecond } =
-      this.#settings
+  #touch(key: string, trusted: boolean): Source {
+    const { burstSeconds, forgivenPerSecond, refusalsPerSecond } = this.#settings
+    const factor = trusted ? this.#settings.trustedFactor : 1
+    const invitesPerSecond = this.#settings.invitesPerSecond * factor
+    const requestsPerSecond = this.#settings.requestsPerSecond * factor
     const now = this.#clock.now()
     const known = this.#sources.get(key)
     if (known === undefined) {

@@ -12,8 +12,6 @@ export interface TrunkEdgeOptions {
   readonly log: Log
   /** Offered to callers whose trunk is not known yet; valid for every trunk. */
   readonly realm?: string
-  /** Credentials were wrong: whoever bans sources counts them. */
-  readonly onFailure?: (source: { readonly address: string; readonly username: string }) => void
   readonly nonceLifeMs?: number
 }
 
@@ -71,7 +69,6 @@ export class TrunkEdge {
         { source: invite.sourceAddress, sipCallId: invite.callId },
         'wrong SIP credentials',
       )
-      this.#options.onFailure?.({ address: invite.sourceAddress, username: claim.username })
     }
     return this.#challenged(asked, stale)
   }

@@ -1,0 +1,120 @@
+import { isIP } from 'node:net'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { type Dns, openDns } from '../../signalling/embedded/dns.js'
+import { Locator } from '../../signalling/embedded/locator.js'
+import type { Target } from '../../signalling/embedded/target.js'
+import type { Db } from '../db/open.js'
+import { rangesOf } from './route.js'
+import { listActiveTrunks } from './store.js'
+
+export interface TrustedNetworksOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** The operator's own list, in addition to the trunks. */
+  readonly further: readonly string[]
+  /** Told the whole list whenever it has changed. */
+  readonly apply: (networks: readonly string[]) => void
+  /** Where names of gateways are looked up; closed at the end. */
+  readonly dns?: Dns
+}
+
+/** A trunk that was made, changed or disabled counts after this at the latest. */
+export const LOOK_MS = 2_000
+/** The addresses behind a name are asked for again that often. */
+export const RESOLVE_MS = 60_000
+/** Names asked for at once, so that many trunks are no flood of questions. */
+const NAMES_AT_ONCE = 64
+
+interface Named {
+  /** Unix-independent ms of the last answer or failure. */
+  askedAt: number
+  /** What it last led to: kept while the DNS fails. */
+  addresses: readonly string[]
+}
+
+/**
+ * Follows the tables: the address lists and the gateways (registrars and probe targets are those too) of
+ * active live trunks, by address or by what their names lead to. What comes from there bans nobody.
+ */
+export function openTrustedNetworks(options: TrustedNetworksOptions): { close(): Promise<void> } {
+  const { db, clock, log, further, apply } = options
+  const locator = new Locator(clock, log, options.dns ?? openDns())
+  const names = new Map<string, Named>()
+  let timer: Timer | null = null
+  let closed = false
+  let applied = ''
+
+  const look = async (): Promise<void> => {
+    try {
+      const networks = new Set(further)
+      const wanted = new Map<string, Target>()
+      for (const trunk of await listActiveTrunks(db)) {
+        for (const { text } of rangesOf(trunk)) networks.add(text)
+        const { outboundHost: host, outboundPort: port, outboundTransport: protocol } = trunk
+        if (host === null) continue
+        if (isIP(host) !== 0) networks.add(host)
+        else {
+          const target = { host, port: port === 0 ? null : port, protocol, secure: false }
+          wanted.set(`${host}|${port}|${protocol}`, target)
+        }
+      }
+      await resolve(wanted)
+      for (const { addresses } of names.values()) for (const address of addresses) networks.add(address)
+      const list = [...networks].sort()
+      if (!closed && list.join() !== applied) {
+        applied = list.join()
+        apply(list)
+        log.info({ networks: list.length }, 'networks of trunks are exempt from SIP bans')
+      }
+    } catch (error) {
+      if (!closed) log.error({ error: errorText(error) }, 'the networks of the trunks could not be read')
+    }
+    if (!closed) timer = clock.after(LOOK_MS, again)
+  }
+
+  const resolve = async (wanted: ReadonlyMap<string, Target>): Promise<void> => {
+    for (const key of [...names.keys()]) if (!wanted.has(key)) names.delete(key)
+    const due = [...wanted].filter(([key]) => {
+      const known = names.get(key)
+      return known === undefined || clock.now() - known.askedAt >= RESOLVE_MS
+    })
+    await Promise.all(
+      due.slice(0, NAMES_AT_ONCE).map(async ([key, target]) => {
+        const found = await addressesOf(target)
+        const before = names.get(key)?.addresses ?? []
+        names.set(key, { askedAt: clock.now(), addresses: found.length > 0 ? found : before })
+      }),
+    )
+  }
+
+  const addressesOf = (target: Target): Promise<readonly string[]> =>
+    new Promise((done) => {
+      if (closed) done([])
+      const protocols = new Set(target.protocol === null ? [] : [target.protocol])
+      pending.add(done)
+      locator.find(target, protocols, ({ places }) => {
+        pending.delete(done)
+        done(places.map(({ address }) => address))
+      })
+    })
+
+  /** The locator drops what is asked when it closes. */
+  const pending = new Set<(addresses: readonly string[]) => void>()
+  let looking = Promise.resolve()
+  const again = (): void => {
+    looking = look()
+  }
+  again()
+  return {
+    async close() {
+      closed = true
+      timer?.cancel()
+      locator.close()
+      for (const done of pending) done([])
+      await looking
+    },
+  }
+}

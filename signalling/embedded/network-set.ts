@@ -1,0 +1,38 @@
+import { addressKey, parseCidr } from '../trunk/cidr.js'
+
+/** Networks of both families, asked for every new request: sorted, without overlaps, searched by halves. */
+export interface NetworkSet {
+  /** Disjoint ranges after merging. */
+  readonly size: number
+  has(address: string): boolean
+}
+
+/** Takes addresses and networks (`203.0.113.7`, `2001:db8::/48`); what is neither is left out. */
+export function networkSet(texts: readonly string[]): NetworkSet {
+  const ranges = texts
+    .flatMap((text) => parseCidr(text) ?? [])
+    .map(({ first, last }) => ({ first, last }))
+    .sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))
+  const merged: { readonly first: string; last: string }[] = []
+  for (const { first, last } of ranges) {
+    const before = merged.at(-1)
+    if (before === undefined || first > before.last) merged.push({ first, last })
+    else if (last > before.last) before.last = last
+  }
+  return {
+    size: merged.length,
+    has(address) {
+      if (merged.length === 0) return false
+      const key = addressKey(address.split('%')[0] ?? '')
+      if (key === null) return false
+      let low = 0
+      let high = merged.length
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if ((merged[middle]?.last ?? '') < key) low = middle + 1
+        else high = middle
+      }
+      return (merged[low]?.first ?? 'g') <= key
+    },
+  }
+}
