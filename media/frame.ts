@@ -81,10 +81,21 @@ export interface SessionStats {
   readonly rtp: RtpStats | null
 }
 
+/** A route that is not simply at full gain. */
+export interface RouteTo {
+  readonly to: EndId
+  /** Linear, 0 to 4; 1 unless told. */
+  readonly gain?: number
+  /** While one of these ends sounds, the route is softer by its `gain`; then it comes back in `releaseMs`. */
+  readonly under?: readonly { readonly end: EndId; readonly gain: number; readonly releaseMs: number }[]
+}
+
 export interface MediaSession {
   readonly rate: SessionRate
   add(end: End): void
-  route(from: EndId, to: readonly EndId[]): void
+  /** Closes an end and takes it out, with its routes. */
+  remove(id: EndId, why: CloseReason): void
+  route(from: EndId, to: readonly (EndId | RouteTo)[]): void
   stats(): SessionStats
   close(why: CloseReason): void
 }

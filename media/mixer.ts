@@ -1,7 +1,15 @@
-/** Adds `source` to `into`, clamped to 16 bits. Same lengths. */
-export function mixInto(into: Int16Array, source: Int16Array): void {
-  for (let i = 0; i < into.length; i++) {
-    const sum = (into[i] as number) + (source[i] as number)
-    into[i] = Math.max(-32768, Math.min(32767, sum))
+/** Adds `source` to `mix` with a gain that goes straight from `from` to `to`. Same lengths. */
+export function mixInto(mix: Float32Array, source: Int16Array, from: number, to: number): void {
+  const length = mix.length
+  if (from === to) {
+    if (from === 0) return
+    for (let i = 0; i < length; i++) mix[i] = (mix[i] as number) + (source[i] as number) * from
+    return
+  }
+  const step = (to - from) / length
+  let gain = from
+  for (let i = 0; i < length; i++) {
+    gain += step
+    mix[i] = (mix[i] as number) + (source[i] as number) * gain
   }
 }

@@ -142,14 +142,14 @@ t.test('each party hears exactly whom it is routed', (t) => {
   t.end()
 })
 
-t.test('a mix is clamped, not wrapped', (t) => {
+t.test('a mix too loud for 16 bits is held below them', (t) => {
   const { session, beats } = rig()
   const loud = (id: string): End => ({
     id,
     kind: 'tone',
     ear: 'beat',
     pull: (into) => {
-      into.fill(30_000)
+      into.fill(28_000)
       return true
     },
     push: () => {},
@@ -160,8 +160,90 @@ t.test('a mix is clamped, not wrapped', (t) => {
   session.route('x', ['ear'])
   session.route('y', ['ear'])
   session.start()
+  beats(2)
+  t.ok(
+    joined(...ear.heard).every((sample) => sample > 29_000 && sample < 32_768),
+    `${Math.max(...(ear.heard[0] ?? []))}`,
+  )
+  t.equal(ear.heard[1]?.[80], 29_204, 'settled at -1 dBFS')
+  session.route('y', [])
+  beats(10)
+  t.equal(ear.heard.at(-1)?.[80], 28_000, 'one alone passes as it is')
+  t.end()
+})
+
+t.test('a route has a gain of its own, and comes and goes without a click', (t) => {
+  const { session, beats } = rig()
+  const a = new Party('a', 400)
+  const b = new Party('b', 700)
+  const c = new Party('c', 1100)
+  addAll(session, a, b, c)
+  session.start()
   beats(1)
-  t.equal(ear.heard[0]?.[5], 32767)
+  session.route('a', [{ to: 'b', gain: 0.25 }, 'c'])
+  beats(50)
+  const levels = [b, c].map(({ heard }) => toneLevel(joined(...heard.slice(-40)), 400))
+  t.ok(Math.abs((levels[0] ?? 0) - 0.05) < 0.001, `${levels[0]}`)
+  t.ok(Math.abs((levels[1] ?? 0) - 0.2) < 0.001, `${levels[1]}`)
+  session.route('a', ['b'])
+  beats(5)
+  session.route('a', [])
+  beats(5)
+  t.equal(c.heard.length, 51, 'one more frame, in which it fades')
+  const steepest = (pcm: Int16Array) =>
+    pcm.reduce((most, sample, i) => Math.max(most, Math.abs(sample - (pcm[i - 1] ?? 0))), 0)
+  // The sine itself: 0.2 of full scale at 400 Hz rises by at most 2058 a sample.
+  for (const { heard } of [b, c]) t.ok(steepest(joined(...heard)) < 2_100, `${steepest(joined(...heard))}`)
+  t.throws(() => session.route('a', [{ to: 'b', gain: -1 }]), { code: 'internal' })
+  t.throws(() => session.route('a', ['b', { to: 'b' }]), { code: 'internal' })
+  t.end()
+})
+
+t.test('a route goes under while another end sounds, and comes back', (t) => {
+  const { session, beats } = rig()
+  const music = new Party('music', 400)
+  const voice = new Party('voice', 1100)
+  const ear = new Party('ear', 700)
+  addAll(session, music, voice, ear)
+  session.route('music', [{ to: 'ear', gain: 0.5, under: [{ end: 'voice', gain: 0.25, releaseMs: 200 }] }])
+  session.route('voice', ['ear'])
+  session.start()
+  const musicLevel = () => toneLevel(joined(...ear.heard.slice(-5)), 400)
+  voice.silent = true
+  beats(10)
+  t.ok(Math.abs(musicLevel() - 0.1) < 0.002, `${musicLevel()}`)
+  voice.silent = false
+  beats(6)
+  t.ok(Math.abs(musicLevel() - 0.025) < 0.002, `${musicLevel()}`)
+  voice.silent = true
+  beats(5)
+  t.ok(musicLevel() < 0.09, `not at once: ${musicLevel()}`)
+  beats(15)
+  t.ok(Math.abs(musicLevel() - 0.1) < 0.002, `${musicLevel()}`)
+  t.end()
+})
+
+t.test('an end taken out is closed and heard no more, and who stays goes on', (t) => {
+  const { session, beats } = rig()
+  const leg = new Leg('leg', 400)
+  const human = new Leg('human', 900)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, leg, agent, human)
+  session.route('leg', ['agent', 'human'])
+  session.route('human', ['agent', 'leg'])
+  session.route('agent', ['leg', 'human'])
+  session.start()
+  beats(5)
+  session.remove('human', 'hangup')
+  t.equal(human.closed, 'hangup')
+  const { flushed } = human
+  leg.listener?.arrived({ pcm: new Int16Array(160).fill(7), rate: 8000, at: 0 })
+  t.equal(agent.heard.at(-1)?.[0], 7, 'one leg again: as packets arrive')
+  beats(60)
+  t.equal(human.flushed, flushed)
+  t.ok(leg.hears(700) && !leg.hears(900))
+  t.throws(() => session.remove('human', 'hangup'), { code: 'internal' })
+  t.throws(() => session.route('leg', ['human']), { code: 'internal' })
   t.end()
 })
 
@@ -225,6 +307,9 @@ t.test('an ear by arrival hears a single leg at once, and two on the beat', (t) 
   session.route('other', [])
   leg.listener?.arrived({ pcm, rate: 8000, at: 800 })
   t.equal(agent.places.at(-1), 800)
+  session.route('leg', [{ to: 'agent', gain: 0.5 }])
+  leg.listener?.arrived({ pcm, rate: 8000, at: 960 })
+  t.equal(agent.places.at(-1), 800, 'a gain needs the mix')
   t.end()
 })
 

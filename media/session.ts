@@ -1,4 +1,4 @@
-import { type ArrivalEnd, type ArrivalListener, isArrivalEnd } from './arrival.js'
+import { type ArrivalListener, isArrivalEnd } from './arrival.js'
 import type { Clock } from './base/clock.js'
 import { EngineError } from './base/errors.js'
 import {
@@ -10,12 +10,15 @@ import {
   FRAME_MS,
   type MediaSession,
   type Rate,
+  type RouteTo,
   type RtpStats,
   type SessionRate,
   type SessionStats,
 } from './frame.js'
+import { bent } from './limiter.js'
 import { mixInto } from './mixer.js'
 import { Recorder } from './recorder.js'
+import { dropLeft, Member, Route } from './route.js'
 import type { RecordedFile } from './wav-file.js'
 
 export interface SessionOptions {
@@ -59,28 +62,20 @@ interface Lent extends AudioFrame {
   at: number
 }
 
-interface Member {
-  readonly end: End
-  readonly arrival: ArrivalEnd | null
-  readonly pcm: Int16Array
-  /** This beat's `pull` gave sound. */
-  sounding: boolean
-  /** Who hears this end: as ordered, for digits. */
-  to: readonly Member[]
-  /** Who is heard by this end on the beat. */
-  from: Member[]
-  /** Who hears this end as packets arrive. */
-  ears: End[]
-}
+const MAX_GAIN = 4
 
 class RoutedSession implements Session {
   readonly rate: SessionRate
   readonly #clock: Clock
-  readonly #members: Member[] = []
+  /** Replaced, never changed: a beat may be walking it. */
+  #members: readonly Member[] = []
   readonly #recorder: Recorder | null
+  /** Sum of what one end hears, and what it is given of it. */
+  readonly #sum: Float32Array
   readonly #mix: Int16Array
-  /** What the recorded leg was given to send this beat. */
+  /** What the recorded leg was given to send this beat by our side: not by other network legs. */
   readonly #spoken: Int16Array
+  #hasSpoken = false
   readonly #frame: Lent
   readonly #frameSamples: number
   #recorded: Member | null = null
@@ -93,6 +88,7 @@ class RoutedSession implements Session {
     this.rate = options.rate
     this.#clock = options.clock
     this.#frameSamples = (options.rate / 1000) * FRAME_MS
+    this.#sum = new Float32Array(this.#frameSamples)
     this.#mix = new Int16Array(this.#frameSamples)
     this.#spoken = new Int16Array(this.#frameSamples)
     this.#frame = { pcm: this.#mix, rate: options.rate as Rate, at: 0 }
@@ -112,38 +108,56 @@ class RoutedSession implements Session {
     if (this.#members.some((member) => member.end.id === end.id)) {
       throw new EngineError('internal', 'two ends of one id', { context: { id: end.id } })
     }
-    const member: Member = {
-      end,
-      arrival: isArrivalEnd(end) ? end : null,
-      pcm: new Int16Array(this.#frameSamples),
-      sounding: false,
-      to: [],
-      from: [],
-      ears: [],
+    const member = new Member(end, isArrivalEnd(end) ? end : null, this.rate)
+    this.#members = [...this.#members, member]
+    if (end.kind === 'rtp' && this.#recorded === null) {
+      this.#recorded = member
+      member.track = 'caller'
     }
-    this.#members.push(member)
-    if (end.kind === 'rtp') this.#recorded ??= member
     if (this.#phase === 'live') this.#startArrival(member)
   }
 
-  /** Replaces who hears `from`. Throws EngineError `internal` for an id not here or routed to itself. */
-  route(from: EndId, to: readonly EndId[]): void {
-    const source = this.#member(from)
-    const targets = to.map((id) => this.#member(id))
-    if (targets.includes(source)) {
-      throw new EngineError('internal', 'an end routed to itself', { context: { id: from } })
+  /** Throws EngineError `internal` for an id not here. */
+  remove(id: EndId, why: CloseReason): void {
+    const gone = this.#member(id)
+    this.#members = this.#members.filter((member) => member !== gone)
+    gone.gone = true
+    for (const member of this.#members) {
+      member.to = member.to.filter((target) => target !== gone)
+      member.from = member.from.filter((route) => route.source !== gone)
     }
+    this.#placeEars()
+    gone.end.close(why)
+  }
+
+  /**
+   * Replaces who hears `from`. Throws EngineError `internal` for an id not here, routed to itself or
+   * twice to one end, or a gain that is no loudness.
+   */
+  route(from: EndId, to: readonly (EndId | RouteTo)[]): void {
+    const source = this.#member(from)
+    const orders = to.map((order) => (typeof order === 'string' ? { to: order } : order))
+    const targets = orders.map((order) => this.#member(order.to))
+    if (targets.includes(source) || new Set(targets).size < targets.length) {
+      throw new EngineError('internal', 'an end routed to itself, or twice to one end', {
+        context: { id: from },
+      })
+    }
+    const live = this.#phase === 'live'
+    const routes = orders.map((order, i) => this.#ordered(source, targets[i] as Member, order, live))
     source.to = targets
     for (const target of this.#members) {
-      target.from = this.#members.filter((member) => member.to.includes(target))
+      const kept = target.from.filter((route) => route.source !== source)
+      const next = routes.find((route) => route.target === target)
+      const old = target.from.find((route) => route.source === source)
+      if (next !== undefined) kept.push(next)
+      else if (live && old !== undefined) {
+        old.leaving = true
+        kept.push(old)
+      }
+      target.from = kept
     }
-    for (const member of this.#members) member.ears = []
-    for (const target of this.#members) {
-      const only = target.from.length === 1 ? target.from[0] : undefined
-      if (target.end.ear !== 'arrival' || !only?.arrival) continue
-      only.ears.push(target.end)
-      target.from = []
-    }
+    this.#placeEars()
   }
 
   start(): void {
@@ -161,14 +175,15 @@ class RoutedSession implements Session {
     const members = this.#members
     for (let i = 0; i < members.length; i++) {
       const member = members[i] as Member
-      member.sounding = member.end.pull(member.pcm, at)
+      member.sounding = !member.gone && member.end.pull(member.pcm, at)
     }
+    this.#hasSpoken = false
     for (let i = 0; i < members.length; i++) this.#feed(members[i] as Member, at)
     for (let i = 0; i < members.length; i++) {
       const member = members[i] as Member
-      if (member.arrival === null) continue
+      if (member.arrival === null || member.gone) continue
       const sent = member.arrival.flush(at)
-      if (sent && member === this.#recorded) this.#recorder?.right(at, this.#spoken)
+      if (sent && this.#hasSpoken && member === this.#recorded) this.#recorder?.right(at, this.#spoken)
     }
     this.#frames++
     this.#recorder?.advance(this.#frames * this.#frameSamples)
@@ -208,29 +223,101 @@ class RoutedSession implements Session {
 
   /** Hands an end what is routed to it. A network leg is left alone while nobody speaks to it. */
   #feed(target: Member, at: number): void {
-    const sources = target.from
-    let heard: Member | null = null
+    if (target.byEar) return
+    const routes = target.from
+    let audible: Route | null = null
     let mixed = false
-    for (let i = 0; i < sources.length; i++) {
-      const source = sources[i] as Member
-      if (!source.sounding) continue
-      if (heard === null) {
-        heard = source
-        continue
-      }
-      if (!mixed) this.#mix.set(heard.pcm)
-      mixed = true
-      mixInto(this.#mix, source.pcm)
+    let leaving = 0
+    for (let i = 0; i < routes.length; i++) {
+      const route = routes[i] as Route
+      route.advance()
+      if (route.leaving) leaving++
+      if (!route.audible) continue
+      if (audible !== null || !route.plain) mixed = true
+      audible ??= route
     }
-    if (heard === null) {
+    // One voice at full gain needs no mixing, unless the gain is still coming back from a louder time.
+    const alone = !mixed && target.limiter.idle && audible !== null ? audible.source : null
+    if (audible === null) {
+      target.limiter.rest()
+      if (leaving > 0) dropLeft(routes)
       // Its ear hears packets as they arrive, or it is a leg that sends comfort silence by itself.
-      if (target.arrival !== null || sources.length === 0) return
+      if (target.arrival !== null || routes.length === 0) return
       this.#mix.fill(0)
+    } else if (alone === null) {
+      this.#mixFor(target)
     }
-    this.#frame.pcm = heard === null || mixed ? this.#mix : heard.pcm
+    if (target.gone) return
+    this.#frame.pcm = alone === null ? this.#mix : alone.pcm
     this.#frame.at = at
-    if (target === this.#recorded) this.#spoken.set(this.#frame.pcm)
+    if (target === this.#recorded && this.#recorder !== null) this.#keepSpoken(target, alone)
+    if (leaving > 0) dropLeft(routes)
     target.end.push(this.#frame)
+  }
+
+  #mixFor(target: Member): void {
+    const sum = this.#sum
+    sum.fill(0)
+    const routes = target.from
+    for (let i = 0; i < routes.length; i++) {
+      const route = routes[i] as Route
+      if (route.audible) mixInto(sum, route.source.pcm, route.before, route.level)
+    }
+    target.limiter.process(sum, this.#mix)
+  }
+
+  /** What the recorded leg hears of our side; the voice of another leg is recorded where it arrives. */
+  #keepSpoken(target: Member, alone: Member | null): void {
+    const routes = target.from
+    let legs = false
+    let ours = false
+    for (let i = 0; i < routes.length; i++) {
+      const route = routes[i] as Route
+      if (!route.audible) continue
+      if (route.source.arrival !== null) legs = true
+      else ours = true
+    }
+    this.#hasSpoken = ours
+    if (!ours) return
+    if (!legs) {
+      this.#spoken.set(alone === null ? this.#mix : alone.pcm)
+      return
+    }
+    const sum = this.#sum
+    sum.fill(0)
+    for (let i = 0; i < routes.length; i++) {
+      const route = routes[i] as Route
+      if (!route.audible || route.source.arrival !== null) continue
+      mixInto(sum, route.source.pcm, route.before, route.level)
+    }
+    for (let i = 0; i < sum.length; i++) this.#spoken[i] = Math.round(bent(sum[i] as number))
+  }
+
+  #ordered(source: Member, target: Member, order: RouteTo, live: boolean): Route {
+    const gain = order.gain ?? 1
+    if (!(gain >= 0 && gain <= MAX_GAIN)) {
+      throw new EngineError('internal', 'a route with an impossible gain', { context: { gain } })
+    }
+    const under = (order.under ?? []).map((softer) => ({
+      member: this.#member(softer.end),
+      gain: softer.gain,
+      step: Math.min(1, FRAME_MS / softer.releaseMs),
+    }))
+    const old = target.from.find((route) => route.source === source)
+    return new Route(source, target, gain, under, live ? (old?.level ?? 0) : gain)
+  }
+
+  /** An ear that hears one network leg at full gain, and nobody else, is fed as packets arrive. */
+  #placeEars(): void {
+    for (const member of this.#members) member.ears = []
+    for (const target of this.#members) {
+      const ordered = target.from.filter((route) => !route.leaving)
+      const only = ordered.length === 1 ? ordered[0] : undefined
+      target.byEar = target.end.ear === 'arrival' && only !== undefined && only.bare
+      if (!target.byEar || only === undefined) continue
+      target.from = ordered
+      only.source.ears.push(target.end)
+    }
   }
 
   #startArrival(member: Member): void {
