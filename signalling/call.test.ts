@@ -51,7 +51,7 @@ function rig(direction: Direction, faults: Faults = {}) {
   let say: (event: SessionEvent) => void = () => {}
   let told: LegEvents | null = null
   const pool: MediaPool = {
-    open(_session, _party, _recordTo, listener) {
+    open(_session, _order, listener) {
       say = listener
       done.push('open')
       return faults.open?.() ?? Promise.resolve({ address: '127.0.0.1', port: 5000, worker: 0 })
@@ -96,6 +96,7 @@ function rig(direction: Direction, faults: Faults = {}) {
         persona: { name: 'x', script: { utterances: [] }, steps: [], loopFrom: null },
       },
       recordTo: null,
+      rate: 8000,
       timers: callTimers(30_000, 600),
       script: () => null,
       onEnded: () => endings++,
@@ -342,6 +343,7 @@ t.test('the sink and the leg may throw', async (t) => {
         persona: { name: 'x', script: { utterances: [] }, steps: [], loopFrom: null },
       },
       recordTo: null,
+      rate: 8000,
       timers: callTimers(1000, 60),
       script: () => null,
       onEnded: () => ended++,

@@ -2,6 +2,7 @@ import type { SpeakerScript } from '../media/agent/spec.js'
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
+import type { SessionRate } from '../media/frame.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -36,6 +37,8 @@ export interface CallOptions {
   readonly direction: Direction
   readonly party: Party
   readonly recordTo: string | null
+  /** What the session mixes at: 16000 when the leg is or may become wideband. */
+  readonly rate: SessionRate
   readonly timers: Readonly<Record<TimerName, number>>
   /** The simulated far speaker's script, asked for when media starts. */
   script(sipCallId: string): SpeakerScript | null
@@ -217,9 +220,9 @@ export class Call {
   }
 
   #openMedia(): void {
-    const { party, recordTo, callId } = this.#options
+    const { party, recordTo, rate, callId } = this.#options
     this.#opening = this.#deps.pool
-      .open(callId, party, recordTo, (event) => this.#sessionEvent(event))
+      .open(callId, { party, recordTo, rate }, (event) => this.#sessionEvent(event))
       .then(
         (media) => {
           this.#media = media

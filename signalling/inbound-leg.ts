@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Log } from '../media/base/log.js'
-import type { G711 } from '../workers/protocol.js'
+import type { CodecName } from '../media/codec/codec.js'
 import { type Ending, endingOfError, outcomeOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
@@ -11,7 +11,7 @@ import type { DialogEnd, IncomingInvite, Reply, SipDialog } from './sip-port.js'
 /** A caller's INVITE as a leg: 180, 200 with our answer or offer, media agreed with the ACK. */
 export class InboundLeg implements Leg {
   readonly #invite: IncomingInvite
-  readonly #codecs: readonly G711[]
+  readonly #codecs: readonly CodecName[]
   readonly #events: LegEvents
   readonly #log: Log
   #sdp: SdpSession | null = null
@@ -24,7 +24,7 @@ export class InboundLeg implements Leg {
   /** Resolves once the 200 has its ACK, or the dialog is over: only then may a BYE go (RFC 3261 15). */
   #mayBye: { readonly promise: Promise<void>; readonly resolve: () => void } = gate()
 
-  constructor(invite: IncomingInvite, codecs: readonly G711[], events: LegEvents, log: Log) {
+  constructor(invite: IncomingInvite, codecs: readonly CodecName[], events: LegEvents, log: Log) {
     this.#invite = invite
     this.#codecs = codecs
     this.#events = events

@@ -1,4 +1,5 @@
 import type { AgentSpec } from '../media/agent/spec.js'
+import type { CodecName } from '../media/codec/codec.js'
 import type { Cause } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
 import type { Cidr } from './trunk/cidr.js'
@@ -38,7 +39,7 @@ export interface Gateway {
   readonly port: number
   readonly transport: 'udp' | 'tcp' | 'tls'
   /** Preference order. */
-  readonly codecs: readonly ('PCMU' | 'PCMA')[]
+  readonly codecs: readonly CodecName[]
   /** What a trunk adds; absent for the sandbox carrier. */
   readonly trunk?: TrunkRoute
 }
@@ -89,7 +90,7 @@ export type Admission =
       readonly admit: true
       readonly callId: CallId
       readonly agent: AgentSpec
-      readonly codecs: readonly ('PCMU' | 'PCMA')[]
+      readonly codecs: readonly CodecName[]
       readonly recordTo: string | null
     }
   | {

@@ -1,5 +1,8 @@
 import { isIP } from 'node:net'
-import type { G711, RemoteMedia } from '../workers/protocol.js'
+import type { CodecName } from '../media/codec/codec.js'
+import { codecOf, findCodec } from '../media/codec/registry.js'
+import type { SessionRate } from '../media/frame.js'
+import type { RemoteMedia } from '../workers/protocol.js'
 import {
   type Description,
   type Direction,
@@ -21,12 +24,11 @@ export type Negotiated =
 
 export type Accepted = { readonly ok: true; readonly remote: RemoteMedia } | SdpRefusal
 
-const STATIC_PAYLOAD: Readonly<Record<G711, number>> = { PCMU: 0, PCMA: 8 }
 /** Our number for telephone-event when we offer; the customary one, and outside RFC 5761's conflicts. */
 const OFFERED_EVENT_PAYLOAD = 101
 const PTIME_MS = 20
 
-export const ALL_CODECS: readonly G711[] = ['PCMA', 'PCMU']
+export const TELEPHONE_CODECS: readonly CodecName[] = ['PCMA', 'PCMU']
 
 /**
  * One offer/answer session of RFC 3264 for one leg: PCMU, PCMA and telephone-event at 8000 Hz over
@@ -36,7 +38,7 @@ export const ALL_CODECS: readonly G711[] = ['PCMA', 'PCMU']
  */
 export class SdpSession {
   readonly #local: LocalMedia
-  readonly #codecs: readonly G711[]
+  readonly #codecs: readonly CodecName[]
   readonly #sessionId: string
   #version = 0
   #lastBody = ''
@@ -46,7 +48,7 @@ export class SdpSession {
   #current: RemoteMedia | null = null
 
   /** `codecs` in order of preference; `sessionId` is digits, unique to this call. */
-  constructor(local: LocalMedia, codecs: readonly G711[], sessionId: string) {
+  constructor(local: LocalMedia, codecs: readonly CodecName[], sessionId: string) {
     this.#local = local
     this.#codecs = codecs
     this.#sessionId = sessionId
@@ -59,7 +61,7 @@ export class SdpSession {
 
   /** Our offer: the first one of an INVITE, or the one a peer asked for by a re-INVITE without body. */
   offer(): string {
-    const codecs = this.#codecs.map((codec) => ({ payloadType: STATIC_PAYLOAD[codec], codec }))
+    const codecs = this.#codecs.map((codec) => ({ payloadType: codecOf(codec).offeredPayloadType, codec }))
     if (this.#sections.length === 0) {
       this.#sections = [{ type: 'audio', protocol: 'RTP/AVP', formats: '' }]
       this.#audio = 0
@@ -97,7 +99,9 @@ export class SdpSession {
     const section = answer.media[this.#audio]
     if (section?.type !== 'audio') return refusal(488, 'answer has other media')
     // An answer lists formats in the answerer's order; the first one we offered is what it will send.
-    const preference = section.payloads.flatMap(({ encoding }) => (isG711(encoding) ? [encoding] : []))
+    const preference = section.payloads.flatMap(
+      ({ encoding, rate }) => findCodec(encoding, rate, 1)?.name ?? [],
+    )
     const read = this.#readAudio(
       section,
       preference.filter((codec) => this.#codecs.includes(codec)),
@@ -120,7 +124,7 @@ export class SdpSession {
     return why ?? refusal(488, 'no audio offered')
   }
 
-  #readAudio(section: MediaSection, preference: readonly G711[]): Accepted {
+  #readAudio(section: MediaSection, preference: readonly CodecName[]): Accepted {
     if (section.port === 0) return refusal(488, 'audio refused')
     if (section.protocol !== 'RTP/AVP') return refusal(488, `${section.protocol} is not supported`)
     if (section.maxPtimeMs !== null && section.maxPtimeMs < PTIME_MS) {
@@ -130,7 +134,8 @@ export class SdpSession {
     if (isIP(section.address) !== isIP(this.#local.address)) return refusal(488, 'other address family')
 
     for (const codec of preference) {
-      const format = section.payloads.find((f) => f.encoding === codec && f.rate === 8000)
+      const { encoding, clockRate } = codecOf(codec)
+      const format = section.payloads.find((f) => f.encoding === encoding && f.rate === clockRate)
       if (!format) continue
       const event = section.payloads.find((f) => f.encoding === 'TELEPHONE-EVENT' && f.rate === 8000)
       // RFC 3264 section 8.4: an address of zeros is the old way to hold.
@@ -152,7 +157,7 @@ export class SdpSession {
   }
 
   #write(
-    codecs: readonly { readonly payloadType: number; readonly codec: G711 }[],
+    codecs: readonly { readonly payloadType: number; readonly codec: CodecName }[],
     event: number | null,
     direction: Direction,
     timing: string,
@@ -163,7 +168,10 @@ export class SdpSession {
     if (event !== null) payloads.push(event)
     const audio = [
       `m=audio ${port} RTP/AVP ${payloads.join(' ')}`,
-      ...codecs.map(({ payloadType, codec }) => `a=rtpmap:${payloadType} ${codec}/8000`),
+      ...codecs.map(
+        ({ payloadType, codec }) =>
+          `a=rtpmap:${payloadType} ${codecOf(codec).encoding}/${codecOf(codec).clockRate}`,
+      ),
       ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
       `a=ptime:${PTIME_MS}`,
       `a=${direction}`,
@@ -185,12 +193,13 @@ export class SdpSession {
  */
 export function checkOffer(offered: string, localAddress: string): SdpRefusal | null {
   if (offered.length === 0) return null
-  const result = new SdpSession({ address: localAddress, port: 9 }, ALL_CODECS, '0').answer(offered)
+  const result = new SdpSession({ address: localAddress, port: 9 }, TELEPHONE_CODECS, '0').answer(offered)
   return result.ok ? null : result
 }
 
-function isG711(encoding: string): encoding is G711 {
-  return encoding === 'PCMU' || encoding === 'PCMA'
+/** What a session must mix at for a leg that may come to speak any of these. */
+export function sessionRateOf(codecs: readonly CodecName[]): SessionRate {
+  return codecs.some((codec) => codecOf(codec).wideband) ? 16000 : 8000
 }
 
 /** The direction attribute of our side that says what `remote` says. */

@@ -20,7 +20,7 @@ import type {
   Permit,
 } from './ports.js'
 import type { Scripts } from './sandbox/scripts.js'
-import { checkOffer } from './sdp.js'
+import { checkOffer, sessionRateOf } from './sdp.js'
 import { warning } from './sip-dialog.js'
 import type { IncomingInvite, SipServer } from './sip-port.js'
 import { userOf } from './sip-uri.js'
@@ -110,6 +110,7 @@ class LiveCalls implements Switchboard {
         direction: 'outbound',
         party: { kind: 'agent', agent: plan.agent },
         recordTo: plan.recordTo,
+        rate: sessionRateOf(plan.gateway.codecs),
         timers: callTimers(plan.ringTimeoutMs, plan.agent.maxCallSeconds),
         script: (id) => scripts.get(id),
         onEnded: () => {
@@ -237,6 +238,7 @@ class LiveCalls implements Switchboard {
         direction: 'inbound',
         party: { kind: 'agent', agent },
         recordTo,
+        rate: sessionRateOf(codecs),
         timers: callTimers(0, agent.maxCallSeconds),
         script: (id) => scripts.get(id),
         onEnded: () => this.#gone(callId, trunkId),

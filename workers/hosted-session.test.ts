@@ -96,6 +96,7 @@ async function thread(t: Test) {
     const hosted = await hostSession(host, {
       party: { kind: 'agent', agent: DEFAULT_SPEC },
       recordTo: null,
+      rate: 8000,
       emit: (event) => order.emit(event),
       onFault: () => {
         order.faults++

@@ -6,7 +6,7 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
-import type { CloseReason, Digit, End, SessionRate } from '../media/frame.js'
+import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
@@ -15,14 +15,12 @@ import { InfoDigits } from './info-digits.js'
 import type {
   ClosedSession,
   OpenedSession,
+  OpenOrder,
   Party,
   RemoteMedia,
   SessionEvent,
   WorkerSettings,
 } from './protocol.js'
-
-/** Everything is G.711 so far. */
-const RATE: SessionRate = 8000
 
 const LEG = 'leg'
 const PARTY = 'party'
@@ -40,9 +38,7 @@ export interface SessionHost {
   readonly members: Map<BeatMember, () => void>
 }
 
-export interface SessionOrder {
-  readonly party: Party
-  readonly recordTo: string | null
+export interface SessionOrder extends OpenOrder {
   readonly emit: (event: SessionEvent) => void
   /** Once: the session failed, on the beat, at a packet or inside its party; it is to be closed. */
   readonly onFault: () => void
@@ -75,7 +71,7 @@ interface HostedParty {
 export async function hostSession(host: SessionHost, order: SessionOrder): Promise<HostedSession> {
   const { settings, clock, log } = host
   const session = openSession({
-    rate: RATE,
+    rate: order.rate,
     clock,
     recordTo: order.recordTo,
     onRecordingFailed: (message) => order.emit({ type: 'recording_failed', message }),
@@ -87,7 +83,7 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
       id: LEG,
       address: settings.rtpAddress,
       ports: portsOf(settings),
-      rate: RATE,
+      rate: order.rate,
       clock,
       log,
       onDigit: () => heard(),
@@ -203,7 +199,7 @@ class LegSession implements HostedSession {
     const conversation = openConversation({
       id: PARTY,
       spec: party.agent,
-      rate: RATE,
+      rate: this.#order.rate,
       vendors,
       vad,
       clock,
@@ -223,9 +219,9 @@ class LegSession implements HostedSession {
     const persona = openPersona({
       id: PARTY,
       spec: party.persona,
-      rate: RATE,
+      rate: this.#order.rate,
       vad,
-      loadClip: (name) => clips.load(name, RATE),
+      loadClip: (name) => clips.load(name, this.#order.rate),
       // The leg counts and the far side misses what could not be sent, as with a real telephone.
       press: (digits) => void this.#leg.press(digits),
       hangUp: () => this.#order.emit({ type: 'hang_up' }),

@@ -56,14 +56,13 @@ async function find(session: SessionId): Promise<HostedSession> {
 }
 
 async function open(request: Extract<WorkerRequest, { do: 'open' }>): Promise<unknown> {
-  const { session, party, recordTo } = request
+  const { session, order } = request
   if (shuttingDown) throw new EngineError('closed', 'the media worker is shutting down')
   if (sessions.has(session)) {
     throw new EngineError('internal', 'two sessions of one id', { context: { session } })
   }
   const hosting = hostSession(host, {
-    party,
-    recordTo,
+    ...order,
     emit: (event) => port.postMessage({ kind: 'event', session, event }),
     onFault: () => lose(session),
   })

@@ -97,7 +97,9 @@ async function setUp(t: Test, workers = 1): Promise<Rig> {
         'agentId' in party
           ? ({ kind: 'agent', agent: party } as const)
           : ({ kind: 'persona', persona: party } as const)
-      return pool.open(id, which, recordTo ?? null, (event) => seen.push(event))
+      return pool.open(id, { party: which, recordTo: recordTo ?? null, rate: 8000 }, (event) =>
+        seen.push(event),
+      )
     },
     async until(what, done, ms = 15_000) {
       const deadline = performance.now() + ms
@@ -270,7 +272,13 @@ t.test('ports come from the worker’s share of the range, and run out', { timeo
   t.teardown(() => pool.close())
   const opened: { port: number; worker: number }[] = []
   for (let i = 0; i < 4; i++) {
-    opened.push(await pool.open(`s${i}`, { kind: 'persona', persona: SILENT }, null, () => {}))
+    opened.push(
+      await pool.open(
+        `s${i}`,
+        { party: { kind: 'persona', persona: SILENT }, recordTo: null, rate: 8000 },
+        () => {},
+      ),
+    )
   }
   t.same(opened.map(({ port }) => port).toSorted(), [41_200, 41_202, 41_204, 41_206])
   t.ok(
@@ -278,7 +286,7 @@ t.test('ports come from the worker’s share of the range, and run out', { timeo
     'each from its own half',
   )
   await t.rejects(
-    pool.open('s4', { kind: 'persona', persona: SILENT }, null, () => {}),
+    pool.open('s4', { party: { kind: 'persona', persona: SILENT }, recordTo: null, rate: 8000 }, () => {}),
     { code: 'port_unavailable' },
   )
 })

@@ -7,7 +7,7 @@ import type {
   ClosedSession,
   MediaPool,
   OpenedSession,
-  Party,
+  OpenOrder,
   ProviderSettings,
   RemoteMedia,
   SessionEvent,
@@ -110,8 +110,7 @@ class ThreadPool implements RunningMediaPool {
 
   async open(
     session: SessionId,
-    party: Party,
-    recordTo: string | null,
+    order: OpenOrder,
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }> {
     if (this.#closing) throw new EngineError('closed', 'the media pool is closed')
@@ -122,7 +121,7 @@ class ThreadPool implements RunningMediaPool {
     const entry: Entry = { slot, events, closing: null }
     this.#entries.set(session, entry)
     try {
-      const opened = await slot.request({ do: 'open', session, party, recordTo }, OPEN_MS)
+      const opened = await slot.request({ do: 'open', session, order }, OPEN_MS)
       return { ...opened, worker: slot.index }
     } catch (error) {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)

@@ -1,7 +1,7 @@
 import type { ConversationEvent } from '../media/agent/events.js'
 import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
-import type { CloseReason, Digit, SessionStats } from '../media/frame.js'
-import type { RtcpRemote, SrtpKeys } from '../media/rtp/keying.js'
+import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
+import type { RtpRemote } from '../media/rtp/remote.js'
 
 /*
  * Everything that crosses between the main thread and a media worker, as one typed union each way.
@@ -10,28 +10,21 @@ import type { RtcpRemote, SrtpKeys } from '../media/rtp/keying.js'
 
 export type SessionId = string
 
-export type G711 = 'PCMU' | 'PCMA'
-
 /** Which party speaks on our side of the session. */
 export type Party =
   | { readonly kind: 'agent'; readonly agent: AgentSpec }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
 
 /** The far side as SDP negotiated it. */
-export interface RemoteMedia {
-  readonly address: string
-  readonly port: number
-  readonly codec: G711
-  readonly payloadType: number
-  /** Payload type of telephone-event/8000, or null when not negotiated. */
-  readonly dtmfPayloadType: number | null
-  /** Of our own sending: `recvonly`/`inactive` while the peer holds us. */
-  readonly send: boolean
-  readonly receive: boolean
-  /** Absent: no RTCP is exchanged. */
-  readonly rtcp?: RtcpRemote
-  /** Absent: RTP and RTCP in the clear. */
-  readonly srtp?: SrtpKeys
+export type RemoteMedia = RtpRemote
+
+/** How a session is made. */
+export interface OpenOrder {
+  readonly party: Party
+  /** Stereo WAV to write from `start` on: left caller, right agent. Null records nothing. */
+  readonly recordTo: string | null
+  /** 16000 when any end is or may become wideband. */
+  readonly rate: SessionRate
 }
 
 export type WorkerRequest =
@@ -42,9 +35,7 @@ export type WorkerRequest =
   | {
       readonly do: 'open'
       readonly session: SessionId
-      readonly party: Party
-      /** Stereo WAV to write from `start` on: left caller, right agent. Null records nothing. */
-      readonly recordTo: string | null
+      readonly order: OpenOrder
     }
   | { readonly do: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
   /**
@@ -156,8 +147,7 @@ export interface MediaPool {
   /** Picks the worker with room (by beat lateness); throws EngineError `overloaded` when none has. */
   open(
     session: SessionId,
-    party: Party,
-    recordTo: string | null,
+    order: OpenOrder,
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }>
   remote(session: SessionId, remote: RemoteMedia): Promise<void>

@@ -1,4 +1,4 @@
-import type { Digit } from '../frame.js'
+import { type Digit, FRAME_MS } from '../frame.js'
 import { timestampDelta } from './sequence.js'
 
 /*
@@ -32,7 +32,6 @@ const DIGITS: readonly Digit[] = [
   'D',
 ]
 const END = 0x80
-const SAMPLES_PER_MS = 8
 /** An event of which nothing more arrives, its end packets lost, ends after this long. */
 const SILENCE_MS = 200
 /** A duration field that is full continues as a new event right behind it (section 2.5.1.3). */
@@ -45,6 +44,7 @@ export class DtmfReceiver {
   #event = 0
   #timestamp = 0
   #duration = 0
+  #perMs = 8
   /** Duration of earlier segments of the same long press. */
   #before = 0
   #lastMs = 0
@@ -56,8 +56,18 @@ export class DtmfReceiver {
     this.#onDigit = onDigit
   }
 
-  /** A telephone-event payload; false when it is malformed or no DTMF digit (events above 15). */
-  packet(data: Uint8Array, offset: number, length: number, timestamp: number, nowMs: number): boolean {
+  /**
+   * A telephone-event payload, its duration in ticks of `clockRate`; false when it is malformed or no
+   * DTMF digit (events above 15).
+   */
+  packet(
+    data: Uint8Array,
+    offset: number,
+    length: number,
+    timestamp: number,
+    nowMs: number,
+    clockRate = 8000,
+  ): boolean {
     if (length < DTMF_PAYLOAD_BYTES) return false
     const event = data[offset] as number
     if (event > 15) return false
@@ -83,6 +93,7 @@ export class DtmfReceiver {
       this.#before = 0
     }
     this.#lastMs = nowMs
+    this.#perMs = clockRate / 1000
     if (duration > this.#duration) this.#duration = duration
     if (ended) this.#tell()
     return true
@@ -111,7 +122,7 @@ export class DtmfReceiver {
     this.#active = false
     this.#hasTold = true
     this.#told = this.#timestamp
-    this.#onDigit(DIGITS[this.#event] as Digit, Math.round((this.#before + this.#duration) / SAMPLES_PER_MS))
+    this.#onDigit(DIGITS[this.#event] as Digit, Math.round((this.#before + this.#duration) / this.#perMs))
   }
 }
 
@@ -122,7 +133,6 @@ export interface DtmfBeat {
   readonly marker: boolean
 }
 
-const FRAME_SAMPLES = 160
 /** 160 ms: well above the 40 ms of ITU-T Q.24, short enough to type an extension. */
 const TONE_FRAMES = 8
 /** The end packet and its two repetitions (section 2.5.1.4). */
@@ -156,8 +166,8 @@ export class DtmfSender {
     return this.#frame >= 0 || this.#size > 0
   }
 
-  /** What to send on this beat in the place of audio; null when no digit is being sent. */
-  next(): DtmfBeat | null {
+  /** What to send on this beat in the place of audio, in ticks of that clock; null when no digit is being sent. */
+  next(clockRate = 8000): DtmfBeat | null {
     if (this.#frame === -1) {
       if (this.#size === 0) return null
       this.#frame = 0
@@ -172,7 +182,7 @@ export class DtmfSender {
       return null
     }
     const ended = frame >= TONE_FRAMES
-    const duration = Math.min(frame + 1, TONE_FRAMES) * FRAME_SAMPLES
+    const duration = Math.min(frame + 1, TONE_FRAMES) * (clockRate / 1000) * FRAME_MS
     const payload = this.#beat.payload
     payload[0] = this.#queue[this.#read] as number
     payload[1] = (ended ? END : 0) | VOLUME

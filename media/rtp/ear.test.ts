@@ -16,12 +16,13 @@ function rig(rate: 8000 | 16000 = 8000) {
     t.equal(frame.pcm.length, rate / 50)
     heard.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
   })
-  const pcm = new Int16Array(480)
+  const frame = rate / 50
+  const pcm = new Int16Array(frame)
   return {
     heard,
     ear,
     packet: (index: number, now: number, value = 1000 + index) => {
-      ear.put(100 + index, index * FRAME, pcm.fill(value), FRAME, now)
+      ear.put(100 + index, index * frame, pcm.fill(value), frame, now)
     },
     firsts: () => heard.map((frame) => frame.first),
     places: () => heard.map((frame) => frame.at / (rate / 50)),

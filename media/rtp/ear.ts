@@ -1,18 +1,15 @@
-import { openResampler, type Resampler } from '../codec/resample.js'
-import type { AudioFrame, Rate, SessionRate } from '../frame.js'
+import { MAX_PACKET_MS } from '../codec/decode-line.js'
+import { type AudioFrame, FRAME_MS, type Rate, type SessionRate } from '../frame.js'
 
-const FRAME = 160
-/** Longest packet taken: 60 ms of G.711. */
-export const MAX_PACKET_SAMPLES = 480
 const SLOTS = 4
 /** A missing packet is waited for until this many later ones are here ... */
 const MAX_HELD = 2
-/** ... or this long (samples), when the stream stops just then. */
-const MAX_HELD_SAMPLES = 480
+/** ... or this long, when the stream stops just then. */
+const MAX_HELD_MS = 60
 /** Concealment fades over this many frames; a longer gap is silence. */
 const CONCEAL_FRAMES = 3
 /** Our time line and the stream's may differ by 5 ms before the place of a frame is corrected. */
-const SLACK = 40
+const SLACK_MS = 5
 /** A gap longer than a second is not filled: time simply goes on. */
 const MAX_FILL_FRAMES = 50
 
@@ -31,23 +28,19 @@ interface Lent extends AudioFrame {
 /**
  * Turns packets into consecutive 20 ms frames as they arrive, for those who listen rather than play:
  * no jitter delay, only order. Missing packets are faded over, silence of the sender is silence.
- * Positions are samples of the 8 kHz clock since session start; nothing is allocated per packet.
+ * Positions are samples of the session's rate since its start; nothing is allocated per packet.
  */
 export class ArrivalEar {
   /** Packets that came after a later one had been handed out. */
   late = 0
   readonly #out: (frame: AudioFrame) => void
-  readonly #ratio: number
-  readonly #resampler: Resampler | null
+  readonly #samples: number
+  readonly #maxHeld: number
+  readonly #slack: number
   readonly #frame: Lent
-  readonly #pcm = new Int16Array(FRAME)
-  readonly #last = new Int16Array(FRAME)
-  readonly #slots: Held[] = Array.from({ length: SLOTS }, () => ({
-    sequence: -1,
-    position: 0,
-    length: 0,
-    pcm: new Int16Array(MAX_PACKET_SAMPLES),
-  }))
+  readonly #pcm: Int16Array
+  readonly #last: Int16Array
+  readonly #slots: readonly Held[]
   #held = 0
   #heldSince = 0
   #next = -1
@@ -57,8 +50,18 @@ export class ArrivalEar {
 
   constructor(rate: SessionRate, out: (frame: AudioFrame) => void) {
     this.#out = out
-    this.#ratio = rate / 8000
-    this.#resampler = rate === 8000 ? null : openResampler(8000, rate)
+    const perMs = rate / 1000
+    this.#samples = perMs * FRAME_MS
+    this.#maxHeld = perMs * MAX_HELD_MS
+    this.#slack = perMs * SLACK_MS
+    this.#pcm = new Int16Array(this.#samples)
+    this.#last = new Int16Array(this.#samples)
+    this.#slots = Array.from({ length: SLOTS }, () => ({
+      sequence: -1,
+      position: 0,
+      length: 0,
+      pcm: new Int16Array(perMs * MAX_PACKET_MS),
+    }))
     this.#frame = { pcm: this.#pcm, rate: rate as Rate, at: 0 }
   }
 
@@ -101,9 +104,9 @@ export class ArrivalEar {
 
   /** On the beat: gives up waiting, and fills with silence what is `behind` samples overdue. */
   beat(now: number, behind: number): void {
-    if (this.#held > 0 && now - this.#heldSince > MAX_HELD_SAMPLES) this.#release(SLOTS)
-    if (this.#cursor + MAX_FILL_FRAMES * FRAME < now - behind) this.#cursor = Math.round(now - behind)
-    while (this.#cursor + FRAME + behind <= now) this.#silence()
+    if (this.#held > 0 && now - this.#heldSince > this.#maxHeld) this.#release(SLOTS)
+    if (this.#cursor + MAX_FILL_FRAMES * this.#samples < now - behind) this.#cursor = Math.round(now - behind)
+    while (this.#cursor + this.#samples + behind <= now) this.#silence()
   }
 
   /** A new stream: what is held is handed out, order starts anew, time goes on. */
@@ -134,16 +137,16 @@ export class ArrivalEar {
   #emit(position: number, pcm: Int16Array, length: number, lost: boolean): void {
     const expected = this.#cursor + this.#filled
     const gap = position - expected
-    if (gap > SLACK || gap < -SLACK) {
+    if (gap > this.#slack || gap < -this.#slack) {
       if (this.#filled > 0) this.#silence()
       if (gap > 0) this.#bridge(position, lost)
-      if (Math.abs(position - this.#cursor) > SLACK) this.#cursor = Math.round(position)
+      if (Math.abs(position - this.#cursor) > this.#slack) this.#cursor = Math.round(position)
     }
     const frame = this.#pcm
     let filled = this.#filled
     for (let i = 0; i < length; i++) {
       frame[filled++] = pcm[i] as number
-      if (filled < FRAME) continue
+      if (filled < this.#samples) continue
       this.#last.set(frame)
       this.#hand()
       filled = 0
@@ -154,16 +157,16 @@ export class ArrivalEar {
   /** Frames for a gap up to `position`: faded repeats when packets were lost, else silence. */
   #bridge(position: number, lost: boolean): void {
     const gap = position - this.#cursor
-    const frames = lost ? Math.round(gap / FRAME) : Math.floor(gap / FRAME)
+    const frames = lost ? Math.round(gap / this.#samples) : Math.floor(gap / this.#samples)
     if (frames > MAX_FILL_FRAMES) return
-    const span = CONCEAL_FRAMES * FRAME
+    const span = CONCEAL_FRAMES * this.#samples
     for (let k = 0; k < frames; k++) {
       if (!lost || k >= CONCEAL_FRAMES) {
         this.#silence()
         continue
       }
-      for (let i = 0; i < FRAME; i++) {
-        this.#pcm[i] = ((this.#last[i] as number) * (span - k * FRAME - i)) / span
+      for (let i = 0; i < this.#samples; i++) {
+        this.#pcm[i] = ((this.#last[i] as number) * (span - k * this.#samples - i)) / span
       }
       this.#hand()
     }
@@ -177,9 +180,9 @@ export class ArrivalEar {
 
   #hand(): void {
     this.#filled = 0
-    this.#frame.pcm = this.#resampler === null ? this.#pcm : this.#resampler.process(this.#pcm)
-    this.#frame.at = this.#cursor * this.#ratio
-    this.#cursor += FRAME
+    this.#frame.pcm = this.#pcm
+    this.#frame.at = this.#cursor
+    this.#cursor += this.#samples
     this.#out(this.#frame)
   }
 }

@@ -15,7 +15,7 @@ export interface RtpEndOptions {
   readonly address: string
   /** Even ports of this range; null takes any port. */
   readonly ports: PortRange | null
-  /** Of the session; the wire is 8 kHz G.711. */
+  /** Of the session. The wire has the codec's. */
   readonly rate: SessionRate
   readonly clock: Clock
   readonly log: Log
@@ -76,6 +76,7 @@ class UdpRtpEnd implements RtpEnd {
   readonly #log: Log
   readonly #onTimeout: (silentMs: number) => void
   readonly #mediaTimeoutMs: number
+  readonly #perMs: number
   readonly #observer: ((digit: Digit, durationMs: number) => void) | null
   readonly #source = new RtpSource()
   readonly #receiver: RtpReceiver
@@ -96,6 +97,7 @@ class UdpRtpEnd implements RtpEnd {
     this.#log = options.log
     this.#onTimeout = options.onTimeout
     this.#mediaTimeoutMs = options.mediaTimeoutMs
+    this.#perMs = options.rate / 1000
     this.#observer = options.onDigit
     this.#onFault = options.onFault
     this.#receiver = new RtpReceiver(
@@ -142,7 +144,10 @@ class UdpRtpEnd implements RtpEnd {
     if (this.#listener === null || this.#closed || this.#faulty) return
     const nowMs = this.#clock.now()
     try {
-      if (!this.#receiver.datagram(data, from.address, from.port, nowMs, (nowMs - this.#originMs) * 8)) return
+      if (
+        !this.#receiver.datagram(data, from.address, from.port, nowMs, (nowMs - this.#originMs) * this.#perMs)
+      )
+        return
     } catch (error) {
       if (this.#onFault === undefined) throw error
       // The socket's callback belongs to the thread: other calls must not pay for this one.
@@ -170,7 +175,7 @@ class UdpRtpEnd implements RtpEnd {
   flush(at: number): boolean {
     if (this.#closed || this.#listener === null || this.#remote === null || this.#port === null) return false
     const nowMs = this.#clock.now()
-    this.#receiver.beat(nowMs, (nowMs - this.#originMs) * 8)
+    this.#receiver.beat(nowMs, (nowMs - this.#originMs) * this.#perMs)
     this.#checkTimeout(nowMs)
     return this.#sender.flush(at, this.#port, this.#source)
   }

@@ -1,24 +1,24 @@
-import { decodeAlaw, decodeUlaw } from '../codec/g711.js'
-import { openResampler, type Resampler } from '../codec/resample.js'
-import type { AudioFrame, Digit, SessionRate } from '../frame.js'
+import { DecodeLine } from '../codec/decode-line.js'
+import { codecOf } from '../codec/registry.js'
+import { type AudioFrame, type Digit, FRAME_MS, type SessionRate } from '../frame.js'
 import { JitterBuffer } from '../jitter.js'
 import { DtmfReceiver } from './dtmf.js'
-import { ArrivalEar, MAX_PACKET_SAMPLES } from './ear.js'
+import { ArrivalEar } from './ear.js'
 import { isRtcp, RtpPacket } from './packet.js'
-import type { RtpRemote } from './remote.js'
+import type { HeardFormat, RtpRemote } from './remote.js'
 import { DUPLICATE, RESTART, SequenceTracker, STALE } from './sequence.js'
 import type { RtpSource } from './source.js'
 import { RtpTimeline } from './timeline.js'
 
-const FRAME = 160
-/** A stream this late (samples), for that long, is not delayed: its timestamps stood still. */
-const STANDING_DELAY = 1600
-const STANDING_FOR = 3200
+/** A stream this late, for that long, is not delayed: its timestamps stood still. */
+const STANDING_DELAY_MS = 200
+const STANDING_FOR_MS = 400
 /** The ear calls it silence when nothing came for the usual jitter and two packets more, at least 60 ms. */
-const MIN_BEHIND = 480
-const MAX_JITTER_MARGIN = 960
+const MIN_BEHIND_MS = 60
+const MAX_JITTER_MARGIN_MS = 120
 /** RFC 3389 comfort noise: tells that the far side is silent, carries no speech. */
 const COMFORT_NOISE = 13
+const NOISE: HeardFormat = { payloadType: COMFORT_NOISE, is: 'noise' }
 
 /** The listening half of a network leg: from datagrams to frames and digits. No socket, no clock. */
 export class RtpReceiver {
@@ -28,14 +28,16 @@ export class RtpReceiver {
   readonly #source: RtpSource
   readonly #packet = new RtpPacket()
   readonly #sequence = new SequenceTracker()
-  readonly #timeline = new RtpTimeline()
-  readonly #jitter = new JitterBuffer()
+  readonly #timeline: RtpTimeline
+  readonly #jitter: JitterBuffer
   readonly #ear: ArrivalEar
   readonly #dtmf: DtmfReceiver
-  readonly #pcm = new Int16Array(MAX_PACKET_SAMPLES)
-  readonly #ratio: number
-  readonly #upsampler: Resampler | null
-  readonly #narrow = new Int16Array(FRAME)
+  readonly #rate: SessionRate
+  readonly #perMs: number
+  /** What each payload type is; null refuses it. */
+  readonly #formats: (HeardFormat | null)[] = new Array(128).fill(null)
+  /** Decoders by payload type. */
+  readonly #lines: (DecodeLine | null)[] = new Array(128).fill(null)
   #remote: RtpRemote | null = null
   #standingSince = -1
   #staleCount = 0
@@ -47,8 +49,10 @@ export class RtpReceiver {
     onDigit: (digit: Digit, durationMs: number) => void,
   ) {
     this.#source = source
-    this.#ratio = rate / 8000
-    this.#upsampler = rate === 8000 ? null : openResampler(8000, rate)
+    this.#rate = rate
+    this.#perMs = rate / 1000
+    this.#timeline = new RtpTimeline(rate)
+    this.#jitter = new JitterBuffer(rate)
     this.#ear = new ArrivalEar(rate, onFrame)
     this.#dtmf = new DtmfReceiver(onDigit)
   }
@@ -70,14 +74,25 @@ export class RtpReceiver {
   }
 
   get jitterMs(): number {
-    return this.#timeline.jitter / 8
+    return this.#timeline.jitter / this.#perMs
   }
 
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
+    const before = [...this.#lines]
+    this.#formats.fill(null)
+    this.#lines.fill(null)
+    this.#formats[COMFORT_NOISE] = NOISE
+    for (const format of remote.hears ?? formatsOf(remote)) {
+      this.#formats[format.payloadType] = format
+      if (format.is !== 'audio') continue
+      // A decoder that goes on keeps what it has learned.
+      const kept = before.find((line) => line?.codec === format.codec)
+      this.#lines[format.payloadType] = kept ?? new DecodeLine(format.codec, this.#rate)
+    }
   }
 
-  /** `now` is the session position in samples of 8 kHz. False when the datagram is not this leg's. */
+  /** `now` is the session position in samples. False when the datagram is not this leg's. */
   datagram(data: Uint8Array, address: string, port: number, nowMs: number, now: number): boolean {
     const remote = this.#remote
     const packet = this.#packet
@@ -85,7 +100,8 @@ export class RtpReceiver {
       this.rtcp++
       return false
     }
-    if (remote === null || !packet.parse(data) || !accepts(remote, packet)) {
+    const format = packet.parse(data) ? (this.#formats[packet.payloadType] as HeardFormat | null) : null
+    if (remote === null || format === null) {
       this.refused++
       return false
     }
@@ -103,58 +119,61 @@ export class RtpReceiver {
       this.#staleCount++
       return true
     }
-    if (packet.payloadType === remote.dtmfPayloadType) {
-      this.#ear.skip(this.#sequence.extended)
-      this.#dtmf.packet(data, packet.payloadOffset, packet.payloadLength, packet.timestamp, nowMs)
-    } else if (packet.payloadType === remote.payloadType) {
+    if (format.is === 'audio') {
       this.#audio(data, remote, now)
-    } else {
-      this.#ear.skip(this.#sequence.extended)
+      return true
+    }
+    this.#ear.skip(this.#sequence.extended)
+    if (format.is === 'event') {
+      const { payloadOffset, payloadLength, timestamp } = packet
+      this.#dtmf.packet(data, payloadOffset, payloadLength, timestamp, nowMs, format.clockRate)
     }
     return true
   }
 
   /** The next 20 ms after the jitter delay, at the session rate. */
   pull(into: Int16Array, at: number): boolean {
-    const nowTs = Math.round(this.#timeline.timestampAt(at / this.#ratio))
-    if (this.#upsampler === null) return this.#jitter.pull(into, nowTs)
-    const sounding = this.#jitter.pull(this.#narrow, nowTs)
-    into.set(this.#upsampler.process(this.#narrow))
-    return sounding
+    return this.#jitter.pull(into, Math.round(this.#timeline.timestampAt(at)))
   }
 
   beat(nowMs: number, now: number): void {
     this.#dtmf.beat(nowMs)
-    const margin = Math.min(MAX_JITTER_MARGIN, this.#jitter.targetMs * 8)
-    this.#ear.beat(now, FRAME + Math.max(MIN_BEHIND, margin + 2 * FRAME))
+    const marginMs = Math.min(MAX_JITTER_MARGIN_MS, this.#jitter.targetMs)
+    const behindMs = FRAME_MS + Math.max(MIN_BEHIND_MS, marginMs + 2 * FRAME_MS)
+    this.#ear.beat(now, behindMs * this.#perMs)
   }
 
   #audio(data: Uint8Array, remote: RtpRemote, now: number): void {
     const packet = this.#packet
-    const length = Math.min(packet.payloadLength, MAX_PACKET_SAMPLES)
-    if (length === 0) return
+    const line = this.#lines[packet.payloadType] as DecodeLine
+    if (this.#timeline.setClock(codecOf(line.codec).clockRate)) this.#restartTime()
+    const length = line.decode(data, packet.payloadOffset, packet.payloadLength)
+    if (length === 0) {
+      // Nothing to hear, but not lost either: keep-alives are empty (RFC 6263 section 4.6).
+      this.#ear.skip(this.#sequence.extended)
+      return
+    }
     let ts = this.#timeline.observe(packet.timestamp, now)
     if (ts === -1 || this.#stands(now)) {
       this.#restartTime()
       ts = this.#timeline.observe(packet.timestamp, now)
     }
-    if (remote.codec === 'PCMA') decodeAlaw(data, packet.payloadOffset, length, this.#pcm, 0)
-    else decodeUlaw(data, packet.payloadOffset, length, this.#pcm, 0)
+    const { pcm } = line
     // On hold the stream is followed, so that it goes on smoothly, but nothing of it is heard.
-    if (!remote.receive) this.#pcm.fill(0, 0, length)
-    this.#jitter.put(ts, this.#pcm, length, Math.round(this.#timeline.timestampAt(now)))
+    if (!remote.receive) pcm.fill(0, 0, length)
+    this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
     // A packet leaves when its last sample was spoken: its first one is as old as the packet is long.
     const spoken = this.#timeline.position(ts) - length
-    this.#ear.put(this.#sequence.extended, spoken, this.#pcm, length, now)
+    this.#ear.put(this.#sequence.extended, spoken, pcm, length, now)
   }
 
   #stands(now: number): boolean {
-    if (this.#timeline.delay < STANDING_DELAY) {
+    if (this.#timeline.delay < STANDING_DELAY_MS * this.#perMs) {
       this.#standingSince = -1
       return false
     }
     if (this.#standingSince === -1) this.#standingSince = now
-    return now - this.#standingSince > STANDING_FOR
+    return now - this.#standingSince > STANDING_FOR_MS * this.#perMs
   }
 
   #restart(): void {
@@ -171,7 +190,10 @@ export class RtpReceiver {
   }
 }
 
-function accepts(remote: RtpRemote, packet: RtpPacket): boolean {
-  const type = packet.payloadType
-  return type === remote.payloadType || type === remote.dtmfPayloadType || type === COMFORT_NOISE
+/** Without a list of its own a peer sends what it wants to receive, under the same numbers. */
+function formatsOf(remote: RtpRemote): readonly HeardFormat[] {
+  const { codec, payloadType, dtmfPayloadType, dtmfClockRate = codecOf(codec).clockRate } = remote
+  const audio: HeardFormat = { payloadType, is: 'audio', codec }
+  if (dtmfPayloadType === null) return [audio]
+  return [audio, { payloadType: dtmfPayloadType, is: 'event', clockRate: dtmfClockRate }]
 }

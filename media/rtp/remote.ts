@@ -1,13 +1,31 @@
+import type { CodecName, CodecParameters, Ptime } from '../codec/codec.js'
 import type { RtcpRemote, SrtpKeys } from './keying.js'
+
+/** A payload type that may come, under our number for it. */
+export type HeardFormat =
+  | { readonly payloadType: number; readonly is: 'audio'; readonly codec: CodecName }
+  | { readonly payloadType: number; readonly is: 'event'; readonly clockRate: number }
+  | { readonly payloadType: number; readonly is: 'noise' }
 
 /** The far side as SDP negotiated it. */
 export interface RtpRemote {
   readonly address: string
   readonly port: number
-  readonly codec: 'PCMU' | 'PCMA'
+  /** What we send, under the peer's number for it. */
+  readonly codec: CodecName
   readonly payloadType: number
-  /** Of telephone-event/8000; null when it was not negotiated. */
+  /** What the peer's `a=fmtp` wants of what we send. */
+  readonly parameters?: CodecParameters
+  /** Length of the packets we send; 20 ms when absent. */
+  readonly ptime?: Ptime
+  /** The peer's number for telephone-event; null when it was not negotiated. */
   readonly dtmfPayloadType: number | null
+  /** Clock of the events we send; the codec's when absent. */
+  readonly dtmfClockRate?: number
+  /** The peer's number for comfort noise (RFC 3389): silence is sent as that. Absent: as sound. */
+  readonly noisePayloadType?: number
+  /** What may come; absent: what we send, under the same numbers. */
+  readonly hears?: readonly HeardFormat[]
   readonly send: boolean
   readonly receive: boolean
   /** Absent: no RTCP is exchanged. */

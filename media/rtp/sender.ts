@@ -1,30 +1,41 @@
-import { encodeAlaw, encodeUlaw } from '../codec/g711.js'
-import { openResampler, type Resampler } from '../codec/resample.js'
-import type { Digit, SessionRate } from '../frame.js'
-import { writeComfort } from './comfort.js'
+import type { CodecParameters } from '../codec/codec.js'
+import { EncodeLine } from '../codec/encode-line.js'
+import { type Digit, FRAME_MS, type SessionRate } from '../frame.js'
+import { comfortFrames } from './comfort.js'
 import { DTMF_PAYLOAD_BYTES, DtmfSender } from './dtmf.js'
 import { RTP_HEADER_BYTES, writeRtpHeader } from './packet.js'
 import type { RtpPort } from './port.js'
 import type { RtpRemote } from './remote.js'
 import type { RtpSource } from './source.js'
 
-const FRAME = 160
 /** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
 const RING = 8
+const PTIME = 20
+const NO_PARAMETERS: CodecParameters = {}
+/** A packet on its way; cut to its length, which seldom changes. */
+interface Slot {
+  readonly whole: Buffer
+  packet: Buffer
+}
 
-/** The speaking half of a network leg: exactly one packet a beat. No clock. */
+/** The speaking half of a network leg: a packet every `ptime`. No clock. */
 export class RtpSender {
   packetsSent = 0
-  readonly #audio: Buffer[] = Array.from({ length: RING }, () => Buffer.alloc(RTP_HEADER_BYTES + FRAME))
+  #audio: readonly Slot[] = []
   readonly #events: Buffer[] = Array.from({ length: RING }, () =>
     Buffer.alloc(RTP_HEADER_BYTES + DTMF_PAYLOAD_BYTES),
   )
   readonly #dtmf = new DtmfSender()
-  readonly #ratio: number
-  readonly #downsampler: Resampler | null
+  readonly #rate: SessionRate
+  readonly #samples: number
+  readonly #silence: readonly Int16Array[]
+  readonly #frame: Int16Array
   readonly #ssrc: number
   readonly #firstTimestamp: number
   #remote: RtpRemote | null = null
+  #line: EncodeLine | null = null
+  /** Ticks of the RTP clock per session sample. */
+  #ticks = 1
   #sequence: number
   #ring = 0
   #pushed = false
@@ -34,8 +45,10 @@ export class RtpSender {
 
   /** @param random ten bytes: SSRC, first timestamp and first sequence number (RFC 3550, 5.1). */
   constructor(rate: SessionRate, random: Buffer) {
-    this.#ratio = rate / 8000
-    this.#downsampler = rate === 8000 ? null : openResampler(rate, 8000)
+    this.#rate = rate
+    this.#samples = (rate / 1000) * FRAME_MS
+    this.#silence = comfortFrames(rate)
+    this.#frame = new Int16Array(this.#samples)
     this.#ssrc = random.readUInt32BE(0)
     this.#firstTimestamp = random.readUInt32BE(4)
     this.#sequence = random.readUInt16BE(8)
@@ -43,6 +56,15 @@ export class RtpSender {
 
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
+    const { codec, ptime = PTIME, parameters = NO_PARAMETERS } = remote
+    if (this.#line?.suits(codec, ptime, parameters) === true) return
+    this.#line = new EncodeLine(codec, this.#rate, ptime, parameters)
+    this.#ticks = this.#line.codec.clockRate / this.#rate
+    const bytes = RTP_HEADER_BYTES + this.#line.codec.maxBytes(ptime)
+    this.#audio = Array.from({ length: RING }, () => {
+      const whole = Buffer.alloc(bytes)
+      return { whole, packet: whole }
+    })
   }
 
   press(digits: readonly Digit[]): boolean {
@@ -51,46 +73,65 @@ export class RtpSender {
     return this.#dtmf.press(digits)
   }
 
-  /** The sound of this beat, encoded at once. */
+  /** The sound of this beat, copied. */
   push(pcm: Int16Array): void {
     if (this.#remote === null) return
-    const narrow = this.#downsampler === null ? pcm : this.#downsampler.process(pcm)
-    const buffer = this.#audio[this.#ring] as Buffer
-    if (this.#remote.codec === 'PCMA') encodeAlaw(narrow, 0, FRAME, buffer, RTP_HEADER_BYTES)
-    else encodeUlaw(narrow, 0, FRAME, buffer, RTP_HEADER_BYTES)
+    this.#frame.set(pcm)
     this.#pushed = true
   }
 
-  /** Sends the packet of this beat; true when it carried the pushed sound. */
+  /** Sends the packets of this beat; true when the pushed sound is in them, or waits for the next one. */
   flush(at: number, port: RtpPort, to: RtpSource): boolean {
     const pushed = this.#pushed
     this.#pushed = false
     const remote = this.#remote
-    if (remote === null) return false
+    const line = this.#line
+    if (remote === null || line === null) return false
     if (!remote.send || to.port === 0) {
       this.#talking = false
+      line.clear()
       return false
     }
-    const timestamp = this.#firstTimestamp + at / this.#ratio
-    if (this.#sendEvent(remote, timestamp, port, to)) return false
-    const buffer = this.#audio[this.#ring] as Buffer
-    if (!pushed) writeComfort(remote.codec, Math.floor(at / this.#ratio / FRAME), buffer, RTP_HEADER_BYTES)
-    const marker = pushed && !this.#talking
-    this.#talking = pushed
-    this.#send(buffer, remote.payloadType, marker, timestamp, port, to)
+    if (this.#sendEvent(remote, at, port, to)) {
+      line.clear()
+      return false
+    }
+    const silence = this.#silence[(at / this.#samples) % this.#silence.length] as Int16Array
+    line.push(pushed ? this.#frame : silence, at, pushed)
+    while (line.ready) this.#sendAudio(line, remote.payloadType, port, to)
     return pushed
   }
 
-  #sendEvent(remote: RtpRemote, timestamp: number, port: RtpPort, to: RtpSource): boolean {
-    const event = this.#dtmf.next()
+  #sendAudio(line: EncodeLine, payloadType: number, port: RtpPort, to: RtpSource): void {
+    const slot = this.#audio[this.#ring] as Slot
+    const at = line.at
+    const sounding = line.sounding
+    const bytes = line.take(slot.whole, RTP_HEADER_BYTES)
+    if (bytes === 0) {
+      this.#talking = false
+      return
+    }
+    const length = RTP_HEADER_BYTES + bytes
+    if (slot.packet.length !== length) slot.packet = slot.whole.subarray(0, length)
+    const marker = sounding && !this.#talking
+    this.#talking = sounding
+    this.#send(slot.packet, payloadType, marker, this.#timestamp(at), port, to)
+  }
+
+  #sendEvent(remote: RtpRemote, at: number, port: RtpPort, to: RtpSource): boolean {
+    const event = this.#dtmf.next(remote.dtmfClockRate ?? this.#ticks * this.#rate)
     if (event === null || remote.dtmfPayloadType === null) return false
     // All packets of an event carry the timestamp of its beginning.
-    if (event.marker) this.#eventTimestamp = timestamp
+    if (event.marker) this.#eventTimestamp = this.#timestamp(at)
     const buffer = this.#events[this.#ring] as Buffer
     buffer.set(event.payload, RTP_HEADER_BYTES)
     this.#send(buffer, remote.dtmfPayloadType, event.marker, this.#eventTimestamp, port, to)
     this.#talking = false
     return true
+  }
+
+  #timestamp(at: number): number {
+    return this.#firstTimestamp + at * this.#ticks
   }
 
   #send(

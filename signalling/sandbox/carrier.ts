@@ -11,7 +11,7 @@ import { InboundLeg } from '../inbound-leg.js'
 import type { Leg, LegEvents } from '../leg.js'
 import { OutboundLeg } from '../outbound-leg.js'
 import type { Gateway, SandboxRinger } from '../ports.js'
-import { ALL_CODECS } from '../sdp.js'
+import { TELEPHONE_CODECS } from '../sdp.js'
 import type { IncomingInvite, SipServer } from '../sip-port.js'
 import { openSipServer } from '../sip-server.js'
 import { type ClipBook, readClipBook } from './clips.js'
@@ -91,7 +91,7 @@ class Carrier implements SandboxCarrier {
     this.#scope = scope
     this.#sip = sip
     this.#clips = clips
-    this.gateway = { host: LOOPBACK, port, transport: 'udp', codecs: ALL_CODECS }
+    this.gateway = { host: LOOPBACK, port, transport: 'udp', codecs: TELEPHONE_CODECS }
     sip.onInvite((invite) => this.#invited(invite))
     options.pool.onLost((session) => this.#calls.get(session)?.mediaLost())
     scope.own(() => this.#hangUpAll())
@@ -114,7 +114,7 @@ class Carrier implements SandboxCarrier {
     const sipCallId = randomUUID()
     const { serviceAddress } = this.#options
     const target = {
-      gateway: { ...serviceAddress, codecs: ALL_CODECS },
+      gateway: { ...serviceAddress, codecs: TELEPHONE_CODECS },
       from: call.from,
       to: call.to,
       sipCallId,
@@ -157,7 +157,7 @@ class Carrier implements SandboxCarrier {
         behaviour.persona,
         'inbound',
         invite.callId,
-        (events) => new InboundLeg(invite, ALL_CODECS, events, this.#options.log),
+        (events) => new InboundLeg(invite, TELEPHONE_CODECS, events, this.#options.log),
         {},
       )
     })
@@ -191,6 +191,7 @@ class Carrier implements SandboxCarrier {
         direction,
         party: { kind: 'persona', persona: spec },
         recordTo: null,
+        rate: 8000,
         timers: callTimers(CALLER_PATIENCE_MS, LONGEST_CALL_SECONDS),
         script: () => null,
         onEnded: () => {

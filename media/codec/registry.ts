@@ -1,0 +1,32 @@
+import type { Codec, CodecName } from './codec.js'
+import { pcma, pcmu } from './g711-codec.js'
+import { l16, l16Narrow } from './l16.js'
+
+/** Every codec there is: a new one is a file of its own and a line here. */
+const CODECS: Readonly<Record<CodecName, Codec>> = {
+  PCMA: pcma,
+  PCMU: pcmu,
+  L16: l16,
+  'L16/8000': l16Narrow,
+}
+
+/** All names, in the order in which we would rather speak them when nobody says otherwise. */
+export const CODEC_NAMES = Object.keys(CODECS) as readonly CodecName[]
+
+export function codecOf(name: CodecName): Codec {
+  return CODECS[name]
+}
+
+export function isCodecName(text: string): text is CodecName {
+  return Object.hasOwn(CODECS, text)
+}
+
+/** The codec of an rtpmap; null for one that we do not speak. */
+export function findCodec(encoding: string, clockRate: number, channels: number): Codec | null {
+  for (const name of CODEC_NAMES) {
+    const codec = CODECS[name]
+    if (codec.encoding === encoding && codec.clockRate === clockRate && codec.channels === channels)
+      return codec
+  }
+  return null
+}
