@@ -3,7 +3,8 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { isPublicAddress, openEgress, type Resolved } from './egress.js'
+import { isPublicAddress, type Resolved } from '../media/base/public-address.js'
+import { openEgress } from './egress.js'
 
 const PUBLIC = [
   '8.8.8.8',

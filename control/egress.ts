@@ -1,18 +1,9 @@
-import { lookup as systemLookup } from 'node:dns/promises'
 import { type ClientRequestArgs, Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent, type RequestOptions } from 'node:https'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { EngineError, errorText } from '../media/base/errors.js'
-
-/** An address a name resolves to. */
-export interface Resolved {
-  readonly address: string
-  readonly family: 4 | 6
-}
-
-/** All addresses of a name; rejects when there are none. */
-export type Resolver = (hostname: string) => Promise<readonly Resolved[]>
+import { EngineError } from '../media/base/errors.js'
+import { isPublicAddress, openSafeNames, type Resolver } from '../media/base/public-address.js'
 
 export interface EgressOptions {
   /** Development: loopback and private addresses, and plain http and ws. */
@@ -52,83 +43,10 @@ export type UrlKind = 'http' | 'websocket'
 const MAX_URL = 2048
 const SCHEMES = { http: ['https:', 'http:'], websocket: ['wss:', 'ws:'] } as const
 
-/** IANA special-purpose registries for IPv4 and IPv6, plus multicast: nothing a customer may name. */
-const IPV4 = [
-  '0.0.0.0/8', // this network
-  '10.0.0.0/8',
-  '100.64.0.0/10', // carrier-grade NAT
-  '127.0.0.0/8',
-  '169.254.0.0/16', // link-local, cloud metadata
-  '172.16.0.0/12',
-  '192.0.0.0/24', // protocol assignments
-  '192.0.2.0/24', // documentation
-  '192.31.196.0/24', // AS112
-  '192.52.193.0/24', // AMT
-  '192.88.99.0/24', // 6to4 relays
-  '192.168.0.0/16',
-  '192.175.48.0/24', // AS112
-  '198.18.0.0/15', // benchmarking
-  '198.51.100.0/24', // documentation
-  '203.0.113.0/24', // documentation
-  '224.0.0.0/4', // multicast
-  '240.0.0.0/4', // reserved and broadcast
-]
-
-/** Only 2000::/3 is global unicast at all; these parts of it are not. */
-const IPV6 = [
-  '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarking
-  '2001:db8::/32', // documentation
-  '2002::/16', // 6to4 embeds IPv4 addresses
-  '2620:4f:8000::/48', // AS112
-  '3fff::/20', // documentation
-]
-
-const blocked = new BlockList()
-const global6 = new BlockList()
-for (const range of IPV4) addRange(blocked, range, 'ipv4')
-for (const range of IPV6) addRange(blocked, range, 'ipv6')
-addRange(global6, '2000::/3', 'ipv6')
-
-/** Whether an address literal (no brackets, no zone) is public unicast. */
-export function isPublicAddress(address: string): boolean {
-  switch (isIP(address)) {
-    case 4:
-      return !blocked.check(address, 'ipv4')
-    case 6:
-      // Also refuses IPv4-mapped, NAT64, unique local, link-local and multicast addresses.
-      return global6.check(address, 'ipv6') && !blocked.check(address, 'ipv6')
-    default:
-      return false
-  }
-}
-
 export function openEgress(options: EgressOptions): Egress {
   const { allowPrivate } = options
-  const resolve = options.resolve ?? resolveAll
-
-  /** The addresses of a name, all allowed: one private one among them condemns the name. */
-  async function safeAddresses(hostname: string): Promise<readonly Resolved[]> {
-    const addresses = await resolve(hostname)
-    if (addresses.length === 0) throw refused('does not resolve')
-    if (!allowPrivate && !addresses.every(({ address }) => isPublicAddress(address))) {
-      throw refused('resolves to an address that is not public')
-    }
-    return addresses
-  }
-
-  const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
-    safeAddresses(hostname).then(
-      (addresses) => {
-        const wanted = familyOf(lookupOptions.family)
-        const usable = wanted === 0 ? addresses : addresses.filter(({ family }) => family === wanted)
-        const [first] = usable
-        if (first === undefined) callback(refused('has no address of that family'), '', 0)
-        else if (lookupOptions.all) callback(null, [...usable])
-        else callback(null, first.address, first.family)
-      },
-      (error: unknown) => callback(asError(error), '', 0),
-    )
-  }
+  const names = openSafeNames(allowPrivate, options.resolve)
+  const { lookup } = names
 
   function examine(url: string, kind: UrlKind): URL | UrlProblem {
     if (url.length > MAX_URL) return { reason: `is longer than ${MAX_URL} characters` }
@@ -155,7 +73,7 @@ export function openEgress(options: EgressOptions): Egress {
       const host = hostOf(parsed)
       if (isIP(host) !== 0) return null
       try {
-        await safeAddresses(host)
+        await names.addresses(host)
         return null
       } catch (error) {
         return { reason: error instanceof EngineError ? error.message : 'does not resolve' }
@@ -224,30 +142,10 @@ function fail(problem: EngineError, connected: Connected | undefined): undefined
   process.nextTick(() => reject(problem))
 }
 
-async function resolveAll(hostname: string): Promise<readonly Resolved[]> {
-  const found = await systemLookup(hostname, { all: true, verbatim: true })
-  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
-}
-
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 
-function familyOf(family: number | 'IPv4' | 'IPv6' | undefined): number {
-  if (family === 'IPv4') return 4
-  if (family === 'IPv6') return 6
-  return family ?? 0
-}
-
-function addRange(list: BlockList, range: string, family: 'ipv4' | 'ipv6'): void {
-  const [network, prefix] = range.split('/')
-  list.addSubnet(network ?? '', Number(prefix), family)
-}
-
 function refused(reason: string): EngineError {
   return new EngineError('egress_refused', reason)
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(errorText(error))
 }

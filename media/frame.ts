@@ -23,7 +23,7 @@ export type Stage = (next: Sink) => Sink
 
 export type EndId = string
 export type EndKind = 'rtp' | 'byo' | 'agent' | 'file' | 'tone'
-export type CloseReason = 'hangup' | 'media_timeout' | 'error' | 'shutdown'
+export type CloseReason = 'hangup' | 'api_hangup' | 'media_timeout' | 'error' | 'shutdown'
 export type Digit =
   | '0'
   | '1'

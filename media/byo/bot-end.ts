@@ -1,0 +1,445 @@
+import { randomUUID } from 'node:crypto'
+import type { LookupFunction } from 'node:net'
+import type { Clock } from '../base/clock.js'
+import { errorText } from '../base/errors.js'
+import type { Log } from '../base/log.js'
+import { Scope } from '../base/scope.js'
+import type { AudioFrame, CloseReason, Digit, End, EndId, SessionRate } from '../frame.js'
+import type {
+  BotCommand,
+  BotErrorCode,
+  Dialect,
+  StopReason,
+  TransferRequest,
+  TransferUpdate,
+} from './dialect.js'
+import { openDialect } from './dialects.js'
+import { handshakeOf } from './handshake.js'
+import { ReplyTimes } from './latency.js'
+import { LiveWatch } from './live.js'
+import { BotMouth } from './mouth.js'
+import { type Marker, PlaybackQueue } from './queue.js'
+import { type BotSocket, connectBot, GOING_AWAY, NO_STATUS, NORMAL } from './socket.js'
+import { isWav, readWavBody, type Sound, soundOf } from './sound.js'
+import type { BotSpec } from './spec.js'
+
+/** What waits is played out for so long when the bot says goodbye. */
+const DRAIN_MS = 5_000
+/** At most one error in so long is told. */
+const ERROR_EVERY_MS = 1_000
+/** After these the bot meant to end the call. */
+const GOODBYES = [NORMAL, GOING_AWAY, NO_STATUS]
+
+/** What one call's bot did, for its record. Times are ms. */
+export interface BotStats {
+  /** Media live to the bot's first sound. */
+  readonly firstAudioMs: number | null
+  /** The caller's last sound to the first sound of the bot's answer. */
+  readonly replyMs: readonly number[]
+  /** Times the bot's sound came too late to go on smoothly. */
+  readonly underruns: number
+  /** Sound of the caller that the bot did not take in time. */
+  readonly droppedInMs: number
+  /** Sound of the bot over the bound of its queue. */
+  readonly droppedOutMs: number
+  /** Late sound of a live bot left out to be on time again. */
+  readonly trimmedMs: number
+  readonly marks: number
+  readonly errors: number
+  /** Of the socket; null while it was never closed by the bot. */
+  readonly closeCode: number | null
+}
+
+export type BotEvent =
+  | { readonly type: 'finished'; readonly why: 'agent_hangup' | 'max_duration' | 'bot_disconnected' }
+  | { readonly type: 'bot_stats'; readonly stats: BotStats }
+  | { readonly type: 'transfer_requested'; readonly request: TransferRequest }
+  | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
+  | {
+      readonly type: 'trouble'
+      readonly part: 'bot'
+      readonly code: string
+      readonly message: string
+      readonly atMs: number
+    }
+
+export interface BotEndOptions {
+  readonly id: EndId
+  readonly spec: BotSpec
+  /** Of the session. */
+  readonly rate: SessionRate
+  readonly clock: Clock
+  readonly log: Log
+  readonly lookup: LookupFunction
+  readonly allowPrivate: boolean
+  readonly emit: (event: BotEvent) => void
+  /** Sends keys on the call; false when it cannot. */
+  readonly press: (digits: readonly Digit[]) => boolean
+  /** Once: something of ours threw. */
+  readonly onFault: (error: unknown) => void
+}
+
+/** The customer's bot as an end of a session. */
+export interface BotEnd extends End {
+  /** Dials the bot. False when it cannot be reached, which was told. */
+  connect(): Promise<boolean>
+  /** Media is live: the stream begins, connected before or from now on. */
+  start(): void
+  transferUpdate(update: TransferUpdate): void
+}
+
+export function openBotEnd(options: BotEndOptions): BotEnd {
+  return new SocketBot(options)
+}
+
+type Phase = 'idle' | 'connecting' | 'connected' | 'live' | 'draining' | 'over'
+
+class SocketBot implements BotEnd {
+  readonly id: EndId
+  readonly kind = 'byo'
+  readonly ear = 'arrival'
+  readonly #options: BotEndOptions
+  readonly #spec: BotSpec
+  readonly #clock: Clock
+  readonly #dialect: Dialect
+  readonly #sound: Sound
+  readonly #queue: PlaybackQueue
+  readonly #mouth: BotMouth
+  readonly #live = new LiveWatch()
+  readonly #times = new ReplyTimes()
+  readonly #scope = new Scope()
+  readonly #afterBeat = () => this.#tellReached()
+  #socket: BotSocket | null = null
+  #phase: Phase = 'idle'
+  /** Media is live on the call, whatever the bot does. */
+  #started = false
+  #startMs = 0
+  #drainUntilMs = 0
+  /** Why it is over, as the bot is told. */
+  #reason: StopReason | null = null
+  #wantsTransfers = false
+  #lastErrorMs = Number.NEGATIVE_INFINITY
+  #faulty = false
+  #droppedOutMs = 0
+  #trimmedMs = 0
+  #marks = 0
+  #errors = 0
+  #closeCode: number | null = null
+
+  constructor(options: BotEndOptions) {
+    const { id, spec, rate, clock } = options
+    this.id = id
+    this.#options = options
+    this.#spec = spec
+    this.#clock = clock
+    const sound = soundOf(spec.format, spec.sampleRate)
+    if (sound === null) throw new TypeError('no such audio')
+    this.#sound = sound
+    this.#dialect = openDialect({
+      spec,
+      streamId: randomUUID(),
+      startedAt: clock.wall(),
+      sipCallId: null,
+    })
+    this.#queue = new PlaybackQueue(rate)
+    this.#mouth = new BotMouth(this.#dialect, sound, rate)
+  }
+
+  async connect(): Promise<boolean> {
+    if (this.#phase !== 'idle') return this.#phase !== 'over'
+    this.#phase = 'connecting'
+    const { clock, lookup, allowPrivate, log } = this.#options
+    const result = await connectBot(
+      {
+        handshake: handshakeOf(this.#spec, randomUUID()),
+        clock,
+        lookup,
+        allowPrivate,
+        events: {
+          text: (data) => this.#text(data),
+          binary: (data) => this.#play(data, this.#sound, null),
+          closed: (code) => this.#closed(code),
+          fault: (error) => this.#fault(error),
+        },
+      },
+      this.#scope,
+    )
+    if (!result.ok) {
+      if (!this.#isOver()) {
+        log.warn({ reason: result.reason, status: result.status }, 'a bot cannot be reached')
+        this.#trouble('bot_unreachable', result.reason)
+        this.#finish('error', 'bot_disconnected')
+      }
+      return false
+    }
+    this.#socket = result.socket
+    if (this.#isOver()) {
+      result.socket.close(NORMAL)
+      return false
+    }
+    this.#phase = 'connected'
+    if (this.#started) this.#begin()
+    return true
+  }
+
+  start(): void {
+    if (this.#started || this.#phase === 'over') return
+    this.#started = true
+    this.#startMs = this.#clock.now()
+    const limit = this.#spec.maxCallSeconds * 1000
+    this.#scope.after(this.#clock, limit, () => this.#finish('max_duration', 'max_duration'))
+    if (this.#phase === 'connected') this.#begin()
+    else if (this.#phase === 'idle') void this.connect()
+  }
+
+  pull(into: Int16Array): boolean {
+    const phase = this.#phase
+    if (phase !== 'live' && phase !== 'draining') return false
+    const nowMs = this.#clock.now()
+    const sounding = this.#queue.pull(into)
+    this.#times.bot(sounding ? into : null, nowMs)
+    if (this.#queue.hasReached) queueMicrotask(this.#afterBeat)
+    if (phase === 'draining') {
+      if (this.#queue.idle || nowMs >= this.#drainUntilMs) queueMicrotask(this.#drained)
+      return sounding
+    }
+    const excessMs = this.#live.played(this.#queue.queuedMs, nowMs)
+    if (excessMs > 0) this.#trimmedMs += this.#queue.skip(excessMs)
+    return sounding
+  }
+
+  push(frame: AudioFrame): void {
+    const socket = this.#socket
+    if (socket === null || (this.#phase !== 'live' && this.#phase !== 'draining')) return
+    this.#times.caller(frame.pcm, this.#clock.now())
+    this.#mouth.say(frame, socket)
+  }
+
+  dtmf(digit: Digit, durationMs: number): void {
+    if (this.#phase === 'live' || this.#phase === 'draining') {
+      this.#send(this.#dialect.dtmf(digit, durationMs))
+    }
+    this.#options.emit({ type: 'dtmf', digit, atMs: this.#atMs(), durationMs })
+  }
+
+  transferUpdate(update: TransferUpdate): void {
+    if (this.#wantsTransfers) this.#send(this.#dialect.transfer(update))
+  }
+
+  close(why: CloseReason): void {
+    const socket = this.#socket
+    this.#reason ??= stopReasonOf(why)
+    this.#phase = 'over'
+    if (this.#started) this.#options.emit({ type: 'bot_stats', stats: this.#stats() })
+    if (socket?.open && this.#started) this.#send(this.#dialect.stop(this.#reason))
+    socket?.close(why === 'shutdown' ? GOING_AWAY : NORMAL)
+    this.#scope.close().catch((error: unknown) => this.#fault(error))
+  }
+
+  readonly #drained = () => {
+    if (this.#phase === 'draining') this.#finish('bot_hangup', 'agent_hangup')
+  }
+
+  #begin(): void {
+    this.#phase = 'live'
+    for (const message of this.#dialect.opening()) this.#send(message)
+  }
+
+  #text(data: Buffer): void {
+    if (this.#phase === 'live' || this.#phase === 'connected') this.#obey(this.#dialect.read(data.toString()))
+  }
+
+  #obey(command: BotCommand): void {
+    switch (command.do) {
+      case 'play':
+        this.#playAt(command.audio, command.rate, command.id)
+        return
+      case 'mark':
+        this.#marks++
+        this.#queued({ kind: 'mark', name: command.name })
+        return
+      case 'clear':
+        this.#clear()
+        return
+      case 'forget_marks':
+        this.#queue.forgetMarks()
+        return
+      case 'dtmf':
+        for (const key of command.keys) {
+          if (!this.#queued(key === 'w' ? { kind: 'pause' } : { kind: 'key', digit: key as Digit })) return
+        }
+        return
+      case 'transfer':
+        this.#wantsTransfers = true
+        this.#options.emit({ type: 'transfer_requested', request: command.request })
+        return
+      case 'hangup':
+        if (command.drain) this.#drain()
+        else this.#finish('bot_hangup', 'agent_hangup')
+        return
+      case 'fault':
+        this.#error(command.code, command.message)
+        return
+      case 'nothing':
+        return
+    }
+  }
+
+  /** `rate` is what the message names for itself. */
+  #playAt(audio: Uint8Array, rate: number | null, id: string | null): void {
+    if (rate === null || rate === this.#sound.rate) {
+      this.#play(audio, this.#sound, id)
+      return
+    }
+    const sound = soundOf(this.#sound.format, rate)
+    if (sound === null) this.#error('bad_audio', `sound of ${rate} Hz cannot be played`)
+    else this.#play(audio, sound, id)
+  }
+
+  #play(audio: Uint8Array, sound: Sound, id: string | null): void {
+    if (this.#phase !== 'live' && this.#phase !== 'connected') return
+    let bytes = audio
+    let how = sound
+    if (isWav(audio)) {
+      const wav = readWavBody(audio)
+      if (wav === null) {
+        this.#error('bad_audio', 'a WAV must be mono, in linear16, mulaw or alaw')
+        return
+      }
+      bytes = wav.body
+      how = wav.sound
+    }
+    const ms = (bytes.length / how.bytesPerSample / how.rate) * 1000
+    if (this.#queue.play(bytes, how)) {
+      this.#live.came(ms, this.#clock.now())
+    } else {
+      this.#droppedOutMs += ms
+      this.#error('buffer_full', 'more than 300 s of sound wait')
+    }
+    if (id !== null) this.#queued({ kind: 'played', id })
+  }
+
+  #queued(marker: Marker): boolean {
+    if (!this.#queue.add(marker)) {
+      this.#error('buffer_full', 'too many marks and keys wait')
+      return false
+    }
+    // With nothing before it, it is reached at once.
+    if (this.#queue.hasReached) this.#tellReached()
+    return true
+  }
+
+  #clear(): void {
+    const { droppedMs, marks } = this.#queue.clear()
+    this.#live.restart(this.#clock.now())
+    for (const marker of marks) {
+      if (marker.kind === 'mark') this.#send(this.#dialect.marked(marker.name, 'cleared'))
+    }
+    this.#send(this.#dialect.cleared(droppedMs))
+  }
+
+  #tellReached(): void {
+    const reached = this.#queue.reached()
+    if (reached === null) return
+    for (const marker of reached) {
+      if (marker.kind === 'mark') this.#send(this.#dialect.marked(marker.name, 'played'))
+      else if (marker.kind === 'played') this.#send(this.#dialect.played(marker.id))
+      else if (marker.kind === 'key' && !this.#options.press([marker.digit])) {
+        this.#error('bad_frame', 'keys cannot be sent on this call')
+      }
+    }
+  }
+
+  #drain(): void {
+    if (this.#phase !== 'live') {
+      if (this.#phase === 'connected') this.#finish('error', 'bot_disconnected')
+      return
+    }
+    this.#reason = 'bot_hangup'
+    if (this.#queue.idle) {
+      this.#finish('bot_hangup', 'agent_hangup')
+      return
+    }
+    this.#phase = 'draining'
+    this.#drainUntilMs = this.#clock.now() + DRAIN_MS
+  }
+
+  #closed(code: number): void {
+    this.#closeCode = code
+    if (this.#phase === 'draining' || this.#phase === 'over') return
+    if (GOODBYES.includes(code) && this.#phase === 'live') {
+      this.#drain()
+      return
+    }
+    this.#trouble('bot_disconnected', `the socket closed with ${code}`)
+    this.#finish('error', 'bot_disconnected')
+  }
+
+  #finish(reason: StopReason, why: Extract<BotEvent, { type: 'finished' }>['why']): void {
+    if (this.#isOver()) return
+    this.#reason = reason
+    this.#phase = 'over'
+    this.#options.emit({ type: 'finished', why })
+  }
+
+  /** Through a function: an await lies between what the compiler knows and what is. */
+  #isOver(): boolean {
+    return this.#phase === 'over'
+  }
+
+  #error(code: BotErrorCode, message: string): void {
+    this.#errors++
+    const nowMs = this.#clock.now()
+    if (nowMs - this.#lastErrorMs < ERROR_EVERY_MS) return
+    this.#lastErrorMs = nowMs
+    this.#send(this.#dialect.error(code, message))
+  }
+
+  #send(message: string | null): void {
+    if (message !== null) this.#socket?.send(message)
+  }
+
+  #trouble(code: string, message: string): void {
+    this.#options.emit({ type: 'trouble', part: 'bot', code, message, atMs: this.#atMs() })
+  }
+
+  #atMs(): number {
+    return this.#started ? Math.round(this.#clock.now() - this.#startMs) : 0
+  }
+
+  #fault(error: unknown): void {
+    if (this.#faulty) return
+    this.#faulty = true
+    this.#options.log.error({ error: errorText(error) }, 'a bot end failed')
+    this.#options.onFault(error)
+  }
+
+  #stats(): BotStats {
+    const { firstSoundMs, waitsMs } = this.#times
+    return {
+      firstAudioMs: firstSoundMs === null ? null : Math.round(firstSoundMs - this.#startMs),
+      replyMs: waitsMs.map(Math.round),
+      underruns: this.#queue.underruns,
+      droppedInMs: this.#mouth.droppedMs,
+      droppedOutMs: Math.round(this.#droppedOutMs),
+      trimmedMs: Math.round(this.#trimmedMs),
+      marks: this.#marks,
+      errors: this.#errors,
+      closeCode: this.#closeCode,
+    }
+  }
+}
+
+function stopReasonOf(why: CloseReason): StopReason {
+  switch (why) {
+    case 'hangup':
+      return 'caller_hangup'
+    case 'api_hangup':
+      return 'bot_hangup'
+    case 'shutdown':
+      return 'shutdown'
+    case 'media_timeout':
+    case 'error':
+      return 'error'
+  }
+}

@@ -1,0 +1,94 @@
+import type { Digit } from '../frame.js'
+import type { BotSpec } from './spec.js'
+
+/** What went wrong, as the native protocol names it. */
+export type BotErrorCode =
+  | 'bad_json'
+  | 'bad_frame'
+  | 'bad_audio'
+  | 'buffer_full'
+  | 'transfer_failed'
+  | 'rate_limited'
+
+export type StopReason =
+  | 'caller_hangup'
+  | 'bot_hangup'
+  | 'transferred'
+  | 'max_duration'
+  | 'error'
+  | 'shutdown'
+
+/** A bot asks to hand the call to a person. */
+export interface TransferRequest {
+  readonly id: string
+  /** E.164 or a SIP URI. */
+  readonly destination: string | null
+  readonly destinationId: string | null
+  readonly handoff: 'cold' | 'warm'
+  readonly note: string | null
+  readonly reason: string | null
+}
+
+/** What became of it so far. */
+export interface TransferUpdate {
+  readonly id: string
+  readonly status: 'accepted' | 'rejected' | 'ringing' | 'answered' | 'completed' | 'failed'
+  readonly code?: string
+  readonly message?: string
+}
+
+/** What a bot wants, whatever its dialect calls it. */
+export type BotCommand =
+  | {
+      readonly do: 'play'
+      readonly audio: Uint8Array
+      /** Of this sound alone; null is the rate agreed. */
+      readonly rate: number | null
+      /** Told when it was played; null for sound without a name. */
+      readonly id: string | null
+    }
+  | { readonly do: 'mark'; readonly name: string }
+  | { readonly do: 'clear' }
+  | { readonly do: 'forget_marks' }
+  /** Keys, with `w` for half a second. */
+  | { readonly do: 'dtmf'; readonly keys: string }
+  | { readonly do: 'transfer'; readonly request: TransferRequest }
+  /** `drain`: play what waits first. */
+  | { readonly do: 'hangup'; readonly drain: boolean }
+  | { readonly do: 'nothing' }
+  | { readonly do: 'fault'; readonly code: BotErrorCode; readonly message: string }
+
+/** What a dialect writes its messages from. */
+export interface StreamFacts {
+  readonly spec: BotSpec
+  /** A UUID. */
+  readonly streamId: string
+  /** Unix ms of the beginning of the stream. */
+  readonly startedAt: number
+  /** The Call-ID of SIP, where a dialect tells it. */
+  readonly sipCallId: string | null
+}
+
+/**
+ * One wire format: what is said and how what comes is to be read. Knows no socket and no clock. A
+ * message that a dialect has not is null: nothing is sent then.
+ */
+export interface Dialect {
+  /** The caller's audio goes as binary messages and `media` is never asked. */
+  readonly binary: boolean
+  /** Frames of 20 ms in one message. */
+  readonly framesPerMessage: number
+  /** Sent at once, in this order, before anything else. */
+  opening(): readonly string[]
+  /** `payload` is base64; `atMs` its beginning since the start of the stream. */
+  media(payload: string, atMs: number): string
+  dtmf(digit: Digit, durationMs: number): string | null
+  marked(name: string, how: 'played' | 'cleared'): string | null
+  /** A sound with an id was played. */
+  played(id: string): string | null
+  cleared(droppedMs: number): string | null
+  transfer(update: TransferUpdate): string
+  error(code: BotErrorCode, message: string): string | null
+  stop(reason: StopReason): string | null
+  read(text: string): BotCommand
+}

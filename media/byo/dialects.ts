@@ -1,0 +1,25 @@
+import type { Dialect, StreamFacts } from './dialect.js'
+import { openExotel } from './exotel.js'
+import { openJambonz } from './jambonz.js'
+import { openNative } from './native.js'
+import { openPlivo } from './plivo.js'
+import type { BotType } from './spec.js'
+import { openTelnyx } from './telnyx.js'
+import { openTwilio } from './twilio.js'
+import { openVonage } from './vonage.js'
+
+const DIALECTS: Readonly<Record<BotType, (facts: StreamFacts) => Dialect>> = {
+  static: openNative,
+  twilio: openTwilio,
+  plivo: openPlivo,
+  vobiz: openPlivo,
+  exotel: openExotel,
+  telnyx: openTelnyx,
+  vonage: openVonage,
+  jambonz: openJambonz,
+}
+
+/** The wire format of one bot's socket. */
+export function openDialect(facts: StreamFacts): Dialect {
+  return DIALECTS[facts.spec.type](facts)
+}

@@ -1,0 +1,79 @@
+/*
+ * A live bot sends what it says as it is spoken: never ahead of time. When it, or the way to it, stood
+ * still for a moment, what it says afterwards is late for the rest of the call, because we played
+ * silence meanwhile. That standing backlog is left out. A bot that sends speech faster than real time
+ * is ahead on purpose and loses nothing.
+ */
+
+/** More than this ahead of real time is no live bot. */
+const AHEAD_MS = 80
+/** Proved live after so long. */
+const PROOF_MS = 600
+/** Nothing for so long and it has to be proved again. */
+const FORGET_MS = 1_000
+/** A backlog stands when there was this much of it all the time ... */
+const WINDOW_FRAMES = 10
+/** ... or, of a single frame, for this long: it may be what smooths a jittery way. */
+const LONG_WINDOWS = 10
+const FRAME_MS = 20
+
+/** Watches how much waits. Pure; times are ms of one clock. */
+export class LiveWatch {
+  #epochMs = Number.NaN
+  #acceptedMs = 0
+  #lastMs = Number.NaN
+  #ahead = false
+  #least = Number.POSITIVE_INFINITY
+  #frames = 0
+  #windows = 0
+  #leastLong = Number.POSITIVE_INFINITY
+
+  /** Sound of `ms` came. */
+  came(ms: number, nowMs: number): void {
+    if (!(nowMs - this.#lastMs <= FORGET_MS)) this.restart(nowMs)
+    this.#lastMs = nowMs
+    this.#acceptedMs += ms
+    // Its clock may run a little faster than ours: 0.1 % is more than any clock does.
+    if (this.#acceptedMs - (nowMs - this.#epochMs) * 1.001 > AHEAD_MS) this.#ahead = true
+  }
+
+  /** The bot begins anew: what it sent until now is forgotten. */
+  restart(nowMs: number): void {
+    this.#epochMs = nowMs
+    this.#acceptedMs = 0
+    this.#ahead = false
+    this.#lastMs = Number.NaN
+    this.#restartWindow()
+  }
+
+  /** After every frame played, with what is left waiting. Returns how many ms are to be left out. */
+  played(waitingMs: number, nowMs: number): number {
+    if (this.#ahead || !(nowMs - this.#epochMs > PROOF_MS)) {
+      if (this.#frames > 0) this.#restartWindow()
+      return 0
+    }
+    if (waitingMs < this.#least) this.#least = waitingMs
+    this.#frames++
+    if (this.#frames < WINDOW_FRAMES) return 0
+    const least = this.#least
+    this.#least = Number.POSITIVE_INFINITY
+    this.#frames = 0
+    if (least < this.#leastLong) this.#leastLong = least
+    this.#windows++
+    if (least >= 2 * FRAME_MS) {
+      this.#restartWindow()
+      return least - FRAME_MS
+    }
+    if (this.#windows < LONG_WINDOWS) return 0
+    const standing = this.#leastLong
+    this.#restartWindow()
+    return standing >= FRAME_MS ? standing : 0
+  }
+
+  #restartWindow(): void {
+    this.#least = Number.POSITIVE_INFINITY
+    this.#leastLong = Number.POSITIVE_INFINITY
+    this.#frames = 0
+    this.#windows = 0
+  }
+}

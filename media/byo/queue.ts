@@ -1,0 +1,251 @@
+import { openResampler, type Resampler } from '../codec/resample.js'
+import type { Digit, SessionRate } from '../frame.js'
+import { decodeSound, type Sound } from './sound.js'
+
+/** Sound a bot may have waiting. */
+export const CAPACITY_MS = 300_000
+/** Marks and keys waiting at once: a bot that sends more never meant them. */
+const MAX_MARKERS = 10_000
+/** Sound that comes within this many frames of running dry belonged to the same speech. */
+const UNDERRUN_FRAMES = 15
+/** A key as RTP events: the tone, the repetitions of its end, the pause after it. */
+const KEY_FRAMES = 16
+/** What `w` in a string of keys stands for: 500 ms. */
+const PAUSE_FRAMES = 25
+/** Sizes are counted in 1/48000 s, of which every rate but 22050 Hz has a whole number a sample. */
+const TICKS_PER_MS = 48
+
+/** Something between two sounds. */
+export type Marker =
+  | { readonly kind: 'mark'; readonly name: string }
+  /** The end of one sound that has an id of its own. */
+  | { readonly kind: 'played'; readonly id: string }
+  | { readonly kind: 'key'; readonly digit: Digit }
+  | { readonly kind: 'pause' }
+
+interface Chunk {
+  readonly bytes: Uint8Array
+  readonly sound: Sound
+  offset: number
+}
+
+type Item = Chunk | Marker
+
+const isChunk = (item: Item): item is Chunk => 'bytes' in item
+
+/**
+ * What a bot is going to say: sound and markers in one order, taken 20 ms at a time on the beat. Sound
+ * is kept as it came and read when it is played, so that a burst costs nothing at once. Chunks may
+ * have any length; a sample cut in two is put together again. No clock, no socket.
+ */
+export class PlaybackQueue {
+  /** Times the queue ran dry in the middle of speech. */
+  underruns = 0
+  readonly #rate: SessionRate
+  readonly #frameSamples: number
+  #items: Item[] = []
+  #head = 0
+  #ticks = 0
+  #markers = 0
+  /** The first half of a cut sample. */
+  #half: { readonly byte: number; readonly sound: Sound } | null = null
+  /** Frames still taken by keys or a pause. */
+  #blocked = 0
+  #dry = UNDERRUN_FRAMES + 1
+  #reached: Marker[] = []
+  readonly #resamplers = new Map<Sound, Resampler>()
+  #scratch = new Int16Array(960)
+
+  constructor(rate: SessionRate) {
+    this.#rate = rate
+    this.#frameSamples = rate / 50
+  }
+
+  get queuedMs(): number {
+    return this.#ticks / TICKS_PER_MS
+  }
+
+  /** Nothing waits to be played or done. */
+  get idle(): boolean {
+    return this.#head === this.#items.length && this.#blocked === 0
+  }
+
+  /** Adds sound, kept without a copy; false, and nothing is taken, when it does not fit. */
+  play(bytes: Uint8Array, sound: Sound): boolean {
+    const ticks = (bytes.length / sound.bytesPerSample) * (48_000 / sound.rate)
+    if (this.#ticks + ticks > CAPACITY_MS * TICKS_PER_MS) return false
+    const whole = sound.bytesPerSample === 1 ? bytes : this.#samplesOf(bytes, sound)
+    if (whole.length === 0) return true
+    if (this.#dry > 0) {
+      if (this.#dry <= UNDERRUN_FRAMES) this.underruns++
+      this.#dry = 0
+    }
+    this.#items.push({ bytes: whole, sound, offset: 0 })
+    this.#ticks += (whole.length / sound.bytesPerSample) * (48_000 / sound.rate)
+    return true
+  }
+
+  /** False when too many wait. */
+  add(marker: Marker): boolean {
+    if (this.#markers >= MAX_MARKERS) return false
+    this.#markers++
+    this.#items.push(marker)
+    if (this.#head === this.#items.length - 1) this.#pass()
+    return true
+  }
+
+  /** Drops all sound and keys; what was to be told is handed back, in order. */
+  clear(): { readonly droppedMs: number; readonly marks: readonly Marker[] } {
+    const droppedMs = Math.round(this.queuedMs)
+    const marks: Marker[] = []
+    for (let i = this.#head; i < this.#items.length; i++) {
+      const item = this.#items[i] as Item
+      if (!isChunk(item) && (item.kind === 'mark' || item.kind === 'played')) marks.push(item)
+    }
+    this.#items = []
+    this.#head = 0
+    this.#ticks = 0
+    this.#markers = 0
+    this.#half = null
+    this.#blocked = 0
+    this.#dry = UNDERRUN_FRAMES + 1
+    return { droppedMs, marks }
+  }
+
+  /** Forgets the marks that wait; sound stays. */
+  forgetMarks(): void {
+    this.#items = this.#items.slice(this.#head).filter((item) => isChunk(item) || item.kind !== 'mark')
+    this.#head = 0
+    this.#markers = this.#items.reduce((count, item) => count + (isChunk(item) ? 0 : 1), 0)
+    this.#pass()
+  }
+
+  /** Leaves out the oldest sound; markers on the way are reached. Returns the ms left out. */
+  skip(ms: number): number {
+    const before = this.#ticks
+    let left = ms * TICKS_PER_MS
+    while (left > 0 && this.#blocked === 0) {
+      this.#pass()
+      const chunk = this.#items[this.#head]
+      if (chunk === undefined || !isChunk(chunk)) break
+      const { sound } = chunk
+      const perSample = 48_000 / sound.rate
+      const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
+      const samples = Math.min(ready, Math.floor(left / perSample))
+      if (samples === 0) break
+      left -= samples * perSample
+      this.#consume(chunk, samples)
+    }
+    this.#pass()
+    return (before - this.#ticks) / TICKS_PER_MS
+  }
+
+  /** Fills `into` with the next 20 ms; false when there is no sound for it. */
+  pull(into: Int16Array): boolean {
+    if (this.#blocked > 0) {
+      this.#blocked--
+      if (this.#blocked === 0) this.#pass()
+      return false
+    }
+    const first = this.#items[this.#head]
+    if (first === undefined || !isChunk(first)) {
+      if (this.#dry <= UNDERRUN_FRAMES) this.#dry++
+      return false
+    }
+    const { sound } = first
+    if (sound.rate === this.#rate) {
+      const filled = this.#read(sound, into, this.#frameSamples)
+      if (filled < into.length) into.fill(0, filled)
+    } else {
+      const samples = Math.round(sound.rate / 50)
+      const filled = this.#read(sound, this.#scratch, samples)
+      this.#scratch.fill(0, filled, samples)
+      const frame = this.#resampler(sound).process(this.#scratch.subarray(0, samples))
+      into.set(frame.length > into.length ? frame.subarray(0, into.length) : frame)
+    }
+    return true
+  }
+
+  get hasReached(): boolean {
+    return this.#reached.length > 0
+  }
+
+  /** What was reached since the last call, in order; null when nothing was. */
+  reached(): readonly Marker[] | null {
+    if (this.#reached.length === 0) return null
+    const reached = this.#reached
+    this.#reached = []
+    return reached
+  }
+
+  /** Reads up to `samples` samples of one kind of sound; returns how many there were. */
+  #read(sound: Sound, into: Int16Array, samples: number): number {
+    let filled = 0
+    while (filled < samples && this.#blocked === 0) {
+      const chunk = this.#items[this.#head]
+      if (chunk === undefined || !isChunk(chunk) || chunk.sound !== sound) break
+      const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
+      const take = Math.min(ready, samples - filled)
+      decodeSound(sound, chunk.bytes, chunk.offset, take, into, filled)
+      filled += take
+      this.#consume(chunk, take)
+      this.#pass()
+    }
+    return filled
+  }
+
+  #consume(chunk: Chunk, samples: number): void {
+    chunk.offset += samples * chunk.sound.bytesPerSample
+    this.#ticks -= samples * (48_000 / chunk.sound.rate)
+    if (chunk.offset === chunk.bytes.length) this.#advance()
+  }
+
+  /** Reaches the markers at the head, until sound or the pause one of them makes. */
+  #pass(): void {
+    while (this.#blocked === 0) {
+      const item = this.#items[this.#head]
+      if (item === undefined || isChunk(item)) return
+      this.#markers--
+      this.#advance()
+      if (item.kind === 'key') this.#blocked = KEY_FRAMES
+      if (item.kind === 'pause') this.#blocked = PAUSE_FRAMES
+      else this.#reached.push(item)
+    }
+  }
+
+  #advance(): void {
+    this.#head++
+    if (this.#head === this.#items.length) {
+      this.#items.length = 0
+      this.#head = 0
+      // Against the rounding of 22050 Hz.
+      this.#ticks = 0
+    } else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
+      this.#items.splice(0, this.#head)
+      this.#head = 0
+    }
+  }
+
+  /** Whole samples of two bytes, beginning with the half one that was left. */
+  #samplesOf(bytes: Uint8Array, sound: Sound): Uint8Array {
+    const half = this.#half
+    this.#half = null
+    let all = bytes
+    if (half !== null && half.sound === sound) {
+      all = new Uint8Array(bytes.length + 1)
+      all[0] = half.byte
+      all.set(bytes, 1)
+    }
+    if (all.length % 2 === 0) return all
+    this.#half = { byte: all[all.length - 1] as number, sound }
+    return all.subarray(0, all.length - 1)
+  }
+
+  #resampler(sound: Sound): Resampler {
+    const known = this.#resamplers.get(sound)
+    if (known !== undefined) return known
+    const made = openResampler(sound.rate, this.#rate)
+    this.#resamplers.set(sound, made)
+    return made
+  }
+}

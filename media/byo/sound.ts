@@ -1,0 +1,107 @@
+import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../codec/g711.js'
+import type { InputRate } from '../codec/resample.js'
+import type { BotFormat } from './spec.js'
+
+/** How bytes of a bot's audio are to be read. Interned: equal ones are the same object. */
+export interface Sound {
+  readonly format: BotFormat
+  readonly rate: InputRate
+  readonly bytesPerSample: 1 | 2
+  /** Bytes of 20 ms. */
+  readonly frameBytes: number
+}
+
+const RATES: readonly InputRate[] = [8000, 16000, 22050, 24000, 48000]
+const sounds = new Map<string, Sound>()
+for (const format of ['linear16', 'mulaw', 'alaw'] as const) {
+  for (const rate of RATES) {
+    const bytesPerSample = format === 'linear16' ? 2 : 1
+    sounds.set(`${format} ${rate}`, {
+      format,
+      rate,
+      bytesPerSample,
+      frameBytes: (rate / 50) * bytesPerSample,
+    })
+  }
+}
+
+/** Null for a rate nothing can convert. */
+export function soundOf(format: BotFormat, rate: number): Sound | null {
+  return sounds.get(`${format} ${rate}`) ?? null
+}
+
+/** Reads `samples` samples from `bytes` at `offset`. */
+export function decodeSound(
+  sound: Sound,
+  bytes: Uint8Array,
+  offset: number,
+  samples: number,
+  into: Int16Array,
+  at: number,
+): void {
+  if (sound.format === 'mulaw') {
+    decodeUlaw(bytes, offset, samples, into, at)
+  } else if (sound.format === 'alaw') {
+    decodeAlaw(bytes, offset, samples, into, at)
+  } else {
+    for (let i = 0, from = offset; i < samples; i++, from += 2) {
+      into[at + i] = (bytes[from] as number) | ((bytes[from + 1] as number) << 8)
+    }
+  }
+}
+
+/** Writes all of `pcm` to `into` at `offset`; returns the number of bytes. */
+export function encodeSound(format: BotFormat, pcm: Int16Array, into: Uint8Array, offset: number): number {
+  if (format === 'mulaw') {
+    encodeUlaw(pcm, 0, pcm.length, into, offset)
+    return pcm.length
+  }
+  if (format === 'alaw') {
+    encodeAlaw(pcm, 0, pcm.length, into, offset)
+    return pcm.length
+  }
+  for (let i = 0, to = offset; i < pcm.length; i++, to += 2) {
+    const sample = pcm[i] as number
+    into[to] = sample & 0xff
+    into[to + 1] = (sample >> 8) & 0xff
+  }
+  return pcm.length * 2
+}
+
+/** A RIFF WAVE in memory: where its samples lie and how they are to be read. */
+export interface WavBody {
+  readonly sound: Sound
+  readonly body: Uint8Array
+}
+
+const TAGS: Readonly<Record<number, BotFormat>> = { 1: 'linear16', 6: 'alaw', 7: 'mulaw' }
+
+export function isWav(bytes: Uint8Array): boolean {
+  return bytes.length >= 12 && ascii(bytes, 0) === 'RIFF' && ascii(bytes, 8) === 'WAVE'
+}
+
+/** Null for one that is not mono in a format and rate there is a reader for. */
+export function readWavBody(bytes: Uint8Array): WavBody | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let sound: Sound | null = null
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const size = view.getUint32(at + 4, true)
+    const name = ascii(bytes, at)
+    if (name === 'fmt ' && at + 24 <= bytes.length) {
+      const format = TAGS[view.getUint16(at + 8, true)]
+      const bits = view.getUint16(at + 22, true)
+      const fits = view.getUint16(at + 10, true) === 1 && bits === (format === 'linear16' ? 16 : 8)
+      sound = format === undefined || !fits ? null : soundOf(format, view.getUint32(at + 12, true))
+    } else if (name === 'data') {
+      // A header written before its sound was known names a size of 0 or of everything there could be.
+      const end = size === 0 ? bytes.length : Math.min(bytes.length, at + 8 + size)
+      return sound === null ? null : { sound, body: bytes.subarray(at + 8, end) }
+    }
+    at += 8 + size + (size % 2)
+  }
+  return null
+}
+
+function ascii(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4))
+}

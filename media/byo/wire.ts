@@ -1,0 +1,103 @@
+import type { BotCommand, TransferRequest } from './dialect.js'
+
+/*
+ * What the dialects share in reading: bots are taken as they are, fields may be strings or numbers,
+ * nested or flat, missing or null.
+ */
+
+export type Message = { readonly [name: string]: unknown }
+
+export const NOTHING: BotCommand = { do: 'nothing' }
+
+/** What one payload may name as keys. */
+const KEYS = /^[0-9*#A-Dw]{1,64}$/
+
+export function parse(text: string): Message | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isMessage(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+export const BAD_JSON: BotCommand = { do: 'fault', code: 'bad_json', message: 'not a JSON object' }
+
+export function unknownEvent(event: string): BotCommand {
+  return { do: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}` }
+}
+
+/** The object at `name`, or an empty one. */
+export function nested(message: Message, name: string): Message {
+  const value = message[name]
+  return isMessage(value) ? value : {}
+}
+
+/** A string, or a number written as one; null for anything else. */
+export function text(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : null
+}
+
+/** A number, or a string that is one; null for anything else. */
+export function number(value: unknown): number | null {
+  const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof found === 'number' && Number.isFinite(found) ? found : null
+}
+
+/** Sound from base64. */
+export function play(payload: unknown, more: { rate?: number | null; id?: string | null } = {}): BotCommand {
+  if (typeof payload !== 'string') return { do: 'fault', code: 'bad_frame', message: 'media has no payload' }
+  const audio = Buffer.from(payload, 'base64')
+  if (audio.length === 0 && payload !== '') {
+    return { do: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
+  }
+  return { do: 'play', audio, rate: more.rate ?? null, id: more.id ?? null }
+}
+
+/** A mark without a name is a mark all the same. */
+export function mark(name: unknown): BotCommand {
+  return { do: 'mark', name: text(name) ?? '' }
+}
+
+/** Keys out: `digits` or `digit`. */
+export function keys(fields: Message): BotCommand {
+  const wanted = (text(fields.digits) ?? text(fields.digit) ?? '').toUpperCase().replaceAll('W', 'w')
+  if (KEYS.test(wanted)) return { do: 'dtmf', keys: wanted }
+  return { do: 'fault', code: 'bad_frame', message: 'dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most' }
+}
+
+/** `transfer`, `hangup` and `dtmf`, which every type takes, nested or flat; null for another event. */
+export function extension(event: string, message: Message): BotCommand | null {
+  switch (event) {
+    case 'transfer':
+      return { do: 'transfer', request: transferRequest({ ...message, ...nested(message, 'transfer') }) }
+    case 'hangup': {
+      const { drain } = { ...message, ...nested(message, 'hangup') }
+      return { do: 'hangup', drain: drain !== false && drain !== 'false' }
+    }
+    case 'dtmf':
+      return keys(
+        typeof message.dtmf === 'string'
+          ? { digits: message.dtmf }
+          : { ...message, ...nested(message, 'dtmf') },
+      )
+    default:
+      return null
+  }
+}
+
+function transferRequest(fields: Message): TransferRequest {
+  return {
+    id: (text(fields.id) ?? '').slice(0, 128),
+    destination: text(fields.destination),
+    destinationId: text(fields.destinationId),
+    handoff: fields.handoff === 'warm' ? 'warm' : 'cold',
+    note: text(fields.note),
+    reason: text(fields.reason),
+  }
+}
+
+function isMessage(value: unknown): value is Message {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
