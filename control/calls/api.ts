@@ -50,6 +50,8 @@ export const placeCall = operation({
     'blocked_opt_out',
     'blocked_dlt_invalid',
     'insufficient_funds',
+    'sip_trunk_not_active',
+    'provider_unavailable',
   ],
   run: async ({ body, actor, deps, idempotencyId }) => {
     const call = await place(deps, actor, {

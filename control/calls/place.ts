@@ -12,12 +12,11 @@ import { isRefusal, type Refusal, refuse, unavailable } from '../http/problem.js
 import { timestampOrNull } from '../http/schemas.js'
 import { findNumber, isOfOtherEnvironment, type Owner } from '../numbers/store.js'
 import { missingForLive } from '../organization/readiness.js'
-import { releaseSlot, takeSlot } from './pool.js'
+import { noteUse } from '../trunks/store.js'
+import { type Full, releaseSlot, takeSlot, takeTrunkSlot } from './pool.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from './settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from './store.js'
-
-/** How long it rings before nobody answered. */
-export const RING_TIMEOUT_MS = 45_000
+import { type WayOut, wayOut } from './way-out.js'
 
 export interface Placement {
   readonly to: string
@@ -36,15 +35,20 @@ interface Target {
   readonly version: AgentVersionRow
 }
 
+/** Why the release may not place calls in that environment yet; null when it may. */
+type Readiness = (deps: Deps, owner: Owner) => Promise<Refusal | null>
+
 /**
  * Places an outbound call: the only place in the service that originates one. Looks up, checks the
- * state, takes a concurrency slot, passes the gate, stores the call with its event, dials. Whatever
- * is refused leaves no slot behind; a gate that refuses leaves its rows and its sealed record.
+ * state, takes a concurrency slot (and a line of the number's trunk), passes the gate, stores the call
+ * with its event, dials. Whatever is refused leaves no slot behind; a gate that refuses leaves its rows
+ * and its sealed record. `ready` is for tests of what the release keeps shut.
  */
 export async function placeCall(
   deps: Deps,
   owner: Owner,
   placement: Placement,
+  ready: Readiness = gateReady,
 ): Promise<CallWithParts | Refusal> {
   const placed = await alreadyPlaced(deps, owner, placement)
   if (placed !== null) return placed
@@ -80,19 +84,17 @@ export async function placeCall(
       },
     )
   }
-  if (owner.environment === 'live') return gateIncomplete(deps, owner)
+  const unready = await ready(deps, owner)
+  if (unready !== null) return unready
+  const way = await wayOut(deps, number)
+  if (isRefusal(way)) return way
 
   if (deps.calls.draining) return unavailable('The service is shutting down and takes no new calls.', {})
 
   const callId = newId('call', deps.clock.wall())
-  const full = await takeSlot(deps.db, owner, { callId, nodeId: deps.nodeId }, deps.clock.wall())
-  if (full !== null) {
-    return refuse('concurrent_call_limit_reached', 'All concurrent agent calls are in use.', {
-      pool: 'agentCalls',
-      ...full,
-    })
-  }
-  const clearance = await clear(deps, owner, placement, target, callId).catch(async (error: unknown) => {
+  const full = await takeRoom(deps, owner, way, callId)
+  if (full !== null) return full
+  const clearance = await clear(deps, owner, placement, target, way, callId).catch(async (error: unknown) => {
     await releaseSlot(deps.db, callId)
     // The same request, retried on another process while this one still ran, was faster.
     const twin = await alreadyPlaced(deps, owner, placement)
@@ -109,8 +111,8 @@ export async function placeCall(
   try {
     deps.calls.dial(clearance.permit, {
       agent: spec,
-      gateway: deps.sandboxGateway,
-      ringTimeoutMs: RING_TIMEOUT_MS,
+      gateway: way.gateway,
+      ringTimeoutMs: way.ringTimeoutMs,
       recordTo: number.recordCalls === 1 ? recordingPath(folder, callId) : null,
     })
   } catch (error) {
@@ -176,8 +178,28 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
   return { number, agent, version }
 }
 
+/** A slot of the agents' pool and, over a trunk, one of its lines, which inbound calls use as well. */
+async function takeRoom(
+  deps: Deps,
+  owner: Owner,
+  { trunk }: WayOut,
+  callId: string,
+): Promise<Refusal<'concurrent_call_limit_reached'> | null> {
+  const { db, clock, nodeId } = deps
+  const holder = { callId, nodeId }
+  const noRoom = (message: string, pool: string, full: Full) =>
+    refuse('concurrent_call_limit_reached', message, { pool, ...full })
+  const full = await takeSlot(db, owner, holder, clock.wall())
+  if (full !== null) return noRoom('All concurrent agent calls are in use.', 'agentCalls', full)
+  const busy = trunk === null ? null : await takeTrunkSlot(db, trunk, holder, clock.wall())
+  if (busy === null) return null
+  await releaseSlot(db, callId)
+  return noRoom('All lines of the trunk are in use.', 'sipTrunk', busy)
+}
+
 /** Live calls need checks this release does not make; until they exist nothing is dialled. */
-async function gateIncomplete(deps: Deps, owner: Owner): Promise<Refusal<'compliance_incomplete'>> {
+async function gateReady(deps: Deps, owner: Owner): Promise<Refusal<'compliance_incomplete'> | null> {
+  if (owner.environment === 'test') return null
   const missing = await missingForLive(deps.db, owner.organizationId, deps.clock.wall())
   const message =
     missing.length === 0
@@ -191,6 +213,7 @@ function clear(
   owner: Owner,
   placement: Placement,
   { number, agent, version }: Target,
+  { trunk }: WayOut,
   callId: string,
 ): Promise<Clearance> {
   const purpose = asPurpose(version.purpose)
@@ -204,8 +227,9 @@ function clear(
       agentId: agent.id,
       agentVersionId: version.id,
     },
-    (trx, record, now) =>
-      insertCall(
+    async (trx, record, now) => {
+      if (trunk !== null) await noteUse(trx, trunk, trunk.id, 'outbound', now)
+      await insertCall(
         trx,
         {
           id: callId,
@@ -227,7 +251,8 @@ function clear(
           idempotencyId: placement.idempotencyId,
         },
         now,
-      ),
+      )
+    },
   )
 }
 

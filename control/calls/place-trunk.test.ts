@@ -1,0 +1,156 @@
+import t from 'tap'
+import { openTestCalling } from '../../fixtures/calling.js'
+import { onEachEngine } from '../../fixtures/databases.js'
+import { openSignallingRig, until } from '../../fixtures/signalling-rig.js'
+import { Guard } from '../../fixtures/sip-guard.js'
+import { header, type SipMessage } from '../../fixtures/sip-message.js'
+import { openSipPeer } from '../../fixtures/sip-peer.js'
+import { silentLog } from '../../media/base/log.js'
+import type { DialPlan } from '../../signalling/ports.js'
+import { isRefusal } from '../http/problem.js'
+import { parseTrunkFile } from '../trunks/file.js'
+import { loadTrunks } from '../trunks/load.js'
+import { placeCall } from './place.js'
+
+/*
+ * Live calls over a trunk, behind a release that keeps them shut: everything but that refusal is real,
+ * from the tables over the gate and its permit to a carrier on loopback.
+ */
+
+const NUMBER = '+911171366900'
+const TO = '+919876543210'
+const SDP =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
+const open = async () => null
+
+await onEachEngine(t, async (t, openDatabase) => {
+  await t.test('a live call leaves over the trunk of its number, as the trunk wants it', async (t) => {
+    const database = await openDatabase()
+    const calling = await openTestCalling(database)
+    const { deps, clock } = calling
+    const guard = new Guard({ username: 'pilot', password: 'c4rrier', algorithm: 'SHA-256' })
+    const invites: SipMessage[] = []
+    const plans: DialPlan[] = []
+    const carrier = await openSipPeer({
+      onRequest: (request, from, self) => {
+        if (request.method === 'INVITE') invites.push(request)
+        return request.method === 'INVITE' && !guard.admits(self, request, from)
+      },
+      onInvite: (call) => call.answer(SDP),
+    })
+    const rig = await openSignallingRig({
+      gate: deps.permits,
+      onEvent: (event) => calling.bridge.publish(event),
+    })
+    t.teardown(async () => {
+      await rig.close()
+      await carrier.close()
+      await calling.close()
+    })
+    const load = (over: object = {}) =>
+      loadTrunks(
+        { db: database.db, rootKey: deps.rootKey, clock, log: silentLog, where: 'trunks.json' },
+        parseTrunkFile(
+          JSON.stringify({
+            trunks: [
+              {
+                name: 'carrier',
+                gateway: {
+                  host: '127.0.0.1',
+                  port: carrier.port,
+                  username: 'pilot',
+                  password: 'c4rrier',
+                  domain: 'acme.example',
+                  numberFormat: 'national0',
+                  headers: { 'X-Account': '17' },
+                  ringTimeoutSeconds: 5,
+                },
+                inbound: { auth: 'ip_acl', addresses: ['192.0.2.1'] },
+                maxConcurrent: 1,
+                numbers: [{ e164: NUMBER }],
+                ...over,
+              },
+            ],
+          }),
+          'trunks.json',
+          {},
+        ),
+      )
+    await load()
+    const agentId = await calling.publishAgent()
+    const { db } = database
+    const number = await db
+      .selectFrom('numbers')
+      .selectAll()
+      .where('e164', '=', NUMBER)
+      .executeTakeFirstOrThrow()
+    const owner = { organizationId: number.organizationId, environment: 'live' } as const
+    const place = (ready?: typeof open) =>
+      placeCall(
+        {
+          ...deps,
+          calls: {
+            dial: (permit, plan) => {
+              plans.push(plan)
+              rig.board.dial(permit, plan)
+            },
+            hangUp: () => false,
+            live: 0,
+            draining: false,
+            drain: async () => {},
+          },
+        },
+        owner,
+        { to: TO, numberId: number.id, agentId, variables: {}, metadata: {}, idempotencyId: null },
+        ...(ready === undefined ? [] : [ready]),
+      )
+    const slots = () => db.selectFrom('callSlots').select('pool').orderBy('pool').execute()
+
+    t.match(await place(), { code: 'compliance_incomplete' }, 'the release keeps it shut')
+    t.same(await slots(), [])
+
+    const call = await place(open)
+    if (isRefusal(call)) throw new Error(JSON.stringify(call))
+    t.match(call, { environment: 'live', direction: 'outbound', fromNumber: NUMBER, toNumber: TO })
+    await until(() => rig.types().includes('answered'))
+    t.match(invites, [{ uri: `sip:09876543210@127.0.0.1:${carrier.port}` }, { uri: /^sip:09876543210@/ }])
+    const [, invite] = invites
+    if (invite === undefined) throw new Error('no second INVITE')
+    t.match(header(invite, 'from'), /<sip:01171366900@acme\.example>/)
+    t.match(header(invite, 'p-asserted-identity'), '<sip:01171366900@acme.example>')
+    t.equal(header(invite, 'x-account'), '17')
+    t.equal(guard.accepted, 1)
+    t.match(plans, [{ ringTimeoutMs: 5_000, gateway: { codecs: ['PCMA', 'PCMU'] } }])
+    const trunkId = number.sipTrunkId ?? ''
+    t.same(await slots(), [{ pool: 'agentCalls' }, { pool: `trunk:${trunkId}` }])
+    const trunk = () =>
+      db.selectFrom('sipTrunks').selectAll().where('id', '=', trunkId).executeTakeFirstOrThrow()
+    t.equal((await trunk()).lastOutboundAt, clock.wall())
+    const checks = await db.selectFrom('checks').select('environment').execute()
+    t.ok(checks.length > 0 && checks.every(({ environment }) => environment === 'live'), 'gated as live')
+
+    const second = await place(open)
+    t.match(second, {
+      code: 'concurrent_call_limit_reached',
+      details: { pool: 'sipTrunk', inUse: 1, limit: 1 },
+    })
+    t.same(
+      await slots(),
+      [{ pool: 'agentCalls' }, { pool: `trunk:${trunkId}` }],
+      'nothing kept of the refused one',
+    )
+
+    rig.board.hangUp(call.id, 'operator')
+    await until(() => rig.types().includes('ended'))
+    await calling.bridge.flush(10_000)
+    t.same(await slots(), [], 'both are free again')
+
+    await load({ enabled: false })
+    t.match(await place(open), { code: 'sip_trunk_not_active', details: { status: 'disabled' } })
+    await load({ gateway: undefined })
+    t.match(await place(open), { code: 'unprocessable_entity', details: { path: 'numberId' } })
+    await db.updateTable('numbers').set({ sipTrunkId: null }).where('id', '=', number.id).execute()
+    t.match(await place(open), { code: 'provider_unavailable' })
+    t.same(await slots(), [])
+  })
+})

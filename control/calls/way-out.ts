@@ -1,0 +1,48 @@
+import type { Gateway } from '../../signalling/ports.js'
+import type { NumberRow } from '../db/calling-tables.js'
+import type { SipTrunkRow } from '../db/trunk-tables.js'
+import type { Deps } from '../deps.js'
+import { type Refusal, refuse } from '../http/problem.js'
+import { gatewayOf } from '../trunks/route.js'
+import { findTrunk } from '../trunks/store.js'
+
+/** How long it rings before nobody answered, where no trunk says otherwise. */
+export const RING_TIMEOUT_MS = 45_000
+
+/** How calls from a number leave. */
+export interface WayOut {
+  readonly gateway: Gateway
+  /** Whose lines the call uses; null for the simulated carrier. */
+  readonly trunk: SipTrunkRow | null
+  readonly ringTimeoutMs: number
+}
+
+/**
+ * Numbers of the test environment call the simulated carrier, whatever trunk they are on; a live number
+ * calls over its trunk, which has to be active and to name a gateway. Throws EngineError
+ * `storage_failed` when the trunk's password cannot be opened.
+ */
+export async function wayOut(
+  deps: Pick<Deps, 'db' | 'rootKey' | 'sandboxGateway'>,
+  number: NumberRow,
+): Promise<WayOut | Refusal> {
+  if (number.environment === 'test') {
+    return { gateway: deps.sandboxGateway, trunk: null, ringTimeoutMs: RING_TIMEOUT_MS }
+  }
+  const trunk = number.sipTrunkId === null ? null : await findTrunk(deps.db, number, number.sipTrunkId)
+  if (trunk === null) {
+    return refuse('provider_unavailable', 'No carrier of this installation dials from the number.', {
+      provider: number.provider,
+    })
+  }
+  if (trunk.status !== 'active') {
+    return refuse('sip_trunk_not_active', 'The trunk of the number is not active.', { status: trunk.status })
+  }
+  const gateway = gatewayOf(trunk, deps.rootKey)
+  if (gateway === null) {
+    return refuse('unprocessable_entity', 'The trunk of the number has no gateway to dial over.', {
+      path: 'numberId',
+    })
+  }
+  return { gateway, trunk, ringTimeoutMs: trunk.ringTimeoutMs }
+}
