@@ -60,6 +60,28 @@ export function httpUrl(value: string): Parsed<string> {
   return good(value.replace(/\/+$/, ''))
 }
 
+/** A WebSocket address without query. */
+export function socketUrl(value: string): Parsed<string> {
+  const fix = bad('set a wss:// or ws:// address without query, for example wss://api.example.com')
+  if (!URL.canParse(value)) return fix
+  const url = new URL(value)
+  if (!/^wss?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix
+  return good(value.replace(/\/+$/, ''))
+}
+
+/** `asha=21m00Tcm4Tl,ravi=f91b...`: names for agents, the vendor's ids. */
+export function voiceNames(value: string): Parsed<readonly { readonly name: string; readonly id: string }[]> {
+  const voices: { name: string; id: string }[] = []
+  for (const part of value.split(',')) {
+    const [, name, id] = /^([\w.-]{1,64})=([\w.-]{1,128})$/.exec(part.trim()) ?? []
+    if (name === undefined || id === undefined || voices.some((voice) => voice.name === name)) {
+      return bad('set a comma-separated list of name=voice-id, each name once')
+    }
+    voices.push({ name, id })
+  }
+  return good(voices)
+}
+
 /** `smtp://user:password@host:587` or `smtps://...`. */
 export function smtpUrl(value: string): Parsed<string> {
   const fix = bad('set smtp://host:port or smtps://user:password@host:port')

@@ -26,6 +26,7 @@ import {
   smtpUrl,
   text,
 } from './config-values.js'
+import { readVendors, VENDOR_VARIABLES } from './config-vendors.js'
 import type { TlsFiles } from './sip-tls.js'
 import { readTrunkFile, type TrunkFile } from './trunks/file.js'
 
@@ -240,6 +241,7 @@ export const VARIABLES = [
     default: '24000',
     description: 'Sample rate of its raw PCM: 8000, 16000, 24000 or 48000',
   },
+  ...VENDOR_VARIABLES,
 ] as const satisfies readonly Variable[]
 
 type VariableName = (typeof VARIABLES)[number]['name']
@@ -322,7 +324,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
     mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
     secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),
-    providers: { openai: readOpenai(given, read) },
+    providers: { openai: readOpenai(given, read), ...readVendors(given, read) },
   }
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
   // Every required value is set now: `read` returned null only together with a complaint.

@@ -1,4 +1,8 @@
 import type { ConversationEvent } from '../media/agent/events.js'
+import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.js'
+import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
+import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
+import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
 import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
 import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
 import type { RtpRemote } from '../media/rtp/remote.js'
@@ -130,6 +134,10 @@ export interface ProviderSettings {
     readonly speechVoice: string
     readonly speechRate: 8000 | 16000 | 24000 | 48000
   } | null
+  readonly deepgram?: DeepgramSettings | null
+  readonly sarvam?: SarvamSettings | null
+  readonly elevenlabs?: ElevenLabsSettings | null
+  readonly cartesia?: CartesiaSettings | null
 }
 
 export interface WorkerSettings {

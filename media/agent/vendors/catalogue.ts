@@ -1,5 +1,6 @@
 import type { RecognitionMode } from '../spec.js'
 import { ESPEAK_PACE_MAX, ESPEAK_PACE_MIN, ESPEAK_VOICES, VOICE_LANGUAGES } from './espeak/voices.js'
+import { BULBULS } from './sarvam/voices.js'
 
 /*
  * What an agent can be configured with: voices, language models and recognition models, and the
@@ -14,6 +15,10 @@ export interface CatalogueProviders {
     readonly speechModel: string
     readonly speechVoice: string
   } | null
+  readonly deepgram?: object | null
+  readonly sarvam?: object | null
+  readonly elevenlabs?: { readonly voices: readonly { readonly name: string }[] } | null
+  readonly cartesia?: { readonly voices: readonly { readonly name: string }[] } | null
 }
 
 export interface VoiceEntry {
@@ -45,6 +50,10 @@ export interface RecognitionEntry {
 
 export const EMBEDDED = 'embedded'
 export const OPENAI = 'openai'
+export const DEEPGRAM = 'deepgram'
+export const SARVAM = 'sarvam'
+export const ELEVENLABS = 'elevenlabs'
+export const CARTESIA = 'cartesia'
 
 /** The models that need no account: what a fresh installation runs on. */
 export const EMBEDDED_LANGUAGE_MODEL = 'parley-rules-1'
@@ -71,6 +80,52 @@ const OPENAI_VOICES = [
 ]
 const OPENAI_OWN_MODEL = /^(gpt-4o-mini-tts|tts-1)/
 
+const DEEPGRAM_MODELS: readonly RecognitionEntry[] = [
+  {
+    vendor: DEEPGRAM,
+    sttModel: 'nova-3',
+    label: 'Deepgram Nova-3',
+    languages: ['en-IN', 'hi-IN', 'ta-IN'],
+    modes: ['transcribe'],
+  },
+  {
+    vendor: DEEPGRAM,
+    sttModel: 'flux-general-en',
+    label: 'Deepgram Flux, decides the end of turn itself',
+    languages: ['en-IN'],
+    modes: ['transcribe'],
+  },
+  {
+    vendor: DEEPGRAM,
+    sttModel: 'flux-general-multi',
+    label: 'Deepgram Flux, several languages',
+    languages: ['en-IN', 'hi-IN'],
+    modes: ['transcribe'],
+  },
+]
+
+const SARVAM_MODELS: readonly RecognitionEntry[] = [
+  {
+    vendor: SARVAM,
+    sttModel: 'saaras:v3-realtime',
+    label: 'Sarvam Saaras v3, with partial texts',
+    languages: VOICE_LANGUAGES,
+    modes: ['transcribe', 'translate', 'codemix'],
+  },
+  {
+    vendor: SARVAM,
+    sttModel: 'saaras:v3',
+    label: 'Sarvam Saaras v3',
+    languages: VOICE_LANGUAGES,
+    modes: ['transcribe', 'translate', 'codemix'],
+  },
+]
+
+const ELEVENLABS_MODELS = ['eleven_flash_v2_5', 'eleven_turbo_v2_5', 'eleven_multilingual_v2'] as const
+const CARTESIA_MODELS = ['sonic-3', 'sonic-3.5', 'sonic-latest'] as const
+/** The contract's languages that both vendors list: all but Odia. */
+const WITHOUT_ODIA = VOICE_LANGUAGES.filter((language) => language !== 'od-IN')
+
 export function recognitionModels(providers: CatalogueProviders): readonly RecognitionEntry[] {
   const entries: RecognitionEntry[] = [
     {
@@ -94,6 +149,8 @@ export function recognitionModels(providers: CatalogueProviders): readonly Recog
         : ['transcribe', 'translate', 'codemix'],
     })
   }
+  if (providers.deepgram) entries.push(...DEEPGRAM_MODELS)
+  if (providers.sarvam) entries.push(...SARVAM_MODELS)
   return entries
 }
 
@@ -137,6 +194,45 @@ export function voices(providers: CatalogueProviders): readonly VoiceEntry[] {
         paceMin: 0.25,
         paceMax: 4,
       })
+    }
+  }
+  return [...entries, ...hostedVoices(providers, sttModels)]
+}
+
+function hostedVoices(providers: CatalogueProviders, sttModels: readonly string[]): VoiceEntry[] {
+  const entries: VoiceEntry[] = []
+  for (const { model, pace, female, male, speakers } of providers.sarvam ? BULBULS : []) {
+    for (const ttsVoice of speakers) {
+      entries.push({
+        vendor: SARVAM,
+        ttsModel: model,
+        ttsVoice,
+        gender: female.includes(ttsVoice) ? 'female' : male.includes(ttsVoice) ? 'male' : 'neutral',
+        languages: VOICE_LANGUAGES,
+        sttModels,
+        paceMin: pace[0],
+        paceMax: pace[1],
+      })
+    }
+  }
+  const named = [
+    { vendor: ELEVENLABS, of: providers.elevenlabs, models: ELEVENLABS_MODELS, pace: [0.7, 1.2] },
+    { vendor: CARTESIA, of: providers.cartesia, models: CARTESIA_MODELS, pace: [0.6, 1.5] },
+  ] as const
+  for (const { vendor, of, models, pace } of named) {
+    for (const { name } of of?.voices ?? []) {
+      for (const ttsModel of models) {
+        entries.push({
+          vendor,
+          ttsModel,
+          ttsVoice: name,
+          gender: 'neutral',
+          languages: WITHOUT_ODIA,
+          sttModels,
+          paceMin: pace[0],
+          paceMax: pace[1],
+        })
+      }
     }
   }
   return entries

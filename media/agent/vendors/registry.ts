@@ -2,7 +2,13 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { LanguageModel, SpeechToText, TextToSpeech, Vendors } from '../ports.js'
-import { EMBEDDED, OPENAI } from './catalogue.js'
+import type { CartesiaSettings } from './cartesia/settings.js'
+import { cartesiaTextToSpeech } from './cartesia/speech.js'
+import { CARTESIA, DEEPGRAM, ELEVENLABS, EMBEDDED, OPENAI, SARVAM } from './catalogue.js'
+import { deepgramSpeechToText } from './deepgram/listen.js'
+import type { DeepgramSettings } from './deepgram/settings.js'
+import type { ElevenLabsSettings } from './elevenlabs/settings.js'
+import { elevenLabsTextToSpeech } from './elevenlabs/speech.js'
 import type { SynthesisPort } from './espeak/port.js'
 import { espeakTextToSpeech } from './espeak/tts.js'
 import { openAiLanguageModel } from './openai/chat.js'
@@ -11,19 +17,29 @@ import { openAiTextToSpeech } from './openai/speech.js'
 import { openAiSpeechToText } from './openai/transcriptions.js'
 import { rulesLanguageModel } from './sandbox/model.js'
 import { sandboxSpeechToText } from './sandbox/recogniser.js'
+import { sarvamSpeechToText } from './sarvam/recognition.js'
+import type { SarvamSettings } from './sarvam/settings.js'
+import { sarvamTextToSpeech } from './sarvam/speech.js'
 
+/** What one vendor offers. */
 interface Vendor {
-  readonly speechToText: SpeechToText
-  readonly textToSpeech: TextToSpeech
-  readonly languageModel: LanguageModel
+  readonly speechToText?: SpeechToText
+  readonly textToSpeech?: TextToSpeech
+  readonly languageModel?: LanguageModel
 }
 
 /**
  * The vendors of one media thread. Adding one is a folder and a line here. Asking for a vendor that
- * is not configured throws EngineError `config_invalid`.
+ * is not configured, or for what it does not offer, throws EngineError `config_invalid`.
  */
 export function openVendors(options: {
-  readonly providers: { readonly openai: OpenAiSettings | null }
+  readonly providers: {
+    readonly openai: OpenAiSettings | null
+    readonly deepgram?: DeepgramSettings | null
+    readonly sarvam?: SarvamSettings | null
+    readonly elevenlabs?: ElevenLabsSettings | null
+    readonly cartesia?: CartesiaSettings | null
+  }
   readonly synthesis: SynthesisPort
   readonly clock: Clock
   readonly log: Log
@@ -42,16 +58,29 @@ export function openVendors(options: {
       languageModel: openAiLanguageModel(providers.openai, { clock, log }),
     })
   }
-  const find = (id: string): Vendor => {
-    const vendor = vendors.get(id)
-    if (vendor === undefined) {
-      throw new EngineError('config_invalid', `vendor ${id} is not configured`, { context: { vendor: id } })
+  const deps = { clock, log }
+  const { deepgram, sarvam, elevenlabs, cartesia } = providers
+  if (deepgram) vendors.set(DEEPGRAM, { speechToText: deepgramSpeechToText(deepgram, deps) })
+  if (sarvam) {
+    vendors.set(SARVAM, {
+      speechToText: sarvamSpeechToText(sarvam, deps),
+      textToSpeech: sarvamTextToSpeech(sarvam, deps),
+    })
+  }
+  if (elevenlabs) vendors.set(ELEVENLABS, { textToSpeech: elevenLabsTextToSpeech(elevenlabs, deps) })
+  if (cartesia) vendors.set(CARTESIA, { textToSpeech: cartesiaTextToSpeech(cartesia, deps) })
+  const find = <K extends keyof Vendor>(id: string, part: K): NonNullable<Vendor[K]> => {
+    const found = vendors.get(id)?.[part]
+    if (!found) {
+      throw new EngineError('config_invalid', `${part} of vendor ${id} is not configured`, {
+        context: { vendor: id },
+      })
     }
-    return vendor
+    return found
   }
   return {
-    speechToText: (id) => find(id).speechToText,
-    textToSpeech: (id) => find(id).textToSpeech,
-    languageModel: (id) => find(id).languageModel,
+    speechToText: (id) => find(id, 'speechToText'),
+    textToSpeech: (id) => find(id, 'textToSpeech'),
+    languageModel: (id) => find(id, 'languageModel'),
   }
 }

@@ -1,0 +1,74 @@
+import type { TimedWord } from '../../spec.js'
+import { pcmBytes } from '../pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../recognition-stream.js'
+import type { Verdict } from '../vendor-socket.js'
+import type { DeepgramSettings } from './settings.js'
+import { classifyDeepgram, deepgramError, readWords } from './wire.js'
+
+/**
+ * `v2/listen`, the Flux models: the vendor says when a turn begins and ends, and each message carries
+ * the whole turn so far.
+ */
+export class FluxDialect implements RecognitionDialect {
+  readonly capabilities = {
+    partials: true,
+    endOfUtterance: true,
+    wordTimes: true,
+    understandsSpeech: true,
+    // It waits for the meaning to be complete; a caller who thinks is given this long.
+    finalDeadlineMs: 2500,
+  }
+  readonly chunkMs = 80
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly keepAlive: { readonly afterMs: number; message(): Uint8Array }
+
+  constructor(
+    settings: DeepgramSettings,
+    stream: { readonly rate: number; readonly language: string; readonly model: string },
+  ) {
+    const query = new URLSearchParams({
+      model: stream.model,
+      encoding: 'linear16',
+      sample_rate: String(stream.rate),
+    })
+    if (stream.model.includes('multi')) query.set('language_hint', stream.language.split('-')[0] ?? 'en')
+    this.url = `${settings.baseUrl}/v2/listen?${query}`
+    this.headers = { authorization: `Token ${settings.apiKey}` }
+    // No message keeps it alive: only sound does.
+    const silence = new Uint8Array((stream.rate / 1000) * 80 * 2)
+    this.keepAlive = { afterMs: 2000, message: () => silence }
+  }
+
+  encode(pcm: Int16Array): Uint8Array {
+    return pcmBytes(pcm)
+  }
+
+  flush(): null {
+    return null
+  }
+
+  goodbye(): string {
+    return '{"type":"CloseStream"}'
+  }
+
+  classify(code: number, reason: string): Verdict {
+    return classifyDeepgram(code, reason)
+  }
+
+  restart(): void {
+    // Every message carries its whole turn.
+  }
+
+  read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
+    if (message.type === 'Error') reader.failed(deepgramError(message))
+    if (message.type !== 'TurnInfo') return
+    const text = typeof message.transcript === 'string' ? message.transcript.trim() : ''
+    if (message.event === 'EndOfTurn') {
+      const words: readonly TimedWord[] = readWords(message.words)
+      reader.final(text, words.length > 0 ? words : null)
+    } else if (text !== '') {
+      reader.partial(text)
+    }
+  }
+}

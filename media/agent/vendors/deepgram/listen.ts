@@ -1,0 +1,148 @@
+import type { Clock } from '../../../base/clock.js'
+import type { Log } from '../../../base/log.js'
+import type { SpeechToText } from '../../ports.js'
+import type { TimedWord } from '../../spec.js'
+import { DEEPGRAM } from '../catalogue.js'
+import { isRecord } from '../openai/tool-calls.js'
+import { pcmBytes } from '../pcm-bytes.js'
+import { type RecognitionDialect, type RecognitionReader, RecognitionStream } from '../recognition-stream.js'
+import type { Verdict } from '../vendor-socket.js'
+import { FluxDialect } from './flux.js'
+import type { DeepgramSettings } from './settings.js'
+import { classifyDeepgram, readWords } from './wire.js'
+
+const DEFAULT_MODEL = 'nova-3'
+
+/**
+ * Deepgram's streaming recognition: `v1/listen` with our detector driving the end of turn, or the Flux
+ * models on `v2/listen`, which decide it themselves. (Deepgram API reference, 2026-08.)
+ */
+export function deepgramSpeechToText(
+  settings: DeepgramSettings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): SpeechToText {
+  return {
+    id: DEEPGRAM,
+    open({ rate, language, model }, events) {
+      const name = model ?? DEFAULT_MODEL
+      const dialect = name.startsWith('flux')
+        ? new FluxDialect(settings, { rate, language, model: name })
+        : new ListenDialect(settings, { rate, language, model: name })
+      return new RecognitionStream({ dialect, rate, events, clock, log })
+    },
+  }
+}
+
+/** `v1/listen`: interim texts replace each other, final ones are pieces of an utterance. */
+export class ListenDialect implements RecognitionDialect {
+  readonly capabilities = {
+    partials: true,
+    endOfUtterance: true,
+    wordTimes: true,
+    understandsSpeech: true,
+    finalDeadlineMs: 800,
+  }
+  readonly chunkMs = 40
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  // Ten seconds without sound or this end the connection.
+  readonly keepAlive = { afterMs: 4000, message: () => '{"type":"KeepAlive"}' }
+  #text = ''
+  #words: TimedWord[] = []
+  /** A `Finalize` was sent and has not been answered. */
+  #asked = false
+
+  constructor(
+    settings: DeepgramSettings,
+    stream: { readonly rate: number; readonly language: string; readonly model: string },
+  ) {
+    const query = new URLSearchParams({
+      model: stream.model,
+      language: listenLanguage(stream.language),
+      encoding: 'linear16',
+      sample_rate: String(stream.rate),
+      channels: '1',
+      interim_results: 'true',
+      endpointing: '300',
+      utterance_end_ms: '1000',
+      vad_events: 'true',
+      smart_format: 'true',
+      punctuate: 'true',
+    })
+    this.url = `${settings.baseUrl}/v1/listen?${query}`
+    this.headers = { authorization: `Token ${settings.apiKey}` }
+  }
+
+  encode(pcm: Int16Array): Uint8Array {
+    return pcmBytes(pcm)
+  }
+
+  flush(): string {
+    this.#asked = true
+    return '{"type":"Finalize"}'
+  }
+
+  goodbye(): string {
+    return '{"type":"CloseStream"}'
+  }
+
+  classify(code: number, reason: string): Verdict {
+    return classifyDeepgram(code, reason)
+  }
+
+  restart(): void {
+    this.#text = ''
+    this.#words = []
+    this.#asked = false
+  }
+
+  read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
+    if (message.type === 'UtteranceEnd') {
+      if (this.#text !== '') this.#emit(reader)
+      return
+    }
+    if (message.type !== 'Results') return
+    const { transcript, words } = firstAlternative(message)
+    if (message.is_final !== true) {
+      if (transcript !== '') reader.partial(join(this.#text, transcript))
+      return
+    }
+    this.#text = join(this.#text, transcript)
+    this.#words.push(...words)
+    const answered = message.from_finalize === true && this.#asked
+    if (answered) this.#asked = false
+    if (answered || (message.speech_final === true && this.#text !== '')) this.#emit(reader)
+    else if (transcript !== '') reader.partial(this.#text)
+  }
+
+  #emit(reader: RecognitionReader): void {
+    const text = this.#text
+    const words = this.#words
+    this.#text = ''
+    this.#words = []
+    reader.final(text, words)
+  }
+}
+
+/** `hi` of `hi-IN`; English keeps its region, Odia is `or`. */
+function listenLanguage(tag: string): string {
+  if (tag.startsWith('en')) return tag
+  const language = tag.split('-')[0] ?? tag
+  return language === 'od' ? 'or' : language
+}
+
+function firstAlternative(message: Readonly<Record<string, unknown>>): {
+  readonly transcript: string
+  readonly words: readonly TimedWord[]
+} {
+  const channel = isRecord(message.channel) ? message.channel : {}
+  const alternatives: unknown = channel.alternatives
+  const first: unknown = Array.isArray(alternatives) ? alternatives[0] : null
+  if (!isRecord(first)) return { transcript: '', words: [] }
+  const transcript = typeof first.transcript === 'string' ? first.transcript.trim() : ''
+  return { transcript, words: readWords(first.words) }
+}
+
+function join(before: string, after: string): string {
+  return before === '' || after === '' ? before + after : `${before} ${after}`
+}

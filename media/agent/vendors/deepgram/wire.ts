@@ -1,0 +1,33 @@
+import { EngineError } from '../../../base/errors.js'
+import type { TimedWord } from '../../spec.js'
+import { isRecord } from '../openai/tool-calls.js'
+import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+
+/* What both of Deepgram's sockets share. */
+
+/** Close codes of both sockets: 1008 is our mistake, 1011 theirs or silence. */
+export function classifyDeepgram(code: number, reason: string): Verdict {
+  if (reason.includes('DATA-0000') || code === 1008) return PERMANENT
+  if (/rate|429/i.test(reason)) return LIMITED
+  return PASSING
+}
+
+/** Words with their times in seconds of this connection. */
+export function readWords(words: unknown): readonly TimedWord[] {
+  if (!Array.isArray(words)) return []
+  return words.flatMap((word: unknown) => {
+    if (!isRecord(word) || typeof word.start !== 'number' || typeof word.end !== 'number') return []
+    const text = word.punctuated_word ?? word.word
+    return typeof text === 'string' ? [{ text, startMs: word.start * 1000, endMs: word.end * 1000 }] : []
+  })
+}
+
+/** The text of a vendor's error message. */
+export function deepgramError(message: Readonly<Record<string, unknown>>): EngineError {
+  const text = typeof message.description === 'string' ? message.description : 'unknown'
+  const code = typeof message.code === 'string' ? message.code : ''
+  return new EngineError('vendor_failed', `the recogniser reports ${code} ${text}`.trim(), {
+    retryable: true,
+    context: { vendorCode: code },
+  })
+}

@@ -1,0 +1,89 @@
+import { EngineError } from '../../../base/errors.js'
+import type { RecognitionMode } from '../../spec.js'
+import { pcmBase64 } from '../pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../recognition-stream.js'
+import { PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+import { realtimeTag } from './languages.js'
+import type { SarvamSettings } from './settings.js'
+
+/** `/speech-to-text-realtime/ws`: partial texts, and the vendor's own end of utterance. */
+export class RealtimeDialect implements RecognitionDialect {
+  readonly capabilities = {
+    partials: true,
+    endOfUtterance: true,
+    wordTimes: false,
+    understandsSpeech: true,
+    finalDeadlineMs: 1200,
+  }
+  readonly chunkMs = 60
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly keepAlive = { afterMs: 15_000, message: () => '{"event":"ping"}' }
+
+  constructor(
+    settings: SarvamSettings,
+    stream: {
+      readonly rate: number
+      readonly language: string
+      readonly model: string
+      readonly mode: RecognitionMode
+    },
+  ) {
+    const query = new URLSearchParams({
+      language_code: realtimeTag(stream.language),
+      model: stream.model,
+      stream_type: 'fast',
+      mode: stream.mode,
+      endpointing: 'vad',
+      encoding: 'linear16',
+      sample_rate: String(stream.rate),
+      return_timestamps: 'false',
+      silence_duration_ms: '300',
+    })
+    this.url = `${settings.baseUrl}/speech-to-text-realtime/ws?${query}`
+    this.headers = { 'api-subscription-key': settings.apiKey }
+  }
+
+  encode(pcm: Int16Array): string {
+    return `{"event":"audio_input","audio":"${pcmBase64(pcm)}"}`
+  }
+
+  flush(): null {
+    // Only taken with manual endpointing.
+    return null
+  }
+
+  goodbye(): string {
+    return '{"event":"end"}'
+  }
+
+  classify(code: number, _reason: string): Verdict {
+    // 1003: key, quota or rate; 4000: model, parameter, or the key is not enabled for this socket.
+    return code === 1003 || code === 4000 ? PERMANENT : PASSING
+  }
+
+  restart(): void {
+    // Every message stands for itself.
+  }
+
+  read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
+    const text = typeof message.text === 'string' ? message.text.trim() : ''
+    if (message.event === 'transcript.partial') {
+      if (text !== '') reader.partial(text)
+    } else if (message.event === 'transcript.final') {
+      reader.final(text, null)
+    } else if (message.event === 'error' && message.is_fatal === true) {
+      reader.failed(realtimeError(message))
+    }
+  }
+}
+
+function realtimeError(message: Readonly<Record<string, unknown>>): EngineError {
+  const status = typeof message.status_code === 'number' ? message.status_code : 500
+  const text = typeof message.message === 'string' ? message.message : 'unknown'
+  const retryable = status >= 500
+  return new EngineError(retryable ? 'vendor_failed' : 'vendor_rejected', `the vendor reports ${text}`, {
+    retryable,
+    context: { vendorCode: message.code, status },
+  })
+}

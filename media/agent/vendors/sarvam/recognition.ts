@@ -1,0 +1,129 @@
+import type { Clock } from '../../../base/clock.js'
+import { EngineError } from '../../../base/errors.js'
+import type { Log } from '../../../base/log.js'
+import type { SpeechToText } from '../../ports.js'
+import type { RecognitionMode } from '../../spec.js'
+import { SARVAM } from '../catalogue.js'
+import { isRecord } from '../openai/tool-calls.js'
+import { pcmBase64 } from '../pcm-bytes.js'
+import { type RecognitionDialect, type RecognitionReader, RecognitionStream } from '../recognition-stream.js'
+import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+import { legacyTag } from './languages.js'
+import { RealtimeDialect } from './realtime.js'
+import type { SarvamSettings } from './settings.js'
+
+const DEFAULT_MODEL = 'saaras:v3'
+
+/** Sarvam's recognition: models named `…-realtime` on the realtime socket, the others on the legacy one. */
+export function sarvamSpeechToText(
+  settings: SarvamSettings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): SpeechToText {
+  return {
+    id: SARVAM,
+    open({ rate, language, model, mode }, events) {
+      const name = model ?? DEFAULT_MODEL
+      const dialect = name.endsWith('-realtime')
+        ? new RealtimeDialect(settings, { rate, language, model: name, mode })
+        : new LegacyDialect(settings, { rate, language, model: name, mode })
+      return new RecognitionStream({ dialect, rate, events, clock, log })
+    },
+  }
+}
+
+/** `/speech-to-text/ws`: one final text an utterance and nothing before it. */
+export class LegacyDialect implements RecognitionDialect {
+  readonly capabilities = {
+    partials: false,
+    endOfUtterance: true,
+    wordTimes: false,
+    understandsSpeech: true,
+    finalDeadlineMs: 1500,
+  }
+  readonly chunkMs = 60
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly keepAlive: { readonly afterMs: number; message(): string }
+  readonly #rate: number
+
+  constructor(
+    settings: SarvamSettings,
+    stream: {
+      readonly rate: number
+      readonly language: string
+      readonly model: string
+      readonly mode: RecognitionMode
+    },
+  ) {
+    this.#rate = stream.rate
+    const query = new URLSearchParams({
+      'language-code': legacyTag(stream.language),
+      model: stream.model,
+      mode: stream.mode,
+      sample_rate: String(stream.rate),
+      input_audio_codec: 'pcm_s16le',
+      high_vad_sensitivity: 'true',
+      vad_signals: 'true',
+      flush_signal: 'true',
+    })
+    this.url = `${settings.baseUrl}/speech-to-text/ws?${query}`
+    this.headers = { 'api-subscription-key': settings.apiKey }
+    // It knows no ping; without sound it drops the connection after some twenty seconds, unannounced.
+    const silence = this.encode(new Int16Array((stream.rate / 1000) * 60))
+    this.keepAlive = { afterMs: 4000, message: () => silence }
+  }
+
+  encode(pcm: Int16Array): string {
+    // The encoding is named so whatever the codec of the connection is.
+    return `{"audio":{"data":"${pcmBase64(pcm)}","encoding":"audio/wav","sample_rate":${this.#rate}}}`
+  }
+
+  flush(): string {
+    return '{"type":"flush"}'
+  }
+
+  goodbye(): string {
+    return `{"type":"end_of_stream","audio":{"data":"","encoding":"audio/wav","sample_rate":${this.#rate}}}`
+  }
+
+  classify(code: number, reason: string): Verdict {
+    // 1003 is a wrong key, an empty account or too many streams: the text tells.
+    if (code === 1003) return /rate|limit|concurren/i.test(reason) ? LIMITED : PERMANENT
+    return code === 1008 && /key|auth|invalid/i.test(reason) ? PERMANENT : PASSING
+  }
+
+  restart(): void {
+    // Every message stands for itself.
+  }
+
+  read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
+    const data = isRecord(message.data) ? message.data : {}
+    if (message.type === 'data' && typeof data.transcript === 'string') {
+      reader.final(data.transcript.trim(), null)
+    } else if (message.type === 'error') {
+      reader.failed(legacyError(data))
+    }
+  }
+}
+
+const PERMANENT_CODES = new Set([
+  'invalid_request_error',
+  'unprocessable_entity_error',
+  'invalid_api_key_error',
+  'authentication_error',
+  'insufficient_quota_error',
+  'not_found_error',
+])
+
+/** The vendor's own error codes; the text is in `message` or in `error`. */
+export function legacyError(data: Readonly<Record<string, unknown>>): EngineError {
+  const code = typeof data.code === 'string' || typeof data.code === 'number' ? String(data.code) : ''
+  const text = [data.message, data.error].find((part) => typeof part === 'string') ?? 'unknown'
+  const limited = code === 'rate_limit_exceeded_error' || code === '429'
+  const permanent = PERMANENT_CODES.has(code) || /^4\d\d$/.test(code)
+  return new EngineError(
+    limited ? 'vendor_rate_limited' : permanent ? 'vendor_rejected' : 'vendor_failed',
+    `the vendor reports ${code} ${text}`.trim(),
+    { retryable: limited || !permanent, context: { vendorCode: code } },
+  )
+}

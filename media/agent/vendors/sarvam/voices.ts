@@ -1,0 +1,68 @@
+/** A model of the bulbul family. Any speaker speaks any of the eleven languages. */
+export interface Bulbul {
+  readonly model: string
+  readonly pace: readonly [number, number]
+  readonly female: readonly string[]
+  readonly male: readonly string[]
+  readonly speakers: readonly string[]
+}
+
+const V2_FEMALE = ['anushka', 'manisha', 'vidya', 'arya']
+const V2_MALE = ['abhilash', 'karun', 'hitesh']
+
+// The vendor does not publish who is a woman and who a man in v3.
+const V3_SPEAKERS = [
+  'shubh',
+  'aditya',
+  'ritu',
+  'priya',
+  'neha',
+  'rahul',
+  'pooja',
+  'rohan',
+  'simran',
+  'kavya',
+  'amit',
+  'dev',
+  'ishita',
+  'shreya',
+  'ratan',
+  'varun',
+  'manan',
+  'sumit',
+  'roopa',
+  'kabir',
+  'aayan',
+  'ashutosh',
+  'advait',
+  'anand',
+  'tanya',
+  'tarun',
+  'sunny',
+  'mani',
+  'gokul',
+  'vijay',
+  'shruti',
+  'suhani',
+  'mohit',
+  'kavitha',
+  'rehan',
+  'soham',
+  'rupali',
+]
+
+export const BULBULS: readonly Bulbul[] = [
+  {
+    model: 'bulbul:v2',
+    pace: [0.3, 3],
+    female: V2_FEMALE,
+    male: V2_MALE,
+    speakers: [...V2_FEMALE, ...V2_MALE],
+  },
+  { model: 'bulbul:v3', pace: [0.5, 2], female: [], male: [], speakers: V3_SPEAKERS },
+]
+
+/** Null for a model that came after this was written: the vendor decides then. */
+export function bulbulOf(model: string): Bulbul | null {
+  return BULBULS.find((entry) => entry.model === model) ?? null
+}

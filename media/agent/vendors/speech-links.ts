@@ -1,0 +1,294 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import { EngineError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import type { SessionRate } from '../../frame.js'
+import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech } from '../ports.js'
+import { samplesOf } from './pcm-bytes.js'
+import { VendorSocket, type Verdict } from './vendor-socket.js'
+
+/** What a dialect reads out of the vendor's messages; `context` null means the connection's only one. */
+export interface SpeechReader {
+  /** PCM, 16 bits little-endian, at the rate of the request; a sample may be cut. */
+  audio(context: string | null, bytes: Uint8Array): void
+  /** The next word of the context's text, as written there; `atMs` of this context's sound. */
+  word(context: string | null, word: string, atMs: number): void
+  /** Ms of sound received so far of a context: some vendors count times from each piece. */
+  receivedMs(context: string | null): number
+  done(context: string | null): void
+  /** `context` undefined: everything on this connection failed with it. */
+  failed(context: string | null | undefined, error: EngineError): void
+}
+
+/** One vendor's wire format for speech over a socket. Makes and reads messages, owns no socket. */
+export interface SpeechDialect {
+  readonly vendor: string
+  readonly firstAudioDeadlineMs: number
+  /** Requests with equal addresses may share a connection. */
+  url(request: SpeakRequest): string
+  readonly headers: Readonly<Record<string, string>>
+  /** Texts that may be in the making on one connection at once. */
+  readonly maxContexts: number
+  /** Refuses what the vendor would refuse less clearly; null when it is fine. */
+  refuse(request: SpeakRequest): string | null
+  begin(context: string, request: SpeakRequest): readonly string[]
+  /** What stops one context, or null where only closing the connection does. */
+  cancel(context: string): string | null
+  /** Keeps an idle connection; null where nothing does. */
+  readonly keepAlive: { readonly afterMs: number; readonly message: string } | null
+  /** An unused connection is closed after this. */
+  readonly idleMs: number
+  classify(code: number, reason: string): Verdict
+  read(message: Readonly<Record<string, unknown>>, reader: SpeechReader): void
+}
+
+const CONNECT_MS = 4000
+const MAX_WAITING_BYTES = 256 * 1024
+/** Alignments of long texts come in messages of megabytes. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+/** Connections of one address; a worker with more calls at once than this waits for none: it fails over. */
+const MAX_LINKS = 64
+
+/**
+ * Synthesis over sockets that stay open between sentences and are shared by the calls of one thread.
+ * Where a vendor cannot stop a text, its connection is closed and another is opened ahead of need.
+ */
+export function socketTextToSpeech(
+  dialect: SpeechDialect,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): TextToSpeech {
+  const links = new SpeechLinks(dialect, clock, log)
+  return {
+    id: dialect.vendor,
+    firstAudioDeadlineMs: dialect.firstAudioDeadlineMs,
+    speak: (request, events) => links.speak(request, events),
+  }
+}
+
+class SpeechLinks {
+  readonly #dialect: SpeechDialect
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #links = new Map<string, SpeechLink[]>()
+  #contexts = 0
+
+  constructor(dialect: SpeechDialect, clock: Clock, log: Log) {
+    this.#dialect = dialect
+    this.#clock = clock
+    this.#log = log
+  }
+
+  speak(request: SpeakRequest, events: SpeakEvents): Cancellable {
+    const refusal = this.#dialect.refuse(request)
+    if (refusal !== null) throw new EngineError('vendor_rejected', refusal)
+    const url = this.#dialect.url(request)
+    const links = this.#links.get(url) ?? []
+    this.#links.set(url, links)
+    let link = links.find((candidate) => candidate.hasRoom)
+    if (link === undefined) {
+      if (links.length >= MAX_LINKS) {
+        throw new EngineError('vendor_rate_limited', 'too many texts are being spoken at once', {
+          retryable: true,
+        })
+      }
+      link = this.#open(url, links)
+    }
+    const context = `c${++this.#contexts}`
+    link.begin(context, request, events)
+    return { cancel: () => this.#cancel(link, context, url, links) }
+  }
+
+  #cancel(link: SpeechLink, context: string, url: string, links: SpeechLink[]): void {
+    if (!link.cancel(context)) return
+    // The next sentence must not wait for a handshake.
+    if (!links.some((candidate) => candidate.hasRoom) && links.length < MAX_LINKS) this.#open(url, links)
+  }
+
+  #open(url: string, links: SpeechLink[]): SpeechLink {
+    const link: SpeechLink = new SpeechLink(url, this.#dialect, this.#clock, this.#log, () => {
+      const at = links.indexOf(link)
+      if (at >= 0) links.splice(at, 1)
+      if (links.length === 0 && this.#links.get(url) === links) this.#links.delete(url)
+    })
+    links.push(link)
+    return link
+  }
+}
+
+interface Context {
+  readonly id: string
+  readonly events: SpeakEvents
+  readonly rate: SessionRate
+  readonly text: string
+  /** First byte of a cut sample. */
+  rest: number | null
+  samples: number
+  /** Up to here words of the text were told. */
+  told: number
+}
+
+class SpeechLink {
+  readonly #dialect: SpeechDialect
+  readonly #clock: Clock
+  readonly #socket: VendorSocket
+  readonly #gone: () => void
+  readonly #contexts = new Map<string, Context>()
+  /** Messages for when the socket is open. */
+  readonly #waiting: string[] = []
+  #idle: Timer | null = null
+  #usedMs: number
+  #over = false
+
+  constructor(url: string, dialect: SpeechDialect, clock: Clock, log: Log, gone: () => void) {
+    this.#dialect = dialect
+    this.#clock = clock
+    this.#gone = gone
+    this.#usedMs = clock.now()
+    this.#socket = new VendorSocket(
+      {
+        url,
+        headers: dialect.headers,
+        clock,
+        connectMs: CONNECT_MS,
+        maxMessageBytes: MAX_MESSAGE_BYTES,
+        maxWaitingBytes: MAX_WAITING_BYTES,
+        classify: (code, reason) => dialect.classify(code, reason),
+      },
+      {
+        open: () => {
+          for (const message of this.#waiting.splice(0)) this.#socket.send(message)
+        },
+        message: (message) => dialect.read(message, this.#reader),
+        closed: (error) => {
+          if (this.#contexts.size === 0) log.info({ code: error.code }, 'an idle speech connection ended')
+          this.#end(error)
+        },
+      },
+    )
+    this.#tend()
+  }
+
+  get hasRoom(): boolean {
+    return !this.#over && this.#contexts.size < this.#dialect.maxContexts
+  }
+
+  begin(id: string, request: SpeakRequest, events: SpeakEvents): void {
+    this.#usedMs = this.#clock.now()
+    this.#contexts.set(id, {
+      id,
+      events,
+      rate: request.rate,
+      text: request.text,
+      rest: null,
+      samples: 0,
+      told: 0,
+    })
+    for (const message of this.#dialect.begin(id, request)) {
+      if (this.#socket.isOpen) this.#socket.send(message)
+      else this.#waiting.push(message)
+    }
+  }
+
+  /** Returns whether it was still being spoken. */
+  cancel(id: string): boolean {
+    if (!this.#contexts.delete(id)) return false
+    this.#usedMs = this.#clock.now()
+    const message = this.#dialect.cancel(id)
+    if (message === null || !this.#socket.isOpen) this.#close()
+    else this.#socket.send(message)
+    return true
+  }
+
+  readonly #reader: SpeechReader = {
+    audio: (id, bytes) => {
+      const context = this.#find(id)
+      if (context === undefined || bytes.length === 0) return
+      const pcm = take(context, bytes)
+      context.samples += pcm.length
+      if (pcm.length > 0) context.events.audio(pcm, context.rate)
+    },
+    word: (id, word, atMs) => {
+      const context = this.#find(id)
+      if (context === undefined) return
+      const at = context.text.indexOf(word, context.told)
+      // Normalised by the vendor: not in our text.
+      if (at < 0) return
+      context.told = at + word.length
+      context.events.word(at, word.length, atMs)
+    },
+    receivedMs: (id) => {
+      const context = this.#find(id)
+      return context === undefined ? 0 : (context.samples * 1000) / context.rate
+    },
+    done: (id) => {
+      const context = this.#find(id)
+      if (context === undefined) return
+      this.#leave(context)
+      if (context.samples > 0) context.events.done()
+      else
+        context.events.failed(
+          new EngineError('vendor_failed', 'the vendor sent no sound', { retryable: true }),
+        )
+    },
+    failed: (id, error) => {
+      if (id === undefined) {
+        this.#socket.close()
+        this.#end(error)
+        return
+      }
+      const context = this.#find(id)
+      if (context === undefined) return
+      this.#leave(context)
+      context.events.failed(error)
+    },
+  }
+
+  #find(id: string | null): Context | undefined {
+    return id === null ? this.#contexts.values().next().value : this.#contexts.get(id)
+  }
+
+  #leave(context: Context): void {
+    this.#contexts.delete(context.id)
+    this.#usedMs = this.#clock.now()
+  }
+
+  /** Keeps an idle connection alive, and closes one that nobody uses. */
+  #tend(): void {
+    const { keepAlive, idleMs } = this.#dialect
+    const everyMs = Math.min(keepAlive?.afterMs ?? idleMs, idleMs)
+    this.#idle = this.#clock.after(everyMs, () => {
+      if (this.#contexts.size === 0 && this.#clock.now() - this.#usedMs >= idleMs - 1) {
+        this.#close()
+        return
+      }
+      if (keepAlive !== null) this.#socket.send(keepAlive.message)
+      this.#tend()
+    })
+  }
+
+  #close(): void {
+    this.#socket.close()
+    this.#end(new EngineError('closed', 'the connection was given up', { retryable: true }))
+  }
+
+  #end(error: EngineError): void {
+    if (this.#over) return
+    this.#over = true
+    this.#idle?.cancel()
+    this.#gone()
+    const cut = [...this.#contexts.values()]
+    this.#contexts.clear()
+    for (const context of cut) context.events.failed(error)
+  }
+}
+
+/** Whole samples of what came, a cut one kept for the next piece. */
+function take(context: Context, bytes: Uint8Array): Int16Array {
+  let whole = bytes
+  if (context.rest !== null) {
+    whole = new Uint8Array(bytes.length + 1)
+    whole[0] = context.rest
+    whole.set(bytes, 1)
+  }
+  context.rest = whole.length % 2 === 1 ? (whole.at(-1) ?? null) : null
+  return samplesOf(whole)
+}
