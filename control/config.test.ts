@@ -86,6 +86,48 @@ t.test('every variable is read', async (t) => {
   })
 })
 
+t.test('speech vendors are there when their key is set', async (t) => {
+  const { providers } = readSettings(
+    {
+      PARLEY_DEEPGRAM_API_KEY: 'd',
+      PARLEY_SARVAM_API_KEY: 's',
+      PARLEY_SARVAM_LANGUAGE_FIELD: 'language_code',
+      PARLEY_ELEVENLABS_API_KEY: 'e',
+      PARLEY_ELEVENLABS_URL: 'wss://api.in.residency.elevenlabs.io/',
+      PARLEY_ELEVENLABS_VOICES: 'asha=21m00Tcm, ravi=f91b',
+    },
+    FOLDER,
+  )
+  t.same(providers, {
+    openai: null,
+    deepgram: { apiKey: 'd', baseUrl: 'wss://api.deepgram.com' },
+    sarvam: { apiKey: 's', baseUrl: 'wss://api.sarvam.ai', languageField: 'language_code' },
+    elevenlabs: {
+      apiKey: 'e',
+      baseUrl: 'wss://api.in.residency.elevenlabs.io',
+      voices: [
+        { name: 'asha', id: '21m00Tcm' },
+        { name: 'ravi', id: 'f91b' },
+      ],
+    },
+    cartesia: null,
+  })
+  for (const [voices, url] of [
+    ['asha', 'wss://x'],
+    ['asha=1,asha=2', 'wss://x'],
+    ['asha=1', 'https://x'],
+  ]) {
+    t.throws(
+      () =>
+        readSettings(
+          { PARLEY_CARTESIA_API_KEY: 'c', PARLEY_CARTESIA_VOICES: voices, PARLEY_CARTESIA_URL: url },
+          FOLDER,
+        ),
+      { code: 'config_invalid' },
+    )
+  }
+})
+
 const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
   ['PARLEY_HTTP_PORT', '80a', /PARLEY_HTTP_PORT=80a: set a whole number from 0 to 65535/],
   ['PARLEY_HTTP_PORT', '65536', /from 0 to 65535/],
@@ -121,6 +163,7 @@ const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
     /^PARLEY_SECRET_SCANNING_SECRET: set at least 32 characters/,
   ],
   ['PARLEY_OPENAI_BASE_URL', 'ftp://x', /PARLEY_OPENAI_BASE_URL=ftp:\/\/x: set an http/],
+  ['PARLEY_DEEPGRAM_URL', 'wss://x', /PARLEY_DEEPGRAM_URL.*also set PARLEY_DEEPGRAM_API_KEY/],
   ['PARLEY_OPENAI_CHAT_MODEL', 'gpt', /PARLEY_OPENAI_CHAT_MODEL.*PARLEY_OPENAI_BASE_URL or/],
 ]
 

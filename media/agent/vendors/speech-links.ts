@@ -45,8 +45,8 @@ const CONNECT_MS = 4000
 const MAX_WAITING_BYTES = 256 * 1024
 /** Alignments of long texts come in messages of megabytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-/** Connections of one address; a worker with more calls at once than this waits for none: it fails over. */
-const MAX_LINKS = 64
+/** Connections of one thread to one vendor; with more texts at once the conversation fails over. */
+const MAX_LINKS = 256
 
 /**
  * Synthesis over sockets that stay open between sentences and are shared by the calls of one thread.
@@ -68,7 +68,7 @@ class SpeechLinks {
   readonly #dialect: SpeechDialect
   readonly #clock: Clock
   readonly #log: Log
-  readonly #links = new Map<string, SpeechLink[]>()
+  readonly #links = new Set<SpeechLink>()
   #contexts = 0
 
   constructor(dialect: SpeechDialect, clock: Clock, log: Log) {
@@ -81,35 +81,33 @@ class SpeechLinks {
     const refusal = this.#dialect.refuse(request)
     if (refusal !== null) throw new EngineError('vendor_rejected', refusal)
     const url = this.#dialect.url(request)
-    const links = this.#links.get(url) ?? []
-    this.#links.set(url, links)
-    let link = links.find((candidate) => candidate.hasRoom)
-    if (link === undefined) {
-      if (links.length >= MAX_LINKS) {
-        throw new EngineError('vendor_rate_limited', 'too many texts are being spoken at once', {
-          retryable: true,
-        })
-      }
-      link = this.#open(url, links)
+    const link = this.#free(url) ?? this.#open(url)
+    if (link === null) {
+      throw new EngineError('vendor_rate_limited', 'too many texts are being spoken at once', {
+        retryable: true,
+      })
     }
     const context = `c${++this.#contexts}`
     link.begin(context, request, events)
-    return { cancel: () => this.#cancel(link, context, url, links) }
+    return {
+      cancel: () => {
+        // The next sentence must not wait for a handshake.
+        if (link.cancel(context) && this.#free(url) === null) this.#open(url)
+      },
+    }
   }
 
-  #cancel(link: SpeechLink, context: string, url: string, links: SpeechLink[]): void {
-    if (!link.cancel(context)) return
-    // The next sentence must not wait for a handshake.
-    if (!links.some((candidate) => candidate.hasRoom) && links.length < MAX_LINKS) this.#open(url, links)
+  #free(url: string): SpeechLink | null {
+    for (const link of this.#links) if (link.url === url && link.hasRoom) return link
+    return null
   }
 
-  #open(url: string, links: SpeechLink[]): SpeechLink {
+  #open(url: string): SpeechLink | null {
+    if (this.#links.size >= MAX_LINKS) return null
     const link: SpeechLink = new SpeechLink(url, this.#dialect, this.#clock, this.#log, () => {
-      const at = links.indexOf(link)
-      if (at >= 0) links.splice(at, 1)
-      if (links.length === 0 && this.#links.get(url) === links) this.#links.delete(url)
+      this.#links.delete(link)
     })
-    links.push(link)
+    this.#links.add(link)
     return link
   }
 }
@@ -127,6 +125,7 @@ interface Context {
 }
 
 class SpeechLink {
+  readonly url: string
   readonly #dialect: SpeechDialect
   readonly #clock: Clock
   readonly #socket: VendorSocket
@@ -139,6 +138,7 @@ class SpeechLink {
   #over = false
 
   constructor(url: string, dialect: SpeechDialect, clock: Clock, log: Log, gone: () => void) {
+    this.url = url
     this.#dialect = dialect
     this.#clock = clock
     this.#gone = gone
