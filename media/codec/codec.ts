@@ -4,10 +4,11 @@ import type { Rate, SessionRate } from '../frame.js'
  * Every codec the engine speaks. The name decides encoding, clock and sample rate: `L16` is the
  * wideband one (16 kHz), `L16/8000` its narrowband brother.
  */
-export type CodecName = 'PCMU' | 'PCMA' | 'L16' | 'L16/8000'
+export type CodecName = 'PCMU' | 'PCMA' | 'G722' | 'OPUS' | 'L16' | 'L16/8000'
 
 /** Lengths of packets we can send, in ms. */
 export type Ptime = 10 | 20 | 30 | 40 | 60
+export const PTIMES: readonly Ptime[] = [10, 20, 30, 40, 60]
 
 /** What a peer wants of the stream we send it (its `a=fmtp`), as far as a codec of ours knows it. */
 export interface CodecParameters {
@@ -49,7 +50,7 @@ export interface Decoder {
 /** A payload format: what SDP calls it, how its timestamps count, and who codes it. */
 export interface Codec {
   readonly name: CodecName
-  /** Encoding name of `a=rtpmap`, upper case. */
+  /** Encoding name of `a=rtpmap`, as it is written; names compare without case. */
   readonly encoding: string
   /** Of RTP timestamps. Not the sample rate: G.722 counts 8000 (RFC 3551 4.5.2), Opus 48000 (RFC 7587 4.1). */
   readonly clockRate: 8000 | 16000 | 48000
@@ -61,6 +62,8 @@ export interface Codec {
   readonly offeredPayloadType: number
   /** It carries more than 4 kHz of sound: the session should mix at 16 kHz. */
   readonly wideband: boolean
+  /** Lengths of packets that it can make. */
+  readonly ptimes: readonly Ptime[]
   /** Longest payload of a packet of `ptime`. */
   maxBytes(ptime: Ptime): number
   openEncoder(options: EncoderOptions): Encoder

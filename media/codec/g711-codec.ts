@@ -1,4 +1,4 @@
-import type { Codec, Decoder, Encoder } from './codec.js'
+import { type Codec, type Decoder, type Encoder, PTIMES } from './codec.js'
 import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from './g711.js'
 
 type Expand = typeof decodeAlaw
@@ -33,6 +33,7 @@ function g711(name: 'PCMA' | 'PCMU', payloadType: number, expand: Expand, compre
     staticPayloadType: payloadType,
     offeredPayloadType: payloadType,
     wideband: false,
+    ptimes: PTIMES,
     fmtp: null,
     maxBytes: (ptime) => ptime * 8,
     openEncoder: () => encoder,

@@ -1,4 +1,4 @@
-import type { Codec, CodecName, Decoder, Encoder } from './codec.js'
+import { type Codec, type CodecName, type Decoder, type Encoder, PTIMES } from './codec.js'
 
 /**
  * Linear PCM, 16 bits, big-endian (RFC 3551 section 4.5.11). Its static payload types are 44.1 kHz;
@@ -40,6 +40,7 @@ function linear(name: CodecName, rate: 8000 | 16000, offeredPayloadType: number)
     staticPayloadType: null,
     offeredPayloadType,
     wideband: rate === 16000,
+    ptimes: PTIMES,
     fmtp: null,
     maxBytes: (ptime) => (ptime * rate * 2) / 1000,
     openEncoder: () => encoder,

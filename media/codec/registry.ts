@@ -1,11 +1,15 @@
 import type { Codec, CodecName } from './codec.js'
 import { pcma, pcmu } from './g711-codec.js'
+import { g722 } from './g722.js'
 import { l16, l16Narrow } from './l16.js'
+import { opusCodec } from './opus.js'
 
 /** Every codec there is: a new one is a file of its own and a line here. */
 const CODECS: Readonly<Record<CodecName, Codec>> = {
   PCMA: pcma,
   PCMU: pcmu,
+  G722: g722,
+  OPUS: opusCodec,
   L16: l16,
   'L16/8000': l16Narrow,
 }
@@ -23,9 +27,14 @@ export function isCodecName(text: string): text is CodecName {
 
 /** The codec of an rtpmap; null for one that we do not speak. */
 export function findCodec(encoding: string, clockRate: number, channels: number): Codec | null {
+  const upper = encoding.toUpperCase()
   for (const name of CODEC_NAMES) {
     const codec = CODECS[name]
-    if (codec.encoding === encoding && codec.clockRate === clockRate && codec.channels === channels)
+    if (
+      codec.encoding.toUpperCase() === upper &&
+      codec.clockRate === clockRate &&
+      codec.channels === channels
+    )
       return codec
   }
   return null
