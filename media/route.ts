@@ -1,5 +1,5 @@
 import type { ArrivalEnd } from './arrival.js'
-import { type End, FRAME_MS, type SessionRate } from './frame.js'
+import { type AudioFrame, type End, FRAME_MS, type SessionRate } from './frame.js'
 import { Limiter } from './limiter.js'
 
 /** Over this long a route comes and goes: no click. */
@@ -24,6 +24,8 @@ export class Member {
   byEar = false
   /** Who hears this end as packets arrive. */
   ears: End[] = []
+  /** Who is shown that beside them. */
+  readonly observers: ((frame: AudioFrame) => void)[] = []
   /** Where what it says is recorded. */
   track: 'caller' | 'human' | null = null
 

@@ -40,6 +40,10 @@ export interface Session extends MediaSession {
   readonly nowMs: number
   /** Media is live from the next beat on: that beat is session sample 0. */
   start(): void
+  /** What an end that hears packets as they arrive hears, whoever it is routed to. Borrowed frames. */
+  observe(id: EndId, observer: (frame: AudioFrame) => void): void
+  /** A key of this end that did not come in its own media: goes where its audio goes. */
+  press(from: EndId, digit: Digit, durationMs: number): void
   /** One beat of 20 ms; `idealMs` is the clock time it was due. Before `start` it does nothing. */
   tick(idealMs?: number): void
   /** Leaves out beats after a stall of the thread. */
@@ -158,6 +162,14 @@ class RoutedSession implements Session {
       target.from = kept
     }
     this.#placeEars()
+  }
+
+  observe(id: EndId, observer: (frame: AudioFrame) => void): void {
+    this.#member(id).observers.push(observer)
+  }
+
+  press(from: EndId, digit: Digit, durationMs: number): void {
+    for (const target of this.#member(from).to) target.end.dtmf?.(digit, durationMs)
   }
 
   start(): void {
@@ -353,6 +365,8 @@ class Listener implements ArrivalListener {
     this.#recorder?.left(frame.at + frame.pcm.length / 2, frame.pcm)
     const ears = this.#member.ears
     for (let i = 0; i < ears.length; i++) (ears[i] as End).push(frame)
+    const observers = this.#member.observers
+    for (let i = 0; i < observers.length; i++) observers[i]?.(frame)
   }
 
   digit(digit: Digit, durationMs: number): void {

@@ -1,12 +1,15 @@
 import t, { type Test } from 'tap'
 import { DEFAULT_SPEC, loudnessDetectors } from '../fixtures/conversation-rig.js'
+import { keyTone } from '../fixtures/dtmf.js'
 import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
+import { joined } from '../fixtures/tones.js'
 import type { SpeechToTextEvents, Vendors } from '../media/agent/ports.js'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
 import { type BeatMember, startBeat } from '../media/beat.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
+import { TWIN_WAIT_MS } from './key-sources.js'
 import type { SessionEvent } from './protocol.js'
 
 /** What the recogniser of each session does with a frame, and how the test speaks through it. */
@@ -90,7 +93,7 @@ async function thread(t: Test) {
     }
     beat.close()
   })
-  const open = async (): Promise<Call> => {
+  const open = async (dtmfPayloadType: number | null = 101): Promise<Call> => {
     const peer = await openRtpPeer({ codec: 'PCMA' })
     const order = { faults: 0, emit: (_event: SessionEvent): void => {} }
     const hosted = await hostSession(host, {
@@ -107,7 +110,7 @@ async function thread(t: Test) {
       port: peer.port,
       codec: 'PCMA',
       payloadType: 8,
-      dtmfPayloadType: 101,
+      dtmfPayloadType,
       send: true,
       receive: true,
     })
@@ -169,3 +172,41 @@ t.test('a session that throws inside a vendor callback is lost alone, once', asy
   t.ok(errors[0]?.includes('thrown in a callback'))
   await lives(good)
 })
+
+t.test('keys pressed as sound reach the agent, once each, when no other way was agreed', async (t) => {
+  const { open } = await thread(t)
+  const call = await open(null)
+  const keys = digitsOf(call)
+  await lives(call)
+  for (const key of '4#2') await call.peer.say(joined(keyTone(key, { ms: 80 }), new Int16Array(1200))).done
+  await until('three keys', () => keys.length >= 3)
+  await lives(call)
+  t.strictSame(keys, ['4', '#', '2'])
+  call.hosted.digit('2', 100)
+  t.strictSame(keys, ['4', '#', '2'], 'an INFO of the last one is its twin')
+})
+
+t.test('keys that leak as sound beside their RTP events count once', async (t) => {
+  const { open } = await thread(t)
+  const call = await open()
+  const keys = digitsOf(call)
+  await lives(call)
+  for (const key of '12') {
+    const leak = call.peer.say(joined(keyTone(key, { ms: 60 }), new Int16Array(800)))
+    await leak.done
+    call.peer.press(key)
+    await until('its event', () => keys.at(-1) === key)
+  }
+  await call.peer.say(joined(keyTone('3'), new Int16Array(1600))).done
+  await new Promise((resolve) => setTimeout(resolve, TWIN_WAIT_MS))
+  await lives(call)
+  t.strictSame(keys, ['1', '2'], 'once events came, nothing else is listened to')
+})
+
+function digitsOf(call: Call): string[] {
+  const keys: string[] = []
+  call.emit = (event) => {
+    if (event.type === 'dtmf') keys.push(event.digit)
+  }
+  return keys
+}

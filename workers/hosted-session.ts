@@ -6,12 +6,14 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
+import { Detectors } from '../media/detect/detectors.js'
+import type { DetectorEvent } from '../media/detect/events.js'
 import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
 import type { Clips } from './clips.js'
-import { InfoDigits } from './info-digits.js'
+import { KeySources } from './key-sources.js'
 import type {
   ClosedSession,
   OpenedSession,
@@ -111,7 +113,8 @@ class LegSession implements HostedSession {
   readonly #leg: RtpEnd
   readonly #party: HostedParty
   readonly #member: BeatMember
-  readonly #info: InfoDigits
+  readonly #keys: KeySources
+  readonly #detectors: Detectors
   #remote: RemoteMedia | null = null
   /** A persona whose media died sends nothing any more, whatever SDP says. */
   #mute = false
@@ -126,10 +129,13 @@ class LegSession implements HostedSession {
     this.#leg = leg
     this.opened = { address: leg.address, port: leg.port }
     this.#party = order.party.kind === 'agent' ? this.#agent(order.party) : this.#persona(order.party)
-    this.#info = new InfoDigits(host.clock, (digit, ms) => this.#party.end.dtmf?.(digit, ms))
+    this.#keys = new KeySources(host.clock, (digit, ms) => session.press(LEG, digit, ms))
     session.add(this.#party.end)
     session.route(LEG, [PARTY])
     session.route(PARTY, [LEG])
+    this.#detectors = new Detectors(order.rate, [], (event) => this.#detected(event))
+    if (this.#party.end.dtmf !== undefined) this.#detectors.start('dtmf')
+    session.observe(LEG, (frame) => this.#detectors.process(frame.pcm, (frame.at * 1000) / frame.rate))
     this.#member = { tick: (idealMs) => session.tick(idealMs), skip: (frames) => session.skip(frames) }
   }
 
@@ -164,12 +170,14 @@ class LegSession implements HostedSession {
 
   digit(digit: Digit, durationMs: number): void {
     if (this.#leave === null || this.#closed !== null) return
-    this.#info.told(digit, durationMs, (this.#remote?.dtmfPayloadType ?? null) !== null)
+    this.#keys.told(digit, durationMs, this.#hasEvents())
+    this.#detectors.stop('dtmf')
   }
 
   /** A key came as RTP event. */
   heard(): void {
-    this.#info.heard()
+    this.#keys.heard()
+    this.#detectors.stop('dtmf')
   }
 
   /** Something of this session threw where the thread would have died of it. */
@@ -181,11 +189,20 @@ class LegSession implements HostedSession {
 
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
-      this.#info.close()
+      this.#keys.close()
       this.#leave?.()
       this.#closed = this.#session.close(why)
     }
     return this.#closed
+  }
+
+  /** Whether telephone-event is part of the session. */
+  #hasEvents(): boolean {
+    return (this.#remote?.dtmfPayloadType ?? null) !== null
+  }
+
+  #detected(event: DetectorEvent): void {
+    if (event.type === 'digit') this.#keys.sounded(event.digit, event.durationMs, this.#hasEvents())
   }
 
   #lost(): void {

@@ -1,0 +1,18 @@
+import type { SessionRate } from '../frame.js'
+import type { DetectorEvent } from './events.js'
+import type { FrameView } from './view.js'
+
+export type Tell = (event: DetectorEvent) => void
+
+/** One listener for one kind of sound of one party. Allocates only when it has something to tell. */
+export interface Detector {
+  /** Consecutive 20 ms frames. Borrowed. */
+  frame(view: FrameView): void
+}
+
+export interface DetectorOptions {
+  readonly rate: SessionRate
+  readonly tell: Tell
+}
+
+export type OpenDetector = (options: DetectorOptions) => Detector

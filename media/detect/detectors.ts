@@ -1,0 +1,46 @@
+import type { SessionRate } from '../frame.js'
+import type { Detector, OpenDetector, Tell } from './detector.js'
+import { openDtmf } from './dtmf.js'
+import { FrameView } from './view.js'
+
+/** All detectors by name: to add one, write its file and name it here. */
+export const DETECTORS = {
+  dtmf: openDtmf,
+} as const satisfies Record<string, OpenDetector>
+
+export type DetectorName = keyof typeof DETECTORS
+
+/** Listens to one party with the detectors named; `tell` is called from within `process`. */
+export class Detectors {
+  readonly #view: FrameView
+  readonly #rate: SessionRate
+  readonly #tell: Tell
+  readonly #running: { readonly name: DetectorName; readonly detector: Detector }[] = []
+
+  constructor(rate: SessionRate, names: readonly DetectorName[], tell: Tell) {
+    this.#rate = rate
+    this.#tell = tell
+    this.#view = new FrameView(rate)
+    for (const name of names) this.start(name)
+  }
+
+  /** From the next frame on; nothing when it runs already. */
+  start(name: DetectorName): void {
+    if (this.#running.some((one) => one.name === name)) return
+    this.#running.push({ name, detector: DETECTORS[name]({ rate: this.#rate, tell: this.#tell }) })
+  }
+
+  /** Forgets it; from the next frame on it costs nothing. */
+  stop(name: DetectorName): void {
+    const index = this.#running.findIndex((one) => one.name === name)
+    if (index !== -1) this.#running.splice(index, 1)
+  }
+
+  /** Consecutive 20 ms of the party; a frame of another length is left out. Allocates nothing. */
+  process(pcm: Int16Array, atMs: number): void {
+    const view = this.#view
+    if (this.#running.length === 0 || pcm.length !== this.#rate / 50) return
+    view.show(pcm, atMs)
+    for (let i = 0; i < this.#running.length; i++) this.#running[i]?.detector.frame(view)
+  }
+}

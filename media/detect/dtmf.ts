@@ -1,0 +1,268 @@
+import type { Digit, SessionRate } from '../frame.js'
+import type { Detector, DetectorOptions, Tell } from './detector.js'
+import { ToneBank } from './tone-bank.js'
+import { type FrameView, powerOfDb } from './view.js'
+
+/*
+ * Keys heard as sound. The limits are those of ITU-T Q.24 (its AT&T column) and Bellcore TR-TSY-000763:
+ * frequencies within 1.5 % are taken and from 3.5 % refused, the high tone up to 4 dB above and 8 dB
+ * below the low one, tones of 40 ms taken and of 23 ms refused, a break of 10 ms is no end of a digit
+ * and one of 40 ms is.
+ */
+
+const ROWS = [697, 770, 852, 941]
+const COLUMNS = [1209, 1336, 1477, 1633]
+const KEYS: readonly Digit[] = [
+  '1',
+  '2',
+  '3',
+  'A',
+  '4',
+  '5',
+  '6',
+  'B',
+  '7',
+  '8',
+  '9',
+  'C',
+  '*',
+  '0',
+  '#',
+  'D',
+]
+
+const BLOCK_MS = 10
+/** A tone is at least -38 dBm0 (Q.24 asks for -25); 0 dBm0 is 3.14 dB below a full-scale sine (G.711). */
+const MIN_POWER = powerOfDb(-41)
+/** Limits of the twist with 1.5 and 2 dB for tones beside their frequency, which weigh less. */
+const MAX_HIGH_OVER_LOW = 10 ** 0.55
+const MAX_LOW_OVER_HIGH = 10
+/** The next tone of a group is at least 6 dB softer: 20 ms tell 73 Hz apart by 13 dB. */
+const GROUP_RATIO = 4
+/** What the two tones must be of all power: 1.5 % off the top tone costs 0.19, noise at 12 dB 0.06. */
+const MIN_SHARE = 0.6
+/**
+ * The turn of the phase in 10 ms cannot tell 57 Hz too high (3.5 % of the top tone) from 43 Hz too low:
+ * there the tones themselves are looked for, which tones within 1.5 % are always louder than.
+ */
+const TOP = 7
+const GUARDS = [1633 * 0.965, 1633 * 1.035]
+/** Frequency by the turn of the phase from block to block, for one window and on average. */
+const MAX_DEVIATION = 0.031
+const MAX_MEAN_DEVIATION = 0.0245
+/** Between the 23 ms that are none and the 40 ms that are one. */
+const MIN_TONE_MS = 31
+/** A tone of 40 ms fills three blocks, which are two windows, wherever it begins. */
+const MIN_WINDOWS = 2
+/** A break of 10 ms spoils three windows at most, one of 40 ms four at least. */
+const END_WINDOWS = 4
+
+export function openDtmf({ rate, tell }: DetectorOptions): Detector {
+  return new DtmfDetector(rate, tell)
+}
+
+class DtmfDetector implements Detector {
+  readonly #tell: Tell
+  readonly #rate: SessionRate
+  readonly #samples: number
+  readonly #bank: ToneBank
+  /** Amplitudes and energy of the block before. */
+  readonly #re = new Float64Array(10)
+  readonly #im = new Float64Array(10)
+  #energy = 0
+  /** The digit being heard, -1 for none; those of one window are found in `#found`. */
+  #key = -1
+  #found = -1
+  #rowDeviation = 0
+  #columnDeviation = 0
+  // Of the digit being heard:
+  #startMs = 0
+  #lastMs = 0
+  #windows = 0
+  #misses = 0
+  #peak = 0
+  #filled = 0
+  /** Amplitudes since the last window that held the digit: counted once one more does. */
+  #pending = 0
+  #rowSum = 0
+  #columnSum = 0
+
+  constructor(rate: SessionRate, tell: Tell) {
+    this.#rate = rate
+    this.#tell = tell
+    this.#samples = (rate / 1000) * BLOCK_MS
+    this.#bank = new ToneBank([...ROWS, ...COLUMNS, ...GUARDS], rate, this.#samples)
+  }
+
+  frame(view: FrameView): void {
+    this.#block(view.pcm, 0, view.atMs)
+    this.#block(view.pcm, this.#samples, view.atMs + BLOCK_MS)
+  }
+
+  #block(pcm: Int16Array, from: number, atMs: number): void {
+    const bank = this.#bank
+    const energy = bank.measure(pcm, from)
+    this.#window(energy)
+    if (this.#found !== this.#key && this.#found !== -1) {
+      this.#end()
+      this.#begin(atMs)
+    } else if (this.#key !== -1) {
+      this.#goOn(atMs)
+    }
+    this.#re.set(bank.re)
+    this.#im.set(bank.im)
+    this.#energy = energy
+  }
+
+  /** What key the last 20 ms are. */
+  #window(energy: number): void {
+    this.#found = -1
+    const total = this.#energy + energy
+    // Half of a window at the softest level: nothing to look for, which is most of a call.
+    if (total < MIN_POWER * this.#samples) return
+    const row = this.#loudest(0)
+    const column = this.#loudest(4)
+    if (row === -1 || column === -1) return
+    const low = this.#blockPower(row)
+    const high = this.#blockPower(column)
+    if (low < MIN_POWER || high < MIN_POWER) return
+    if (high > low * MAX_HIGH_OVER_LOW || low > high * MAX_LOW_OVER_HIGH) return
+    if (low + high < (MIN_SHARE * total) / (2 * this.#samples)) return
+    if (column === TOP) {
+      const own = this.#windowPower(TOP)
+      if (this.#windowPower(TOP + 1) > own || this.#windowPower(TOP + 2) > own) return
+    }
+    const rowDeviation = this.#deviation(row, ROWS[row] as number)
+    const columnDeviation = this.#deviation(column, COLUMNS[column - 4] as number)
+    if (Math.abs(rowDeviation) > MAX_DEVIATION || Math.abs(columnDeviation) > MAX_DEVIATION) return
+    this.#rowDeviation = rowDeviation
+    this.#columnDeviation = columnDeviation
+    this.#found = row * 4 + column - 4
+  }
+
+  /** The loudest of four tones in the window, -1 when another one is nearly as loud. */
+  #loudest(first: number): number {
+    let best = -1
+    let most = 0
+    let next = 0
+    for (let k = first; k < first + 4; k++) {
+      const power = this.#windowPower(k)
+      if (power > most) {
+        next = most
+        most = power
+        best = k
+      } else if (power > next) next = power
+    }
+    return most > next * GROUP_RATIO ? best : -1
+  }
+
+  /** Of both blocks as one window of 20 ms. */
+  #windowPower(k: number): number {
+    const { re, im, turnRe, turnIm } = this.#bank
+    const a = re[k] as number
+    const b = im[k] as number
+    const c = turnRe[k] as number
+    const d = turnIm[k] as number
+    const sumRe = (this.#re[k] as number) + a * c - b * d
+    const sumIm = (this.#im[k] as number) + a * d + b * c
+    return sumRe * sumRe + sumIm * sumIm
+  }
+
+  /** Mean of both blocks alone, which a tone beside its nominal frequency weakens less. */
+  #blockPower(k: number): number {
+    const before = (this.#re[k] as number) ** 2 + (this.#im[k] as number) ** 2
+    const now = (this.#bank.re[k] as number) ** 2 + (this.#bank.im[k] as number) ** 2
+    return (before + now) / (this.#samples * this.#samples)
+  }
+
+  /** How far the tone is from `hertz`, as a share of it. */
+  #deviation(k: number, hertz: number): number {
+    const { re, im, turnRe, turnIm } = this.#bank
+    const a = re[k] as number
+    const b = im[k] as number
+    const c = turnRe[k] as number
+    const d = turnIm[k] as number
+    // This block, turned to where the one before began, against the one before.
+    const nowRe = a * c - b * d
+    const nowIm = a * d + b * c
+    const thenRe = this.#re[k] as number
+    const thenIm = this.#im[k] as number
+    const angle = Math.atan2(nowIm * thenRe - nowRe * thenIm, nowRe * thenRe + nowIm * thenIm)
+    return (angle * this.#rate) / (2 * Math.PI * this.#samples * hertz)
+  }
+
+  #amplitude(key: number): number {
+    const { re, im } = this.#bank
+    const row = key >> 2
+    const column = 4 + (key & 3)
+    const power =
+      (re[row] as number) ** 2 +
+      (im[row] as number) ** 2 +
+      (re[column] as number) ** 2 +
+      (im[column] as number) ** 2
+    return Math.sqrt(power)
+  }
+
+  #begin(atMs: number): void {
+    const key = this.#found
+    this.#key = key
+    this.#startMs = atMs - BLOCK_MS
+    this.#lastMs = atMs + BLOCK_MS
+    this.#windows = 1
+    this.#misses = 0
+    this.#rowSum = this.#rowDeviation
+    this.#columnSum = this.#columnDeviation
+    const row = key >> 2
+    const column = 4 + (key & 3)
+    const before = Math.sqrt(
+      (this.#re[row] as number) ** 2 +
+        (this.#im[row] as number) ** 2 +
+        (this.#re[column] as number) ** 2 +
+        (this.#im[column] as number) ** 2,
+    )
+    const now = this.#amplitude(key)
+    this.#peak = Math.max(before, now)
+    this.#filled = before + now
+    this.#pending = 0
+  }
+
+  #goOn(atMs: number): void {
+    const amplitude = this.#amplitude(this.#key)
+    this.#pending += amplitude
+    if (this.#found === this.#key) {
+      this.#windows++
+      this.#misses = 0
+      this.#lastMs = atMs + BLOCK_MS
+      this.#rowSum += this.#rowDeviation
+      this.#columnSum += this.#columnDeviation
+      if (amplitude > this.#peak) this.#peak = amplitude
+      this.#filled += this.#pending
+      this.#pending = 0
+      return
+    }
+    this.#misses++
+    // The rest of a tone that ends in the middle of a block belongs to it.
+    if (this.#misses === 1) {
+      this.#filled += this.#pending
+      this.#pending = 0
+    }
+    if (this.#misses >= END_WINDOWS) this.#end()
+  }
+
+  #end(): void {
+    const key = this.#key
+    if (key === -1) return
+    this.#key = -1
+    // How long it would have been at its full level: its first and last block are partly silence.
+    const toneMs = (this.#filled / this.#peak) * BLOCK_MS
+    if (toneMs < MIN_TONE_MS || this.#windows < MIN_WINDOWS) return
+    if (Math.abs(this.#rowSum / this.#windows) > MAX_MEAN_DEVIATION) return
+    if (Math.abs(this.#columnSum / this.#windows) > MAX_MEAN_DEVIATION) return
+    this.#tell({
+      type: 'digit',
+      digit: KEYS[key] as Digit,
+      startMs: this.#startMs,
+      durationMs: Math.round(Math.min(toneMs, this.#lastMs - this.#startMs)),
+    })
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Complex amplitudes of fixed frequencies in blocks of fixed length, by correlation with tables: the
+ * sums of several blocks can be joined to one of a longer window by turning them (`turn`).
+ */
+export class ToneBank {
+  readonly count: number
+  readonly re: Float64Array
+  readonly im: Float64Array
+  /** What a block of this length turns each frequency by. */
+  readonly turnRe: Float64Array
+  readonly turnIm: Float64Array
+  readonly #samples: number
+  readonly #cos: Float64Array
+  readonly #sin: Float64Array
+  readonly #block: Float64Array
+
+  constructor(hertz: readonly number[], rate: number, samples: number) {
+    const count = hertz.length
+    this.count = count
+    this.re = new Float64Array(count)
+    this.im = new Float64Array(count)
+    this.turnRe = Float64Array.from(hertz, (f) => Math.cos((2 * Math.PI * f * samples) / rate))
+    this.turnIm = Float64Array.from(hertz, (f) => -Math.sin((2 * Math.PI * f * samples) / rate))
+    this.#samples = samples
+    this.#block = new Float64Array(samples)
+    this.#cos = new Float64Array(count * samples)
+    this.#sin = new Float64Array(count * samples)
+    hertz.forEach((f, k) => {
+      for (let i = 0; i < samples; i++) {
+        this.#cos[k * samples + i] = Math.cos((2 * Math.PI * f * i) / rate)
+        this.#sin[k * samples + i] = -Math.sin((2 * Math.PI * f * i) / rate)
+      }
+    })
+  }
+
+  /** Measures one block from `from` on; returns its energy. */
+  measure(pcm: Int16Array, from: number): number {
+    const samples = this.#samples
+    const block = this.#block
+    let energy = 0
+    for (let i = 0; i < samples; i++) {
+      const sample = pcm[from + i] as number
+      block[i] = sample
+      energy += sample * sample
+    }
+    const cos = this.#cos
+    const sin = this.#sin
+    for (let k = 0; k < this.count; k++) {
+      let re = 0
+      let im = 0
+      const table = k * samples
+      for (let i = 0; i < samples; i++) {
+        const sample = block[i] as number
+        re += sample * (cos[table + i] as number)
+        im += sample * (sin[table + i] as number)
+      }
+      this.re[k] = re
+      this.im[k] = im
+    }
+    return energy
+  }
+}
