@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { newId } from '../../media/base/ids.js'
+import { isForeignKeyViolation } from '../db/constraint.js'
 import type { UserRow } from '../db/identity-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import { seedSandboxNumber } from '../numbers/seed.js'
@@ -87,4 +88,69 @@ export async function markVerified(trx: Trx, userId: string, now: number): Promi
 
 export async function setPassword(trx: Db | Trx, userId: string, passwordHash: string): Promise<void> {
   await trx.updateTable('users').set({ passwordHash }).where('id', '=', userId).execute()
+}
+
+/** Nobody confirmed the address within this time: whoever it was can sign up again. */
+export const UNVERIFIED_KEPT_MS = 7 * 24 * 3_600_000
+/** Accounts looked at by one round. */
+const CHUNK = 100
+
+/**
+ * Deletes accounts whose address was never confirmed, with the organizations they would have owned.
+ * What staff or an invitation did with such an organization meanwhile keeps it, and the account.
+ */
+export async function sweepUnverified(db: Db, now: number): Promise<boolean> {
+  const accounts = await db
+    .selectFrom('users')
+    .select('id')
+    .where('emailVerifiedAt', 'is', null)
+    .where('staff', '=', 0)
+    .where('createdAt', '<=', now - UNVERIFIED_KEPT_MS)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('members')
+            .innerJoin('auditEntries', 'auditEntries.organizationId', 'members.organizationId')
+            .select('auditEntries.id')
+            .whereRef('members.userId', '=', 'users.id'),
+        ),
+      ),
+    )
+    .orderBy('createdAt')
+    .limit(CHUNK)
+    .execute()
+  let deleted = 0
+  for (const { id } of accounts) if (await deleteUnverified(db, id)) deleted++
+  // Accounts that cannot go must not make it look again for ever.
+  return accounts.length === CHUNK && deleted > 0
+}
+
+/** Rolls the deletion back. */
+class Confirmed extends Error {}
+
+/** False, and nothing was deleted, when the address was confirmed meanwhile or something hangs on it. */
+async function deleteUnverified(db: Db, userId: string): Promise<boolean> {
+  try {
+    return await db.transaction().execute(async (trx) => {
+      // In the order of a confirmation, which waits for this or was there first.
+      await trx.deleteFrom('mailTokens').where('subjectId', '=', userId).execute()
+      const still = await trx
+        .updateTable('users')
+        .set({ name: '' })
+        .where('id', '=', userId)
+        .where('emailVerifiedAt', 'is', null)
+        .returning('id')
+        .executeTakeFirst()
+      if (still === undefined) throw new Confirmed()
+      const owned = await trx.deleteFrom('members').where('userId', '=', userId).returningAll().execute()
+      for (const { organizationId } of owned) {
+        await trx.deleteFrom('organizations').where('id', '=', organizationId).execute()
+      }
+      await trx.deleteFrom('users').where('id', '=', userId).execute()
+      return true
+    })
+  } catch (error) {
+    if (error instanceof Confirmed || isForeignKeyViolation(error)) return false
+    throw error
+  }
 }

@@ -7,6 +7,7 @@ import { Instant, parseInstant } from './instant.js'
 import { MEDIA_LINK_MS, writeMediaToken } from './media-token.js'
 import { placeCall as place } from './place.js'
 import { Call, callView } from './record.js'
+import { isTranscriptExpired } from './retention.js'
 import { SEARCH_MIN_DIGITS, searchDigits } from './search.js'
 import { findCall, findRecording, listSegments, listCalls as pageOfCalls, requestHangup } from './store.js'
 import { Transcript, transcriptView } from './transcript.js'
@@ -184,7 +185,11 @@ export const readTranscript = operation({
   run: async ({ params, actor, deps }) => {
     const call = await findCall(deps.db, actor, params.id)
     if (call === null) return noCall()
-    return transcriptView(call.id, await listSegments(deps.db, call.id))
+    const segments = await listSegments(deps.db, call.id)
+    if (segments.length === 0 && isTranscriptExpired(call.id, deps.clock.wall())) {
+      return refuse('not_found', 'The transcript was deleted at the end of its 365 days.')
+    }
+    return transcriptView(call.id, segments)
   },
 })
 

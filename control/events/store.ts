@@ -180,3 +180,21 @@ function visible(db: Db | Trx, owner: Owner, now: number) {
     )
     .where('events.createdAt', '>', now - EVENT_RETENTION_MS)
 }
+
+/** Removed by one statement. */
+const CHUNK = 500
+
+export async function sweepEvents(db: Db, now: number): Promise<boolean> {
+  const gone = await db
+    .deleteFrom('events')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('events')
+        .select('id')
+        .where('createdAt', '<=', now - EVENT_RETENTION_MS)
+        .limit(CHUNK),
+    )
+    .returning('id')
+    .execute()
+  return gone.length === CHUNK
+}

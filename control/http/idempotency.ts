@@ -57,8 +57,6 @@ export interface IdempotencyStore {
   finish(claim: { id: string; lock: string }, response: StoredResponse): Promise<void>
   /** Frees the key without a stored response; the same request continues under the same id. */
   free(claim: { id: string; lock: string }): Promise<void>
-  /** Deletes what is older than 24 hours; returns how many. */
-  sweep(): Promise<number>
 }
 
 /**
@@ -186,14 +184,25 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
         .where('state', '=', 'running')
         .execute()
     },
-    async sweep() {
-      const now = clock.wall()
-      const result = await db
-        .deleteFrom('idempotencyKeys')
+  }
+}
+
+/** Removed by one statement. */
+const CHUNK = 500
+
+/** Forgets requests of more than a day ago, but none that still runs. */
+export async function sweepIdempotencyKeys(db: Db, now: number): Promise<boolean> {
+  const gone = await db
+    .deleteFrom('idempotencyKeys')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('idempotencyKeys')
+        .select('id')
         .where('expiresAt', '<=', now)
         .where('lockedUntil', '<=', now)
-        .executeTakeFirst()
-      return Number(result.numDeletedRows)
-    },
-  }
+        .limit(CHUNK),
+    )
+    .returning('id')
+    .execute()
+  return gone.length === CHUNK
 }

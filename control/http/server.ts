@@ -5,12 +5,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
 import { openKeyUse } from '../access/key-use.js'
-import { sweepMailTokens } from '../access/mail-tokens.js'
-import { sweepSessions } from '../access/sessions.js'
-import { sweepSignatures } from '../access/signature.js'
-import { sweepThrottles } from '../access/throttle.js'
 import type { Deps } from '../deps.js'
-import { sweepMails } from '../mail/outbox.js'
 import { docsPages, errorDocsUrl } from './docs.js'
 import type { Exchange } from './exchange.js'
 import { type Handling, handle } from './handle.js'
@@ -41,7 +36,6 @@ const REQUEST_MS = 30_000
 const HEAD_MS = 10_000
 const IDLE_MS = 65_000 // above the 60 s of common load balancers, so that they close first
 const HEAD_BYTES = 16 * 1024
-const SWEEP_MS = 3_600_000
 
 /** Serves the operations. Throws EngineError `port_unavailable` when the port cannot be bound. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -54,7 +48,6 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, use },
     idempotency: openIdempotency(deps.db, deps.rootKey, deps.clock),
   }
-  sweepRegularly(scope, handling)
 
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
@@ -233,26 +226,4 @@ function drain(server: Server, deps: Deps, graceMs: number): Promise<void> {
     server.keepAliveTimeout = 1
     server.closeIdleConnections()
   })
-}
-
-function sweepRegularly(scope: Scope, handling: Handling): void {
-  const { deps } = handling
-  scope.after(deps.clock, SWEEP_MS, () => {
-    sweepAll(handling)
-      .catch((error: unknown) => {
-        deps.log.warn({ error: errorText(error) }, 'old rows not swept')
-      })
-      .finally(() => sweepRegularly(scope, handling))
-  })
-}
-
-/** Deletes what nothing can ask for any more. */
-async function sweepAll({ deps, idempotency }: Handling): Promise<void> {
-  const now = deps.clock.wall()
-  await idempotency.sweep()
-  await sweepSessions(deps.db, now)
-  await sweepThrottles(deps.db, now)
-  await sweepSignatures(deps.db, now)
-  await sweepMailTokens(deps.db, now)
-  await sweepMails(deps.db, now)
 }

@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { onEachEngine } from '../../fixtures/databases.js'
 import { openReceiver, openWebhookRig } from '../../fixtures/webhooks.js'
 import { silentLog } from '../../media/base/log.js'
-import { retentionHandler, scheduleRetention } from './retention.js'
+import { retentionHandlers, scheduleRetention } from './retention.js'
 import { openJobRunner } from './runner.js'
 
 const HOUR = 3_600_000
@@ -14,13 +17,14 @@ await onEachEngine(t, async (t, open) => {
   const rig = await openWebhookRig(database)
   const receiver = await openReceiver()
   const { clock } = rig
-  await scheduleRetention(db, clock.wall())
-  await scheduleRetention(db, clock.wall())
+  await scheduleRetention(db, 'node-1', clock.wall())
+  await scheduleRetention(db, 'node-1', clock.wall())
+  const recordings = mkdtempSync(join(tmpdir(), 'parley-retention-'))
   const runner = openJobRunner({
     db,
     clock,
     log: silentLog,
-    handlers: [retentionHandler(db, clock)],
+    handlers: retentionHandlers({ db, clock, log: silentLog, nodeId: 'node-1', recordings }),
     pollMs: DAY,
   })
   const count = async (table: 'events' | 'webhookDeliveries' | 'idempotencyKeys') => {
@@ -79,8 +83,9 @@ await onEachEngine(t, async (t, open) => {
   })
 
   await t.test('each sweep has one job, due again in an hour', async (t) => {
-    const jobs = await db.selectFrom('jobs').selectAll().where('kind', '=', 'retention').execute()
-    t.equal(jobs.length, 4)
+    const jobs = await db.selectFrom('jobs').selectAll().where('kind', 'like', 'retention%').execute()
+    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 13)
+    t.equal(jobs.length, 14, 'and one for the files of this process')
     for (const job of jobs) t.match(job, { owner: null, dueAt: clock.wall() + HOUR })
   })
 
@@ -110,4 +115,5 @@ await onEachEngine(t, async (t, open) => {
   await runner.close()
   await rig.close()
   await receiver.close()
+  rmSync(recordings, { recursive: true })
 })

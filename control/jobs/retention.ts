@@ -1,94 +1,104 @@
 import type { Clock } from '../../media/base/clock.js'
+import type { Log } from '../../media/base/log.js'
+import { sweepUnverified } from '../access/accounts.js'
+import { sweepMailTokens } from '../access/mail-tokens.js'
+import { sweepSessions } from '../access/sessions.js'
+import { sweepSignatures } from '../access/signature.js'
+import { sweepThrottles } from '../access/throttle.js'
+import {
+  sweepCallEvents,
+  sweepRecordingFiles,
+  sweepRecordings,
+  sweepTranscripts,
+} from '../calls/retention.js'
 import type { Db } from '../db/open.js'
-import { EVENT_RETENTION_MS } from '../events/store.js'
+import { sweepEvents } from '../events/store.js'
+import { sweepIdempotencyKeys } from '../http/idempotency.js'
+import { sweepMails } from '../mail/outbox.js'
+import { sweepDeliveries } from '../webhooks/delivery-store.js'
 import { wipeOldSecrets } from '../webhooks/endpoint-store.js'
-import type { HeldJob, JobHandler, Outcome } from './runner.js'
+import type { JobHandler, Outcome } from './runner.js'
 import { addJobs } from './store.js'
 
 const KIND = 'retention'
 const HOUR_MS = 3_600_000
-/** Rows removed by one statement: other writers get their turn in between. */
-const CHUNK = 500
 
-/** One sweep: what to remove, by the name of its job. */
-type Sweep = (db: Db, now: number, job: HeldJob) => Promise<void>
+/** Removes some of what is past its time; false when nothing is left of it. */
+type Sweep = (db: Db, now: number) => Promise<boolean>
 
+/** What is removed from the database, by the name of its job. Each is done by one process at a time. */
 const SWEEPS: Readonly<Record<string, Sweep>> = {
-  events: (db, now, job) =>
-    chunks(job, () =>
-      db
-        .deleteFrom('events')
-        .where('id', 'in', (query) =>
-          query
-            .selectFrom('events')
-            .select('id')
-            .where('createdAt', '<=', now - EVENT_RETENTION_MS)
-            .limit(CHUNK),
-        )
-        .returning('id')
-        .execute(),
-    ),
-  'webhook-deliveries': (db, now, job) =>
-    chunks(job, () =>
-      db
-        .deleteFrom('webhookDeliveries')
-        .where('id', 'in', (query) =>
-          query
-            .selectFrom('webhookDeliveries')
-            .select('id')
-            .where('createdAt', '<=', now - EVENT_RETENTION_MS)
-            .where('status', '!=', 'pending')
-            .limit(CHUNK),
-        )
-        .returning('id')
-        .execute(),
-    ),
-  'idempotency-keys': (db, now, job) =>
-    chunks(job, () =>
-      db
-        .deleteFrom('idempotencyKeys')
-        .where('id', 'in', (query) =>
-          query
-            .selectFrom('idempotencyKeys')
-            .select('id')
-            .where('expiresAt', '<=', now)
-            .where('lockedUntil', '<=', now)
-            .limit(CHUNK),
-        )
-        .returning('id')
-        .execute(),
-    ),
-  'webhook-secrets': (db, now) => wipeOldSecrets(db, now),
+  events: sweepEvents,
+  'webhook-deliveries': sweepDeliveries,
+  'webhook-secrets': (db, now) => once(wipeOldSecrets(db, now)),
+  'idempotency-keys': sweepIdempotencyKeys,
+  recordings: sweepRecordings,
+  transcripts: sweepTranscripts,
+  'call-events': sweepCallEvents,
+  'unverified-accounts': sweepUnverified,
+  sessions: (db, now) => once(sweepSessions(db, now)),
+  throttles: (db, now) => once(sweepThrottles(db, now)),
+  signatures: (db, now) => once(sweepSignatures(db, now)),
+  'mail-tokens': (db, now) => once(sweepMailTokens(db, now)),
+  mails: (db, now) => once(sweepMails(db, now)),
 }
 
-async function chunks(job: HeldJob, remove: () => Promise<readonly unknown[]>): Promise<void> {
-  while (!job.signal.aborted && (await remove()).length === CHUNK) {
-    // Nothing: each round removes the next chunk.
-  }
+async function once(sweep: Promise<unknown>): Promise<boolean> {
+  await sweep
+  return false
 }
 
-/** Removes what is past its time, every hour, in one of the processes that share the database. */
-export function retentionHandler(db: Db, clock: Clock): JobHandler {
-  return {
-    kind: KIND,
-    concurrency: 1,
-    async run(job): Promise<Outcome> {
-      const sweep = SWEEPS[job.payload]
-      // A sweep of another release: its job is not ours to keep.
-      if (sweep === undefined) return async () => null
-      await sweep(db, clock.wall(), job)
-      return async () => clock.wall() + HOUR_MS
+export interface RetentionOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** Whose folder `recordings` is. */
+  readonly nodeId: string
+  readonly recordings: string
+}
+
+/** Removes what is past its time, every hour: rows in any of the processes, files in each its own. */
+export function retentionHandlers(options: RetentionOptions): readonly JobHandler[] {
+  const { db, clock, log, nodeId, recordings } = options
+  const later: Outcome = async () => clock.wall() + HOUR_MS
+  return [
+    {
+      kind: KIND,
+      concurrency: 1,
+      async run(job) {
+        const sweep = SWEEPS[job.payload]
+        // A sweep of another release: its job is not ours to keep.
+        if (sweep === undefined) return async () => null
+        while (!job.signal.aborted && (await sweep(db, clock.wall()))) {
+          // Each round removes the next part; other writers get their turn in between.
+        }
+        return later
+      },
     },
-  }
+    {
+      kind: fileKind(nodeId),
+      concurrency: 1,
+      async run(job) {
+        await sweepRecordingFiles(recordings, clock.wall(), log, job.signal)
+        return later
+      },
+    },
+  ]
 }
 
-/** Makes sure that every sweep has its job. */
-export async function scheduleRetention(db: Db, now: number): Promise<void> {
+/** Makes sure that every sweep has its job, and this process one for its files. */
+export async function scheduleRetention(db: Db, nodeId: string, now: number): Promise<void> {
   const jobs = Object.keys(SWEEPS).map((name) => ({
     id: `${KIND}:${name}`,
     kind: KIND,
     dueAt: now,
     payload: name,
   }))
-  await addJobs(db, jobs, now)
+  const files = fileKind(nodeId)
+  await addJobs(db, [...jobs, { id: files, kind: files, dueAt: now }], now)
+}
+
+/** A kind per process: no other can reach the files. */
+function fileKind(nodeId: string): string {
+  return `${KIND}-files:${nodeId}`
 }

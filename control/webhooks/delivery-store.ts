@@ -2,6 +2,7 @@ import type { EventRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import { retried } from '../db/retried.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/webhook-tables.js'
+import { EVENT_RETENTION_MS } from '../events/store.js'
 import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
 import { insertDeliveries, newDelivery, subscribed } from './outbox.js'
 
@@ -99,4 +100,24 @@ async function lockEndpoints(
     .where('deletedAt', 'is', null)
   if (endpointId !== null) query = query.where('id', '=', endpointId)
   return query.returningAll().execute()
+}
+
+/** Removed by one statement. */
+const CHUNK = 500
+
+/** Deliveries are shown as long as their events; one that still waits stays. */
+export async function sweepDeliveries(db: Db, now: number): Promise<boolean> {
+  const gone = await db
+    .deleteFrom('webhookDeliveries')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('webhookDeliveries')
+        .select('id')
+        .where('createdAt', '<=', now - EVENT_RETENTION_MS)
+        .where('status', '!=', 'pending')
+        .limit(CHUNK),
+    )
+    .returning('id')
+    .execute()
+  return gone.length === CHUNK
 }

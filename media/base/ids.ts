@@ -50,12 +50,7 @@ export function ulid(wallMs: number): string {
       if (next !== 0) break
     }
   }
-  let text = ''
-  let time = lastTime
-  for (let i = 0; i < 10; i++) {
-    text = ALPHABET.charAt(time % 32) + text
-    time = Math.floor(time / 32)
-  }
+  let text = timePart(lastTime)
   let bits = 0
   let held = 0
   for (const byte of lastRandom) {
@@ -72,6 +67,21 @@ export function ulid(wallMs: number): string {
 /** `<prefix>_<ULID>`, for example `call_01J...`. */
 export function newId(prefix: IdPrefix, wallMs: number): string {
   return `${prefix}_${ulid(wallMs)}`
+}
+
+/** Sorts before every id of that kind made at `wallMs` or later, and after every earlier one. */
+export function idFloor(prefix: IdPrefix, wallMs: number): string {
+  return `${prefix}_${timePart(wallMs)}${'0'.repeat(16)}`
+}
+
+function timePart(wallMs: number): string {
+  let text = ''
+  let time = wallMs
+  for (let i = 0; i < 10; i++) {
+    text = ALPHABET.charAt(time % 32) + text
+    time = Math.floor(time / 32)
+  }
+  return text
 }
 
 /** Whether `text` is a well-formed id of that kind. A malformed id is answered 404, not 400. */
