@@ -1,7 +1,7 @@
 import type { Rate } from '../frame.js'
 
-/** 22050 Hz is what eSpeak NG speaks; nothing else uses it. */
-export type InputRate = Rate | 22050
+/** 22050 Hz is what eSpeak NG speaks; 44100 Hz is what an operator's music may have. */
+export type InputRate = Rate | 22050 | 44100
 
 /** Filter length per output phase, in samples of the lower rate: 2 ms of delay at 8 kHz. */
 const TAPS = 32

@@ -1,0 +1,133 @@
+import type { AudioFrame, CloseReason, Digit, End, EndId, SessionRate } from '../frame.js'
+import { keyTone, ToneGenerator, type ToneSpec } from './tone.js'
+
+/** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */
+export class ToneEnd implements End {
+  readonly id: EndId
+  readonly kind = 'tone'
+  readonly ear = 'beat'
+  readonly #generator: ToneGenerator
+
+  constructor(id: EndId, rate: SessionRate, spec: ToneSpec | null = null) {
+    this.id = id
+    this.#generator = new ToneGenerator(rate)
+    if (spec !== null) this.play(spec)
+  }
+
+  get playing(): boolean {
+    return this.#generator.playing
+  }
+
+  play(spec: ToneSpec): void {
+    this.#generator.play(spec)
+  }
+
+  stop(): void {
+    this.#generator.stop()
+  }
+
+  pull(into: Int16Array): boolean {
+    return this.#generator.pull(into)
+  }
+
+  push(_frame: AudioFrame): void {}
+
+  close(_why: CloseReason): void {
+    this.stop()
+  }
+}
+
+const MAX_KEYS = 64
+
+/**
+ * Keys as tones in the audio (ITU-T Q.23), for a far side that takes no telephone-event. It sounds
+ * through the pauses between keys too, so that whatever is routed under it stays away until the end.
+ */
+export class KeyToneEnd implements End {
+  readonly id: EndId
+  readonly kind = 'tone'
+  readonly ear = 'beat'
+  readonly #generator: ToneGenerator
+  readonly #queue: Digit[] = []
+
+  constructor(id: EndId, rate: SessionRate) {
+    this.id = id
+    this.#generator = new ToneGenerator(rate)
+  }
+
+  /** Queues keys; false, and none queued, when they do not fit. */
+  press(digits: readonly Digit[]): boolean {
+    if (this.#queue.length + digits.length > MAX_KEYS) return false
+    this.#queue.push(...digits)
+    return true
+  }
+
+  pull(into: Int16Array): boolean {
+    if (!this.#generator.playing) {
+      const digit = this.#queue.shift()
+      if (digit === undefined) return false
+      this.#generator.play(keyTone(digit))
+    }
+    this.#generator.pull(into)
+    return true
+  }
+
+  push(_frame: AudioFrame): void {}
+
+  close(_why: CloseReason): void {
+    this.#queue.length = 0
+    this.#generator.stop()
+  }
+}
+
+/**
+ * Plays a sound round and round: ambience, hold music. The samples are shared and their end leads into
+ * their beginning (`seamless`). Hears nothing.
+ */
+export class LoopEnd implements End {
+  readonly id: EndId
+  readonly kind = 'file'
+  readonly ear = 'beat'
+  readonly #pcm: Int16Array
+  #at: number
+
+  /** @param from sample it begins at. */
+  constructor(id: EndId, pcm: Int16Array, from = 0) {
+    this.id = id
+    this.#pcm = pcm
+    this.#at = pcm.length === 0 ? 0 : from % pcm.length
+  }
+
+  pull(into: Int16Array): boolean {
+    const pcm = this.#pcm
+    if (pcm.length === 0) return false
+    let at = this.#at
+    for (let i = 0; i < into.length; i++) {
+      into[i] = pcm[at++] as number
+      if (at === pcm.length) at = 0
+    }
+    this.#at = at
+    return true
+  }
+
+  push(_frame: AudioFrame): void {}
+
+  close(_why: CloseReason): void {}
+}
+
+/**
+ * A sound whose end leads into its beginning: the last `fadeMs` are laid, with equal power, over the
+ * first ones. Owned by the caller; a sound too short for it is only copied.
+ */
+export function seamless(pcm: Int16Array, rate: number, fadeMs = 250): Int16Array {
+  const fade = Math.round((rate / 1000) * fadeMs)
+  if (pcm.length < 2 * fade) return pcm.slice()
+  const loop = pcm.slice(0, pcm.length - fade)
+  for (let i = 0; i < fade; i++) {
+    const turn = ((i + 0.5) / fade) * (Math.PI / 2)
+    const tail = pcm[loop.length + i] as number
+    const sum = (loop[i] as number) * Math.sin(turn) + tail * Math.cos(turn)
+    loop[i] = Math.max(-32768, Math.min(32767, Math.round(sum)))
+  }
+  return loop
+}

@@ -1,0 +1,187 @@
+import type { Digit, SessionRate } from '../frame.js'
+
+/** A stretch of a cadence, in ms. */
+export interface Beat {
+  readonly on: number
+  readonly off: number
+}
+
+export interface ToneSpec {
+  /** Sounded together; level of each in dBm0. */
+  readonly parts: readonly { readonly hertz: number; readonly dbm0: number }[]
+  /** Its loudness swings wholly up and down this often a second. */
+  readonly tremoloHertz?: number
+  /** Empty: without end. */
+  readonly cadence: readonly Beat[]
+  /** How often the cadence is played; null for ever. */
+  readonly times: number | null
+}
+
+const LEVEL = -13
+const plain400 = [{ hertz: 400, dbm0: LEVEL }]
+
+/** Call progress tones of India as ITU-T E.180 Supplement 2 lists them, and our own beep. */
+export const TONES = {
+  ringback: {
+    parts: plain400,
+    tremoloHertz: 25,
+    cadence: [
+      { on: 400, off: 200 },
+      { on: 400, off: 2000 },
+    ],
+    times: null,
+  },
+  busy: { parts: plain400, cadence: [{ on: 750, off: 750 }], times: null },
+  congestion: { parts: plain400, cadence: [{ on: 250, off: 250 }], times: null },
+  unobtainable: { parts: plain400, cadence: [{ on: 2500, off: 500 }], times: null },
+  beep: { parts: [{ hertz: 1000, dbm0: -16 }], cadence: [{ on: 200, off: 0 }], times: 1 },
+} as const satisfies Readonly<Record<string, ToneSpec>>
+
+export type ToneName = keyof typeof TONES
+
+const LOW = [697, 770, 852, 941]
+const HIGH = [1209, 1336, 1477, 1633]
+const KEYS = '123A456B789C*0#D'
+/** ITU-T Q.23; the high group 2 dB louder, since lines lose more of it. */
+const LOW_DBM0 = -10
+const HIGH_DBM0 = -8
+/** As our RFC 4733 events: well above the 40 ms of ITU-T Q.24, and slow enough for old receivers. */
+const KEY_MS = 160
+const KEY_GAP_MS = 100
+
+/** The two tones of a key, once, and the pause after it. */
+export function keyTone(digit: Digit): ToneSpec {
+  const key = KEYS.indexOf(digit)
+  return {
+    parts: [
+      { hertz: LOW[key >> 2] as number, dbm0: LOW_DBM0 },
+      { hertz: HIGH[key & 3] as number, dbm0: HIGH_DBM0 },
+    ],
+    cadence: [{ on: KEY_MS, off: KEY_GAP_MS }],
+    times: 1,
+  }
+}
+
+/** Each tone comes and goes over 4 ms: no click, and no loss of time for a detector. */
+const EDGE_MS = 4
+const TABLE_BITS = 12
+const TABLE = Float32Array.from({ length: 1 << TABLE_BITS }, (_, i) =>
+  Math.sin((2 * Math.PI * i) / (1 << TABLE_BITS)),
+)
+/** A sine of full scale is +3.14 dBm0 in A-law (G.711). */
+const FULL_SCALE_DBM0 = 3.14
+const MAX_PARTS = 2
+
+/** Makes one tone, sample by sample, with no break of phase between frames. No allocation but in `play`. */
+export class ToneGenerator {
+  readonly #rate: SessionRate
+  readonly #edge: number
+  readonly #phases = new Float64Array(MAX_PARTS)
+  readonly #steps = new Float64Array(MAX_PARTS)
+  readonly #levels = new Float64Array(MAX_PARTS)
+  #tremolo = 0
+  #tremoloStep = 0
+  #spec: ToneSpec | null = null
+  #stretch = 0
+  #rounds = 0
+  /** Samples since the stretch began. */
+  #at = 0
+  #on = 0
+  #off = 0
+
+  constructor(rate: SessionRate) {
+    this.#rate = rate
+    this.#edge = (rate / 1000) * EDGE_MS
+  }
+
+  /** Something is being played, be it the pause in it. */
+  get playing(): boolean {
+    return this.#spec !== null
+  }
+
+  /** Begins a tone in the place of any other. Two parts at most. */
+  play(spec: ToneSpec): void {
+    this.#spec = spec
+    this.#stretch = 0
+    this.#rounds = 0
+    this.#phases.fill(0)
+    this.#steps.fill(0)
+    this.#levels.fill(0)
+    spec.parts.forEach(({ hertz, dbm0 }, i) => {
+      this.#steps[i] = hertz / this.#rate
+      this.#levels[i] = 32767 * 10 ** ((dbm0 - FULL_SCALE_DBM0) / 20)
+    })
+    this.#tremolo = 0
+    this.#tremoloStep = (spec.tremoloHertz ?? 0) / this.#rate
+    this.#begin()
+  }
+
+  stop(): void {
+    this.#spec = null
+  }
+
+  /** The next samples; false, and zeros, when none of them sounds. */
+  pull(into: Int16Array): boolean {
+    let sounding = false
+    let filled = 0
+    while (filled < into.length && this.#spec !== null) {
+      const off = this.#at >= this.#on
+      const left = (off ? this.#on + this.#off : this.#on) - this.#at
+      const count = Math.min(into.length - filled, left)
+      if (off) into.fill(0, filled, filled + count)
+      else {
+        this.#sound(into, filled, count)
+        sounding = true
+      }
+      filled += count
+      this.#at += count
+      if (this.#at >= this.#on + this.#off) this.#next()
+    }
+    if (filled < into.length) into.fill(0, filled)
+    return sounding
+  }
+
+  #begin(): void {
+    const beat = this.#spec?.cadence[this.#stretch]
+    this.#at = 0
+    this.#on = beat === undefined ? Number.POSITIVE_INFINITY : (beat.on * this.#rate) / 1000
+    this.#off = beat === undefined ? 0 : (beat.off * this.#rate) / 1000
+  }
+
+  #next(): void {
+    const spec = this.#spec
+    if (spec === null) return
+    this.#stretch++
+    if (this.#stretch >= spec.cadence.length) {
+      this.#stretch = 0
+      this.#rounds++
+      if (spec.times !== null && this.#rounds >= spec.times) {
+        this.#spec = null
+        return
+      }
+    }
+    this.#begin()
+  }
+
+  #sound(into: Int16Array, from: number, count: number): void {
+    for (let i = 0; i < count; i++) {
+      const at = this.#at + i
+      let sample = 0
+      for (let part = 0; part < MAX_PARTS; part++) {
+        sample += (this.#levels[part] as number) * sine(this.#phases[part] as number)
+        this.#phases[part] = ((this.#phases[part] as number) + (this.#steps[part] as number)) % 1
+      }
+      if (this.#tremoloStep > 0) {
+        sample *= 0.5 - 0.5 * sine((this.#tremolo + 0.25) % 1)
+        this.#tremolo = (this.#tremolo + this.#tremoloStep) % 1
+      }
+      const edge = Math.min(1, (at + 1) / this.#edge, (this.#on - at) / this.#edge)
+      into[from + i] = Math.round(sample * edge)
+    }
+  }
+}
+
+/** `phase` in turns, 0 to below 1. */
+function sine(phase: number): number {
+  return TABLE[(phase * (1 << TABLE_BITS)) | 0] as number
+}
