@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { DEFAULT_SPEC, loudnessDetectors } from '../fixtures/conversation-rig.js'
 import { keyTone } from '../fixtures/dtmf.js'
 import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
-import { joined } from '../fixtures/tones.js'
+import { joined, toneLevel } from '../fixtures/tones.js'
 import type { SpeechToTextEvents, Vendors } from '../media/agent/ports.js'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError } from '../media/base/errors.js'
@@ -11,6 +11,7 @@ import { type BeatMember, startBeat } from '../media/beat.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { TWIN_WAIT_MS } from './key-sources.js'
 import type { SessionEvent } from './protocol.js'
+import { openSounds } from './sounds.js'
 
 /** What the recogniser of each session does with a frame, and how the test speaks through it. */
 interface Ear {
@@ -80,6 +81,7 @@ async function thread(t: Test) {
     vendors: vendors(ears),
     vad: loudnessDetectors,
     clips: { load: async () => new Int16Array(0) },
+    sounds: openSounds({ holdMusic: null }),
     beat,
     clock,
     log,
@@ -210,3 +212,37 @@ function digitsOf(call: Call): string[] {
   }
   return keys
 }
+
+t.test('keys go as events when the far side takes them, else as tones in the audio', async (t) => {
+  const { open } = await thread(t)
+  const { hosted, peer } = await open()
+  const remote = {
+    address: peer.address,
+    port: peer.port,
+    codec: 'PCMA',
+    payloadType: 8,
+    send: true,
+    receive: true,
+  } as const
+  await until('the first packet', () => peer.received.length > 0)
+  hosted.press(['1'])
+  await until('the event', () => peer.received.some(({ payloadType }) => payloadType === 101))
+  hosted.remote({ ...remote, dtmfPayloadType: null })
+  await until('the end of the event', () => peer.received.at(-1)?.payloadType === 8)
+  const before = peer.heard().pcm.length
+  hosted.press(['5', '9'])
+  await until('both keys', () => peer.heard().pcm.length > before + 5600)
+  const heard = peer.heard().pcm.subarray(before)
+  const beginnings = (low: number, high: number) => {
+    for (let at = 0; at + 800 < heard.length; at += 80) {
+      const piece = heard.subarray(at, at + 800)
+      if (toneLevel(piece, low) > 0.15 && toneLevel(piece, high) > 0.15) return at
+    }
+    return -1
+  }
+  const five = beginnings(770, 1336)
+  const nine = beginnings(852, 1477)
+  t.ok(five >= 0 && nine >= 0)
+  t.ok(Math.abs(nine - five - 260 * 8) <= 160, `${(nine - five) / 8} ms from key to key`)
+  t.notOk(peer.received.slice(-20).some(({ payloadType }) => payloadType === 101))
+})

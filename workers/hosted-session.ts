@@ -12,6 +12,7 @@ import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
+import { CallSounds } from './call-sounds.js'
 import type { Clips } from './clips.js'
 import { KeySources } from './key-sources.js'
 import type {
@@ -23,6 +24,7 @@ import type {
   SessionEvent,
   WorkerSettings,
 } from './protocol.js'
+import type { Sounds } from './sounds.js'
 
 const LEG = 'leg'
 const PARTY = 'party'
@@ -33,6 +35,7 @@ export interface SessionHost {
   readonly vendors: Vendors
   readonly vad: VadFactory
   readonly clips: Clips
+  readonly sounds: Sounds
   readonly beat: Beat
   readonly clock: Clock
   readonly log: Log
@@ -115,6 +118,7 @@ class LegSession implements HostedSession {
   readonly #member: BeatMember
   readonly #keys: KeySources
   readonly #detectors: Detectors
+  readonly #sounds: CallSounds
   #remote: RemoteMedia | null = null
   /** A persona whose media died sends nothing any more, whatever SDP says. */
   #mute = false
@@ -131,16 +135,15 @@ class LegSession implements HostedSession {
     this.#party = order.party.kind === 'agent' ? this.#agent(order.party) : this.#persona(order.party)
     this.#keys = new KeySources(host.clock, (digit, ms) => session.press(LEG, digit, ms))
     session.add(this.#party.end)
-    session.route(LEG, [PARTY])
-    session.route(PARTY, [LEG])
+    this.#sounds = new CallSounds(session, order.rate, LEG, PARTY)
     this.#detectors = new Detectors(order.rate, [], (event) => this.#detected(event))
     if (this.#party.end.dtmf !== undefined) this.#detectors.start('dtmf')
     session.observe(LEG, (frame) => this.#detectors.process(frame.pcm, (frame.at * 1000) / frame.rate))
     this.#member = { tick: (idealMs) => session.tick(idealMs), skip: (frames) => session.skip(frames) }
   }
 
-  prepare(): Promise<void> {
-    return this.#party.prepare()
+  async prepare(): Promise<void> {
+    await Promise.all([this.#party.prepare(), this.#surround()])
   }
 
   remote(remote: RemoteMedia): void {
@@ -163,7 +166,7 @@ class LegSession implements HostedSession {
   }
 
   press(digits: readonly Digit[]): void {
-    if (!this.#leg.press(digits)) {
+    if (!this.#pressed(digits)) {
       throw new EngineError('overloaded', 'digits cannot be sent now', { retryable: true })
     }
   }
@@ -205,6 +208,25 @@ class LegSession implements HostedSession {
     if (event.type === 'digit') this.#keys.sounded(event.digit, event.durationMs, this.#hasEvents())
   }
 
+  /** As events when the far side takes them, else as tones in the audio. */
+  #pressed(digits: readonly Digit[]): boolean {
+    if (this.#remote === null || this.#leave === null) return false
+    return this.#remote.dtmfPayloadType === null ? this.#sounds.press(digits) : this.#leg.press(digits)
+  }
+
+  /** The call goes on without the sounds around its agent when they cannot be had. */
+  async #surround(): Promise<void> {
+    const { party } = this.#order
+    if (party.kind !== 'agent') return
+    const { sound, volume } = party.agent.background
+    if (sound === 'none' || volume === 0) return
+    try {
+      await this.#sounds.surround(this.#host.sounds, sound, volume)
+    } catch (error) {
+      this.#host.log.error({ sound, error: errorText(error) }, 'no background sound on this call')
+    }
+  }
+
   #lost(): void {
     if (this.#faulty || this.#closed !== null) return
     this.#faulty = true
@@ -240,7 +262,7 @@ class LegSession implements HostedSession {
       vad,
       loadClip: (name) => clips.load(name, this.#order.rate),
       // The leg counts and the far side misses what could not be sent, as with a real telephone.
-      press: (digits) => void this.#leg.press(digits),
+      press: (digits) => void this.#pressed(digits),
       hangUp: () => this.#order.emit({ type: 'hang_up' }),
       stopMedia: () => {
         this.#mute = true

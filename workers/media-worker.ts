@@ -15,6 +15,7 @@ import { openClips } from './clips.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { openSynthesisJobs } from './jobs.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from './protocol.js'
+import { openSounds } from './sounds.js'
 import { threadLog } from './thread-log.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
@@ -35,6 +36,7 @@ const host: SessionHost = {
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
   vad: await loadVad(),
   clips: openClips(),
+  sounds: openSounds({ holdMusic: null }),
   beat,
   clock,
   log,

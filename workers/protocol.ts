@@ -1,9 +1,9 @@
 import type { ConversationEvent } from '../media/agent/events.js'
+import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
 import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.js'
 import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
 import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
 import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
-import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
 import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
 import type { RtpRemote } from '../media/rtp/remote.js'
 

@@ -1,0 +1,43 @@
+import { randomInt } from 'node:crypto'
+import type { Digit, SessionRate } from '../media/frame.js'
+import type { Session } from '../media/session.js'
+import { KeyToneEnd, LoopEnd } from '../media/sounds/ends.js'
+import { type Parties, wire } from '../media/wiring.js'
+import type { Sounds } from './sounds.js'
+
+const KEYS = 'keys'
+const AMBIENCE = 'ambience'
+
+/** What a call has besides its leg and its party: sounds around the agent, keys as tones. */
+export class CallSounds {
+  readonly #session: Session
+  readonly #rate: SessionRate
+  readonly #keys: KeyToneEnd
+  #parties: Parties
+
+  /** Caller and party hear each other from here on. Their ends are in the session already. */
+  constructor(session: Session, rate: SessionRate, caller: string, party: string) {
+    this.#session = session
+    this.#rate = rate
+    this.#keys = new KeyToneEnd(KEYS, rate)
+    session.add(this.#keys)
+    this.#parties = { caller, agent: party, human: null, music: null, ambience: null, keys: KEYS }
+    wire(session, 'agent', this.#parties)
+  }
+
+  /**
+   * Puts the agent into a room. Each call begins somewhere else in the sound, so that who calls twice
+   * does not hear the same cup fall. Rejects with EngineError `config_invalid`.
+   */
+  async surround(sounds: Sounds, sound: 'office' | 'cafe' | 'call_center', volume: number): Promise<void> {
+    const pcm = await sounds.load(sound, this.#rate)
+    this.#session.add(new LoopEnd(AMBIENCE, pcm, randomInt(pcm.length)))
+    this.#parties = { ...this.#parties, ambience: { id: AMBIENCE, volume } }
+    wire(this.#session, 'agent', this.#parties)
+  }
+
+  /** Keys as tones in the audio; false, and none sent, when too many wait. */
+  press(digits: readonly Digit[]): boolean {
+    return this.#keys.press(digits)
+  }
+}
