@@ -1,0 +1,210 @@
+import t from 'tap'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
+import { joined, tone, toneLevel } from '../fixtures/tones.js'
+import { systemClock } from './base/clock.js'
+import { silentLog } from './base/log.js'
+import { startBeat } from './beat.js'
+import type { AudioFrame, End, SessionRate } from './frame.js'
+import { openRtpEnd } from './rtp/end.js'
+import { openSession, type Session } from './session.js'
+import { LoopEnd } from './sounds/ends.js'
+import { type Parties, routesOf, type Situation, wire } from './wiring.js'
+
+assertNothingLeft(t)
+
+/** What each party hums, in Hz: far apart, and none the harmonic of another. */
+const HUMS = { caller: 500, human: 870, agent: 1330, music: 1750, ambience: 2230 } as const
+type Name = keyof typeof HUMS
+
+const LEVEL = 0.15
+const AMBIENCE = 0.5
+/** Packets let go by after a change: jitter buffers, fades, ducking. */
+const SETTLE = 24
+const LISTEN = 12
+
+/** Who hears which hums; what is not named hears nobody. */
+const EXPECTED: Readonly<Record<Situation, Partial<Record<'caller' | 'human' | 'agent', readonly Name[]>>>> =
+  {
+    agent: { caller: ['agent', 'ambience'], agent: ['caller'] },
+    hold: { caller: ['music'] },
+    briefing: { caller: ['music'], agent: ['human'], human: ['agent'] },
+    bridge: { caller: ['human'], human: ['caller'] },
+    three_way: {
+      caller: ['agent', 'ambience', 'human'],
+      agent: ['caller', 'human'],
+      human: ['agent', 'caller'],
+    },
+    whisper: { caller: ['agent', 'ambience'], agent: ['caller', 'human'], human: ['agent', 'caller'] },
+  }
+const SITUATIONS = Object.keys(EXPECTED) as Situation[]
+
+/** A party inside the engine: an agent hears packets as they come, a bot on a media socket the beat. */
+class Inside implements End {
+  readonly heard: Int16Array[] = []
+  readonly #hum: LoopEnd
+
+  constructor(
+    readonly id: string,
+    readonly kind: 'agent' | 'byo',
+    readonly ear: 'arrival' | 'beat',
+    rate: SessionRate,
+  ) {
+    this.#hum = new LoopEnd(id, tone(HUMS.agent, 1000, rate, LEVEL))
+  }
+
+  pull(into: Int16Array): boolean {
+    return this.#hum.pull(into)
+  }
+
+  push(frame: AudioFrame): void {
+    this.heard.push(frame.pcm.slice())
+  }
+
+  close(): void {}
+}
+
+interface Rig {
+  readonly session: Session
+  readonly parties: Parties
+  readonly peers: { readonly caller: RtpPeer; readonly human: RtpPeer }
+  readonly inside: Inside
+  readonly rate: SessionRate
+}
+
+const beat = startBeat(systemClock, (_, error) => {
+  throw error
+})
+t.teardown(() => beat.close())
+
+async function openRig(rate: SessionRate, kind: 'agent' | 'byo'): Promise<Rig> {
+  const session = openSession({ rate, clock: systemClock, recordTo: null, onRecordingFailed: () => {} })
+  const leg = async (id: 'caller' | 'human', codec: 'PCMA' | 'PCMU') => {
+    const end = await openRtpEnd({
+      id,
+      address: '127.0.0.1',
+      ports: null,
+      rate,
+      clock: systemClock,
+      log: silentLog,
+      onDigit: null,
+      onTimeout: () => {},
+      mediaTimeoutMs: 30_000,
+    })
+    const peer = await openRtpPeer({ codec, background: tone(HUMS[id], 1000, 8000, LEVEL) })
+    end.setRemote({
+      address: peer.address,
+      port: peer.port,
+      codec,
+      payloadType: codec === 'PCMA' ? 8 : 0,
+      dtmfPayloadType: 101,
+      send: true,
+      receive: true,
+    })
+    session.add(end)
+    peer.start(end)
+    return peer
+  }
+  const peers = { caller: await leg('caller', 'PCMA'), human: await leg('human', 'PCMU') }
+  const inside = new Inside('agent', kind, kind === 'agent' ? 'arrival' : 'beat', rate)
+  session.add(inside)
+  session.add(new LoopEnd('music', tone(HUMS.music, 1000, rate, LEVEL)))
+  session.add(new LoopEnd('ambience', tone(HUMS.ambience, 1000, rate, LEVEL)))
+  session.start()
+  const leave = beat.add(session)
+  t.teardown(async () => {
+    leave()
+    await session.close('hangup')
+    await Promise.all([peers.caller.close(), peers.human.close()])
+  })
+  const parties: Parties = {
+    caller: 'caller',
+    agent: 'agent',
+    human: 'human',
+    music: 'music',
+    ambience: { id: 'ambience', volume: AMBIENCE },
+    keys: null,
+  }
+  return { session, parties, peers, inside, rate }
+}
+
+/** Lets so many packets and frames go by. */
+async function pass(rig: Rig, count: number): Promise<void> {
+  const { caller, human } = rig.peers
+  const marks = [caller.received.length + count, human.received.length + count]
+  const deadline = systemClock.now() + 10_000
+  while (caller.received.length < (marks[0] ?? 0) || human.received.length < (marks[1] ?? 0)) {
+    if (systemClock.now() > deadline) throw new Error('the packets do not come')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** The hums in a stretch of sound, quiet ones too. */
+function humsIn(pcm: Int16Array, rate: number): Name[] {
+  if (pcm.length === 0) return []
+  return (Object.keys(HUMS) as Name[]).filter((name) => toneLevel(pcm, HUMS[name], rate) > 0.015).sort()
+}
+
+async function heardIn(rig: Rig, situation: Situation): Promise<unknown> {
+  const { peers, inside, rate } = rig
+  wire(rig.session, situation, rig.parties)
+  await pass(rig, SETTLE)
+  const from = { caller: peers.caller.heard().pcm.length, human: peers.human.heard().pcm.length }
+  inside.heard.length = 0
+  await pass(rig, LISTEN)
+  const heard = {
+    caller: humsIn(peers.caller.heard().pcm.subarray(from.caller), 8000),
+    human: humsIn(peers.human.heard().pcm.subarray(from.human), 8000),
+    agent: humsIn(joined(...inside.heard), rate),
+  }
+  return Object.fromEntries(Object.entries(heard).filter(([, hums]) => hums.length > 0))
+}
+
+for (const [rate, kind] of [
+  [8000, 'agent'],
+  [16000, 'agent'],
+  [8000, 'byo'],
+  [16000, 'byo'],
+] as const) {
+  // All four at once: each in real time, in a session of its own.
+  t.test(
+    `who hears whom on the wire: ${kind} at ${rate} Hz, one leg A-law, one u-law`,
+    { buffered: true },
+    async (t) => {
+      const rig = await openRig(rate, kind)
+      // There and back again: a route of before must not outlive its situation.
+      for (const situation of [...SITUATIONS, ...SITUATIONS.toReversed()]) {
+        const expected = Object.fromEntries(
+          Object.entries(EXPECTED[situation]).map(([name, hums]) => [name, hums.toSorted()]),
+        )
+        t.strictSame(await heardIn(rig, situation), expected, situation)
+      }
+    },
+  )
+}
+t.jobs = 4
+
+t.test('the ambience is under the agent, keys are alone, and every end is routed anew', (t) => {
+  const parties: Parties = {
+    caller: 'caller',
+    agent: 'agent',
+    human: null,
+    music: null,
+    ambience: { id: 'room', volume: 0.3 },
+    keys: 'keys',
+  }
+  const routes = routesOf('agent', parties)
+  t.strictSame(
+    routes.map(({ from }) => from),
+    ['caller', 'agent', 'room', 'keys'],
+  )
+  t.match(routes[1]?.to, [{ to: 'caller', under: [{ end: 'keys', gain: 0 }] }])
+  const [room] = routes[2]?.to ?? []
+  t.equal(room?.gain, 0.3)
+  t.strictSame(
+    room?.under?.map(({ end }) => end),
+    ['keys', 'agent'],
+  )
+  t.strictSame(routesOf('hold', parties)[2], { from: 'room', to: [] })
+  t.end()
+})
