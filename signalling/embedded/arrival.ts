@@ -1,4 +1,4 @@
-import { screenSupport } from './capabilities.js'
+import { screenScheme, screenSupport } from './capabilities.js'
 import { cdrAttempt, cdrStop } from './cdr.js'
 import type { Core } from './core.js'
 import { dialogId } from './dialog.js'
@@ -37,6 +37,11 @@ export function receiveNew(core: Core, arrival: Arrival): void {
     else reject(core, arrival, method === 'REFER' ? 405 : 481, method === 'REFER' ? ALLOW : [])
     return
   }
+  const scheme = screenScheme(core, request, flow)
+  if (scheme !== null) {
+    reject(core, arrival, scheme.status, scheme.headers)
+    return
+  }
   if (method === 'INVITE') {
     const source = flow.remote.address
     if ((core.pendingBySource.get(source) ?? 0) >= core.limits.pendingPerSource) {
@@ -48,6 +53,10 @@ export function receiveNew(core: Core, arrival: Arrival): void {
     if (existing) {
       // Our own call came back to us, or a second INVITE for a call that is up.
       reject(core, arrival, existing.role === 'uac' ? 482 : 491)
+      return
+    }
+    if (tooShort(request)) {
+      reject(core, arrival, 422, MIN_SE)
       return
     }
   }

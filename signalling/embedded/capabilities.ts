@@ -1,7 +1,11 @@
+import type { Core } from './core.js'
+import { isSips } from './own-address.js'
+import { hostText } from './sip-header.js'
 import { type Header, headersOf, type SipRequest } from './sip-message.js'
+import { type Flow, isSecure } from './transport.js'
 
 /*
- * Option tags (RFC 3261 19.2). Whether an extension is really served is up to the application; the
+ * What a request asks of this server beyond its method: the URI scheme, and option tags (RFC 3261 19.2). Whether an extension is really served is up to the application; the
  * server refuses what no SIP element knows, because nobody can have written that application.
  */
 
@@ -55,6 +59,23 @@ export function screenSupport(request: SipRequest): readonly Header[] | null {
 /** The same for Proxy-Require, before forwarding (RFC 3261 16.3). */
 export function screenProxySupport(request: SipRequest): readonly Header[] | null {
   return unsupported(request, 'Proxy-Require', KNOWN_TO_PROXY)
+}
+
+/**
+ * A SIPS URI says that every hop is secure (RFC 5630 3): where this server has no TLS the scheme is
+ * unknown to it, and what came in the clear all the same has broken the promise already. Null when
+ * all is well. WebSockets are often freed of their TLS by a web server in front.
+ */
+export function screenScheme(
+  core: Core,
+  request: SipRequest,
+  flow: Flow,
+): { readonly status: 416 | 480; readonly headers: readonly Header[] } | null {
+  if (!isSips(request.uri) || (flow.protocol !== 'udp' && flow.protocol !== 'tcp')) return null
+  if (!core.transports.some(({ protocol }) => isSecure(protocol))) return { status: 416, headers: [] }
+  const { address, port } = flow.transport.advertised(flow.remote.address)
+  const value = `380 ${hostText(address)}:${port} "SIPS Not Allowed"`
+  return { status: 480, headers: [{ name: 'Warning', value }] }
 }
 
 function unsupported(

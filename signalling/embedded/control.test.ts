@@ -44,6 +44,29 @@ async function rawApp(t: { teardown(run: () => void): unknown }, rig: Rig) {
   return { socket, send, next, closed, login }
 }
 
+t.test('a command that is too large is refused, and the application goes on', async (t) => {
+  const rig = await openRig(t, { limits: { frameBytes: 2000 } })
+  const app = await rawApp(t, rig)
+  await app.login()
+  const peer = await rig.udpPeer()
+  const text = `MESSAGE sip:bob@127.0.0.1:${peer.port} SIP/2.0\r\nContent-Type: text/plain\r\n\r\n${'x'.repeat(5000)}`
+  app.send(`m1|sip|||\r\n${text}`)
+  t.same((await app.next()).tokens.slice(1), ['response', 'm1', 'NOK', 'message too large'])
+  app.send('m2|ping')
+  t.same((await app.next()).tokens.slice(1), ['response', 'm2', 'OK', 'pong'])
+  app.socket.write('1999999999#x')
+  await app.closed
+  t.equal(peer.seen.length, 0)
+})
+
+t.test('a stranger to the control port gets nowhere with large frames either', async (t) => {
+  const rig = await openRig(t, { limits: { frameBytes: 2000 } })
+  const app = await rawApp(t, rig)
+  app.send(`m1|sip|||\r\n${'x'.repeat(5000)}`)
+  t.same((await app.next()).tokens.slice(1), ['response', 'm1', 'NO', 'not authenticated'])
+  await app.closed
+})
+
 t.test('authenticate, route, ping, remove_route', async (t) => {
   const rig = await openRig(t)
   const app = await rawApp(t, rig)

@@ -250,9 +250,17 @@ class Connection implements App {
   constructor(socket: Socket, settings: ControlSettings, events: ConnectionEvents) {
     this.#socket = socket
     this.#backlog = settings.limits.applicationBacklogBytes
-    const reader = new FrameReader(settings.limits.frameBytes, (payload) => {
-      if (!socket.destroyed && !socket.writableEnded) events.onFrame(decodePayload(payload))
-    })
+    const reader = new FrameReader(
+      settings.limits.frameBytes,
+      (payload) => {
+        if (!socket.destroyed && !socket.writableEnded) events.onFrame(decodePayload(payload))
+      },
+      (beginning) => {
+        const [messageId = ''] = decodePayload(beginning).tokens
+        if (this.authenticated) this.send(`response|${messageId}|NOK|message too large`, null)
+        else this.refuse(messageId, 'not authenticated')
+      },
+    )
     socket.on('data', (chunk) => {
       if (!reader.push(chunk)) {
         settings.log.warn({}, 'application sent a frame that cannot be read')

@@ -1,17 +1,19 @@
 /** Every bound of the server in one place. Exceeding one has a named outcome, never growth. */
 export interface Limits {
-  /** Larger stream messages are answered 413 and the connection is closed. Datagrams end at 65,535 anyway. */
+  /** Stream messages that announce more are answered 413 and the connection is closed. Datagrams end at 65,535 anyway. */
   readonly messageBytes: number
-  /** Start line and headers together; more is answered 400. */
+  /** Start line and headers together; more is answered 513. */
   readonly headBytes: number
   readonly headerLines: number
-  /** One frame of the application protocol; a longer one closes that application's connection. */
+  /** One frame of the application protocol; a longer one is skipped and its command refused. */
   readonly frameBytes: number
   /** Bytes an application may leave unread before it is taken for dead. */
   readonly applicationBacklogBytes: number
   readonly applications: number
-  /** SIP connections in both directions; further incoming ones are closed at once. */
+  /** SIP connections at once; further incoming ones are closed at once, strangers' from three quarters on. */
   readonly connections: number
+  /** Of them, those of one source address that is neither exempt nor trusted. */
+  readonly connectionsPerSource: number
   /** Bytes a SIP connection may leave unread before it is closed. */
   readonly connectionBacklogBytes: number
   /** Server transactions at once; above it new requests get 503 with Retry-After. */
@@ -32,6 +34,7 @@ export const DEFAULT_LIMITS: Limits = {
   applicationBacklogBytes: 32 * 1024 * 1024,
   applications: 64,
   connections: 4096,
+  connectionsPerSource: 256,
   connectionBacklogBytes: 4 * 1024 * 1024,
   transactions: 20_000,
   pendingPerSource: 2_000,

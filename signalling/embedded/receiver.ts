@@ -28,7 +28,7 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
   const parsed = parseSip(bytes, core.limits)
   if (!parsed.ok) {
     if (!parsed.request && bytes.length < KEEP_ALIVE_BYTES) return
-    const verdict = core.guard.broken(flow.remote.address, 'malformed')
+    const verdict = core.guard.broken(flow.remote.address, parsed.status === 513 ? 'oversize' : 'malformed')
     if (parsed.request && verdict === 'refuse') {
       answerBroken(core, parsed.request, flow, parsed.status, parsed.reason)
     }
@@ -52,12 +52,12 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
 /** A stream that lost its framing: the answer before the connection closes. */
 export function receiveBroken(
   core: Core,
-  status: 400 | 413,
+  status: 400 | 413 | 513,
   reason: string,
   head: Buffer | null,
   flow: Flow,
 ): void {
-  const verdict = core.guard.broken(flow.remote.address, status === 413 ? 'oversize' : 'malformed')
+  const verdict = core.guard.broken(flow.remote.address, status === 400 ? 'malformed' : 'oversize')
   if (head === null || verdict !== 'refuse') return
   const parsed = parseSip(head, core.limits)
   const request = parsed.ok ? parsed.message : parsed.request

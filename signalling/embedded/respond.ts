@@ -11,7 +11,8 @@ const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   400: 'Bad Request',
   405: 'Method Not Allowed',
-  413: 'Message Too Large',
+  413: 'Request Entity Too Large',
+  416: 'Unsupported URI Scheme',
   420: 'Bad Extension',
   422: 'Session Interval Too Small',
   480: 'Temporarily Unavailable',
@@ -25,6 +26,7 @@ const REASONS: Readonly<Record<number, string>> = {
   501: 'Not Implemented',
   503: 'Service Unavailable',
   505: 'SIP Version Not Supported',
+  513: 'Message Too Large',
   603: 'Decline',
 }
 

@@ -4,6 +4,7 @@ import { type Log, silentLog } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import { networkOf } from './advertised.js'
 import { readAppMessage } from './app-message.js'
+import { ConnectionQuota } from './connection-quota.js'
 import { type App, type Command, type Control, openControl } from './control.js'
 import { Core } from './core.js'
 import { applicationGone } from './departure.js'
@@ -73,6 +74,8 @@ export interface ServerStats {
   readonly serverTransactions: number
   /** Requests an application has not answered yet. */
   readonly unanswered: number
+  /** Connections of peers, handshakes included. */
+  readonly connections: number
   readonly guard: GuardStats
 }
 
@@ -89,6 +92,10 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const timers = deriveTimers(settings.timers ?? STANDARD_TIMERS)
   const scope = new Scope()
   const guard = new Guard(guardSettings(settings.guard), clock, log)
+  const quota = new ConnectionQuota(limits, {
+    known: (address) => guard.exempts(address) || guard.trusts(address),
+    banned: (address) => guard.banned(address),
+  })
   let control: Control | null = null
   const core: Core = new Core({
     clock,
@@ -106,7 +113,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     sessionDue: (dialog, what) => sessionDue(core, dialog, what),
   })
   const events: TransportEvents = {
-    accepts: (address) => !guard.banned(address),
+    admits: (socket) => quota.admit(socket),
     onMessage: (bytes, flow) => receive(core, bytes, flow),
     onBadStream: (status, reason, head, flow) => receiveBroken(core, status, reason, head, flow),
   }
@@ -147,6 +154,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
       clientTransactions: core.clients.size,
       serverTransactions: core.servers.size,
       unanswered: core.incoming.size,
+      connections: quota.total,
       guard: guard.stats(),
     }),
     trust: (networks) => guard.trust(networks),

@@ -9,7 +9,7 @@ export type Parsed =
   | { readonly ok: true; readonly message: SipMessage }
   | {
       readonly ok: false
-      readonly status: 400 | 413 | 505
+      readonly status: 400 | 505 | 513
       readonly reason: string
       readonly request: SipRequest | null
     }
@@ -39,12 +39,14 @@ interface Head {
  * longer than Content-Length is cut (RFC 3261 18.3); a shorter one is an error.
  */
 export function parseSip(bytes: Buffer, limits: Limits): Parsed {
-  if (bytes.length > limits.messageBytes) return failure(413, 'Message Too Large', null)
+  if (bytes.length > limits.messageBytes) return failure(513, 'Message Too Large', null)
   let start = 0
   while (bytes[start] === CR && bytes[start + 1] === LF) start += 2
   const headEnd = bytes.indexOf('\r\n\r\n', start, 'latin1')
   const textEnd = headEnd < 0 ? bytes.length : headEnd + 2
-  if (textEnd - start > limits.headBytes) return failure(400, 'Header Section Too Large', null)
+  if (textEnd - start > limits.headBytes) {
+    return failure(513, 'Message Too Large', beginning(bytes, start, limits))
+  }
   const text = bytes.toString('latin1', start, textEnd)
 
   const lineEnd = text.indexOf('\r\n')
@@ -72,6 +74,17 @@ export function parseSip(bytes: Buffer, limits: Limits): Parsed {
   return { ok: true, message: body.length === 0 ? request : { ...request, body } }
 }
 
+/** What fits of a request whose headers are too long: enough to answer it, if it names its sender early. */
+function beginning(bytes: Buffer, start: number, limits: Limits): SipRequest | null {
+  const text = bytes.toString('latin1', start, start + limits.headBytes)
+  const lineEnd = text.indexOf('\r\n')
+  const line = lineEnd <= 0 ? null : requestLine(text.slice(0, lineEnd))
+  if (line === null || line.bad) return null
+  const whole = text.slice(0, text.lastIndexOf('\r\n') + 2)
+  const { headers } = parseHeaders(whole, lineEnd + 2, limits.headerLines)
+  return { kind: 'request', method: line.method, uri: line.uri, headers, body: NO_BODY }
+}
+
 function response(startLine: string, head: Head, rest: Buffer): Parsed {
   // 'SIP/2.0 200 OK': the reason may be empty or hold anything.
   const status = Number(startLine.slice(8, 11))
@@ -92,7 +105,7 @@ function response(startLine: string, head: Head, rest: Buffer): Parsed {
   }
 }
 
-function failure(status: 400 | 413 | 505, reason: string, request: SipRequest | null): Parsed {
+function failure(status: 400 | 505 | 513, reason: string, request: SipRequest | null): Parsed {
   return { ok: false, status, reason, request }
 }
 

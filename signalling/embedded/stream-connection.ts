@@ -30,6 +30,10 @@ export class StreamConnection implements Flow {
   #deadline: Timer | null = null
   #keepAlive: Timer | null = null
   #open = true
+  /** Whether a message has come: until then the deadline is for the first one. */
+  #spoke: boolean
+  /** Whether the beginning of a message waits for its rest. */
+  #collecting = false
 
   /**
    * `ready` is the socket's event that ends the set-up of a connection of ours, null for one that
@@ -50,8 +54,12 @@ export class StreamConnection implements Flow {
     this.remote = remote
     this.#settings = settings
     this.#socket = socket
+    this.#spoke = ready !== null
     this.#framer = new StreamFramer(limits, {
-      onMessage: (bytes) => events.onMessage(bytes, this),
+      onMessage: (bytes) => {
+        this.#spoke = true
+        events.onMessage(bytes, this)
+      },
       onKeepAlive: () => this.send(PONG),
       onBad: (status, reason, head) => {
         events.onBadStream(status, reason, head, this)
@@ -71,7 +79,10 @@ export class StreamConnection implements Flow {
       for (const watcher of [...this.#watchers]) watcher()
       this.#watchers.clear()
     })
-    if (ready === null) return
+    if (ready === null) {
+      this.#arm(timers.firstMessage)
+      return
+    }
     this.#deadline = clock.after(timers.connect, () => socket.destroy())
     socket.on(ready, () => {
       this.#disarm()
@@ -109,10 +120,15 @@ export class StreamConnection implements Flow {
 
   #received(chunk: Buffer): void {
     this.#framer.push(chunk)
-    // A message that was begun has to end; an idle connection may stay.
+    // A message that was begun has to end; an idle connection may stay, once it was good for something.
     if (!this.#open) return
-    if (!this.#framer.partial) this.#disarm()
-    else if (this.#deadline === null) this.#arm(this.#settings.timers.partialMessage)
+    if (!this.#framer.partial) {
+      this.#collecting = false
+      if (this.#spoke) this.#disarm()
+    } else if (!this.#collecting) {
+      this.#collecting = true
+      this.#arm(this.#settings.timers.partialMessage)
+    }
   }
 
   /** Whoever opened the connection keeps the NATs on its way awake (RFC 5626 3.5.1). */

@@ -10,8 +10,8 @@ export interface StreamEvents {
   onMessage(bytes: Buffer): void
   /** CRLFCRLF between messages (RFC 5626 3.5.1): the peer wants a CRLF back. */
   onKeepAlive(): void
-  /** The stream cannot be framed any more. `head` is the start line and headers, if they were read. */
-  onBad(status: 400 | 413, reason: string, head: Buffer | null): void
+  /** The stream cannot be framed any more. `head` is the start line and headers, as far as they were read. */
+  onBad(status: 400 | 413 | 513, reason: string, head: Buffer | null): void
 }
 
 /** Cuts a SIP byte stream into messages by Content-Length (RFC 3261 18.3). Owns no socket. */
@@ -50,7 +50,7 @@ export class StreamFramer {
       const end = bytes.indexOf('\r\n\r\n', Math.max(0, this.#searched - 3), 'latin1')
       if (end < 0) {
         this.#searched = bytes.length
-        if (bytes.length > this.#limits.headBytes) this.#fail(400, 'Header Section Too Large', null)
+        if (bytes.length > this.#limits.headBytes) this.#fail(513, 'Message Too Large', bytes)
         return false
       }
       const length = announcedLength(bytes.toString('latin1', 0, end))
@@ -60,7 +60,7 @@ export class StreamFramer {
       }
       this.#size = end + 4 + length
       if (this.#size > this.#limits.messageBytes) {
-        this.#fail(413, 'Message Too Large', bytes.subarray(0, end + 4))
+        this.#fail(413, 'Request Entity Too Large', bytes.subarray(0, end + 4))
         return false
       }
     }
@@ -89,7 +89,7 @@ export class StreamFramer {
     return 1
   }
 
-  #fail(status: 400 | 413, reason: string, head: Buffer | null): void {
+  #fail(status: 400 | 413 | 513, reason: string, head: Buffer | null): void {
     this.#broken = true
     this.#queue.clear()
     this.#events.onBad(status, reason, head)

@@ -24,6 +24,8 @@ export interface Timers extends BaseTimers {
   readonly connect: number
   /** Time for the rest of a message once its first byte is there: 32 s. */
   readonly partialMessage: number
+  /** Time an accepted connection has for its first message: 120 s. Afterwards it may be idle. */
+  readonly firstMessage: number
   /** Idle time after which a connected UDP path is dropped: 64 s. */
   readonly pathIdle: number
   /** Time between two keep-alives of a connection: 30 s. */
@@ -49,6 +51,7 @@ export function deriveTimers(base: BaseTimers = STANDARD_TIMERS): Timers {
     requestAnswer: 60 * T1,
     connect: 16 * T1,
     partialMessage: 64 * T1,
+    firstMessage: 240 * T1,
     pathIdle: 128 * T1,
     keepAlive: 60 * T1,
     quarantine: 120 * T1,

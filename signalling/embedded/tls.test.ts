@@ -5,6 +5,7 @@ import { makeAuthority } from '../../fixtures/certificates.js'
 import {
   inCall,
   openRig,
+  openUdpPeer,
   type Rig,
   request,
   response,
@@ -48,6 +49,39 @@ const ask = (app: TestApp, uri: string): Promise<number> =>
       else req.on('response', (res: TestResponse) => resolve(res.status))
     })
   })
+
+t.test(
+  'SIPS in the clear: 480 where there is TLS, 416 where there is none, and no application hears of it',
+  async (t) => {
+    const secure = await openTls(t)
+    const plain = await openRig(t, {
+      listen: [
+        { transport: 'udp', address: '127.0.0.1', port: 0 },
+        { transport: 'tcp', address: '127.0.0.1', port: 0 },
+      ],
+    })
+    const expectations = [
+      [secure, 'udp', 'SIP/2.0 480', /^380 127\.0\.0\.1:\d+ "SIPS Not Allowed"$/],
+      [plain, 'udp', 'SIP/2.0 416', /^$/],
+      [plain, 'tcp', 'SIP/2.0 416', /^$/],
+    ] as const
+    for (const [rig, transport, start, warning] of expectations) {
+      const app = await rig.app()
+      app.use('invite', () => t.fail('handed on'))
+      app.use('options', () => t.fail('handed on'))
+      await rig.routed(app)
+      const port = rig.server.endpoints.find((endpoint) => endpoint.transport === transport)?.port ?? 0
+      const peer = transport === 'tcp' ? await rig.tcpPeer() : await openUdpPeer(port)
+      if (transport === 'udp') t.teardown(() => peer.close())
+      for (const method of ['INVITE', 'OPTIONS']) {
+        const options = { uri: 'sips:service@127.0.0.1', transport: transport.toUpperCase() }
+        peer.send(request(method, peer, {}, method === 'INVITE' ? SDP_A : '', options))
+        const answer = await peer.next((m) => m.start.startsWith(start) && m.header('CSeq') === `1 ${method}`)
+        t.match(answer.header('Warning'), warning)
+      }
+    }
+  },
+)
 
 t.test('a call in: SIPS in the Contact, the same connection for our BYE', async (t) => {
   const rig = await openTls(t)

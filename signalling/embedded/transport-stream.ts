@@ -54,10 +54,13 @@ class StreamTransport implements Transport {
     this.#connections = new ConnectionTable(tls !== null)
     server.on('error', (error) => log.warn({ error: error.message }, 'SIP listener error'))
     if (tls === null) {
-      server.on('connection', (socket) => this.#accept(socket))
+      server.on('connection', (socket) => {
+        if (settings.events.admits(socket)) this.#accept(socket)
+      })
       return
     }
     server.on('connection', (socket) => {
+      if (!settings.events.admits(socket)) return
       this.#shaking.add(socket)
       socket.on('close', () => this.#shaking.delete(socket))
     })
@@ -105,13 +108,7 @@ class StreamTransport implements Transport {
     const address = socket.remoteAddress
     const port = socket.remotePort
     const full = this.#connections.size >= this.#settings.limits.connections
-    if (
-      address === undefined ||
-      port === undefined ||
-      full ||
-      this.#closed ||
-      !this.#settings.events.accepts(address)
-    ) {
+    if (address === undefined || port === undefined || full || this.#closed) {
       socket.destroy()
       return
     }

@@ -79,6 +79,7 @@ class WsTransport implements Transport {
     })
     server.on('error', (error) => log.warn({ error: error.message }, 'SIP listener error'))
     server.on('connection', (socket) => {
+      if (!settings.events.admits(socket)) return
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
     })
@@ -121,9 +122,8 @@ class WsTransport implements Transport {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((text) => text.trim())
     const { remoteAddress: address, remotePort: port } = request.socket
-    const { limits, events } = this.#settings
-    const banned = address !== undefined && !events.accepts(address)
-    const status = this.#closed || banned || this.#connections.size >= limits.connections ? 503 : 400
+    const { limits } = this.#settings
+    const status = this.#closed || this.#connections.size >= limits.connections ? 503 : 400
     if (status === 503 || !offered.includes(SUBPROTOCOL) || address === undefined || port === undefined) {
       const reason = status === 503 ? 'Service Unavailable' : 'Bad Request'
       socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+
 export type Protocol = 'udp' | 'tcp' | 'tls' | 'ws' | 'wss'
 
 /** Ports meant when a URI names none (RFC 3261 19.1.2, RFC 7118). */
@@ -59,11 +61,11 @@ export interface Transport {
 
 /** What the transports hand up. */
 export interface TransportEvents {
-  /** Whether a new connection from that address is taken. */
-  accepts(address: string): boolean
+  /** Whether a new connection is taken, which is counted then; one that is not has been destroyed. */
+  admits(socket: Socket): boolean
   onMessage(bytes: Buffer, flow: Flow): void
-  /** A stream that can no longer be framed; the flow closes after the answer. */
-  onBadStream(status: 400 | 413, reason: string, head: Buffer | null, flow: Flow): void
+  /** A stream that can no longer be framed, or is too large; the flow closes after the answer. */
+  onBadStream(status: 400 | 413 | 513, reason: string, head: Buffer | null, flow: Flow): void
 }
 
 export function endpointKey(endpoint: Endpoint): string {

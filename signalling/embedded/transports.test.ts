@@ -103,8 +103,44 @@ t.test('streams: a bad Content-Length is answered 400 and ends the connection', 
   await missing.ended
   const large = await rig.tcpPeer()
   large.send(request('OPTIONS', large, { 'Content-Length': '900000' }, '', tcp))
-  await large.next('SIP/2.0 413')
+  t.equal((await large.next('SIP/2.0 413')).start, 'SIP/2.0 413 Request Entity Too Large')
   await large.ended
+  const wide = await rig.tcpPeer()
+  wide.send(request('OPTIONS', wide, { 'X-Long': 'x'.repeat(70_000) }, '', tcp))
+  const refusal = await wide.next('SIP/2.0 513')
+  t.equal(refusal.start, 'SIP/2.0 513 Message Too Large')
+  t.equal(refusal.header('CSeq'), '1 OPTIONS')
+  await wide.ended
+})
+
+t.test('a connection that says nothing is closed; one that has said something may be silent', async (t) => {
+  const rig = await openRig(t, TCP)
+  const speaking = await rig.tcpPeer()
+  speaking.send(request('OPTIONS', speaking, {}, '', tcp))
+  await speaking.next('SIP/2.0 503')
+  const silent = await rig.tcpPeer()
+  const noisy = await rig.tcpPeer()
+  noisy.send('\r\n\r\n')
+  await noisy.next((m) => m.text === '\r\n')
+  await Promise.all([silent.ended, noisy.ended])
+  speaking.send(request('OPTIONS', speaking, {}, '', tcp))
+  await speaking.next('SIP/2.0 503')
+})
+
+t.test('a response that no datagram can carry is refused, and the peer gets a 500 at once', async (t) => {
+  const rig = await openRig(t)
+  const app = await rig.app()
+  const refusals: unknown[] = []
+  app.use('options', (_req, res) => {
+    const headers = { 'Content-Type': 'text/plain' }
+    res.send(200, { headers, body: 'x'.repeat(65_400) }, (error) => refusals.push(String(error)))
+  })
+  await rig.routed(app)
+  const peer = await rig.udpPeer()
+  peer.send(request('OPTIONS', peer))
+  await peer.next('SIP/2.0 500')
+  await rig.routed(app)
+  t.match(refusals, [/too large for UDP/])
 })
 
 t.test('streams: a message that never ends ends the connection', async (t) => {

@@ -60,6 +60,23 @@ t.test('bad lengths end the stream for good', async (t) => {
   }
 })
 
+t.test('a payload that is too long is skipped, its beginning told; split at every byte', async (t) => {
+  const stream = Buffer.from(`3#abc1500#${'y'.repeat(1500)}4#last`)
+  for (const size of [1, 7, 600, stream.length]) {
+    const payloads: string[] = []
+    const skipped: string[] = []
+    const frames = new FrameReader(
+      1000,
+      (payload) => payloads.push(payload.toString()),
+      (beginning) => skipped.push(beginning.toString()),
+    )
+    for (let at = 0; at < stream.length; at += size) t.ok(frames.push(stream.subarray(at, at + size)))
+    t.same(payloads, ['abc', 'last'])
+    t.same(skipped, ['y'.repeat(512)])
+    t.equal(frames.push(Buffer.from('100000000#')), false, 'no length of this protocol')
+  }
+})
+
 t.test('byte queue keeps order over growth and consumption', async (t) => {
   const queue = new ByteQueue()
   let expected = ''
@@ -107,6 +124,6 @@ t.test('SIP streams: what cannot be framed', async (t) => {
   }
   bad('A sip:b SIP/2.0\r\nVia: x\r\n\r\n', '400 Bad Content-Length Header')
   bad('A sip:b SIP/2.0\r\nl: x\r\n\r\n', '400 Bad Content-Length Header')
-  bad('A sip:b SIP/2.0\r\nl: 500000\r\n\r\n', '413 Message Too Large')
-  bad('x'.repeat(200), '400 Header Section Too Large', { ...DEFAULT_LIMITS, headBytes: 100 })
+  bad('A sip:b SIP/2.0\r\nl: 500000\r\n\r\n', '413 Request Entity Too Large')
+  bad('x'.repeat(200), '513 Message Too Large', { ...DEFAULT_LIMITS, headBytes: 100 })
 })

@@ -36,26 +36,46 @@ export function decodePayload(payload: Buffer): Frame {
   return { tokens: line.split('|'), body: end < 0 ? NO_BODY : payload.subarray(end + 2) }
 }
 
+/** Longer announcements are no mistake of size any more: that stream is not this protocol. */
+const MAX_LENGTH = 99_999_999
+/** Of a payload that is too long this much is read: its first line tells which command it was. */
+const KEPT_BYTES = 512
+
 /**
  * Cuts a byte stream into payloads. `push` returns false, now and ever after, once the stream is
- * not framed as agreed or announces more than `maxBytes`: the connection has to be closed.
+ * not framed as agreed: the connection has to be closed. A payload above `maxBytes` is skipped, and
+ * `onOversize` told how it began; without `onOversize` it counts as a stream that is not framed.
  * Payloads are views; keep them no longer than the call or copy.
  */
 export class FrameReader {
   readonly #queue = new ByteQueue()
   readonly #maxBytes: number
   readonly #onPayload: (payload: Buffer) => void
+  readonly #onOversize: ((beginning: Buffer) => void) | null
+  /** Bytes still to be skipped. */
+  #skip = 0
   #broken = false
 
-  constructor(maxBytes: number, onPayload: (payload: Buffer) => void) {
+  constructor(
+    maxBytes: number,
+    onPayload: (payload: Buffer) => void,
+    onOversize: ((beginning: Buffer) => void) | null = null,
+  ) {
     this.#maxBytes = maxBytes
     this.#onPayload = onPayload
+    this.#onOversize = onOversize
   }
 
   push(chunk: Buffer): boolean {
     if (this.#broken) return false
     this.#queue.append(chunk)
     for (;;) {
+      if (this.#skip > 0) {
+        const count = Math.min(this.#skip, this.#queue.length)
+        this.#queue.consume(count)
+        this.#skip -= count
+        if (this.#skip > 0) return true
+      }
       const bytes = this.#queue.bytes
       let length = 0
       let at = 0
@@ -64,11 +84,18 @@ export class FrameReader {
         if (byte < DIGIT_0 || byte > DIGIT_9) break
         length = length * 10 + (byte - DIGIT_0)
         at += 1
-        if (length > this.#maxBytes) return this.#fail()
+        if (length > (this.#onOversize === null ? this.#maxBytes : MAX_LENGTH)) return this.#fail()
       }
       if (at === bytes.length) return true
       if (at === 0 || length === 0 || bytes[at] !== HASH) return this.#fail()
       const end = at + 1 + length
+      if (length > this.#maxBytes) {
+        const kept = at + 1 + Math.min(length, KEPT_BYTES)
+        if (bytes.length < kept) return true
+        this.#skip = end
+        this.#onOversize?.(bytes.subarray(at + 1, kept))
+        continue
+      }
       if (bytes.length < end) return true
       this.#queue.consume(end)
       this.#onPayload(bytes.subarray(at + 1, end))

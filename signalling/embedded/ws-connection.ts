@@ -7,6 +7,9 @@ import type { Endpoint, Flow, Transport } from './transport.js'
 /** RFC 6455 7.4.1. */
 const GOING_AWAY = 1001
 
+/** ws: a message above `maxPayload`. */
+const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
+
 /** Messages that may wait for the connection to open. */
 const MAX_WAITING = 64
 
@@ -47,7 +50,13 @@ export class WsConnection implements Flow {
     socket.on('pong', () => {
       this.#alive = true
     })
-    socket.on('error', (error) => log.debug({ error: error.message, remote }, 'SIP WebSocket error'))
+    socket.on('error', (error) => {
+      log.debug({ error: error.message, remote }, 'SIP WebSocket error')
+      // The library closes with 1009 by itself, before there is anything to answer.
+      if ('code' in error && error.code === TOO_LARGE) {
+        settings.events.onBadStream(513, 'Message Too Large', null, this)
+      }
+    })
     socket.on('close', () => {
       this.#open = false
       this.#beat?.cancel()

@@ -1,0 +1,192 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t from 'tap'
+import { inCall, openRig, request, SDP_A, SDP_B } from '../../fixtures/embedded-rig.js'
+import type { LeakTest } from '../../fixtures/leaks.js'
+import { until } from '../../fixtures/signalling-rig.js'
+
+/* Floods over real sockets. Loopback is the only network here, so nothing is exempt in these tests. */
+
+const GUARD = { exempt: [] }
+
+/** A TCP connection from one address of 127.0.0.0/8, each a source of its own; `closed` once the server ends it. */
+function dial(t: LeakTest, port: number, localAddress: string, host = '127.0.0.1') {
+  const socket = connect({ host, port, localAddress })
+  const state = { socket, closed: false, received: '' }
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    state.received += chunk.toString('latin1')
+  })
+  socket.on('close', () => {
+    state.closed = true
+  })
+  t.teardown(async () => {
+    socket.destroy()
+  })
+  return state
+}
+
+/** Whether the server keeps it: a message of it is answered, or else the connection ended. */
+async function kept(peer: ReturnType<typeof dial>, text: string): Promise<boolean> {
+  peer.socket.write(text)
+  await until(() => peer.closed || peer.received !== '')
+  return peer.received !== ''
+}
+
+for (const transport of ['tcp', 'ws'] as const) {
+  t.test(
+    `${transport}: connections are bounded by source and in all; known networks get in all the same`,
+    async (t) => {
+      const rig = await openRig(t, {
+        guard: GUARD,
+        limits: { connections: 16, connectionsPerSource: 5 },
+        listen: [{ transport, address: '127.0.0.1', port: 0 }],
+      })
+      const text =
+        transport === 'tcp'
+          ? request('OPTIONS', { port: 5060 }, {}, '', { transport: 'TCP' })
+          : 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+      const closed = (peers: readonly { closed: boolean }[]) => peers.filter((peer) => peer.closed).length
+      const one = Array.from({ length: 8 }, () => dial(t, rig.port, '127.0.1.1'))
+      await until(() => closed(one) === 3)
+      const others = Array.from({ length: 10 }, (_, n) => dial(t, rig.port, `127.0.1.${n + 2}`))
+      await until(() => closed(others) === 3)
+      t.equal(rig.server.stats().connections, 12, 'strangers get three quarters of 16')
+      t.equal(closed(one), 3)
+
+      t.equal(await kept(dial(t, rig.port, '127.0.2.1'), text), false, 'a stranger more')
+      rig.server.trust(['127.0.2.0/24'])
+      t.equal(await kept(dial(t, rig.port, '127.0.2.1'), text), true, 'a trunk')
+      for (const { socket } of others) socket.destroy()
+      await until(() => rig.server.stats().connections <= 6)
+      t.equal(
+        await kept(dial(t, rig.port, '127.0.3.2'), text),
+        true,
+        'a stranger where a place is free again',
+      )
+    },
+  )
+}
+
+t.test('oversize streams ban their source, and nobody else', async (t) => {
+  const rig = await openRig(t, {
+    guard: GUARD,
+    listen: [{ transport: 'tcp', address: '127.0.0.1', port: 0 }],
+  })
+  const large = request('OPTIONS', { port: 5060 }, { 'Content-Length': '900000' }, '', { transport: 'TCP' })
+  for (let n = 0; n < 6; n++) {
+    const peer = dial(t, rig.port, '127.0.5.1')
+    peer.socket.write(large)
+    await until(() => peer.closed)
+  }
+  t.match(rig.server.stats().guard, { banned: 1, bans: { oversize: 1 } })
+  const small = request('OPTIONS', { port: 5060 }, {}, '', { transport: 'TCP' })
+  t.equal(await kept(dial(t, rig.port, '127.0.5.1'), small), false)
+  t.equal(await kept(dial(t, rig.port, '127.0.5.2'), small), true)
+})
+
+t.test('IPv6: a ban is for the /64, over UDP and TCP, and the call that is up goes on', async (t) => {
+  const rig = await openRig(t, {
+    guard: GUARD,
+    listen: [
+      { transport: 'udp', address: '::1', port: 0 },
+      { transport: 'tcp', address: '::1', port: 0 },
+    ],
+  })
+  const app = await rig.app()
+  app.use('invite', (req, res) => void app.createUAS(req, res, { localSdp: SDP_B }))
+  app.use('options', (_req, res) => res.send(200))
+  await rig.routed(app)
+  const socket = createSocket('udp6')
+  socket.bind(0, '::1')
+  await once(socket, 'listening')
+  t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
+  const { port } = socket.address()
+  const seen: string[] = []
+  socket.on('message', (bytes) => seen.push(bytes.toString()))
+  const here = (method: string, headers: Record<string, string | null> = {}, body = '') => {
+    const text = request(method, { port }, headers, body)
+    return text.replace(`127.0.0.1:${port};branch`, `[::1]:${port};branch`)
+  }
+  const send = (text: string) => socket.send(text, rig.port, '::1')
+  const invite = here('INVITE', {}, SDP_A)
+  send(invite)
+  const answered = () => seen.find((text) => text.startsWith('SIP/2.0 200'))
+  await until(() => answered() !== undefined)
+  const ok = answered() ?? ''
+  const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(ok)?.[1]?.trim() ?? ''
+  const answer = { header: line } as Parameters<typeof inCall>[1]
+  send(here('ACK', { ...inCall(invite, answer, 1, 'ACK'), Contact: null }))
+  send(here('OPTIONS', { 'User-Agent': 'friendly-scanner' }))
+  send(here('OPTIONS'))
+  send(here('BYE', inCall(invite, answer, 2, 'BYE')))
+  await until(() => seen.some((text) => text.startsWith('SIP/2.0 200') && text.includes('CSeq: 2 BYE')))
+  t.notOk(
+    seen.some((text) => text.includes('OPTIONS')),
+    'no word to the banned one',
+  )
+  t.match(rig.server.stats(), { dialogs: 0, guard: { banned: 1, bans: { scanner: 1 } } })
+  const tcp = rig.server.endpoints.find(({ transport }) => transport === 'tcp')?.port ?? 0
+  t.equal(await kept(dial(t, tcp, '::1', '::1'), 'x'), false)
+})
+
+t.test('a refused stranger is never sent more than three bytes for one', async (t) => {
+  const rig = await openRig(t, {
+    guard: { ...GUARD, invitesPerSecond: 1, requestsPerSecond: 1, burstSeconds: 1, refusalsPerSecond: 1000 },
+  })
+  const app = await rig.app()
+  app.use('invite', (_req, res) =>
+    res.send(401, { headers: { 'WWW-Authenticate': 'Digest realm="x", nonce="y"' } }),
+  )
+  app.use('options', (_req, res) => res.send(200))
+  await rig.routed(app)
+  const forms: readonly [string, (port: number) => string][] = [
+    ['an INVITE with as little as possible', (port) => tiny('INVITE', port)],
+    ['OPTIONS, over its rate', (port) => tiny('OPTIONS', port)],
+    ['what cannot be read', (port) => tiny('OPTIONS', port).replace('CSeq: 1 OPTIONS', 'CSeq: x')],
+    ['an unknown method', (port) => tiny('JUMP', port)],
+    ['in no dialog', (port) => tiny('BYE', port).replace('To: <sip:x@y>', 'To: <sip:x@y>;tag=1')],
+    ['a CANCEL of nothing', (port) => tiny('CANCEL', port)],
+    ['a REGISTER nobody serves', (port) => tiny('REGISTER', port)],
+  ]
+  for (const [at, [what, text]] of forms.entries()) {
+    const socket = createSocket('udp4')
+    socket.bind(0, `127.0.7.${at + 1}`)
+    await once(socket, 'listening')
+    let received = 0
+    let sent = 0
+    socket.on('message', (bytes) => {
+      received += bytes.length
+    })
+    for (let n = 0; n < 3; n++) {
+      const message = text(socket.address().port)
+      sent += message.length
+      socket.send(message, rig.port, '127.0.0.1')
+    }
+    while (received === 0) await once(socket, 'message')
+    // All repetitions are over when no transaction is left (64 T1 are 0.64 s here).
+    while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await rig.routed(app)
+    t.ok(received <= 3 * sent, `${what}: ${received} for ${sent}`)
+    await new Promise<void>((resolve) => socket.close(() => resolve()))
+  }
+})
+
+let branch = 0
+
+function tiny(method: string, port: number): string {
+  branch += 1
+  return [
+    `${method} sip:x@y SIP/2.0`,
+    `v: SIP/2.0/UDP h:${port};branch=z9hG4bK${branch}`,
+    'f: <sip:x@y>;tag=1',
+    'To: <sip:x@y>',
+    `i: ${branch}`,
+    `CSeq: 1 ${method}`,
+    ...(method === 'INVITE' ? ['m: <sip:x@y>'] : []),
+    'l: 0',
+    '',
+    '',
+  ].join('\r\n')
+}
