@@ -1,208 +1,339 @@
+import { Concealer } from './conceal.js'
+import { DelayTarget } from './delay.js'
 import { FRAME_MS, type SessionRate } from './frame.js'
+import { PeriodFinder } from './period.js'
 
-const START_TARGET_MS = 40
-const MIN_TARGET_MS = 20
-const MAX_TARGET_MS = 120
-/** The target shrinks by at most one frame in 2 s, and only while nobody speaks. */
-const SHRINK_EVERY_FRAMES = 100
-/** The delay may leave the target by this much before sound is inserted, or dropped in silence. */
-const SHORT_BY_MS = 10
-const LONG_BY_MS = FRAME_MS + 10
-/** Concealment repeats the last frame, fading to nothing over these frames. */
-const CONCEAL_FRAMES = 3
-/** Below about -50 dBFS a frame counts as silence. */
+/** About a second: a burst after a stall fits. A power of two: places are found without a division. */
+const RING_AT_8K = 8192
+/**
+ * Periods are put in as soon as the delay is below its target, for then the next frame may run dry, but
+ * left out only this much above it, which costs nothing but time.
+ */
+const TOO_LONG_MS = 12.5
+/** Differing by this much, it is done in every frame, whether the sound repeats itself well or not. */
+const URGENT_MS = 40
+/** Standing delay above target + this is cut at once: beyond what a stall of 300 ms leaves. */
+const FAR_TOO_LONG_MS = 240
+/** What is left out or put in: one period of 80 to 400 Hz, joined over `JOIN_MS`. */
+const MIN_PERIOD_MS = 2.5
+const MAX_PERIOD_MS = 12.5
+const JOIN_MS = 7.5
+/** A worse likeness is heard. */
+const ALIKE = 0.6
+/** Below about -50 dBFS any two pieces join well. */
 const SILENT_POWER = 100 * 100
+
+/** Nothing held and no place known. */
+const EMPTY = 0
+/** Ran dry: what comes may go on from here, or later. */
+const DRY = 1
+/** Waits until the first sample held is as old as the target. */
+const FILLING = 2
+const PLAYING = 3
 
 /**
  * Reorders and evens out one RTP stream for playing on the beat. Timestamps address a ring of
- * samples, allocated once, so that order, duplicates and packet size do not matter. No clock and no
- * socket inside: all values are samples of the session's rate, `nowTs` being the place in the stream that
- * an undelayed packet would have now.
+ * samples, allocated once, so that order, duplicates and packet size do not matter. What is missing is
+ * made up; the delay follows its target (`DelayTarget`), and with it the drift of the sender's clock, by
+ * whole pitch periods left out or put in. No clock and no socket inside: all values are samples of the
+ * decoded stream, `nowTs` being the timestamp that an undelayed packet would carry now.
  */
 export class JitterBuffer {
   /** Packets of which nothing could be played any more. */
   late = 0
-  /** Frames made up because their packets were missing. */
-  concealed = 0
-  readonly #perMs: number
-  readonly #frame: number
-  /** About a second: a burst after a stall fits. A power of two: places are found without a division. */
+  readonly #rate: SessionRate
   readonly #size: number
-  readonly #mask: number
-  readonly #minTarget: number
-  readonly #maxTarget: number
-  readonly #shortBy: number
-  readonly #longBy: number
   readonly #pcm: Int16Array
   readonly #valid: Uint8Array
-  readonly #last: Int16Array
+  readonly #mask: number
+  readonly #delay: DelayTarget
+  readonly #concealer: Concealer
+  readonly #finder: PeriodFinder
+  /** The samples that come next, in a line, for stretching. */
+  readonly #ahead: Int16Array
+  readonly #minPeriod: number
+  readonly #maxPeriod: number
+  readonly #join: number
+  /** Timestamp of the next sample to play. */
   #play = 0
-  #state: 'empty' | 'filling' | 'playing' = 'empty'
-  #target: number
-  #mean = 0
-  #variance = 0
-  #missing = CONCEAL_FRAMES
-  #sinceShrink = 0
+  /** One past the newest sample held. */
+  #newest = 0
+  /** What lies before was played, or given up: it is not gone back to. */
+  #floor = 0
+  #state = EMPTY
+  /** Samples made up while nothing was there, which may or may not have been lost. */
+  #waited = 0
+  #sinceStretch = 0
+  #concealed = 0
+  #inserted = 0
+  #discarded = 0
+  #lastDelay = 0
 
   constructor(rate: SessionRate = 8000) {
     const perMs = rate / 1000
-    this.#perMs = perMs
-    this.#frame = perMs * FRAME_MS
-    this.#size = perMs * 1024
-    this.#mask = this.#size - 1
-    this.#minTarget = perMs * MIN_TARGET_MS
-    this.#maxTarget = perMs * MAX_TARGET_MS
-    this.#shortBy = perMs * SHORT_BY_MS
-    this.#longBy = perMs * LONG_BY_MS
-    this.#target = perMs * START_TARGET_MS
-    this.#pcm = new Int16Array(this.#size)
-    this.#valid = new Uint8Array(this.#size)
-    this.#last = new Int16Array(this.#frame)
+    this.#rate = rate
+    this.#size = FRAME_MS * perMs
+    const ring = (RING_AT_8K * rate) / 8000
+    this.#pcm = new Int16Array(ring)
+    this.#valid = new Uint8Array(ring)
+    this.#mask = ring - 1
+    this.#delay = new DelayTarget(rate)
+    this.#concealer = new Concealer(rate)
+    this.#finder = new PeriodFinder(rate)
+    this.#minPeriod = MIN_PERIOD_MS * perMs
+    this.#maxPeriod = MAX_PERIOD_MS * perMs
+    this.#join = JOIN_MS * perMs
+    this.#ahead = new Int16Array(this.#size + this.#maxPeriod)
   }
 
   /** Wanted delay between an undelayed packet and its playing, in ms. */
   get targetMs(): number {
-    return this.#target / this.#perMs
+    return (this.#delay.target * 1000) / this.#rate
+  }
+
+  /** Delay of what was played last, in ms. */
+  get delayMs(): number {
+    return (this.#lastDelay * 1000) / this.#rate
+  }
+
+  /** Made up because packets were missing, in frames. */
+  get concealed(): number {
+    return Math.round(this.#concealed / this.#size)
+  }
+
+  /** Left out to bring the delay down, in ms. */
+  get discardedMs(): number {
+    return (this.#discarded * 1000) / this.#rate
+  }
+
+  /** Put in to bring the delay up, in ms. */
+  get insertedMs(): number {
+    return (this.#inserted * 1000) / this.#rate
   }
 
   /** Takes the samples of a packet; true unless it came too late. */
   put(ts: number, pcm: Int16Array, length: number, nowTs: number): boolean {
-    this.#measure(Math.max(0, nowTs - ts))
-    if (this.#state === 'empty') {
-      this.#state = 'filling'
-      this.#play = ts
-    } else if (this.#state === 'filling' && ts < this.#play && this.#play - ts < this.#maxTarget) {
-      this.#play = ts
-    }
-    // Half a ring ahead is a stream that jumped: play from there.
-    if (ts + length - this.#play > this.#size) {
-      this.flush()
-      this.#state = 'filling'
-      this.#play = ts
-    }
-    const skip = Math.max(0, this.#play - ts)
-    if (skip >= length) {
+    this.#delay.observe(Math.max(0, nowTs - ts))
+    const end = ts + length
+    if (this.#state !== EMPTY && end <= Math.max(this.#floor, this.#state === PLAYING ? this.#play : 0)) {
       this.late++
       return false
     }
+    this.#place(ts, end)
     const ring = this.#pcm
     const valid = this.#valid
-    let index = (ts + skip) & this.#mask
+    const mask = this.#mask
+    const skip = Math.max(0, this.#play - ts)
+    let index = (ts + skip) & mask
     for (let i = skip; i < length; i++) {
       ring[index] = pcm[i] as number
       valid[index] = 1
-      index = (index + 1) & this.#mask
+      index = (index + 1) & mask
     }
+    if (end > this.#newest) this.#newest = end
     return true
   }
 
   /** The next 20 ms; false (and zeros) when there is nothing to play. */
   pull(into: Int16Array, nowTs: number): boolean {
-    if (this.#state !== 'playing') {
-      if (this.#state === 'empty' || nowTs - this.#play < this.#target) {
-        into.fill(0)
-        return false
-      }
-      this.#state = 'playing'
+    if (this.#state === FILLING && nowTs - this.#play >= this.#delay.target) this.#state = PLAYING
+    if (this.#state !== PLAYING) return this.#makeUp(into, 0)
+    this.#delay.frame()
+    let excess = nowTs - this.#play - this.#delay.target
+    if (excess > (FAR_TOO_LONG_MS * this.#rate) / 1000) {
+      this.#concealer.cut()
+      this.#skipTo(this.#play + excess)
+      excess = 0
     }
-    this.#sinceShrink++
-    const delay = nowTs - this.#play
-    if (delay < this.#target - this.#shortBy) return this.#conceal(into)
-    const silent = this.#silentAhead()
-    if (delay > this.#target + this.#maxTarget) this.#drop(delay - this.#target)
-    else if (silent && delay > this.#target + this.#longBy) this.#drop(this.#frame)
-    if (silent && this.#sinceShrink >= SHRINK_EVERY_FRAMES) this.#shrink()
+    this.#lastDelay = nowTs - this.#play
+    this.#sinceStretch++
+    const off = excess < 0 || excess > (TOO_LONG_MS * this.#rate) / 1000
+    if (off && this.#stretch(into, excess)) return true
     return this.#read(into)
   }
 
-  /** Forgets what it holds; the learned target stays. */
+  /** Forgets what it holds; the learned target stays, and what was playing fades away. */
   flush(): void {
-    this.#state = 'empty'
+    this.#state = EMPTY
     this.#valid.fill(0)
-    this.#missing = CONCEAL_FRAMES
+    this.#waited = 0
+    this.#concealer.cut()
   }
 
-  // Mean + 4 sigma of the delay, averaged over about 32 packets, plus the packet itself: grows at once.
-  #measure(late: number): void {
-    const delay = Math.min(late, 2 * this.#maxTarget)
-    const diff = delay - this.#mean
-    this.#mean += diff / 32
-    this.#variance += (diff * diff - this.#variance) / 32
-    const wanted = this.#wanted()
-    if (wanted > this.#target) this.#target = wanted
+  /** Where the stream goes on, now that samples up to `end` are coming. */
+  #place(ts: number, end: number): void {
+    switch (this.#state) {
+      case EMPTY:
+        this.#startAt(ts)
+        this.#floor = ts - this.#delay.bound
+        break
+      case DRY:
+        // What was waited for, or speech after a pause of the sender.
+        this.#startAt(Math.max(ts, this.#floor))
+        break
+      case FILLING:
+        if (ts < this.#play) this.#play = Math.max(ts, this.#floor)
+        break
+      default:
+        if (this.#waited > 0) {
+          // What was made up meanwhile stands for what is missing before this packet, if it is.
+          const missing = Math.max(0, ts - this.#play)
+          const covered = Math.min(missing, this.#waited)
+          this.#play += covered
+          this.#inserted += this.#waited - covered
+          this.#waited = 0
+        }
+    }
+    // Further ahead than the ring is long: the oldest goes.
+    const first = end - this.#pcm.length
+    if (this.#play < first) {
+      this.#skipTo(first)
+      this.#concealer.cut()
+    }
   }
 
-  #wanted(): number {
-    const wanted = this.#minTarget + Math.ceil(this.#mean + 4 * Math.sqrt(this.#variance))
-    return Math.min(this.#maxTarget, wanted)
+  #startAt(ts: number): void {
+    this.#state = FILLING
+    this.#play = ts
+    this.#newest = ts
+    this.#waited = 0
   }
 
-  #shrink(): void {
-    this.#sinceShrink = 0
-    this.#target = Math.max(this.#wanted(), this.#target - this.#frame)
+  #skipTo(ts: number): void {
+    const valid = this.#valid
+    const mask = this.#mask
+    const end = Math.min(ts, this.#newest)
+    for (let at = this.#play; at < end; at++) {
+      this.#discarded += valid[at & mask] as number
+      valid[at & mask] = 0
+    }
+    this.#play = ts
+    if (this.#newest < ts) this.#newest = ts
   }
 
-  #silentAhead(): boolean {
+  /** Plays a frame with one period less or more in it; false when the sound does not allow it now. */
+  #stretch(into: Int16Array, excess: number): boolean {
+    if (this.#concealer.fading) return false
+    const size = this.#size
+    const held = this.#look()
+    const shorter = excess > 0
+    const longest = shorter ? Math.min(this.#maxPeriod, held - size) : this.#maxPeriod
+    if (held < size || longest < this.#minPeriod) return false
+    const ahead = this.#ahead
+    const urgent = Math.abs(excess) > (URGENT_MS * this.#rate) / 1000
+    const silent = this.#isSilent(held)
+    if (!silent && this.#sinceStretch < (urgent ? 2 : 4)) return false
+    const finder = this.#finder
+    finder.search(ahead, 0, this.#join, 1, this.#minPeriod, longest)
+    if (finder.score < ALIKE && !silent && !urgent) return false
+    const period = finder.lag
+    const join = this.#join
+    // Shorter: from here into what comes one period later. Longer: one period, then from it into itself.
+    const before = shorter ? 0 : period
+    const after = shorter ? period : 0
+    for (let i = 0; i < before; i++) into[i] = ahead[i] as number
+    for (let i = 0; i < join; i++) {
+      const weight = (i + 1) / (join + 1)
+      const old = ahead[before + i] as number
+      into[before + i] = Math.round(old * (1 - weight) + (ahead[after + i] as number) * weight)
+    }
+    const shift = after - before
+    for (let i = before + join; i < size; i++) into[i] = ahead[i + shift] as number
+    this.#consume(size + shift)
+    if (shorter) this.#discarded += period
+    else this.#inserted += period
+    this.#sinceStretch = 0
+    this.#concealer.good(into, 0, size)
+    return true
+  }
+
+  /** Copies what is there without a hole, up to a frame and the longest period; how much that is. */
+  #look(): number {
+    const ahead = this.#ahead
     const ring = this.#pcm
     const valid = this.#valid
-    const limit = SILENT_POWER * this.#frame
-    let sum = 0
-    let index = this.#play & this.#mask
-    for (let i = 0; i < this.#frame && sum < limit; i++) {
-      const sample = ring[index] as number
-      if (valid[index] === 1) sum += sample * sample
-      index = (index + 1) & this.#mask
+    const mask = this.#mask
+    let index = this.#play & mask
+    let count = 0
+    while (count < ahead.length && valid[index] === 1) {
+      ahead[count++] = ring[index] as number
+      index = (index + 1) & mask
     }
+    return count
+  }
+
+  #isSilent(count: number): boolean {
+    const limit = SILENT_POWER * count
+    let sum = 0
+    for (let i = 0; i < count && sum < limit; i++) sum += (this.#ahead[i] as number) ** 2
     return sum < limit
   }
 
-  #drop(samples: number): void {
-    const count = Math.min(samples, this.#size)
-    const from = this.#play & this.#mask
-    this.#valid.fill(0, from, Math.min(this.#size, from + count))
-    if (from + count > this.#size) this.#valid.fill(0, 0, from + count - this.#size)
-    this.#play += samples
+  #consume(count: number): void {
+    const valid = this.#valid
+    const mask = this.#mask
+    for (let i = 0; i < count; i++) valid[(this.#play + i) & mask] = 0
+    this.#play += count
   }
 
   #read(into: Int16Array): boolean {
     const ring = this.#pcm
     const valid = this.#valid
-    const last = this.#last
-    let found = 0
-    let index = this.#play & this.#mask
-    for (let i = 0; i < this.#frame; i++) {
-      found += valid[index] as number
-      index = (index + 1) & this.#mask
+    const mask = this.#mask
+    const size = this.#size
+    let sounding = false
+    let at = 0
+    while (at < size) {
+      const from = at
+      let index = this.#play & mask
+      const there = valid[index]
+      while (at < size && valid[index] === there) {
+        if (there === 1) {
+          into[at] = ring[index] as number
+          valid[index] = 0
+        }
+        at++
+        index = (index + 1) & mask
+      }
+      if (there === 1) {
+        this.#play += at - from
+        this.#concealer.good(into, from, at - from)
+        sounding = true
+      } else if (this.#newest > this.#play) {
+        // Later ones are here: these are lost.
+        this.#play += at - from
+        if (valid[this.#play & mask] === 1 ? this.#bridge(into, from, at) : this.#conceal(into, from, at)) {
+          sounding = true
+        }
+      } else {
+        // Nothing later is here: lost, late, or the sender paused. The place is kept for a while.
+        this.#waited += size - from
+        return this.#makeUp(into, from) || sounding
+      }
     }
-    if (found === 0) {
-      this.#play += this.#frame
-      return this.#conceal(into)
+    return sounding
+  }
+
+  /** Fills the rest of a frame while nothing is there; when that has faded the buffer is dry. */
+  #makeUp(into: Int16Array, from: number): boolean {
+    if (this.#conceal(into, from, this.#size)) return true
+    if (this.#state === PLAYING) {
+      this.#state = DRY
+      this.#floor = this.#play
+      this.#waited = 0
     }
-    index = this.#play & this.#mask
-    for (let i = 0; i < this.#frame; i++) {
-      // A piece that is missing inside a frame is patched from the frame before it.
-      into[i] = (valid[index] === 1 ? ring[index] : (last[i] as number) / 2) as number
-      valid[index] = 0
-      index = (index + 1) & this.#mask
-    }
-    this.#play += this.#frame
-    last.set(into)
-    this.#missing = 0
+    return false
+  }
+
+  #bridge(into: Int16Array, from: number, end: number): boolean {
+    if (!this.#concealer.bridge(into, from, end - from, this.#ahead, this.#look())) return false
+    this.#concealed += end - from
     return true
   }
 
-  #conceal(into: Int16Array): boolean {
-    if (this.#missing >= CONCEAL_FRAMES) {
-      into.fill(0)
-      return false
-    }
-    const span = CONCEAL_FRAMES * this.#frame
-    const done = this.#missing * this.#frame
-    for (let i = 0; i < this.#frame; i++) {
-      into[i] = ((this.#last[i] as number) * (span - done - i)) / span
-    }
-    this.#missing++
-    this.concealed++
+  #conceal(into: Int16Array, from: number, end: number): boolean {
+    if (!this.#concealer.conceal(into, from, end - from)) return false
+    this.#concealed += end - from
     return true
   }
 }

@@ -1,4 +1,5 @@
 import { MAX_PACKET_MS } from '../codec/decode-line.js'
+import { Concealer } from '../conceal.js'
 import { type AudioFrame, FRAME_MS, type Rate, type SessionRate } from '../frame.js'
 
 const SLOTS = 4
@@ -6,8 +7,6 @@ const SLOTS = 4
 const MAX_HELD = 2
 /** ... or this long, when the stream stops just then. */
 const MAX_HELD_MS = 60
-/** Concealment fades over this many frames; a longer gap is silence. */
-const CONCEAL_FRAMES = 3
 /** Our time line and the stream's may differ by 5 ms before the place of a frame is corrected. */
 const SLACK_MS = 5
 /** A gap longer than a second is not filled: time simply goes on. */
@@ -27,7 +26,9 @@ interface Lent extends AudioFrame {
 
 /**
  * Turns packets into consecutive 20 ms frames as they arrive, for those who listen rather than play:
- * no jitter delay, only order. Missing packets are faded over, silence of the sender is silence.
+ * no jitter delay, only order. For missing packets listeners get what one who plays the stream gets:
+ * sound made up from both sides of the gap, faded to silence after 60 ms; a hole would be an offset to a
+ * detector and a click to a recogniser. Silence of the sender is silence.
  * Positions are samples of the session's rate since its start; nothing is allocated per packet.
  */
 export class ArrivalEar {
@@ -39,7 +40,7 @@ export class ArrivalEar {
   readonly #slack: number
   readonly #frame: Lent
   readonly #pcm: Int16Array
-  readonly #last: Int16Array
+  readonly #concealer: Concealer
   readonly #slots: readonly Held[]
   #held = 0
   #heldSince = 0
@@ -55,7 +56,7 @@ export class ArrivalEar {
     this.#maxHeld = perMs * MAX_HELD_MS
     this.#slack = perMs * SLACK_MS
     this.#pcm = new Int16Array(this.#samples)
-    this.#last = new Int16Array(this.#samples)
+    this.#concealer = new Concealer(rate)
     this.#slots = Array.from({ length: SLOTS }, () => ({
       sequence: -1,
       position: 0,
@@ -135,41 +136,49 @@ export class ArrivalEar {
   }
 
   #emit(position: number, pcm: Int16Array, length: number, lost: boolean): void {
-    const expected = this.#cursor + this.#filled
-    const gap = position - expected
-    if (gap > this.#slack || gap < -this.#slack) {
+    const slack = this.#slack
+    const gap = position - this.#cursor - this.#filled
+    // By whole packets: frames go on beginning where packets do.
+    const missing = lost ? Math.round(gap / length) * length : 0
+    if (missing > 0 && missing <= MAX_FILL_FRAMES * this.#samples) {
+      this.#makeUp(missing, pcm, length)
+    } else if (gap > slack || gap < -slack) {
       if (this.#filled > 0) this.#silence()
-      if (gap > 0) this.#bridge(position, lost)
-      if (Math.abs(position - this.#cursor) > this.#slack) this.#cursor = Math.round(position)
+      const frames = Math.floor((position - this.#cursor) / this.#samples)
+      for (let i = 0; i < frames && frames <= MAX_FILL_FRAMES; i++) this.#silence()
     }
+    if (Math.abs(position - this.#cursor - this.#filled) > slack) {
+      this.#cursor = Math.round(position) - this.#filled
+    }
+    this.#concealer.good(pcm, 0, length)
+    this.#take(pcm, length)
+  }
+
+  /** Makes up `count` samples before those of `after`. */
+  #makeUp(count: number, after: Int16Array, known: number): void {
     const frame = this.#pcm
+    for (let left = count; left > 0; ) {
+      const from = this.#filled
+      const piece = Math.min(left, this.#samples - from)
+      left -= piece
+      if (left > 0) this.#concealer.conceal(frame, from, piece)
+      else this.#concealer.bridge(frame, from, piece, after, known)
+      this.#filled += piece
+      if (this.#filled === this.#samples) this.#hand()
+    }
+  }
+
+  #take(pcm: Int16Array, length: number): void {
+    const frame = this.#pcm
+    const size = this.#samples
     let filled = this.#filled
     for (let i = 0; i < length; i++) {
       frame[filled++] = pcm[i] as number
-      if (filled < this.#samples) continue
-      this.#last.set(frame)
+      if (filled < size) continue
       this.#hand()
       filled = 0
     }
     this.#filled = filled
-  }
-
-  /** Frames for a gap up to `position`: faded repeats when packets were lost, else silence. */
-  #bridge(position: number, lost: boolean): void {
-    const gap = position - this.#cursor
-    const frames = lost ? Math.round(gap / this.#samples) : Math.floor(gap / this.#samples)
-    if (frames > MAX_FILL_FRAMES) return
-    const span = CONCEAL_FRAMES * this.#samples
-    for (let k = 0; k < frames; k++) {
-      if (!lost || k >= CONCEAL_FRAMES) {
-        this.#silence()
-        continue
-      }
-      for (let i = 0; i < this.#samples; i++) {
-        this.#pcm[i] = ((this.#last[i] as number) * (span - k * this.#samples - i)) / span
-      }
-      this.#hand()
-    }
   }
 
   /** Completes the frame at hand, usually an empty one, with silence. */

@@ -1,0 +1,73 @@
+/** What the target begins with, and its bounds: stated in README, tested in jitter.test.ts. */
+const START_MS = 40
+const MIN_MS = 21
+/** Enough for packets that come up to 120 ms late, with the margin and two periods to adjust by. */
+const MAX_MS = 160
+/**
+ * Above the jitter: a beat wants 20 ms at once, and the packet that ends them may be as old as that; the
+ * drift of the sender's clock is known a little late.
+ */
+const MARGIN_MS = 21
+/** One step down at a time, so that a pause between two bursts of jitter costs little. */
+const SHRINK_MS = 20
+const SHRINK_EVERY_FRAMES = 50
+/** The largest delay is known of the last 8 s or so (400 packets). */
+const PEAKS = 8
+const PEAK_PACKETS = 50
+
+/**
+ * How long packets should wait before they are played, from how late they come: mean + 4 sigma of about
+ * 32 packets, but no more than the latest of the last 400. Up at once, down by 20 ms a second.
+ */
+export class DelayTarget {
+  /** In samples. */
+  target: number
+  readonly #perMs: number
+  readonly #peaks = new Float64Array(PEAKS)
+  #peakAt = 0
+  #peakPackets = 0
+  #mean = 0
+  #variance = 0
+  #frames = 0
+
+  constructor(rate: number) {
+    this.#perMs = rate / 1000
+    this.target = START_MS * this.#perMs
+  }
+
+  /** The most it can be, in samples. */
+  get bound(): number {
+    return MAX_MS * this.#perMs
+  }
+
+  /** A packet came this many samples after the quickest ones would have. */
+  observe(late: number): void {
+    const delay = Math.min(late, 2 * MAX_MS * this.#perMs)
+    if (++this.#peakPackets > PEAK_PACKETS) {
+      this.#peakPackets = 1
+      this.#peakAt = (this.#peakAt + 1) % PEAKS
+      this.#peaks[this.#peakAt] = 0
+    }
+    if (delay > (this.#peaks[this.#peakAt] as number)) this.#peaks[this.#peakAt] = delay
+    const diff = delay - this.#mean
+    this.#mean += diff / 32
+    this.#variance += (diff * diff - this.#variance) / 32
+    const wanted = this.#wanted()
+    if (wanted > this.target) this.target = wanted
+  }
+
+  /** Once a frame that is played. */
+  frame(): void {
+    if (++this.#frames < SHRINK_EVERY_FRAMES) return
+    this.#frames = 0
+    this.target = Math.max(this.#wanted(), Math.min(this.target, this.target - SHRINK_MS * this.#perMs))
+  }
+
+  #wanted(): number {
+    let peak = 0
+    for (let i = 0; i < PEAKS; i++) peak = Math.max(peak, this.#peaks[i] as number)
+    const jitter = Math.min(this.#mean + 4 * Math.sqrt(this.#variance), peak)
+    const wanted = Math.ceil(jitter) + MARGIN_MS * this.#perMs
+    return Math.min(MAX_MS * this.#perMs, Math.max(MIN_MS * this.#perMs, wanted))
+  }
+}
