@@ -68,6 +68,21 @@ export class RtpPacket {
 }
 
 /**
+ * Length of the header with CSRC list and extension; -1 when it is no RTP version 2 packet or does not
+ * fit. Unlike `parse` it may be asked of an encrypted packet, whose padding cannot be read.
+ */
+export function rtpHeaderBytes(data: Uint8Array, length: number): number {
+  if (length < RTP_HEADER_BYTES || ((data[0] as number) & 0xc0) !== VERSION_2) return -1
+  const first = data[0] as number
+  let offset = RTP_HEADER_BYTES + (first & CSRC_COUNT) * 4
+  if (first & EXTENSION) {
+    if (offset + 4 > length) return -1
+    offset += 4 + (((data[offset + 2] as number) << 8) | (data[offset + 3] as number)) * 4
+  }
+  return offset > length ? -1 : offset
+}
+
+/**
  * Whether a datagram on an RTP port is RTCP: its packet type lies where RTP with a marker and payload
  * types 64 to 95 would, which are therefore never used (RFC 5761, section 4).
  */

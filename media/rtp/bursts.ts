@@ -1,0 +1,126 @@
+/** RFC 3611 section 4.7.2: this many packets in a row without loss end a burst. */
+const GAP_MIN = 16
+/** Judgement waits for this many later packets: what was reordered is not lost. */
+const WINDOW = 64
+
+const MISSING = 0
+const HEARD = 1
+const DISCARDED = 2
+
+/** Where losses lie, as RTCP XR tells it. Shares are of packets, 0 to 1. */
+export interface Bursts {
+  /** Share lost or discarded inside bursts, and between them. */
+  readonly burstDensity: number
+  readonly gapDensity: number
+  /** Losses in a row, over what chance alone would give: 1 is random, 2 is bursty (ITU-T G.107). */
+  readonly ratio: number
+  /** Packets judged so far, and those of them lost or discarded. */
+  readonly packets: number
+  readonly bad: number
+}
+
+/**
+ * The four-state count of RFC 3611 appendix A.2 over the packets of one stream in order of their
+ * sequence numbers, with a window for those that come late. Plain numbers, nothing is allocated.
+ */
+export class BurstCounter {
+  readonly #window = new Uint8Array(WINDOW)
+  /** The next sequence number to be judged; -1 before the first packet. */
+  #next = -1
+  #highest = -1
+  /** Good packets since the last bad one, and bad ones since the last gap. */
+  #good = 0
+  #bad = 0
+  #c11 = 0
+  #c13 = 0
+  #c14 = 0
+  #c22 = 0
+  #c23 = 0
+  #c33 = 0
+  #packets = 0
+  #badPackets = 0
+  #runs = 0
+  #inRun = false
+
+  /** A packet by its unwrapped number; `discarded` when it came too late to be played. */
+  packet(extended: number, discarded: boolean): void {
+    if (this.#next === -1) {
+      this.#next = extended
+      this.#highest = extended - 1
+    }
+    if (extended < this.#next) return
+    if (extended > this.#highest) {
+      // After a long gap only as many losses as the window holds are gone through one by one.
+      while (extended - this.#next >= WINDOW) this.#judgeNext()
+      this.#highest = extended
+    }
+    this.#window[extended % WINDOW] = discarded ? DISCARDED : HEARD
+  }
+
+  /** The numbers start anew; what was counted stays. */
+  restart(): void {
+    while (this.#next !== -1 && this.#next <= this.#highest) this.#judgeNext()
+    this.#next = -1
+    this.#highest = -1
+  }
+
+  snapshot(): Bursts {
+    const { burst, gap } = this.#densities()
+    const share = this.#packets === 0 ? 0 : this.#badPackets / this.#packets
+    const run = this.#runs === 0 ? 1 : this.#badPackets / this.#runs
+    return {
+      burstDensity: burst,
+      gapDensity: gap,
+      ratio: Math.max(1, run * (1 - share)),
+      packets: this.#packets,
+      bad: this.#badPackets,
+    }
+  }
+
+  #densities(): { readonly burst: number; readonly gap: number } {
+    // What lies behind the last gap is counted when the next loss comes: here it has come.
+    const over = this.#good >= GAP_MIN
+    const c14 = this.#c14 + (over && this.#bad === 1 ? 1 : 0)
+    const c31 = this.#c13 + (over && this.#bad > 1 ? 1 : 0)
+    const c32 = this.#c23
+    const losses = c31 + c32 + this.#c33
+    const p32 = losses === 0 ? 0 : c32 / losses
+    const within = this.#c22 + this.#c23
+    const p23 = within === 0 ? 1 : 1 - this.#c22 / within
+    const between = this.#c11 + c14 + (over ? this.#good : 0)
+    return {
+      burst: losses === 0 ? 0 : p23 / (p23 + p32),
+      gap: between === 0 ? 0 : c14 / between,
+    }
+  }
+
+  #judgeNext(): void {
+    const slot = this.#next % WINDOW
+    const state = this.#window[slot] as number
+    this.#window[slot] = MISSING
+    this.#next++
+    this.#packets++
+    if (state === HEARD) {
+      this.#good++
+      this.#inRun = false
+      return
+    }
+    this.#badPackets++
+    if (!this.#inRun) this.#runs++
+    this.#inRun = true
+    if (this.#good >= GAP_MIN) {
+      if (this.#bad === 1) this.#c14++
+      else if (this.#bad > 1) this.#c13++
+      this.#bad = 1
+      this.#c11 += this.#good
+    } else {
+      this.#bad++
+      if (this.#good === 0) this.#c33++
+      else {
+        this.#c23++
+        this.#c22 += this.#good - 1
+      }
+    }
+    this.#good = 0
+  }
+}

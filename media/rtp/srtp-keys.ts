@@ -1,0 +1,59 @@
+import { createCipheriv } from 'node:crypto'
+import type { SrtpSuiteName } from './keying.js'
+
+/** What a suite is made of, in bytes (RFC 4568 section 6.2, RFC 7714 section 12). */
+export interface SrtpSuite {
+  readonly keyBytes: number
+  readonly saltBytes: number
+  /** Authentication key of HMAC-SHA1; 0 for AEAD. */
+  readonly authBytes: number
+  /** Authentication tags of SRTP and of SRTCP. */
+  readonly tagBytes: number
+  readonly controlTagBytes: number
+  readonly aead: 'aes-128-gcm' | 'aes-256-gcm' | null
+}
+
+export const SRTP_SUITES: Readonly<Record<SrtpSuiteName, SrtpSuite>> = {
+  AEAD_AES_256_GCM: gcm(32, 'aes-256-gcm'),
+  AEAD_AES_128_GCM: gcm(16, 'aes-128-gcm'),
+  AES_CM_128_HMAC_SHA1_80: { ...counterMode(), tagBytes: 10 },
+  // RFC 4568 section 6.2.2: only the tag of SRTP is short.
+  AES_CM_128_HMAC_SHA1_32: { ...counterMode(), tagBytes: 4 },
+}
+
+/** The keys of one direction for SRTP, or for SRTCP. */
+export interface SessionKeys {
+  readonly encryption: Buffer
+  readonly authentication: Buffer
+  readonly salt: Buffer
+}
+
+export function deriveKeys(suite: SrtpSuite, keyAndSalt: Uint8Array, use: 'rtp' | 'rtcp'): SessionKeys {
+  const master = keyAndSalt.subarray(0, suite.keyBytes)
+  const salt = keyAndSalt.subarray(suite.keyBytes)
+  const first = use === 'rtp' ? 0 : 3
+  return {
+    encryption: derive(master, salt, first, suite.keyBytes),
+    authentication: derive(master, salt, first + 1, suite.authBytes),
+    salt: derive(master, salt, first + 2, suite.saltBytes),
+  }
+}
+
+/**
+ * RFC 3711 section 4.3 with a derivation rate of zero: the key stream of AES in counter mode that
+ * begins at salt XOR label. A shorter salt is filled with zeros (RFC 7714 section 11).
+ */
+export function derive(master: Uint8Array, salt: Uint8Array, label: number, bytes: number): Buffer {
+  const start = Buffer.alloc(16)
+  start.set(salt)
+  start[7] = (start[7] as number) ^ label
+  return createCipheriv(`aes-${master.length * 8}-ctr`, master, start).update(Buffer.alloc(bytes))
+}
+
+function counterMode() {
+  return { keyBytes: 16, saltBytes: 14, authBytes: 20, controlTagBytes: 10, aead: null }
+}
+
+function gcm(keyBytes: number, aead: 'aes-128-gcm' | 'aes-256-gcm'): SrtpSuite {
+  return { keyBytes, saltBytes: 12, authBytes: 0, tagBytes: 16, controlTagBytes: 16, aead }
+}

@@ -1,0 +1,162 @@
+import type { SrtpKey, SrtpSuiteName } from './keying.js'
+import { rtpHeaderBytes } from './packet.js'
+import { ReplayWindow } from './replay.js'
+import { CounterTransform } from './srtp-counter.js'
+import { GcmTransform } from './srtp-gcm.js'
+import { deriveKeys, SRTP_SUITES } from './srtp-keys.js'
+import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform, takeUint32 } from './srtp-transform.js'
+
+/** Not the length of a packet, but why there is none. */
+export const MALFORMED = -1
+export const REPLAYED = -2
+export const FORGED = -3
+
+/** A peer changes its SSRC a few times in a call; the one not heard for longest makes room. */
+const MAX_STREAMS = 8
+const HALF = 0x8000
+
+/**
+ * Protects what we send under one master key: one stream, packets in order. In place; buffers have
+ * MAX_SRTP_OVERHEAD bytes of room behind the packet.
+ */
+export class SrtpOut {
+  readonly #transform: SrtpTransform
+  readonly #index: PacketIndex = { rollOver: 0, sequence: 0 }
+  #started = false
+  #rtcpIndex = 0
+
+  constructor(suite: SrtpSuiteName, key: SrtpKey) {
+    this.#transform = transformOf(suite, key)
+  }
+
+  /** The new length. */
+  rtp(packet: Uint8Array, length: number): number {
+    const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
+    const index = this.#index
+    if (this.#started && sequence < index.sequence) index.rollOver++
+    this.#started = true
+    index.sequence = sequence
+    return this.#transform.sealRtp(
+      packet,
+      rtpHeaderBytes(packet, length),
+      length,
+      takeUint32(packet, 8),
+      index,
+    )
+  }
+
+  rtcp(packet: Uint8Array, length: number): number {
+    const index = this.#rtcpIndex
+    this.#rtcpIndex = (index + 1) % 2 ** 31
+    return this.#transform.sealRtcp(packet, length, takeUint32(packet, 4), index)
+  }
+}
+
+interface Stream {
+  readonly ssrc: number
+  readonly replay: ReplayWindow
+  /** The highest packet so far (RFC 3711 section 3.3.1). */
+  rollOver: number
+  highest: number
+  heard: number
+}
+
+/**
+ * Opens what a peer sends under one master key: the roll-over counter is guessed from the sequence
+ * number, then the window against replay, then authentication, and only then anything is decrypted or
+ * remembered. In place. Gives the length of the plain packet, or MALFORMED, REPLAYED or FORGED.
+ */
+export class SrtpIn {
+  readonly #transform: SrtpTransform
+  readonly #index: PacketIndex = { rollOver: 0, sequence: 0 }
+  readonly #streams: Stream[] = []
+  readonly #controlReplay = new Map<number, ReplayWindow>()
+  #count = 0
+
+  constructor(suite: SrtpSuiteName, key: SrtpKey) {
+    this.#transform = transformOf(suite, key)
+  }
+
+  rtp(packet: Uint8Array, length: number): number {
+    const header = rtpHeaderBytes(packet, length)
+    if (header === -1) return MALFORMED
+    const ssrc = takeUint32(packet, 8)
+    const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
+    const stream = this.#find(ssrc)
+    const rollOver = stream === null ? 0 : guess(stream, sequence)
+    if (rollOver < 0) return REPLAYED
+    const number = rollOver * 0x10000 + sequence
+    if (stream !== null && !stream.replay.isFresh(number)) return REPLAYED
+    this.#index.rollOver = rollOver
+    this.#index.sequence = sequence
+    const opened = this.#transform.openRtp(packet, header, length, ssrc, this.#index)
+    if (opened === -1) return FORGED
+    this.#remember(stream ?? this.#begin(ssrc), rollOver, sequence, number)
+    return opened
+  }
+
+  rtcp(packet: Uint8Array, length: number): number {
+    const index = length < RTCP_CLEAR_BYTES ? -1 : this.#transform.rtcpIndex(packet, length)
+    if (index === -1) return MALFORMED
+    const ssrc = takeUint32(packet, 4)
+    const replay = this.#controlReplay.get(ssrc)
+    if (replay !== undefined && !replay.isFresh(index)) return REPLAYED
+    const opened = this.#transform.openRtcp(packet, length, ssrc)
+    if (opened === -1) return FORGED
+    this.#controlOf(ssrc, replay).take(index)
+    return opened
+  }
+
+  #find(ssrc: number): Stream | null {
+    for (let i = 0; i < this.#streams.length; i++) {
+      const stream = this.#streams[i] as Stream
+      if (stream.ssrc === ssrc) return stream
+    }
+    return null
+  }
+
+  #begin(ssrc: number): Stream {
+    if (this.#streams.length >= MAX_STREAMS) {
+      const oldest = this.#streams.reduce((found, stream) => (stream.heard < found.heard ? stream : found))
+      this.#streams.splice(this.#streams.indexOf(oldest), 1)
+    }
+    const stream = { ssrc, replay: new ReplayWindow(), rollOver: 0, highest: -1, heard: 0 }
+    this.#streams.push(stream)
+    return stream
+  }
+
+  #remember(stream: Stream, rollOver: number, sequence: number, number: number): void {
+    stream.replay.take(number)
+    stream.heard = ++this.#count
+    if (number <= stream.rollOver * 0x10000 + stream.highest) return
+    stream.rollOver = rollOver
+    stream.highest = sequence
+  }
+
+  #controlOf(ssrc: number, known: ReplayWindow | undefined): ReplayWindow {
+    if (known !== undefined) return known
+    if (this.#controlReplay.size >= MAX_STREAMS) {
+      const [oldest] = this.#controlReplay.keys()
+      if (oldest !== undefined) this.#controlReplay.delete(oldest)
+    }
+    const made = new ReplayWindow()
+    this.#controlReplay.set(ssrc, made)
+    return made
+  }
+}
+
+/** RFC 3711, appendix A: which roll-over counter makes the sequence number nearest to the highest one. */
+function guess({ rollOver, highest }: Stream, sequence: number): number {
+  if (highest < HALF) return sequence - highest > HALF ? rollOver - 1 : rollOver
+  return highest - HALF > sequence ? rollOver + 1 : rollOver
+}
+
+function transformOf(name: SrtpSuiteName, { keyAndSalt, mki }: SrtpKey): SrtpTransform {
+  const suite = SRTP_SUITES[name]
+  const rtp = deriveKeys(suite, keyAndSalt, 'rtp')
+  const rtcp = deriveKeys(suite, keyAndSalt, 'rtcp')
+  const identifier = mki ?? new Uint8Array(0)
+  return suite.aead === null
+    ? new CounterTransform(suite, rtp, rtcp, identifier)
+    : new GcmTransform(suite.aead, rtp, rtcp, identifier)
+}
