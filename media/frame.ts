@@ -63,6 +63,29 @@ export interface End {
   close(why: CloseReason): void
 }
 
+/** How the sound of one direction fared. */
+export interface DirectionQuality {
+  /** Share of packets lost on the way, 0 to 1. */
+  readonly loss: number
+  readonly jitterMs: number
+  /** What people would say of it, 1 to 4.5: an estimate by the E-model (ITU-T G.107). */
+  readonly mos: number
+}
+
+export interface CallQuality {
+  /** By RTCP; null while the far side sends no reports. */
+  readonly rttMs: number | null
+  readonly heard: DirectionQuality & {
+    /** Packets that came too late to be played. */
+    readonly discarded: number
+    /** Share of packets lost or discarded inside and between bursts (RFC 3611, 4.7.2), 0 to 1. */
+    readonly burstDensity: number
+    readonly gapDensity: number
+  }
+  /** What the far side reports of what we sent; null when it reports nothing. */
+  readonly sent: DirectionQuality | null
+}
+
 export interface RtpStats {
   readonly packetsSent: number
   readonly packetsReceived: number
@@ -74,6 +97,7 @@ export interface RtpStats {
   readonly concealedFrames: number
   /** RFC 3550 interarrival jitter. */
   readonly jitterMs: number
+  readonly quality?: CallQuality
 }
 
 export interface SessionStats {

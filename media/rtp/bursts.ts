@@ -14,9 +14,8 @@ export interface Bursts {
   readonly gapDensity: number
   /** Losses in a row, over what chance alone would give: 1 is random, 2 is bursty (ITU-T G.107). */
   readonly ratio: number
-  /** Packets judged so far, and those of them lost or discarded. */
-  readonly packets: number
-  readonly bad: number
+  /** Packets that came too late. */
+  readonly discarded: number
 }
 
 /**
@@ -39,6 +38,7 @@ export class BurstCounter {
   #c33 = 0
   #packets = 0
   #badPackets = 0
+  #discarded = 0
   #runs = 0
   #inRun = false
 
@@ -72,8 +72,7 @@ export class BurstCounter {
       burstDensity: burst,
       gapDensity: gap,
       ratio: Math.max(1, run * (1 - share)),
-      packets: this.#packets,
-      bad: this.#badPackets,
+      discarded: this.#discarded,
     }
   }
 
@@ -106,6 +105,7 @@ export class BurstCounter {
       return
     }
     this.#badPackets++
+    if (state === DISCARDED) this.#discarded++
     if (!this.#inRun) this.#runs++
     this.#inRun = true
     if (this.#good >= GAP_MIN) {

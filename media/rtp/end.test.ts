@@ -351,7 +351,7 @@ t.test('what is not RTP of this call is refused; RTCP is let be', async (t) => {
   peer.raw(Buffer.alloc(0))
   peer.packet(0, new Uint8Array(160)) // PCMU was not negotiated
   peer.packet(96, new Uint8Array(160))
-  peer.raw(Buffer.from('80c80006deadbeef000000000000000000000000000000000000000000', 'hex'))
+  peer.raw(Buffer.from('80c80006deadbeef0000000000000000000000000000000000000000', 'hex'))
   await arrived(5)
   t.match(end.stats(), { refused: 4, rtcp: 1, packetsReceived: 0 })
   t.equal(frames.length, 0)

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { ArrivalEnd, ArrivalListener } from '../arrival.js'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { codecOf } from '../codec/registry.js'
 import type { AudioFrame, CloseReason, Digit, EndId, RtpStats, SessionRate } from '../frame.js'
-import { type PortRange, type RtpPort, RtpPorts } from './port.js'
+import { type DatagramListener, type PortRange, type RtpPortPair, RtpPorts } from './port.js'
+import { callQuality } from './quality.js'
 import { RtpReceiver } from './receiver.js'
 import type { RtpRemote } from './remote.js'
 import { RtpSender } from './sender.js'
-import { RtpSource } from './source.js'
+import { RtpWire } from './wire.js'
 
 export interface RtpEndOptions {
   readonly id: EndId
@@ -35,14 +37,23 @@ export interface RtpEndOptions {
 }
 
 export interface RtpEndStats extends RtpStats {
-  /** RTCP packets that came on the RTP port; ignored. */
-  readonly rtcp: number
   readonly sendErrors: number
+  /** RTCP packets taken, and sent. */
+  readonly rtcp: number
+  readonly rtcpSent: number
+  /** Among the refused: of other places or streams, not genuine (SRTP), other protocols (RFC 7983). */
+  readonly strangers: number
+  readonly forged: number
+  readonly alien: number
+  /** How often the place to send to was set by packets, the first time included. */
+  readonly latches: number
 }
 
 export interface RtpEnd extends ArrivalEnd {
   readonly address: string
   readonly port: number
+  /** For RTCP that does not come on `port`. */
+  readonly rtcpPort: number
   /** What SDP says, at first and after every re-INVITE. */
   setRemote(remote: RtpRemote): void
   /** Sends digits as RFC 4733 events; false when not negotiated, not live, or too many are waiting. */
@@ -64,7 +75,7 @@ export async function openRtpEnd(options: RtpEndOptions): Promise<RtpEnd> {
     portsOf.set(options.clock, ports)
   }
   const end = new UdpRtpEnd(options)
-  end.bind(await ports.open(options.address, options.ports, end))
+  end.bind(await ports.open(options.address, options.ports, end, end.control))
   return end
 }
 
@@ -78,10 +89,10 @@ class UdpRtpEnd implements RtpEnd {
   readonly #mediaTimeoutMs: number
   readonly #perMs: number
   readonly #observer: ((digit: Digit, durationMs: number) => void) | null
-  readonly #source = new RtpSource()
+  readonly #wire: RtpWire
   readonly #receiver: RtpReceiver
   readonly #sender: RtpSender
-  #port: RtpPort | null = null
+  #ports: RtpPortPair | null = null
   #remote: RtpRemote | null = null
   #listener: ArrivalListener | null = null
   #originMs = 0
@@ -100,34 +111,54 @@ class UdpRtpEnd implements RtpEnd {
     this.#perMs = options.rate / 1000
     this.#observer = options.onDigit
     this.#onFault = options.onFault
+    this.#sender = new RtpSender(options.rate, randomBytes(10))
+    this.#wire = new RtpWire({
+      clock: options.clock,
+      ssrc: this.#sender.ssrc,
+      // RFC 7022 section 4.2: random, for this call only.
+      cname: Buffer.from(randomBytes(12).toString('base64')),
+      random: Math.random,
+    })
     this.#receiver = new RtpReceiver(
       options.rate,
-      this.#source,
+      this.#wire.source,
       (frame) => this.#listener?.arrived(frame),
       (digit, durationMs) => {
         this.#listener?.digit(digit, durationMs)
         this.#observer?.(digit, durationMs)
       },
     )
-    this.#sender = new RtpSender(options.rate, randomBytes(10))
   }
 
   get address(): string {
-    return this.#port?.address ?? ''
+    return this.#ports?.rtp.address ?? ''
   }
 
   get port(): number {
-    return this.#port?.port ?? 0
+    return this.#ports?.rtp.port ?? 0
   }
 
-  /** The socket that feeds `datagram`; once. */
-  bind(port: RtpPort): void {
-    this.#port = port
+  get rtcpPort(): number {
+    return this.#ports?.rtcp.port ?? 0
+  }
+
+  /** What listens on the RTCP port. */
+  readonly control: DatagramListener = {
+    datagram: (data, from) => {
+      if (this.#listener === null || this.#closed || this.#faulty) return
+      this.#wire.control(data, from, this.#clock.now())
+    },
+  }
+
+  /** The sockets that feed `datagram` and `control`; once. */
+  bind(ports: RtpPortPair): void {
+    this.#ports = ports
+    this.#wire.bind(ports)
   }
 
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
-    this.#source.expect(remote.address, remote.port)
+    this.#wire.setRemote(remote, codecOf(remote.codec).clockRate)
     this.#receiver.setRemote(remote)
     this.#sender.setRemote(remote)
     this.#expectNow()
@@ -143,11 +174,13 @@ class UdpRtpEnd implements RtpEnd {
   datagram(data: Uint8Array, from: { readonly address: string; readonly port: number }): void {
     if (this.#listener === null || this.#closed || this.#faulty) return
     const nowMs = this.#clock.now()
+    const packet = this.#wire.open(data, from, nowMs)
+    if (packet === null) return
     try {
-      if (
-        !this.#receiver.datagram(data, from.address, from.port, nowMs, (nowMs - this.#originMs) * this.#perMs)
-      )
-        return
+      const late = this.#receiver.late
+      const now = (nowMs - this.#originMs) * this.#perMs
+      if (!this.#receiver.datagram(packet, from.address, from.port, nowMs, now)) return
+      this.#wire.heard(packet, this.#receiver.late > late, nowMs)
     } catch (error) {
       if (this.#onFault === undefined) throw error
       // The socket's callback belongs to the thread: other calls must not pay for this one.
@@ -173,33 +206,43 @@ class UdpRtpEnd implements RtpEnd {
   }
 
   flush(at: number): boolean {
-    if (this.#closed || this.#listener === null || this.#remote === null || this.#port === null) return false
+    if (this.#closed || this.#listener === null || this.#remote === null) return false
     const nowMs = this.#clock.now()
     this.#receiver.beat(nowMs, (nowMs - this.#originMs) * this.#perMs)
     this.#checkTimeout(nowMs)
-    return this.#sender.flush(at, this.#port, this.#source)
+    this.#wire.beat(nowMs)
+    return this.#sender.flush(at, this.#wire, this.#wire.source)
   }
 
   stats(): RtpEndStats {
     const receiver = this.#receiver
+    const wire = this.#wire
     return {
       packetsSent: this.#sender.packetsSent,
       packetsReceived: receiver.packetsReceived,
       lost: receiver.lost,
       late: receiver.late,
       duplicates: receiver.duplicates,
-      refused: receiver.refused,
+      refused: receiver.refused + wire.refused,
       concealedFrames: receiver.concealedFrames,
       jitterMs: receiver.jitterMs,
-      rtcp: receiver.rtcp,
-      sendErrors: this.#port?.sendErrors ?? 0,
+      rtcp: wire.rtcp.received,
+      rtcpSent: wire.rtcp.sent,
+      sendErrors: (this.#ports?.rtp.sendErrors ?? 0) + (this.#ports?.rtcp.sendErrors ?? 0),
+      strangers: wire.strangers + wire.source.strangers,
+      forged: wire.forged,
+      alien: wire.stun + wire.dtls + wire.alien,
+      latches: wire.source.latches,
+      quality: callQuality(wire.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
     }
   }
 
   close(why: CloseReason): void {
     if (this.#closed) return
     this.#closed = true
-    this.#port?.close()
+    if (this.#listener !== null) this.#wire.close(this.#clock.now())
+    this.#ports?.rtp.close()
+    this.#ports?.rtcp.close()
     this.#log.debug({ end: this.id, why, stats: this.stats() }, 'rtp end closed')
   }
 
@@ -210,7 +253,8 @@ class UdpRtpEnd implements RtpEnd {
 
   #checkTimeout(nowMs: number): void {
     if (this.#timedOut || this.#remote?.receive !== true) return
-    const silentMs = nowMs - this.#lastHeardMs
+    // A peer that is muted or suppresses silence still reports (RFC 3550 section 6).
+    const silentMs = nowMs - Math.max(this.#lastHeardMs, this.#wire.lastControlMs)
     if (silentMs < this.#mediaTimeoutMs) return
     this.#timedOut = true
     this.#onTimeout(silentMs)

@@ -8,7 +8,7 @@ const RECEIVE_BUFFER_BYTES = 256 * 1024
 const QUARANTINE_MS = 30_000
 
 export interface PortRange {
-  /** Inclusive; only even ports are used, as RFC 3550 section 11 asks. */
+  /** Inclusive; RTP takes even ports and RTCP the odd ones after them (RFC 3550 section 11). */
   readonly first: number
   readonly last: number
 }
@@ -29,7 +29,13 @@ export interface RtpPort {
   close(): void
 }
 
-/** Hands out ports of one thread and keeps just-closed ones back. */
+/** What a leg is given: a port for RTP, and one for RTCP in case the far side does not put both on one. */
+export interface RtpPortPair {
+  readonly rtp: RtpPort
+  readonly rtcp: RtpPort
+}
+
+/** Hands out pairs of ports of one thread and keeps just-closed ones back. */
 export class RtpPorts {
   readonly #clock: Clock
   /** `address:port` to the clock time from which it may be used again. */
@@ -41,13 +47,19 @@ export class RtpPorts {
   }
 
   /**
-   * Binds a socket: in the range the next free even port, without a range any port. Throws EngineError
-   * `port_unavailable` when the address cannot be bound or every port is taken or at rest.
+   * Binds two sockets: in the range the next free even port and the odd one after it, without a range
+   * any two. Throws EngineError `port_unavailable` when the address cannot be bound or every pair is
+   * taken or at rest.
    */
-  async open(address: string, range: PortRange | null, listener: DatagramListener): Promise<RtpPort> {
-    if (range === null) return await this.#bind(address, 0, listener)
+  async open(
+    address: string,
+    range: PortRange | null,
+    rtp: DatagramListener,
+    rtcp: DatagramListener,
+  ): Promise<RtpPortPair> {
+    if (range === null) return await this.#bindPair(address, 0, 0, rtp, rtcp)
     const first = range.first + (range.first % 2)
-    const count = Math.max(0, Math.floor((range.last - first) / 2) + 1)
+    const count = Math.max(0, Math.floor((range.last - first + 1) / 2))
     const start = this.#last >= first && this.#last < range.last ? (this.#last - first) / 2 + 1 : 0
     const now = this.#clock.now()
     for (let i = 0; i < count; i++) {
@@ -56,9 +68,9 @@ export class RtpPorts {
       if (until !== undefined && until > now) continue
       this.#resting.delete(`${address}:${port}`)
       try {
-        const opened = await this.#bind(address, port, listener)
+        const pair = await this.#bindPair(address, port, port + 1, rtp, rtcp)
         this.#last = port
-        return opened
+        return pair
       } catch (error) {
         if (!(error instanceof EngineError) || !error.retryable) throw error
       }
@@ -67,6 +79,24 @@ export class RtpPorts {
       retryable: true,
       context: { address, first: range.first, last: range.last },
     })
+  }
+
+  async #bindPair(
+    address: string,
+    port: number,
+    control: number,
+    rtp: DatagramListener,
+    rtcp: DatagramListener,
+  ): Promise<RtpPortPair> {
+    const first = await this.#bind(address, port, rtp)
+    try {
+      return { rtp: first, rtcp: await this.#bind(address, control, rtcp) }
+    } catch (error) {
+      first.close()
+      // Not ours, but another's RTCP port: it was never used.
+      this.#resting.delete(`${address}:${first.port}`)
+      throw error
+    }
   }
 
   #bind(address: string, port: number, listener: DatagramListener): Promise<RtpPort> {

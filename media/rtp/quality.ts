@@ -1,3 +1,7 @@
+import type { CallQuality, DirectionQuality } from '../frame.js'
+import type { Reception } from './reception.js'
+import type { RtcpSession } from './rtcp.js'
+
 /**
  * How sound takes losses, by ITU-T G.113 appendix I: the values of G.711 with concealment. The other
  * codecs here have none on this (narrowband) scale; they lose nothing to G.711 and are concealed the
@@ -34,4 +38,42 @@ function mosOf(r: number): number {
   if (r <= 0) return 1
   if (r >= 100) return 4.5
   return Math.max(1, 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6)
+}
+
+/** A packet and a beat on each side, beside the network and the playout buffer. */
+const OWN_DELAY_MS = 60
+
+/** Both directions of a leg so far. `playoutMs`: what our playout buffer adds. */
+export function callQuality(
+  reception: Reception,
+  { rttMs, far }: RtcpSession,
+  jitterMs: number,
+  playoutMs: number,
+): CallQuality {
+  const bursts = reception.bursts()
+  const { expected, received } = reception
+  const lost = Math.max(0, expected - received)
+  const loss = expected === 0 ? 0 : lost / expected
+  const wayMs = (rttMs ?? 0) / 2 + OWN_DELAY_MS
+  return {
+    rttMs,
+    heard: {
+      loss,
+      jitterMs,
+      burstDensity: bursts.burstDensity,
+      gapDensity: bursts.gapDensity,
+      discarded: bursts.discarded,
+      mos: estimateMos({
+        loss: Math.min(1, loss + (expected === 0 ? 0 : bursts.discarded / expected)),
+        burstRatio: bursts.ratio,
+        delayMs: wayMs + playoutMs,
+      }),
+    },
+    sent: far === null ? null : sentQuality(far.loss, far.jitterMs, wayMs),
+  }
+}
+
+/** Of the far side's buffer nothing is known: it must hold its jitter, about twice the mean. */
+function sentQuality(loss: number, jitterMs: number, wayMs: number): DirectionQuality {
+  return { loss, jitterMs, mos: estimateMos({ loss, burstRatio: 1, delayMs: wayMs + 2 * jitterMs }) }
 }

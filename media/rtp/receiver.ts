@@ -4,7 +4,7 @@ import { type AudioFrame, type Digit, FRAME_MS, type SessionRate } from '../fram
 import { JitterBuffer } from '../jitter.js'
 import { DtmfReceiver } from './dtmf.js'
 import { ArrivalEar } from './ear.js'
-import { isRtcp, RtpPacket } from './packet.js'
+import { RtpPacket } from './packet.js'
 import type { HeardFormat, RtpRemote } from './remote.js'
 import { DUPLICATE, RESTART, SequenceTracker, STALE } from './sequence.js'
 import type { RtpSource } from './source.js'
@@ -24,7 +24,6 @@ const NOISE: HeardFormat = { payloadType: COMFORT_NOISE, is: 'noise' }
 export class RtpReceiver {
   packetsReceived = 0
   refused = 0
-  rtcp = 0
   readonly #source: RtpSource
   readonly #packet = new RtpPacket()
   readonly #sequence = new SequenceTracker()
@@ -77,6 +76,11 @@ export class RtpReceiver {
     return this.#timeline.jitter / this.#perMs
   }
 
+  /** The delay that smooth playout adds. */
+  get playoutMs(): number {
+    return this.#jitter.targetMs
+  }
+
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
     const before = [...this.#lines]
@@ -96,10 +100,6 @@ export class RtpReceiver {
   datagram(data: Uint8Array, address: string, port: number, nowMs: number, now: number): boolean {
     const remote = this.#remote
     const packet = this.#packet
-    if (isRtcp(data)) {
-      this.rtcp++
-      return false
-    }
     const format = packet.parse(data) ? (this.#formats[packet.payloadType] as HeardFormat | null) : null
     if (remote === null || format === null) {
       this.refused++

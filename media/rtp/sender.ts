@@ -4,7 +4,6 @@ import { type Digit, FRAME_MS, type SessionRate } from '../frame.js'
 import { comfortFrames } from './comfort.js'
 import { DTMF_PAYLOAD_BYTES, DtmfSender } from './dtmf.js'
 import { RTP_HEADER_BYTES, writeRtpHeader } from './packet.js'
-import type { RtpPort } from './port.js'
 import type { RtpRemote } from './remote.js'
 import type { RtpSource } from './source.js'
 
@@ -16,6 +15,11 @@ const NO_PARAMETERS: CodecParameters = {}
 interface Slot {
   readonly whole: Buffer
   packet: Buffer
+}
+
+/** Takes packets; each stays unchanged for the next few. */
+export interface PacketSink {
+  send(packet: Uint8Array, port: number, address: string): void
 }
 
 /** The speaking half of a network leg: a packet every `ptime`. No clock. */
@@ -54,6 +58,10 @@ export class RtpSender {
     this.#sequence = random.readUInt16BE(8)
   }
 
+  get ssrc(): number {
+    return this.#ssrc
+  }
+
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
     const { codec, ptime = PTIME, parameters = NO_PARAMETERS } = remote
@@ -81,7 +89,7 @@ export class RtpSender {
   }
 
   /** Sends the packets of this beat; true when the pushed sound is in them, or waits for the next one. */
-  flush(at: number, port: RtpPort, to: RtpSource): boolean {
+  flush(at: number, port: PacketSink, to: RtpSource): boolean {
     const pushed = this.#pushed
     this.#pushed = false
     const remote = this.#remote
@@ -102,7 +110,7 @@ export class RtpSender {
     return pushed
   }
 
-  #sendAudio(line: EncodeLine, payloadType: number, port: RtpPort, to: RtpSource): void {
+  #sendAudio(line: EncodeLine, payloadType: number, port: PacketSink, to: RtpSource): void {
     const slot = this.#audio[this.#ring] as Slot
     const at = line.at
     const sounding = line.sounding
@@ -118,7 +126,7 @@ export class RtpSender {
     this.#send(slot.packet, payloadType, marker, this.#timestamp(at), port, to)
   }
 
-  #sendEvent(remote: RtpRemote, at: number, port: RtpPort, to: RtpSource): boolean {
+  #sendEvent(remote: RtpRemote, at: number, port: PacketSink, to: RtpSource): boolean {
     const event = this.#dtmf.next(remote.dtmfClockRate ?? this.#ticks * this.#rate)
     if (event === null || remote.dtmfPayloadType === null) return false
     // All packets of an event carry the timestamp of its beginning.
@@ -139,7 +147,7 @@ export class RtpSender {
     type: number,
     marker: boolean,
     timestamp: number,
-    port: RtpPort,
+    port: PacketSink,
     to: RtpSource,
   ): void {
     writeRtpHeader(buffer, type, marker, this.#sequence, timestamp, this.#ssrc)

@@ -1,9 +1,19 @@
-/** A source that fell silent for this long may be replaced by one from another address. */
+/** A source that fell silent for this long may be replaced by any other. */
 const TAKE_OVER_MS = 1000
-/** The same address may begin a new SSRC sooner: a switch behind it changed the sender. */
-const NEW_SSRC_MS = 100
+/**
+ * Sooner, when one half of what tells the source stays: the same address with a new SSRC (a switch
+ * behind it changed the sender), or the SSRC from another address (a NAT changed the port).
+ */
+const HALF_KNOWN_MS = 100
 /** The address of the SDP takes the stream back from whoever was first, for this long. */
 const PREFER_SDP_MS = 3000
+/** Whoever was replaced for being silent takes it back when it speaks again this soon. */
+const RETURN_MS = 30_000
+
+interface Place {
+  address: string
+  port: number
+}
 
 /**
  * Decides whose packets are this leg's. Sends go to the SDP address until the first valid packet, then
@@ -13,7 +23,11 @@ export class RtpSource {
   /** Where to send; the address is empty before the SDP is known. */
   address = ''
   port = 0
-  readonly #sdp = { address: '', port: 0 }
+  /** How often the place changed, the first time included, and packets of others. */
+  latches = 0
+  strangers = 0
+  readonly #sdp: Place = { address: '', port: 0 }
+  readonly #replaced: Place = { address: '', port: 0 }
   #latched = false
   #latchedMs = 0
   #ssrc = 0
@@ -26,31 +40,59 @@ export class RtpSource {
     this.#sdp.port = port
     this.address = address
     this.port = port
+    this.#replaced.address = ''
     this.#latched = false
+  }
+
+  /** Whether `accept` would refuse it. For what is dear to check otherwise. */
+  refuses(address: string, port: number, ssrc: number, nowMs: number): boolean {
+    if (!this.#latched) return false
+    const here = address === this.address && port === this.port
+    return !(here && ssrc === this.#ssrc) && !this.#mayReplace(here, address, port, ssrc, nowMs)
   }
 
   /** A valid packet: `refused`, `same` stream as before, or the first of a `new` one. */
   accept(address: string, port: number, ssrc: number, nowMs: number): 'refused' | 'same' | 'new' {
-    const here = this.#latched && address === this.address && port === this.port
-    if (here && ssrc === this.#ssrc) {
-      this.#lastMs = nowMs
-      return 'same'
+    if (this.refuses(address, port, ssrc, nowMs)) {
+      this.strangers++
+      return 'refused'
     }
-    if (this.#latched && !this.#mayReplace(here, address, port, nowMs)) return 'refused'
-    if (!this.#latched) this.#latchedMs = nowMs
+    const before = this.#latched && ssrc === this.#ssrc
+    const here = address === this.address && port === this.port
+    if (!this.#latched || !here) this.#latch(address, port, nowMs)
     this.#latched = true
-    this.address = address
-    this.port = port
     this.#ssrc = ssrc
     this.#lastMs = nowMs
-    return 'new'
+    return before ? 'same' : 'new'
   }
 
-  #mayReplace(here: boolean, address: string, port: number, nowMs: number): boolean {
+  #latch(address: string, port: number, nowMs: number): void {
+    this.latches++
+    // Who lost it for being less like the SDP, or to one that returned, has no claim.
+    const claims = this.#latched && nowMs - this.#lastMs >= HALF_KNOWN_MS
+    this.#replaced.address = claims ? this.address : ''
+    this.#replaced.port = claims ? this.port : 0
+    this.#latchedMs = nowMs
+    this.address = address
+    this.port = port
+  }
+
+  #mayReplace(here: boolean, address: string, port: number, ssrc: number, nowMs: number): boolean {
     const silentMs = nowMs - this.#lastMs
-    if (here) return silentMs >= NEW_SSRC_MS
-    const isSdp = address === this.#sdp.address && port === this.#sdp.port
-    if (isSdp && nowMs - this.#latchedMs < PREFER_SDP_MS) return true
+    if ((here || ssrc === this.#ssrc) && silentMs >= HALF_KNOWN_MS) return true
+    if (here) return false
+    const sinceMs = nowMs - this.#latchedMs
+    if (sinceMs < PREFER_SDP_MS && this.#likeness(address, port) > this.#likeness(this.address, this.port)) {
+      return true
+    }
+    const was = this.#replaced
+    if (sinceMs < RETURN_MS && address === was.address && port === was.port) return true
     return silentMs >= TAKE_OVER_MS
+  }
+
+  /** How much a place is like the one of the SDP. */
+  #likeness(address: string, port: number): number {
+    if (address !== this.#sdp.address) return 0
+    return port === this.#sdp.port ? 2 : 1
   }
 }
