@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { type MediaDescription, parse } from 'sdp-transform'
+import { type CryptoLine, readCrypto } from './sdp-crypto.js'
 
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
 
@@ -22,6 +23,14 @@ export interface MediaSection {
   /** IP address of the section's or the session's `c=`; null when neither has one. */
   readonly address: string | null
   readonly direction: Direction
+  /** RFC 5761. */
+  readonly rtcpMux: boolean
+  /** `a=rtcp` (RFC 3605); a null address is the one of RTP. */
+  readonly rtcp: { readonly port: number; readonly address: string | null } | null
+  /** RTCP has no bandwidth here: none is wanted (RFC 3556). */
+  readonly noRtcp: boolean
+  /** The usable `a=crypto` lines, in order. */
+  readonly crypto: readonly CryptoLine[]
   /** Upper bound of packet length the sender of this description accepts; null when not limited. */
   readonly maxPtimeMs: number | null
 }
@@ -120,6 +129,14 @@ export function parseSdp(text: string): ({ readonly ok: true } & Description) | 
       payloads,
       address: attributes.connection?.ip ?? parsed.connection?.ip ?? null,
       direction: attributes.direction ?? sessionDirection(parsed.direction) ?? 'sendrecv',
+      rtcpMux: attributes.rtcpMux === 'rtcp-mux',
+      rtcp: readRtcp(attributes.rtcp),
+      noRtcp:
+        attributes.bandwidth?.filter(({ type, limit }) => /^R[RS]$/.test(type) && limit === 0).length === 2,
+      crypto: (attributes.crypto ?? []).flatMap(
+        ({ id, suite, config, sessionConfig = '' }) =>
+          readCrypto(String(id), suite, config, sessionConfig) ?? [],
+      ),
       maxPtimeMs: typeof attributes.maxptime === 'number' ? attributes.maxptime : null,
     })
   }
@@ -130,6 +147,12 @@ function sessionDirection(value: unknown): Direction | null {
   return value === 'sendrecv' || value === 'sendonly' || value === 'recvonly' || value === 'inactive'
     ? value
     : null
+}
+
+function readRtcp(value: MediaDescription['rtcp']): MediaSection['rtcp'] {
+  if (value === undefined || !(value.port > 0 && value.port <= 65_535)) return null
+  const { address } = value
+  return { port: value.port, address: address !== undefined && isIP(address) !== 0 ? address : null }
 }
 
 /** Null when a format of an RTP section is no payload type. Other protocols have other formats. */

@@ -3,6 +3,7 @@ import type { CodecName } from '../media/codec/codec.js'
 import { codecOf, findCodec } from '../media/codec/registry.js'
 import type { SessionRate } from '../media/frame.js'
 import type { RemoteMedia } from '../workers/protocol.js'
+import type { SrtpPolicy } from './sdp-crypto.js'
 import {
   type Description,
   type Direction,
@@ -11,16 +12,25 @@ import {
   refusal,
   type SdpRefusal,
 } from './sdp-parse.js'
+import { type ReadTransport, SdpTransport } from './sdp-transport.js'
 
 /** Where our RTP socket is, as it is written into descriptions. */
 export interface LocalMedia {
   readonly address: string
   readonly port: number
+  /** For RTCP that does not come on `port`; absent: there is none. */
+  readonly rtcpPort?: number
 }
 
 export type Negotiated =
   | { readonly ok: true; readonly sdp: string; readonly remote: RemoteMedia }
   | SdpRefusal
+
+type ReadAudio = {
+  readonly ok: true
+  readonly remote: RemoteMedia
+  readonly transport: ReadTransport
+}
 
 export type Accepted = { readonly ok: true; readonly remote: RemoteMedia } | SdpRefusal
 
@@ -40,6 +50,7 @@ export class SdpSession {
   readonly #local: LocalMedia
   readonly #codecs: readonly CodecName[]
   readonly #sessionId: string
+  readonly #transport: SdpTransport
   #version = 0
   #lastBody = ''
   /** Every m-line of the session so far; ours is at `#audio`, the others stay refused. */
@@ -48,10 +59,11 @@ export class SdpSession {
   #current: RemoteMedia | null = null
 
   /** `codecs` in order of preference; `sessionId` is digits, unique to this call. */
-  constructor(local: LocalMedia, codecs: readonly CodecName[], sessionId: string) {
+  constructor(local: LocalMedia, codecs: readonly CodecName[], sessionId: string, srtp: SrtpPolicy = 'off') {
     this.#local = local
     this.#codecs = codecs
     this.#sessionId = sessionId
+    this.#transport = new SdpTransport(local.port, local.rtcpPort ?? null, srtp)
   }
 
   /** What was agreed last; null before the first agreement. */
@@ -63,11 +75,11 @@ export class SdpSession {
   offer(): string {
     const codecs = this.#codecs.map((codec) => ({ payloadType: codecOf(codec).offeredPayloadType, codec }))
     if (this.#sections.length === 0) {
-      this.#sections = [{ type: 'audio', protocol: 'RTP/AVP', formats: '' }]
+      this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: '' }]
       this.#audio = 0
     }
     // Always sendrecv: we never hold, and it is how a peer that held us comes back by a delayed offer.
-    return this.#write(codecs, OFFERED_EVENT_PAYLOAD, 'sendrecv', '0 0')
+    return this.#write(codecs, OFFERED_EVENT_PAYLOAD, 'sendrecv', '0 0', this.#transport.offer())
   }
 
   /** Answers the peer's offer. 400: not SDP; 488: nothing in it that we can serve. */
@@ -81,12 +93,14 @@ export class SdpSession {
     this.#sections = offer.media
     this.#audio = chosen.index
     this.#current = chosen.remote
+    this.#transport.commit(chosen.transport)
     const { codec, payloadType, dtmfPayloadType } = chosen.remote
     const sdp = this.#write(
       [{ payloadType, codec }],
       dtmfPayloadType,
       ownDirection(chosen.remote),
       offer.timing,
+      this.#transport.answer(),
     )
     return { ok: true, sdp, remote: chosen.remote }
   }
@@ -102,31 +116,44 @@ export class SdpSession {
     const preference = section.payloads.flatMap(
       ({ encoding, rate }) => findCodec(encoding, rate, 1)?.name ?? [],
     )
+    const transport = this.#transport.readAnswer(section, this.#addressOf(section))
     const read = this.#readAudio(
       section,
+      transport,
       preference.filter((codec) => this.#codecs.includes(codec)),
     )
     if (!read.ok) return read
     this.#current = read.remote
-    return read
+    this.#transport.commit(read.transport)
+    return { ok: true, remote: read.remote }
   }
 
-  #choose(offer: Description): { ok: true; index: number; remote: RemoteMedia } | SdpRefusal {
+  #choose(offer: Description): ({ readonly index: number } & ReadAudio) | SdpRefusal {
     let why: SdpRefusal | null = null
     for (const [index, section] of offer.media.entries()) {
       if (section.type !== 'audio') continue
       // Later rounds stay with the m-line that carries the call.
       if (this.#current !== null && index !== this.#audio) continue
-      const read = this.#readAudio(section, this.#codecs)
-      if (read.ok) return { ok: true, index, remote: read.remote }
+      const transport = this.#transport.readOffer(section, this.#addressOf(section))
+      const read = this.#readAudio(section, transport, this.#codecs)
+      if (read.ok) return { ...read, index }
       why ??= read
     }
     return why ?? refusal(488, 'no audio offered')
   }
 
-  #readAudio(section: MediaSection, preference: readonly CodecName[]): Accepted {
+  /** Where the section's media goes: an address of zeros (RFC 3264 section 8.4) keeps the one before. */
+  #addressOf({ address }: MediaSection): string {
+    return isZero(address) ? (this.#current?.address ?? address ?? '') : (address ?? '')
+  }
+
+  #readAudio(
+    section: MediaSection,
+    transport: ReadTransport | SdpRefusal,
+    preference: readonly CodecName[],
+  ): ReadAudio | SdpRefusal {
     if (section.port === 0) return refusal(488, 'audio refused')
-    if (section.protocol !== 'RTP/AVP') return refusal(488, `${section.protocol} is not supported`)
+    if (!transport.ok) return transport
     if (section.maxPtimeMs !== null && section.maxPtimeMs < PTIME_MS) {
       return refusal(488, 'packets of 20 ms are not accepted')
     }
@@ -139,17 +166,20 @@ export class SdpSession {
       if (!format) continue
       const event = section.payloads.find((f) => f.encoding === 'TELEPHONE-EVENT' && f.rate === 8000)
       // RFC 3264 section 8.4: an address of zeros is the old way to hold.
-      const zero = section.address === '0.0.0.0' || section.address === '::'
+      const zero = isZero(section.address)
       return {
         ok: true,
+        transport,
         remote: {
-          address: zero ? (this.#current?.address ?? section.address) : section.address,
+          address: this.#addressOf(section),
           port: section.port,
           codec,
           payloadType: format.payloadType,
           dtmfPayloadType: event?.payloadType ?? null,
           send: !zero && (section.direction === 'sendrecv' || section.direction === 'recvonly'),
           receive: section.direction === 'sendrecv' || section.direction === 'sendonly',
+          ...(transport.rtcp === null ? {} : { rtcp: transport.rtcp }),
+          ...(transport.srtp === null ? {} : { srtp: transport.srtp }),
         },
       }
     }
@@ -161,19 +191,21 @@ export class SdpSession {
     event: number | null,
     direction: Direction,
     timing: string,
+    transport: readonly string[],
   ): string {
     const { address, port } = this.#local
     const family = `IP${isIP(address)}`
     const payloads = codecs.map(({ payloadType }) => payloadType)
     if (event !== null) payloads.push(event)
     const audio = [
-      `m=audio ${port} RTP/AVP ${payloads.join(' ')}`,
+      `m=audio ${port} ${this.#transport.protocol} ${payloads.join(' ')}`,
       ...codecs.map(
         ({ payloadType, codec }) =>
           `a=rtpmap:${payloadType} ${codecOf(codec).encoding}/${codecOf(codec).clockRate}`,
       ),
       ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
       `a=ptime:${PTIME_MS}`,
+      ...transport,
       `a=${direction}`,
     ]
     const media = this.#sections.flatMap((section, index) =>
@@ -193,13 +225,19 @@ export class SdpSession {
  */
 export function checkOffer(offered: string, localAddress: string): SdpRefusal | null {
   if (offered.length === 0) return null
-  const result = new SdpSession({ address: localAddress, port: 9 }, TELEPHONE_CODECS, '0').answer(offered)
+  const result = new SdpSession({ address: localAddress, port: 9 }, TELEPHONE_CODECS, '0', 'optional').answer(
+    offered,
+  )
   return result.ok ? null : result
 }
 
 /** What a session must mix at for a leg that may come to speak any of these. */
 export function sessionRateOf(codecs: readonly CodecName[]): SessionRate {
   return codecs.some((codec) => codecOf(codec).wideband) ? 16000 : 8000
+}
+
+function isZero(address: string | null): boolean {
+  return address === '0.0.0.0' || address === '::'
 }
 
 /** The direction attribute of our side that says what `remote` says. */

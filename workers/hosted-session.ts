@@ -131,7 +131,7 @@ class LegSession implements HostedSession {
     this.#order = order
     this.#session = session
     this.#leg = leg
-    this.opened = { address: leg.address, port: leg.port }
+    this.opened = { address: leg.address, port: leg.port, rtcpPort: leg.rtcpPort }
     this.#party = order.party.kind === 'agent' ? this.#agent(order.party) : this.#persona(order.party)
     this.#keys = new KeySources(host.clock, (digit, ms) => session.press(LEG, digit, ms))
     session.add(this.#party.end)

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import type { SrtpKey, SrtpSuiteName } from '../media/rtp/keying.js'
+import { SRTP_SUITES } from '../media/rtp/srtp-keys.js'
+
+/** Whether a leg's media is protected: never, when both sides can, or else there is no call. */
+export type SrtpPolicy = 'off' | 'optional' | 'required'
+
+/** One `a=crypto` line (RFC 4568), as far as it is of use. A secret: never logged. */
+export interface CryptoLine {
+  /** As written: an answer repeats it. */
+  readonly tag: string
+  readonly suite: SrtpSuiteName
+  readonly key: SrtpKey
+}
+
+/** What we offer, best first: what hardware does fast and authenticates fully, then what everyone has. */
+const OFFERED: readonly SrtpSuiteName[] = [
+  'AEAD_AES_256_GCM',
+  'AEAD_AES_128_GCM',
+  'AES_CM_128_HMAC_SHA1_80',
+  'AES_CM_128_HMAC_SHA1_32',
+]
+
+const TAG = /^(?:0|[1-9]\d{0,8})$/
+const INLINE = /^inline:([A-Za-z0-9+/]+={0,2})((?:\|[^|;\s]+){0,2})$/
+const LIFETIME = /^(?:2\^\d{1,2}|[1-9]\d{0,14})$/
+const MKI = /^(\d{1,80}):(\d{1,3})$/
+const MAX_MKI_BYTES = 128
+/** A window size is only a hint, and a derivation rate of zero is what we do. */
+const HARMLESS = /^(?:WSH=\d+|KDR=0)$/
+
+/**
+ * Reads an attribute's parts; null for what cannot be used: another suite, a key of the wrong length,
+ * several keys, or session parameters that would leave something unprotected (RFC 4568 section 6.3 has
+ * such a line passed over, not refused).
+ */
+export function readCrypto(tag: string, suite: string, config: string, session: string): CryptoLine | null {
+  const name = OFFERED.find((known) => known === suite.toUpperCase())
+  const inline = INLINE.exec(config)
+  if (name === undefined || inline === null || !TAG.test(tag)) return null
+  const parameters = session.split(' ').filter((parameter) => parameter !== '')
+  if (!parameters.every((parameter) => HARMLESS.test(parameter))) return null
+  const [, base64 = '', rest = ''] = inline
+  const keyAndSalt = Buffer.from(base64, 'base64')
+  const { keyBytes, saltBytes } = SRTP_SUITES[name]
+  if (keyAndSalt.length !== keyBytes + saltBytes) return null
+  const mki = readKeyParameters(rest.split('|').slice(1))
+  return mki === undefined ? null : { tag, suite: name, key: { keyAndSalt, mki } }
+}
+
+/** Our own lines of an offer: a new key for each suite. */
+export function offerCrypto(): CryptoLine[] {
+  return OFFERED.map((suite, index) => ({ tag: String(index + 1), suite, key: newKey(suite) }))
+}
+
+export function newKey(suite: SrtpSuiteName): SrtpKey {
+  const { keyBytes, saltBytes } = SRTP_SUITES[suite]
+  return { keyAndSalt: randomBytes(keyBytes + saltBytes), mki: null }
+}
+
+export function writeCrypto({ tag, suite, key }: CryptoLine): string {
+  return `a=crypto:${tag} ${suite} inline:${Buffer.from(key.keyAndSalt).toString('base64')}`
+}
+
+/** Lifetime and identifier in that order, each optional; undefined when they are something else. */
+function readKeyParameters(fields: readonly string[]): Uint8Array | null | undefined {
+  let mki: Uint8Array | null = null
+  for (const [index, field] of fields.entries()) {
+    // The lifetime binds the peer, whose key it is: it has to send a new one in time.
+    if (index === 0 && LIFETIME.test(field)) continue
+    const match = MKI.exec(field)
+    if (match === null || mki !== null) return undefined
+    const bytes = Number(match[2])
+    const value = BigInt(match[1] ?? '0').toString(16)
+    if (bytes < 1 || bytes > MAX_MKI_BYTES || value.length > bytes * 2) return undefined
+    mki = Buffer.from(value.padStart(bytes * 2, '0'), 'hex')
+  }
+  return mki
+}

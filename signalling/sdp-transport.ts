@@ -1,0 +1,122 @@
+import type { RtcpRemote, SrtpKeys } from '../media/rtp/keying.js'
+import { type CryptoLine, newKey, offerCrypto, type SrtpPolicy, writeCrypto } from './sdp-crypto.js'
+import { type MediaSection, refusal, type SdpRefusal } from './sdp-parse.js'
+
+type Protocol = 'RTP/AVP' | 'RTP/SAVP'
+
+/** What a description says about how packets travel. */
+export interface ReadTransport {
+  readonly ok: true
+  readonly protocol: Protocol
+  readonly rtcp: RtcpRemote | null
+  readonly srtp: SrtpKeys | null
+  /** Of the `a=crypto` that was chosen, under our key. */
+  readonly crypto: CryptoLine | null
+}
+
+/**
+ * The transport half of one offer/answer session: RTCP beside RTP or on its port (RFC 5761, RFC 3605), in
+ * the clear or protected with keys in SDP (RFC 4568). `optional` protection is offered as RFC 8643 has it:
+ * RTP/AVP with `a=crypto`, which a peer may ignore.
+ */
+export class SdpTransport {
+  readonly #port: number
+  readonly #rtcpPort: number | null
+  readonly #policy: SrtpPolicy
+  #offered: readonly CryptoLine[] = []
+  #agreed: ReadTransport | null = null
+
+  /** `rtcpPort` null: there is no RTCP. */
+  constructor(port: number, rtcpPort: number | null, policy: SrtpPolicy) {
+    this.#port = port
+    this.#rtcpPort = rtcpPort
+    this.#policy = policy
+  }
+
+  get protocol(): Protocol {
+    return this.#agreed?.protocol ?? (this.#policy === 'required' ? 'RTP/SAVP' : 'RTP/AVP')
+  }
+
+  /** Attributes of our next offer, which `accept` is read against. What was agreed is offered again. */
+  offer(): string[] {
+    const agreed = this.#agreed
+    if (agreed !== null) this.#offered = agreed.crypto === null ? [] : [agreed.crypto]
+    else this.#offered = this.#policy === 'off' ? [] : offerCrypto()
+    return [...this.#rtcpLines(agreed?.rtcp?.mux ?? true), ...this.#offered.map(writeCrypto)]
+  }
+
+  /** Attributes of the answer to what `commit` was told. */
+  answer(): string[] {
+    const agreed = this.#agreed
+    const mux = agreed?.rtcp?.mux ?? false
+    return [...this.#rtcpLines(mux), ...(agreed?.crypto ? [writeCrypto(agreed.crypto)] : [])]
+  }
+
+  /** Reads the peer's offer; nothing changes before `commit`. */
+  readOffer(section: MediaSection, address: string): ReadTransport | SdpRefusal {
+    const { protocol, crypto: lines } = section
+    if (protocol !== 'RTP/AVP' && protocol !== 'RTP/SAVP') {
+      return refusal(488, `${protocol} is not supported`)
+    }
+    const theirs = this.#policy === 'off' ? undefined : lines[0]
+    if (theirs === undefined) {
+      if (protocol === 'RTP/SAVP') return refusal(488, 'no usable a=crypto')
+      if (this.#policy === 'required') return refusal(488, 'SRTP is required')
+      return { ok: true, protocol, rtcp: this.#rtcp(section, address), srtp: null, crypto: null }
+    }
+    const { tag, suite } = theirs
+    // Our key lives as long as its suite: the peer need not learn another one with every refresh.
+    const kept = this.#agreed?.crypto
+    const ours = { tag, suite, key: kept?.suite === suite ? kept.key : newKey(suite) }
+    return this.#protected(section, address, protocol, ours, theirs)
+  }
+
+  /** Reads the peer's answer to our last `offer`. */
+  readAnswer(section: MediaSection, address: string): ReadTransport | SdpRefusal {
+    const { protocol, crypto: lines } = section
+    if (protocol !== this.protocol) return refusal(488, `${protocol} was not offered`)
+    const [theirs] = lines
+    const ours = this.#offered.find(({ tag, suite }) => tag === theirs?.tag && suite === theirs.suite)
+    if (theirs === undefined || ours === undefined) {
+      if (protocol === 'RTP/SAVP' || this.#policy === 'required' || theirs !== undefined) {
+        return refusal(488, 'no usable a=crypto')
+      }
+      return { ok: true, protocol, rtcp: this.#rtcp(section, address), srtp: null, crypto: null }
+    }
+    return this.#protected(section, address, protocol, ours, theirs)
+  }
+
+  commit(read: ReadTransport): void {
+    this.#agreed = read
+  }
+
+  #protected(
+    section: MediaSection,
+    address: string,
+    protocol: Protocol,
+    ours: CryptoLine,
+    theirs: CryptoLine,
+  ): ReadTransport {
+    return {
+      ok: true,
+      protocol,
+      rtcp: this.#rtcp(section, address),
+      srtp: { suite: ours.suite, send: ours.key, receive: theirs.key },
+      crypto: ours,
+    }
+  }
+
+  #rtcp({ rtcpMux, rtcp, port, noRtcp }: MediaSection, address: string): RtcpRemote | null {
+    if (this.#rtcpPort === null || noRtcp) return null
+    if (rtcpMux) return { mux: true, address, port }
+    return { mux: false, address: rtcp?.address ?? address, port: rtcp?.port ?? port + 1 }
+  }
+
+  #rtcpLines(mux: boolean): string[] {
+    if (this.#rtcpPort === null) return []
+    return [
+      ...(this.#rtcpPort === this.#port + 1 ? [] : [`a=rtcp:${this.#rtcpPort}`]),
+      ...(mux ? ['a=rtcp-mux'] : []),
+    ]
+  }
+}
