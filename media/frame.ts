@@ -98,6 +98,19 @@ export interface RtpStats {
   /** RFC 3550 interarrival jitter. */
   readonly jitterMs: number
   readonly quality?: CallQuality
+  readonly playout: PlayoutStats
+}
+
+/** What the jitter buffer does, in ms. */
+export interface PlayoutStats {
+  /** Wanted, and last, delay between the arrival of an undelayed packet and its playing. */
+  readonly targetMs: number
+  readonly delayMs: number
+  /** Put in and left out to keep to the target. */
+  readonly insertedMs: number
+  readonly discardedMs: number
+  /** How much faster the sender's clock runs than ours; 0 in the first half minute. */
+  readonly driftPpm: number
 }
 
 export interface SessionStats {

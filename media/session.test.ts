@@ -93,6 +93,7 @@ class Leg extends Party implements ArrivalEnd {
       refused: 0,
       concealedFrames: 0,
       jitterMs: 0,
+      playout: { targetMs: 40, delayMs: 0, insertedMs: 0, discardedMs: 0, driftPpm: 0 },
     }
   }
 }

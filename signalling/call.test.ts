@@ -27,6 +27,7 @@ const rtp = {
   refused: 0,
   concealedFrames: 0,
   jitterMs: 0,
+  playout: { targetMs: 40, delayMs: 0, insertedMs: 0, discardedMs: 0, driftPpm: 0 },
 }
 const closed: ClosedSession = {
   stats: { frames: 3, rtp },

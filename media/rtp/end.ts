@@ -234,6 +234,7 @@ class UdpRtpEnd implements RtpEnd {
       alien: wire.stun + wire.dtls + wire.alien,
       latches: wire.source.latches,
       quality: callQuality(wire.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
+      playout: receiver.playout(),
     }
   }
 

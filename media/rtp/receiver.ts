@@ -1,6 +1,6 @@
 import { DecodeLine } from '../codec/decode-line.js'
 import { codecOf } from '../codec/registry.js'
-import { type AudioFrame, type Digit, FRAME_MS, type SessionRate } from '../frame.js'
+import { type AudioFrame, type Digit, FRAME_MS, type PlayoutStats, type SessionRate } from '../frame.js'
 import { JitterBuffer } from '../jitter.js'
 import { DtmfReceiver } from './dtmf.js'
 import { ArrivalEar } from './ear.js'
@@ -79,6 +79,11 @@ export class RtpReceiver {
   /** The delay that smooth playout adds. */
   get playoutMs(): number {
     return this.#jitter.targetMs
+  }
+
+  playout(): PlayoutStats {
+    const { targetMs, delayMs, insertedMs, discardedMs } = this.#jitter
+    return { targetMs, delayMs, insertedMs, discardedMs, driftPpm: this.#timeline.driftPpm }
   }
 
   setRemote(remote: RtpRemote): void {

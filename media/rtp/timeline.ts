@@ -1,4 +1,5 @@
 import type { SessionRate } from '../frame.js'
+import { DriftMeter } from './drift.js'
 import { timestampDelta } from './sequence.js'
 
 /** The quickest packet of the last 8 s is taken for undelayed; drift of the sender's clock follows. */
@@ -24,6 +25,7 @@ export class RtpTimeline {
   jitter = 0
   readonly #rate: SessionRate
   readonly #maxEarly: number
+  readonly #drift: DriftMeter
   /** Session samples per tick of the RTP clock. */
   #scale: number
   readonly #minima = new Float64Array(BUCKETS).fill(Number.POSITIVE_INFINITY)
@@ -38,7 +40,13 @@ export class RtpTimeline {
   constructor(rate: SessionRate = 8000) {
     this.#rate = rate
     this.#maxEarly = rate * MAX_EARLY_S
+    this.#drift = new DriftMeter(rate)
     this.#scale = rate / 8000
+  }
+
+  /** How fast the sender's clock runs against ours; 0 while unknown. */
+  get driftPpm(): number {
+    return this.#drift.ppm
   }
 
   get started(): boolean {
@@ -74,6 +82,7 @@ export class RtpTimeline {
     this.delay = transit - this.#offset
     this.jitter += (Math.abs(transit - this.#lastTransit) - this.jitter) / 16
     this.#lastTransit = transit
+    this.#drift.observe(transit, arrival)
     return place
   }
 
@@ -92,6 +101,7 @@ export class RtpTimeline {
     this.#started = false
     this.#minima.fill(Number.POSITIVE_INFINITY)
     this.delay = 0
+    this.#drift.restart()
   }
 
   #rotate(arrival: number): void {
