@@ -7,7 +7,7 @@ import { mailDisabled } from './webhooks/notice.js'
 
 type BackgroundDeps = Pick<
   Deps,
-  'db' | 'clock' | 'log' | 'rootKey' | 'egress' | 'publicUrl' | 'settings' | 'nodeId'
+  'db' | 'clock' | 'log' | 'rootKey' | 'egress' | 'publicUrl' | 'settings' | 'nodeId' | 'telemetry'
 >
 
 /** Everything that is done later than it was asked for. Later parts add their handlers here. */
@@ -25,6 +25,9 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
     db,
     clock,
     log,
-    handlers: [deliveryHandler({ ...deps, onDisabled: mailDisabled }), ...retention],
+    handlers: [
+      deliveryHandler({ ...deps, onDisabled: mailDisabled, onAttempt: deps.telemetry.delivery }),
+      ...retention,
+    ],
   })
 }

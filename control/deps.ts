@@ -10,6 +10,13 @@ import type { MailSender } from './mail/sender.js'
 import type { Telemetry } from './observe/telemetry.js'
 import type { RootKey } from './root-key.js'
 
+export interface Backlog {
+  /** Call events that are not stored yet. */
+  readonly callEvents: number
+  /** How long ago the job runner last looked for due jobs, in ms; null before it runs. */
+  readonly jobsIdleMs: number | null
+}
+
 /** What operations work with; made once in main. */
 export interface Deps {
   readonly db: Db
@@ -33,6 +40,8 @@ export interface Deps {
   readonly mail: Pick<MailSender, 'wake'>
   /** Next hop of test-environment calls: the simulated carrier. */
   readonly sandboxGateway: Gateway
+  /** What waits to be done later, and whether anybody looks at it. */
+  backlog(): Backlog
   /** Base of the absolute addresses handed out, no slash at the end. Known once the server listens. */
   publicUrl(): string
 }

@@ -41,7 +41,7 @@ import { openHttpServer } from './http/server.js'
 import { openMailSender } from './mail/sender.js'
 import { fileTransport, smtpTransport } from './mail/transport.js'
 import { seedSandboxNumber } from './numbers/seed.js'
-import { queuedRows } from './observe/queues.js'
+import { readQueues } from './observe/queues.js'
 import { openSipTraceFiles, traceFolder } from './observe/sip-trace-files.js'
 import { openTelemetry, type Sources } from './observe/telemetry.js'
 import { openTracing } from './observe/tracing.js'
@@ -212,12 +212,13 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   sources = {
     load: () => pool.load(),
     callEvents: () => ({ waiting: bridge.waiting, lost: bridge.lost }),
-    queued: () => queuedRows(db),
+    queued: () => readQueues(db, clock.wall()),
     sip: () => embedded?.stats() ?? null,
   }
   scope.add(openLeases({ db, clock, log, nodeId, calls: switchboard }))
 
   let publicUrl = settings.publicUrl
+  let jobsIdleMs: (() => number) | null = null
   const { smtpUrl, mailFrom } = settings
   const mail = openMailSender({
     db,
@@ -244,6 +245,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     requests: openRateLimiter(clock, storedLimits(db)),
     egress,
     sandboxGateway: carrier.gateway,
+    backlog: () => ({ callEvents: bridge.waiting, jobsIdleMs: jobsIdleMs?.() ?? null }),
     publicUrl: () => publicUrl ?? '',
   }
   const http = await named(
@@ -262,7 +264,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   // What an earlier run queued, now that links can be made.
   mail.wake()
   const databaseClock = scope.add(await openDatabaseClock(database, clock, log))
-  scope.add(await openBackground({ ...deps, clock: databaseClock }))
+  const jobs = scope.add(await openBackground({ ...deps, clock: databaseClock }))
+  jobsIdleMs = () => jobs.idleMs
 
   return {
     httpUrl,

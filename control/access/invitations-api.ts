@@ -78,7 +78,7 @@ export const acceptInvitation = operation({
   body: z.strictObject({ token: MailedToken, name: PersonName.optional(), password: NewPassword.optional() }),
   status: 200,
   result: z.object({ userId: z.string(), organizationId: z.string(), email: z.string(), role: Role }),
-  fails: ['invalid_token', 'token_expired', 'conflict', 'validation_error'],
+  fails: ['invalid_token', 'token_expired', 'conflict', 'validation_error', 'internal_error'],
   run: async ({ body, deps, requestId }) => {
     const { token, name, password } = body
     const passwordHash = password === undefined ? null : await hashPassword(password)

@@ -106,11 +106,10 @@ export async function authenticate(
     .executeTakeFirst()
   const found = row !== undefined && hashes.some((hash) => sameSecret(row.hash, hash))
   if (!found || row.environment !== environment) return unauthenticated('The API key is unknown.')
-  if (row.revokedAt !== null)
-    return refuse('invalid_credentials', 'The API key was revoked.', null, CHALLENGE)
+  if (row.revokedAt !== null) return refuse('invalid_credentials', 'The API key was revoked.')
   const until = endOfKey(row)
   if (until !== null && until <= verifier.clock.wall()) {
-    return refuse('invalid_credentials', 'The API key has expired.', null, CHALLENGE)
+    return refuse('invalid_credentials', 'The API key has expired.')
   }
   await renewHash(verifier.db, row, hashes)
   verifier.use.note(row.id)
@@ -149,9 +148,6 @@ export function endOfKey(row: Pick<ApiKeyRow, 'expiresAt' | 'overlapUntil'>): nu
   return Math.min(row.expiresAt, row.overlapUntil)
 }
 
-// RFC 9110 11.6.1: a 401 names the scheme.
-const CHALLENGE = { 'www-authenticate': 'Bearer' }
-
 function unauthenticated(message: string): AuthFailure {
-  return refuse('unauthenticated', message, null, CHALLENGE)
+  return refuse('unauthenticated', message)
 }

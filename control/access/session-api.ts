@@ -26,7 +26,7 @@ export const logIn = operation({
   body: z.strictObject({ email: KnownEmail, password: Password }),
   status: 200,
   result: SessionRecord,
-  fails: ['invalid_credentials', 'email_not_verified', 'rate_limited'],
+  fails: ['invalid_credentials', 'email_not_verified', 'rate_limited', 'internal_error'],
   run: async ({ body, deps }) => {
     const user = await checkPassword(deps, body.email, body.password)
     if (isRefusal(user)) return user
@@ -100,7 +100,7 @@ export const resetPassword = operation({
   perMinute: 30,
   body: z.strictObject({ token: MailedToken, password: NewPassword }),
   status: 204,
-  fails: ['invalid_token', 'token_expired'],
+  fails: ['invalid_token', 'token_expired', 'internal_error'],
   run: async ({ body, deps }) => {
     const passwordHash = await hashPassword(body.password)
     const now = deps.clock.wall()
@@ -125,7 +125,7 @@ export const changePassword = operation({
   audience: 'account',
   body: z.strictObject({ currentPassword: Password, newPassword: NewPassword }),
   status: 204,
-  fails: ['invalid_credentials', 'rate_limited'],
+  fails: ['invalid_credentials', 'rate_limited', 'internal_error'],
   run: async ({ actor, body, deps }) => {
     const { email } = await userOf(deps, actor.userId)
     const user = await checkPassword(deps, email, body.currentPassword)

@@ -46,7 +46,7 @@ export const signUp = operation({
   }),
   status: 201,
   result: z.object({ userId: z.string(), organizationId: z.string(), email: z.string() }),
-  fails: ['email_exists'],
+  fails: ['email_exists', 'internal_error'],
   run: async ({ body, deps }) => {
     const { email, name, password, organizationName } = body
     const passwordHash = await hashPassword(password)

@@ -8,7 +8,7 @@ import type { Settings } from '../config.js'
 import type { Deps } from '../deps.js'
 import { type Exchange, isSafe } from './exchange.js'
 import { readBytes } from './json-body.js'
-import type { AnyActor, KeyActor, Operation, SessionActor, Signer } from './operation.js'
+import type { AnyActor, Audience, KeyActor, Operation, SessionActor, Signer } from './operation.js'
 import { sessionOrigins } from './origins.js'
 import { isRefusal, type Refusal, refuse } from './problem.js'
 import { budgetHeaders, costOf, rateLimited } from './rate-limit.js'
@@ -20,6 +20,21 @@ export interface Admitted {
   readonly body: Buffer | null
   /** The signature that was spent; null without one. */
   readonly signature: Accepted | null
+}
+
+/**
+ * The challenge of a 401, by who an operation is for. There is no registered scheme for sessions and
+ * signed requests; browsers, which would ask for a password at `Basic`, leave unknown ones alone.
+ */
+export const CHALLENGES: Readonly<Record<Audience, string>> = {
+  key: 'Bearer realm="api"',
+  operator: 'Bearer realm="operator"',
+  session: 'Session realm="dashboard"',
+  account: 'Session realm="dashboard"',
+  staff: 'Session realm="staff"',
+  // Signing in: the password was wrong.
+  public: 'Session realm="dashboard"',
+  signed: 'Signature realm="service"',
 }
 
 export interface Admission {
@@ -47,9 +62,7 @@ function admitOperator({ settings }: Deps, { request }: Exchange): Admitted | Re
   const sent = /^Bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1]
   // Without a token set, nobody is the operator.
   if (settings.opsToken === null || sent === undefined || !sameSecret(sent, settings.opsToken)) {
-    return refuse('unauthenticated', 'This needs the token of the operator as Bearer token.', null, {
-      'www-authenticate': 'Bearer',
-    })
+    return refuse('unauthenticated', 'This needs the token of the operator as Bearer token.')
   }
   return { actor: null, body: null, signature: null }
 }

@@ -6,6 +6,8 @@ export interface Exchange {
   readonly response: Response
   readonly requestId: string
   readonly docsUrl: string
+  /** What a 401 asks for (RFC 9110 11.6.1): the way to authenticate on this path. */
+  readonly challenge: string
 }
 
 /** Methods that change nothing (RFC 9110 9.2.1). */

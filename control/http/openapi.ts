@@ -263,7 +263,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]): [string, Js
     `Error${status}`,
     {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].when}`).join('\n\n'),
-      headers: status === 429 || status === 503 ? { ...REQUEST_ID, ...RETRY_AFTER } : REQUEST_ID,
+      headers: { ...REQUEST_ID, ...EXTRA_HEADERS[status] },
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   ]
@@ -311,6 +311,12 @@ const PAGINATION_SCHEMA: JsonObject = {
 
 const REQUEST_ID: JsonObject = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
 const RETRY_AFTER: JsonObject = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }
+/** Of refusals, by status. */
+const EXTRA_HEADERS: Readonly<Record<number, JsonObject>> = {
+  401: { 'www-authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+}
 
 /** On every answer to a key, refusals included; spelled out where answers differ. */
 const KEYED_HEADERS: JsonObject = {
@@ -331,6 +337,7 @@ const headerOf = (type: 'string' | 'integer', description: string, example: unkn
 const HEADERS: JsonObject = {
   RequestId: headerOf('string', 'Name it when you ask for help', 'req_01JZ0000000000000000000000'),
   RetryAfter: headerOf('integer', 'Seconds to wait before a retry', 1),
+  WwwAuthenticate: headerOf('string', 'The way to authenticate here', 'Bearer realm="api"'),
   RateLimitPolicy: headerOf(
     'string',
     'The request budget: quota and window in seconds',

@@ -104,9 +104,9 @@ export function refuse<C extends ErrorCode>(
   return { [refused]: true, code, message, details, headers, status: PROBLEMS[code].status }
 }
 
-/** 503: the service itself cannot take this now (starting, draining, store away). */
-export function unavailable(message: string, details: Details): Refusal<'internal_error'> {
-  return { ...refuse('internal_error', message, details), status: 503 }
+/** 503: the service itself cannot take this now (starting, draining, overloaded, store away). */
+export function unavailable(message: string, details: Details | null): Refusal<'internal_error'> {
+  return { ...refuse('internal_error', message, details, { 'retry-after': '1' }), status: 503 }
 }
 
 export function isRefusal(value: unknown): value is Refusal {

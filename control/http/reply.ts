@@ -50,6 +50,7 @@ export function send(exchange: Exchange, rendered: Rendered): void {
   const { response } = exchange
   response.status(rendered.status)
   for (const [name, value] of Object.entries(rendered.headers)) response.setHeader(name, value)
+  if (rendered.status === 401) response.setHeader('www-authenticate', exchange.challenge)
   if (rendered.status === 204) {
     response.end()
     return

@@ -436,7 +436,7 @@ t.test('the API over HTTP', async (t) => {
 
     await t.test('a 401 names the scheme', async (t) => {
       const answer = await api.send('GET', `/v1/things/${ID}`, { key: null })
-      t.equal(answer.headers.get('www-authenticate'), 'Bearer')
+      t.equal(answer.headers.get('www-authenticate'), 'Bearer realm="api"')
     })
 
     await t.test('a fault is logged under its request id and told to nobody', async (t) => {

@@ -5,17 +5,19 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api.js'
+import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import { migrate } from '../db/migrate.js'
 import { openDatabase } from '../db/open.js'
+import type { Backlog, Deps } from '../deps.js'
 import { health, ready } from '../system/api.js'
 import { routesOf } from './mount.js'
 import { fileOperation, type Operation, operation } from './operation.js'
 
-async function openApi(t: Test, operations: readonly Operation[]) {
+async function openApi(t: Test, operations: readonly Operation[], deps: Partial<Deps> = {}) {
   const database = openDatabase('sqlite::memory:', silentLog)
   await migrate(database)
-  const api = await openTestApi({ database, operations })
+  const api = await openTestApi({ database, operations, deps })
   t.teardown(async () => {
     await api.close()
     await database.close()
@@ -91,12 +93,32 @@ t.test('a taken port is an error that names it', async (t) => {
 })
 
 t.test('health and ready', async (t) => {
-  const { api, database } = await openApi(t, [health, ready])
+  let backlog: Backlog = { callEvents: 0, jobsIdleMs: 250 }
+  const { api, database } = await openApi(t, [health, ready], { backlog: () => backlog })
   t.match(await api.send('GET', '/v1/health', { key: null }), { status: 200, body: { status: 'ok' } })
   t.match(await api.send('GET', '/v1/ready', { key: null }), {
     status: 200,
-    body: { status: 'ready', checks: { database: 'ok', calls: 'ok' } },
+    body: { status: 'ready', checks: { database: 'ok', calls: 'ok', queue: 'ok', callEvents: 'ok' } },
   })
+  for (const [waits, checks] of [
+    [
+      { callEvents: 0, jobsIdleMs: null },
+      { queue: 'starting', callEvents: 'ok' },
+    ],
+    [
+      { callEvents: 0, jobsIdleMs: 60_001 },
+      { queue: 'stuck', callEvents: 'ok' },
+    ],
+    [
+      { callEvents: 2_001, jobsIdleMs: 250 },
+      { queue: 'ok', callEvents: 'behind' },
+    ],
+  ] as const) {
+    backlog = waits
+    const answer = await api.send('GET', '/v1/ready', { key: null })
+    t.match(answer, { status: 503, body: { error: { code: 'internal_error', details: { checks } } } })
+    t.equal(answer.headers.get('retry-after'), '1')
+  }
   await database.close()
   t.match(await api.send('GET', '/v1/ready'), {
     status: 503,
@@ -105,6 +127,27 @@ t.test('health and ready', async (t) => {
     },
   })
   t.equal((await api.send('GET', '/v1/health')).status, 200)
+})
+
+t.test('a service that is too busy says so, and when to come back', async (t) => {
+  const busy = operation({
+    id: 'busy',
+    method: 'get',
+    path: '/v1/busy',
+    tag: 'Test',
+    summary: 'Has no room',
+    audience: 'public',
+    status: 200,
+    result: z.object({}),
+    fails: ['internal_error'],
+    run: () => {
+      throw new EngineError('overloaded', 'too many passwords at once', { retryable: true })
+    },
+  })
+  const { api } = await openApi(t, [busy])
+  const answer = await api.send('GET', '/v1/busy', { key: null })
+  t.match(answer, { status: 503, body: { error: { type: 'server_error', code: 'internal_error' } } })
+  t.equal(answer.headers.get('retry-after'), '1')
 })
 
 t.test('files with byte ranges', async (t) => {

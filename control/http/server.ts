@@ -6,6 +6,7 @@ import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
 import { openKeyUse } from '../access/key-use.js'
 import type { Deps } from '../deps.js'
+import { CHALLENGES } from './admit.js'
 import { docsPages, errorDocsUrl } from './docs.js'
 import type { Exchange } from './exchange.js'
 import { type Handling, handle } from './handle.js'
@@ -13,7 +14,7 @@ import { openIdempotency } from './idempotency.js'
 import { type Route, routesOf } from './mount.js'
 import type { Method, Operation } from './operation.js'
 import { crossOrigin } from './origins.js'
-import { errorEnvelope, refuse } from './problem.js'
+import { errorEnvelope, refuse, unavailable } from './problem.js'
 import { sendRefusal } from './reply.js'
 
 export interface HttpServerOptions {
@@ -95,7 +96,8 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
 function prepare(deps: Deps): RequestHandler {
   return (request, response, next) => {
     const requestId = newId('req', deps.clock.wall())
-    const exchange: Exchange = { request, response, requestId, docsUrl: errorDocsUrl(deps) }
+    const docsUrl = errorDocsUrl(deps)
+    const exchange: Exchange = { request, response, requestId, docsUrl, challenge: CHALLENGES.key }
     response.locals.exchange = exchange
     response.set({
       'x-request-id': requestId,
@@ -148,7 +150,7 @@ function serve(handling: Handling, route: Route): RequestHandler {
       return sendRefusal(exchange, refusal)
     }
     response.locals.operation = mounted.operation.id
-    await handle(handling, mounted, exchange)
+    await handle(handling, mounted, { ...exchange, challenge: CHALLENGES[mounted.operation.audience] })
   }
 }
 
@@ -159,6 +161,11 @@ function failed(deps: Deps): ErrorRequestHandler {
     const exchange: Exchange = response.locals.exchange
     if (error instanceof URIError) {
       sendRefusal(exchange, refuse('bad_request', 'The path is not valid percent-encoding.'))
+      return
+    }
+    if (error instanceof EngineError && error.code === 'overloaded' && error.retryable) {
+      deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'request turned away')
+      sendRefusal(exchange, unavailable('The service is busy; try again in a moment.', null))
       return
     }
     deps.log.error(

@@ -45,6 +45,8 @@ export interface JobHandler {
 export interface JobRunner {
   /** Looks for due jobs now instead of at the next beat. */
   wake(): void
+  /** How long ago, in ms, it last looked for due jobs and the database answered. */
+  readonly idleMs: number
   /** Resolves when no job runs and none is due. */
   idle(): Promise<void>
   /**
@@ -105,6 +107,7 @@ export function openJobRunner(options: {
   const ended = new Set<Promise<void>>()
   let looking: Promise<void> | null = null
   let again = false
+  let lookedAt = clock.now()
 
   function busy(kind: string, lane?: string): number {
     let count = 0
@@ -239,6 +242,7 @@ export function openJobRunner(options: {
       try {
         let claimed = 0
         for (const handler of handlers) claimed += scope.closed ? 0 : await claim(handler)
+        lookedAt = clock.now()
         if (claimed > 0) again = true
       } catch (error) {
         log.warn({ error: errorText(error) }, 'due jobs not claimed; trying again')
@@ -291,6 +295,9 @@ export function openJobRunner(options: {
   look()
   return {
     wake: look,
+    get idleMs() {
+      return clock.now() - lookedAt
+    },
     async idle() {
       look()
       while (looking !== null || ended.size > 0) await Promise.allSettled([looking, ...ended])

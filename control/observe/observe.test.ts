@@ -136,6 +136,8 @@ t.test('what the service tells of itself', async (t) => {
     t.match(metrics, /parley_media_beat_lateness_seconds_count\{worker="0"\} [1-9]/)
     t.match(metrics, /parley_db_query_seconds_count [1-9]/)
     t.match(metrics, 'parley_queue_rows{queue="webhook_deliveries"} 0')
+    t.match(metrics, 'parley_queue_oldest_seconds{queue="webhook_deliveries"} 0')
+    t.match(metrics, '# TYPE parley_webhook_attempts_total counter')
     t.match(metrics, /parley_sip_messages_total\{direction="(in|out)",kind="INVITE"\} [1-9]/)
     t.match(metrics, /parley_sip_messages_total\{direction="(in|out)",kind="2xx"\} [1-9]/)
     t.match(metrics, /parley_sip_dialogs \d/)

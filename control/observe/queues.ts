@@ -1,26 +1,36 @@
 import type { Db } from '../db/open.js'
 
-/** How many rows wait in each queue of the database. */
-export async function queuedRows(db: Db): Promise<Readonly<Record<string, number>>> {
-  const count = async (rows: Promise<{ n: number } | undefined>): Promise<number> => (await rows)?.n ?? 0
+/** A queue of the database: how many rows wait in it, and for how long the first that is due has waited. */
+export interface Queue {
+  readonly rows: number
+  readonly oldestSeconds: number
+}
+
+/** Every queue of the database, by name. */
+export async function readQueues(db: Db, now: number): Promise<Readonly<Record<string, Queue>>> {
+  const queue = (row: { n: number; due: number | null } | undefined): Queue => ({
+    rows: Number(row?.n ?? 0),
+    // What is planned for later is not late.
+    oldestSeconds: Math.max(0, now - Number(row?.due ?? now)) / 1000,
+  })
   return {
-    webhook_deliveries: await count(
-      db
+    webhook_deliveries: queue(
+      await db
         .selectFrom('webhookDeliveries')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .select((eb) => [eb.fn.countAll<number>().as('n'), eb.fn.min('nextAttemptAt').as('due')])
         .where('status', '=', 'pending')
         .executeTakeFirst(),
     ),
-    jobs: await count(
-      db
+    jobs: queue(
+      await db
         .selectFrom('jobs')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .select((eb) => [eb.fn.countAll<number>().as('n'), eb.fn.min('dueAt').as('due')])
         .executeTakeFirst(),
     ),
-    mail: await count(
-      db
+    mail: queue(
+      await db
         .selectFrom('mails')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .select((eb) => [eb.fn.countAll<number>().as('n'), eb.fn.min('dueAt').as('due')])
         .where('state', '=', 'waiting')
         .executeTakeFirst(),
     ),

@@ -4,8 +4,12 @@ import { METHODS } from '../../signalling/embedded/sip-message.js'
 import type { CallEvent, CallId } from '../../signalling/events.js'
 import type { WireMessage } from '../../signalling/sip-trace-tap.js'
 import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/protocol.js'
+import type { Queue } from './queues.js'
 import { Counter, Gauge, Histogram, type Metric } from './registry.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
+
+/** What followed an attempt: it arrived, is tried again, was the last, or the service stopped over it. */
+export type AttemptOutcome = 'delivered' | 'retry' | 'failed' | 'interrupted'
 
 /** What the service tells of itself: counted for Prometheus, and traced when that is configured. */
 export interface Telemetry {
@@ -15,6 +19,8 @@ export interface Telemetry {
   call(event: CallEvent): void
   /** One SIP message, as received or sent. */
   sip(message: WireMessage): void
+  /** One attempt of a webhook delivery. */
+  delivery(outcome: AttemptOutcome, seconds: number): void
   /** One statement of the database. */
   query(seconds: number, failed: boolean): void
   /** Everything counted, in Prometheus' text format. */
@@ -26,8 +32,8 @@ export interface Sources {
   load(): Promise<readonly WorkerLoad[]>
   /** Call events not stored yet, and those lost. */
   callEvents(): { readonly waiting: number; readonly lost: number }
-  /** Rows that wait in the queues of the database, by queue. */
-  queued(): Promise<Readonly<Record<string, number>>>
+  /** The queues of the database, by name. */
+  queued(): Promise<Readonly<Record<string, Queue>>>
   /** Of the embedded SIP server; null with an external one. */
   sip(): ServerStats | null
 }
@@ -75,6 +81,13 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
   const waiting = new Gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
   const lost = new Gauge('parley_call_events_lost', 'Call events that could not be stored.')
   const queued = new Gauge('parley_queue_rows', 'Rows that wait in a queue of the database.')
+  const oldest = new Gauge('parley_queue_oldest_seconds', 'How late the first due row of a queue is.')
+  const attempts = new Counter('parley_webhook_attempts_total', 'Webhook attempts, by what followed.')
+  const attemptSeconds = new Histogram(
+    'parley_webhook_attempt_seconds',
+    'Time of webhook attempts, by what followed.',
+    SECONDS,
+  )
   const messages = new Counter('parley_sip_messages_total', 'SIP messages, by direction and kind.')
   const dialogs = new Gauge('parley_sip_dialogs', 'Dialogs of the embedded SIP server.')
   const transactions = new Gauge('parley_sip_transactions', 'Transactions of the embedded SIP server.')
@@ -101,6 +114,9 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     waiting,
     lost,
     queued,
+    oldest,
+    attempts,
+    attemptSeconds,
     messages,
     dialogs,
     transactions,
@@ -127,7 +143,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     const events = from.callEvents()
     waiting.set({}, events.waiting)
     lost.set({}, events.lost)
-    for (const metric of [sessions, lateness, skipped, queued]) metric.clear()
+    for (const metric of [sessions, lateness, skipped, queued, oldest]) metric.clear()
     for (const [index, load] of (await from.load()).entries()) {
       const labels = { worker: String(index) }
       sessions.set(labels, load.sessions)
@@ -144,7 +160,10 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       unwanted.set({ outcome: 'refused' }, server.guard.refused)
       unwanted.set({ outcome: 'ignored' }, server.guard.ignored)
     }
-    for (const [queue, rows] of Object.entries(await from.queued())) queued.set({ queue }, rows)
+    for (const [queue, { rows, oldestSeconds }] of Object.entries(await from.queued())) {
+      queued.set({ queue }, rows)
+      oldest.set({ queue }, oldestSeconds)
+    }
   }
 
   return {
@@ -181,6 +200,10 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     },
     sip({ direction, text }) {
       messages.add({ direction, kind: kindOf(text) })
+    },
+    delivery(outcome, took) {
+      attempts.add({ outcome })
+      attemptSeconds.observe({ outcome }, took)
     },
     query(took, failed) {
       queries.observe({}, took)

@@ -12,6 +12,10 @@ import { openEnum } from '../http/schemas.js'
 export const API_VERSION = '1.0.0'
 
 const PROBE_MS = 2000
+/** Due jobs are looked for every quarter of a second; this long without is a fault. */
+const JOBS_IDLE_MS = 60_000
+/** Events of calls are stored at once; so many waiting means that the store does not keep up. */
+const CALL_EVENTS_WAITING = 2_000
 
 export const health = operation({
   id: 'getHealth',
@@ -41,7 +45,13 @@ export const ready = operation({
   run: async ({ deps }) => {
     if (deps.calls.draining) return unavailable('Shutting down.', { checks: { calls: 'draining' } })
     if (!(await databaseAnswers(deps))) return unavailable('Not ready.', { checks: { database: 'failed' } })
-    return { status: 'ready', checks: { database: 'ok', calls: 'ok' } }
+    const { callEvents, jobsIdleMs } = deps.backlog()
+    const queue = jobsIdleMs === null ? 'starting' : jobsIdleMs > JOBS_IDLE_MS ? 'stuck' : 'ok'
+    const events = callEvents > CALL_EVENTS_WAITING ? 'behind' : 'ok'
+    if (queue !== 'ok' || events !== 'ok') {
+      return unavailable('Not ready.', { checks: { queue, callEvents: events } })
+    }
+    return { status: 'ready', checks: { database: 'ok', calls: 'ok', queue, callEvents: events } }
   },
 })
 

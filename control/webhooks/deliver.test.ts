@@ -11,6 +11,7 @@ import {
   type WebhookRig,
 } from '../../fixtures/webhooks.js'
 import { insertEvent } from '../events/store.js'
+import { readQueues } from '../observe/queues.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -134,6 +135,18 @@ await onEachEngine(t, async (t, open) => {
       )
       t.equal(receiver.received.length, 1, 'redirects are not followed')
     }
+    const metrics = await rig.api.deps.telemetry.metrics()
+    for (const [outcome, count] of [
+      ['delivered', 2],
+      ['failed', 6],
+      ['retry', 4],
+    ] as const) {
+      t.match(metrics, `parley_webhook_attempts_total{outcome="${outcome}"} ${count}\n`)
+      t.match(metrics, `parley_webhook_attempt_seconds_count{outcome="${outcome}"} ${count}\n`)
+    }
+    const { webhook_deliveries: waiting } = await readQueues(rig.database.db, rig.clock.wall() + 3 * MINUTE)
+    t.strictSame(waiting, { rows: 4, oldestSeconds: 120 }, 'due for two minutes by then')
+    t.equal((await readQueues(rig.database.db, rig.clock.wall())).webhook_deliveries?.oldestSeconds, 0)
   })
 
   await t.test('the retry schedule; every attempt has the same bytes and a fresh stamp', async (t) => {

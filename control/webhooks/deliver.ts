@@ -5,12 +5,13 @@ import type { Egress } from '../egress.js'
 import { renderEnvelope } from '../events/envelope.js'
 import { eventOf } from '../events/store.js'
 import type { HeldJob, JobHandler, Outcome } from '../jobs/runner.js'
+import type { AttemptOutcome } from '../observe/telemetry.js'
 import type { RootKey } from '../root-key.js'
 import { activeSecrets, PARK_MS } from './endpoint-store.js'
 import { type DisabledNotice, recordFailure, recordSuccess } from './health.js'
 import { DELIVER } from './outbox.js'
 import { type Attempt, post } from './post.js'
-import { MAX_ATTEMPTS, plan } from './retry.js'
+import { MAX_ATTEMPTS, type Plan, plan } from './retry.js'
 import { webhookHeaders } from './sign.js'
 
 export interface DeliveryOptions {
@@ -20,6 +21,8 @@ export interface DeliveryOptions {
   readonly egress: Egress
   readonly publicUrl: () => string
   readonly onDisabled: DisabledNotice
+  /** Hears of every attempt; takes `seconds`. */
+  readonly onAttempt?: (outcome: AttemptOutcome, seconds: number) => void
   /** In [0, 1); for the jitter. */
   readonly random?: () => number
 }
@@ -68,7 +71,13 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     const slow = attempt.durationMs > SLOW_MS || attempt.error !== null
     if (slow) failing.add(endpoint.id)
     else failing.delete(endpoint.id)
-    return (trx) => settle(trx, delivery, begun.attempt, attempt)
+    const now = clock.wall()
+    const next: Next =
+      attempt.error === 'interrupted'
+        ? { do: 'again', at: now }
+        : plan(begun.attempt, attempt.result, now, random())
+    options.onAttempt?.(OUTCOMES[next.do], attempt.durationMs / 1000)
+    return (trx) => settle(trx, delivery, attempt, next, now)
   }
 
   async function render(delivery: WebhookDeliveryRow): Promise<string | null> {
@@ -79,20 +88,19 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
   async function settle(
     trx: Trx,
     delivery: WebhookDeliveryRow,
-    number: number,
     attempt: Attempt,
+    next: Next,
+    now: number,
   ): Promise<number | null> {
-    const now = clock.wall()
     const last = {
       lastStatus: attempt.status,
       lastError: attempt.error,
       lastDurationMs: attempt.durationMs,
     }
-    if (attempt.error === 'interrupted') {
-      await update(trx, delivery.id, { ...last, nextAttemptAt: now })
-      return now
+    if (next.do === 'again') {
+      await update(trx, delivery.id, { ...last, nextAttemptAt: next.at })
+      return next.at
     }
-    const next = plan(number, attempt.result, now, random())
     if (next.do === 'delivered') {
       await recordSuccess(trx, delivery.endpointId)
       const delivered = { status: 'delivered', nextAttemptAt: null, deliveredAt: now, body: null } as const
@@ -116,6 +124,16 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     laneLimit: (lane) => (failing.has(lane) ? PER_FAILING_ENDPOINT : PER_ENDPOINT),
     run,
   }
+}
+
+/** What follows an attempt; `again` at once says nothing about the receiver. */
+type Next = Plan | { readonly do: 'again'; readonly at: number }
+
+const OUTCOMES: Readonly<Record<Next['do'], AttemptOutcome>> = {
+  delivered: 'delivered',
+  retry: 'retry',
+  'give-up': 'failed',
+  again: 'interrupted',
 }
 
 interface Work {
