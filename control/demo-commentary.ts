@@ -99,6 +99,8 @@ export class Commentary {
         this.troubles.push(`${event.part}: ${event.message}`)
         say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
         break
+      case 'bot_stats':
+        break
       case 'held':
         say(`             -- ${event.on ? 'on hold' : 'off hold'}`)
         break

@@ -15,6 +15,7 @@ function directoryOf(calling: TestCalling) {
     nodeId: deps.nodeId,
     folder,
     providers: { openai: null },
+    rootKey: deps.rootKey,
   })
 }
 
@@ -56,7 +57,7 @@ await onEachEngine(t, async (t, open) => {
     const admission = await directoryOf(calling).admit(invite({ to: '9000000100', from: '09876543210' }))
     t.match(admission, {
       admit: true,
-      agent: { agentId, openingLine: 'Hello +919876543210' },
+      party: { kind: 'agent', agent: { agentId, openingLine: 'Hello +919876543210' } },
       codecs: ['PCMA', 'PCMU'],
     })
     if (!admission.admit) return

@@ -4,19 +4,18 @@ import { newId } from '../media/base/ids.js'
 import type { Log } from '../media/base/log.js'
 import type { Admission, Directory, InboundInvite } from '../signalling/ports.js'
 import type { ProviderSettings } from '../workers/protocol.js'
-import { readConfig } from './agents/config.js'
-import { resolveVariables } from './agents/placeholders.js'
-import { buildSpec } from './agents/spec.js'
-import { asPurpose, findAgent, findVersion } from './agents/store.js'
-import { releaseSlot, takeSlot, takeTrunkSlot } from './calls/pool.js'
+import { findAgent, findVersion } from './agents/store.js'
+import { type Answerer, agentAnswerer, botAnswerer } from './calls/answerer.js'
+import { type Pool, releaseSlot, takeSlot, takeTrunkSlot } from './calls/pool.js'
 import { recordingPath, storeCallEvent } from './calls/settle.js'
 import { insertCall } from './calls/store.js'
 import { isEnforced } from './compliance/facts.js'
 import { e164OfDialled, isDialable } from './compliance/numbering.js'
-import type { AgentRow, AgentVersionRow, NumberRow } from './db/calling-tables.js'
+import type { NumberRow } from './db/calling-tables.js'
 import type { Db } from './db/open.js'
 import type { SipTrunkRow } from './db/trunk-tables.js'
 import { findHeldNumber } from './numbers/store.js'
+import type { RootKey } from './root-key.js'
 import { LISTS_MS } from './trunks/callers.js'
 import { fresh } from './trunks/fresh.js'
 import { originationAnswer } from './trunks/origination.js'
@@ -30,6 +29,7 @@ export interface DirectoryOptions {
   readonly nodeId: string
   readonly folder: string
   readonly providers: ProviderSettings
+  readonly rootKey: RootKey
 }
 
 /** What a caller may send as its number when it is no number: kept readable, bounded, storable. */
@@ -49,45 +49,24 @@ async function admit(
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
 ): Promise<Admission> {
-  const { db, clock, log, nodeId } = options
+  const { db, clock, nodeId } = options
   const dialled = e164OfDialled(invite.to)
   const reached = await reach(db, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
-  if (number.status !== 'active' || number.inbound !== 'ready' || number.routingMode !== 'svc_agent') {
+  if (number.status !== 'active' || number.inbound !== 'ready') {
     return no(404, 'the number takes no calls')
   }
   if (await isEnforced(db, number.organizationId)) {
     return { ...no(403, 'calling is switched off'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
   }
-  const answerer = await whoAnswers(db, number)
-  if (answerer === null) return no(404, 'no published agent answers the number')
-  const { agent, version } = answerer
-
   const from = callerOf(invite, trunk)
-  const config = readConfig(version.config)
-  const { values, missing } = resolveVariables(config, {})
-  // The caller knows nothing of variables: the agent speaks without those values.
-  if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'inbound call without required variables')
-  const spec = buildSpec(
-    {
-      agentId: agent.id,
-      agentVersionId: version.id,
-      name: agent.name,
-      config,
-      direction: 'inbound',
-      from,
-      to: number.e164,
-      variables: values,
-      now: clock.wall(),
-    },
-    options.providers,
-  )
-  if (spec === null) return no(503, 'a voice or model of the agent is not available')
+  const answerer = await whoAnswers(options, number, from)
+  if ('admit' in answerer) return answerer
 
   const now = clock.wall()
   const callId = newId('call', now)
-  const full = await takeRoom(db, number, trunk, { callId, nodeId }, now)
+  const full = await takeRoom(db, number, answerer.pool, trunk, { callId, nodeId }, now)
   try {
     await db.transaction().execute(async (trx) => {
       await insertCall(
@@ -100,10 +79,8 @@ async function admit(
           fromNumber: from,
           toNumber: number.e164,
           numberId: number.id,
-          agentId: agent.id,
-          agentVersion: version.version,
-          agentVersionId: version.id,
-          purpose: asPurpose(version.purpose),
+          ...answerer.row,
+          purpose: answerer.purpose,
           nodeId,
           variables: {},
           metadata: {},
@@ -136,7 +113,7 @@ async function admit(
   return {
     admit: true,
     callId,
-    agent: spec,
+    party: answerer.party(callId),
     codecs: trunk === null ? ['PCMA', 'PCMU'] : codecsOf(trunk),
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
   }
@@ -204,15 +181,18 @@ async function overTrunk(
   return originationAnswer({ code: 'compliance_incomplete' })
 }
 
-/** Room for an agent and, over a trunk, one of its lines; what is missing, when something is. */
+/** Room in the pool and, over a trunk, one of its lines; what is missing, when something is. */
 async function takeRoom(
   db: Db,
   number: NumberRow,
+  pool: Pool,
   trunk: SipTrunkRow | null,
   holder: { readonly callId: string; readonly nodeId: string },
   now: number,
 ): Promise<string | null> {
-  if ((await takeSlot(db, number, holder, now)) !== null) return 'no free agent slot'
+  if ((await takeSlot(db, number, pool, holder, now)) !== null) {
+    return pool === 'agentCalls' ? 'no free agent slot' : 'no free slot for a bot'
+  }
   if (trunk === null) return null
   if ((await takeTrunkSlot(db, trunk, holder, now)) === null) return null
   await releaseSlot(db, holder.callId)
@@ -224,15 +204,30 @@ export function isLoopback(address: string): boolean {
   return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1'
 }
 
+/** The bot or the published agent of the number, or the answer when there is none. */
 async function whoAnswers(
-  db: Db,
+  { db, clock, log, providers, rootKey }: DirectoryOptions,
   number: NumberRow,
-): Promise<{ agent: AgentRow; version: AgentVersionRow } | null> {
-  if (number.agentId === null) return null
+  from: string,
+): Promise<Answerer | Refused> {
+  const ends = { direction: 'inbound', from, to: number.e164 } as const
+  if (number.routingMode === 'byo_ws') {
+    const bot = await botAnswerer({ db, rootKey }, number, ends, {})
+    return typeof bot === 'string' ? no(404, 'the number has no media endpoint') : bot
+  }
+  if (number.routingMode !== 'svc_agent') return no(404, 'the number takes no calls')
+  const nobody = no(404, 'no published agent answers the number')
+  if (number.agentId === null) return nobody
   const agent = await findAgent(db, number.organizationId, number.agentId)
-  if (agent === null || agent.publishedVersion === null) return null
+  if (agent === null || agent.publishedVersion === null) return nobody
   const version = await findVersion(db, number.organizationId, agent.id, agent.publishedVersion)
-  return version === null ? null : { agent, version }
+  if (version === null) return nobody
+  const answerer = agentAnswerer({ agent, version }, ends, { variables: {}, providers, now: clock.wall() })
+  if (answerer === null) return no(503, 'a voice or model of the agent is not available')
+  const { missing } = answerer
+  // The caller knows nothing of variables: the agent speaks without those values.
+  if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'inbound call without required variables')
+  return answerer
 }
 
 /**

@@ -142,6 +142,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     rtpAddress: settings.rtpAddress,
     rtpPorts: settings.rtpPorts,
     mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
+    allowPrivateUrls: settings.allowPrivateUrls,
     providers: settings.providers,
     clock,
     log,
@@ -191,7 +192,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     sip,
     pool,
     edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
-    directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers }),
+    directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
     gate: permits,
     events: {
       publish: (event) => {

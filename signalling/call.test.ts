@@ -69,6 +69,10 @@ function rig(direction: Direction, faults: Faults = {}) {
       done.push(`digit:${digit}`)
       return Promise.resolve()
     },
+    transferUpdate(_session, { id, status, code }) {
+      done.push(`transfer:${id}:${status}:${code}`)
+      return Promise.resolve()
+    },
     closeSession(_session, why) {
       done.push(`close:${why}`)
       return faults.close?.() ?? Promise.resolve(closed)
@@ -330,6 +334,7 @@ t.test('the sink and the leg may throw', async (t) => {
         remote: () => Promise.resolve(),
         start: () => Promise.resolve(),
         digit: () => Promise.resolve(),
+        transferUpdate: () => Promise.resolve(),
         closeSession: () => Promise.resolve(closed),
         onLost() {},
         load: () => Promise.resolve([]),

@@ -2,7 +2,8 @@ import type { SpeakerScript } from '../media/agent/spec.js'
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
-import type { SessionRate } from '../media/frame.js'
+import type { TransferRequest, TransferUpdate } from '../media/byo/dialect.js'
+import type { CloseReason, SessionRate } from '../media/frame.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -23,13 +24,14 @@ import { type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
 import type { InfoKey } from './info-dtmf.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { EventSink } from './ports.js'
+import type { EventSink, TransferDesk } from './ports.js'
 
 export interface CallDeps {
   readonly pool: MediaPool
   readonly events: EventSink
   readonly clock: Clock
   readonly log: Log
+  readonly transfers?: TransferDesk
 }
 
 export interface CallOptions {
@@ -263,8 +265,7 @@ export class Call {
   }
 
   #closeMedia(ending: Ending): void {
-    const why =
-      ending.note === 'media timeout' ? 'media_timeout' : ending.cause === 'internal' ? 'error' : 'hangup'
+    const why = closeReasonOf(ending)
     // A session that is still being made is closed as soon as it is there, also after the watchdog.
     this.#opening
       .then(async (opened) => {
@@ -279,12 +280,27 @@ export class Call {
       .finally(() => this.#input({ type: 'mediaClosed' }))
   }
 
+  #transferRequested(request: TransferRequest): void {
+    const report = (update: TransferUpdate): void => {
+      if (this.#state.at === 'ended') return
+      this.#deps.pool.transferUpdate(this.callId, update).catch((error: unknown) => {
+        this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'a transfer update was lost')
+      })
+    }
+    const { transfers } = this.#deps
+    if (transfers !== undefined) transfers.request(this.callId, request, report)
+    else report({ id: request.id, status: 'rejected', code: 'not_supported', message: 'no transfers here' })
+  }
+
   #sessionEvent(event: SessionEvent): void {
     // What the session still says while it closes belongs to the call; after `ended` nothing does.
     if (this.#state.at === 'ended') return
     switch (event.type) {
       case 'finished':
         this.finish(endingOfConversation(event.why))
+        return
+      case 'transfer_requested':
+        this.#transferRequested(event.request)
         return
       case 'hang_up':
         this.finish(endingOfConversation('agent_hangup'))
@@ -336,4 +352,10 @@ export class Call {
     })
     this.#options.onEnded(ending)
   }
+}
+
+function closeReasonOf({ note, cause }: Ending): CloseReason {
+  if (note === 'media timeout') return 'media_timeout'
+  if (cause === 'internal') return note === 'shutdown' ? 'shutdown' : 'error'
+  return cause === 'api_hangup' ? 'api_hangup' : 'hangup'
 }

@@ -13,6 +13,7 @@ export type Cause =
   | 'no_answer'
   | 'busy'
   | 'rejected'
+  | 'bot_disconnected'
   | 'internal'
 
 /** A verdict, not an error string: who ended the call, why, whose fault, and the SIP status if any. */
@@ -58,6 +59,8 @@ const OUTCOMES: Readonly<Record<Cause, Row>> = {
   no_answer: { unanswered: 'no_answer', answered: 'no_answer', sipAnswer: 480 },
   busy: { unanswered: 'busy', answered: 'busy', sipAnswer: 486 },
   rejected: { unanswered: 'failed', answered: 'failed', sipAnswer: 603 },
+  // The customer's bot could not be reached, or was lost.
+  bot_disconnected: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   // Answered: somebody was there, but what came of the call is not known.
   internal: { unanswered: 'failed', answered: 'unknown', sipAnswer: 500 },
 }
@@ -120,10 +123,11 @@ export function endingOfError(error: unknown): Ending {
 
 /** The verdict on a conversation that says it is over. */
 export function endingOfConversation(
-  why: 'agent_hangup' | 'max_duration' | 'silence' | 'provider_failure',
+  why: 'agent_hangup' | 'max_duration' | 'silence' | 'provider_failure' | 'bot_disconnected',
 ): Ending {
   if (why === 'provider_failure')
     return { by: 'engine', cause: 'internal', fault: 'ours', note: 'provider_failure' }
+  if (why === 'bot_disconnected') return { by: 'agent', cause: why, fault: 'customer' }
   return { by: 'agent', cause: why, fault: 'none' }
 }
 

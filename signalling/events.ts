@@ -1,4 +1,5 @@
 import type { Turn, TurnTrace } from '../media/agent/events.js'
+import type { BotStats } from '../media/byo/bot-end.js'
 import type { RtpStats } from '../media/frame.js'
 import type { RecordingFile } from '../workers/protocol.js'
 import type { Ending } from './ending.js'
@@ -20,7 +21,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | { readonly type: 'dtmf'; readonly digit: string; readonly atMs: number; readonly durationMs: number }
   | {
       readonly type: 'trouble'
-      readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model' | 'recording' | 'media'
+      readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model' | 'recording' | 'media' | 'bot'
       readonly code: string
       readonly message: string
       readonly atMs: number
@@ -32,6 +33,8 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       readonly result: string
       readonly atMs: number
     }
+  /** What the customer's bot did on the call; once, before `ended`. */
+  | { readonly type: 'bot_stats'; readonly stats: BotStats }
   | { readonly type: 'held'; readonly on: boolean }
   /** Last event of every call, exactly once. */
   | {

@@ -14,7 +14,7 @@ async function rigFor(t: Assert, options: RigOptions = {}) {
   const rig = await openSignallingRig(options)
   t.teardown(() => rig.close())
   const plan = (port: number, transport: 'udp' | 'tcp' = 'udp'): DialPlan => ({
-    agent: testAgent,
+    party: { kind: 'agent', agent: testAgent },
     gateway: { host: '127.0.0.1', port, transport, codecs: ['PCMA', 'PCMU'] },
     ringTimeoutMs: 5000,
     recordTo: null,

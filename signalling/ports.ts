@@ -1,5 +1,6 @@
-import type { AgentSpec } from '../media/agent/spec.js'
+import type { TransferRequest, TransferUpdate } from '../media/byo/dialect.js'
 import type { CodecName } from '../media/codec/codec.js'
+import type { Party } from '../workers/protocol.js'
 import type { Cause } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
 import type { Cidr } from './trunk/cidr.js'
@@ -59,8 +60,11 @@ export interface TrunkRoute {
   readonly credentials: Credentials | null
 }
 
+/** Who speaks on our side of a call. */
+export type CallParty = Extract<Party, { readonly kind: 'agent' | 'bot' }>
+
 export interface DialPlan {
-  readonly agent: AgentSpec
+  readonly party: CallParty
   readonly gateway: Gateway
   readonly ringTimeoutMs: number
   readonly recordTo: string | null
@@ -89,7 +93,7 @@ export type Admission =
   | {
       readonly admit: true
       readonly callId: CallId
-      readonly agent: AgentSpec
+      readonly party: CallParty
       readonly codecs: readonly CodecName[]
       readonly recordTo: string | null
     }
@@ -132,6 +136,15 @@ export interface TrunkDirectory {
   byUsername(username: string): Promise<InboundTrunk | null>
   /** What is asked for in that realm; null when no trunk has it. */
   realm(realm: string): Promise<DigestAlgorithm | null>
+}
+
+/** Hands live calls over to people. */
+export interface TransferDesk {
+  /**
+   * A bot on the call asks for it. `report` is told of every step, the first time at once or soon:
+   * `accepted` or `rejected`.
+   */
+  request(callId: CallId, request: TransferRequest, report: (update: TransferUpdate) => void): void
 }
 
 export interface EventSink {

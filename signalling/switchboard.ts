@@ -11,6 +11,7 @@ import { OutboundLeg } from './outbound-leg.js'
 import type {
   Admission,
   CallControl,
+  CallParty,
   DialGate,
   DialPlan,
   Directory,
@@ -18,6 +19,7 @@ import type {
   InboundInvite,
   InboundTrunk,
   Permit,
+  TransferDesk,
 } from './ports.js'
 import type { Scripts } from './sandbox/scripts.js'
 import { checkOffer, sessionRateOf } from './sdp.js'
@@ -36,6 +38,8 @@ export interface SwitchboardOptions {
   readonly clock: Clock
   readonly log: Log
   readonly scripts: Scripts
+  /** Hands calls over; without it every transfer is refused as not supported. */
+  readonly transfers?: TransferDesk
   /** Tells trunks from strangers; without it every caller is one. */
   readonly edge?: TrunkEdge
   /** Told which SIP Call-ID each call has, before it begins. */
@@ -108,10 +112,10 @@ class LiveCalls implements Switchboard {
       {
         callId: permit.callId,
         direction: 'outbound',
-        party: { kind: 'agent', agent: plan.agent },
+        party: plan.party,
         recordTo: plan.recordTo,
         rate: sessionRateOf(plan.gateway.codecs),
-        timers: callTimers(plan.ringTimeoutMs, plan.agent.maxCallSeconds),
+        timers: callTimers(plan.ringTimeoutMs, maxSecondsOf(plan.party)),
         script: (id) => scripts.get(id),
         onEnded: () => {
           scripts.forget(sipCallId)
@@ -230,16 +234,16 @@ class LiveCalls implements Switchboard {
     trunkId: string | null,
   ): void {
     const { scripts, log } = this.#options
-    const { callId, agent, codecs, recordTo } = admission
+    const { callId, party, codecs, recordTo } = admission
     const call = new Call(
       this.#options,
       {
         callId,
         direction: 'inbound',
-        party: { kind: 'agent', agent },
+        party,
         recordTo,
         rate: sessionRateOf(codecs),
-        timers: callTimers(0, agent.maxCallSeconds),
+        timers: callTimers(0, maxSecondsOf(party)),
         script: (id) => scripts.get(id),
         onEnded: () => this.#gone(callId, trunkId),
       },
@@ -289,6 +293,10 @@ class LiveCalls implements Switchboard {
       this.#idle.add(idle)
     })
   }
+}
+
+function maxSecondsOf(party: CallParty): number {
+  return party.kind === 'agent' ? party.agent.maxCallSeconds : party.bot.maxCallSeconds
 }
 
 /** A call the trunk's limits kept from the wire. */

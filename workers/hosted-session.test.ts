@@ -7,6 +7,7 @@ import type { SpeechToTextEvents, Vendors } from '../media/agent/ports.js'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
+import { openSafeNames } from '../media/base/public-address.js'
 import { type BeatMember, startBeat } from '../media/beat.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { TWIN_WAIT_MS } from './key-sources.js'
@@ -75,11 +76,13 @@ async function thread(t: Test) {
       workers: 1,
       rtpAddress: '127.0.0.1',
       rtpPorts: { first: 0, last: 0 },
+      allowPrivateUrls: false,
       mediaTimeoutMs: 30_000,
       providers: { openai: null },
     },
     vendors: vendors(ears),
     vad: loudnessDetectors,
+    lookup: openSafeNames(false).lookup,
     clips: { load: async () => new Int16Array(0) },
     sounds: openSounds({ holdMusic: null }),
     beat,

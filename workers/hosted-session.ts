@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import { openConversation } from '../media/agent/conversation.js'
 import { openPersona } from '../media/agent/persona.js'
 import type { Vendors } from '../media/agent/ports.js'
@@ -8,6 +9,8 @@ import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
 import { Detectors } from '../media/detect/detectors.js'
 import type { DetectorEvent } from '../media/detect/events.js'
+import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
+import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
@@ -36,6 +39,8 @@ export interface SessionHost {
   readonly vad: VadFactory
   readonly clips: Clips
   readonly sounds: Sounds
+  /** Names of customers' bots, of `openSafeNames`. */
+  readonly lookup: LookupFunction
   readonly beat: Beat
   readonly clock: Clock
   readonly log: Log
@@ -57,6 +62,8 @@ export interface HostedSession {
   press(digits: readonly Digit[]): void
   /** A key of the far side that came by SIP INFO. */
   digit(digit: Digit, durationMs: number): void
+  /** What became of a transfer the bot asked for. */
+  transferUpdate(update: TransferUpdate): void
   /** Idempotent. */
   close(why: CloseReason): Promise<ClosedSession>
 }
@@ -66,6 +73,7 @@ interface HostedParty {
   readonly end: End
   prepare(): Promise<void>
   start(script: SpeakerScript | null): void
+  transferUpdate?(update: TransferUpdate): void
 }
 
 /**
@@ -132,7 +140,7 @@ class LegSession implements HostedSession {
     this.#session = session
     this.#leg = leg
     this.opened = { address: leg.address, port: leg.port, rtcpPort: leg.rtcpPort }
-    this.#party = order.party.kind === 'agent' ? this.#agent(order.party) : this.#persona(order.party)
+    this.#party = this.#open(order.party)
     this.#keys = new KeySources(host.clock, (digit, ms) => session.press(LEG, digit, ms))
     session.add(this.#party.end)
     this.#sounds = new CallSounds(session, order.rate, LEG, PARTY)
@@ -175,6 +183,10 @@ class LegSession implements HostedSession {
     if (this.#leave === null || this.#closed !== null) return
     this.#keys.told(digit, durationMs, this.#hasEvents())
     this.#detectors.stop('dtmf')
+  }
+
+  transferUpdate(update: TransferUpdate): void {
+    this.#party.transferUpdate?.(update)
   }
 
   /** A key came as RTP event. */
@@ -231,6 +243,45 @@ class LegSession implements HostedSession {
     if (this.#faulty || this.#closed !== null) return
     this.#faulty = true
     this.#order.onFault()
+  }
+
+  #open(party: Party): HostedParty {
+    switch (party.kind) {
+      case 'agent':
+        return this.#agent(party)
+      case 'persona':
+        return this.#persona(party)
+      case 'bot':
+        return this.#bot(party)
+    }
+  }
+
+  #bot({ bot }: Extract<Party, { kind: 'bot' }>): HostedParty {
+    const { clock, log, lookup, settings } = this.#host
+    const end: BotEnd = openBotEnd({
+      id: PARTY,
+      spec: bot,
+      rate: this.#order.rate,
+      clock,
+      log,
+      lookup,
+      allowPrivate: settings.allowPrivateUrls,
+      emit: this.#order.emit,
+      press: (digits) => this.#leg.press(digits),
+      onFault: (error) => this.fault(error),
+    })
+    return {
+      end,
+      // Who calls hears ringing until the bot is there; whom we call, nobody bothers a bot for before
+      // they answer.
+      prepare: async () => {
+        if (bot.direction === 'inbound' && !(await end.connect())) {
+          throw new EngineError('vendor_unreachable', 'the bot cannot be reached')
+        }
+      },
+      start: () => end.start(),
+      transferUpdate: (update) => end.transferUpdate(update),
+    }
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {

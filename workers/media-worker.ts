@@ -8,6 +8,7 @@ import { EMBEDDED_VOICE } from '../media/agent/vendors/catalogue.js'
 import { openVendors } from '../media/agent/vendors/registry.js'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
+import { openSafeNames } from '../media/base/public-address.js'
 import { type BeatMember, startBeat } from '../media/beat.js'
 import { loadVad } from '../media/vad.js'
 import { serve } from './channel.js'
@@ -37,6 +38,7 @@ const host: SessionHost = {
   vad: await loadVad(),
   clips: openClips(),
   sounds: openSounds({ holdMusic: null }),
+  lookup: openSafeNames(settings.allowPrivateUrls).lookup,
   beat,
   clock,
   log,
@@ -126,6 +128,8 @@ async function handle(request: WorkerRequest): Promise<unknown> {
       return (await find(request.session)).digit(request.digit, request.durationMs)
     case 'press':
       return (await find(request.session)).press(request.digits)
+    case 'transfer_update':
+      return (await find(request.session)).transferUpdate(request.update)
     case 'close':
       return await close(request.session, request.why)
     case 'load':

@@ -2,6 +2,7 @@ import type { SpeakerScript } from '../media/agent/spec.js'
 import { type Clock, systemClock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
+import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { CloseReason, Digit } from '../media/frame.js'
 import type {
   ClosedSession,
@@ -22,6 +23,8 @@ export interface MediaPoolSettings {
   readonly rtpAddress: string
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaTimeoutMs: number
+  /** False unless told. */
+  readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
   readonly clock?: Clock
   readonly log?: Log
@@ -88,6 +91,7 @@ class ThreadPool implements RunningMediaPool {
           rtpAddress: settings.rtpAddress,
           rtpPorts: settings.rtpPorts,
           mediaTimeoutMs: settings.mediaTimeoutMs,
+          allowPrivateUrls: settings.allowPrivateUrls ?? false,
           providers: settings.providers,
         },
         clock,
@@ -145,6 +149,10 @@ class ThreadPool implements RunningMediaPool {
 
   async digit(session: SessionId, digit: Digit, durationMs: number): Promise<void> {
     await this.#entry(session).slot.request({ do: 'digit', session, digit, durationMs }, REQUEST_MS)
+  }
+
+  async transferUpdate(session: SessionId, update: TransferUpdate): Promise<void> {
+    await this.#entry(session).slot.request({ do: 'transfer_update', session, update }, REQUEST_MS)
   }
 
   async closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession> {

@@ -4,6 +4,9 @@ import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.
 import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
 import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
 import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
+import type { BotEvent } from '../media/byo/bot-end.js'
+import type { TransferUpdate } from '../media/byo/dialect.js'
+import type { BotSpec } from '../media/byo/spec.js'
 import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
 import type { RtpRemote } from '../media/rtp/remote.js'
 
@@ -18,6 +21,7 @@ export type SessionId = string
 export type Party =
   | { readonly kind: 'agent'; readonly agent: AgentSpec }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
+  | { readonly kind: 'bot'; readonly bot: BotSpec }
 
 /** The far side as SDP negotiated it. */
 export type RemoteMedia = RtpRemote
@@ -34,7 +38,8 @@ export interface OpenOrder {
 export type WorkerRequest =
   /**
    * Makes a session: binds a port of `address` (kept until `close`) and prepares the party (the
-   * opening line is synthesised now). Nothing is sent until `start`.
+   * opening line is synthesised now, the bot of an inbound call is dialled). Nothing is sent until
+   * `start`.
    */
   | {
       readonly do: 'open'
@@ -55,6 +60,8 @@ export type WorkerRequest =
       readonly durationMs: number
     }
   | { readonly do: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
+  /** What became of a transfer the bot asked for. */
+  | { readonly do: 'transfer_update'; readonly session: SessionId; readonly update: TransferUpdate }
   | { readonly do: 'close'; readonly session: SessionId; readonly why: CloseReason }
   | { readonly do: 'load' }
   | { readonly do: 'shutdown' }
@@ -102,6 +109,7 @@ export type WorkerResult<R extends WorkerRequest> = R extends { do: 'open' }
 /** What a session tells by itself. */
 export type SessionEvent =
   | ConversationEvent
+  | BotEvent
   /** A persona asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
   /** No packet of the far side for the configured time. */
@@ -147,6 +155,8 @@ export interface WorkerSettings {
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly workers: number
   readonly mediaTimeoutMs: number
+  /** Development: bots may be at private addresses and speak plain `ws`. */
+  readonly allowPrivateUrls: boolean
   readonly providers: ProviderSettings
 }
 
@@ -162,6 +172,8 @@ export interface MediaPool {
   start(session: SessionId, script: SpeakerScript | null): Promise<void>
   /** A key of the far side that came by SIP INFO; one that also comes as RTP event counts once. */
   digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
+  /** What became of a transfer that a bot asked for. */
+  transferUpdate(session: SessionId, update: TransferUpdate): Promise<void>
   /** Idempotent; a session whose worker died resolves with empty stats. */
   closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession>
   /** Called once for every session a dead worker took along. */

@@ -150,8 +150,8 @@ await onEachEngine(t, async (t, open) => {
     const after = dataOf(await send('GET', `/v1/calls/${before.id}`))
     t.equal(after.agentVersion, 1)
     t.equal(after.agentVersionId, before.agentVersionId)
-    t.equal(calling.control.dialled.at(-2)?.plan.agent.systemPrompt, 'First.')
-    t.equal(calling.control.dialled.at(-1)?.plan.agent.systemPrompt, 'Second.')
+    t.match(calling.control.dialled.at(-2)?.plan.party, { agent: { systemPrompt: 'First.' } })
+    t.match(calling.control.dialled.at(-1)?.plan.party, { agent: { systemPrompt: 'Second.' } })
   })
 
   await t.test('secrets and connections that tools name', async (t) => {

@@ -1,4 +1,5 @@
 import type { TurnTrace } from '../../media/agent/events.js'
+import type { BotStats } from '../../media/byo/bot-end.js'
 
 export interface CallLatency {
   /** Media live to the agent's first sound. */
@@ -10,9 +11,21 @@ export interface CallLatency {
 
 /** What a caller waited for; null when the agent never said anything. */
 export function callLatency(traces: readonly TurnTrace[], firstAgentMs: number | null): CallLatency | null {
-  const waits = traces
-    .flatMap((trace) => (trace.firstPacketMs === null ? [] : [trace.firstPacketMs - trace.speechEndMs]))
-    .sort((a, b) => a - b)
+  return latencyOf(
+    traces.flatMap((trace) =>
+      trace.firstPacketMs === null ? [] : [trace.firstPacketMs - trace.speechEndMs],
+    ),
+    firstAgentMs,
+  )
+}
+
+/** The same of a customer's bot; null when it never said anything. */
+export function botLatency({ replyMs, firstAudioMs }: BotStats): CallLatency | null {
+  return latencyOf(replyMs, firstAudioMs)
+}
+
+function latencyOf(unsorted: readonly number[], firstAgentMs: number | null): CallLatency | null {
+  const waits = [...unsorted].sort((a, b) => a - b)
   if (waits.length === 0 && firstAgentMs === null) return null
   return {
     firstAudioMs: firstAgentMs === null ? null : Math.round(firstAgentMs),

@@ -60,7 +60,7 @@ await onEachEngine(t, async (t, open) => {
     t.equal(control.dialled.length, 1)
     t.match(dial?.permit, { callId: call.id, to: TO, from: calling.number })
     t.match(dial?.plan, {
-      agent: { agentId, openingLine: 'Hello Anna.' },
+      party: { kind: 'agent', agent: { agentId, openingLine: 'Hello Anna.' } },
       gateway: { port: 5070 },
       ringTimeoutMs: 45_000,
       recordTo: `${calling.folder}/${call.id}.wav`,
@@ -310,7 +310,7 @@ await onEachEngine(t, async (t, open) => {
     clock.advance(2 * 3_600_000)
     const holder = { callId: 'call_x', nodeId: 'node-1' }
     t.equal(
-      await takeSlot(deps.db, owner, holder, clock.wall()),
+      await takeSlot(deps.db, owner, 'agentCalls', holder, clock.wall()),
       null,
       'slots older than two hours do not count',
     )

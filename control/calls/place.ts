@@ -1,19 +1,17 @@
 import { errorText } from '../../media/base/errors.js'
 import { isId, newId } from '../../media/base/ids.js'
 import { endingOfError } from '../../signalling/ending.js'
-import { readConfig } from '../agents/config.js'
-import { resolveVariables } from '../agents/placeholders.js'
-import { buildSpec } from '../agents/spec.js'
-import { asPurpose, findAgent, findVersion } from '../agents/store.js'
+import { findAgent, findVersion } from '../agents/store.js'
 import { type Clearance, clearDial } from '../compliance/clear.js'
-import type { AgentRow, AgentVersionRow, NumberRow } from '../db/calling-tables.js'
+import type { NumberRow } from '../db/calling-tables.js'
 import type { Deps } from '../deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../http/problem.js'
 import { timestampOrNull } from '../http/schemas.js'
 import { findNumber, isOfOtherEnvironment, type Owner } from '../numbers/store.js'
 import { missingForLive } from '../organization/readiness.js'
 import { noteUse } from '../trunks/store.js'
-import { type Full, releaseSlot, takeSlot, takeTrunkSlot } from './pool.js'
+import { type Answerer, agentAnswerer, botAnswerer } from './answerer.js'
+import { type Full, type Pool, releaseSlot, takeSlot, takeTrunkSlot } from './pool.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from './settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from './store.js'
 import { type WayOut, wayOut } from './way-out.js'
@@ -31,8 +29,7 @@ export interface Placement {
 
 interface Target {
   readonly number: NumberRow
-  readonly agent: AgentRow
-  readonly version: AgentVersionRow
+  readonly answerer: Answerer
 }
 
 /** Why the release may not place calls in that environment yet; null when it may. */
@@ -55,35 +52,7 @@ export async function placeCall(
 
   const target = await lookUp(deps, owner, placement)
   if (isRefusal(target)) return target
-  const { number, agent, version } = target
-  const config = readConfig(version.config)
-  const { values, missing } = resolveVariables(config, placement.variables)
-  if (missing.length > 0) {
-    return refuse('missing_variables', `Values are missing for: ${missing.join(', ')}.`, { missing })
-  }
-  const spec = buildSpec(
-    {
-      agentId: agent.id,
-      agentVersionId: version.id,
-      name: agent.name,
-      config,
-      direction: 'outbound',
-      from: number.e164,
-      to: placement.to,
-      variables: values,
-      now: deps.clock.wall(),
-    },
-    deps.settings.providers,
-  )
-  if (spec === null) {
-    return refuse(
-      'unprocessable_entity',
-      'A voice or model of the published version is no longer available.',
-      {
-        path: 'agentId',
-      },
-    )
-  }
+  const { number, answerer } = target
   const unready = await ready(deps, owner)
   if (unready !== null) return unready
   const way = await wayOut(deps, number)
@@ -92,7 +61,7 @@ export async function placeCall(
   if (deps.calls.draining) return unavailable('The service is shutting down and takes no new calls.', {})
 
   const callId = newId('call', deps.clock.wall())
-  const full = await takeRoom(deps, owner, way, callId)
+  const full = await takeRoom(deps, owner, answerer.pool, way, callId)
   if (full !== null) return full
   const clearance = await clear(deps, owner, placement, target, way, callId).catch(async (error: unknown) => {
     await releaseSlot(deps.db, callId)
@@ -110,7 +79,7 @@ export async function placeCall(
   const folder = recordingsFolder(deps.settings.dataFolder)
   try {
     deps.calls.dial(clearance.permit, {
-      agent: spec,
+      party: answerer.party(callId),
       gateway: way.gateway,
       ringTimeoutMs: way.ringTimeoutMs,
       recordTo: number.recordCalls === 1 ? recordingPath(folder, callId) : null,
@@ -160,6 +129,19 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
       ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
       : missing('number', 'numberId')
   }
+  const ends = { direction: 'outbound', from: number.e164, to: placement.to } as const
+  if (number.routingMode === 'byo_ws') {
+    if (placement.agentId !== null) {
+      return contradiction('The number is routed to a media socket; no agent speaks on it.', 'agentId')
+    }
+    if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
+    const answerer = await botAnswerer(deps, number, ends, placement.variables)
+    if (answerer === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
+    if (answerer === 'no_classification') {
+      return contradiction('The sender classification of the organization has to be set first.', 'numberId')
+    }
+    return { number, answerer }
+  }
   const agentId = placement.agentId ?? number.agentId
   if (agentId === null) {
     return contradiction('The number has no agent; name one in agentId or bind one to the number.', 'agentId')
@@ -175,22 +157,38 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
       ? null
       : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
   if (version === null) return contradiction('The agent was never published.', 'agentId')
-  return { number, agent, version }
+  const answerer = agentAnswerer({ agent, version }, ends, {
+    variables: placement.variables,
+    providers: deps.settings.providers,
+    now: deps.clock.wall(),
+  })
+  if (answerer === null) {
+    return contradiction('A voice or model of the published version is no longer available.', 'agentId')
+  }
+  const { missing: unset } = answerer
+  if (unset.length > 0) {
+    return refuse('missing_variables', `Values are missing for: ${unset.join(', ')}.`, { missing: unset })
+  }
+  return { number, answerer }
 }
 
-/** A slot of the agents' pool and, over a trunk, one of its lines, which inbound calls use as well. */
+/** A slot of the pool and, over a trunk, one of its lines, which inbound calls use as well. */
 async function takeRoom(
   deps: Deps,
   owner: Owner,
+  pool: Pool,
   { trunk }: WayOut,
   callId: string,
 ): Promise<Refusal<'concurrent_call_limit_reached'> | null> {
   const { db, clock, nodeId } = deps
   const holder = { callId, nodeId }
-  const noRoom = (message: string, pool: string, full: Full) =>
-    refuse('concurrent_call_limit_reached', message, { pool, ...full })
-  const full = await takeSlot(db, owner, holder, clock.wall())
-  if (full !== null) return noRoom('All concurrent agent calls are in use.', 'agentCalls', full)
+  const noRoom = (message: string, where: string, full: Full) =>
+    refuse('concurrent_call_limit_reached', message, { pool: where, ...full })
+  const full = await takeSlot(db, owner, pool, holder, clock.wall())
+  if (full !== null) {
+    const what = pool === 'agentCalls' ? 'agent calls' : 'calls of media sockets'
+    return noRoom(`All concurrent ${what} are in use.`, pool, full)
+  }
   const busy = trunk === null ? null : await takeTrunkSlot(db, trunk, holder, clock.wall())
   if (busy === null) return null
   await releaseSlot(db, callId)
@@ -212,20 +210,20 @@ function clear(
   deps: Deps,
   owner: Owner,
   placement: Placement,
-  { number, agent, version }: Target,
+  { number, answerer }: Target,
   { trunk }: WayOut,
   callId: string,
 ): Promise<Clearance> {
-  const purpose = asPurpose(version.purpose)
+  const { row, purpose, trigger } = answerer
   return clearDial(
     deps,
     {
       organizationId: owner.organizationId,
       callId,
       from: number.e164,
-      gate: { to: placement.to, environment: owner.environment, purpose, trigger: 'call' },
-      agentId: agent.id,
-      agentVersionId: version.id,
+      gate: { to: placement.to, environment: owner.environment, purpose, trigger },
+      agentId: row.agentId,
+      agentVersionId: row.agentVersionId,
     },
     async (trx, record, now) => {
       if (trunk !== null) await noteUse(trx, trunk, trunk.id, 'outbound', now)
@@ -239,9 +237,7 @@ function clear(
           fromNumber: number.e164,
           toNumber: placement.to,
           numberId: number.id,
-          agentId: agent.id,
-          agentVersion: version.version,
-          agentVersionId: version.id,
+          ...row,
           purpose,
           nodeId: deps.nodeId,
           variables: placement.variables,

@@ -36,8 +36,13 @@ export interface Full {
  * Takes a free slot of the pool for a call, or tells how full it is. Slots are numbered rows: that
  * two calls cannot hold one number is the primary key's doing, whatever else runs at the same time.
  */
-export async function takeSlot(db: Db, owner: Owner, holder: Holder, now: number): Promise<Full | null> {
-  const pool: Pool = 'agentCalls'
+export async function takeSlot(
+  db: Db,
+  owner: Owner,
+  pool: Pool,
+  holder: Holder,
+  now: number,
+): Promise<Full | null> {
   return takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now)
 }
 

@@ -1,12 +1,13 @@
 import { join, relative } from 'node:path'
 import type { TurnTrace } from '../../media/agent/events.js'
+import type { BotStats } from '../../media/byo/bot-end.js'
 import { outcomeOf } from '../../signalling/ending.js'
 import type { CallEvent } from '../../signalling/events.js'
 import type { CallRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import { insertEvent } from '../events/store.js'
 import { RATES, rate } from '../wallet/rating.js'
-import { callLatency } from './latency.js'
+import { botLatency, callLatency } from './latency.js'
 import { LEASE_MS } from './lease.js'
 import { releaseSlot } from './pool.js'
 import { salvageRecording } from './salvage.js'
@@ -197,10 +198,12 @@ async function announce(
 async function latencyOf(trx: Trx, callId: string) {
   const traces = await trx
     .selectFrom('callEvents')
-    .select('body')
+    .select(['type', 'body'])
     .where('callId', '=', callId)
-    .where('type', '=', 'trace')
+    .where('type', 'in', ['trace', 'bot_stats'])
     .execute()
+  const bot = traces.find(({ type }) => type === 'bot_stats')
+  if (bot !== undefined) return botLatency((JSON.parse(bot.body) as { stats: BotStats }).stats)
   const first = await trx
     .selectFrom('transcriptSegments')
     .select((column) => column.fn.min('startMs').as('startMs'))

@@ -26,6 +26,7 @@ export type NewCall = Pick<
   | 'agentId'
   | 'agentVersion'
   | 'agentVersionId'
+  | 'routingMode'
   | 'purpose'
   | 'nodeId'
 > & {
@@ -44,7 +45,6 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
     .values({
       ...rest,
       status: call.direction === 'outbound' ? 'queued' : 'initiated',
-      routingMode: 'svc_agent',
       campaignId: null,
       recipientId: null,
       disposition: null,
@@ -56,7 +56,7 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       endedAt: null,
       agentSeconds: 0,
       humanSeconds: 0,
-      ratePaisePerMinute: await agreedRate(trx, call.organizationId),
+      ratePaisePerMinute: await agreedRate(trx, call),
       charges: '[]',
       billedPaise: 0,
       variables: JSON.stringify(variables),
@@ -189,7 +189,12 @@ export async function listSegments(db: Db, callId: string): Promise<readonly Tra
 }
 
 /** Price of a minute, frozen with the call: the agreed one or the list price. */
-async function agreedRate(trx: Trx, organizationId: string): Promise<number> {
+async function agreedRate(
+  trx: Trx,
+  { organizationId, routingMode }: Pick<NewCall, 'organizationId' | 'routingMode'>,
+): Promise<number> {
+  if (routingMode === 'byo_ws') return RATES.ownVoice
+
   const profile = await trx
     .selectFrom('callingProfiles')
     .select('ratePaisePerMinute')

@@ -15,8 +15,8 @@ export interface DialRequest {
   /** The number shown to the called party. */
   readonly from: string
   readonly gate: GateRequest
-  readonly agentId: string
-  readonly agentVersionId: string
+  readonly agentId: string | null
+  readonly agentVersionId: string | null
 }
 
 export interface GateRecord {

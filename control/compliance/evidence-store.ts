@@ -17,8 +17,8 @@ export interface GateEvidence {
   readonly checks: readonly CheckRow[]
   readonly purpose: string
   readonly number: string
-  readonly agentId: string
-  readonly agentVersionId: string
+  readonly agentId: string | null
+  readonly agentVersionId: string | null
   readonly policyVersion: string
   readonly decidedAt: number
 }

@@ -76,6 +76,8 @@ export interface NumberRow {
   /** The trunk its calls come over; null for a number of ours. */
   readonly sipTrunkId: string | null
   readonly recordCalls: number
+  /** JSON of byo/endpoint.ts `StoredEndpoint`; kept while the number is routed to an agent. */
+  readonly mediaEndpoint: string | null
   readonly createdAt: number
 }
 

@@ -3,6 +3,7 @@ import { EngineError } from '../../media/base/errors.js'
 import { createAccessTables } from './access-tables.js'
 import { createCallingTables } from './calling-migration.js'
 import { createIdentityTables } from './identity-tables.js'
+import { createMediaEndpoints } from './media-endpoints.js'
 import type { Engine, OpenDatabase } from './open.js'
 import { createOrganizationTables } from './organization-migration.js'
 import { createRequestLimits } from './request-limits.js'
@@ -20,6 +21,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0004_webhooks': createWebhookTables,
   '0005_organization': createOrganizationTables,
   '0006_trunks': createTrunkTables,
+  '0007_media_endpoints': createMediaEndpoints,
 }
 
 /**

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
 import { findAgent } from '../agents/store.js'
+import { checkEndpoint, MediaEndpoint, MediaEndpointInput, readEndpoint } from '../byo/endpoint.js'
 import type { NumberRow } from '../db/calling-tables.js'
 import { listOperation, operation } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
+import { isRefusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import { findNumber, listNumbers as pageOfNumbers, updateNumber as storeNumber } from './store.js'
 
@@ -31,7 +32,7 @@ export const PhoneNumber = z.object({
   routingMode: openEnum('svc_agent', 'byo_ws', 'byo_sip'),
   agentId: z.string().nullable(),
   recordCalls: z.boolean(),
-  mediaEndpoint: z.null().meta({ description: 'BYO media socket; none in this release.' }),
+  mediaEndpoint: MediaEndpoint.nullable(),
   sipTrunk: z.null(),
   sipTrunkId: z.string().nullable(),
   createdAt: Timestamp,
@@ -79,7 +80,7 @@ const NumberPatch = z
     label: z.string().min(1).max(80).optional(),
     recordCalls: z.boolean().optional(),
     routingMode: z.enum(['svc_agent', 'byo_ws', 'byo_sip']).optional(),
-    mediaEndpoint: z.looseObject({}).nullable().optional(),
+    mediaEndpoint: MediaEndpointInput.nullable().optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'must hold at least one field')
 
@@ -88,7 +89,7 @@ export const updateNumber = operation({
   method: 'patch',
   path: '/v1/numbers/:id',
   tag: 'Numbers',
-  summary: 'Bind an agent, rename, or switch recording of a number.',
+  summary: 'Bind an agent or a media socket, choose which of them takes calls, rename, switch recording.',
   audience: 'key',
   scope: 'write',
   params: NumberPath,
@@ -97,7 +98,8 @@ export const updateNumber = operation({
   result: PhoneNumber,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
   run: async ({ params, body, actor, deps }) => {
-    if ((await findNumber(deps.db, actor, params.id)) === null) return noNumber()
+    const before = await findNumber(deps.db, actor, params.id)
+    if (before === null) return noNumber()
     if (typeof body.agentId === 'string') {
       const known =
         isId('agt', body.agentId) && (await findAgent(deps.db, actor.organizationId, body.agentId)) !== null
@@ -105,17 +107,26 @@ export const updateNumber = operation({
         return refuse('not_found', 'There is no such agent.', { resource: 'agent', path: 'agentId' })
       }
     }
-    if (body.routingMode === 'byo_sip') {
+    const routed = body.routingMode ?? before.routingMode
+    if (routed !== before.routingMode && [routed, before.routingMode].includes('byo_sip')) {
       return refuse('conflict', 'SIP routing is set and cleared through the SIP operations of the number.')
     }
-    if (body.routingMode === 'byo_ws' || (body.mediaEndpoint ?? null) !== null) {
-      const path = body.routingMode === 'byo_ws' ? 'routingMode' : 'mediaEndpoint'
-      return refuse('unprocessable_entity', 'Media sockets are not available in this release.', { path })
+    const left = body.mediaEndpoint === undefined ? before.mediaEndpoint : body.mediaEndpoint
+    if (routed === 'byo_ws' && left === null) {
+      return refuse('unprocessable_entity', 'Routing to a media socket needs a mediaEndpoint.', {
+        path: 'mediaEndpoint',
+      })
     }
+    const endpoint = body.mediaEndpoint
+      ? await checkEndpoint(deps, actor.organizationId, body.mediaEndpoint)
+      : (body.mediaEndpoint ?? null)
+    if (endpoint !== null && isRefusal(endpoint)) return endpoint
     const row = await storeNumber(deps.db, actor, params.id, {
       ...(body.agentId === undefined ? {} : { agentId: body.agentId }),
       ...(body.label === undefined ? {} : { label: body.label }),
       ...(body.recordCalls === undefined ? {} : { recordCalls: body.recordCalls ? 1 : 0 }),
+      ...(body.routingMode === undefined ? {} : { routingMode: body.routingMode }),
+      ...(body.mediaEndpoint === undefined ? {} : { mediaEndpoint: endpoint }),
     })
     return row === null ? noNumber() : numberView(row)
   },
@@ -147,7 +158,7 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     routingMode: row.routingMode,
     agentId: row.agentId,
     recordCalls: row.recordCalls === 1,
-    mediaEndpoint: null,
+    mediaEndpoint: readEndpoint(row.mediaEndpoint),
     sipTrunk: null,
     sipTrunkId: row.sipTrunkId,
     createdAt: timestamp(row.createdAt),

@@ -1,7 +1,9 @@
 import { newId } from '../../media/base/ids.js'
+import type { StoredEndpoint } from '../byo/endpoint.js'
 import type { NumberRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { setSecretUses } from '../secrets/store.js'
 
 type Environment = 'test' | 'live'
 
@@ -37,23 +39,40 @@ export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Prom
   )
 }
 
+/** What may be changed of a number; the endpoint not yet as text. */
+export type NumberChange = Partial<
+  Pick<NumberRow, 'agentId' | 'label' | 'recordCalls' | 'routingMode'> & {
+    readonly mediaEndpoint: StoredEndpoint | null
+  }
+>
+
+/** Rejects with a foreign key violation for a secret of the endpoint that is gone. */
 export async function updateNumber(
-  db: Db | Trx,
+  db: Db,
   owner: Owner,
   id: string,
-  change: Partial<Pick<NumberRow, 'agentId' | 'label' | 'recordCalls'>>,
+  change: NumberChange,
 ): Promise<NumberRow | null> {
   if (Object.keys(change).length === 0) return findNumber(db, owner, id)
-  const row = await db
-    .updateTable('numbers')
-    .set(change)
-    .where('id', '=', id)
-    .where('organizationId', '=', owner.organizationId)
-    .where('environment', '=', owner.environment)
-    .where('releasedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  const { mediaEndpoint, ...plain } = change
+  const text = mediaEndpoint ? JSON.stringify(mediaEndpoint) : null
+  return db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('numbers')
+      .set({ ...plain, ...(mediaEndpoint === undefined ? {} : { mediaEndpoint: text }) })
+      .where('id', '=', id)
+      .where('organizationId', '=', owner.organizationId)
+      .where('environment', '=', owner.environment)
+      .where('releasedAt', 'is', null)
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) return null
+    if (mediaEndpoint !== undefined) {
+      const secretId = mediaEndpoint?.authSecretId ?? null
+      await setSecretUses(trx, { type: 'number', id }, secretId === null ? [] : [secretId])
+    }
+    return row
+  })
 }
 
 /** The number an inbound call was made to, whoever holds it; null when nobody does. */
@@ -97,6 +116,7 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
       routingMode: 'svc_agent',
       agentId: null,
       recordCalls: 1,
+      mediaEndpoint: null,
       createdAt: now,
     })
     .onConflict((conflict) => conflict.column('e164').where('releasedAt', 'is', null).doNothing())

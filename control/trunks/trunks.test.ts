@@ -167,6 +167,7 @@ function tools(calling: TestCalling) {
       nodeId: deps.nodeId,
       folder,
       providers: { openai: null },
+      rootKey,
     }),
     trunk: async () => {
       const row = await db.selectFrom('sipTrunks').selectAll().executeTakeFirstOrThrow()

@@ -84,6 +84,29 @@ function timePart(wallMs: number): string {
   return text
 }
 
+/** The 128 bits of an id's ULID written as a UUID, as other makers' protocols want them. */
+export function uuidOf(id: string): string {
+  let bits = 0n
+  for (const character of id.slice(id.lastIndexOf('_') + 1)) {
+    bits = (bits << 5n) | BigInt(ALPHABET.indexOf(character))
+  }
+  const hex = bits.toString(16).padStart(32, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** The id of that kind whose ULID a UUID is; dashes may be missing. Null for anything else. */
+export function idOfUuid(prefix: IdPrefix, uuid: string): string | null {
+  const hex = uuid.replaceAll('-', '')
+  if (!/^[0-9a-f]{32}$/i.test(hex)) return null
+  let bits = BigInt(`0x${hex}`)
+  let text = ''
+  for (let i = 0; i < 26; i++) {
+    text = ALPHABET.charAt(Number(bits & 31n)) + text
+    bits >>= 5n
+  }
+  return `${prefix}_${text}`
+}
+
 /** Whether `text` is a well-formed id of that kind. A malformed id is answered 404, not 400. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && ULID.test(text.slice(prefix.length + 1))

@@ -24,7 +24,7 @@ async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>) {
     carrier,
     dial(to: string, ringTimeoutMs = 5000) {
       rig.board.dial(rig.permit('call_1', to), {
-        agent: testAgent,
+        party: { kind: 'agent', agent: testAgent },
         gateway: carrier.gateway,
         ringTimeoutMs,
         recordTo: null,

@@ -247,7 +247,7 @@ t.test('calls of both directions share the trunk', async (t) => {
   const callee = await openSipPeer({ onInvite: (call) => call.answer(SDP) })
   t.teardown(() => callee.close())
   rig.board.dial(rig.permit('call_out', '+919876543210'), {
-    agent: testAgent,
+    party: { kind: 'agent', agent: testAgent },
     gateway: {
       host: '127.0.0.1',
       port: callee.port,

@@ -73,7 +73,7 @@ async function rigFor(t: Assert, carrier: Carrier = {}) {
     dial(trunk: Partial<TrunkRoute> = {}, to = TO, host = '127.0.0.1') {
       const callId = `call_${++count}`
       const plan: DialPlan = {
-        agent: testAgent,
+        party: { kind: 'agent', agent: testAgent },
         gateway: {
           host,
           port: peer.port,
