@@ -277,7 +277,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     it.checkOver(t, 'api_hangup')
     open({ address: '127.0.0.1', port: 1, worker: 0 })
     await settle()
-    t.equal(it.done.at(-1), 'close:hangup')
+    t.equal(it.done.at(-1), 'close:api_hangup')
   })
   t.test('nobody answers', async (t) => {
     const it = rig('outbound')

@@ -290,7 +290,7 @@ export class Api extends Caller {
     return this.send({ method: 'GET', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }
 
-  /** Bind an agent, rename, or switch recording of a number. Needs the scope `write`. */
+  /** Bind an agent or a media socket, choose which of them takes calls, rename, switch recording. Needs the scope `write`. */
   updateNumber(input: { readonly id: string; readonly body: UpdateNumberBody }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'PATCH', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }

@@ -413,8 +413,14 @@ export type Number = {
   readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
   readonly agentId: string | null
   readonly recordCalls: boolean
-  /** BYO media socket; none in this release. */
-  readonly mediaEndpoint: null
+  readonly mediaEndpoint: {
+    readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz">
+    readonly url: string
+    readonly format: Open<"linear16" | "mulaw" | "alaw">
+    readonly sampleRate: number
+    readonly authSecretId: string | null
+    readonly customParameters: Readonly<Record<string, string>>
+  } | null
   readonly sipTrunk: null
   readonly sipTrunkId: string | null
   readonly createdAt: string
@@ -1366,7 +1372,14 @@ export type UpdateNumberBody = {
   readonly label?: string | undefined
   readonly recordCalls?: boolean | undefined
   readonly routingMode?: "svc_agent" | "byo_ws" | "byo_sip" | undefined
-  readonly mediaEndpoint?: Readonly<Record<string, never>> | null | undefined
+  readonly mediaEndpoint?: {
+    readonly type: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz"
+    readonly url: string
+    readonly format?: "linear16" | "mulaw" | "alaw" | undefined
+    readonly sampleRate?: number | undefined
+    readonly authSecretId?: string | null | undefined
+    readonly customParameters?: Readonly<Record<string, string>> | undefined
+  } | null | undefined
 }
 
 /** Body of `placeCall`. */
