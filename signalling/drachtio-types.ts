@@ -26,6 +26,8 @@ export interface RawResponse extends RawMessage {
   readonly status: number
   readonly reason: string
   readonly finalResponseSent: boolean
+  /** The request a received one answers, as it was sent. */
+  readonly req?: RawRequest
   /** Of a received one; empty when the server made it itself. */
   readonly source_address: string | undefined
   readonly source_port: number | undefined
@@ -41,8 +43,6 @@ export interface RawDialog extends EventEmitter {
   readonly sip: { readonly callId: string }
   local: { sdp: string }
   remote: { sdp: string | undefined }
-  /** Answers a challenge inside the dialog (the library's own way: MD5). */
-  auth?: { readonly username: string; readonly password: string }
   destroy(options: object, callback: (error: unknown) => void): void
   request(
     options: { readonly method: string; readonly body?: string; readonly headers?: object },

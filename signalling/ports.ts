@@ -124,6 +124,8 @@ export interface InboundTrunk {
   readonly username: string | null
   readonly password: string | null
   readonly limits: TrunkLimits
+  /** What we are known by there: some carriers challenge our requests inside their calls. */
+  readonly credentials: Credentials | null
 }
 
 /** Who may call in over a trunk. Read for every INVITE, so that a change counts at once. */

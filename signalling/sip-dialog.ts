@@ -2,8 +2,10 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { RawDialog, RawRequest, RawResponse } from './drachtio-types.js'
+import { requestInside } from './in-dialog.js'
 import { keyOfInfo } from './info-dtmf.js'
 import type { DialogHandlers, Reply, SipDialog } from './sip-port.js'
+import type { DigestClient } from './trunk/digest-client.js'
 
 /** For `Allow` headers, in and outside dialogs. */
 export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
@@ -17,6 +19,8 @@ export class DialogHandle implements SipDialog {
   readonly #open: Set<{ lost(): void }>
   readonly #clock: Clock
   readonly #log: Log
+  /** Answers challenges to our requests; null when there is nothing to answer with. */
+  readonly #digest: DigestClient | null
   #handlers: DialogHandlers | null = null
   #over = false
   #bye: Promise<void> | null = null
@@ -24,8 +28,14 @@ export class DialogHandle implements SipDialog {
   /** Fails our own re-INVITE when the dialog goes. */
   #modifying: ((error: EngineError) => void) | null = null
 
-  constructor(raw: RawDialog, open: Set<{ lost(): void }>, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(
+    raw: RawDialog,
+    open: Set<{ lost(): void }>,
+    { clock, log }: { clock: Clock; log: Log },
+    digest: DigestClient | null,
+  ) {
     this.#raw = raw
+    this.#digest = digest
     this.#open = open
     this.#clock = clock
     this.#log = log
@@ -75,6 +85,10 @@ export class DialogHandle implements SipDialog {
         deadline.cancel()
         resolve()
       }
+      if (this.#digest !== null) {
+        requestInside(this.#raw, this.#digest, { method: 'BYE' }, done)
+        return
+      }
       try {
         this.#raw.destroy({}, done)
       } catch (error) {
@@ -92,8 +106,7 @@ export class DialogHandle implements SipDialog {
       }
       this.#modifying = reject
       // Not `dialog.modify`: after one refusal it waits for ever with the next.
-      this.#raw.request({ method: 'INVITE', body: sdp }, (error, response) => {
-        if (response && response.status < 200) return
+      requestInside(this.#raw, this.#digest, { method: 'INVITE', body: sdp }, (error, response) => {
         this.#modifying = null
         if (error || !response) reject(new EngineError('sip_failed', errorText(error), { cause: error }))
         else if (response.status >= 300) {

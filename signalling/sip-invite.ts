@@ -5,6 +5,7 @@ import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-typ
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
 import { userOf } from './sip-uri.js'
+import { type Credentials, DigestClient } from './trunk/digest-client.js'
 
 /** What must be refused before anyone looks at the number (RFC 3261 8.2.2, 8.2.3); null when all is well. */
 export function acceptableForm(
@@ -41,6 +42,7 @@ export class InviteHandle implements IncomingInvite {
   readonly #open: Set<{ lost(): void }>
   readonly #tools: { clock: Clock; log: Log }
   #state: 'pending' | 'accepting' | 'over' = 'pending'
+  #digest: DigestClient | null = null
   #withdrawn: ((why: 'cancelled' | 'lost') => void) | null = null
   /** Settles `accept`: after a CANCEL or a lost connection the library's callback may never come. */
   #abort: ((why: 'cancelled' | 'lost') => void) | null = null
@@ -75,6 +77,10 @@ export class InviteHandle implements IncomingInvite {
 
   header(name: string): string | null {
     return this.#req.get(name) ?? null
+  }
+
+  identify(credentials: Credentials): void {
+    this.#digest = new DigestClient(credentials)
   }
 
   onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void {
@@ -121,7 +127,7 @@ export class InviteHandle implements IncomingInvite {
             fail(error ?? 'no dialog')
             return
           }
-          const dialog = new DialogHandle(raw, this.#open, this.#tools)
+          const dialog = new DialogHandle(raw, this.#open, this.#tools, this.#digest)
           if (settled) {
             void dialog.bye()
             return

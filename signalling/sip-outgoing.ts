@@ -129,10 +129,9 @@ export class OutgoingCall implements OutgoingInvite {
   }
 
   #answered(raw: RawDialog): void {
-    const { credentials } = this.#request
     // Some proxies challenge requests inside the dialog too.
-    if (credentials !== undefined) raw.auth = { ...credentials }
-    const dialog = new DialogHandle(raw, this.#connection.open, this.#connection)
+    this.#digest?.accepted()
+    const dialog = new DialogHandle(raw, this.#connection.open, this.#connection, this.#digest)
     if (this.#cancelled || this.#settled) {
       // The 200 crossed our CANCEL (RFC 3261 9.1): it has been acknowledged, so a BYE ends it.
       this.#connection.endCrossed(dialog)

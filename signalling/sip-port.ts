@@ -54,6 +54,8 @@ export interface IncomingInvite {
   /** The SDP offer, or '' (delayed offer). */
   readonly body: string
   header(name: string): string | null
+  /** Answers challenges to our requests inside the call, once it is accepted. */
+  identify(credentials: Credentials): void
   /** Answered finally, cancelled, or lost with the connection to the server. */
   readonly over: boolean
   /** Called once when the peer cancels (487 was sent) or the connection is lost, before our final answer. */

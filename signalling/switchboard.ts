@@ -225,6 +225,7 @@ class LiveCalls implements Switchboard {
       this.#neverBegan(admission.callId, endingOfTrunk(refusal))
       return
     }
+    if (trunk?.credentials) invite.identify(trunk.credentials)
     this.#admitted(invite, admission, trunk?.id ?? null)
   }
 

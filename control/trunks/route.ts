@@ -89,6 +89,7 @@ export function inboundTrunkOf(trunk: SipTrunkRow, rootKey: RootKey): InboundTru
     username: digestUsername,
     password: digestPassword === null ? null : openPassword(rootKey, id, 'inbound', digestPassword),
     limits: limitsOfTrunk(trunk),
+    credentials: credentialsOf(trunk, rootKey),
   }
 }
 

@@ -7,6 +7,7 @@ import type { Dns } from './dns.js'
 import { EarlyTable } from './early.js'
 import type { Guard } from './guard.js'
 import { newTag } from './ids.js'
+import { RegistrationKeepAlives } from './keep-alive.js'
 import type { Limits } from './limits.js'
 import { interfaceAddresses } from './local-address.js'
 import { Locator } from './locator.js'
@@ -82,6 +83,7 @@ export class Core {
   /** NOTIFYs that overtook the answer to our SUBSCRIBE, by dialog id. */
   readonly subscribing = new Map<string, Arrival[]>()
   readonly registrations: Registrations
+  readonly keepAlives: RegistrationKeepAlives
   readonly pendingBySource = new Map<string, number>()
   /** Requests of applications without a final response yet, by transaction id. */
   readonly outgoing = new Map<string, Pending>()
@@ -101,10 +103,12 @@ export class Core {
     this.guard = settings.guard
     this.sessionDue = settings.sessionDue
     this.registrations = new Registrations(settings.clock)
+    this.keepAlives = new RegistrationKeepAlives(settings.clock, settings.timers, settings.random)
     this.locator = new Locator(settings.clock, settings.log, settings.dns, settings.random)
     this.quarantine = new Quarantine(settings.clock)
     this.scope.own(() => {
       this.locator.close()
+      this.keepAlives.close()
       for (const transaction of this.clients.values()) transaction.close()
       for (const transaction of this.servers.values()) transaction.close()
       for (const table of [this.incoming, this.updates]) {

@@ -140,6 +140,16 @@ export class Guard {
     return this.#refuse(source)
   }
 
+  /** A keep-alive that wants an answer: one of the other requests, but too many are no offence. */
+  probe(address: string): Verdict {
+    if (this.exempts(address)) return 'serve'
+    if (this.banned(address)) return this.#ignore()
+    const source = this.#touch(sourceKey(address), this.trusts(address))
+    if (source.requests < 1) return this.#ignore()
+    source.requests -= 1
+    return 'serve'
+  }
+
   /** What could not be read as a message, or not as a sound one. */
   broken(address: string, offence: 'malformed' | 'oversize'): Verdict {
     if (this.exempts(address)) return 'refuse'

@@ -11,6 +11,7 @@ import { paramOf, splitList } from './sip-header.js'
 import { headerOf, headersOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
 import { parseSip } from './sip-parser.js'
 import { isSpam } from './spammer.js'
+import { bindingResponse, isBindingRequest } from './stun.js'
 import { clientKey } from './transaction-client.js'
 import { ServerTransaction, serverKey } from './transaction-server.js'
 import type { Flow } from './transport.js'
@@ -25,6 +26,10 @@ const KEEP_ALIVE_BYTES = 32
 
 /** One message from the network. Never throws for anything a peer can send. */
 export function receive(core: Core, bytes: Buffer, flow: Flow): void {
+  if (bytes[0] === 0 && flow.protocol === 'udp' && isBindingRequest(bytes)) {
+    if (core.guard.probe(flow.remote.address) === 'serve') flow.send(bindingResponse(bytes, flow.remote))
+    return
+  }
   const parsed = parseSip(bytes, core.limits)
   if (!parsed.ok) {
     if (!parsed.request && bytes.length < KEEP_ALIVE_BYTES) return

@@ -66,6 +66,13 @@ function clientKey(uri: string): string | null {
   return parsed === null || parsed.user === '' ? null : `${parsed.user}@${parsed.host.toLowerCase()}`
 }
 
+/** Seconds a 2xx to a REGISTER grants its first Contact; 0 when it removes it. */
+export function grantedSeconds(request: SipRequest, response: SipResponse): number {
+  const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
+  if (contact === '*') return 0
+  return granted(request, response, parseAddress(contact)?.uri ?? '')
+}
+
 /** Seconds the response grants this contact: its own `expires`, else the Expires header. */
 function granted(request: SipMessage, response: SipMessage, uri: string): number {
   const contacts = [headerOf(response, 'Contact') ?? '', headerOf(request, 'Contact') ?? '']

@@ -104,6 +104,9 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
         if (!established(core, app, outgoing, message, response, essentials, flow)) return
       }
       if (dialogForming && response.status >= 300) failed(core, outgoing, message.method, response)
+      if (message.method === 'REGISTER' && response.status < 300 && response.status >= 200 && core.nat) {
+        core.keepAlives.learn(outgoing.request ?? message, response, flow)
+      }
       notifyResponse(core, app, serialise(response), flow, outgoing.id, id)
       orphaned(core, app, outgoing, message.method, response)
       if (message.method === 'SUBSCRIBE') answerNotifies(core, id, response.status)

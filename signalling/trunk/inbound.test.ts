@@ -28,6 +28,7 @@ const trunk = (over: Partial<InboundTrunk> = {}): InboundTrunk => ({
   username: 'acme',
   password: 'first-secret',
   limits: { maxConcurrent: 10, callsPerMinute: 60, allowedPrefixes: ['+91'] },
+  credentials: null,
   ...over,
 })
 

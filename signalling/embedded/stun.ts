@@ -1,0 +1,44 @@
+import { isIP } from 'node:net'
+import { addressKey } from '../trunk/cidr.js'
+import type { Endpoint } from './transport.js'
+
+/*
+ * The keep-alive of a registration over UDP (RFC 5626 4.4.2): a client asks with a STUN binding request
+ * on the SIP port, and learns from the answer whether its address outside a NAT is still the same.
+ */
+
+const HEADER_BYTES = 20
+const BINDING_REQUEST = 0x0001
+const BINDING_SUCCESS = 0x0101
+const MAGIC_COOKIE = 0x2112a442
+const XOR_MAPPED_ADDRESS = 0x0020
+
+/** Whether a datagram is STUN and not SIP: no SIP message begins with a zero byte (RFC 5389 6). */
+export function isBindingRequest(bytes: Buffer): boolean {
+  return (
+    bytes.length >= HEADER_BYTES &&
+    bytes.readUInt16BE(0) === BINDING_REQUEST &&
+    bytes.readUInt32BE(4) === MAGIC_COOKIE &&
+    bytes.readUInt16BE(2) === bytes.length - HEADER_BYTES
+  )
+}
+
+/** The success response with the sender's address (RFC 5389 15.2). */
+export function bindingResponse(request: Buffer, { address, port }: Endpoint): Buffer {
+  const key = addressKey(address.split('%')[0] ?? '') ?? ''.padStart(32, '0')
+  const six = isIP(address) === 6 && !/^::ffff:/i.test(address)
+  const raw = Buffer.from(six ? key : key.slice(24), 'hex')
+  const response = Buffer.alloc(HEADER_BYTES + 8 + raw.length)
+  response.writeUInt16BE(BINDING_SUCCESS, 0)
+  response.writeUInt16BE(response.length - HEADER_BYTES, 2)
+  request.copy(response, 4, 4, HEADER_BYTES)
+  response.writeUInt16BE(XOR_MAPPED_ADDRESS, HEADER_BYTES)
+  response.writeUInt16BE(raw.length + 4, HEADER_BYTES + 2)
+  response.writeUInt8(six ? 2 : 1, HEADER_BYTES + 5)
+  response.writeUInt16BE(port ^ (MAGIC_COOKIE >>> 16), HEADER_BYTES + 6)
+  // The cookie and the transaction id lie behind one another, and so does what is masked with them.
+  for (const [at, byte] of raw.entries()) {
+    response.writeUInt8(byte ^ (response[4 + at] ?? 0), HEADER_BYTES + 8 + at)
+  }
+  return response
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import {
+  inCall,
+  openUdpPeer,
+  request,
+  response,
+  SDP_A,
+  SDP_B,
+  type WireMessage,
+} from '../fixtures/embedded-rig.js'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { systemClock } from '../media/base/clock.js'
+import { silentLog } from '../media/base/log.js'
+import { openEmbeddedServer } from './embedded/server.js'
+import type { DialogHandlers, SipDialog } from './sip-port.js'
+import { openSipServer } from './sip-server.js'
+
+assertNothingLeft(t)
+
+const ACCOUNT = { username: 'pilot', password: 'c4rrier' }
+const HANDLERS: DialogHandlers = { acknowledged: () => {}, offered: () => {}, ended: () => {} }
+
+async function open(t: { teardown(run: () => Promise<void>): unknown }) {
+  const tools = { clock: systemClock, log: silentLog }
+  const server = await openEmbeddedServer({
+    listen: [{ transport: 'udp', address: '127.0.0.1', port: 0 }],
+    control: { address: '127.0.0.1', port: 0, secret: 'x' },
+    ...tools,
+  })
+  const sip = await openSipServer({ host: '127.0.0.1', port: server.controlPort, secret: 'x', ...tools })
+  const peer = await openUdpPeer(server.endpoints[0]?.port ?? 0)
+  t.teardown(async () => {
+    await sip.close()
+    await server.close()
+    await peer.close()
+  })
+  return { sip, peer }
+}
+
+type Peer = Awaited<ReturnType<typeof open>>['peer']
+
+const challenge = (status: 401 | 407, algorithm: string, nonce: string) => {
+  const name = status === 407 ? 'Proxy-Authenticate' : 'WWW-Authenticate'
+  return { [name]: `Digest realm="carrier", nonce="${nonce}", algorithm=${algorithm}, qop="auth"` }
+}
+
+/** Whether a request proves the password, by a calculation of the test's own. */
+function proves(sent: WireMessage, status: 401 | 407, algorithm: string, nonce: string): boolean {
+  const given = sent.header(status === 407 ? 'Proxy-Authorization' : 'Authorization')
+  const field = (name: string) => new RegExp(`[ ,]${name}="?([^",]*)"?`).exec(given)?.[1] ?? ''
+  const hash = (text: string) =>
+    createHash(algorithm === 'MD5' ? 'md5' : 'sha256')
+      .update(text)
+      .digest('hex')
+  const [method = '', uri = ''] = sent.start.split(' ')
+  const key = hash(`${ACCOUNT.username}:carrier:${ACCOUNT.password}`)
+  const parts = [key, nonce, field('nc'), field('cnonce'), 'auth', hash(`${method}:${uri}`)]
+  return field('nonce') === nonce && field('uri') === uri && field('response') === hash(parts.join(':'))
+}
+
+/** Challenges the next request of that method and resolves with its repetition, unanswered. */
+async function challenged(peer: Peer, method: string, status: 401 | 407, algorithm: string, nonce: string) {
+  const first = await peer.next(method)
+  const reason = status === 407 ? 'Proxy Authentication Required' : 'Unauthorized'
+  const To = first.header('To').includes('tag=') ? first.header('To') : `${first.header('To')};tag=far`
+  peer.send(response(first, `${status} ${reason}`, { To, ...challenge(status, algorithm, nonce) }))
+  const again = await peer.next(method)
+  return { first, again, proven: proves(again, status, algorithm, nonce) }
+}
+
+/** A call out, answered after a challenge of the first INVITE. */
+async function calling(opened: Awaited<ReturnType<typeof open>>, algorithm: string) {
+  const { sip, peer } = opened
+  const contact = `<sip:far@127.0.0.1:${peer.port}>`
+  const answered = new Promise<SipDialog>((resolve, reject) => {
+    sip.invite(
+      {
+        uri: `sip:far@127.0.0.1:${peer.port}`,
+        callId: `inside-${algorithm}`,
+        from: '+911171366900',
+        transport: 'udp',
+        body: SDP_A,
+        credentials: ACCOUNT,
+      },
+      { ...HANDLERS, progress: () => {}, answered: (dialog) => resolve(dialog), failed: reject },
+    )
+  })
+  const { again, proven } = await challenged(peer, 'INVITE', 407, algorithm, 'n1')
+  const To = `${again.header('To')};tag=far`
+  peer.send(response(again, '200 OK', { To, Contact: contact }, SDP_B))
+  return { dialog: await answered, proven, contact }
+}
+
+for (const algorithm of ['MD5', 'SHA-256']) {
+  t.test(`${algorithm}: challenges to INVITE, re-INVITE and BYE of one call are answered`, async (t) => {
+    const opened = await open(t)
+    const { peer } = opened
+    const { dialog, proven, contact } = await calling(opened, algorithm)
+    t.ok(proven, 'the INVITE')
+    await peer.next('ACK')
+
+    const modified = dialog.modify(SDP_A)
+    const reinvite = await challenged(peer, 'INVITE', 401, algorithm, 'n2')
+    t.ok(reinvite.proven, 'the re-INVITE')
+    const numbers = [reinvite.first, reinvite.again].map((sent) => Number.parseInt(sent.header('CSeq'), 10))
+    t.ok((numbers[1] ?? 0) > (numbers[0] ?? 0), 'a new CSeq')
+    peer.send(response(reinvite.again, '200 OK', { Contact: contact }, SDP_B))
+    t.equal(await modified, SDP_B)
+
+    const ended = dialog.bye()
+    const bye = await challenged(peer, 'BYE', 407, algorithm, 'n3')
+    t.ok(bye.proven, 'the BYE')
+    peer.send(response(bye.again, '200 OK'))
+    await ended
+  })
+}
+
+t.test('a password that is refused inside the call is tried once; the call goes on and ends', async (t) => {
+  const opened = await open(t)
+  const { peer } = opened
+  const { dialog } = await calling(opened, 'MD5')
+  const modified = dialog.modify(SDP_A)
+  const { again } = await challenged(peer, 'INVITE', 401, 'MD5', 'n2')
+  peer.send(response(again, '401 Unauthorized', challenge(401, 'MD5', 'n3')))
+  await t.rejects(modified, { code: 'sip_refused', context: { status: 401 } })
+  const ended = dialog.bye()
+  const bye = await peer.next('BYE')
+  peer.send(
+    response(bye, '401 Unauthorized', {
+      'WWW-Authenticate': 'Digest realm="carrier", nonce="x", algorithm=AKAv1',
+    }),
+  )
+  await ended
+  t.equal(peer.seen.filter(({ start }) => start.startsWith('INVITE')).length, 4)
+})
+
+t.test('a call in: the carrier challenges our BYE, and the trunk has an account there', async (t) => {
+  const { sip, peer } = await open(t)
+  const accepted = new Promise<SipDialog>((resolve, reject) => {
+    sip.onInvite((invite) => {
+      invite.identify(ACCOUNT)
+      invite.accept(SDP_B, HANDLERS).then(resolve, reject)
+    })
+  })
+  const invite = request('INVITE', peer, {}, SDP_A)
+  peer.send(invite)
+  const ok = await peer.next('SIP/2.0 200')
+  peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }))
+  const ended = (await accepted).bye()
+  const bye = await challenged(peer, 'BYE', 407, 'SHA-256', 'n1')
+  t.ok(bye.proven)
+  peer.send(response(bye.again, '200 OK'))
+  await ended
+})

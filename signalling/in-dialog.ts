@@ -1,0 +1,58 @@
+import type { RawDialog, RawResponse } from './drachtio-types.js'
+import type { DigestClient } from './trunk/digest-client.js'
+
+/** What a request inside a dialog came to: its final response, or why there is none. */
+export type InsideAnswer = (error: unknown, response?: RawResponse) => void
+
+/**
+ * Sends a request inside a dialog, again with credentials when it is challenged: the library's own way
+ * knows MD5 only, and forgets a BYE at the first answer. Calls `done` once. Never throws.
+ */
+export function requestInside(
+  raw: RawDialog,
+  digest: DigestClient | null,
+  request: { readonly method: 'INVITE' | 'BYE'; readonly body?: string },
+  done: InsideAnswer,
+): void {
+  let settled = false
+  const finish: InsideAnswer = (error, response) => {
+    if (settled) return
+    settled = true
+    done(error, response)
+  }
+  const attempt = (headers: Readonly<Record<string, string>>): void => {
+    try {
+      raw.request({ ...request, headers }, (error, response) => {
+        if (error || !response) {
+          finish(error ?? new Error('no response'))
+          return
+        }
+        if (settled || response.status < 200) return
+        const credentials = digest === null ? null : answerTo(digest, request, response)
+        if (credentials !== null) {
+          attempt(credentials)
+          return
+        }
+        if (response.status < 300) digest?.accepted()
+        finish(null, response)
+      })
+    } catch (error) {
+      finish(error)
+    }
+  }
+  attempt({})
+}
+
+/** The headers that answer a challenge; null when it is none, or none we can or should answer. */
+function answerTo(
+  digest: DigestClient,
+  { method, body = '' }: { readonly method: string; readonly body?: string },
+  response: RawResponse,
+): Readonly<Record<string, string>> | null {
+  const { status } = response
+  if (status !== 401 && status !== 407) return null
+  const challenge = response.get(status === 407 ? 'Proxy-Authenticate' : 'WWW-Authenticate')
+  if (challenge === undefined || !digest.challenged(status, challenge)) return null
+  const uri = response.req?.uri ?? ''
+  return Object.fromEntries(digest.headers({ method, uri, body }).map(({ name, value }) => [name, value]))
+}
