@@ -27,7 +27,7 @@ export class Member {
   /** Who is shown that beside them. */
   readonly observers: ((frame: AudioFrame) => void)[] = []
   /** Where what it says is recorded. */
-  track: 'caller' | 'human' | null = null
+  track: 'caller' | 'person' | null = null
 
   constructor(end: End, arrival: ArrivalEnd | null, rate: SessionRate) {
     this.end = end

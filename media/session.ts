@@ -1,6 +1,6 @@
-import { type ArrivalListener, isArrivalEnd } from './arrival.js'
+import { isArrivalEnd } from './arrival.js'
 import type { Clock } from './base/clock.js'
-import { EngineError } from './base/errors.js'
+import { EngineError, errorText } from './base/errors.js'
 import {
   type AudioFrame,
   type CloseReason,
@@ -16,17 +16,26 @@ import {
   type SessionStats,
 } from './frame.js'
 import { bent } from './limiter.js'
+import { Listener } from './listener.js'
 import { mixInto } from './mixer.js'
-import { Recorder } from './recorder.js'
+import { finishRecording, type RecordedFile } from './recording/finish.js'
+import { type RawRecording, Recorder } from './recording/recorder.js'
+import type { Disk } from './recording/wav-file.js'
 import { dropLeft, Member, Route } from './route.js'
-import type { RecordedFile } from './wav-file.js'
 
 export interface SessionOptions {
   readonly rate: SessionRate
   readonly clock: Clock
-  /** Stereo WAV from `start` on: left the first network leg as received, right what it was sent. */
+  /**
+   * Stereo WAV from `start` on: left the first network leg as received, right what our side sent it. The
+   * voice of another leg is recorded only by `recordPerson`.
+   */
   readonly recordTo: string | null
-  /** Once; the call goes on. */
+  /** Makes the one file of what was recorded, away from this thread; done here without it. */
+  readonly finish?: (raw: RawRecording) => Promise<RecordedFile | null>
+  /** The disk that is recorded to; the system's unless told. */
+  readonly disk?: Disk
+  /** Once while it lasts, and once more if it cannot be finished; the call goes on. */
   readonly onRecordingFailed: (message: string) => void
 }
 
@@ -46,6 +55,14 @@ export interface Session extends MediaSession {
   press(from: EndId, digit: Digit, durationMs: number): void
   /** One beat of 20 ms; `idealMs` is the clock time it was due. Before `start` it does nothing. */
   tick(idealMs?: number): void
+  /**
+   * Records a further leg, the person of a transfer, from now on: a track of its own, mixed into the
+   * agent's channel when the call is over. One person at a time.
+   */
+  recordPerson(id: EndId): void
+  /** While paused nothing that is said is recorded: a soft beep now and then, and no time is lost. */
+  pauseRecording(): void
+  resumeRecording(): void
   /** Leaves out beats after a stall of the thread. */
   skip(frames: number): void
   /**
@@ -82,6 +99,8 @@ class RoutedSession implements Session {
   #hasSpoken = false
   readonly #frame: Lent
   readonly #frameSamples: number
+  readonly #onRecordingFailed: (message: string) => void
+  readonly #finishRecording: (raw: RawRecording) => Promise<RecordedFile | null>
   #recorded: Member | null = null
   #phase: 'idle' | 'starting' | 'live' | 'closed' = 'idle'
   #originMs = 0
@@ -99,7 +118,14 @@ class RoutedSession implements Session {
     this.#recorder =
       options.recordTo === null
         ? null
-        : new Recorder(options.recordTo, options.rate, options.onRecordingFailed)
+        : new Recorder({
+            path: options.recordTo,
+            rate: options.rate,
+            onFailed: options.onRecordingFailed,
+            ...(options.disk === undefined ? {} : { disk: options.disk }),
+          })
+    this.#onRecordingFailed = options.onRecordingFailed
+    this.#finishRecording = options.finish ?? ((raw) => finishRecording(raw, { compress: false }))
   }
 
   get nowMs(): number {
@@ -131,6 +157,7 @@ class RoutedSession implements Session {
       member.from = member.from.filter((route) => route.source !== gone)
     }
     this.#placeEars()
+    if (gone.track === 'person') this.#recorder?.endPerson(this.#frames * this.#frameSamples)
     gone.end.close(why)
   }
 
@@ -170,6 +197,24 @@ class RoutedSession implements Session {
 
   press(from: EndId, digit: Digit, durationMs: number): void {
     for (const target of this.#member(from).to) target.end.dtmf?.(digit, durationMs)
+  }
+
+  recordPerson(id: EndId): void {
+    const member = this.#member(id)
+    if (member.arrival === null || member.track === 'caller' || this.#phase === 'closed') {
+      throw new EngineError('internal', 'no leg of a person', { context: { id } })
+    }
+    for (const other of this.#members) if (other.track === 'person') other.track = null
+    member.track = 'person'
+    this.#recorder?.beginPerson(this.#frames * this.#frameSamples)
+  }
+
+  pauseRecording(): void {
+    this.#recorder?.pause(this.#frames * this.#frameSamples)
+  }
+
+  resumeRecording(): void {
+    this.#recorder?.resume(this.#frames * this.#frameSamples)
   }
 
   start(): void {
@@ -226,11 +271,24 @@ class RoutedSession implements Session {
       }
     }
     const stats = this.stats()
-    const recording = await (this.#recorder?.close(this.#frames * this.#frameSamples) ?? null)
+    const recording = await this.#finishedRecording()
     if (failures.length > 0) {
       throw new EngineError('internal', 'an end of the session did not close', { cause: failures[0] })
     }
     return { stats, recording }
+  }
+
+  async #finishedRecording(): Promise<RecordedFile | null> {
+    const raw = await (this.#recorder?.close(this.#frames * this.#frameSamples) ?? null)
+    if (raw === null) return null
+    try {
+      return await this.#finishRecording(raw)
+    } catch (error) {
+      this.#onRecordingFailed(errorText(error))
+    }
+    // Without the people, whose tracks stay beside it, the file is as whole as the disk let it be. What
+    // stops this too has been told just now.
+    return await finishRecording({ ...raw, people: [] }, { compress: false }).catch(() => null)
   }
 
   /** Hands an end what is routed to it. A network leg is left alone while nobody speaks to it. */
@@ -333,44 +391,13 @@ class RoutedSession implements Session {
   }
 
   #startArrival(member: Member): void {
-    member.arrival?.start(this.#originMs, new Listener(member, this.#recordLeft(member)))
-  }
-
-  #recordLeft(member: Member): Recorder | null {
-    return member === this.#recorded ? this.#recorder : null
+    member.arrival?.start(this.#originMs, new Listener(member, this.#recorder))
   }
 
   #member(id: EndId): Member {
     const member = this.#members.find((candidate) => candidate.end.id === id)
     if (member === undefined) throw new EngineError('internal', 'no such end', { context: { id } })
     return member
-  }
-}
-
-/**
- * What a network leg hears goes to the recording and to whoever listens to it without delay. In the
- * recording a sent packet begins when it left; a received one begins 10 ms before it came, which is
- * within 10 ms of both views of it: the packets on the wire, and the mouth and ear behind them.
- */
-class Listener implements ArrivalListener {
-  readonly #member: Member
-  readonly #recorder: Recorder | null
-
-  constructor(member: Member, recorder: Recorder | null) {
-    this.#member = member
-    this.#recorder = recorder
-  }
-
-  arrived(frame: AudioFrame): void {
-    this.#recorder?.left(frame.at + frame.pcm.length / 2, frame.pcm)
-    const ears = this.#member.ears
-    for (let i = 0; i < ears.length; i++) (ears[i] as End).push(frame)
-    const observers = this.#member.observers
-    for (let i = 0; i < observers.length; i++) observers[i]?.(frame)
-  }
-
-  digit(digit: Digit, durationMs: number): void {
-    for (const target of this.#member.to) target.end.dtmf?.(digit, durationMs)
   }
 }
 

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { basename } from 'node:path'
+import opus from '@discordjs/opus'
+import { granules, OggOpusWriter } from './ogg-opus.js'
+import { WAV_HEADER_BYTES, type WavShape } from './wav-header.js'
+
+const FRAME_MS = 20
+/** For each channel: speech on the telephone, hardly to be told from the original. */
+const BITRATE = 20_000
+const FRAMES_READ = 200
+
+/**
+ * Writes an Opus copy (RFC 7845) of `frames` sample frames of a recording; returns its size. It takes
+ * its name when it is whole: a copy that is there can be played. Throws what the disk throws.
+ */
+export async function compressRecording(
+  wav: FileHandle,
+  shape: WavShape,
+  frames: number,
+  path: string,
+): Promise<{ readonly path: string; readonly bytes: number }> {
+  const { rate, channels } = shape
+  if (channels !== 1 && channels !== 2) throw new RangeError(`${channels} channels cannot be compressed`)
+  const encoder = new opus.OpusEncoder(rate, channels)
+  encoder.setBitrate(BITRATE * channels)
+  const serial = createHash('sha256').update(basename(path)).digest().readUInt32LE(0)
+  const writer = new OggOpusWriter({ serial, channels, inputRate: rate, vendor: 'parley' })
+  const partial = `${path}.partial`
+  const out = await open(partial, 'w', 0o600)
+  let bytes = 0
+  try {
+    const put = async (page: Uint8Array): Promise<void> => {
+      await out.writeFile(page)
+      bytes += page.length
+    }
+    await put(writer.head())
+    const frame = (rate / 1000) * FRAME_MS
+    const frameBytes = frame * channels * 2
+    const chunk = Buffer.alloc(frameBytes * FRAMES_READ)
+    // The encoder is behind by its look-ahead: one more packet brings out the last sound.
+    const packets = Math.ceil(frames / frame) + 1
+    for (let done = 0; done < packets; ) {
+      const read = await fill(wav, chunk, WAV_HEADER_BYTES + done * frameBytes)
+      chunk.fill(0, read)
+      for (let i = 0; i < FRAMES_READ && done < packets; i++) {
+        done++
+        const packet = encoder.encode(chunk.subarray(i * frameBytes, (i + 1) * frameBytes))
+        const last = done === packets ? { end: granules(frames, rate) } : null
+        const page = writer.packet(packet, granules(frame, rate), last)
+        if (page !== null) await put(page)
+      }
+    }
+    await out.sync()
+  } catch (error) {
+    await out.close()
+    await unlink(partial)
+    throw error
+  }
+  await out.close()
+  await rename(partial, path)
+  return { path, bytes }
+}
+
+async function fill(file: FileHandle, into: Buffer, position: number): Promise<number> {
+  let done = 0
+  while (done < into.length) {
+    const { bytesRead } = await file.read(into, done, into.length - done, position + done)
+    if (bytesRead === 0) break
+    done += bytesRead
+  }
+  return done
+}

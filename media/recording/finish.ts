@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { bent } from '../limiter.js'
+import { compressRecording } from './compress.js'
+import type { RawRecording } from './recorder.js'
+import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavShape, wavHeader } from './wav-header.js'
+
+/** Read and worked on at a time: about 4 s of stereo at 8 kHz. */
+const CHUNK_FRAMES = 32_768
+
+export interface RecordedFile {
+  readonly path: string
+  readonly bytes: number
+  readonly durationMs: number
+  /** Hex, of the whole file. */
+  readonly sha256: string
+  /** Opus in Ogg, when it was asked for. */
+  readonly compressed: { readonly path: string; readonly bytes: number } | null
+}
+
+export interface FinishOptions {
+  /** Make an Opus copy beside the file. */
+  readonly compress: boolean
+}
+
+/**
+ * Makes one stereo file of what a call left: the people of its transfers are mixed into the agent's
+ * channel, then it is hashed, and copied as Opus when asked. Safe to be killed at any point: done again
+ * (`recoverRecording`) it gives the same file. Throws what the disk throws. Null when there is no sound.
+ */
+export async function finishRecording(
+  raw: RawRecording,
+  { compress }: FinishOptions,
+): Promise<RecordedFile | null> {
+  if (raw.people.length > 0) await mixPeople(raw)
+  const file = await open(raw.path, 'r')
+  try {
+    const shape = await shapeOf(file, raw.path)
+    const { size } = await file.stat()
+    const frames = (size - WAV_HEADER_BYTES) / (2 * shape.channels)
+    if (frames <= 0) return null
+    const sha256 = await hashOf(file)
+    const compressed = compress ? await compressRecording(file, shape, frames, opusPath(raw.path)) : null
+    return { path: raw.path, bytes: size, durationMs: (frames / shape.rate) * 1000, sha256, compressed }
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * What a killed process left at `path`: headers are made to say all that is there, a piece of a sample
+ * at the end is cut off, and a mixing that was under way is completed or forgotten. Null when there is
+ * nothing that can be played.
+ */
+export async function recoverRecording(path: string): Promise<RawRecording | null> {
+  const names = await namesIn(dirname(path))
+  const stem = basename(path).replace(/\.wav$/, '')
+  const tracks = names.flatMap((name) => {
+    const start = name.startsWith(`${stem}.person-`) ? /\.person-(\d+)\.wav$/.exec(name)?.[1] : undefined
+    return start === undefined ? [] : [{ path: join(dirname(path), name), start: Number(start) }]
+  })
+  if (names.includes(basename(mixedPath(path)))) {
+    await completeMix({ path, people: tracks })
+    return (await repair(path)) ? { path, people: [] } : null
+  }
+  if (names.includes(basename(mixingPath(path)))) await unlink(mixingPath(path))
+  if (!names.includes(basename(path)) || !(await repair(path))) return null
+  const people: { path: string; start: number }[] = []
+  for (const track of tracks) if (await repair(track.path)) people.push(track)
+  return { path, people: people.sort((a, b) => a.start - b.start) }
+}
+
+/** The compressed copy of a recording. */
+export function opusPath(path: string): string {
+  return path.replace(/(?:\.wav)?$/, '.opus')
+}
+
+/*
+ * Mixing writes a new file under one name, gives it another when it is whole, and only then removes
+ * the tracks and takes the recording's own name: each step can be told from the next after a crash.
+ */
+function mixingPath(path: string): string {
+  return `${path}.mixing`
+}
+
+function mixedPath(path: string): string {
+  return `${path}.mixed`
+}
+
+async function mixPeople(raw: RawRecording): Promise<void> {
+  const opened: FileHandle[] = []
+  const openedFile = async (path: string, flags: string): Promise<FileHandle> => {
+    const file = await open(path, flags, 0o600)
+    opened.push(file)
+    return file
+  }
+  try {
+    const main = await openedFile(raw.path, 'r')
+    const shape = await shapeOf(main, raw.path)
+    const people = await Promise.all(
+      raw.people.map(async ({ path, start }) => ({ file: await openedFile(path, 'r'), start })),
+    )
+    const out = await openedFile(mixingPath(raw.path), 'w')
+    const frames = Math.floor(((await main.stat()).size - WAV_HEADER_BYTES) / 4)
+    await out.writeFile(wavHeader(shape, frames * 4))
+    const stereo = new Int16Array(CHUNK_FRAMES * 2)
+    const mono = new Int16Array(CHUNK_FRAMES)
+    for (let at = 0; at < frames; at += CHUNK_FRAMES) {
+      const count = Math.min(CHUNK_FRAMES, frames - at)
+      await samplesAt(main, 2, at, stereo, count)
+      for (const { file, start } of people) {
+        const from = Math.max(at, start)
+        const got = from < at + count ? await samplesAt(file, 1, from - start, mono, at + count - from) : 0
+        for (let i = 0; i < got; i++) {
+          const place = (from - at + i) * 2 + 1
+          stereo[place] = Math.round(bent((stereo[place] as number) + (mono[i] as number)))
+        }
+      }
+      await out.writeFile(littleEndian(stereo, count * 2))
+    }
+    await out.sync()
+  } finally {
+    await Promise.all(opened.map((file) => file.close()))
+  }
+  await rename(mixingPath(raw.path), mixedPath(raw.path))
+  await completeMix(raw)
+}
+
+async function completeMix({ path, people }: RawRecording): Promise<void> {
+  for (const track of people) await unlink(track.path)
+  await rename(mixedPath(path), path)
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Brings a file's header and length in line with its samples; false when it holds none. */
+async function repair(path: string): Promise<boolean> {
+  if ((await stat(path)).size <= WAV_HEADER_BYTES) return false
+  const file = await open(path, 'r+')
+  try {
+    const header = new Uint8Array(WAV_HEADER_BYTES)
+    await file.read(header, 0, WAV_HEADER_BYTES, 0)
+    const shape = readWavHeader(header)
+    if (shape === null) return false
+    const frameBytes = 2 * shape.channels
+    const { size } = await file.stat()
+    const dataBytes = Math.floor((size - WAV_HEADER_BYTES) / frameBytes) * frameBytes
+    if (dataBytes === 0) return false
+    await file.write(wavHeader(shape, dataBytes), 0, WAV_HEADER_BYTES, 0)
+    await file.truncate(WAV_HEADER_BYTES + dataBytes)
+    return true
+  } finally {
+    await file.close()
+  }
+}
+
+async function shapeOf(file: FileHandle, path: string): Promise<WavShape> {
+  const header = new Uint8Array(WAV_HEADER_BYTES)
+  await file.read(header, 0, WAV_HEADER_BYTES, 0)
+  const shape = readWavHeader(header)
+  if (shape === null) throw new Error(`${basename(path)} is no recording of ours`)
+  return shape
+}
+
+/** Reads up to `frames` frames from frame `at` on; returns how many there were. */
+async function samplesAt(
+  file: FileHandle,
+  channels: number,
+  at: number,
+  into: Int16Array,
+  frames: number,
+): Promise<number> {
+  const bytes = new Uint8Array(into.buffer, into.byteOffset, frames * channels * 2)
+  let done = 0
+  while (done < bytes.length) {
+    const position = WAV_HEADER_BYTES + at * channels * 2 + done
+    const { bytesRead } = await file.read(bytes, done, bytes.length - done, position)
+    if (bytesRead === 0) break
+    done += bytesRead
+  }
+  littleEndian(into, frames * channels)
+  return Math.floor(done / (channels * 2))
+}
+
+async function hashOf(file: FileHandle): Promise<string> {
+  const hash = createHash('sha256')
+  const chunk = new Uint8Array(65_536)
+  for (let at = 0; ; ) {
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
+    if (bytesRead === 0) return hash.digest('hex')
+    hash.update(chunk.subarray(0, bytesRead))
+    at += bytesRead
+  }
+}

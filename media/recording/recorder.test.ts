@@ -1,0 +1,273 @@
+import { createHash } from 'node:crypto'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { levelDbfs, tone, toneLevel } from '../../fixtures/tones.js'
+import { readWav } from '../../fixtures/wav.js'
+import { finishRecording } from './finish.js'
+import { Recorder } from './recorder.js'
+import { type Disk, systemDisk } from './wav-file.js'
+
+const noFailure = (message: string) => {
+  throw new Error(message)
+}
+
+const filled = (value: number, length = 160): Int16Array => new Int16Array(length).fill(value)
+
+t.test('a file of known bytes', async (t) => {
+  const path = join(t.testdir(), 'deep', 'er', 'call.wav')
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  recorder.left(0, Int16Array.of(1, -2))
+  recorder.right(1, Int16Array.of(0x0102, -32768))
+  const raw = await recorder.close(4)
+  t.strictSame(raw, { path, people: [] })
+  const file = await finishRecording({ path, people: [] }, { compress: false })
+  const bytes = await readFile(path)
+  t.equal(
+    bytes.toString('hex'),
+    '52494646' +
+      '34000000' +
+      '57415645' + // RIFF, 36 + 16, WAVE
+      '666d7420' +
+      '10000000' +
+      '0100' +
+      '0200' +
+      '401f0000' +
+      '007d0000' +
+      '0400' +
+      '1000' +
+      '64617461' +
+      '10000000' +
+      '01000000' +
+      'feff0201' +
+      '00000080' +
+      '00000000',
+  )
+  t.strictSame(file, {
+    path,
+    bytes: 60,
+    durationMs: 0.5,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    compressed: null,
+  })
+  t.equal((await stat(path)).mode & 0o777, 0o600)
+})
+
+t.test('both channels keep their place over many batches, late and overlapping frames too', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  const frames = 500 // 10 s
+  for (let i = 0; i < frames; i++) {
+    // The caller's sound comes 40 frames late, in bursts of four, the last of them twice.
+    if (i % 4 === 3) {
+      for (let k = i - 3; k <= i; k++) if (k >= 40) recorder.left((k - 40) * 160, filled(k - 40 + 1))
+      if (i >= 40) recorder.left((i - 40) * 160, filled(i - 40 + 1))
+    }
+    if (i % 3 !== 0) recorder.right(i * 160, filled(-i))
+    recorder.advance((i + 1) * 160)
+  }
+  await recorder.close(frames * 160)
+  const wav = readWav(await readFile(path))
+  t.equal(wav.rate, 8000)
+  const [left = new Int16Array(), right = new Int16Array()] = wav.channels
+  t.equal(left.length, frames * 160)
+  let wrong = 0
+  for (let i = 0; i < frames * 160; i++) {
+    const frame = Math.floor(i / 160)
+    if (left[i] !== (frame < frames - 40 ? frame + 1 : 0)) wrong++
+    if (right[i] !== (frame % 3 === 0 ? 0 : -frame)) wrong++
+  }
+  t.equal(wrong, 0)
+})
+
+t.test('what is older than the look-back, or absurdly ahead, is dropped', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const recorder = new Recorder({ path, rate: 16000, onFailed: noFailure })
+  recorder.left(-160, filled(5, 320))
+  recorder.advance(16000 * 5)
+  recorder.left(1000, filled(9, 320))
+  recorder.left(16000 * 60, filled(9, 320))
+  await recorder.close(16000 * 5)
+  const [left = new Int16Array()] = readWav(await readFile(path)).channels
+  t.equal(left.length, 16000 * 5)
+  t.equal(left.filter((sample) => sample === 5).length, 160, 'the half after sample 0 was kept')
+  t.notOk(left.includes(9))
+})
+
+t.test('the file is playable while it grows', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  for (let second = 1; second <= 6; second++) {
+    recorder.right((second - 1) * 8000, filled(second, 8000))
+    recorder.advance(second * 8000)
+  }
+  // The writes are on their way: wait for the header to tell of them.
+  const deadline = performance.now() + 5000
+  let frames = 0
+  while (frames < 5 * 8000 && performance.now() < deadline) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0))
+    if (bytes.length < 44) continue
+    const wav = readWav(bytes)
+    frames = wav.channels[1]?.length ?? 0
+    t.ok(bytes.readUInt32LE(40) <= bytes.length - 44, 'the header never promises more than there is')
+  }
+  t.equal(frames, 5 * 8000, 'all but the look-back')
+  await recorder.close(6 * 8000)
+})
+
+t.test('a place that cannot be written is told once, and closing gives nothing', async (t) => {
+  const folder = t.testdir({ file: 'not a folder' })
+  const failures: string[] = []
+  const recorder = new Recorder({
+    path: join(folder, 'file', 'call.wav'),
+    rate: 8000,
+    onFailed: (message) => failures.push(message),
+  })
+  for (let second = 1; second <= 10; second++) {
+    recorder.right((second - 1) * 8000, filled(1, 8000))
+    recorder.advance(second * 8000)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  t.equal(await recorder.close(80_000), null)
+  t.equal(failures.length, 1)
+  t.match(failures[0], /ENOTDIR|EEXIST/)
+})
+
+t.test('an existing file is never overwritten', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  await writeFile(path, 'precious')
+  const failures: string[] = []
+  const recorder = new Recorder({ path, rate: 8000, onFailed: (message) => failures.push(message) })
+  t.equal(await recorder.close(8000), null)
+  t.equal(failures.length, 1)
+  t.equal(await readFile(path, 'utf8'), 'precious')
+})
+
+t.test('closing twice is one file, closing at once is none', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  const first = recorder.close(0)
+  t.equal(recorder.close(0), first)
+  t.equal(await first, null)
+  await t.rejects(stat(path))
+})
+
+t.test('a person has a track of their own, from when they came until they left', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  for (let second = 0; second < 12; second++) {
+    const at = second * 8000
+    if (second === 4) recorder.beginPerson(at + 800)
+    if (second === 8) recorder.endPerson(at)
+    recorder.left(at, filled(1, 8000))
+    recorder.right(at, filled(100, 8000))
+    recorder.person(at, filled(1000, 8000))
+    recorder.advance(at + 8000)
+  }
+  const raw = await recorder.close(12 * 8000)
+  const track = path.replace('.wav', '.person-32800.wav')
+  t.strictSame(raw, { path, people: [{ path: track, start: 32_800 }] })
+  const [mono = new Int16Array()] = readWav(await readFile(track)).channels
+  t.equal(mono.length, 8 * 8000 - 32_800)
+  t.ok(mono.every((sample) => sample === 1000))
+})
+
+t.test('while paused nothing said is kept on any track, and no time is lost', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  recorder.beginPerson(0)
+  const secret = tone(700, 1000, 8000, 0.5)
+  for (let second = 0; second < 20; second++) {
+    const at = second * 8000
+    if (second === 5) recorder.pause(at + 4000)
+    if (second === 6) recorder.pause(at) // again: nothing new
+    if (second === 13) recorder.resume(at)
+    if (second === 14) recorder.resume(at)
+    // The caller's sound is placed half a second after its time, as after a stall.
+    if (second > 0) recorder.left(at - 8000, secret)
+    recorder.right(at, secret)
+    recorder.person(at, secret)
+    recorder.advance(at + 4000)
+  }
+  const raw = await recorder.close(20 * 8000)
+  const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
+  const [person = new Int16Array()] = readWav(await readFile(raw?.people[0]?.path ?? '')).channels
+  const paused = { from: 5.5 * 8000, to: 13 * 8000 }
+  for (const channel of [left, right, person]) {
+    t.equal(channel.length, 20 * 8000)
+    t.ok(toneLevel(channel.subarray(8000, paused.from), 700) > 0.45)
+    t.ok(toneLevel(channel.subarray(paused.to, 18 * 8000), 700) > 0.45)
+    t.ok(toneLevel(channel.subarray(paused.from, paused.to), 700) < 0.0005, 'nothing of it')
+  }
+  for (const channel of [left, right]) {
+    const beeps = Array.from({ length: 75 }, (_, tenth) => {
+      const at = paused.from + tenth * 800
+      return levelDbfs(channel, at, at + 800) > -50
+    })
+    t.strictSame(
+      beeps.flatMap((beep, tenth) => (beep ? [tenth] : [])),
+      [0, 1, 30, 31, 60, 61],
+      'a soft beep every three seconds',
+    )
+    t.ok(levelDbfs(channel, paused.from, paused.from + 1200) < -35)
+  }
+  t.equal(levelDbfs(person, paused.from, paused.to), -120)
+})
+
+/** A disk that is full after so many bytes. */
+function smallDisk(bytes: number): { disk: Disk; writes: () => number } {
+  let left = bytes
+  let writes = 0
+  return {
+    writes: () => writes,
+    disk: {
+      ...systemDisk,
+      async create(path) {
+        const file = await systemDisk.create(path)
+        return {
+          async write(data, offset, length, position) {
+            writes++
+            // Rewriting the header takes no new space.
+            if (position >= 44 && length > left) {
+              if (left > 0) await file.write(data, offset, left, position)
+              left = 0
+              throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+            }
+            if (position >= 44) left -= length
+            return await file.write(data, offset, length, position)
+          },
+          truncate: (length) => file.truncate(length),
+          close: () => file.close(),
+        }
+      },
+    },
+  }
+}
+
+t.test('a full disk is told once, what was written can be played, and the loss is counted', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const failures: string[] = []
+  const { disk, writes } = smallDisk(5 * 32_000 + 1001)
+  const recorder = new Recorder({ path, rate: 8000, onFailed: (message) => failures.push(message), disk })
+  for (let second = 1; second <= 30; second++) {
+    recorder.left((second - 1) * 8000, filled(second, 8000))
+    recorder.advance(second * 8000)
+    // The disk keeps up: the first header, then samples and header of each batch.
+    const deadline = performance.now() + 5000
+    while (second > 1 && writes() < 2 * second - 1 && failures.length === 0 && performance.now() < deadline) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+    if (second < 6) t.strictSame(failures, [])
+  }
+  const before = writes()
+  await recorder.close(30 * 8000)
+  t.match(failures, [/ENOSPC/])
+  t.equal(failures.length, 1)
+  t.ok(writes() - before <= 1, 'nothing is tried again and again')
+  const [left = new Int16Array()] = readWav(await readFile(path)).channels
+  t.equal(left.length, 5 * 8000)
+  t.equal(left.at(-1), 5)
+  t.equal(recorder.lostSeconds, 25)
+  t.equal((await stat(path)).size, 44 + 5 * 32_000, 'the torn piece is cut off')
+})

@@ -1,0 +1,169 @@
+import { mkdir, open, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { errorText } from '../base/errors.js'
+import { littleEndian, WAV_HEADER_BYTES, type WavShape, wavHeader } from './wav-header.js'
+
+/** Batches waiting for the disk; beyond it the disk counts as failed (each holds about a second). */
+const MAX_QUEUED = 20
+
+/** What a growing file needs of the disk. */
+export interface Disk {
+  /** Makes a new file; fails when it exists. */
+  create(path: string): Promise<DiskFile>
+  remove(path: string): Promise<void>
+}
+
+export interface DiskFile {
+  write(
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesWritten: number }>
+  truncate(bytes: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** The real one. Recordings are nobody's but the service's. */
+export const systemDisk: Disk = {
+  async create(path) {
+    await mkdir(dirname(path), { recursive: true })
+    return await open(path, 'wx', 0o600)
+  },
+  remove: (path) => unlink(path),
+}
+
+interface Batch {
+  readonly samples: Int16Array
+  readonly length: number
+}
+
+/**
+ * A WAV file of 16-bit PCM that grows batch by batch, written in the background. After every batch the
+ * header is brought up to date, so that a killed process leaves a playable file. The first failure is
+ * reported once; from then on batches are dropped and counted.
+ */
+export class WavFile {
+  readonly path: string
+  readonly #shape: WavShape
+  readonly #disk: Disk
+  readonly #onFailed: (message: string) => void
+  readonly #queue: Batch[] = []
+  readonly #spare: Int16Array[] = []
+  #writing: Promise<void> | null = null
+  #closed: Promise<number> | null = null
+  #file: DiskFile | null = null
+  #dataBytes = 0
+  #dropped = 0
+  #failed = false
+
+  /** The file is created with the first batch; an existing file is never overwritten. */
+  constructor(path: string, shape: WavShape, onFailed: (message: string) => void, disk = systemDisk) {
+    this.path = path
+    this.#shape = shape
+    this.#onFailed = onFailed
+    this.#disk = disk
+  }
+
+  /** Batches that were not written since the disk failed. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** A buffer of `samples` interleaved samples for `append`, reused after it was written. */
+  buffer(samples: number): Int16Array {
+    const spare = this.#spare.pop()
+    return spare !== undefined && spare.length === samples ? spare : new Int16Array(samples)
+  }
+
+  /** Queues the first `length` samples of a buffer, which is the file's from now on. */
+  append(samples: Int16Array, length: number): void {
+    if (this.#closed !== null) return
+    if (this.#failed) {
+      this.#dropped++
+      this.#keep(samples)
+      return
+    }
+    if (this.#queue.length >= MAX_QUEUED) {
+      this.#fail('the disk is too slow for the recording', 1)
+      return
+    }
+    this.#queue.push({ samples, length })
+    this.#writing ??= this.#drain()
+  }
+
+  /**
+   * Idempotent. Waits for what is queued and closes the file, also after a failure. Resolves with the
+   * bytes it has; 0 when there is none.
+   */
+  close(): Promise<number> {
+    this.#closed ??= this.#finish()
+    return this.#closed
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
+        if (this.#file === null) {
+          this.#file = await this.#disk.create(this.path)
+          // Before any sound: at no moment is the file anything but a WAV file.
+          await writeAll(this.#file, wavHeader(this.#shape, 0), 0)
+        }
+        const bytes = littleEndian(batch.samples, batch.length)
+        await writeAll(this.#file, bytes, WAV_HEADER_BYTES + this.#dataBytes)
+        this.#dataBytes += bytes.length
+        await writeAll(this.#file, wavHeader(this.#shape, this.#dataBytes), 0)
+        this.#queue.shift()
+        this.#keep(batch.samples)
+      }
+    } catch (error) {
+      this.#fail(errorText(error), 0)
+    }
+    this.#writing = null
+  }
+
+  #keep(samples: Int16Array): void {
+    if (this.#spare.length < 2) this.#spare.push(samples)
+  }
+
+  #fail(message: string, more: number): void {
+    this.#dropped += this.#queue.length + more
+    this.#queue.length = 0
+    if (this.#failed) return
+    this.#failed = true
+    this.#onFailed(message)
+  }
+
+  async #finish(): Promise<number> {
+    while (this.#writing !== null) await this.#writing
+    const file = this.#file
+    if (file === null) return 0
+    this.#file = null
+    try {
+      if (this.#dataBytes === 0) {
+        await file.close()
+        await this.#disk.remove(this.path)
+        return 0
+      }
+      // A failed write may have left a piece of a batch beyond what the header says.
+      const bytes = WAV_HEADER_BYTES + this.#dataBytes
+      if (this.#failed) {
+        await file.truncate(bytes)
+        await writeAll(file, wavHeader(this.#shape, this.#dataBytes), 0)
+      }
+      await file.close()
+      return bytes
+    } catch (error) {
+      this.#fail(errorText(error), 0)
+      await file.close().catch(() => {}) // the failure before it is the one that is told
+      return 0
+    }
+  }
+}
+
+async function writeAll(file: DiskFile, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}
