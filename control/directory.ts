@@ -115,6 +115,7 @@ async function admit(
     callId,
     party: answerer.party(callId),
     codecs: trunk === null ? ['PCMA', 'PCMU'] : codecsOf(trunk),
+    srtp: trunk?.srtp ?? 'optional',
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
   }
 }

@@ -5,6 +5,7 @@ import { type Ending, endingOfError, outcomeOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
 import { type LocalMedia, SdpSession } from './sdp.js'
+import type { SrtpPolicy } from './sdp-crypto.js'
 import { warning } from './sip-dialog.js'
 import type { DialogEnd, IncomingInvite, Reply, SipDialog } from './sip-port.js'
 
@@ -12,6 +13,7 @@ import type { DialogEnd, IncomingInvite, Reply, SipDialog } from './sip-port.js'
 export class InboundLeg implements Leg {
   readonly #invite: IncomingInvite
   readonly #codecs: readonly CodecName[]
+  readonly #srtp: SrtpPolicy
   readonly #events: LegEvents
   readonly #log: Log
   #sdp: SdpSession | null = null
@@ -24,9 +26,15 @@ export class InboundLeg implements Leg {
   /** Resolves once the 200 has its ACK, or the dialog is over: only then may a BYE go (RFC 3261 15). */
   #mayBye: { readonly promise: Promise<void>; readonly resolve: () => void } = gate()
 
-  constructor(invite: IncomingInvite, codecs: readonly CodecName[], events: LegEvents, log: Log) {
+  constructor(
+    invite: IncomingInvite,
+    { codecs, srtp = 'optional' }: { readonly codecs: readonly CodecName[]; readonly srtp?: SrtpPolicy },
+    events: LegEvents,
+    log: Log,
+  ) {
     this.#invite = invite
     this.#codecs = codecs
+    this.#srtp = srtp
     this.#events = events
     this.#log = log
     invite.onWithdrawn((why) => {
@@ -48,7 +56,7 @@ export class InboundLeg implements Leg {
 
   connect(local: LocalMedia): void {
     if (this.#over) return
-    const sdp = new SdpSession(local, this.#codecs, String(randomInt(1, 2 ** 47)))
+    const sdp = new SdpSession(local, this.#codecs, String(randomInt(1, 2 ** 47)), this.#srtp)
     this.#sdp = sdp
     this.#media = new LegMedia(sdp, this.#events, this.#log)
     let body: string

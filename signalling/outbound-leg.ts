@@ -7,6 +7,7 @@ import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
 import type { Gateway, TrunkRoute } from './ports.js'
 import { type LocalMedia, SdpSession } from './sdp.js'
+import type { SrtpPolicy } from './sdp-crypto.js'
 import type { InviteRequest, OutgoingInvite, Reply, SipDialog, SipServer } from './sip-port.js'
 import { sipUri } from './sip-uri.js'
 import { callerIdentity, writeNumber } from './trunk/number-format.js'
@@ -50,7 +51,7 @@ export class OutboundLeg implements Leg {
   connect(local: LocalMedia): void {
     if (this.#over) return
     const { gateway, from, to, sipCallId } = this.#target
-    const sdp = new SdpSession(local, gateway.codecs, String(randomInt(1, 2 ** 47)))
+    const sdp = new SdpSession(local, gateway.codecs, String(randomInt(1, 2 ** 47)), offeredSrtp(gateway))
     const media = new LegMedia(sdp, this.#events, this.#log)
     this.#media = media
     this.#final = new Promise((resolve) => {
@@ -128,6 +129,11 @@ export class OutboundLeg implements Leg {
     this.#over = true
     this.#events.ended(ending)
   }
+}
+
+/** Keys in the clear protect nothing, but whoever requires SRTP may have a protected network. */
+function offeredSrtp({ srtp = 'off', transport }: Gateway): SrtpPolicy {
+  return srtp === 'optional' && transport !== 'tls' ? 'off' : srtp
 }
 
 /** Who calls, as the trunk's policy says; the asserted identity is the number that is really called from. */

@@ -3,6 +3,7 @@ import type { CodecName } from '../media/codec/codec.js'
 import type { Party } from '../workers/protocol.js'
 import type { Cause } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
+import type { SrtpPolicy } from './sdp-crypto.js'
 import type { Cidr } from './trunk/cidr.js'
 import type { DigestAlgorithm } from './trunk/digest.js'
 import type { Credentials } from './trunk/digest-client.js'
@@ -41,6 +42,8 @@ export interface Gateway {
   readonly transport: 'udp' | 'tcp' | 'tls'
   /** Preference order. */
   readonly codecs: readonly CodecName[]
+  /** Absent: `off`. What is `optional` is offered over TLS only: its keys stand in the SDP. */
+  readonly srtp?: SrtpPolicy
   /** What a trunk adds; absent for the sandbox carrier. */
   readonly trunk?: TrunkRoute
 }
@@ -95,6 +98,8 @@ export type Admission =
       readonly callId: CallId
       readonly party: CallParty
       readonly codecs: readonly CodecName[]
+      /** Absent: `optional`. */
+      readonly srtp?: SrtpPolicy
       readonly recordTo: string | null
     }
   | {

@@ -17,7 +17,7 @@ const MASK = '***'
 const SECRET_HEADER = /authorization$|^authentication-info$|token|secret|password|api-?key|cookie/i
 
 /** SRTP keys and ICE passwords in session descriptions. */
-const SECRET_LINES = /^(a=(?:crypto:\d+ \S+ inline:|ice-pwd:|key-mgmt:))[^\r\n]*|^(k=)[^\r\n]*/gim
+const SECRET_LINES = /^(a=(?:crypto:[^\r\n]*?inline:|ice-pwd:|key-mgmt:))[^\r\n]*|^(k=)[^\r\n]*/gim
 
 /** Keys people press may be their PIN. */
 const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim

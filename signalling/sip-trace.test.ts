@@ -51,7 +51,7 @@ t.test('secrets do not get in', async (t) => {
     'Content-Type: application/sdp',
   ]
   const sdp =
-    'v=0\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:SRTPKEY|2^20\r\na=ice-pwd:ICEPWD\r\nk=clear:KEY\r\na=ptime:20\r\n'
+    'v=0\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:SRTPKEY|2^20\r\na=crypto:2\tX  inline:SRTPKEY;inline:SRTPKEY\r\na=ice-pwd:ICEPWD\r\nk=clear:KEY\r\na=ptime:20\r\n'
   traces.add(wire(invite('a', headers, sdp)))
   traces.begin('call_1', 'a', null)
   traces.add(

@@ -248,7 +248,7 @@ class LiveCalls implements Switchboard {
         script: (id) => scripts.get(id),
         onEnded: () => this.#gone(callId, trunkId),
       },
-      (events) => new InboundLeg(invite, codecs, events, log),
+      (events) => new InboundLeg(invite, admission, events, log),
     )
     this.#calls.set(callId, call)
     log.info({ callId, sipCallId: invite.callId, trunkId }, 'call admitted')

@@ -7,7 +7,7 @@ import { createMediaEndpoints } from './media-endpoints.js'
 import type { Engine, OpenDatabase } from './open.js'
 import { createOrganizationTables } from './organization-migration.js'
 import { createRequestLimits } from './request-limits.js'
-import { createTrunkTables } from './trunk-tables.js'
+import { addTrunkSrtp, createTrunkTables } from './trunk-tables.js'
 import { createWebhookTables } from './webhook-tables.js'
 
 type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
@@ -22,6 +22,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0005_organization': createOrganizationTables,
   '0006_trunks': createTrunkTables,
   '0007_media_endpoints': createMediaEndpoints,
+  '0008_trunk_srtp': addTrunkSrtp,
 }
 
 /**

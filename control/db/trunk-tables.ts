@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Generated, type Kysely, sql } from 'kysely'
 
 type Environment = 'test' | 'live'
 
@@ -47,6 +47,8 @@ export interface SipTrunkRow {
   /** Domain of From and of the registered account; null is our own address, or the host. */
   readonly outboundDomain: string | null
   readonly ringTimeoutMs: number
+  /** Whether media is protected (RFC 4568). */
+  readonly srtp: 'off' | 'optional' | 'required'
   readonly register: number
   readonly registerSeconds: number
   /** `file`: kept by the operator's trunk file. */
@@ -65,7 +67,7 @@ export interface SipTrunkRangeRow {
 }
 
 export interface TrunkTables {
-  sipTrunks: SipTrunkRow
+  sipTrunks: Omit<SipTrunkRow, 'srtp'> & { readonly srtp: Generated<SipTrunkRow['srtp']> }
   sipTrunkRanges: SipTrunkRangeRow
 }
 
@@ -146,4 +148,12 @@ export async function createTrunkTables({ schema }: Kysely<unknown>): Promise<vo
     .addColumn('sipTrunkId', 'text', (c) => c.references('sipTrunks.id'))
     .execute()
   await schema.createIndex('numbersOfTrunk').on('numbers').column('sipTrunkId').execute()
+}
+
+/** Whether the media of a trunk is protected. */
+export async function addTrunkSrtp({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .alterTable('sipTrunks')
+    .addColumn('srtp', 'text', (c) => c.notNull().defaultTo('optional'))
+    .execute()
 }

@@ -112,6 +112,7 @@ const Trunk = z.strictObject({
   gateway: Gateway.optional(),
   inbound: Inbound,
   codecs: z.array(Codec).min(1).default(['PCMA', 'PCMU']),
+  srtp: z.enum(['off', 'optional', 'required']).default('optional'),
   maxConcurrent: z.int().min(1).max(10_000).default(10),
   callsPerMinute: z.int().min(1).max(10_000).default(60),
   allowedPrefixes: z

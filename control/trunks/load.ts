@@ -141,6 +141,7 @@ function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, known: SipTru
     callerIdPolicy: gateway?.callerIdPolicy ?? 'did',
     callerId: gateway?.callerId ?? null,
     codecs: JSON.stringify(trunk.codecs),
+    srtp: trunk.srtp,
     customHeaders: JSON.stringify(gateway?.headers ?? {}),
     digestUsername: inbound.username ?? null,
     digestPassword: sealed(rootKey, id, 'inbound', inbound.password, known?.digestPassword ?? null),

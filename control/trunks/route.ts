@@ -45,6 +45,7 @@ export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { tr
     port: trunk.outboundPort,
     transport: trunk.outboundTransport,
     codecs: codecsOf(trunk),
+    srtp: trunk.srtp,
     trunk: {
       trunkId: trunk.id,
       limits: limitsOfTrunk(trunk),

@@ -1,8 +1,9 @@
+import type { Insertable } from 'kysely'
 import type { Cidr } from '../../signalling/trunk/cidr.js'
 import type { TrunkProbe } from '../../signalling/trunk/probe.js'
 import type { NumberRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
-import type { SipTrunkRow } from '../db/trunk-tables.js'
+import type { SipTrunkRow, TrunkTables } from '../db/trunk-tables.js'
 import type { Owner } from '../numbers/store.js'
 
 /** A trunk that was not deleted, in one environment, or null. */
@@ -98,7 +99,7 @@ export async function findOverlap(
 /** Null when another trunk has the user name. `ranges` are those of `ipAcl`. */
 export async function insertTrunk(
   trx: Trx,
-  row: SipTrunkRow,
+  row: Insertable<TrunkTables['sipTrunks']>,
   ranges: readonly Cidr[],
 ): Promise<SipTrunkRow | null> {
   const made = await trx

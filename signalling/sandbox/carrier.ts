@@ -157,7 +157,7 @@ class Carrier implements SandboxCarrier {
         behaviour.persona,
         'inbound',
         invite.callId,
-        (events) => new InboundLeg(invite, TELEPHONE_CODECS, events, this.#options.log),
+        (events) => new InboundLeg(invite, { codecs: TELEPHONE_CODECS }, events, this.#options.log),
         {},
       )
     })
