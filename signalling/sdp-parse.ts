@@ -10,6 +10,9 @@ export interface PayloadFormat {
   /** Upper case. */
   readonly encoding: string
   readonly rate: number
+  readonly channels: number
+  /** Value of its `a=fmtp`; empty without one. */
+  readonly fmtp: string
 }
 
 export interface MediaSection {
@@ -31,6 +34,8 @@ export interface MediaSection {
   readonly noRtcp: boolean
   /** The usable `a=crypto` lines, in order. */
   readonly crypto: readonly CryptoLine[]
+  /** Packet length the sender of this description wants to receive; null when it does not say. */
+  readonly ptimeMs: number | null
   /** Upper bound of packet length the sender of this description accepts; null when not limited. */
   readonly maxPtimeMs: number | null
 }
@@ -69,6 +74,8 @@ const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
   4: ['G723', 8000],
   8: ['PCMA', 8000],
   9: ['G722', 8000],
+  10: ['L16', 44_100],
+  11: ['L16', 44_100],
   13: ['CN', 8000],
   18: ['G729', 8000],
 }
@@ -137,6 +144,7 @@ export function parseSdp(text: string): ({ readonly ok: true } & Description) | 
         ({ id, suite, config, sessionConfig = '' }) =>
           readCrypto(String(id), suite, config, sessionConfig) ?? [],
       ),
+      ptimeMs: typeof attributes.ptime === 'number' ? attributes.ptime : null,
       maxPtimeMs: typeof attributes.maxptime === 'number' ? attributes.maxptime : null,
     })
   }
@@ -166,14 +174,16 @@ function readPayloads(
   for (const format of formats.split(' ')) {
     const payloadType = Number(format)
     if (!/^\d{1,3}$/.test(format) || payloadType > 127) return null
+    const fmtp = String(attributes.fmtp.find((line) => Number(line.payload) === payloadType)?.config ?? '')
     const mapped = attributes.rtp.find((map) => Number(map.payload) === payloadType)
     if (mapped) {
       const rate = Number(mapped.rate)
-      payloads.push({ payloadType, encoding: String(mapped.codec).toUpperCase(), rate })
+      const encoding = String(mapped.codec).toUpperCase()
+      payloads.push({ payloadType, encoding, rate, channels: Number(mapped.encoding ?? 1), fmtp })
       continue
     }
     const fixed = STATIC_FORMATS[payloadType]
-    if (fixed) payloads.push({ payloadType, encoding: fixed[0], rate: fixed[1] })
+    if (fixed) payloads.push({ payloadType, encoding: fixed[0], rate: fixed[1], channels: 1, fmtp })
   }
   return payloads
 }

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
 import type { CodecName } from '../media/codec/codec.js'
-import { codecOf, findCodec } from '../media/codec/registry.js'
+import { CODEC_NAMES, codecOf } from '../media/codec/registry.js'
 import type { SessionRate } from '../media/frame.js'
 import type { RemoteMedia } from '../workers/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
+import { type AgreedFormats, SdpFormats } from './sdp-formats.js'
 import {
   type Description,
   type Direction,
@@ -34,21 +35,19 @@ type ReadAudio = {
 
 export type Accepted = { readonly ok: true; readonly remote: RemoteMedia } | SdpRefusal
 
-/** Our number for telephone-event when we offer; the customary one, and outside RFC 5761's conflicts. */
-const OFFERED_EVENT_PAYLOAD = 101
-const PTIME_MS = 20
-
+/** What we offer where nobody chose. */
 export const TELEPHONE_CODECS: readonly CodecName[] = ['PCMA', 'PCMU']
+/** What we answer where nobody chose: the telephone's own first, then whatever both of us speak. */
+export const ALL_CODECS: readonly CodecName[] = CODEC_NAMES
 
 /**
- * One offer/answer session of RFC 3264 for one leg: PCMU, PCMA and telephone-event at 8000 Hz over
- * RTP/AVP, 20 ms a packet. Remembers what must stay the same between rounds (session id, growing
- * version, number and order of m-lines) and what a description may leave out (the address behind a
- * 0.0.0.0 hold). A refused round changes nothing.
+ * One offer/answer session of RFC 3264 for one leg: one audio stream. Remembers what must stay the same
+ * between rounds (session id, growing version, number and order of m-lines, meaning of payload types) and
+ * what a description may leave out (the address behind a 0.0.0.0 hold). A refused round changes nothing.
  */
 export class SdpSession {
   readonly #local: LocalMedia
-  readonly #codecs: readonly CodecName[]
+  readonly #formats: SdpFormats
   readonly #sessionId: string
   readonly #transport: SdpTransport
   #version = 0
@@ -61,7 +60,7 @@ export class SdpSession {
   /** `codecs` in order of preference; `sessionId` is digits, unique to this call. */
   constructor(local: LocalMedia, codecs: readonly CodecName[], sessionId: string, srtp: SrtpPolicy = 'off') {
     this.#local = local
-    this.#codecs = codecs
+    this.#formats = new SdpFormats(codecs)
     this.#sessionId = sessionId
     this.#transport = new SdpTransport(local.port, local.rtcpPort ?? null, srtp)
   }
@@ -73,13 +72,12 @@ export class SdpSession {
 
   /** Our offer: the first one of an INVITE, or the one a peer asked for by a re-INVITE without body. */
   offer(): string {
-    const codecs = this.#codecs.map((codec) => ({ payloadType: codecOf(codec).offeredPayloadType, codec }))
     if (this.#sections.length === 0) {
       this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: '' }]
       this.#audio = 0
     }
     // Always sendrecv: we never hold, and it is how a peer that held us comes back by a delayed offer.
-    return this.#write(codecs, OFFERED_EVENT_PAYLOAD, 'sendrecv', '0 0', this.#transport.offer())
+    return this.#write(this.#formats.offer(), 'sendrecv', '0 0', this.#transport.offer())
   }
 
   /** Answers the peer's offer. 400: not SDP; 488: nothing in it that we can serve. */
@@ -94,10 +92,8 @@ export class SdpSession {
     this.#audio = chosen.index
     this.#current = chosen.remote
     this.#transport.commit(chosen.transport)
-    const { codec, payloadType, dtmfPayloadType } = chosen.remote
     const sdp = this.#write(
-      [{ payloadType, codec }],
-      dtmfPayloadType,
+      this.#formats.answer(chosen.remote),
       ownDirection(chosen.remote),
       offer.timing,
       this.#transport.answer(),
@@ -112,16 +108,8 @@ export class SdpSession {
     if (answer.media.length !== this.#sections.length) return refusal(488, 'answer has other m-lines')
     const section = answer.media[this.#audio]
     if (section?.type !== 'audio') return refusal(488, 'answer has other media')
-    // An answer lists formats in the answerer's order; the first one we offered is what it will send.
-    const preference = section.payloads.flatMap(
-      ({ encoding, rate }) => findCodec(encoding, rate, 1)?.name ?? [],
-    )
     const transport = this.#transport.readAnswer(section, this.#addressOf(section))
-    const read = this.#readAudio(
-      section,
-      transport,
-      preference.filter((codec) => this.#codecs.includes(codec)),
-    )
+    const read = this.#readAudio(section, transport, () => this.#formats.take(section))
     if (!read.ok) return read
     this.#current = read.remote
     this.#transport.commit(read.transport)
@@ -135,7 +123,7 @@ export class SdpSession {
       // Later rounds stay with the m-line that carries the call.
       if (this.#current !== null && index !== this.#audio) continue
       const transport = this.#transport.readOffer(section, this.#addressOf(section))
-      const read = this.#readAudio(section, transport, this.#codecs)
+      const read = this.#readAudio(section, transport, () => this.#formats.choose(section))
       if (read.ok) return { ...read, index }
       why ??= read
     }
@@ -150,61 +138,44 @@ export class SdpSession {
   #readAudio(
     section: MediaSection,
     transport: ReadTransport | SdpRefusal,
-    preference: readonly CodecName[],
+    agree: () => AgreedFormats | 'ptime' | null,
   ): ReadAudio | SdpRefusal {
     if (section.port === 0) return refusal(488, 'audio refused')
     if (!transport.ok) return transport
-    if (section.maxPtimeMs !== null && section.maxPtimeMs < PTIME_MS) {
-      return refusal(488, 'packets of 20 ms are not accepted')
-    }
     if (section.address === null) return refusal(400, 'no c= line')
     if (isIP(section.address) !== isIP(this.#local.address)) return refusal(488, 'other address family')
 
-    for (const codec of preference) {
-      const { encoding, clockRate } = codecOf(codec)
-      const format = section.payloads.find((f) => f.encoding === encoding && f.rate === clockRate)
-      if (!format) continue
-      const event = section.payloads.find((f) => f.encoding === 'TELEPHONE-EVENT' && f.rate === 8000)
-      // RFC 3264 section 8.4: an address of zeros is the old way to hold.
-      const zero = isZero(section.address)
-      return {
-        ok: true,
-        transport,
-        remote: {
-          address: this.#addressOf(section),
-          port: section.port,
-          codec,
-          payloadType: format.payloadType,
-          dtmfPayloadType: event?.payloadType ?? null,
-          send: !zero && (section.direction === 'sendrecv' || section.direction === 'recvonly'),
-          receive: section.direction === 'sendrecv' || section.direction === 'sendonly',
-          ...(transport.rtcp === null ? {} : { rtcp: transport.rtcp }),
-          ...(transport.srtp === null ? {} : { srtp: transport.srtp }),
-        },
-      }
+    const agreed = agree()
+    if (agreed === null) return refusal(488, 'no common codec')
+    if (agreed === 'ptime') return refusal(488, 'only shorter packets are accepted')
+    // RFC 3264 section 8.4: an address of zeros is the old way to hold.
+    const zero = isZero(section.address)
+    return {
+      ok: true,
+      transport,
+      remote: {
+        ...agreed,
+        address: this.#addressOf(section),
+        port: section.port,
+        send: !zero && (section.direction === 'sendrecv' || section.direction === 'recvonly'),
+        receive: section.direction === 'sendrecv' || section.direction === 'sendonly',
+        ...(transport.rtcp === null ? {} : { rtcp: transport.rtcp }),
+        ...(transport.srtp === null ? {} : { srtp: transport.srtp }),
+      },
     }
-    return refusal(488, 'no common codec')
   }
 
   #write(
-    codecs: readonly { readonly payloadType: number; readonly codec: CodecName }[],
-    event: number | null,
+    { payloads, lines }: ReturnType<SdpFormats['offer']>,
     direction: Direction,
     timing: string,
     transport: readonly string[],
   ): string {
     const { address, port } = this.#local
     const family = `IP${isIP(address)}`
-    const payloads = codecs.map(({ payloadType }) => payloadType)
-    if (event !== null) payloads.push(event)
     const audio = [
       `m=audio ${port} ${this.#transport.protocol} ${payloads.join(' ')}`,
-      ...codecs.map(
-        ({ payloadType, codec }) =>
-          `a=rtpmap:${payloadType} ${codecOf(codec).encoding}/${codecOf(codec).clockRate}`,
-      ),
-      ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
-      `a=ptime:${PTIME_MS}`,
+      ...lines,
       ...transport,
       `a=${direction}`,
     ]
@@ -225,15 +196,27 @@ export class SdpSession {
  */
 export function checkOffer(offered: string, localAddress: string): SdpRefusal | null {
   if (offered.length === 0) return null
-  const result = new SdpSession({ address: localAddress, port: 9 }, TELEPHONE_CODECS, '0', 'optional').answer(
+  const result = new SdpSession({ address: localAddress, port: 9 }, ALL_CODECS, '0', 'optional').answer(
     offered,
   )
   return result.ok ? null : result
 }
 
-/** What a session must mix at for a leg that may come to speak any of these. */
-export function sessionRateOf(codecs: readonly CodecName[]): SessionRate {
-  return codecs.some((codec) => codecOf(codec).wideband) ? 16000 : 8000
+/**
+ * What a session must mix at for a leg that prefers these: an offer decides it now, without one
+ * (`''`: we offer) the widest that may be agreed on.
+ */
+export function sessionRateOf(codecs: readonly CodecName[], offered: string): SessionRate {
+  const offer = offered === '' ? null : parseSdp(offered)
+  const possible = offer?.ok
+    ? offer.media
+        .filter(({ type, port }) => type === 'audio' && port !== 0)
+        .flatMap((section) => {
+          const agreed = new SdpFormats(codecs).choose(section)
+          return agreed === null || agreed === 'ptime' ? [] : [agreed.codec]
+        })
+    : codecs
+  return possible.some((codec) => codecOf(codec).wideband) ? 16000 : 8000
 }
 
 function isZero(address: string | null): boolean {

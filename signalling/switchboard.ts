@@ -114,7 +114,7 @@ class LiveCalls implements Switchboard {
         direction: 'outbound',
         party: plan.party,
         recordTo: plan.recordTo,
-        rate: sessionRateOf(plan.gateway.codecs),
+        rate: sessionRateOf(plan.gateway.codecs, ''),
         timers: callTimers(plan.ringTimeoutMs, maxSecondsOf(plan.party)),
         script: (id) => scripts.get(id),
         onEnded: () => {
@@ -243,7 +243,7 @@ class LiveCalls implements Switchboard {
         direction: 'inbound',
         party,
         recordTo,
-        rate: sessionRateOf(codecs),
+        rate: sessionRateOf(codecs, invite.body),
         timers: callTimers(0, maxSecondsOf(party)),
         script: (id) => scripts.get(id),
         onEnded: () => this.#gone(callId, trunkId),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { EngineError, errorText } from '../../media/base/errors.js'
+import { CODEC_NAMES } from '../../media/codec/registry.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { SERVICE_REALM } from '../../signalling/trunk/edge.js'
 import { CALLER_ID_POLICIES, NUMBER_FORMATS } from '../../signalling/trunk/number-format.js'
@@ -27,7 +28,7 @@ const Text = z
   .regex(/^[^\p{C}]+$/u, 'must have no control characters')
   .refine((text) => text.trim() === text, 'must have no white space around it')
 
-const Codec = z.enum(['PCMA', 'PCMU'])
+const Codec = z.enum(CODEC_NAMES)
 
 /** A range, in canonical form. */
 const Range = z.string().transform((text, context) => {

@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import type { CodecName } from '../../media/codec/codec.js'
+import { isCodecName } from '../../media/codec/registry.js'
 import type { Gateway, InboundTrunk, TrunkRoute } from '../../signalling/ports.js'
+import { TELEPHONE_CODECS } from '../../signalling/sdp.js'
 import { type Cidr, parseCidr } from '../../signalling/trunk/cidr.js'
 import type { Credentials } from '../../signalling/trunk/digest-client.js'
 import type { TrunkLimits } from '../../signalling/trunk/meter.js'
@@ -13,16 +16,13 @@ import { openPassword } from './secrets.js'
  * A stored trunk as signalling needs it.
  */
 
-/** What the engine can speak; a trunk may name others, which are passed over. */
-const SPOKEN = ['PCMA', 'PCMU'] as const
-
 const Strings = z.array(z.string())
 const StringMap = z.record(z.string(), z.string())
 
-export function codecsOf(trunk: SipTrunkRow): ('PCMA' | 'PCMU')[] {
-  const named = Strings.parse(JSON.parse(trunk.codecs))
-  const codecs = named.flatMap((name) => SPOKEN.filter((codec) => codec === name))
-  return codecs.length > 0 ? codecs : [...SPOKEN]
+/** What may be spoken over the trunk, best first. It may name codecs that we do not speak: they are passed over. */
+export function codecsOf(trunk: SipTrunkRow): readonly CodecName[] {
+  const codecs = Strings.parse(JSON.parse(trunk.codecs)).filter(isCodecName)
+  return codecs.length > 0 ? codecs : TELEPHONE_CODECS
 }
 
 export function rangesOf(trunk: SipTrunkRow): Cidr[] {
