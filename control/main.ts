@@ -49,6 +49,7 @@ import { operations } from './operations.js'
 import { openRootKey } from './root-key.js'
 import { readTls } from './sip-tls.js'
 import { API_VERSION } from './system/api.js'
+import { openAgentTools } from './tools/runner.js'
 import { openTrunkCallers } from './trunks/callers.js'
 import { loadTrunks } from './trunks/load.js'
 import { testFileTrunks } from './trunks/probe.js'
@@ -194,6 +195,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
     directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
     gate: permits,
+    tools: openAgentTools({ db, rootKey, egress, clock, log }),
     events: {
       publish: (event) => {
         bridge.publish(event)

@@ -73,6 +73,10 @@ function rig(direction: Direction, faults: Faults = {}) {
       done.push(`transfer:${id}:${status}:${code}`)
       return Promise.resolve()
     },
+    toolResult(_session, request, result) {
+      done.push(`result:${request}:${result}`)
+      return Promise.resolve()
+    },
     closeSession(_session, why) {
       done.push(`close:${why}`)
       return faults.close?.() ?? Promise.resolve(closed)
@@ -335,6 +339,7 @@ t.test('the sink and the leg may throw', async (t) => {
         start: () => Promise.resolve(),
         digit: () => Promise.resolve(),
         transferUpdate: () => Promise.resolve(),
+        toolResult: () => Promise.resolve(),
         closeSession: () => Promise.resolve(closed),
         onLost() {},
         load: () => Promise.resolve([]),

@@ -24,11 +24,13 @@ import { type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { CallEvent, CallId } from './events.js'
 import type { InfoKey } from './info-dtmf.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { EventSink, TransferDesk } from './ports.js'
+import type { AgentTools, EventSink, TransferDesk } from './ports.js'
 
 export interface CallDeps {
   readonly pool: MediaPool
   readonly events: EventSink
+  /** Without it, an agent's tools fail in words. */
+  readonly tools?: AgentTools
   readonly clock: Clock
   readonly log: Log
   readonly transfers?: TransferDesk
@@ -305,6 +307,9 @@ export class Call {
       case 'hang_up':
         this.finish(endingOfConversation('agent_hangup'))
         return
+      case 'tool_request':
+        this.#useTool(event)
+        return
       case 'media_timeout':
         this.#input({ type: 'mediaTimeout' })
         return
@@ -320,6 +325,27 @@ export class Call {
       default:
         this.#publish(event)
     }
+  }
+
+  /** The agent waits for the result, so there always is one. */
+  #useTool({ request, tool, arguments: given }: SessionEvent & { readonly type: 'tool_request' }): void {
+    const { party } = this.#options
+    const found = party.kind === 'agent' ? party.agent.tools.find(({ name }) => name === tool) : undefined
+    const { tools } = this.#deps
+    const running =
+      found === undefined || tools === undefined
+        ? Promise.resolve(`Failed: there is no tool named ${tool}.`)
+        : tools.run(this.callId, found, given)
+    running
+      .catch((error: unknown) => {
+        this.#deps.log.error({ callId: this.callId, tool, error: errorText(error) }, 'a tool failed')
+        return 'Failed: the request could not be carried out.'
+      })
+      .then((result) => this.#deps.pool.toolResult(this.callId, request, result))
+      .catch((error: unknown) => {
+        // The call ended meanwhile.
+        this.#deps.log.info({ callId: this.callId, tool, error: errorText(error) }, 'a result came too late')
+      })
   }
 
   #publish(happening: Happening): void {

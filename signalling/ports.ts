@@ -1,3 +1,4 @@
+import type { ToolSpec } from '../media/agent/spec.js'
 import type { TransferRequest, TransferUpdate } from '../media/byo/dialect.js'
 import type { CodecName } from '../media/codec/codec.js'
 import type { Party } from '../workers/protocol.js'
@@ -152,6 +153,12 @@ export interface TransferDesk {
    * `accepted` or `rejected`.
    */
   request(callId: CallId, request: TransferRequest, report: (update: TransferUpdate) => void): void
+}
+
+/** Carries out what an agent's tools ask of other systems. */
+export interface AgentTools {
+  /** What the model is told; a failure too is told in words. Bounded by the tool's own time limit. */
+  run(callId: CallId, tool: ToolSpec, given: Readonly<Record<string, unknown>>): Promise<string>
 }
 
 export interface EventSink {

@@ -10,6 +10,7 @@ import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
   Admission,
+  AgentTools,
   CallControl,
   CallParty,
   DialGate,
@@ -35,6 +36,8 @@ export interface SwitchboardOptions {
   readonly directory: Directory
   readonly gate: DialGate
   readonly events: EventSink
+  /** Without it, agents' tools fail in words. */
+  readonly tools?: AgentTools
   readonly clock: Clock
   readonly log: Log
   readonly scripts: Scripts

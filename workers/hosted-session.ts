@@ -28,6 +28,7 @@ import type {
   WorkerSettings,
 } from './protocol.js'
 import type { Sounds } from './sounds.js'
+import { ToolRequests } from './tool-requests.js'
 
 const LEG = 'leg'
 const PARTY = 'party'
@@ -60,6 +61,8 @@ export interface HostedSession {
   /** Media is live. A second start does nothing. */
   start(script: SpeakerScript | null): void
   press(digits: readonly Digit[]): void
+  /** The main thread carried out what a tool asked for. */
+  toolResult(request: number, result: string): void
   /** A key of the far side that came by SIP INFO. */
   digit(digit: Digit, durationMs: number): void
   /** What became of a transfer the bot asked for. */
@@ -127,6 +130,7 @@ class LegSession implements HostedSession {
   readonly #keys: KeySources
   readonly #detectors: Detectors
   readonly #sounds: CallSounds
+  readonly #tools: ToolRequests
   #remote: RemoteMedia | null = null
   /** A persona whose media died sends nothing any more, whatever SDP says. */
   #mute = false
@@ -140,6 +144,7 @@ class LegSession implements HostedSession {
     this.#session = session
     this.#leg = leg
     this.opened = { address: leg.address, port: leg.port, rtcpPort: leg.rtcpPort }
+    this.#tools = new ToolRequests(host.clock, order.emit)
     this.#party = this.#open(order.party)
     this.#keys = new KeySources(host.clock, (digit, ms) => session.press(LEG, digit, ms))
     session.add(this.#party.end)
@@ -171,6 +176,10 @@ class LegSession implements HostedSession {
       leave()
       members.delete(member)
     }
+  }
+
+  toolResult(request: number, result: string): void {
+    this.#tools.result(request, result)
   }
 
   press(digits: readonly Digit[]): void {
@@ -205,6 +214,7 @@ class LegSession implements HostedSession {
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
       this.#keys.close()
+      this.#tools.close()
       this.#leave?.()
       this.#closed = this.#session.close(why)
     }
@@ -295,6 +305,10 @@ class LegSession implements HostedSession {
       clock,
       emit: this.#order.emit,
       log,
+      tools: {
+        run: (request, done) => this.#tools.run(request, done),
+        press: (digits) => this.#pressed([...digits] as Digit[]),
+      },
       onFault: (error) => this.fault(error),
     })
     return {

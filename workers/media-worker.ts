@@ -126,6 +126,8 @@ async function handle(request: WorkerRequest): Promise<unknown> {
       return (await find(request.session)).start(request.script)
     case 'digit':
       return (await find(request.session)).digit(request.digit, request.durationMs)
+    case 'toolResult':
+      return (await find(request.session)).toolResult(request.request, request.result)
     case 'press':
       return (await find(request.session)).press(request.digits)
     case 'transfer_update':

@@ -147,6 +147,10 @@ class ThreadPool implements RunningMediaPool {
     await this.#entry(session).slot.request({ do: 'start', session, script }, REQUEST_MS)
   }
 
+  async toolResult(session: SessionId, request: number, result: string): Promise<void> {
+    await this.#entry(session).slot.request({ do: 'toolResult', session, request, result }, REQUEST_MS)
+  }
+
   async digit(session: SessionId, digit: Digit, durationMs: number): Promise<void> {
     await this.#entry(session).slot.request({ do: 'digit', session, digit, durationMs }, REQUEST_MS)
   }

@@ -59,6 +59,13 @@ export type WorkerRequest =
       readonly digit: Digit
       readonly durationMs: number
     }
+  /** The answer to a `tool_request`. */
+  | {
+      readonly do: 'toolResult'
+      readonly session: SessionId
+      readonly request: number
+      readonly result: string
+    }
   | { readonly do: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
   /** What became of a transfer the bot asked for. */
   | { readonly do: 'transfer_update'; readonly session: SessionId; readonly update: TransferUpdate }
@@ -112,6 +119,13 @@ export type SessionEvent =
   | BotEvent
   /** A persona asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
+  /** The agent uses a tool of its own that needs the main thread; `toolResult` answers `request`. */
+  | {
+      readonly type: 'tool_request'
+      readonly request: number
+      readonly tool: string
+      readonly arguments: Readonly<Record<string, unknown>>
+    }
   /** No packet of the far side for the configured time. */
   | { readonly type: 'media_timeout' }
   /** The recording cannot be written; the call goes on. */
@@ -174,6 +188,7 @@ export interface MediaPool {
   digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
   /** What became of a transfer that a bot asked for. */
   transferUpdate(session: SessionId, update: TransferUpdate): Promise<void>
+  toolResult(session: SessionId, request: number, result: string): Promise<void>
   /** Idempotent; a session whose worker died resolves with empty stats. */
   closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession>
   /** Called once for every session a dead worker took along. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ConversationContext } from './context.js'
 import type { ToolSpec } from './spec.js'
-import { declarations, runTools } from './tools.js'
+import { declarations } from './tools.js'
 
 const lines = (context: ConversationContext, pending: string | null = null) =>
   context
@@ -66,25 +66,4 @@ t.test('tools are declared as JSON Schema', async (t) => {
       additionalProperties: false,
     },
   })
-})
-
-t.test('calls of an answer', async (t) => {
-  const slots = { id: '1', name: 'slots', arguments: { day: 'Monday' } }
-  t.equal(runTools('', [], TOOLS).next, 'nothing')
-  const again = runTools('Let me look.', [slots], TOOLS)
-  t.equal(again.next, 'again')
-  t.same(again.messages, [
-    { role: 'assistant', content: 'Let me look.', toolCalls: [slots] },
-    { role: 'tool', toolCallId: '1', content: 'Ten.' },
-  ])
-  t.equal(runTools('', [slots, { id: '2', name: 'end_call', arguments: {} }], TOOLS).next, 'end')
-  t.match(
-    runTools('', [{ id: '3', name: 'nope', arguments: {} }], TOOLS).outcomes[0]?.result,
-    /no tool named nope/,
-  )
-  t.equal(runTools('', [{ id: '3', name: 'nope', arguments: {} }], TOOLS).next, 'again')
-  const person = runTools('', [{ id: '4', name: 'person', arguments: {} }], TOOLS)
-  t.match(person.outcomes[0]?.result, /^Failed: calls cannot be transferred/, 'what is not built yet says so')
-  t.equal(person.next, 'again')
-  t.match(runTools('', [{ ...slots, arguments: {} }], TOOLS).outcomes[0]?.result, /day is missing/)
 })

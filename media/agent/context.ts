@@ -38,6 +38,11 @@ export class ConversationContext {
     if (content !== '') this.#messages.push({ role: 'assistant', content })
   }
 
+  /** A result of a tool that came after the caller had taken the floor. */
+  toolCameLate(name: string, result: string): void {
+    this.#messages.push({ role: 'system', content: `The result of ${name}, which came late: ${result}` })
+  }
+
   /** The messages of a request: the conversation, the words not committed yet, the running tool rounds. */
   messages(pending: string | null, rounds: readonly ChatMessage[]): readonly ChatMessage[] {
     const messages = [...this.#messages]

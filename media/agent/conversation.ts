@@ -21,7 +21,14 @@ import { LinePreparation } from './prepare.js'
 import { Speaker } from './speaker.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
 import { Synthesiser } from './synthesis.js'
-import { declarations, runTools } from './tools.js'
+import {
+  declarations,
+  fillerOf,
+  type RunningTools,
+  runTools,
+  type ToolRound,
+  type ToolRunner,
+} from './tools.js'
 import { ReplyTrace } from './trace.js'
 import { initialTurnState, step } from './turn.js'
 import { policyFor, type TurnPolicy, VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
@@ -42,6 +49,8 @@ export interface ConversationOptions {
   /** In order, on the same thread, also from within `close`. */
   emit(event: ConversationEvent): void
   readonly log: Log
+  /** What tools need of the outside. */
+  readonly tools: ToolRunner
   /**
    * Once: the conversation failed, on whoever's call: a timer's, a vendor's, the beat's. Nothing more is
    * said or heard, and it waits to be closed. Without it the error is thrown where it happened.
@@ -93,19 +102,28 @@ class AgentConversation implements Conversation {
   #startedAtMs: number | null = null
   #onBeat = false
   #job: Cancellable | null = null
-  /** Tool rounds of the running reply. */
+  /** Tool rounds of the running reply. They stay when it is dropped unheard: what was done is done. */
   #rounds: ChatMessage[] = []
+  /** Of the last answer, until all their results are there. */
+  #running: RunningTools | null = null
+  readonly #tools: ToolRunner
+  /** Tools whose reply is over and whose results have not come. */
+  readonly #left = new Set<RunningTools>()
+  #callerLanguage: string | null = null
   #trace: ReplyTrace | null = null
   #lastOffsetMs: number | null = null
   #lastFinalMs: number | null = null
   #firstSampleOf: TurnId | null = null
   #drainedOf: TurnId | null = null
+  /** The last frame of the utterance had sound. */
+  #sounding = false
 
   readonly #onFault: ((error: unknown) => void) | undefined
   #faulty = false
 
-  constructor({ id, spec, rate, vendors, vad, clock, emit, log, onFault }: ConversationOptions) {
+  constructor({ id, spec, rate, vendors, vad, clock, emit, log, tools, onFault }: ConversationOptions) {
     this.id = id
+    this.#tools = tools
     this.#onFault = onFault
     this.#spec = spec
     this.#rate = rate
@@ -204,7 +222,14 @@ class AgentConversation implements Conversation {
     this.#drainedOf = null
     if (first !== null) this.#feed({ on: 'firstSample', turn: first, at: this.#now() })
     if (drained !== null) this.#feed({ on: 'drained', turn: drained, at: this.#now() })
+    else if (turn !== null && sound !== this.#sounding && !this.#playout.paused) this.#flow(turn, sound)
     return sound
+  }
+
+  /** The utterance ran dry, or goes on. */
+  #flow(turn: TurnId, sounding: boolean): void {
+    this.#sounding = sounding
+    if (this.#state.reply?.audible) this.#feed({ on: 'flow', turn, sounding, at: this.#now() })
   }
 
   dtmf(digit: Digit, durationMs: number): void {
@@ -342,7 +367,7 @@ class AgentConversation implements Conversation {
 
   #ask({ turn, caller, attempt, round }: TurnEffect & { do: 'ask' }): void {
     this.#cancelModel()
-    if (round === 0) this.#rounds = []
+    if (caller) this.#callerLanguage = languageOf(caller.text, this.#spec.languages)
     if (round === 0 && attempt === 1 && caller) {
       this.#trace = new ReplyTrace(turn, caller.endMs, this.#now(), this.#lastOffsetMs, this.#lastFinalMs)
     }
@@ -375,15 +400,45 @@ class AgentConversation implements Conversation {
 
   #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {
     try {
-      const round = runTools(text, calls, this.#spec.tools)
-      this.#rounds.push(...round.messages)
-      for (const { call, result } of round.outcomes) {
-        this.#emit({ type: 'tool', name: call.name, arguments: call.arguments, result, atMs: this.#now() })
-      }
-      this.#feed({ on: 'modelDone', turn, next: round.next, at: this.#now() })
+      let finished = false
+      const running = runTools(text, calls, this.#spec.tools, this.#tools, (round) => {
+        finished = true
+        this.#running = null
+        this.#toolsDone(turn, round)
+      })
+      if (finished) return
+      this.#running = running
+      const language = this.#callerLanguage ?? this.#spec.languages[0] ?? ''
+      const filler = fillerOf(running.pending, language)
+      this.#feed({ on: 'toolsRun', turn, bridged: filler !== null, at: this.#now() })
+      if (filler !== null) this.#speaker.say(turn, filler, language)
     } catch (error) {
       this.#failed(error)
     }
+  }
+
+  #toolsDone(turn: TurnId, { outcomes, messages, next }: ToolRound): void {
+    this.#rounds.push(...messages)
+    for (const { call, result } of outcomes) this.#toolEvent(call, result)
+    this.#feed({ on: 'modelDone', turn, next, at: this.#now() })
+  }
+
+  #toolEvent({ name, arguments: given }: ToolCall, result: string): void {
+    this.#emit({ type: 'tool', name, arguments: given, result, atMs: this.#now() })
+  }
+
+  /** The reply that waited for tools is over: their results, when they come, are still worth knowing. */
+  #leaveTools(): void {
+    const running = this.#running
+    if (running === null) return
+    this.#running = null
+    const messages = running.abandon(({ call, result }) => {
+      this.#toolEvent(call, result)
+      this.#context.toolCameLate(call.name, result)
+      this.#left.delete(running)
+    })
+    this.#left.add(running)
+    this.#rounds.push(...messages)
   }
 
   #cancelModel(): void {
@@ -407,6 +462,7 @@ class AgentConversation implements Conversation {
   /** Ends sound and jobs of a reply. */
   #stopReply(turn: TurnId) {
     this.#cancelModel()
+    this.#leaveTools()
     const spoken = this.#speaker.stop(turn)
     // Also when nothing had been handed over yet: the pause ends with the reply.
     this.#playout.flush()
@@ -415,9 +471,9 @@ class AgentConversation implements Conversation {
 
   #commitAgent(turn: TurnId, cutAtMs: number | null): void {
     const spoken = this.#stopReply(turn)
+    if (!spoken) return
     const rounds = this.#rounds
     this.#rounds = []
-    if (!spoken) return
     const { text, heard, language, startMs, endMs, words } = spoken
     this.#context.agentSaid(heard, cutAtMs !== null, rounds)
     this.#emit({
@@ -464,6 +520,10 @@ class AgentConversation implements Conversation {
 
   #release(): void {
     this.#cancelModel()
+    this.#running?.cancel()
+    this.#running = null
+    for (const running of this.#left) running.cancel()
+    this.#left.clear()
     const turn = this.#speaker.current
     if (turn !== null) this.#speaker.stop(turn)
     this.#playout.flush()

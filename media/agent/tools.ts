@@ -1,5 +1,24 @@
-import type { ChatMessage, ToolCall, ToolDeclaration } from './ports.js'
+import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from './ports.js'
 import type { ServicePreset, ToolSpec } from './spec.js'
+
+/** A tool that needs something outside the conversation. */
+export interface ToolRequest {
+  /** Name of a tool of the agent. */
+  readonly tool: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** No result is waited for after it. */
+  readonly timeoutMs: number
+}
+
+export interface ToolRunner {
+  /**
+   * Carries it out; `done` is called once, never before this returned, with what the model is told: a
+   * failure too is told in words. Cancelling stops the waiting, not the request: it may have been taken.
+   */
+  run(request: ToolRequest, done: (result: string) => void): Cancellable
+  /** Presses keys towards the far side; false when they cannot be sent. */
+  press(digits: string): boolean
+}
 
 export interface ToolOutcome {
   readonly call: ToolCall
@@ -18,13 +37,14 @@ export interface ToolRound {
  * What the model is told when it calls what this release cannot do yet: it can say so to the caller.
  * Whoever builds one takes its line out.
  */
-const NOT_AVAILABLE: Readonly<Record<'http' | ServicePreset, string>> = {
-  http: 'Failed: requests to other systems are not available in this release. Nothing was sent.',
+const NOT_AVAILABLE: Readonly<Record<Exclude<ServicePreset, 'send_dtmf'>, string>> = {
   transfer_call: 'Failed: calls cannot be transferred in this release. The caller is still with you.',
-  send_dtmf: 'Failed: key presses cannot be sent in this release. Nothing was sent.',
   opt_out: 'Failed: opt-outs cannot be recorded in this release. Nothing was recorded.',
   schedule_callback: 'Failed: callbacks cannot be scheduled in this release. Nothing was scheduled.',
 }
+
+/** What stands for a result that had not come when the caller spoke. */
+const UNFINISHED = 'No result yet: the caller spoke while this was still running. Do not call it again.'
 
 export function declarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
   return tools.map((tool) => ({
@@ -41,29 +61,149 @@ export function declarations(tools: readonly ToolSpec[]): readonly ToolDeclarati
   }))
 }
 
-/** Runs the calls of one answer. A name the agent does not have is told to the model, not thrown. */
-export function runTools(text: string, calls: readonly ToolCall[], tools: readonly ToolSpec[]): ToolRound {
-  if (calls.length === 0) return { outcomes: [], next: 'nothing', messages: [] }
-  let ends = false
-  const outcomes = calls.map((call): ToolOutcome => {
-    const tool = tools.find(({ name }) => name === call.name)
-    if (!tool) return { call, result: `There is no tool named ${call.name}.` }
-    const missing = tool.parameters.find(({ name, required }) => required && !(name in call.arguments))
-    if (missing) return { call, result: `The parameter ${missing.name} is missing.` }
-    const { action } = tool
-    if (action.kind === 'mock') return { call, result: action.response }
-    if (action.kind !== 'end_call') return { call, result: NOT_AVAILABLE[action.kind] }
-    ends = true
-    return { call, result: 'The call ends after these words.' }
-  })
-  return {
-    outcomes,
-    next: ends ? 'end' : 'again',
-    messages: [
-      { role: 'assistant', content: text === '' ? null : text, toolCalls: calls },
-      ...outcomes.map(
-        ({ call, result }): ChatMessage => ({ role: 'tool', toolCallId: call.id, content: result }),
-      ),
-    ],
+/** The calls of one answer, while they run. */
+export interface RunningTools {
+  /** Tools whose result is still waited for, in the order of the calls. */
+  readonly pending: readonly ToolSpec[]
+  /**
+   * The caller took the floor: what the model has to know of it now. A result that comes later goes to
+   * `late`.
+   */
+  abandon(late: (outcome: ToolOutcome) => void): readonly ChatMessage[]
+  /** The call is over. */
+  cancel(): void
+}
+
+/**
+ * Runs the calls of one answer, at once and beside each other. `done` is called once, before this
+ * returns when nothing has to be waited for. What the model got wrong (a name, a missing argument) is
+ * told to the model, not thrown.
+ */
+export function runTools(
+  text: string,
+  calls: readonly ToolCall[],
+  tools: readonly ToolSpec[],
+  runner: ToolRunner,
+  done: (round: ToolRound) => void,
+): RunningTools {
+  const running = new Running(text, calls, done)
+  running.start(tools, runner)
+  return running
+}
+
+class Running implements RunningTools {
+  readonly #text: string
+  readonly #calls: readonly ToolCall[]
+  readonly #done: (round: ToolRound) => void
+  readonly #results: (string | null)[]
+  readonly #waiting = new Map<number, { readonly tool: ToolSpec; job: Cancellable | null }>()
+  #ends = false
+  #late: ((outcome: ToolOutcome) => void) | null = null
+
+  constructor(text: string, calls: readonly ToolCall[], done: (round: ToolRound) => void) {
+    this.#text = text
+    this.#calls = calls
+    this.#done = done
+    this.#results = calls.map(() => null)
   }
+
+  start(tools: readonly ToolSpec[], runner: ToolRunner): void {
+    for (const [at, call] of this.#calls.entries()) {
+      const result = this.#begin(at, call, tools, runner)
+      if (result !== null) this.#results[at] = result
+    }
+    if (this.#waiting.size === 0) this.#finish()
+  }
+
+  get pending(): readonly ToolSpec[] {
+    return [...this.#waiting.values()].map(({ tool }) => tool)
+  }
+
+  abandon(late: (outcome: ToolOutcome) => void): readonly ChatMessage[] {
+    this.#late = late
+    return this.#messages()
+  }
+
+  cancel(): void {
+    for (const { job } of this.#waiting.values()) job?.cancel()
+    this.#waiting.clear()
+  }
+
+  /** The result, or null when it comes later. */
+  #begin(at: number, call: ToolCall, tools: readonly ToolSpec[], runner: ToolRunner): string | null {
+    const tool = tools.find(({ name }) => name === call.name)
+    if (!tool) return `There is no tool named ${call.name}.`
+    const missing = tool.parameters.find(({ name, required }) => required && !(name in call.arguments))
+    if (missing) return `The parameter ${missing.name} is missing.`
+    const { action } = tool
+    switch (action.kind) {
+      case 'mock':
+        return action.response
+      case 'end_call':
+        this.#ends = true
+        return 'The call ends after these words.'
+      case 'send_dtmf':
+        return pressed(call, runner)
+      case 'http': {
+        const waiting: { readonly tool: ToolSpec; job: Cancellable | null } = { tool, job: null }
+        this.#waiting.set(at, waiting)
+        waiting.job = runner.run(
+          { tool: tool.name, arguments: call.arguments, timeoutMs: action.request.timeoutMs },
+          (result) => this.#came(at, call, result),
+        )
+        return null
+      }
+      default:
+        return NOT_AVAILABLE[action.kind]
+    }
+  }
+
+  #came(at: number, call: ToolCall, result: string): void {
+    if (!this.#waiting.delete(at)) return
+    this.#results[at] = result
+    if (this.#late !== null) this.#late({ call, result })
+    else if (this.#waiting.size === 0) this.#finish()
+  }
+
+  #finish(): void {
+    const outcomes = this.#calls.map((call, at) => ({ call, result: this.#results[at] ?? UNFINISHED }))
+    const next = this.#calls.length === 0 ? 'nothing' : this.#ends ? 'end' : 'again'
+    this.#done({ outcomes, next, messages: this.#messages() })
+  }
+
+  #messages(): readonly ChatMessage[] {
+    if (this.#calls.length === 0) return []
+    return [
+      { role: 'assistant', content: this.#text === '' ? null : this.#text, toolCalls: this.#calls },
+      ...this.#calls.map(
+        (call, at): ChatMessage => ({
+          role: 'tool',
+          toolCallId: call.id,
+          content: this.#results[at] ?? UNFINISHED,
+        }),
+      ),
+    ]
+  }
+}
+
+const KEYS = /^[0-9A-D*#]{1,32}$/i
+
+/** The keys stand in `digits`, or in the only argument there is. */
+function pressed(call: ToolCall, runner: ToolRunner): string {
+  const values = Object.values(call.arguments)
+  const given = call.arguments.digits ?? (values.length === 1 ? values[0] : null)
+  const digits = String(given ?? '').replace(/[\s-]/g, '')
+  if (!KEYS.test(digits)) return 'Failed: digits must be 1 to 32 of 0-9, A-D, * and #. Nothing was sent.'
+  return runner.press(digits.toUpperCase())
+    ? `The keys ${digits} are being sent.`
+    : 'Failed: keys cannot be sent on this call. Nothing was sent.'
+}
+
+/** What is said while tools run: the first text that one of them has for the language. */
+export function fillerOf(pending: readonly ToolSpec[], language: string): string | null {
+  for (const { speech } of pending) {
+    const text = speech[language]?.trim()
+    if (text) return text
+  }
+  return null
 }

@@ -1,5 +1,5 @@
 import type { TurnDraft } from './turn-draft.js'
-import type { TimerName } from './turn-types.js'
+import type { Reply, TimerName } from './turn-types.js'
 
 /*
  * The model's side of a reply: first token and stall deadlines, retries while nothing was spoken, the
@@ -17,12 +17,47 @@ export function modelToken(t: TurnDraft): void {
   t.reply({ lastTokenMs: t.at })
 }
 
+/** The caller waits for other systems: they get the time they are allowed, he gets a word now and then. */
+export function toolsRun(t: TurnDraft, bridged: boolean): void {
+  const { policy } = t
+  const reply = t.s.reply
+  if (!reply) return
+  cancelDeadlines(t)
+  t.reply({ toolsRun: true, waits: bridged ? 1 : 0, sounding: reply.sounding || bridged })
+  // While words are heard, or about to be, the wait begins after them.
+  if (bridged || reply.sounding) return
+  // Else it counts from when the caller stopped, whatever the model took of it.
+  const waitedMs = t.at - (t.s.answering?.endMs ?? t.at)
+  t.timer(reply.id, 'tools', Math.min(policy.toolsFirstMs, Math.max(0, policy.toolsLatestMs - waitedMs)))
+}
+
+/** Tools run, or their results were just given to the model. */
+function waitsForTools(reply: Reply): boolean {
+  return reply.toolsRun || (reply.modelBusy && reply.round > 0)
+}
+
+/** Where the agent's sound ends while tools run, the next words for the wait are due. */
+export function flow(t: TurnDraft, sounding: boolean): void {
+  const reply = t.s.reply
+  if (!reply) return
+  t.reply({ sounding })
+  if (!sounding && waitsForTools(reply)) t.timer(reply.id, 'tools', t.policy.toolsAgainMs)
+}
+
+/** A sentence of the answer goes to synthesis. */
+export function sentence(t: TurnDraft): void {
+  const reply = t.s.reply
+  if (!reply) return
+  if (reply.round > 0) t.cancel(reply.id, 'tools')
+  t.reply({ said: true, sounding: true })
+}
+
 export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void {
   const { s, policy } = t
   const reply = s.reply
   if (!reply) return
   cancelDeadlines(t)
-  t.reply({ modelBusy: false })
+  t.reply({ modelBusy: false, toolsRun: false })
   if (next === 'again') {
     // The model asked for tools in spite of not being offered any: it will not stop by itself.
     if (reply.round >= policy.toolRounds) {
@@ -31,9 +66,11 @@ export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void
       return
     }
     t.reply({ round: reply.round + 1, attempt: 1 })
+    // The caller still waits: words for that stay due until the answer begins.
     t.ask()
     return
   }
+  t.cancel(reply.id, 'tools')
   if (next === 'end') {
     if (!reply.said) {
       t.end('agent_hangup')
@@ -54,6 +91,7 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
   const reply = s.reply
   if (!reply) return
   cancelDeadlines(t)
+  t.cancel(reply.id, 'tools')
   t.effects.push(
     { do: 'cancelModel', turn: reply.id },
     { do: 'trouble', part: 'language_model', code, message },
@@ -107,6 +145,15 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
       modelFailed(t, 'vendor_stalled', 'the model stopped in the middle of its answer')
       return
     }
+    case 'tools': {
+      if (!waitsForTools(reply) || reply.sounding) {
+        t.unexpected()
+        return
+      }
+      t.reply({ waits: reply.waits + 1, sounding: true })
+      t.effects.push({ do: 'say', turn: reply.id, line: reply.waits === 0 ? 'wait' : 'stillWaiting' })
+      return
+    }
     case 'retry':
       t.ask()
       return
@@ -133,7 +180,7 @@ function floor(t: TurnDraft): void {
       t.finish(reply.why ?? 'provider_failure')
       return
     }
-    if (reply.modelBusy && !reply.said && !reply.apologised) apologise(t)
+    if (reply.modelBusy && !reply.toolsRun && !reply.said && !reply.apologised) apologise(t)
   }
   t.timer(reply.id, 'floor', policy.floorMs)
 }

@@ -33,6 +33,11 @@ export interface TurnPolicy {
   /** Longest silence of an agent that has the floor, from the end of the caller's speech. */
   readonly floorMs: number
   readonly toolRounds: number
+  /** While tools run and nothing is heard: before the first words, and after words before the next. */
+  readonly toolsFirstMs: number
+  /** The first words come no later than this after the caller's last. */
+  readonly toolsLatestMs: number
+  readonly toolsAgainMs: number
   readonly digitsIdleMs: number
   readonly understandsSpeech: boolean
   readonly maxCallMs: number
@@ -85,6 +90,10 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     apologiseAfterMs: 900,
     floorMs: 2300,
     toolRounds: 4,
+    toolsFirstMs: 900,
+    toolsLatestMs: 1600,
+    // With a synthesis that takes its time, still below the 3 s of dead air.
+    toolsAgainMs: 2000,
     digitsIdleMs: 2000,
     understandsSpeech: limits.understandsSpeech,
     maxCallMs: spec.maxCallSeconds * 1000,

@@ -32,6 +32,9 @@ export type Line =
   | { readonly nudge: number }
   /** Trouble with a provider; one moment, please. */
   | 'trouble'
+  /** A tool takes its time; and it still does. */
+  | 'wait'
+  | 'stillWaiting'
   /** Could you say that again? */
   | 'repeat'
   /** Speech is not understood here; digits are. */
@@ -76,6 +79,12 @@ export interface Reply {
   /** Of the running attempt; null until its first token. */
   readonly lastTokenMs: number | null
   readonly apologised: boolean
+  /** Tools of the last answer run; the model is asked again when they are done. */
+  readonly toolsRun: boolean
+  /** Sound is being sent, or was handed to synthesis and comes. */
+  readonly sounding: boolean
+  /** Lines said to bridge the wait for tools, one after the other. */
+  readonly waits: number
   /** The floor watchdog fired this often. */
   readonly stalls: number
   /** Set when the call ends after this utterance. */
@@ -120,6 +129,8 @@ export type TimerName =
   | 'nudge'
   | 'modelFirst'
   | 'modelStall'
+  /** The next line while tools run. */
+  | 'tools'
   | 'retry'
   | 'floor'
   | 'pause'
@@ -144,6 +155,8 @@ export type TurnInput = { readonly at: number } & (
   | { readonly on: 'token'; readonly turn: TurnId }
   /** A sentence of the model went to synthesis. */
   | { readonly on: 'sentence'; readonly turn: TurnId }
+  /** The answer is complete and its tools run. `bridged`: words for the wait were given to synthesis. */
+  | { readonly on: 'toolsRun'; readonly turn: TurnId; readonly bridged: boolean }
   /** `again`: tool results wait for the model. `end`: the model ended the call. */
   | { readonly on: 'modelDone'; readonly turn: TurnId; readonly next: 'nothing' | 'again' | 'end' }
   | {
@@ -154,6 +167,8 @@ export type TurnInput = { readonly at: number } & (
     }
   | { readonly on: 'firstSample'; readonly turn: TurnId }
   | { readonly on: 'drained'; readonly turn: TurnId }
+  /** The utterance ran out of sound before its end, or has some again. Not told while paused. */
+  | { readonly on: 'flow'; readonly turn: TurnId; readonly sounding: boolean }
   /** Nothing can be spoken any more, by any synthesis. */
   | { readonly on: 'mute'; readonly turn: TurnId }
   | { readonly on: 'timer'; readonly turn: TurnId; readonly name: TimerName }

@@ -28,6 +28,9 @@ const POLICY: TurnPolicy = {
   retryDelayMs: 400,
   apologiseAfterMs: 900,
   floorMs: 2300,
+  toolsFirstMs: 900,
+  toolsLatestMs: 1600,
+  toolsAgainMs: 2000,
   toolRounds: 4,
   digitsIdleMs: 2000,
   understandsSpeech: true,
@@ -100,8 +103,11 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   modelDone: (at) => ({ on: 'modelDone', turn: 2, next: 'nothing', at }),
   'modelDone:again': (at) => ({ on: 'modelDone', turn: 2, next: 'again', at }),
   'modelDone:end': (at) => ({ on: 'modelDone', turn: 2, next: 'end', at }),
+  toolsRun: (at) => ({ on: 'toolsRun', turn: 2, bridged: false, at }),
+  'timer:tools': (at) => ({ on: 'timer', turn: 2, name: 'tools', at }),
   modelFailed: (at) => ({ on: 'modelFailed', turn: 2, code: 'vendor_failed', message: 'x', at }),
   firstSample: (at) => ({ on: 'firstSample', turn: 2, at }),
+  'flow:dry': (at) => ({ on: 'flow', turn: 2, sounding: false, at }),
   drained: (at) => ({ on: 'drained', turn: 2, at }),
   mute: (at) => ({ on: 'mute', turn: 2, at }),
   'timer:final': (at) => ({ on: 'timer', turn: 1, name: 'final', at }),
@@ -179,6 +185,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     modelDone: '=',
     'modelDone:again': '=',
     'modelDone:end': 'ending',
+    toolsRun: '=',
+    'flow:dry': '=',
     modelFailed: '=',
     firstSample: 'speaking',
     mute: 'ended',
@@ -202,6 +210,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     modelDone: '=',
     'modelDone:again': '=',
     'modelDone:end': '=',
+    toolsRun: '=',
+    'flow:dry': '=',
     modelFailed: '=',
     mute: 'ended',
     'timer:modelFirst': '=',
@@ -228,6 +238,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     modelDone: '=',
     'modelDone:again': '=',
     'modelDone:end': '=',
+    toolsRun: '=',
+    'flow:dry': '=',
     modelFailed: '=',
     mute: 'ended',
     'timer:modelFirst': '=',
@@ -247,6 +259,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     digit: '=',
     'digit:#': '=',
     firstSample: '=',
+    'flow:dry': '=',
     drained: '=',
     mute: 'ended',
     'timer:floor': '=',
@@ -391,6 +404,9 @@ function numbers(seed: number): () => number {
  * A shell that runs the effects against vendors that behave at random (late, silent, failing), and a
  * caller who speaks, coughs and presses keys at random. Breaks a rule of the targets: throws.
  */
+/** Lines that are synthesised when the call begins. */
+const PREPARED: ReadonlySet<unknown> = new Set(['trouble', 'wait', 'goodbye'])
+
 class RandomCall {
   readonly clock = new VirtualClock()
   readonly random: () => number
@@ -400,6 +416,7 @@ class RandomCall {
   readonly log: string[] = []
   finished = 0
   learned = 0
+  waitedForTools = 0
   #stopped = false
   #queue: TurnInput[] = []
   #busy = false
@@ -410,6 +427,7 @@ class RandomCall {
     sentMs: number
     finished: boolean
     started: boolean
+    sounding: boolean
     synthesising: number
   } | null = null
   #paused = false
@@ -501,6 +519,10 @@ class RandomCall {
           voice.started = true
           this.feed({ on: 'firstSample', turn: voice.turn, at: this.now })
         }
+      }
+      if (this.#voice === voice && voice.started && voice.sounding !== sound && !voice.finished) {
+        voice.sounding = sound
+        this.feed({ on: 'flow', turn: voice.turn, sounding: sound, at: this.now })
       }
       if (this.#voice === voice && voice.finished && voice.pendingMs === 0 && voice.synthesising === 0) {
         this.#voice = voice
@@ -627,8 +649,7 @@ class RandomCall {
         this.#model = null
         return
       case 'say':
-        // Excuse and goodbye are prepared when the call begins.
-        this.#synthesise(effect.turn, effect.line === 'trouble' || effect.line === 'goodbye')
+        this.#synthesise(effect.turn, PREPARED.has(effect.line))
         return
       case 'finishSpeech':
         this.#utterance(effect.turn).finished = true
@@ -671,7 +692,15 @@ class RandomCall {
 
   #utterance(turn: number) {
     if (this.#voice && this.#voice.turn !== turn) throw new Error('two utterances at once')
-    this.#voice ??= { turn, pendingMs: 0, sentMs: 0, finished: false, started: false, synthesising: 0 }
+    this.#voice ??= {
+      turn,
+      pendingMs: 0,
+      sentMs: 0,
+      finished: false,
+      started: false,
+      sounding: true,
+      synthesising: 0,
+    }
     return this.#voice
   }
 
@@ -688,12 +717,29 @@ class RandomCall {
     })
   }
 
+  /** Other systems are asked; with or without words of the tool's own. */
+  #tools(turn: number): void {
+    const bridged = this.random() < 0.4
+    const job = {
+      turn,
+      timer: this.#later(this.random() < 0.5 ? 300 : this.random() * 12_000, () => {
+        if (this.#model !== job) return
+        this.#model = null
+        this.feed({ on: 'modelDone', turn, next: 'again', at: this.now })
+      }),
+    }
+    this.#model = job
+    this.waitedForTools++
+    this.feed({ on: 'toolsRun', turn, bridged, at: this.now })
+    if (bridged && this.#model === job) this.#synthesise(turn)
+  }
+
   #ask(turn: number): void {
     const dice = this.random()
     const first = dice < 0.08 ? 1e9 : 50 + this.random() * 800
     const sentences = dice < 0.12 ? 0 : 1 + Math.floor(this.random() * 4)
     const fails = this.random() < 0.1
-    const outcome = this.random() < 0.06 ? 'end' : this.random() < 0.1 ? 'again' : 'nothing'
+    const outcome = this.random() < 0.06 ? 'end' : this.random() < 0.15 ? 'again' : 'nothing'
     const stalls = this.random() < 0.05
     let left = sentences
     const job = { turn, timer: this.#later(first, () => next()) }
@@ -709,6 +755,10 @@ class RandomCall {
         return
       }
       this.#model = null
+      if (!fails && outcome === 'again' && this.random() < 0.7) {
+        this.#tools(turn)
+        return
+      }
       this.feed(
         fails
           ? { on: 'modelFailed', turn, code: 'vendor_failed', message: 'x', at: this.now }
@@ -722,6 +772,7 @@ class RandomCall {
 t.test('thousands of random calls keep every rule', async (t) => {
   const phases = new Map<string, number>()
   let learned = 0
+  let waitedForTools = 0
   const CALLS = 4000
   for (let seed = 1; seed <= CALLS; seed++) {
     const call = new RandomCall(seed)
@@ -732,11 +783,13 @@ t.test('thousands of random calls keep every rule', async (t) => {
       return
     }
     learned += call.learned
+    waitedForTools += call.waitedForTools
     for (const line of call.log) {
       const phase = line.split(' ')[1] ?? ''
       phases.set(phase, (phases.get(phase) ?? 0) + 1)
     }
   }
+  t.ok(waitedForTools > CALLS / 4, `tools were waited for ${waitedForTools} times`)
   t.ok(learned > CALLS / 100, `noise was learned ${learned} times`)
   for (const phase of [
     'listening',

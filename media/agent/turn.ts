@@ -10,7 +10,7 @@ import {
   voiceDecides,
 } from './turn-caller.js'
 import { initialTurnState, TurnDraft } from './turn-draft.js'
-import { modelDone, modelFailed, modelTimer, modelToken } from './turn-model.js'
+import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './turn-model.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { CALL, type Step, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
 
@@ -74,6 +74,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
       return
     case 'token':
     case 'sentence':
+    case 'toolsRun':
     case 'modelDone':
     case 'modelFailed':
       if (s.reply?.id !== input.turn || !s.reply.modelBusy) {
@@ -85,7 +86,11 @@ function apply(t: TurnDraft, input: TurnInput): void {
         return
       }
       if (input.on === 'sentence') {
-        t.reply({ said: true })
+        sentence(t)
+        return
+      }
+      if (input.on === 'toolsRun') {
+        toolsRun(t, input.bridged)
         return
       }
       if (input.on === 'modelDone') {
@@ -99,6 +104,13 @@ function apply(t: TurnDraft, input: TurnInput): void {
       return
     case 'drained':
       drained(t, input.turn)
+      return
+    case 'flow':
+      if (s.reply?.id !== input.turn) {
+        t.unexpected()
+        return
+      }
+      flow(t, input.sounding)
       return
     case 'mute':
       if (s.reply?.id !== input.turn) {

@@ -1,0 +1,86 @@
+import type { Clock } from '../../media/base/clock.js'
+import type { Log } from '../../media/base/log.js'
+import type { AgentTools } from '../../signalling/ports.js'
+import { findConnection } from '../connections/store.js'
+import type { Db } from '../db/open.js'
+import type { Egress } from '../egress.js'
+import type { RootKey } from '../root-key.js'
+import { readSecretValue } from '../secrets/store.js'
+import { openVault } from '../secrets/vault.js'
+import { buildRequest } from './http-request.js'
+import { sendTool } from './send.js'
+
+/** Requests of one call at once; an agent has 32 tools. */
+const MAX_AT_ONCE = 8
+
+/**
+ * Carries out the HTTP tools of live calls. Secrets are read for each request, so that a replaced one
+ * counts at once, and never leave this thread.
+ */
+export function openAgentTools(deps: {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly egress: Egress
+  readonly clock: Clock
+  readonly log: Log
+}): AgentTools {
+  const { db, egress, clock, log } = deps
+  const vault = openVault(deps.rootKey, 'secret-encryption')
+  const running = new Map<string, number>()
+
+  async function send(
+    callId: string,
+    tool: Parameters<AgentTools['run']>[1],
+    given: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    if (tool.action.kind !== 'http') return `Failed: ${tool.name} is no request to another system.`
+    const { request } = tool.action
+    const call = await db
+      .selectFrom('calls')
+      .select('organizationId')
+      .where('id', '=', callId)
+      .executeTakeFirst()
+    if (call === undefined) return 'Failed: the call is not known. Nothing was sent.'
+    const value = async (secretId: string | null): Promise<string | null> =>
+      secretId === null ? null : await readSecretValue(db, vault, call.organizationId, secretId)
+    const connection =
+      request.connectionId === null
+        ? null
+        : await findConnection(db, call.organizationId, request.connectionId)
+    const primaryId = connection?.secretId ?? request.auth?.secretId ?? null
+    const secondaryId = request.auth?.secondary?.secretId ?? null
+    const secrets = { primary: await value(primaryId), secondary: await value(secondaryId) }
+    if (
+      (request.connectionId !== null && connection === null) ||
+      (primaryId !== null && secrets.primary === null) ||
+      (secondaryId !== null && secrets.secondary === null)
+    ) {
+      return 'Failed: the credentials of this tool are gone. Nothing was sent.'
+    }
+    const startedAt = clock.now()
+    const result = await sendTool({
+      egress,
+      clock,
+      request: buildRequest(request, given, secrets),
+      timeoutMs: request.timeoutMs,
+    })
+    const ms = Math.round(clock.now() - startedAt)
+    log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'a tool was used')
+    return result
+  }
+
+  return {
+    async run(callId, tool, given) {
+      const count = running.get(callId) ?? 0
+      if (count >= MAX_AT_ONCE) return 'Failed: too many requests are running. Nothing was sent.'
+      running.set(callId, count + 1)
+      try {
+        return await send(callId, tool, given)
+      } finally {
+        const left = (running.get(callId) ?? 1) - 1
+        if (left === 0) running.delete(callId)
+        else running.set(callId, left)
+      }
+    },
+  }
+}
