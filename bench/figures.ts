@@ -50,6 +50,8 @@ export const TARGETS = {
   S_invite: { unit: 'ms', gate: { p99: 5 }, goal: { p99: 2 }, better: 'lower' },
   S_answer: { unit: 'ms', gate: { p99: 30 }, goal: { p99: 15 }, better: 'lower' },
   S_cps: { unit: 'calls/s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
+  /** MB of heap per 1,000 calls that are up. No target was given: a dialog should cost kilobytes. */
+  S_memory: { unit: 'MB', gate: { value: 50 }, goal: { value: 20 }, better: 'lower' },
   S_parse: {
     unit: 'messages/s',
     gate: { value: 150_000 },

@@ -14,6 +14,7 @@ import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
 import { measureSipCalls } from './sip-calls.js'
+import { measureSipMemory } from './sip-memory.js'
 import { measureSipParsing } from './sip-parse.js'
 import { measureWebhooks } from './webhooks.js'
 
@@ -61,6 +62,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
+  { ids: ['S_memory'], measure: atOnce(measureSipMemory) },
   { ids: ['S_parse'], measure: quietly(measureSipParsing) },
   { ids: ['C'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
 ]
@@ -83,6 +85,16 @@ function quietly(measure: () => Promise<Measured[]>): Run['measure'] {
       }
       say(`  null probe p99.9 ${nullProbeMs} ms: the host is too noisy, again`)
     }
+  }
+}
+
+/** What noise cannot falsify: bytes are bytes. */
+function atOnce(measure: () => Promise<Measured[]>): Run['measure'] {
+  return async (probe) => {
+    await probe.take()
+    const measured = await measure()
+    const nullProbeMs = await probe.take()
+    return measured.map((row) => ({ ...row, nullProbeMs }))
   }
 }
 

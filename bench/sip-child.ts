@@ -5,7 +5,8 @@ import { openSipServer } from '../signalling/sip-server.js'
 
 /*
  * The SIP side of the service alone, in a process of its own: embedded server and application on one
- * thread, every call answered at once. Sends its port, and its CPU time whenever it is asked.
+ * thread, every call answered at once. Sends its port, and its CPU time and memory whenever it is asked;
+ * asked to `collect`, after a garbage collection. The first argument is T1 in milliseconds, 500 without.
  */
 
 const ANSWER =
@@ -16,10 +17,12 @@ const HANDLERS = {
   ended() {},
 }
 
+const T1 = Number(process.argv[2] ?? '500')
 const secret = 'bench'
 const server = await openEmbeddedServer({
   listen: [{ transport: 'udp', address: '127.0.0.1', port: 0 }],
   control: { address: '127.0.0.1', port: 0, secret },
+  timers: { T1, T2: 8 * T1, T4: 10 * T1 },
 })
 const sip = await openSipServer({
   host: '127.0.0.1',
@@ -32,9 +35,15 @@ sip.onInvite((invite) => {
   // A call that was given up meanwhile shows as unanswered at the other end.
   invite.accept(ANSWER, HANDLERS).catch(() => {})
 })
-process.on('message', () => {
+process.on('message', (what) => {
+  if (what === 'collect') globalThis.gc?.()
   const { user, system } = process.cpuUsage()
-  process.send?.({ cpuMs: (user + system) / 1000, rssMb: process.memoryUsage.rss() / 1e6 })
+  const { rss, heapUsed, external } = process.memoryUsage()
+  process.send?.({
+    cpuMs: (user + system) / 1000,
+    rssMb: rss / 1e6,
+    heapMb: (heapUsed + external) / 1e6,
+  })
 })
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port: server.endpoints[0]?.port ?? 0 })
