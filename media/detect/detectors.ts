@@ -1,11 +1,25 @@
 import type { SessionRate } from '../frame.js'
+import { openBeep } from './beep.js'
+import { openClipping } from './clipping.js'
 import type { Detector, OpenDetector, Tell } from './detector.js'
 import { openDtmf } from './dtmf.js'
+import { openFax } from './fax.js'
+import { openInformationTone } from './information-tone.js'
+import { openOneWay } from './one-way.js'
+import { openProgress } from './progress.js'
+import { openSilence } from './silence.js'
 import { FrameView } from './view.js'
 
 /** All detectors by name: to add one, write its file and name it here. */
 export const DETECTORS = {
   dtmf: openDtmf,
+  beep: openBeep,
+  progress: openProgress,
+  informationTone: openInformationTone,
+  fax: openFax,
+  silence: openSilence,
+  clipping: openClipping,
+  oneWay: openOneWay,
 } as const satisfies Record<string, OpenDetector>
 
 export type DetectorName = keyof typeof DETECTORS
@@ -34,6 +48,14 @@ export class Detectors {
   stop(name: DetectorName): void {
     const index = this.#running.findIndex((one) => one.name === name)
     if (index !== -1) this.#running.splice(index, 1)
+  }
+
+  /** What the leg's packets tell beside their sound; a second old is good enough. */
+  traffic(sent: number, received: number, expected: boolean): void {
+    const { traffic } = this.#view
+    traffic.sent = sent
+    traffic.received = received
+    traffic.expected = expected
   }
 
   /** Consecutive 20 ms of the party; a frame of another length is left out. Allocates nothing. */

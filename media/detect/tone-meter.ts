@@ -1,7 +1,7 @@
 import { FRAME_MS, type SessionRate } from '../frame.js'
 
-/** Softer than -45 dB of a full-scale sine nothing is measured: the idle noise of a line. */
-const MIN_POWER = (32768 ** 2 / 2) * 10 ** -4.5
+/** Softer than -52 dB of a full-scale sine nothing is measured: the idle noise of a line. */
+const MIN_POWER = (32768 ** 2 / 2) * 10 ** -5.2
 
 /**
  * The frequency of a frame that is one tone, and how much of the frame it is.

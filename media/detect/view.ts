@@ -17,6 +17,8 @@ export class FrameView {
   atMs = 0
   /** Mean square of the samples. */
   power = 0
+  /** Packets of the party's leg so far, and whether it may send; set by the owner now and then. */
+  readonly traffic = { sent: 0, received: 0, expected: false }
   readonly #tone: ToneMeter
   #toneMeasured = false
 

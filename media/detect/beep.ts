@@ -1,0 +1,67 @@
+import { FRAME_MS } from '../frame.js'
+import type { Detector, DetectorOptions, Tell } from './detector.js'
+import { isFaxCall } from './fax.js'
+import { isNetworkBurst } from './plans.js'
+import { ToneRun } from './tone-run.js'
+import { type FrameView, powerOfDb } from './view.js'
+
+/** Where answering machines beep. */
+const LOW_HERTZ = 350
+const HIGH_HERTZ = 2000
+const MIN_POWER = powerOfDb(-36)
+/** Shorter ones are clicks and ends of vowels, longer ones are tones of the network. */
+const MIN_MS = 110
+const MAX_MS = 1500
+/** A beep stands alone: another tone within this time makes it part of a melody or of an announcement. */
+const ALONE_MS = 100
+const BEFORE_MS = 300
+
+/** The tone after which an answering machine records. */
+export function openBeep({ tell }: DetectorOptions): Detector {
+  return new BeepDetector(tell)
+}
+
+class BeepDetector implements Detector {
+  readonly #tell: Tell
+  readonly #run = new ToneRun(LOW_HERTZ, HIGH_HERTZ)
+  /** The tone that may be a beep, 0 Hz when there is none, and the time since its end. */
+  #hertz = 0
+  #startMs = 0
+  #ms = 0
+  #quietMs = BEFORE_MS
+
+  constructor(tell: Tell) {
+    this.#tell = tell
+  }
+
+  frame(view: FrameView): void {
+    const run = this.#run
+    if (run.frame(view)) {
+      const { hertz, startMs, ms, power } = run.ended
+      // Bits of tone within speech do not make a melody.
+      if (ms >= MIN_MS / 2) this.#ended(hertz, startMs, ms, power)
+    }
+    if (run.sounds) return
+    this.#quietMs += FRAME_MS
+    if (this.#hertz === 0 || this.#quietMs < ALONE_MS) return
+    this.#tell({
+      type: 'beep',
+      hertz: Math.round(this.#hertz),
+      startMs: Math.round(this.#startMs),
+      durationMs: Math.round(this.#ms),
+    })
+    this.#hertz = 0
+  }
+
+  #ended(hertz: number, startMs: number, ms: number, power: number): void {
+    const again = this.#hertz !== 0 && Math.abs(hertz - this.#hertz) < hertz * 0.02
+    const alone = this.#quietMs >= BEFORE_MS || again
+    this.#quietMs = 0
+    this.#hertz = 0
+    if (!alone || power < MIN_POWER || ms < MIN_MS || ms > MAX_MS) return
+    if (isNetworkBurst(hertz, ms) || isFaxCall(hertz, ms)) return
+    this.#hertz = hertz
+    this.#startMs = startMs
+    this.#ms = ms
+  }
+}

@@ -1,0 +1,66 @@
+import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { FrameView } from './view.js'
+
+/**
+ * The top codes of both laws of G.711 are 32,124 and 32,256, of 16 bits 32,767; the codes below them are
+ * under 31,300.
+ */
+const RAIL = 31_900
+/** Samples in a row at the rail, at 8 kHz: a loud sine is there for three, one that is cut for more. */
+const RUN_SAMPLES = 4
+const WINDOW_FRAMES = 50
+/** Told when a tenth of a second's frames were cut, forgotten after a second with none. */
+const MANY_FRAMES = 5
+
+/** Sound that is cut off at full scale. */
+export function openClipping({ rate, tell }: DetectorOptions): Detector {
+  return new ClippingDetector(rate / 8000, tell)
+}
+
+class ClippingDetector implements Detector {
+  readonly #tell: Tell
+  readonly #needed: number
+  #run = 0
+  #sign = 0
+  #frames = 0
+  #clipped = 0
+  #fromMs = -1
+  #told = false
+
+  constructor(ratio: number, tell: Tell) {
+    this.#needed = RUN_SAMPLES * ratio
+    this.#tell = tell
+  }
+
+  frame({ pcm, atMs }: FrameView): void {
+    if (this.#cut(pcm)) {
+      this.#clipped++
+      if (this.#fromMs < 0) this.#fromMs = atMs
+    }
+    if (++this.#frames < WINDOW_FRAMES) return
+    if (this.#clipped >= MANY_FRAMES && !this.#told) {
+      this.#told = true
+      this.#tell({ type: 'clipping', startMs: this.#fromMs, share: this.#clipped / WINDOW_FRAMES })
+    }
+    if (this.#clipped === 0) this.#told = false
+    this.#frames = 0
+    this.#clipped = 0
+    this.#fromMs = -1
+  }
+
+  #cut(pcm: Int16Array): boolean {
+    let found = false
+    let run = this.#run
+    let sign = this.#sign
+    for (let i = 0; i < pcm.length; i++) {
+      const sample = pcm[i] as number
+      const side = sample >= RAIL ? 1 : sample <= -RAIL ? -1 : 0
+      run = side !== 0 && side === sign ? run + 1 : side === 0 ? 0 : 1
+      sign = side
+      if (run >= this.#needed) found = true
+    }
+    this.#run = run
+    this.#sign = sign
+    return found
+  }
+}

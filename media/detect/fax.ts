@@ -1,0 +1,49 @@
+import type { Detector, DetectorOptions, Tell } from './detector.js'
+import { ToneRun } from './tone-run.js'
+import type { FrameView } from './view.js'
+
+/*
+ * ITU-T T.30: a calling fax sends 1100 Hz within 38 Hz, half a second within 15 % every three seconds;
+ * an answering one 2100 Hz within 15 Hz for 2.6 to 4 s (V.8: its phase may turn every 450 ms).
+ */
+const CALLING_HERTZ = 1100
+const CALLING_WITHIN = 38
+const CALLING_MIN_MS = 425
+const CALLING_MAX_MS = 575
+const ANSWERING_HERTZ = 2100
+const ANSWERING_WITHIN = 25
+/** Enough of the answering tone to be sure; nothing else holds 2100 Hz so long. */
+const ANSWERING_MS = 700
+
+export function isFaxCall(hertz: number, ms: number): boolean {
+  return Math.abs(hertz - CALLING_HERTZ) <= CALLING_WITHIN && ms >= CALLING_MIN_MS && ms <= CALLING_MAX_MS
+}
+
+/** Fax machines, once each way. */
+export function openFax({ tell }: DetectorOptions): Detector {
+  return new FaxDetector(tell)
+}
+
+class FaxDetector implements Detector {
+  readonly #tell: Tell
+  readonly #calling = new ToneRun(CALLING_HERTZ - CALLING_WITHIN, CALLING_HERTZ + CALLING_WITHIN)
+  readonly #answering = new ToneRun(ANSWERING_HERTZ - ANSWERING_WITHIN, ANSWERING_HERTZ + ANSWERING_WITHIN, 1)
+  #called = false
+  #answered = false
+
+  constructor(tell: Tell) {
+    this.#tell = tell
+  }
+
+  frame(view: FrameView): void {
+    const { ended } = this.#calling
+    if (this.#calling.frame(view) && !this.#called && isFaxCall(ended.hertz, ended.ms)) {
+      this.#called = true
+      this.#tell({ type: 'fax', side: 'calling', startMs: Math.round(ended.startMs) })
+    }
+    this.#answering.frame(view)
+    if (this.#answered || this.#answering.ms < ANSWERING_MS) return
+    this.#answered = true
+    this.#tell({ type: 'fax', side: 'answering', startMs: Math.round(this.#answering.startMs) })
+  }
+}

@@ -1,0 +1,217 @@
+import { FRAME_MS, type SessionRate } from '../frame.js'
+import type { Detector, DetectorOptions, Tell } from './detector.js'
+import { sameLength, TONE_PLANS, type ToneEntry } from './plans.js'
+import { ToneBank } from './tone-bank.js'
+import { type FrameView, powerOfDb } from './view.js'
+
+/** Bins every 25 Hz from 325 to 675 Hz: over 40 ms they do not leak into one another. */
+const FIRST_HERTZ = 325
+const STEP_HERTZ = 25
+const BINS = 15
+const BAND = Array.from({ length: BINS }, (_, k) => FIRST_HERTZ + k * STEP_HERTZ)
+const MIN_POWER = powerOfDb(-42)
+/** Share of a frame's power in the band for it to be on, and of a burst's at the tones of an entry. */
+const BAND_SHARE = 0.7
+const ENTRY_SHARE = 0.72
+/** Each of two tones has at least this share. */
+const TONE_SHARE = 0.2
+const MAX_MISSED = 1
+/** The shortest burst of any plan is 225 ms. */
+const MIN_BURST_MS = 150
+/** No tone of any plan is silent so long within its cadence. */
+const OVER_MS = 5000
+/** An entry whose pause is this long is proved by one burst and a second of silence. */
+const LONG_PAUSE_MS = 1900
+const PROOF_PAUSE_MS = 1000
+
+interface Burst {
+  startMs: number
+  endMs: number
+  ms: number
+  readonly bins: Float64Array
+  total: number
+}
+
+/** Ringback, busy, congestion and number-unobtainable tones, by frequency and cadence. */
+export function openProgress({ rate, tell }: DetectorOptions): Detector {
+  return new ProgressDetector(rate, tell)
+}
+
+class ProgressDetector implements Detector {
+  readonly #tell: Tell
+  readonly #bank: ToneBank
+  readonly #samples: number
+  readonly #re = new Float64Array(BINS)
+  readonly #im = new Float64Array(BINS)
+  /** The burst that sounds or sounded last, and the one before it. */
+  #burst: Burst = emptyBurst()
+  #before: Burst = emptyBurst()
+  #on = false
+  #frames = 0
+  #missed = 0
+  #lastMs = 0
+  #firstPower = 0
+  #lastPower = 0
+  #peak = 0
+  #told: ToneEntry | null = null
+
+  constructor(rate: SessionRate, tell: Tell) {
+    this.#tell = tell
+    this.#samples = (rate / 1000) * FRAME_MS
+    this.#bank = new ToneBank(BAND, rate, this.#samples)
+  }
+
+  frame(view: FrameView): void {
+    if (this.#sounds(view)) this.#goOn(view)
+    else if (!this.#on) this.#quiet(view.atMs + FRAME_MS)
+    // The trough of a soft modulated tone may be missed: no plan's pause is that short.
+    else if (++this.#missed > MAX_MISSED) this.#end()
+  }
+
+  /** The frame's power lies in the band. Only frames that may be are measured in full. */
+  #sounds(view: FrameView): boolean {
+    // Half of a fully modulated tone's frames are 8 dB softer than its mean.
+    if (view.power < (this.#on ? MIN_POWER / 8 : MIN_POWER)) return false
+    const { hertz } = view.tone
+    if (hertz < FIRST_HERTZ || hertz > FIRST_HERTZ + (BINS - 1) * STEP_HERTZ) return false
+    const bank = this.#bank
+    const energy = bank.measure(view.pcm, 0)
+    let sum = 0
+    for (let k = 0; k < BINS; k++) sum += (bank.re[k] as number) ** 2 + (bank.im[k] as number) ** 2
+    // 20 ms resolve 50 Hz, the bins stand twice as close.
+    return sum / this.#samples >= BAND_SHARE * energy
+  }
+
+  #goOn(view: FrameView): void {
+    if (!this.#on) {
+      this.#on = true
+      const burst = this.#before
+      this.#before = this.#burst
+      this.#burst = burst
+      burst.startMs = view.atMs
+      burst.bins.fill(0)
+      burst.total = 0
+      this.#frames = 0
+      this.#firstPower = view.power
+      this.#peak = 0
+    } else if (this.#missed === 0) this.#addWindow()
+    this.#missed = 0
+    this.#frames++
+    this.#lastMs = view.atMs
+    this.#lastPower = view.power
+    if (view.power > this.#peak) this.#peak = view.power
+    this.#re.set(this.#bank.re)
+    this.#im.set(this.#bank.im)
+  }
+
+  /** This frame and the one before it as one window. */
+  #addWindow(): void {
+    const { re, im, turnRe, turnIm } = this.#bank
+    const { bins } = this.#burst
+    let total = 0
+    for (let k = 0; k < BINS; k++) {
+      const a = re[k] as number
+      const b = im[k] as number
+      const c = turnRe[k] as number
+      const d = turnIm[k] as number
+      const sumRe = (this.#re[k] as number) + a * c - b * d
+      const sumIm = (this.#im[k] as number) + a * d + b * c
+      const power = sumRe * sumRe + sumIm * sumIm
+      bins[k] = (bins[k] as number) + power
+      total += power
+    }
+    this.#burst.total += total
+  }
+
+  #end(): void {
+    this.#on = false
+    const burst = this.#burst
+    // What part of its first and last frame the tone filled, by their power.
+    const first = Math.min(1, this.#firstPower / this.#peak)
+    const last = Math.min(1, this.#lastPower / this.#peak)
+    burst.startMs += (1 - first) * FRAME_MS
+    burst.endMs = this.#lastMs + last * FRAME_MS
+    burst.ms = burst.endMs - burst.startMs
+    if (burst.ms < MIN_BURST_MS || this.#frames < 3) {
+      this.#forget()
+      return
+    }
+    const entry = this.#twoBursts()
+    if (entry !== null) this.#found(entry, this.#before.startMs)
+    else if (this.#told !== null && !fits(burst, this.#told)) this.#told = null
+  }
+
+  #quiet(nowMs: number): void {
+    const burst = this.#burst
+    if (burst.ms === 0) return
+    const pauseMs = nowMs - burst.endMs
+    if (pauseMs > OVER_MS) {
+      this.#forget()
+      return
+    }
+    if (this.#told !== null || pauseMs < PROOF_PAUSE_MS || pauseMs >= PROOF_PAUSE_MS + FRAME_MS) return
+    for (const entry of TONE_PLANS) {
+      const [on = 0, off = 0, more] = entry.cadence
+      if (more !== undefined || off < LONG_PAUSE_MS || !sameLength(burst.ms, on) || !fits(burst, entry))
+        continue
+      this.#found(entry, burst.startMs)
+      return
+    }
+  }
+
+  /** The entry whose cadence the last two bursts and the pause between them are part of. */
+  #twoBursts(): ToneEntry | null {
+    const [first, second] = [this.#before, this.#burst]
+    if (first.ms === 0) return null
+    const pauseMs = second.startMs - first.endMs
+    for (const entry of TONE_PLANS) {
+      const { cadence } = entry
+      for (let i = 0; i < cadence.length; i += 2) {
+        const next = cadence[(i + 2) % cadence.length] ?? 0
+        if (!sameLength(first.ms, cadence[i] ?? 0) || !sameLength(pauseMs, cadence[i + 1] ?? 0)) continue
+        if (sameLength(second.ms, next) && fits(first, entry) && fits(second, entry)) return entry
+      }
+    }
+    return null
+  }
+
+  #found(entry: ToneEntry, startMs: number): void {
+    if (this.#told?.tone === entry.tone && this.#told.plan === entry.plan) return
+    this.#told = entry
+    this.#tell({ type: 'progress', tone: entry.tone, plan: entry.plan, startMs: Math.round(startMs) })
+  }
+
+  #forget(): void {
+    this.#burst.ms = 0
+    this.#before.ms = 0
+    this.#told = null
+  }
+}
+
+function emptyBurst(): Burst {
+  return { startMs: 0, endMs: 0, ms: 0, bins: new Float64Array(BINS), total: 0 }
+}
+
+/** The burst's power lies at the frequencies of the entry, at each of them. */
+function fits(burst: Burst, entry: ToneEntry): boolean {
+  const reach = entry.modulated ? 34 : 20
+  // Two frequencies beside the carrier belong to it, but it is the strongest.
+  if (entry.modulated && Math.abs(strongest(burst.bins) - (entry.hertz[0] ?? 0)) > STEP_HERTZ / 2)
+    return false
+  let sum = 0
+  for (const hertz of entry.hertz) {
+    let own = 0
+    for (let k = 0; k < BINS; k++) {
+      if (Math.abs((BAND[k] ?? 0) - hertz) < reach) own += burst.bins[k] as number
+    }
+    if (entry.hertz.length > 1 && own < TONE_SHARE * burst.total) return false
+    sum += own
+  }
+  return burst.total > 0 && sum >= ENTRY_SHARE * burst.total
+}
+
+function strongest(bins: Float64Array): number {
+  let best = 0
+  for (let k = 1; k < bins.length; k++) if ((bins[k] as number) > (bins[best] as number)) best = k
+  return BAND[best] ?? 0
+}

@@ -1,0 +1,41 @@
+import { FRAME_MS } from '../frame.js'
+import type { Detector, DetectorOptions, Tell } from './detector.js'
+import { type FrameView, powerOfDb } from './view.js'
+
+/** Softer is the noise of a line. */
+const QUIET_POWER = powerOfDb(-50)
+const TELL_AFTER_MS = 5000
+/** Sound for this long ends it: a click does not. */
+const SOUND_MS = 60
+
+/** Long silence of a party. */
+export function openSilence({ tell }: DetectorOptions): Detector {
+  return new SilenceDetector(tell)
+}
+
+class SilenceDetector implements Detector {
+  readonly #tell: Tell
+  #quietFromMs = -1
+  #soundMs = 0
+  #told = false
+
+  constructor(tell: Tell) {
+    this.#tell = tell
+  }
+
+  frame({ power, atMs }: FrameView): void {
+    if (power < QUIET_POWER) {
+      this.#soundMs = 0
+      if (this.#quietFromMs < 0) this.#quietFromMs = atMs
+      if (this.#told || atMs + FRAME_MS - this.#quietFromMs < TELL_AFTER_MS) return
+      this.#told = true
+      this.#tell({ type: 'silence', startMs: this.#quietFromMs, over: false })
+      return
+    }
+    this.#soundMs += FRAME_MS
+    if (this.#soundMs < SOUND_MS) return
+    if (this.#told) this.#tell({ type: 'silence', startMs: this.#quietFromMs, over: true })
+    this.#told = false
+    this.#quietFromMs = -1
+  }
+}
