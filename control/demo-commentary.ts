@@ -99,6 +99,9 @@ export class Commentary {
         this.troubles.push(`${event.part}: ${event.message}`)
         say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
         break
+      case 'detected':
+        say(`             -- heard: ${event.event.type.replaceAll('_', ' ')}`)
+        break
       case 'bot_stats':
         break
       case 'held':

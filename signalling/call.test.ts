@@ -2,6 +2,7 @@ import t from 'tap'
 import { VirtualClock } from '../fixtures/clock.js'
 import { EngineError } from '../media/base/errors.js'
 import { silentLog } from '../media/base/log.js'
+import type { DetectorEvent } from '../media/detect/events.js'
 import type { ClosedSession, MediaPool, RemoteMedia, SessionEvent } from '../workers/protocol.js'
 import { Call, callTimers } from './call.js'
 import type { Direction } from './call-machine.js'
@@ -306,6 +307,22 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     it.clock.advance(720_000)
     await settle()
     t.match(it.checkOver(t, 'internal'), { ending: { fault: 'ours' } })
+  })
+  t.test('sounds of the far side are told; one-way audio is trouble when it begins', async (t) => {
+    const it = await live('outbound')
+    const heard = (event: DetectorEvent) => it.say({ type: 'detected', event })
+    heard({ type: 'beep', hertz: 1000, startMs: 400, durationMs: 300 })
+    t.match(it.events.at(-1), { type: 'detected', event: { type: 'beep', hertz: 1000 } })
+    it.clock.advance(3000)
+    const oneWay = { type: 'one_way', what: 'nothing_comes', startMs: 0 } as const
+    heard({ ...oneWay, over: false })
+    t.match(it.events.at(-1), { type: 'trouble', part: 'media', code: 'one_way_audio', atMs: 3000 })
+    heard({ ...oneWay, over: true })
+    t.match(it.events.at(-1), { type: 'detected' }, 'its end is not')
+    t.equal(it.events.filter(({ type }) => type === 'trouble').length, 1)
+    it.call.finish(byCaller)
+    await settle()
+    it.checkOver(t, 'caller_hangup')
   })
   t.test('the recording breaks: the call goes on', async (t) => {
     const it = await live('outbound')

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { TransferRequest, TransferUpdate } from '../media/byo/dialect.js'
+import type { DetectorEvent } from '../media/detect/events.js'
 import type { CloseReason, SessionRate } from '../media/frame.js'
 import type {
   ClosedSession,
@@ -313,13 +314,16 @@ export class Call {
       case 'media_timeout':
         this.#input({ type: 'mediaTimeout' })
         return
+      case 'detected':
+        this.#detected(event.event)
+        return
       case 'recording_failed':
         this.#publish({
           type: 'trouble',
           part: 'recording',
           code: 'storage_failed',
           message: event.message,
-          atMs: this.#answeredAt === null ? 0 : Math.round(this.#deps.clock.now() - this.#answeredAt),
+          atMs: this.#mediaMs(),
         })
         return
       default:
@@ -346,6 +350,33 @@ export class Call {
         // The call ended meanwhile.
         this.#deps.log.info({ callId: this.callId, tool, error: errorText(error) }, 'a result came too late')
       })
+  }
+
+  /** What somebody may have to repair is trouble as well. */
+  #detected(event: DetectorEvent): void {
+    this.#publish({ type: 'detected', event })
+    if (event.type === 'one_way' && event.what === 'nothing_comes' && !event.over) {
+      this.#publish({
+        type: 'trouble',
+        part: 'media',
+        code: 'one_way_audio',
+        message: 'no packet of the far side comes although we send',
+        atMs: this.#mediaMs(),
+      })
+    }
+    if (event.type === 'clipping') {
+      this.#publish({
+        type: 'trouble',
+        part: 'media',
+        code: 'clipping',
+        message: 'the far side is so loud that its sound is cut off',
+        atMs: this.#mediaMs(),
+      })
+    }
+  }
+
+  #mediaMs(): number {
+    return this.#answeredAt === null ? 0 : Math.round(this.#deps.clock.now() - this.#answeredAt)
   }
 
   #publish(happening: Happening): void {

@@ -1,5 +1,6 @@
 import type { Turn, TurnTrace } from '../media/agent/events.js'
 import type { BotStats } from '../media/byo/bot-end.js'
+import type { DetectorEvent } from '../media/detect/events.js'
 import type { RtpStats } from '../media/frame.js'
 import type { RecordingFile } from '../workers/protocol.js'
 import type { Ending } from './ending.js'
@@ -35,6 +36,8 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
     }
   /** What the customer's bot did on the call; once, before `ended`. */
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
+  /** Something other than speech was heard of the far side. */
+  | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'held'; readonly on: boolean }
   /** Last event of every call, exactly once. */
   | {

@@ -2,13 +2,14 @@ import t, { type Test } from 'tap'
 import { DEFAULT_SPEC, loudnessDetectors } from '../fixtures/conversation-rig.js'
 import { keyTone } from '../fixtures/dtmf.js'
 import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
-import { joined, toneLevel } from '../fixtures/tones.js'
+import { joined, tone, toneLevel } from '../fixtures/tones.js'
 import type { SpeechToTextEvents, Vendors } from '../media/agent/ports.js'
 import { systemClock } from '../media/base/clock.js'
 import { EngineError } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
 import { openSafeNames } from '../media/base/public-address.js'
 import { type BeatMember, startBeat } from '../media/beat.js'
+import type { DetectorEvent } from '../media/detect/events.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { TWIN_WAIT_MS } from './key-sources.js'
 import type { SessionEvent } from './protocol.js'
@@ -206,6 +207,25 @@ t.test('keys that leak as sound beside their RTP events count once', async (t) =
   await new Promise((resolve) => setTimeout(resolve, TWIN_WAIT_MS))
   await lives(call)
   t.strictSame(keys, ['1', '2'], 'once events came, nothing else is listened to')
+})
+
+t.test('the beep of an answering machine and a fax are told', async (t) => {
+  const { open } = await thread(t)
+  const call = await open()
+  const heard: DetectorEvent[] = []
+  call.emit = (event) => {
+    if (event.type === 'detected') heard.push(event.event)
+  }
+  await lives(call)
+  const pause = new Int16Array(4000)
+  await call.peer.say(joined(tone(1000, 300), pause, tone(1100, 500), pause)).done
+  await until('both', () => heard.length >= 2)
+  await lives(call)
+  t.strictSame(
+    heard.map((event) => event.type),
+    ['beep', 'fax'],
+  )
+  t.ok(heard[0]?.type === 'beep' && Math.abs(heard[0].hertz - 1000) <= 5)
 })
 
 function digitsOf(call: Call): string[] {

@@ -9,15 +9,13 @@ import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
 import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
-import { Detectors } from '../media/detect/detectors.js'
-import type { DetectorEvent } from '../media/detect/events.js'
 import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
 import { CallSounds } from './call-sounds.js'
 import type { Clips } from './clips.js'
-import { KeySources } from './key-sources.js'
+import { LegEar } from './leg-ear.js'
 import type {
   ClosedSession,
   OpenedSession,
@@ -127,8 +125,7 @@ class LegSession implements HostedSession {
   readonly #leg: RtpEnd
   readonly #party: HostedParty
   readonly #member: BeatMember
-  readonly #keys: KeySources
-  readonly #detectors: Detectors
+  readonly #ear: LegEar
   readonly #sounds: CallSounds
   readonly #tools: ToolRequests
   #remote: RemoteMedia | null = null
@@ -146,12 +143,22 @@ class LegSession implements HostedSession {
     this.opened = { address: leg.address, port: leg.port, rtcpPort: leg.rtcpPort }
     this.#tools = new ToolRequests(host.clock, order.emit)
     this.#party = this.#open(order.party)
-    this.#keys = new KeySources(host.clock, (digit, ms) => session.press(LEG, digit, ms))
     session.add(this.#party.end)
     this.#sounds = new CallSounds(session, order.rate, LEG, PARTY)
-    this.#detectors = new Detectors(order.rate, [], (event) => this.#detected(event))
-    if (this.#party.end.dtmf !== undefined) this.#detectors.start('dtmf')
-    session.observe(LEG, (frame) => this.#detectors.process(frame.pcm, (frame.at * 1000) / frame.rate))
+    const { emit } = order
+    this.#ear = new LegEar({
+      rate: order.rate,
+      clock: host.clock,
+      onKey: this.#party.end.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
+      onEvent: order.party.kind === 'persona' ? null : (event) => emit({ type: 'detected', event }),
+      hasEvents: () => (this.#remote?.dtmfPayloadType ?? null) !== null,
+      traffic: () => {
+        const { packetsSent, packetsReceived } = leg.stats()
+        const { send = false, receive = false } = this.#remote ?? {}
+        return { sent: packetsSent, received: packetsReceived, expected: send && receive }
+      },
+    })
+    session.observe(LEG, (frame) => this.#ear.hear(frame))
     this.#member = { tick: (idealMs) => session.tick(idealMs), skip: (frames) => session.skip(frames) }
   }
 
@@ -190,8 +197,7 @@ class LegSession implements HostedSession {
 
   digit(digit: Digit, durationMs: number): void {
     if (this.#leave === null || this.#closed !== null) return
-    this.#keys.told(digit, durationMs, this.#hasEvents())
-    this.#detectors.stop('dtmf')
+    this.#ear.told(digit, durationMs)
   }
 
   transferUpdate(update: TransferUpdate): void {
@@ -200,8 +206,7 @@ class LegSession implements HostedSession {
 
   /** A key came as RTP event. */
   heard(): void {
-    this.#keys.heard()
-    this.#detectors.stop('dtmf')
+    this.#ear.pressed()
   }
 
   /** Something of this session threw where the thread would have died of it. */
@@ -213,21 +218,12 @@ class LegSession implements HostedSession {
 
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
-      this.#keys.close()
+      this.#ear.close()
       this.#tools.close()
       this.#leave?.()
       this.#closed = this.#session.close(why)
     }
     return this.#closed
-  }
-
-  /** Whether telephone-event is part of the session. */
-  #hasEvents(): boolean {
-    return (this.#remote?.dtmfPayloadType ?? null) !== null
-  }
-
-  #detected(event: DetectorEvent): void {
-    if (event.type === 'digit') this.#keys.sounded(event.digit, event.durationMs, this.#hasEvents())
   }
 
   /** As events when the far side takes them, else as tones in the audio. */

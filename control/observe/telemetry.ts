@@ -57,6 +57,7 @@ const MARKS: readonly CallEvent['type'][] = [
   'answered',
   'interrupted',
   'trouble',
+  'detected',
   'held',
 ]
 /** A call of two hours has thousands of turns; its span need not hold them all. */
@@ -68,6 +69,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
   const live = new Gauge('parley_calls', 'Calls that are not over, by state.')
   const ended = new Counter('parley_calls_ended_total', 'Calls that ended, by cause and whose fault it was.')
   const troubles = new Counter('parley_call_troubles_total', 'Trouble on live calls, by part.')
+  const sounds = new Counter('parley_call_sounds_total', 'Sounds other than speech on calls, by kind.')
   const interruptions = new Counter('parley_interruptions_total', 'Callers who interrupted an agent.')
   const queries = new Histogram('parley_db_query_seconds', 'Time of database statements.', QUERY_SECONDS)
   const failures = new Counter('parley_db_query_errors_total', 'Database statements that failed.')
@@ -106,6 +108,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     ended,
     troubles,
     interruptions,
+    sounds,
     queries,
     failures,
     sessions,
@@ -181,6 +184,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       if (event.type === 'ringing') call.state = 'ringing'
       if (event.type === 'answered') call.state = 'in_progress'
       if (event.type === 'trouble') troubles.add({ part: event.part })
+      if (event.type === 'detected') sounds.add({ kind: event.event.type })
       if (event.type === 'interrupted') interruptions.add({})
       if (event.type !== 'ended') {
         calls.set(event.callId, call)

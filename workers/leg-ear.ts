@@ -1,0 +1,75 @@
+import type { Clock } from '../media/base/clock.js'
+import { type DetectorName, Detectors } from '../media/detect/detectors.js'
+import type { DetectorEvent } from '../media/detect/events.js'
+import type { AudioFrame, Digit, SessionRate } from '../media/frame.js'
+import { KeySources } from './key-sources.js'
+
+/** What an agent's call is listened to for, beside speech. */
+const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay']
+/** What tells who or what answered: said in the first minute, or never. */
+const AT_FIRST: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
+const AT_FIRST_MS = 60_000
+const TRAFFIC_FRAMES = 50
+
+export interface LegEarOptions {
+  readonly rate: SessionRate
+  readonly clock: Clock
+  /** Keys that did not come as RTP events; null when nobody wants them. */
+  readonly onKey: ((digit: Digit, durationMs: number) => void) | null
+  /** Everything else that is heard; null when nobody wants it. */
+  readonly onEvent: ((event: DetectorEvent) => void) | null
+  /** Whether telephone-event is part of the session. */
+  readonly hasEvents: () => boolean
+  /** Packets so far, and whether the far side may send now. Asked once a second. */
+  readonly traffic: () => { readonly sent: number; readonly received: number; readonly expected: boolean }
+}
+
+/** Listens to what a leg says beside speech: keys by every way, and the sounds of networks and machines. */
+export class LegEar {
+  readonly #options: LegEarOptions
+  readonly #keys: KeySources
+  readonly #detectors: Detectors
+  #frames = 0
+
+  constructor(options: LegEarOptions) {
+    this.#options = options
+    const { rate, clock, onKey, onEvent } = options
+    this.#keys = new KeySources(clock, onKey ?? (() => {}))
+    const names = onEvent === null ? [] : [...ALWAYS, ...AT_FIRST]
+    this.#detectors = new Detectors(rate, onKey === null ? names : ['dtmf', ...names], (event) =>
+      this.#detected(event),
+    )
+  }
+
+  /** Audio of the leg as it arrives. */
+  hear(frame: AudioFrame): void {
+    if (this.#frames++ % TRAFFIC_FRAMES === 0 && this.#options.onEvent !== null) {
+      const { sent, received, expected } = this.#options.traffic()
+      this.#detectors.traffic(sent, received, expected)
+    }
+    const atMs = (frame.at * 1000) / frame.rate
+    this.#detectors.process(frame.pcm, atMs)
+    if (this.#frames === AT_FIRST_MS / 20) for (const name of AT_FIRST) this.#detectors.stop(name)
+  }
+
+  /** A key was told of by SIP INFO. */
+  told(digit: Digit, durationMs: number): void {
+    this.#keys.told(digit, durationMs, this.#options.hasEvents())
+    this.#detectors.stop('dtmf')
+  }
+
+  /** A key came as RTP event, and was delivered. */
+  pressed(): void {
+    this.#keys.heard()
+    this.#detectors.stop('dtmf')
+  }
+
+  close(): void {
+    this.#keys.close()
+  }
+
+  #detected(event: DetectorEvent): void {
+    if (event.type === 'digit') this.#keys.sounded(event.digit, event.durationMs, this.#options.hasEvents())
+    else this.#options.onEvent?.(event)
+  }
+}
