@@ -80,7 +80,11 @@ for (const transport of ['udp', 'tcp'] as const) {
     }
     t.ok(exact.length >= 8, `${exact.length} of 13 stretches are heard as in the file`)
     t.ok(Math.max(...exact) - Math.min(...exact) <= 160, 'and within 20 ms of each other')
-    t.ok(levelDbfs(agent, 0, 16_000) > -35, 'the greeting is on the other channel')
+    // The caller speaks from the first moment on, so that the greeting is short.
+    const loudest = Math.max(
+      ...Array.from({ length: 20 }, (_, n) => levelDbfs(agent, n * 800, n * 800 + 800)),
+    )
+    t.ok(loudest > -25, `the greeting is on the other channel (${loudest} dBFS)`)
   })
 }
 
