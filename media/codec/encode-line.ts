@@ -65,6 +65,11 @@ export class EncodeLine {
     this.#filled += this.#frame
   }
 
+  /** Nothing waits: the next packet may as well be none. */
+  get empty(): boolean {
+    return this.#filled === 0
+  }
+
   /** Whether a whole packet waits. */
   get ready(): boolean {
     return this.#filled >= this.#packet.length

@@ -4,6 +4,7 @@ import { type AudioFrame, type Digit, FRAME_MS, type PlayoutStats, type SessionR
 import { JitterBuffer } from '../jitter.js'
 import { DtmfReceiver } from './dtmf.js'
 import { ArrivalEar } from './ear.js'
+import { NoisePlayer } from './noise.js'
 import { RtpPacket } from './packet.js'
 import type { HeardFormat, RtpRemote } from './remote.js'
 import { DUPLICATE, RESTART, SequenceTracker, STALE } from './sequence.js'
@@ -16,7 +17,7 @@ const STANDING_FOR_MS = 400
 /** The ear calls it silence when nothing came for the usual jitter and two packets more, at least 60 ms. */
 const MIN_BEHIND_MS = 60
 const MAX_JITTER_MARGIN_MS = 120
-/** RFC 3389 comfort noise: tells that the far side is silent, carries no speech. */
+/** RFC 3389: tells that the far side is silent. Its static number is taken from peers that never agreed to it. */
 const COMFORT_NOISE = 13
 const NOISE: HeardFormat = { payloadType: COMFORT_NOISE, is: 'noise' }
 
@@ -37,6 +38,9 @@ export class RtpReceiver {
   readonly #formats: (HeardFormat | null)[] = new Array(128).fill(null)
   /** Decoders by payload type. */
   readonly #lines: (DecodeLine | null)[] = new Array(128).fill(null)
+  #noise: NoisePlayer
+  /** The far side said last that it says nothing. */
+  #silent = false
   #remote: RtpRemote | null = null
   #standingSince = -1
   #staleCount = 0
@@ -54,6 +58,7 @@ export class RtpReceiver {
     this.#jitter = new JitterBuffer(rate)
     this.#ear = new ArrivalEar(rate, onFrame)
     this.#dtmf = new DtmfReceiver(onDigit)
+    this.#noise = new NoisePlayer(rate, 8000)
   }
 
   get lost(): number {
@@ -88,6 +93,8 @@ export class RtpReceiver {
 
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
+    const noiseRate = codecOf(remote.codec).wideband ? 16000 : 8000
+    if (this.#noise.rate !== noiseRate) this.#noise = new NoisePlayer(this.#rate, noiseRate)
     const before = [...this.#lines]
     this.#formats.fill(null)
     this.#lines.fill(null)
@@ -129,16 +136,25 @@ export class RtpReceiver {
       return true
     }
     this.#ear.skip(this.#sequence.extended)
+    const { payloadOffset, payloadLength, timestamp } = packet
     if (format.is === 'event') {
-      const { payloadOffset, payloadLength, timestamp } = packet
       this.#dtmf.packet(data, payloadOffset, payloadLength, timestamp, nowMs, format.clockRate)
+    } else if (remote.receive) {
+      this.#silent = true
+      this.#noise.describe(data, payloadOffset, payloadLength)
     }
     return true
   }
 
-  /** The next 20 ms after the jitter delay, at the session rate. */
+  /** The next 20 ms after the jitter delay, at the session rate: sound, or the noise the far side asks for. */
   pull(into: Int16Array, at: number): boolean {
-    return this.#jitter.pull(into, Math.round(this.#timeline.timestampAt(at)))
+    const noise = this.#noise
+    if (this.#jitter.pull(into, Math.round(this.#timeline.timestampAt(at)))) {
+      if (!this.#silent) noise.stop()
+      return true
+    }
+    if (noise.on) noise.pull(into)
+    return noise.on
   }
 
   beat(nowMs: number, now: number): void {
@@ -163,6 +179,7 @@ export class RtpReceiver {
       this.#restartTime()
       ts = this.#timeline.observe(packet.timestamp, now)
     }
+    this.#silent = false
     const { pcm } = line
     // On hold the stream is followed, so that it goes on smoothly, but nothing of it is heard.
     if (!remote.receive) pcm.fill(0, 0, length)
@@ -182,6 +199,8 @@ export class RtpReceiver {
   }
 
   #restart(): void {
+    this.#silent = false
+    this.#noise.stop()
     if (this.packetsReceived > 0) this.#sequence.restart()
     this.#dtmf.restart()
     this.#restartTime()

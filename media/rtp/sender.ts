@@ -3,6 +3,7 @@ import { EncodeLine } from '../codec/encode-line.js'
 import { type Digit, FRAME_MS, type SessionRate } from '../frame.js'
 import { comfortFrames } from './comfort.js'
 import { DTMF_PAYLOAD_BYTES, DtmfSender } from './dtmf.js'
+import { NOISE_PAYLOAD_BYTES, writeNoise } from './noise.js'
 import { RTP_HEADER_BYTES, writeRtpHeader } from './packet.js'
 import type { RtpRemote } from './remote.js'
 import type { RtpSource } from './source.js'
@@ -11,6 +12,8 @@ import type { RtpSource } from './source.js'
 const RING = 8
 const PTIME = 20
 const NO_PARAMETERS: CodecParameters = {}
+/** In silence comfort noise is described again this often, for NATs and for who missed it. */
+const NOISE_EVERY_FRAMES = 10
 /** A packet on its way; cut to its length, which seldom changes. */
 interface Slot {
   readonly whole: Buffer
@@ -29,6 +32,9 @@ export class RtpSender {
   readonly #events: Buffer[] = Array.from({ length: RING }, () =>
     Buffer.alloc(RTP_HEADER_BYTES + DTMF_PAYLOAD_BYTES),
   )
+  readonly #noises: Buffer[] = Array.from({ length: RING }, () =>
+    Buffer.alloc(RTP_HEADER_BYTES + NOISE_PAYLOAD_BYTES),
+  )
   readonly #dtmf = new DtmfSender()
   readonly #rate: SessionRate
   readonly #samples: number
@@ -43,6 +49,8 @@ export class RtpSender {
   #sequence: number
   #ring = 0
   #pushed = false
+  /** Frames since comfort noise was described; 0 in speech. */
+  #quiet = 0
   /** The last packet carried sound: the next sound is no start of a talk spurt. */
   #talking = false
   #eventTimestamp = 0
@@ -104,6 +112,11 @@ export class RtpSender {
       line.clear()
       return false
     }
+    if (!pushed && line.empty && remote.noisePayloadType !== undefined) {
+      this.#sendNoise(remote.noisePayloadType, at, port, to)
+      return false
+    }
+    this.#quiet = 0
     const silence = this.#silence[(at / this.#samples) % this.#silence.length] as Int16Array
     line.push(pushed ? this.#frame : silence, at, pushed)
     while (line.ready) this.#sendAudio(line, remote.payloadType, port, to)
@@ -124,6 +137,14 @@ export class RtpSender {
     const marker = sounding && !this.#talking
     this.#talking = sounding
     this.#send(slot.packet, payloadType, marker, this.#timestamp(at), port, to)
+  }
+
+  #sendNoise(payloadType: number, at: number, port: PacketSink, to: RtpSource): void {
+    this.#talking = false
+    if (this.#quiet++ % NOISE_EVERY_FRAMES !== 0) return
+    const buffer = this.#noises[this.#ring] as Buffer
+    writeNoise(buffer, RTP_HEADER_BYTES)
+    this.#send(buffer, payloadType, false, this.#timestamp(at), port, to)
   }
 
   #sendEvent(remote: RtpRemote, at: number, port: PacketSink, to: RtpSource): boolean {

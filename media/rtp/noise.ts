@@ -1,0 +1,94 @@
+import { openResampler, type Resampler } from '../codec/resample.js'
+import { FRAME_MS, type SessionRate } from '../frame.js'
+
+/*
+ * Comfort noise of RFC 3389: a level in dB below overload, and reflection coefficients of the noise's
+ * spectrum as far as the sender cares.
+ */
+
+/** More coefficients than this are passed over; the RFC's own example has ten (section 3.2). */
+const MAX_ORDER = 12
+const OVERLOAD = 32_767
+const MAX_LEVEL = 127
+
+/** Level of the noise that we send: what `comfortFrames` sounds like. */
+const OWN_LEVEL_DB = 71
+/** Bytes of our payload: the level alone means white noise. */
+export const NOISE_PAYLOAD_BYTES = 1
+
+/** Writes the payload that stands for our comfort silence. */
+export function writeNoise(into: Uint8Array, offset: number): void {
+  into[offset] = OWN_LEVEL_DB
+}
+
+/** Plays the comfort noise that the far side describes, while it says nothing. Allocates nothing. */
+export class NoisePlayer {
+  /** Between the first description and `stop`. */
+  on = false
+  readonly #rate: SessionRate
+  readonly #resampler: Resampler | null
+  readonly #narrow: Int16Array
+  /** Reflection coefficients, and the delay line of the lattice. */
+  readonly #k = new Float64Array(MAX_ORDER)
+  readonly #delayed = new Float64Array(MAX_ORDER + 1)
+  #order = 0
+  #amplitude = 0
+  #state = 0x1234567
+
+  /** `noise`: sample rate that the coefficients are for, which is the codec's. */
+  constructor(session: SessionRate, noise: SessionRate) {
+    this.#rate = noise
+    this.#resampler = noise === session ? null : openResampler(noise, session)
+    this.#narrow = new Int16Array((noise / 1000) * FRAME_MS)
+  }
+
+  get rate(): SessionRate {
+    return this.#rate
+  }
+
+  /** A payload; one without a level changes nothing. */
+  describe(data: Uint8Array, offset: number, length: number): void {
+    if (length < 1) return
+    this.on = true
+    this.#order = Math.min(length - 1, MAX_ORDER)
+    // What the filter adds to the power of its input is taken from that.
+    let power = (OVERLOAD * 10 ** (-Math.min(data[offset] as number, MAX_LEVEL) / 20)) ** 2
+    for (let i = 0; i < this.#order; i++) {
+      const k = (258 * ((data[offset + 1 + i] as number) - 127)) / 32_768
+      this.#k[i] = Math.max(-0.98, Math.min(0.98, k))
+      power *= 1 - (this.#k[i] as number) ** 2
+    }
+    // A uniform distribution of that power.
+    this.#amplitude = Math.sqrt(3 * power)
+  }
+
+  stop(): void {
+    this.on = false
+    this.#delayed.fill(0)
+  }
+
+  /** The next 20 ms at the session's rate. */
+  pull(into: Int16Array): void {
+    const out = this.#resampler === null ? into : this.#narrow
+    for (let i = 0; i < out.length; i++) {
+      this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0
+      const sample = this.#shape((this.#state / 2 ** 31 - 1) * this.#amplitude)
+      out[i] = Math.max(-32_768, Math.min(32_767, Math.round(sample)))
+    }
+    if (this.#resampler !== null) into.set(this.#resampler.process(out))
+  }
+
+  /** The all-pole lattice of the reflection coefficients. */
+  #shape(input: number): number {
+    const delayed = this.#delayed
+    let forward = input
+    for (let i = this.#order - 1; i >= 0; i--) {
+      const k = this.#k[i] as number
+      const backward = delayed[i] as number
+      forward -= k * backward
+      delayed[i + 1] = backward + k * forward
+    }
+    delayed[0] = forward
+    return forward
+  }
+}
