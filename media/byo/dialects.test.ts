@@ -1,0 +1,445 @@
+import t from 'tap'
+import type { BotCommand, Dialect } from './dialect.js'
+import { openDialect } from './dialects.js'
+import type { BotSpec, BotType } from './spec.js'
+
+/* Each dialect against the literal messages of its documentation: what it writes, and what it reads. */
+
+const STREAM = '5d9f3f9e-1111-4222-8333-444455556666'
+const CALL = '0188a5f0-aaaa-4bbb-8ccc-ddddeeeeffff'
+const ACCOUNT = '0177a5f0-1212-4343-8565-787898981212'
+
+const BASE: BotSpec = {
+  type: 'static',
+  url: 'wss://bot.example.com/',
+  format: 'linear16',
+  sampleRate: 16_000,
+  secret: null,
+  customParameters: { k: 'v', k2: 'v2' },
+  callId: CALL,
+  accountId: ACCOUNT,
+  direction: 'inbound',
+  from: '+919800000001',
+  to: '+918000000002',
+  maxCallSeconds: 60,
+}
+
+const STARTED = 1_754_300_000_000
+
+function open(type: BotType, more: Partial<BotSpec> = {}): Dialect {
+  const spec = { ...BASE, type, ...more }
+  return openDialect({ spec, streamId: STREAM, startedAt: STARTED, sipCallId: 'abc@host' })
+}
+
+const json = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
+
+t.test('static', async (t) => {
+  const dialect = open('static')
+  const [connected, start] = dialect.opening()
+  t.strictSame(json(connected ?? ''), { event: 'connected', protocol: 'Call', version: '1.0.0' })
+  t.strictSame(json(start ?? ''), {
+    event: 'start',
+    sequenceNumber: '1',
+    streamSid: STREAM,
+    streamId: STREAM,
+    start: {
+      streamSid: STREAM,
+      streamId: STREAM,
+      callSid: CALL,
+      callId: CALL,
+      accountSid: ACCOUNT,
+      accountId: ACCOUNT,
+      from: BASE.from,
+      to: BASE.to,
+      direction: 'inbound',
+      tracks: ['inbound'],
+      mediaFormat: {
+        encoding: 'audio/x-l16',
+        format: 'linear16',
+        endianness: 'little',
+        sampleRate: 16_000,
+        channels: 1,
+      },
+      customParameters: { k: 'v', k2: 'v2' },
+      extensions: ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary'],
+    },
+  })
+  t.strictSame(json(dialect.media('AAAA', 0)), {
+    event: 'media',
+    sequenceNumber: '2',
+    streamSid: STREAM,
+    media: { track: 'inbound', chunk: '1', timestamp: '0', payload: 'AAAA' },
+  })
+  const named = (sequenceNumber: string, event: string, body: object) => ({
+    event,
+    sequenceNumber,
+    streamSid: STREAM,
+    [event]: body,
+  })
+  t.strictSame(
+    json(dialect.dtmf('5', 160)),
+    named('3', 'dtmf', { track: 'inbound_track', digit: '5', durationMs: 160 }),
+  )
+  t.strictSame(json(dialect.marked('m1', 'played')), named('4', 'mark', { name: 'm1', status: 'played' }))
+  t.strictSame(json(dialect.marked('m"2', 'cleared')), named('5', 'mark', { name: 'm"2', status: 'cleared' }))
+  t.strictSame(json(dialect.cleared(1240)), named('6', 'cleared', { droppedMs: 1240 }))
+  t.strictSame(
+    json(dialect.transfer({ id: 't1', status: 'ringing' })),
+    named('7', 'transfer', { id: 't1', status: 'ringing' }),
+  )
+  t.strictSame(
+    json(dialect.error('bad_frame', 'unknown event foo')),
+    named('8', 'error', { code: 'bad_frame', message: 'unknown event foo', fatal: false }),
+  )
+  t.strictSame(
+    json(dialect.stop('caller_hangup')),
+    named('9', 'stop', { accountSid: ACCOUNT, callSid: CALL, reason: 'caller_hangup' }),
+  )
+  for (const [format, encoding] of [
+    ['mulaw', 'audio/x-mulaw'],
+    ['alaw', 'audio/x-alaw'],
+  ] as const) {
+    const opening = json(open('static', { format, sampleRate: 8000 }).opening()[1] ?? '')
+    t.match(opening, { start: { mediaFormat: { encoding, format, sampleRate: 8000, channels: 1 } } })
+  }
+})
+
+t.test('twilio', async (t) => {
+  const dialect = open('twilio', { format: 'mulaw', sampleRate: 8000 })
+  const streamSid = 'MZ5d9f3f9e111142228333444455556666'
+  const callSid = 'CA0188a5f0aaaa4bbb8cccddddeeeeffff'
+  const accountSid = 'AC0177a5f0121243438565787898981212'
+  t.strictSame(dialect.opening().map(json), [
+    { event: 'connected', protocol: 'Call', version: '1.0.0' },
+    {
+      event: 'start',
+      sequenceNumber: '1',
+      streamSid,
+      start: {
+        streamSid,
+        accountSid,
+        callSid,
+        tracks: ['inbound'],
+        mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
+        customParameters: { from_number: BASE.from, to_number: BASE.to, k: 'v', k2: 'v2' },
+      },
+    },
+  ])
+  t.strictSame(json(dialect.media('AAAA', 20)), {
+    event: 'media',
+    sequenceNumber: '2',
+    streamSid,
+    media: { track: 'inbound', chunk: '1', timestamp: '20', payload: 'AAAA' },
+  })
+  t.strictSame(json(dialect.dtmf('5', 160)), {
+    event: 'dtmf',
+    sequenceNumber: '3',
+    streamSid,
+    dtmf: { track: 'inbound_track', digit: '5' },
+  })
+  for (const how of ['played', 'cleared'] as const) {
+    t.match(json(dialect.marked('m1', how)), { event: 'mark', streamSid, mark: { name: 'm1' } })
+  }
+  t.strictSame(json(dialect.stop('caller_hangup')), {
+    event: 'stop',
+    sequenceNumber: '6',
+    streamSid,
+    stop: { accountSid, callSid },
+  })
+  t.equal(dialect.cleared(5), null)
+  t.equal(dialect.error('bad_json', 'x'), null, 'nothing of ours but what is asked for')
+  const own = open('twilio', { customParameters: { from_number: 'mine' } }).opening()[1] ?? ''
+  t.match(json(own), { start: { customParameters: { from_number: 'mine', to_number: BASE.to } } })
+})
+
+t.test('plivo', async (t) => {
+  const dialect = open('plivo', { format: 'mulaw', sampleRate: 8000 })
+  t.strictSame(dialect.opening().map(json), [
+    {
+      sequenceNumber: 0,
+      event: 'start',
+      start: {
+        callId: CALL,
+        streamId: STREAM,
+        accountId: ACCOUNT,
+        tracks: ['inbound'],
+        mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000 },
+      },
+      extra_headers: 'k=v;k2=v2',
+    },
+  ])
+  t.strictSame(json(dialect.media('AAAA', 20)), {
+    sequenceNumber: 1,
+    streamId: STREAM,
+    event: 'media',
+    media: { track: 'inbound', timestamp: '1754300000020', chunk: 1, payload: 'AAAA' },
+    extra_headers: '{}',
+  })
+  t.strictSame(json(dialect.dtmf('5', 160)), {
+    sequenceNumber: 2,
+    streamId: STREAM,
+    event: 'dtmf',
+    dtmf: { track: 'inbound', digit: '5', timestamp: '1754300000020' },
+    extra_headers: '{}',
+  })
+  t.strictSame(json(dialect.marked('m1', 'played')), {
+    sequenceNumber: 3,
+    streamId: STREAM,
+    event: 'playedStream',
+    name: 'm1',
+  })
+  t.equal(dialect.marked('m1', 'cleared'), null, 'nothing of what never played')
+  t.strictSame(json(dialect.cleared(7)), { sequenceNumber: 4, streamId: STREAM, event: 'clearedAudio' })
+  t.equal(dialect.stop('caller_hangup'), null, 'the socket closes, that is all')
+  const wide = json(open('plivo').opening()[0] ?? '')
+  t.match(wide, { start: { mediaFormat: { encoding: 'audio/x-l16', sampleRate: 16_000 } } })
+})
+
+t.test('exotel', async (t) => {
+  const dialect = open('exotel', { sampleRate: 8000 })
+  t.equal(dialect.framesPerMessage, 5)
+  t.strictSame(dialect.opening().map(json), [
+    { event: 'connected' },
+    {
+      event: 'start',
+      sequence_number: '1',
+      stream_sid: STREAM,
+      start: {
+        stream_sid: STREAM,
+        call_sid: CALL,
+        account_sid: ACCOUNT,
+        from: BASE.from,
+        to: BASE.to,
+        custom_parameters: { k: 'v', k2: 'v2' },
+        media_format: { encoding: 'base64', sample_rate: '8000', bit_rate: '128kbps' },
+      },
+    },
+  ])
+  const named = (sequence_number: string, event: string, body: object) => ({
+    event,
+    sequence_number,
+    stream_sid: STREAM,
+    [event]: body,
+  })
+  t.strictSame(
+    json(dialect.media('AAAA', 100)),
+    named('2', 'media', { chunk: '1', timestamp: '100', payload: 'AAAA' }),
+  )
+  t.strictSame(json(dialect.dtmf('5', 160)), named('3', 'dtmf', { digit: '5', duration: '160' }))
+  t.strictSame(json(dialect.marked('m1', 'cleared')), named('4', 'mark', { name: 'm1' }))
+  t.strictSame(
+    json(dialect.stop('caller_hangup')),
+    named('5', 'stop', { call_sid: CALL, account_sid: ACCOUNT, reason: 'callended' }),
+  )
+  t.match(json(dialect.stop('bot_hangup')), { stop: { reason: 'stopped' } })
+})
+
+t.test('telnyx', async (t) => {
+  const dialect = open('telnyx', { format: 'alaw', sampleRate: 8000 })
+  t.strictSame(dialect.opening().map(json), [
+    { event: 'connected', version: '1.0.0' },
+    {
+      event: 'start',
+      sequence_number: '1',
+      stream_id: STREAM,
+      start: {
+        user_id: ACCOUNT,
+        call_control_id: `v3:${CALL}`,
+        call_session_id: CALL,
+        from: BASE.from,
+        to: BASE.to,
+        tags: [],
+        client_state: null,
+        custom_parameters: { k: 'v', k2: 'v2' },
+        media_format: { encoding: 'PCMA', sample_rate: 8000, channels: 1 },
+      },
+    },
+  ])
+  t.strictSame(json(dialect.media('AAAA', 20)), {
+    event: 'media',
+    sequence_number: '2',
+    stream_id: STREAM,
+    media: { track: 'inbound', chunk: '1', timestamp: '20', payload: 'AAAA' },
+  })
+  t.strictSame(json(dialect.dtmf('1', 100)), {
+    event: 'dtmf',
+    sequence_number: '3',
+    stream_id: STREAM,
+    occurred_at: new Date(STARTED + 20).toISOString(),
+    dtmf: { digit: '1' },
+  })
+  t.strictSame(json(dialect.marked('m1', 'played')), {
+    event: 'mark',
+    sequence_number: '4',
+    stream_id: STREAM,
+    mark: { name: 'm1' },
+  })
+  t.strictSame(json(dialect.stop('error')), {
+    event: 'stop',
+    sequence_number: '5',
+    stream_id: STREAM,
+    stop: { user_id: ACCOUNT, call_control_id: `v3:${CALL}` },
+  })
+})
+
+t.test('vonage', async (t) => {
+  const dialect = open('vonage', { customParameters: { k: 'v', event: 'mine', caller: 'mine' } })
+  t.equal(dialect.binary, true)
+  t.strictSame(dialect.opening().map(json), [
+    { k: 'v', event: 'websocket:connected', 'content-type': 'audio/l16;rate=16000', caller: BASE.from },
+  ])
+  t.strictSame(json(dialect.dtmf('5', 260)), { event: 'websocket:dtmf', digit: '5', duration: 260 })
+  const notify = dialect.read('{"action":"notify","payload":{"name":"m1","n":[1]}}')
+  t.strictSame(notify, { do: 'mark', name: '{"name":"m1","n":[1]}' })
+  t.strictSame(json(dialect.marked('{"name":"m1","n":[1]}', 'played')), {
+    event: 'websocket:notify',
+    payload: { name: 'm1', n: [1] },
+  })
+  t.equal(dialect.marked('{}', 'cleared'), null)
+  t.strictSame(json(dialect.cleared(1)), { event: 'websocket:cleared' })
+  t.equal(dialect.stop('caller_hangup'), null)
+})
+
+t.test('jambonz', async (t) => {
+  const dialect = open('jambonz', { sampleRate: 8000, customParameters: { k: 'v', callSid: 'mine' } })
+  t.equal(dialect.binary, true)
+  t.strictSame(dialect.opening().map(json), [
+    {
+      k: 'v',
+      callSid: CALL,
+      from: BASE.from,
+      to: BASE.to,
+      callId: 'abc@host',
+      direction: 'inbound',
+      accountSid: ACCOUNT,
+      sampleRate: 8000,
+      mixType: 'mono',
+    },
+  ])
+  t.strictSame(json(dialect.dtmf('2', 200)), { event: 'dtmf', dtmf: '2', duration: '1600' })
+  t.strictSame(json(dialect.played('p1')), { type: 'playDone', data: { id: 'p1' } })
+  t.strictSame(json(dialect.marked('m1', 'played')), { type: 'mark', data: { name: 'm1', event: 'playout' } })
+  t.strictSame(json(dialect.marked('m1', 'cleared')), {
+    type: 'mark',
+    data: { name: 'm1', event: 'cleared' },
+  })
+})
+
+const bytes = (text: string) => Buffer.from(text)
+const sound = (more: object = {}): BotCommand => ({
+  do: 'play',
+  audio: bytes('abcd'),
+  rate: null,
+  id: null,
+  ...more,
+})
+const B64 = bytes('abcd').toString('base64')
+const transfer = (more: object = {}) => ({
+  do: 'transfer',
+  request: {
+    id: 't1',
+    destination: '+918045000000',
+    destinationId: null,
+    handoff: 'cold',
+    note: null,
+    reason: null,
+    ...more,
+  },
+})
+
+/** What a bot writes, and what is made of it. */
+const READS: Readonly<Record<BotType, readonly (readonly [string, unknown])[]>> = {
+  static: [
+    [`{"event":"media","media":{"payload":"${B64}"}}`, sound()],
+    [`{"event":"media","streamSid":null,"media":{"track":"outbound","chunk":7,"payload":"${B64}"}}`, sound()],
+    ['{"event":"mark","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
+    ['{"event":"mark"}', { do: 'mark', name: '' }],
+    ['{"event":"mark","mark":{"name":7}}', { do: 'mark', name: '7' }],
+    ['{"event":"clear"}', { do: 'clear' }],
+    ['{"event":"dtmf","dtmf":{"digits":"12w3#","durationMs":160}}', { do: 'dtmf', keys: '12w3#' }],
+    ['{"event":"dtmf","digit":"5"}', { do: 'dtmf', keys: '5' }],
+    ['{"event":"dtmf","digits":12}', { do: 'dtmf', keys: '12' }],
+    ['{"event":"dtmf","dtmf":"a9"}', { do: 'dtmf', keys: 'A9' }],
+    ['{"event":"transfer","transfer":{"id":"t1","destination":"+918045000000"}}', transfer()],
+    [
+      '{"event":"transfer","id":"t1","destinationId":"d","handoff":"warm","note":"n","reason":"r"}',
+      transfer({ destination: null, destinationId: 'd', handoff: 'warm', note: 'n', reason: 'r' }),
+    ],
+    ['{"event":"hangup","hangup":{"reason":"done","drain":true}}', { do: 'hangup', drain: true }],
+    ['{"event":"hangup","drain":false}', { do: 'hangup', drain: false }],
+    ['{"event":"hangup"}', { do: 'hangup', drain: true }],
+  ],
+  twilio: [
+    [`{"event":"media","streamSid":"MZ1","media":{"payload":"${B64}"}}`, sound()],
+    ['{"event":"mark","streamSid":"MZ1","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
+    ['{"event":"clear","streamSid":"MZ1"}', { do: 'clear' }],
+    ['{"event":"hangup"}', { do: 'hangup', drain: true }],
+  ],
+  plivo: [
+    [
+      `{"event":"playAudio","media":{"contentType":"audio/x-mulaw","sampleRate":8000,"payload":"${B64}"}}`,
+      sound({ rate: 8000 }),
+    ],
+    [
+      `{"event":"playAudio","media":{"contentType":"wav","sampleRate":"16000","payload":"${B64}"}}`,
+      sound({ rate: 16_000 }),
+    ],
+    ['{"event":"checkpoint","streamId":"x","name":"m1"}', { do: 'mark', name: 'm1' }],
+    ['{"event":"clearAudio","streamId":"x"}', { do: 'clear' }],
+    ['{"event":"sendDTMF","dtmf":"123#"}', { do: 'dtmf', keys: '123#' }],
+  ],
+  vobiz: [['{"event":"stop","streamId":"x"}', { do: 'hangup', drain: true }]],
+  exotel: [
+    [`{"event":"media","stream_sid":"x","media":{"chunk":1,"payload":"${B64}"}}`, sound()],
+    ['{"event":"mark","stream_sid":"x","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
+    ['{"event":"clear","stream_sid":"x"}', { do: 'clear' }],
+  ],
+  telnyx: [
+    [`{"event":"media","media":{"payload":"${B64}"}}`, sound()],
+    ['{"event":"mark","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
+    ['{"event":"clear"}', { do: 'clear' }],
+  ],
+  vonage: [
+    ['{"action":"clear"}', { do: 'clear' }],
+    ['{"event":"hangup"}', { do: 'hangup', drain: true }],
+  ],
+  jambonz: [
+    [
+      `{"type":"playAudio","data":{"audioContent":"${B64}","audioContentType":"raw","sampleRate":8000,"id":"p1"}}`,
+      sound({ rate: 8000, id: 'p1' }),
+    ],
+    ['{"type":"killAudio"}', { do: 'clear' }],
+    ['{"type":"mark","data":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
+    ['{"type":"clearMarks"}', { do: 'forget_marks' }],
+    ['{"type":"disconnect"}', { do: 'hangup', drain: false }],
+  ],
+}
+
+t.test('what bots write', async (t) => {
+  for (const [type, rows] of Object.entries(READS)) {
+    const dialect = open(type as BotType)
+    for (const [line, wanted] of rows) t.strictSame(dialect.read(line), wanted, `${type}: ${line}`)
+    for (const [line, code] of [
+      ['', 'bad_json'],
+      ['{"event":"media"', 'bad_json'],
+      ['[1,2]', 'bad_json'],
+      ['null', 'bad_json'],
+      ['"media"', 'bad_json'],
+      ['{"event":"surprise"}', 'bad_frame'],
+      ['{}', 'bad_frame'],
+      ['{"event":"dtmf","digits":"xyz"}', 'bad_frame'],
+    ] as const) {
+      t.match(dialect.read(line), { do: 'fault', code }, `${type}: ${line}`)
+    }
+    t.match(
+      dialect.read('{"event":"transfer","transfer":{"id":"t1"}}'),
+      { do: 'transfer' },
+      `${type}: transfer`,
+    )
+    const status = json(dialect.transfer({ id: 't1', status: 'rejected', code: 'not_supported' }))
+    t.match(status, { event: 'transfer', transfer: { id: 't1', status: 'rejected', code: 'not_supported' } })
+  }
+  const native = open('static')
+  t.match(native.read('{"event":"media","media":{}}'), { do: 'fault', code: 'bad_frame' })
+  t.match(native.read('{"event":"media","media":{"payload":"***"}}'), { do: 'fault', code: 'bad_audio' })
+})

@@ -1,0 +1,57 @@
+import { createHmac } from 'node:crypto'
+import t from 'tap'
+import { handshakeOf } from './handshake.js'
+import type { BotSpec, BotType } from './spec.js'
+
+const spec = (type: BotType, more: Partial<BotSpec> = {}): BotSpec => ({
+  type,
+  url: 'wss://bot.example.com/talk?b=2&a=1',
+  format: 'linear16',
+  sampleRate: 16_000,
+  secret: 'user:secret',
+  customParameters: {},
+  callId: 'call-uuid',
+  accountId: 'account-uuid',
+  direction: 'inbound',
+  from: '+91',
+  to: '+91',
+  maxCallSeconds: 1,
+  ...more,
+})
+
+t.test('credentials go as each type wants them, and nothing goes without a secret', async (t) => {
+  const basic = `Basic ${Buffer.from('user:secret').toString('base64')}`
+  const hmac = (algorithm: string, text: string) =>
+    createHmac(algorithm, 'user:secret').update(text).digest('base64')
+  const expected: Readonly<Record<BotType, Record<string, string>>> = {
+    static: { authorization: 'Bearer user:secret' },
+    telnyx: { authorization: 'Bearer user:secret' },
+    vonage: { authorization: 'Bearer user:secret' },
+    exotel: { authorization: basic },
+    jambonz: { authorization: basic },
+    twilio: { 'x-twilio-signature': hmac('sha1', 'wss://bot.example.com/talk?b=2&a=1') },
+    plivo: {
+      'x-plivo-signature-v3': hmac('sha256', 'https://bot.example.com/talk?a=1&b=2.nonce'),
+      'x-plivo-signature-v3-nonce': 'nonce',
+    },
+    vobiz: {
+      'x-vobiz-signature-v3': hmac('sha256', 'https://bot.example.com/talk?a=1&b=2.nonce'),
+      'x-vobiz-signature-v3-nonce': 'nonce',
+    },
+  }
+  for (const [type, headers] of Object.entries(expected)) {
+    const made = handshakeOf(spec(type as BotType), 'nonce')
+    t.strictSame(made.headers, { 'x-call-id': 'call-uuid', ...headers }, type)
+    const open = handshakeOf(spec(type as BotType, { secret: null }), 'nonce')
+    t.strictSame(open.headers, { 'x-call-id': 'call-uuid' }, `${type} without a secret`)
+  }
+})
+
+t.test('addresses and subprotocols', async (t) => {
+  t.equal(handshakeOf(spec('exotel'), 'n').url, 'wss://bot.example.com/talk?b=2&a=1&sample-rate=16000')
+  const named = 'wss://bot.example.com/talk?sample-rate=8000'
+  t.equal(handshakeOf(spec('exotel', { url: named }), 'n').url, named, 'what the customer wrote stays')
+  t.equal(handshakeOf(spec('static'), 'n').url, 'wss://bot.example.com/talk?b=2&a=1')
+  t.strictSame(handshakeOf(spec('static'), 'n').subprotocols, [null])
+  t.strictSame(handshakeOf(spec('jambonz'), 'n').subprotocols, ['audio.drachtio.org', null])
+})

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { LiveWatch } from './live.js'
+
+/** A bot and our beat on one time line: sound waits, frames are played, the watch says what is too much. */
+function run(arrivals: (ms: number) => number, seconds: number) {
+  const watch = new LiveWatch()
+  let waiting = 0
+  let trimmed = 0
+  /** When more than one frame was left out. */
+  let lastTrim = 0
+  let silence = 0
+  for (let ms = 0; ms < seconds * 1000; ms += 20) {
+    const came = arrivals(ms)
+    if (came > 0) {
+      waiting += came
+      watch.came(came, ms)
+    }
+    if (waiting >= 20) waiting -= 20
+    else silence += 20
+    const excess = watch.played(waiting, ms)
+    if (excess > 0) {
+      waiting -= excess
+      trimmed += excess
+      if (excess > 20) lastTrim = ms
+    }
+  }
+  return { waiting, trimmed, lastTrim, silence }
+}
+
+t.test('a live bot that froze is on time again within half a second', async (t) => {
+  const frozen = run((ms) => (ms >= 3000 && ms < 3400 ? 0 : ms === 3400 ? 420 : 20), 6)
+  t.ok(frozen.waiting <= 20, `${frozen.waiting} ms wait`)
+  t.ok(frozen.trimmed >= 380)
+  t.ok(frozen.lastTrim <= 3900, `trimmed at ${frozen.lastTrim}`)
+})
+
+t.test('a bot on time loses nothing', async (t) => {
+  t.equal(run(() => 20, 60).trimmed, 0)
+  t.equal(run((ms) => (ms % 60 === 0 ? 60 : 0), 60).trimmed, 0, 'in pieces of 60 ms')
+})
+
+t.test('speech that comes faster than real time is played whole', async (t) => {
+  t.equal(run((ms) => (ms === 0 ? 5000 : 0), 10).trimmed, 0, 'one burst')
+  t.equal(run((ms) => (ms === 0 ? 500 : 20), 20).trimmed, 0, 'a lead of half a second, then in real time')
+  t.equal(run((ms) => (ms < 5000 ? 40 : 0), 20).trimmed, 0, 'twice as fast')
+  const sentences = run((ms) => (ms % 4000 === 0 ? 2000 : 0), 30)
+  t.equal(sentences.trimmed, 0, 'sentence by sentence')
+  const between = run((ms) => (ms < 2000 ? 20 : ms >= 5000 && ms < 7000 ? (ms === 5000 ? 1000 : 20) : 0), 12)
+  t.equal(between.trimmed, 0, 'first in real time, later with a lead')
+})
+
+t.test('a frame too much for two seconds is left out', async (t) => {
+  const late = run((ms) => (ms === 2000 ? 0 : ms === 2020 ? 40 : 20), 10)
+  t.ok(late.waiting <= 20)
+})

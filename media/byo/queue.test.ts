@@ -1,0 +1,190 @@
+import t from 'tap'
+import { joined, tone, toneLevel } from '../../fixtures/tones.js'
+import { CAPACITY_MS, PlaybackQueue } from './queue.js'
+import { encodeSound, readWavBody, type Sound, soundOf } from './sound.js'
+
+const sound = (format: 'linear16' | 'mulaw' | 'alaw', rate: number): Sound => {
+  const found = soundOf(format, rate)
+  if (found === null) throw new Error('no such sound')
+  return found
+}
+const L16 = sound('linear16', 8000)
+
+function wire(how: Sound, pcm: Int16Array): Buffer {
+  const bytes = Buffer.alloc(pcm.length * how.bytesPerSample)
+  encodeSound(how.format, pcm, bytes, 0)
+  return bytes
+}
+
+/** `count` frames of the queue; null where there was no sound. */
+function pull(queue: PlaybackQueue, count: number, samples = 160): (Int16Array | null)[] {
+  return Array.from({ length: count }, () => {
+    const into = new Int16Array(samples)
+    return queue.pull(into) ? into : null
+  })
+}
+const played = (frames: readonly (Int16Array | null)[]) =>
+  joined(...frames.map((frame) => frame ?? new Int16Array(160)))
+const names = (queue: PlaybackQueue) =>
+  (queue.reached() ?? []).map((marker) => ('name' in marker ? marker.name : marker.kind))
+
+t.test('chunks of any length come out as they went in, cut samples put together', async (t) => {
+  const pcm = tone(440, 1000)
+  const bytes = wire(L16, pcm)
+  for (const cuts of [[1], [3, 1, 1, 319, 640], [bytes.length], [317], [4001, 7]]) {
+    const queue = new PlaybackQueue(8000)
+    for (let at = 0, i = 0; at < bytes.length; i++) {
+      const length = cuts[i % cuts.length] ?? 1
+      queue.play(bytes.subarray(at, at + length), L16)
+      at += length
+    }
+    t.equal(queue.queuedMs, 1000)
+    t.strictSame(played(pull(queue, 50)), pcm, `cut as ${cuts}`)
+    t.strictSame(pull(queue, 1), [null])
+    t.equal(queue.queuedMs, 0)
+  }
+})
+
+t.test('formats and rates', async (t) => {
+  for (const [format, rate] of [
+    ['mulaw', 8000],
+    ['alaw', 8000],
+    ['linear16', 16_000],
+    ['linear16', 24_000],
+    ['linear16', 48_000],
+    ['linear16', 22_050],
+  ] as const) {
+    const how = sound(format, rate)
+    const queue = new PlaybackQueue(8000)
+    queue.play(wire(how, tone(440, 500, rate)), how)
+    const out = played(pull(queue, 25))
+    t.ok(toneLevel(out.subarray(800), 440) > 0.27, `${format} ${rate}`)
+    const wide = new PlaybackQueue(16_000)
+    wide.play(wire(how, tone(440, 500, rate)), how)
+    t.ok(
+      toneLevel(
+        joined(...pull(wide, 25, 320).map((f) => f ?? new Int16Array(320))).subarray(800),
+        440,
+        16_000,
+      ) > 0.27,
+    )
+  }
+})
+
+t.test('marks come when the sound before them was pulled, in order, repeated names too', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  t.ok(queue.add({ kind: 'mark', name: 'at once' }))
+  t.strictSame(names(queue), ['at once'], 'nothing waits')
+  const frame = wire(L16, tone(440, 30))
+  queue.play(frame, L16)
+  queue.add({ kind: 'mark', name: 'a' })
+  queue.add({ kind: 'mark', name: 'a' })
+  queue.play(frame, L16)
+  queue.add({ kind: 'mark', name: 'b' })
+  t.strictSame(names(queue), [])
+  pull(queue, 1)
+  t.strictSame(names(queue), [])
+  pull(queue, 1)
+  t.strictSame(names(queue), ['a', 'a'], '30 ms are over in the second frame')
+  pull(queue, 1)
+  t.strictSame(names(queue), ['b'])
+  t.equal(queue.idle, true)
+})
+
+t.test('clear drops sound and keys and hands back the marks', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  queue.play(wire(L16, tone(440, 500)), L16)
+  queue.add({ kind: 'mark', name: 'a' })
+  queue.add({ kind: 'key', digit: '5' })
+  queue.play(Buffer.from([1]), L16)
+  queue.add({ kind: 'played', id: 'p' })
+  pull(queue, 5)
+  t.strictSame(queue.clear(), {
+    droppedMs: 400,
+    marks: [
+      { kind: 'mark', name: 'a' },
+      { kind: 'played', id: 'p' },
+    ],
+  })
+  t.strictSame(pull(queue, 1), [null])
+  const whole = tone(440, 20)
+  queue.play(wire(L16, whole), L16)
+  t.strictSame(played(pull(queue, 1)), whole, 'half a sample from before is gone too')
+})
+
+t.test('keys wait for the sound before them and hold up what follows', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const frame = wire(L16, tone(440, 20))
+  queue.play(frame, L16)
+  queue.add({ kind: 'key', digit: '1' })
+  queue.add({ kind: 'pause' })
+  queue.add({ kind: 'key', digit: '2' })
+  queue.play(frame, L16)
+  const happened: string[] = []
+  for (let i = 0; i < 70; i++) {
+    if (pull(queue, 1)[0] !== null) happened.push(`sound ${i}`)
+    for (const marker of queue.reached() ?? []) happened.push(`${'digit' in marker ? marker.digit : ''} ${i}`)
+  }
+  t.strictSame(happened, ['sound 0', '1 0', '2 41', 'sound 58'])
+})
+
+t.test('bounds', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const minute = Buffer.alloc(8000 * 60, 0xff)
+  const ulaw = sound('mulaw', 8000)
+  for (let i = 0; i < CAPACITY_MS / 60_000; i++) t.equal(queue.play(minute, ulaw), true)
+  t.equal(queue.play(Buffer.alloc(160, 0xff), ulaw), false)
+  pull(queue, 1)
+  t.equal(queue.play(Buffer.alloc(160, 0xff), ulaw), true)
+  let marks = 0
+  while (queue.add({ kind: 'mark', name: 'm' })) marks++
+  t.equal(marks, 10_000)
+  t.equal(queue.clear().marks.length, 10_000)
+})
+
+t.test('skipping leaves out the oldest sound and reaches the marks on the way', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const pcm = tone(440, 200)
+  queue.play(wire(L16, pcm.subarray(0, 800)), L16)
+  queue.add({ kind: 'mark', name: 'a' })
+  queue.play(wire(L16, pcm.subarray(800)), L16)
+  t.equal(queue.skip(140), 140)
+  t.strictSame(names(queue), ['a'])
+  t.strictSame(played(pull(queue, 3)), pcm.subarray(1120))
+})
+
+t.test('running dry in the middle of speech is counted, a pause is not', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const frame = wire(L16, tone(440, 20))
+  queue.play(frame, L16)
+  pull(queue, 3)
+  queue.play(frame, L16)
+  t.equal(queue.underruns, 1)
+  pull(queue, 40)
+  queue.play(frame, L16)
+  t.equal(queue.underruns, 1)
+})
+
+t.test('a WAV in memory', async (t) => {
+  const pcm = tone(440, 20, 16_000)
+  const header = Buffer.alloc(44)
+  header.write('RIFF', 0)
+  header.writeUInt32LE(36 + pcm.length * 2, 4)
+  header.write('WAVEfmt ', 8)
+  header.writeUInt32LE(16, 16)
+  header.writeUInt16LE(1, 20)
+  header.writeUInt16LE(1, 22)
+  header.writeUInt32LE(16_000, 24)
+  header.writeUInt32LE(32_000, 28)
+  header.writeUInt16LE(2, 32)
+  header.writeUInt16LE(16, 34)
+  header.write('data', 36)
+  header.writeUInt32LE(pcm.length * 2, 40)
+  const body = wire(sound('linear16', 16_000), pcm)
+  const wav = readWavBody(Buffer.concat([header, body]))
+  t.equal(wav?.sound, sound('linear16', 16_000))
+  t.strictSame(Buffer.from(wav?.body ?? []), body)
+  header.writeUInt16LE(2, 22)
+  t.equal(readWavBody(Buffer.concat([header, body])), null, 'stereo')
+  for (let length = 12; length < 44; length++) t.equal(readWavBody(header.subarray(0, length)), null)
+})
