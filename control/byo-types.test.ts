@@ -1,0 +1,224 @@
+import t from 'tap'
+import { type Bot, type BotCall, openBot } from '../fixtures/bot.js'
+import { BOT_WIRES, type BotWire, encodeFor } from '../fixtures/bot-wires.js'
+import { openByoService } from '../fixtures/byo-rig.js'
+import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
+import { decodeG711, encodeG711 } from '../fixtures/g711.js'
+import { seeded } from '../fixtures/random.js'
+import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+
+/*
+ * Every type of bot, each with a call that does all a bot can do and three that end in three ways:
+ * real SIP and RTP on one side, a real WebSocket on the other. The types run beside each other on one
+ * media worker.
+ */
+
+const service = await openByoService(t)
+t.jobs = 5
+
+const DTMF = 101
+
+/** Unlike anything else on the line, and never a sample that G.711 changes. */
+function noise(seed: number, ms: number): Int16Array {
+  const random = seeded(seed)
+  const pcm = Int16Array.from({ length: ms * 8 }, () => Math.round((random.next() - 0.5) * 8000))
+  return decodeG711('PCMU', encodeG711('PCMU', pcm))
+}
+
+interface Line {
+  readonly caller: Caller
+  readonly there: BotCall
+  readonly callId: string
+}
+
+async function ring(t: CallerTest, wire: BotWire, bot: Bot, to: string): Promise<Line> {
+  const index = bot.calls.length
+  const codec = wire.endpoint.format === 'alaw' ? 'PCMA' : 'PCMU'
+  const caller = await call(t, service, { to, rtp: { codec } })
+  await caller.answered()
+  const there = await bot.call(index)
+  await there.until('the first messages', () => there.heard.length >= 4)
+  return { caller, there, callId: await caller.callId() }
+}
+
+/** A tone on the bot's wire. */
+const sound = ({ endpoint }: BotWire, hz: number, ms: number) =>
+  encodeFor(endpoint.format, tone(hz, ms, endpoint.sampleRate))
+
+/** Received audio packets from `from` on that hold the tone. */
+function packetsOf({ caller }: Line, hz: number, from = 0) {
+  return caller.rtp
+    .audio()
+    .slice(from)
+    .filter((packet) => {
+      const pcm = decodeG711(caller.rtp.codec, packet.payload)
+      return levelDbfs(pcm) > -40 && toneLevel(pcm, hz) > 0.15
+    })
+}
+
+for (const [index, wire] of BOT_WIRES.entries()) {
+  t.test(wire.name, { buffered: true, timeout: 60_000 }, async (t) => {
+    const bot = await openBot(t)
+    const { e164 } = await service.routed({ ...wire.endpoint, url: `${bot.url}/bot` }, wire.secret)
+
+    await t.test('a call', async (t) => {
+      const line = await ring(t, wire, bot, e164)
+      const { caller, there, callId } = line
+
+      // (a) the opening request
+      t.match(there.headers, { [wire.header[0]]: wire.header[1], 'x-call-id': /^[0-9a-f-]{36}$/ })
+      t.equal(there.headers['sec-websocket-extensions'], undefined, 'no compression')
+
+      // (b) the caller's sound, bit by bit
+      const said = noise(index + 1, 400)
+      const exact = wire.exact(encodeG711('PCMU', said), said)
+      if (exact !== null) {
+        for (let tries = 0; tries < 3 && !wire.audio(there).includes(exact); tries++) {
+          await caller.rtp.say(said).done
+          const had = wire.audio(there).length
+          await there.until('the end of it', () => wire.audio(there).length > had + exact.length / 2)
+        }
+        t.ok(wire.audio(there).includes(exact), 'what was said arrived as it was')
+      } else {
+        const spoken = tone(700, 600)
+        await caller.rtp.say(spoken).done
+        const level = () => {
+          const bytes = wire.audio(there)
+          const pcm = Int16Array.from({ length: Math.floor(bytes.length / 2) }, (_, i) =>
+            bytes.readInt16LE(i * 2),
+          )
+          const rate = wire.endpoint.sampleRate
+          let most = 0
+          for (let from = 0; from + rate / 4 <= pcm.length; from += rate / 20) {
+            most = Math.max(most, toneLevel(pcm.subarray(from, from + rate / 4), 700, rate))
+          }
+          return most
+        }
+        await there.until('the tone', () => level() > 0.25)
+      }
+
+      // (c) a burst in pieces of any length comes out in order and without a gap
+      const burst = Buffer.concat([600, 900, 1200].map((hz) => sound(wire, hz, 200)))
+      const before = caller.rtp.audio().length
+      for (let from = 0, piece = 1; from < burst.length; piece = piece * 3 + 4) {
+        there.send(wire.play(burst.subarray(from, from + piece)))
+        from += piece
+      }
+      // (d) the mark comes after all of it left
+      there.send(wire.mark('end of burst'))
+      await there.until('the mark', () => wire.marks(there).length === 1)
+      const heardAt = there.heard.at(-1)?.atMs ?? 0
+      await caller.until('the burst', () => packetsOf(line, 1200, before).length >= 9)
+      const loud = caller.rtp
+        .audio()
+        .slice(before)
+        .filter((packet) => levelDbfs(decodeG711(caller.rtp.codec, packet.payload)) > -40)
+      const [first] = loud
+      const last = loud.at(-1)
+      t.ok(loud.length >= 29 && loud.length <= 33, `600 ms are ${loud.length} packets`)
+      t.equal(((last?.timestamp ?? 0) - (first?.timestamp ?? 0)) / 160, loud.length - 1, 'no gap in it')
+      const order = [600, 900, 1200].map((hz) => packetsOf(line, hz, before)[0]?.sequence ?? 0)
+      t.strictSame(
+        order,
+        [...order].sort((a, b) => ((a - b) << 16) >> 16),
+        'in order',
+      )
+      t.ok(heardAt > (first?.atMs ?? 0) + 300, 'not before it was played')
+
+      // (e), (j) one message of seconds; clear silences and settles what waits
+      there.send(wire.play(sound(wire, 800, 5000)))
+      there.send(wire.mark('pending 1'))
+      there.send(wire.mark('pending 2'))
+      await caller.until('some of it', () => packetsOf(line, 800).length >= 10)
+      const heard = packetsOf(line, 800).length
+      there.send(wire.clear)
+      there.send(wire.mark('after'))
+      const all = () => wire.marks(there).slice(1)
+      await there.until('the mark behind it', () => all().some((mark) => mark.startsWith('after')))
+      const status = wire.cleared.pending === 'status'
+      t.strictSame(
+        all(),
+        wire.cleared.pending === 'none'
+          ? ['after']
+          : status
+            ? [
+                'pending 1 cleared',
+                'pending 2 cleared',
+                `after ${wire.endpoint.type === 'jambonz' ? 'playout' : 'played'}`,
+              ]
+            : ['pending 1', 'pending 2', 'after'],
+      )
+      if (wire.cleared.event !== null) t.equal(there.of(wire.cleared.event).length, 1)
+      const silent = caller.rtp.audio().length
+      await caller.until('half a second', () => caller.rtp.audio().length >= silent + 25)
+      const rest = packetsOf(line, 800).length - heard
+      t.ok(rest <= 6, `${rest} packets after clear`)
+
+      // (f) keys both ways
+      caller.rtp.press('5#')
+      await there.until('two keys', () => wire.digits(there).length === 2)
+      t.equal(wire.digits(there), '5#')
+      there.send({ event: 'dtmf', dtmf: { digits: '12' } })
+      const events = () =>
+        caller.rtp.received
+          .filter((packet) => packet.payloadType === DTMF && packet.marker)
+          .map(({ payload }) => payload[0])
+      await caller.until('two keys', () => events().length === 2)
+      t.strictSame(events(), [1, 2])
+
+      // (k) whatever a bot may send
+      there.send('not json')
+      there.send({ event: 'surprise', streamSid: 'other' })
+      there.send(JSON.stringify({ event: 'media', media: { payload: '*' } }))
+      there.send(`{"event":"junk","filler":"${'x'.repeat(1_000_000)}"}`)
+
+      // (g) transfer is answered, hanging up waits for the last words
+      there.send({ event: 'transfer', transfer: { id: 't1', destination: '+918045000000' } })
+      await there.until('its answer', () => there.of('transfer').length === 1)
+      t.match(there.of('transfer')[0]?.json, {
+        transfer: { id: 't1', status: 'rejected', code: 'not_supported' },
+      })
+      if (wire.endpoint.type === 'static') {
+        t.match(there.of('error')[0]?.json, { error: { code: 'bad_json', fatal: false } })
+        t.equal(there.of('error').length, 1, 'one a second')
+      } else {
+        t.equal(there.of('error').length, 0)
+      }
+      there.send(wire.play(sound(wire, 1100, 400)))
+      there.send({ event: 'hangup' })
+      await caller.dialog.ended()
+      t.equal(caller.dialog.endedBy, 'remote')
+      t.ok(packetsOf(line, 1100).length >= 18, 'the last words were played')
+      t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'agent_hangup' })
+      await there.until('the end', () => there.closed !== null)
+      t.equal(there.closed?.code, 1000)
+      t.equal(there.of('stop').length, wire.hasStop ? 1 : 0)
+      t.equal(service.of(callId, 'bot_stats').length, 1)
+    })
+
+    await t.test('(h) a bot that closes is heard out', async (t) => {
+      const line = await ring(t, wire, bot, e164)
+      line.there.send(wire.play(sound(wire, 1000, 300)))
+      line.there.socket.close(1000)
+      await line.caller.dialog.ended()
+      t.ok(packetsOf(line, 1000).length >= 13, 'the last words were played')
+      t.match(await service.ended(line.callId), { endedReason: 'agent_hangup' })
+    })
+
+    await t.test('(h) a bot whose line breaks', async (t) => {
+      const { caller, there, callId } = await ring(t, wire, bot, e164)
+      there.socket.terminate()
+      await caller.dialog.ended()
+      t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'bot_disconnected' })
+    })
+
+    await t.test('(i) the caller hangs up', async (t) => {
+      const { caller, there, callId } = await ring(t, wire, bot, e164)
+      await caller.hangUp()
+      await there.until('the end', () => there.closed !== null)
+      t.equal(there.closed?.code, 1000)
+      t.equal(there.of('stop').length, wire.hasStop ? 1 : 0)
+      t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
+    })
+  })
+}
