@@ -63,6 +63,8 @@ export interface Settings {
   readonly drainSeconds: number
   /** How long SIP messages of calls are kept; 0: not at all. */
   readonly sipTraceHours: number
+  /** Make an Opus copy beside each recording. */
+  readonly compressRecordings: boolean
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   /** What GET /v1/metrics takes as Bearer token; null: nobody may read it. */
@@ -170,6 +172,11 @@ export const VARIABLES = [
     name: 'PARLEY_SIP_TRACE_HOURS',
     default: '24',
     description: 'How long the SIP messages of a call are kept for parley trace; 0 keeps none',
+  },
+  {
+    name: 'PARLEY_RECORDING_OPUS',
+    default: 'false',
+    description: 'Make an Opus copy (.opus) beside each recording in the data folder',
   },
   { name: 'PARLEY_LOG_LEVEL', default: 'info', description: 'debug, info, warn, error or silent' },
   {
@@ -315,6 +322,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
+    compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),
     opsToken: optional('PARLEY_OPS_TOKEN', longSecret),

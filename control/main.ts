@@ -143,6 +143,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     rtpAddress: settings.rtpAddress,
     rtpPorts: settings.rtpPorts,
     mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
+    compressRecordings: settings.compressRecordings,
     allowPrivateUrls: settings.allowPrivateUrls,
     providers: settings.providers,
     clock,

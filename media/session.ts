@@ -125,7 +125,7 @@ class RoutedSession implements Session {
             ...(options.disk === undefined ? {} : { disk: options.disk }),
           })
     this.#onRecordingFailed = options.onRecordingFailed
-    this.#finishRecording = options.finish ?? ((raw) => finishRecording(raw, { compress: false }))
+    this.#finishRecording = options.finish ?? ((raw) => finishRecording(raw))
   }
 
   get nowMs(): number {
@@ -288,7 +288,7 @@ class RoutedSession implements Session {
     }
     // Without the people, whose tracks stay beside it, the file is as whole as the disk let it be. What
     // stops this too has been told just now.
-    return await finishRecording({ ...raw, people: [] }, { compress: false }).catch(() => null)
+    return await finishRecording({ ...raw, people: [] }).catch(() => null)
   }
 
   /** Hands an end what is routed to it. A network leg is left alone while nobody speaks to it. */

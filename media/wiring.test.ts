@@ -53,8 +53,8 @@ class Inside implements End {
     this.#hum = new LoopEnd(id, tone(HUMS.agent, 1000, rate, LEVEL))
   }
 
-  pull(into: Int16Array): boolean {
-    return this.#hum.pull(into)
+  pull(into: Int16Array, at: number): boolean {
+    return this.#hum.pull(into, at)
   }
 
   push(frame: AudioFrame): void {

@@ -10,6 +10,7 @@ import { type Log, silentLog } from '../media/base/log.js'
 import { openSafeNames } from '../media/base/public-address.js'
 import { type BeatMember, startBeat } from '../media/beat.js'
 import type { DetectorEvent } from '../media/detect/events.js'
+import { finishRecording } from '../media/recording/finish.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { TWIN_WAIT_MS } from './key-sources.js'
 import type { SessionEvent } from './protocol.js'
@@ -79,6 +80,7 @@ async function thread(t: Test) {
       rtpPorts: { first: 0, last: 0 },
       allowPrivateUrls: false,
       mediaTimeoutMs: 30_000,
+      compressRecordings: false,
       providers: { openai: null },
     },
     vendors: vendors(ears),
@@ -86,6 +88,7 @@ async function thread(t: Test) {
     lookup: openSafeNames(false).lookup,
     clips: { load: async () => new Int16Array(0) },
     sounds: openSounds({ holdMusic: null }),
+    recordings: { finish: finishRecording, close: async () => {} },
     beat,
     clock,
     log,

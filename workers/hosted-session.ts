@@ -25,6 +25,7 @@ import type {
   SessionEvent,
   WorkerSettings,
 } from './protocol.js'
+import type { RecordingJobs } from './recording-jobs.js'
 import type { Sounds } from './sounds.js'
 import { ToolRequests } from './tool-requests.js'
 
@@ -38,6 +39,7 @@ export interface SessionHost {
   readonly vad: VadFactory
   readonly clips: Clips
   readonly sounds: Sounds
+  readonly recordings: RecordingJobs
   /** Names of customers' bots, of `openSafeNames`. */
   readonly lookup: LookupFunction
   readonly beat: Beat
@@ -88,6 +90,7 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
     rate: order.rate,
     clock,
     recordTo: order.recordTo,
+    finish: (raw) => host.recordings.finish(raw),
     onRecordingFailed: (message) => order.emit({ type: 'recording_failed', message }),
   })
   try {
@@ -273,7 +276,7 @@ class LegSession implements HostedSession {
       lookup,
       allowPrivate: settings.allowPrivateUrls,
       emit: this.#order.emit,
-      press: (digits) => this.#leg.press(digits),
+      press: (digits) => this.#pressed(digits),
       onFault: (error) => this.fault(error),
     })
     return {

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import type { Worker } from 'node:worker_threads'
 import { isTimeoutError, StaticPool } from 'node-worker-threads-pool'
 import type { Synthesis, SynthesisPort, SynthesisRequest } from '../media/agent/vendors/espeak/port.js'
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
+import { watchErrors } from './job-errors.js'
 import type { SynthesisJob, SynthesisReply } from './synthesis-job.js'
 
 export interface SynthesisJobs extends SynthesisPort {
@@ -67,7 +67,7 @@ class JobQueue implements SynthesisJobs {
       size: threads,
       task: fileURLToPath(new URL('./synthesis-job.js', import.meta.url)),
     })
-    watchErrors(this.#pool, log)
+    watchErrors(this.#pool, 'synthesis', log)
   }
 
   get pending(): number {
@@ -193,15 +193,4 @@ function cancelled(): EngineError {
 
 function stalled(): EngineError {
   return new EngineError('vendor_stalled', 'synthesis took too long', { retryable: true })
-}
-
-// The library listens for a thread's error only while a job runs; one in between must not be fatal
-// here. It replaces the thread by itself.
-function watchErrors(pool: JobPool, log: Log): void {
-  const known = new WeakSet<Worker>()
-  pool.on('worker-ready', (worker: Worker) => {
-    if (known.has(worker)) return
-    known.add(worker)
-    worker.on('error', (error) => log.error({ error: errorText(error) }, 'synthesis thread failed'))
-  })
 }

@@ -16,6 +16,7 @@ import { openClips } from './clips.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { openSynthesisJobs } from './jobs.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from './protocol.js'
+import { openRecordingJobs } from './recording-jobs.js'
 import { openSounds } from './sounds.js'
 import { threadLog } from './thread-log.js'
 
@@ -32,11 +33,13 @@ const beat = startBeat(clock, (member, error) => {
   members.get(member)?.()
 })
 const jobs = openSynthesisJobs({ clock, log })
+const recordings = openRecordingJobs({ compress: settings.compressRecordings, log })
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
   vad: await loadVad(),
   clips: openClips(),
+  recordings,
   sounds: openSounds({ holdMusic: null }),
   lookup: openSafeNames(settings.allowPrivateUrls).lookup,
   beat,
@@ -112,7 +115,7 @@ async function shutDown(): Promise<null> {
     }
   }
   beat.close()
-  await jobs.close()
+  await Promise.all([jobs.close(), recordings.close()])
   return null
 }
 

@@ -23,6 +23,8 @@ export interface MediaPoolSettings {
   readonly rtpAddress: string
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaTimeoutMs: number
+  /** Make an Opus copy beside each recording; not unless told. */
+  readonly compressRecordings?: boolean
   /** False unless told. */
   readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
@@ -91,6 +93,7 @@ class ThreadPool implements RunningMediaPool {
           rtpAddress: settings.rtpAddress,
           rtpPorts: settings.rtpPorts,
           mediaTimeoutMs: settings.mediaTimeoutMs,
+          compressRecordings: settings.compressRecordings ?? false,
           allowPrivateUrls: settings.allowPrivateUrls ?? false,
           providers: settings.providers,
         },

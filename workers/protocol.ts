@@ -172,6 +172,8 @@ export interface WorkerSettings {
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly workers: number
   readonly mediaTimeoutMs: number
+  /** Make an Opus copy beside each recording. */
+  readonly compressRecordings: boolean
   /** Development: bots may be at private addresses and speak plain `ws`. */
   readonly allowPrivateUrls: boolean
   readonly providers: ProviderSettings

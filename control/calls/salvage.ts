@@ -7,5 +7,5 @@ import type { RecordingFile } from '../../workers/protocol.js'
  */
 export async function salvageRecording(path: string): Promise<RecordingFile | null> {
   const raw = await recoverRecording(path)
-  return raw === null ? null : await finishRecording(raw, { compress: false })
+  return raw === null ? null : await finishRecording(raw)
 }

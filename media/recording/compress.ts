@@ -2,26 +2,42 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import opus from '@discordjs/opus'
+import { EngineError } from '../base/errors.js'
 import { granules, OggOpusWriter } from './ogg-opus.js'
-import { WAV_HEADER_BYTES, type WavShape } from './wav-header.js'
+import { readWavHeader, WAV_HEADER_BYTES, type WavShape } from './wav-header.js'
 
 const FRAME_MS = 20
 /** For each channel: speech on the telephone, hardly to be told from the original. */
 const BITRATE = 20_000
 const FRAMES_READ = 200
 
+/** Where the compressed copy of a recording lies. */
+export function opusPath(path: string): string {
+  return path.replace(/(?:\.wav)?$/, '.opus')
+}
+
 /**
- * Writes an Opus copy (RFC 7845) of `frames` sample frames of a recording; returns its size. It takes
- * its name when it is whole: a copy that is there can be played. Throws what the disk throws.
+ * Writes an Opus copy (RFC 7845) beside a finished recording; returns its size. It takes its name when
+ * it is whole: a copy that is there can be played. Throws what the disk throws, and EngineError
+ * `internal` for a file that is no recording of ours.
  */
-export async function compressRecording(
-  wav: FileHandle,
-  shape: WavShape,
-  frames: number,
-  path: string,
-): Promise<{ readonly path: string; readonly bytes: number }> {
+export async function compressRecording(path: string): Promise<number> {
+  const wav = await open(path, 'r')
+  try {
+    const header = new Uint8Array(WAV_HEADER_BYTES)
+    await wav.read(header, 0, WAV_HEADER_BYTES, 0)
+    const shape = readWavHeader(header)
+    if (shape === null) throw new EngineError('internal', 'no recording of ours')
+    const frames = ((await wav.stat()).size - WAV_HEADER_BYTES) / (2 * shape.channels)
+    return await compress(wav, shape, frames, opusPath(path))
+  } finally {
+    await wav.close()
+  }
+}
+
+async function compress(wav: FileHandle, shape: WavShape, frames: number, path: string): Promise<number> {
   const { rate, channels } = shape
-  if (channels !== 1 && channels !== 2) throw new RangeError(`${channels} channels cannot be compressed`)
+  if (channels !== 1 && channels !== 2) throw new EngineError('internal', 'neither mono nor stereo')
   const encoder = new opus.OpusEncoder(rate, channels)
   encoder.setBitrate(BITRATE * channels)
   const serial = createHash('sha256').update(basename(path)).digest().readUInt32LE(0)
@@ -59,7 +75,7 @@ export async function compressRecording(
   }
   await out.close()
   await rename(partial, path)
-  return { path, bytes }
+  return bytes
 }
 
 async function fill(file: FileHandle, into: Buffer, position: number): Promise<number> {

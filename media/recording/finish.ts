@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { bent } from '../limiter.js'
-import { compressRecording } from './compress.js'
 import type { RawRecording } from './recorder.js'
 import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavShape, wavHeader } from './wav-header.js'
 
@@ -15,24 +14,14 @@ export interface RecordedFile {
   readonly durationMs: number
   /** Hex, of the whole file. */
   readonly sha256: string
-  /** Opus in Ogg, when it was asked for. */
-  readonly compressed: { readonly path: string; readonly bytes: number } | null
-}
-
-export interface FinishOptions {
-  /** Make an Opus copy beside the file. */
-  readonly compress: boolean
 }
 
 /**
  * Makes one stereo file of what a call left: the people of its transfers are mixed into the agent's
- * channel, then it is hashed, and copied as Opus when asked. Safe to be killed at any point: done again
+ * channel, then it is hashed. Safe to be killed at any point: done again
  * (`recoverRecording`) it gives the same file. Throws what the disk throws. Null when there is no sound.
  */
-export async function finishRecording(
-  raw: RawRecording,
-  { compress }: FinishOptions,
-): Promise<RecordedFile | null> {
+export async function finishRecording(raw: RawRecording): Promise<RecordedFile | null> {
   if (raw.people.length > 0) await mixPeople(raw)
   const file = await open(raw.path, 'r')
   try {
@@ -41,8 +30,7 @@ export async function finishRecording(
     const frames = (size - WAV_HEADER_BYTES) / (2 * shape.channels)
     if (frames <= 0) return null
     const sha256 = await hashOf(file)
-    const compressed = compress ? await compressRecording(file, shape, frames, opusPath(raw.path)) : null
-    return { path: raw.path, bytes: size, durationMs: (frames / shape.rate) * 1000, sha256, compressed }
+    return { path: raw.path, bytes: size, durationMs: (frames / shape.rate) * 1000, sha256 }
   } finally {
     await file.close()
   }
@@ -69,11 +57,6 @@ export async function recoverRecording(path: string): Promise<RawRecording | nul
   const people: { path: string; start: number }[] = []
   for (const track of tracks) if (await repair(track.path)) people.push(track)
   return { path, people: people.sort((a, b) => a.start - b.start) }
-}
-
-/** The compressed copy of a recording. */
-export function opusPath(path: string): string {
-  return path.replace(/(?:\.wav)?$/, '.opus')
 }
 
 /*

@@ -82,31 +82,31 @@ export class KeyToneEnd implements End {
 
 /**
  * Plays a sound round and round: ambience, hold music. The samples are shared and their end leads into
- * their beginning (`seamless`). Hears nothing.
+ * their beginning (`seamless`). Where it is depends on session time alone, so that beats left out by a
+ * stalled thread do not shift it. Hears nothing.
  */
 export class LoopEnd implements End {
   readonly id: EndId
   readonly kind = 'file'
   readonly ear = 'beat'
   readonly #pcm: Int16Array
-  #at: number
+  readonly #from: number
 
-  /** @param from sample it begins at. */
+  /** @param from sample of it at session time 0. */
   constructor(id: EndId, pcm: Int16Array, from = 0) {
     this.id = id
     this.#pcm = pcm
-    this.#at = pcm.length === 0 ? 0 : from % pcm.length
+    this.#from = from
   }
 
-  pull(into: Int16Array): boolean {
+  pull(into: Int16Array, at: number): boolean {
     const pcm = this.#pcm
     if (pcm.length === 0) return false
-    let at = this.#at
+    let place = (this.#from + at) % pcm.length
     for (let i = 0; i < into.length; i++) {
-      into[i] = pcm[at++] as number
-      if (at === pcm.length) at = 0
+      into[i] = pcm[place++] as number
+      if (place === pcm.length) place = 0
     }
-    this.#at = at
     return true
   }
 

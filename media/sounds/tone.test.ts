@@ -117,19 +117,18 @@ t.test('a tone can be stopped and begun anew', (t) => {
   t.end()
 })
 
-t.test('a loop goes round, from anywhere', (t) => {
-  const end = new LoopEnd(
-    'loop',
-    Int16Array.from({ length: 250 }, (_, i) => i),
-    200,
-  )
+t.test('a loop goes round with session time', (t) => {
+  const samples = Int16Array.from({ length: 250 }, (_, i) => i)
+  const end = new LoopEnd('loop', samples, 200)
   const frame = new Int16Array(160)
-  end.pull(frame)
+  end.pull(frame, 0)
   t.equal(frame[49], 249)
   t.equal(frame[50], 0)
-  end.pull(frame)
+  end.pull(frame, 160)
   t.equal(frame[0], 110)
-  t.notOk(new LoopEnd('none', new Int16Array(0)).pull(frame))
+  end.pull(frame, 5 * 160)
+  t.equal(frame[0], 0, 'three beats were left out')
+  t.notOk(new LoopEnd('none', new Int16Array(0)).pull(frame, 0))
   t.end()
 })
 

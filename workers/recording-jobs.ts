@@ -1,0 +1,130 @@
+import { fileURLToPath } from 'node:url'
+import { isTimeoutError, StaticPool } from 'node-worker-threads-pool'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import { finishRecording, type RecordedFile } from '../media/recording/finish.js'
+import type { RawRecording } from '../media/recording/recorder.js'
+import { watchErrors } from './job-errors.js'
+import type { RecordingJob, RecordingReply } from './recording-job.js'
+
+/** More calls than end at once on one worker. */
+const MAX_WAITING = 256
+/** An hour's recording takes a second to hash and some ten to compress. Shorter than what a close may take. */
+const FINISH_LIMIT_MS = 10_000
+const COMPRESS_LIMIT_MS = 600_000
+
+export interface RecordingJobs {
+  /**
+   * Makes the one file of a call's recording in another thread; here, in small pieces, when that thread
+   * does not answer or too many wait. Rejects when the disk fails.
+   */
+  finish(raw: RawRecording): Promise<RecordedFile | null>
+  /** Idempotent: finishes what was begun, leaves copies that wait unmade. */
+  close(): Promise<void>
+}
+
+type Pool = StaticPool<(job: RecordingJob) => RecordingReply>
+
+/**
+ * One thread for the recordings of a media worker, started with the first of them. With `compress`
+ * another one makes an Opus copy of each, after the call has been reported as over.
+ */
+export function openRecordingJobs(options: { readonly compress: boolean; readonly log: Log }): RecordingJobs {
+  return new JobThread(options)
+}
+
+class JobThread implements RecordingJobs {
+  readonly #compress: boolean
+  readonly #log: Log
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #copies: string[] = []
+  #copying = false
+  #pool: Pool | null = null
+  #closing: Promise<void> | null = null
+
+  constructor({ compress, log }: { readonly compress: boolean; readonly log: Log }) {
+    this.#compress = compress
+    this.#log = log
+  }
+
+  async finish(raw: RawRecording): Promise<RecordedFile | null> {
+    const file = await this.#finished(raw)
+    if (file !== null && this.#compress) this.#copyLater(file.path)
+    return file
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finishAll()
+    return this.#closing
+  }
+
+  async #finishAll(): Promise<void> {
+    if (this.#copies.length > 0) this.#log.warn({ copies: this.#copies.length }, 'Opus copies not made')
+    this.#copies.length = 0
+    // A thread ended in the middle of a job would leave the library's timer running.
+    await Promise.allSettled(this.#running)
+    await this.#pool?.destroy()
+  }
+
+  async #finished(raw: RawRecording): Promise<RecordedFile | null> {
+    let reply: RecordingReply
+    try {
+      reply = await this.#run({ do: 'finish', raw }, FINISH_LIMIT_MS)
+    } catch (error) {
+      // That thread may be at it still: two must not work on one file.
+      if (error instanceof Error && isTimeoutError(error))
+        throw new EngineError('timeout', 'the recording took too long to finish')
+      this.#log.warn({ error: errorText(error) }, 'a recording is finished on the media thread')
+      return await finishRecording(raw)
+    }
+    if (!reply.ok) throw new EngineError('storage_failed', reply.message)
+    return reply.file
+  }
+
+  #copyLater(path: string): void {
+    if (this.#closing !== null || this.#copies.length >= MAX_WAITING) {
+      this.#log.warn({}, 'an Opus copy was not made')
+      return
+    }
+    this.#copies.push(path)
+    void this.#copyNext()
+  }
+
+  /** One after the other: what is to be finished goes between. */
+  async #copyNext(): Promise<void> {
+    if (this.#copying) return
+    this.#copying = true
+    for (let path = this.#copies.shift(); path !== undefined; path = this.#copies.shift()) {
+      try {
+        const reply = await this.#run({ do: 'compress', path }, COMPRESS_LIMIT_MS)
+        if (!reply.ok) this.#log.error({ error: reply.message }, 'an Opus copy could not be made')
+      } catch (error) {
+        this.#log.error({ error: errorText(error) }, 'an Opus copy could not be made')
+      }
+    }
+    this.#copying = false
+  }
+
+  async #run(job: RecordingJob, limitMs: number): Promise<RecordingReply> {
+    if (this.#running.size >= MAX_WAITING) throw new EngineError('overloaded', 'too many recordings wait')
+    if (this.#closing !== null) throw new EngineError('closed', 'the recording thread is closed')
+    this.#pool ??= this.#open()
+    const work = this.#pool.createExecutor().setTimeout(limitMs).exec(job)
+    this.#running.add(work)
+    try {
+      return await work
+    } finally {
+      this.#running.delete(work)
+    }
+  }
+
+  #open(): Pool {
+    const pool: Pool = new StaticPool({
+      // A long copy must not keep a call from being reported as over.
+      size: this.#compress ? 2 : 1,
+      task: fileURLToPath(new URL('./recording-job.js', import.meta.url)),
+    })
+    watchErrors(pool, 'recording', this.#log)
+    return pool
+  }
+}
