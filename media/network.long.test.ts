@@ -1,0 +1,48 @@
+import t from 'tap'
+import { boxedCall } from '../fixtures/boxed-call.js'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import { listen } from '../fixtures/listening.js'
+import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../fixtures/network-rows.js'
+
+/*
+ * The rows of network.test.ts in real time, some at once. Here the host adds jitter and stalls of its own,
+ * which the jitter buffer takes for the network's: what is played comes later then, and is stretched. What
+ * is heard on arrival is not.
+ */
+const AT_ONCE = 6
+const ON_ARRIVAL: Bound = { found: 0.1, snrDb: 3, spectralDb: 0.8, delayMs: 80 }
+const PLAYED: Bound = { found: 0.3, snrDb: 14, spectralDb: 2, delayMs: 300 }
+const MADE_UP = 0.03
+
+assertNothingLeft(t)
+
+for (let from = 0; from < NETWORK_ROWS.length; from += AT_ONCE) {
+  const rows = NETWORK_ROWS.slice(from, from + AT_ONCE)
+  t.test(`in real time: ${rows.map(({ name }) => name).join('; ')}`, { timeout: 90_000 }, async (t) => {
+    const calls = await Promise.all(
+      rows.map(async (row) => {
+        const source = row.call.source ?? SPOKEN
+        return { row, source, call: await boxedCall({ source, time: 'real', ...row.call }) }
+      }),
+    )
+    for (const { row, source, call } of calls) {
+      const judge = (what: string, heard: Int16Array, latestMs: number, bound: Bound, slack: Bound): void => {
+        const got = listen(source, heard, { earliestMs: -400, latestMs })
+        const note = `${row.name}, ${what}: ${JSON.stringify({ ...got, delays: undefined })}`
+        t.ok(
+          got.found >= bound.found - slack.found &&
+            got.segmentalSnrDb >= bound.snrDb - slack.snrDb &&
+            got.spectralDb <= bound.spectralDb + slack.spectralDb &&
+            got.delayMs[2] <= bound.delayMs + slack.delayMs,
+          note,
+        )
+      }
+      judge('heard on arrival', call.ear, 160, row.ear, ON_ARRIVAL)
+      judge('played', call.said, 500, row.echo, PLAYED)
+      const share = call.stats.concealedFrames / call.stats.packetsSent
+      t.ok(share <= row.concealed + MADE_UP, `${row.name}: ${(100 * share).toFixed(2)} % made up`)
+      const { snrDb } = returnedAsSaid(call)
+      t.ok(snrDb > 33, `${row.name}: the peer got what was said, ${snrDb.toFixed(1)} dB`)
+    }
+  })
+}
