@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
 
 /*
  * The parts of drachtio-srf we use, as they really are: its own declarations leave out callbacks,
@@ -40,6 +41,10 @@ export interface RawResponse extends RawMessage {
 
 export interface RawDialog extends EventEmitter {
   readonly id: string
+  /** What it sends by; all three belong to one connection to the server. */
+  srf: RawSrf
+  agent: unknown
+  readonly req: { socket: Socket }
   readonly sip: { readonly callId: string }
   local: { sdp: string }
   remote: { sdp: string | undefined }
@@ -51,6 +56,9 @@ export interface RawDialog extends EventEmitter {
 }
 
 export interface RawSrf extends EventEmitter {
+  readonly app: { readonly client?: unknown }
+  /** Requests of the peer in that dialog reach it from now on. */
+  addDialog(dialog: RawDialog): void
   connect(options: {
     readonly host: string
     readonly port: number

@@ -11,7 +11,7 @@ export type InsideAnswer = (error: unknown, response?: RawResponse) => void
 export function requestInside(
   raw: RawDialog,
   digest: DigestClient | null,
-  request: { readonly method: 'INVITE' | 'BYE'; readonly body?: string },
+  request: { readonly method: 'INVITE' | 'BYE' | 'OPTIONS'; readonly body?: string },
   done: InsideAnswer,
 ): void {
   let settled = false
@@ -55,4 +55,12 @@ function answerTo(
   if (challenge === undefined || !digest.challenged(status, challenge)) return null
   const uri = response.req?.uri ?? ''
   return Object.fromEntries(digest.headers({ method, uri, body }).map(({ name, value }) => [name, value]))
+}
+
+/**
+ * What an OPTIONS inside a dialog tells of it (RFC 3261 12.2.1.2): only a server that knows no such
+ * dialog, 481 and 408 say that it is over. Whoever has no OPTIONS answers all the same.
+ */
+export function stillThere(error: unknown, response: RawResponse | undefined): boolean {
+  return !error && response !== undefined && response.status !== 481 && response.status !== 408
 }

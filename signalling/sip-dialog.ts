@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net'
 import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
-import type { RawDialog, RawRequest, RawResponse } from './drachtio-types.js'
-import { requestInside } from './in-dialog.js'
+import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { requestInside, stillThere } from './in-dialog.js'
 import { keyOfInfo } from './info-dtmf.js'
+import type { Open } from './open.js'
 import type { DialogHandlers, Reply, SipDialog } from './sip-port.js'
 import type { DigestClient } from './trunk/digest-client.js'
 
@@ -13,10 +15,13 @@ export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
 /** A BYE that nobody answers is given up for our purposes; the server goes on repeating it (timer F). */
 const BYE_DEADLINE_MS = 4000
 
-/** One drachtio dialog. Lives in `open` (told when the connection is lost) until it is over. */
+/**
+ * One drachtio dialog. Lives in `open` until it is over. When the connection to the server breaks the
+ * call goes on, because its media does not pass there: the dialog waits for the next connection.
+ */
 export class DialogHandle implements SipDialog {
   readonly #raw: RawDialog
-  readonly #open: Set<{ lost(): void }>
+  readonly #open: Set<Open>
   readonly #clock: Clock
   readonly #log: Log
   /** Answers challenges to our requests; null when there is nothing to answer with. */
@@ -25,12 +30,16 @@ export class DialogHandle implements SipDialog {
   #over = false
   #bye: Promise<void> | null = null
   #offerPending = false
+  /** Without a connection at the moment. */
+  #suspended = false
+  /** A BYE that could not be sent yet. */
+  #farewell: (() => void) | null = null
   /** Fails our own re-INVITE when the dialog goes. */
   #modifying: ((error: EngineError) => void) | null = null
 
   constructor(
     raw: RawDialog,
-    open: Set<{ lost(): void }>,
+    open: Set<Open>,
     { clock, log }: { clock: Clock; log: Log },
     digest: DigestClient | null,
   ) {
@@ -72,7 +81,39 @@ export class DialogHandle implements SipDialog {
   }
 
   lost(): void {
+    this.#open.delete(this)
+    this.#farewell = null
     if (this.#finish()) this.#handlers?.ended({ by: 'lost' })
+  }
+
+  suspend(): void {
+    this.#suspended = true
+    this.#offerPending = false
+    this.#modifying?.(new EngineError('sip_failed', 'connection to the SIP server lost', { retryable: true }))
+    this.#modifying = null
+  }
+
+  /** Goes on over a new connection, if the server still has the dialog and the peer is still there. */
+  resume(srf: RawSrf, socket: Socket): void {
+    if (!this.#suspended) return
+    this.#suspended = false
+    const raw = this.#raw
+    raw.srf = srf
+    raw.agent = srf.app.client
+    raw.req.socket = socket
+    srf.addDialog(raw)
+    if (this.#farewell !== null) {
+      this.#farewell()
+      return
+    }
+    requestInside(raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
+      if (this.#suspended || stillThere(error, response)) return
+      this.#log.warn(
+        { sipCallId: this.callId, status: response?.status },
+        'a call ended while its server was away',
+      )
+      this.lost()
+    })
   }
 
   bye(): Promise<void> {
@@ -84,6 +125,16 @@ export class DialogHandle implements SipDialog {
         if (error) this.#log.debug({ error: errorText(error) }, 'BYE was not sent')
         deadline.cancel()
         resolve()
+      }
+      if (this.#suspended) {
+        // Not finished before that: the server and the peer believe the call to be up.
+        this.#open.add(this)
+        this.#farewell = () => {
+          this.#farewell = null
+          this.#open.delete(this)
+          requestInside(this.#raw, this.#digest, { method: 'BYE' }, done)
+        }
+        return
       }
       if (this.#digest !== null) {
         requestInside(this.#raw, this.#digest, { method: 'BYE' }, done)
@@ -100,7 +151,7 @@ export class DialogHandle implements SipDialog {
 
   modify(sdp: string): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (this.#over || this.#modifying) {
+      if (this.#over || this.#modifying || this.#suspended) {
         reject(new EngineError('sip_failed', 'the dialog takes no re-INVITE now', { retryable: !this.#over }))
         return
       }

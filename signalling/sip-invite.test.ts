@@ -35,6 +35,8 @@ function refusing(refusal: string): InviteHandle {
     send: () => {},
   }
   const srf: RawSrf = Object.assign(new EventEmitter(), {
+    app: {},
+    addDialog: () => {},
     connect: () => {},
     use: () => {},
     createUAC: () => {},

@@ -2,6 +2,7 @@ import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import type { Open } from './open.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
 import { userOf } from './sip-uri.js'
@@ -39,7 +40,7 @@ export class InviteHandle implements IncomingInvite {
   readonly #srf: RawSrf
   readonly #req: RawRequest
   readonly #res: RawResponse
-  readonly #open: Set<{ lost(): void }>
+  readonly #open: Set<Open>
   readonly #tools: { clock: Clock; log: Log }
   #state: 'pending' | 'accepting' | 'over' = 'pending'
   #digest: DigestClient | null = null
@@ -51,7 +52,7 @@ export class InviteHandle implements IncomingInvite {
     srf: RawSrf,
     req: RawRequest,
     res: RawResponse,
-    open: Set<{ lost(): void }>,
+    open: Set<Open>,
     tools: { clock: Clock; log: Log },
   ) {
     this.callId = req.get('Call-ID') ?? ''

@@ -11,6 +11,7 @@ import {
   responseOf,
   statusOf,
 } from './drachtio-types.js'
+import type { Open } from './open.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { InviteHandlers, InviteRequest, OutgoingInvite, PlainAnswer, PlainRequest } from './sip-port.js'
 import { DigestClient, type DigestedRequest } from './trunk/digest-client.js'
@@ -19,7 +20,7 @@ import { DigestClient, type DigestedRequest } from './trunk/digest-client.js'
 export interface Connection {
   readonly srf: RawSrf
   /** Told when the connection is lost. */
-  readonly open: Set<{ lost(): void }>
+  readonly open: Set<Open>
   readonly clock: Clock
   readonly log: Log
   /** Ends a dialog whose 200 crossed our CANCEL. */

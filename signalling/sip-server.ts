@@ -1,11 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
 import { Socket } from 'node:net'
 import Srf from 'drachtio-srf'
-import type { Clock } from '../media/base/clock.js'
+import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { Scope } from '../media/base/scope.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import type { Open } from './open.js'
 import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
 import { acceptableForm, InviteHandle } from './sip-invite.js'
 import { type Connection, OutgoingCall, sendPlain } from './sip-outgoing.js'
@@ -31,6 +32,8 @@ export interface SipServerOptions {
   readonly connectDeadlineMs?: number
   /** Sees every SIP message that is received or sent, as it is. */
   readonly onWire?: (message: WireMessage) => void
+  /** How long calls that are up may wait for the next connection before they count as lost. */
+  readonly reclaimMs?: number
 }
 
 /** Methods we answer ourselves outside a dialog, so that a peer learns what is allowed. */
@@ -40,13 +43,15 @@ const REFUSED_METHODS = ['register', 'message', 'info', 'notify', 'subscribe', '
 const RECONNECT_FIRST_MS = 150
 const RECONNECT_FACTOR = 1.7
 const RECONNECT_MAX_MS = 5000
+/** A peer that hangs up meanwhile is not heard of; its silence ends the call anyhow (`mediaTimeoutMs`). */
+const RECLAIM_MS = 15_000
 /** How long a 200 that beat our CANCEL may wait for the server's own BYE before we send one. */
 const RACE_BYE_MS = 1000
 
 /**
  * Connects to a drachtio-compatible SIP server and keeps the connection. Rejects with EngineError
  * `config_invalid` (wrong secret) or `sip_failed` (not reachable in time); later losses are retried
- * without limit, and reported to everything that was open.
+ * without limit. Calls that are up go on when the connection is back in time; all else is told at once.
  */
 export async function openSipServer(options: SipServerOptions): Promise<SipServer> {
   const server = new DrachtioServer(options)
@@ -63,7 +68,7 @@ class DrachtioServer implements SipServer {
   readonly #options: SipServerOptions
   readonly #scope = new Scope()
   /** Open INVITEs and dialogs of the current connection. */
-  readonly #open = new Set<{ lost(): void }>()
+  readonly #open = new Set<Open>()
   #srf: RawSrf | null = null
   #socket: Socket | null = null
   readonly #listeners = new Set<() => void>()
@@ -71,6 +76,8 @@ class DrachtioServer implements SipServer {
   #handler: ((invite: IncomingInvite) => void) | null = null
   #delayMs = RECONNECT_FIRST_MS
   #closed = false
+  /** Ends the patience with a server that does not come back. */
+  #waiting: Timer | null = null
   /** Settles the first connection. */
   #first: { resolve(): void; reject(error: EngineError): void } | null = null
 
@@ -176,6 +183,9 @@ class DrachtioServer implements SipServer {
       this.#delayMs = RECONNECT_FIRST_MS
       log.info({ endpoints: this.#endpoints }, 'connected to the SIP server')
       this.#first?.resolve()
+      this.#waiting?.cancel()
+      this.#waiting = null
+      if (this.#socket !== null) for (const thing of [...this.#open]) thing.resume?.(srf, this.#socket)
       for (const listener of [...this.#listeners]) listener()
     })
     srf.on('error', (error: unknown) => {
@@ -198,8 +208,22 @@ class DrachtioServer implements SipServer {
   #disconnected(): void {
     this.#srf = null
     this.#endpoints = []
-    for (const thing of [...this.#open]) thing.lost()
-    this.#open.clear()
+    let waits = false
+    for (const thing of [...this.#open]) {
+      if (this.#closed || thing.suspend === undefined) {
+        this.#open.delete(thing)
+        thing.lost()
+      } else {
+        thing.suspend()
+        waits = true
+      }
+    }
+    // Each failed attempt to connect comes here too: the patience is for all of them.
+    if (!waits || this.#waiting !== null) return
+    this.#waiting = this.#scope.after(this.#options.clock, this.#options.reclaimMs ?? RECLAIM_MS, () => {
+      this.#waiting = null
+      for (const thing of [...this.#open]) if (this.#srf === null) thing.lost()
+    })
   }
 
   #route(srf: RawSrf): void {

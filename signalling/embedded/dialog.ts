@@ -56,7 +56,8 @@ export class Dialog {
   readonly remoteTag: string
   readonly local: string
   remote: string
-  readonly app: App
+  /** Another one when an application that lost its connection comes back for it. */
+  app: App
   readonly transactionId: string
   /** Learnt with the first response that makes the dialog; for a UAC again with the 2xx. */
   routeSet: readonly string[]

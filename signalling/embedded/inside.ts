@@ -43,6 +43,8 @@ export function sendInside(
   message: SipRequest,
 ): void {
   const dialog = core.dialogs.find(dialogId) ?? earlyDialog(core, dialogId, message)
+  // Its application lost the connection, and is back with a new one before anybody hung up for it.
+  if (dialog !== null && !dialog.app.alive) dialog.app = app
   if (message.method === 'ACK') {
     acknowledge(core, app, command, dialog, message)
     return

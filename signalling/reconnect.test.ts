@@ -1,0 +1,168 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { assertNothingLeft } from '../fixtures/leaks.js'
+import {
+  openSignallingRig,
+  type RigOptions,
+  TEST_NUMBER,
+  testAgent,
+  until,
+} from '../fixtures/signalling-rig.js'
+import { openSipPeer } from '../fixtures/sip-peer.js'
+
+/*
+ * The connection between the service and its SIP server breaks; the server itself goes on. Calls that are
+ * up have to as well.
+ */
+
+assertNothingLeft(t)
+
+type Assert = Pick<typeof t, 'teardown'>
+
+const SDP =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
+
+/** A TCP relay in front of the control port that can be cut and shut. */
+async function relayFor(t: Assert) {
+  const sockets = new Set<Socket>()
+  const state = { target: 0, shut: false, connections: 0 }
+  const server = createServer((inner) => {
+    if (state.shut) {
+      inner.destroy()
+      return
+    }
+    state.connections += 1
+    const outer = connect({ host: '127.0.0.1', port: state.target })
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => {})
+      one.on('close', () => {
+        sockets.delete(one)
+        other.destroy()
+      })
+      one.pipe(other)
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const bound = server.address()
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  )
+  return {
+    state,
+    through: async (port: number) => {
+      state.target = port
+      return typeof bound === 'object' && bound !== null ? bound.port : 0
+    },
+    cut: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+async function rigFor(t: Assert, options: RigOptions = {}) {
+  const relay = await relayFor(t)
+  const rig = await openSignallingRig({ reclaimMs: 10_000, ...options, through: relay.through })
+  t.teardown(() => rig.close())
+  const peer = await openSipPeer({ onInvite: (call) => call.answer(SDP) })
+  t.teardown(() => peer.close())
+  const target = { transport: 'udp', address: '127.0.0.1', port: rig.udp } as const
+  return {
+    ...rig,
+    relay,
+    peer,
+    async callIn() {
+      const call = peer.invite({ uri: `sip:${TEST_NUMBER}@127.0.0.1:${rig.udp}`, target, sdp: SDP })
+      if ((await call.final()) !== 200) throw new Error('not answered')
+      await until(() => rig.types().includes('answered'))
+      return call
+    },
+    /** Cuts the connection and waits until the next one stands. */
+    async reconnected(meanwhile: () => Promise<void> = async () => {}) {
+      const before = relay.state.connections
+      relay.state.shut = true
+      relay.cut()
+      await until(() => !rig.sip.connected)
+      await meanwhile()
+      relay.state.shut = false
+      await until(() => relay.state.connections > before && rig.sip.connected)
+    },
+  }
+}
+
+/** The server has handled everything the application sent so far: the probe was answered. */
+const probed = (rig: Awaited<ReturnType<typeof rigFor>>) =>
+  until(() =>
+    rig.peer.log.some(({ direction, message }) => direction === 'in' && message.method === 'OPTIONS'),
+  )
+
+t.test('a call in goes on over the next connection: renegotiated and hung up by the caller', async (t) => {
+  const rig = await rigFor(t)
+  const call = await rig.callIn()
+  await rig.reconnected()
+  await probed(rig)
+  t.equal(rig.board.live, 1)
+  t.notOk(rig.types().includes('ended'))
+  call.reinvite(SDP.replace('4000', '4002'))
+  await until(() => rig.pool.only().remotes.some(({ port }) => port === 4002))
+  call.bye()
+  t.match((await rig.ended()).ending, { by: 'caller', cause: 'caller_hangup' })
+  t.equal(rig.server.stats().dialogs, 0)
+})
+
+t.test('a call out goes on, twice over, and ends by our BYE', async (t) => {
+  const rig = await rigFor(t)
+  rig.board.dial(rig.permit('call_1', '+919876543210'), {
+    party: { kind: 'agent', agent: testAgent },
+    gateway: { host: '127.0.0.1', port: rig.peer.port, transport: 'udp', codecs: ['PCMA'] },
+    ringTimeoutMs: 5000,
+    recordTo: null,
+  })
+  await until(() => rig.types().includes('answered'))
+  await rig.reconnected()
+  await probed(rig)
+  await rig.reconnected()
+  t.equal(rig.board.hangUp('call_1', 'operator'), true)
+  t.match((await rig.ended()).ending, { by: 'operator' })
+  await until(() => rig.peer.log.some(({ message }) => message.method === 'BYE'))
+})
+
+t.test('a hang-up while the connection is away reaches the caller with the next one', async (t) => {
+  const rig = await rigFor(t)
+  const call = await rig.callIn()
+  const [{ callId } = { callId: '' }] = rig.events
+  await rig.reconnected(async () => {
+    rig.board.hangUp(callId, 'operator')
+  })
+  await until(() => call.endedBy === 'remote')
+  t.match((await rig.ended()).ending, { by: 'operator' })
+})
+
+t.test('a caller who hung up meanwhile: found out with the next connection', async (t) => {
+  const rig = await rigFor(t)
+  const call = await rig.callIn()
+  await rig.reconnected(async () => {
+    call.bye()
+    await until(() => rig.server.stats().dialogs === 0)
+  })
+  t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
+})
+
+t.test('a server that does not come back ends the calls after a while', async (t) => {
+  const rig = await rigFor(t, { reclaimMs: 400 })
+  await rig.callIn()
+  rig.relay.state.shut = true
+  rig.relay.cut()
+  await until(() => !rig.sip.connected)
+  t.equal(rig.board.live, 1, 'not yet')
+  const ending = await rig.ended()
+  t.match(ending.ending, { cause: 'internal', fault: 'ours', note: /connection to the SIP server lost/ })
+})
