@@ -200,7 +200,7 @@ for (const mux of [true, false]) {
       const { atMs = 0, toPort } = seen[i] ?? {}
       t.equal(toPort, control.address().port)
       const elapsedMs = atMs - beginMs
-      const packets = seen.slice(0, i).filter((one) => !isControl(one)).length
+      const packets = seen.filter((one) => !isControl(one) && one.atMs < atMs).length
       t.strictSame(values(row, 'rtcp.sender.packetcount'), [packets])
       t.strictSame(values(row, 'rtcp.sender.octetcount'), [packets * 160])
       const timestamp = ((values(row, 'rtcp.timestamp.rtp')[0] ?? 0) - first) | 0
