@@ -71,8 +71,11 @@ export interface VadOptions {
 
 /** One listener. Feed it consecutive 20 ms frames of one party. */
 export interface Vad {
-  /** Exactly 20 ms; `atMs` is session time of its first sample. Allocates nothing. */
-  process(pcm: Int16Array, atMs: number): 'onset' | 'offset' | null
+  /**
+   * Exactly 20 ms; `atMs` is session time of its first sample. Sound up to `explained` (a mean square,
+   * above 250 Hz) is known to be something else, our own echo. Allocates nothing.
+   */
+  process(pcm: Int16Array, atMs: number, explained?: number): 'onset' | 'offset' | null
   /** Between onset and offset. */
   readonly speaking: boolean
   /** Session ms of the first voiced sample of the latest speech, not of its detection. */
@@ -160,11 +163,11 @@ class FvadListener implements Vad {
     }
   }
 
-  process(pcm: Int16Array, atMs: number): 'onset' | 'offset' | null {
+  process(pcm: Int16Array, atMs: number, explained = 0): 'onset' | 'offset' | null {
     if (this.#closed || pcm.length !== this.#samples) return null
     // The gates of this frame use the floor before it, else a burst would lift its own threshold.
-    const blockGate = Math.max(this.#floor * BLOCK_RATIO, GATE_MIN_POWER)
-    const frameGate = this.#frameGate()
+    const blockGate = Math.max(this.#floor * BLOCK_RATIO, GATE_MIN_POWER, explained)
+    const frameGate = Math.max(this.#frameGate(), explained)
     const blockSamples = this.#samples / BLOCKS
     let power = 0
     let firstLoud = -1
@@ -201,7 +204,8 @@ class FvadListener implements Vad {
     const first = this.#floor === 0
     const voiced = heard && lastLoud !== -1 && power > frameGate && !first
     if (first) this.#floor = Math.min(power, FLOOR_START_MAX_POWER)
-    this.#trackFloor(power, heard, voiced)
+    // An echo is not the noise of the line: it ends with our own speech.
+    if (explained === 0 || power > explained || power < this.#floor) this.#trackFloor(power, heard, voiced)
     if (voiced && this.speaking) {
       this.#talker += (power > this.#talker ? TALKER_RISE : TALKER_FALL) * (power - this.#talker)
     }

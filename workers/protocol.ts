@@ -7,7 +7,6 @@ import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
 import type { BotEvent } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { BotSpec } from '../media/byo/spec.js'
-import type { DetectorEvent } from '../media/detect/events.js'
 import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
 import type { RtpRemote } from '../media/rtp/remote.js'
 
@@ -129,8 +128,6 @@ export type SessionEvent =
     }
   /** No packet of the far side for the configured time. */
   | { readonly type: 'media_timeout' }
-  /** Something other than speech was heard of the far side. */
-  | { readonly type: 'detected'; readonly event: DetectorEvent }
   /** The recording cannot be written; the call goes on. */
   | { readonly type: 'recording_failed'; readonly message: string }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { EchoEstimator } from '../detect/echo.js'
 import {
   type AudioFrame,
   type CloseReason,
@@ -115,6 +116,9 @@ class AgentConversation implements Conversation {
   #lastFinalMs: number | null = null
   #firstSampleOf: TurnId | null = null
   #drainedOf: TurnId | null = null
+  readonly #echo: EchoEstimator
+  readonly #quiet: Int16Array
+  #echoTold = false
   /** The last frame of the utterance had sound. */
   #sounding = false
 
@@ -163,6 +167,8 @@ class AgentConversation implements Conversation {
       failed: ({ code, message }) => this.#feed({ on: 'deaf', code, message, at: this.#now() }),
     })
     this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
+    this.#echo = new EchoEstimator(rate)
+    this.#quiet = new Int16Array((rate / 1000) * FRAME_MS)
     this.#policy = policyFor(spec, this.#limits())
     this.#timers = new TurnTimers(clock, (turn, name) =>
       this.#feed({ on: 'timer', turn, name, at: this.#now() }),
@@ -186,8 +192,12 @@ class AgentConversation implements Conversation {
     if (this.#startedAtMs === null || this.#state.phase === 'ended') return
     const atMs = (frame.at * 1000) / frame.rate
     const detector = this.#detector
-    this.#ears.write(frame.pcm, atMs)
-    const change = detector.process(frame.pcm, atMs)
+    const echo = this.#echo
+    echo.heard(frame.pcm, atMs)
+    if (echo.delayMs !== null && !this.#echoTold) this.#tellEcho(echo.delayMs, echo.gain)
+    // The recogniser must not take our own words for the caller's, nor the detector our voice for one.
+    this.#ears.write(echo.own && !detector.speaking ? this.#quiet : frame.pcm, atMs)
+    const change = detector.process(frame.pcm, atMs, echo.explained)
     if (change === 'onset') {
       this.#feed({ on: 'onset', fromMs: detector.onsetMs, at: this.#now() })
       this.#ears.utteranceStart(detector.onsetMs)
@@ -215,6 +225,7 @@ class AgentConversation implements Conversation {
     const turn = this.#speaker.current
     const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
     const sound = this.#playout.pull(into)
+    if (sound) this.#echo.sent(into, (at * 1000) / this.#rate)
     if (turn !== null) this.#speaker.pulled(turn, sentBefore, (at * 1000) / this.#rate, FRAME_MS)
     const first = this.#firstSampleOf
     const drained = this.#drainedOf
@@ -224,6 +235,12 @@ class AgentConversation implements Conversation {
     if (drained !== null) this.#feed({ on: 'drained', turn: drained, at: this.#now() })
     else if (turn !== null && sound !== this.#sounding && !this.#playout.paused) this.#flow(turn, sound)
     return sound
+  }
+
+  #tellEcho(delayMs: number, gain: number): void {
+    this.#echoTold = true
+    const gainDb = Math.round(20 * Math.log10(gain))
+    this.#emit({ type: 'detected', event: { type: 'echo', delayMs, gainDb, atMs: this.#now() } })
   }
 
   /** The utterance ran dry, or goes on. */

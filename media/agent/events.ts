@@ -1,3 +1,4 @@
+import type { DetectorEvent } from '../detect/events.js'
 import type { Digit } from '../frame.js'
 import type { TimedWord } from './spec.js'
 
@@ -43,6 +44,8 @@ export type ConversationEvent =
   /** Paused for a sound that turned out to be no interruption. */
   | { readonly type: 'resumed'; readonly turnId: TurnId; readonly atMs: number; readonly pausedMs: number }
   | { readonly type: 'trace'; readonly trace: TurnTrace }
+  /** Something other than speech was heard of the far side. */
+  | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
   | {
       readonly type: 'trouble'

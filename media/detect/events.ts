@@ -36,6 +36,13 @@ export type DetectorEvent =
   | { readonly type: 'silence'; readonly startMs: number; readonly over: boolean }
   /** The sound is cut off at full scale: someone's gain is too high. Once a stretch. */
   | { readonly type: 'clipping'; readonly startMs: number; readonly share: number }
+  /** Our own speech comes back so much later and softer: once, when it was first sure. */
+  | {
+      readonly type: 'echo'
+      readonly delayMs: number
+      readonly gainDb: number
+      readonly atMs: number
+    }
   /**
    * We are probably not heard, or do not hear: no packet of the far side came although we send
    * (`nothing_comes`), or its packets hold not even the noise of a line (`only_silence`).

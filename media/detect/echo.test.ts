@@ -1,0 +1,119 @@
+import t from 'tap'
+import { EchoLine, type EchoPath } from '../../fixtures/echo-path.js'
+import { decodeG711, encodeG711 } from '../../fixtures/g711.js'
+import { seeded } from '../../fixtures/random.js'
+import { findClip, readClip, readManifest } from '../../fixtures/speech/manifest.js'
+import { joined } from '../../fixtures/tones.js'
+import { EchoEstimator } from './echo.js'
+
+const agent = joined(...['forever-1', 'forever-2', 'forever-3'].map((name) => readClip(findClip(name))))
+const others = readManifest().filter(
+  ({ set, kind, condition }) => set !== 'sandbox' && kind === 'speech' && condition === 'clean',
+)
+const AUDIBLE = 32768 ** 2 * 10 ** -5
+
+/** The agent speaks for 26 s; the line answers with its echo, its noise and what `heard` holds. */
+function run(path: EchoPath | null, heard: (at: number) => Int16Array | null, noise = 15) {
+  const echo = new EchoEstimator(8000)
+  const line = path === null ? null : new EchoLine(path)
+  const random = seeded(2)
+  let foundMs = -1
+  let own = 0
+  let loud = 0
+  for (let at = 0; at + 160 <= agent.length; at += 160) {
+    const sent = agent.subarray(at, at + 160)
+    echo.sent(sent, at / 8)
+    const back = Int16Array.from({ length: 160 }, () => Math.round(noise * random.normal()))
+    line?.pass(sent, back)
+    const other = heard(at)
+    if (other !== null) for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (other[i] ?? 0)
+    echo.heard(decodeG711('PCMA', encodeG711('PCMA', back)), at / 8)
+    if (echo.delayMs === null) continue
+    if (foundMs < 0) foundMs = at / 8
+    if (echo.power < AUDIBLE) continue
+    loud++
+    if (echo.own) own++
+  }
+  return { foundMs, delayMs: echo.delayMs, gainDb: 20 * Math.log10(echo.gain), ownShare: own / loud }
+}
+
+t.test('delay and gain of an echo, on a wire and in a room, within two seconds of speech', (t) => {
+  for (const delayMs of [20, 133, 420, 780]) {
+    for (const gainDb of [-10, -20, -30]) {
+      for (const room of [undefined, delayMs]) {
+        const path: EchoPath = { delayMs, gainDb, ...(room === undefined ? {} : { room }) }
+        const found = run(path, () => null)
+        const what = `${delayMs} ms, ${gainDb} dB${room === undefined ? '' : ', room'}`
+        t.ok(found.foundMs >= 0 && found.foundMs <= 2000, `${what}: after ${found.foundMs}`)
+        t.ok(Math.abs((found.delayMs ?? 0) - delayMs) <= 10, `${what}: ${found.delayMs} ms`)
+        t.ok(Math.abs(found.gainDb - gainDb) <= 2.5, `${what}: ${found.gainDb} dB`)
+        t.ok(found.ownShare >= 0.99, `${what}: ${found.ownShare} of it is known for ours`)
+      }
+    }
+  }
+  t.end()
+})
+
+t.test('a caller who talks all the time is no echo', (t) => {
+  for (let seed = 0; seed < 20; seed++) {
+    const random = seeded(seed)
+    const parts: Int16Array[] = []
+    for (let length = 0; length < agent.length; ) {
+      const entry = others[Math.floor(random.next() * others.length)] ?? findClip('hello')
+      const part = joined(new Int16Array(Math.floor(random.next() * 8000)), readClip(entry))
+      parts.push(part)
+      length += part.length
+    }
+    const talk = joined(...parts)
+    const { foundMs } = run(null, (at) => talk.subarray(at, at + 160))
+    t.equal(foundMs, -1, `caller ${seed}`)
+  }
+  t.end()
+})
+
+t.test('noise and silence are no echo, and neither is one tone that begins with ours', (t) => {
+  t.equal(run(null, () => null, 0).foundMs, -1, 'silence')
+  t.equal(run(null, () => null, 800).foundMs, -1, 'noise')
+  t.equal(run(null, (at) => new Int16Array(160).fill(at < 4800 ? 0 : 4000)).foundMs, -1)
+  t.end()
+})
+
+t.test('during an echo the caller is not explained by it; after it ends nothing is', (t) => {
+  const caller = readClip(findClip('interrupt-price'))
+  const entry = findClip('interrupt-price')
+  const echo = new EchoEstimator(8000)
+  const line = new EchoLine({ delayMs: 180, gainDb: -18, room: 4 })
+  const begin = 8 * 8000
+  let alone = 0
+  let explained = 0
+  for (let at = 0; at + 160 <= agent.length; at += 160) {
+    const sent = at < 16 * 8000 ? agent.subarray(at, at + 160) : new Int16Array(160)
+    if (at < 16 * 8000) echo.sent(sent, at / 8)
+    const back = new Int16Array(160)
+    line.pass(sent, back)
+    const said = at - begin
+    if (said >= 0 && said + 160 <= caller.length) {
+      for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (caller[said + i] ?? 0)
+    }
+    echo.heard(back, at / 8)
+    if (said > entry.onsetMs * 8 && said < entry.onsetMs * 8 + 2400) {
+      alone++
+      if (echo.own) explained++
+    }
+    if (at > 18 * 8000) t.equal(echo.explained, 0)
+  }
+  t.ok(explained / alone < 0.3, `${explained} of ${alone} frames of the caller are hidden`)
+  t.end()
+})
+
+t.test('nothing is kept per frame', (t) => {
+  const echo = new EchoEstimator(16_000)
+  const pcm = new Int16Array(320).fill(500)
+  for (let i = 0; i < 100; i++) {
+    echo.sent(pcm, i * 20)
+    echo.heard(pcm, i * 20)
+  }
+  echo.heard(pcm, -20)
+  t.equal(echo.explained, 0, 'a frame from before the session')
+  t.end()
+})

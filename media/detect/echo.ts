@@ -1,0 +1,228 @@
+import type { SessionRate } from '../frame.js'
+
+/*
+ * Our own speech in what we hear: a speakerphone, a hybrid, a bad headset. It is found by how alike the
+ * loudness of both is, 10 ms by 10 ms, at each delay: whatever the far side's codec does to the
+ * waveform, its envelope stays. Covariances fade over two seconds, so that each block costs the same
+ * few hundred additions, whatever the delay is.
+ */
+
+const BLOCK_MS = 10
+const BLOCKS = 2
+/** Longest echo: two mobile networks and their buffers. */
+const MAX_LAG = 80
+/** Blocks of sent loudness that are kept: the longest delay, the tail behind it, and a stall. */
+const RING = 256
+/** As in the voice detector: rumble is no speech, and gains are compared with its powers. */
+const HIGH_PASS_HERTZ = 250
+/** What was sent is softer than this: nothing of it comes back. */
+const ACTIVE_POWER = 32768 ** 2 * 10 ** -4.8
+/**
+ * Compared is how loudness changes, against its mean of the last 80 ms: that both are silent and then
+ * loud is no likeness.
+ */
+const MEAN_SHARE = 1 / 8
+/** Changes must be spread over this many blocks: one beginning that fits another proves nothing. */
+const MIN_SPREAD = 25
+/** Forgetting, per block in which we were heard. */
+const KEEP = 1 - 1 / 200
+/** Blocks of our speech before anything is believed. */
+const MIN_WEIGHT = 60
+/** Two voices that talk at once are alike by chance, at the best of 80 delays: in a second up to 0.87 ... */
+const FOUND_EARLY = 0.9
+/** ... and in two up to 0.75; an echo is by 0.95 and more. */
+const FOUND = 0.82
+const EARLY_WEIGHT = 120
+/** ... what was found stays believed above this, ... */
+const KEPT = 0.45
+/** ... when the same delay was the best one so many looks in a row. */
+const SAME_LOOKS = 3
+const LOOK_BLOCKS = 8
+/** A speakerphone is softer than what it was sent; what is not is a talker. */
+const MAX_GAIN = 0.8
+/** Loudness that an echo explains: 6 dB above what is expected, for its peaks. */
+const MARGIN = 4
+/** Blocks around the delay that count: jitter of both networks before, the room's tail after it. */
+const EARLY_BLOCKS = 2
+const TAIL_BLOCKS = 10
+/** The tail of a room with an RT60 of 300 ms falls by 2 dB in a block. */
+const TAIL_FALL = 10 ** -0.2
+
+/** Estimates the echo of one call. No allocation after its construction. */
+export class EchoEstimator {
+  /** Power (high-passed, mean square) up to which the last heard frame is our own echo; 0: no echo. */
+  explained = 0
+  /** High-passed power of the last heard frame: of its louder half. */
+  power = 0
+  /** Of the echo that is believed in; null when there is none. */
+  delayMs: number | null = null
+  gain = 0
+  readonly #samples: number
+  readonly #pole: number
+  // High-pass filters of what is sent and heard.
+  #sentIn = 0
+  #sentOut = 0
+  #heardIn = 0
+  #heardOut = 0
+  /** Loudness (root of power) of sent blocks by their number, and which number that is. */
+  readonly #sent = new Float64Array(RING)
+  readonly #numbers = new Float64Array(RING).fill(-1)
+  /** Of the same blocks: loudness against its mean. */
+  readonly #changes = new Float64Array(RING)
+  #sentMean = 0
+  #heardMean = 0
+  readonly #sumXX = new Float64Array(MAX_LAG + 1)
+  readonly #sumXY = new Float64Array(MAX_LAG + 1)
+  #sumYY = 0
+  #sumAbsY = 0
+  #weight = 0
+  #activeUntil = -1
+  #blocks = 0
+  #candidate = -1
+  #looks = 0
+  #lag = -1
+
+  constructor(rate: SessionRate) {
+    this.#samples = (rate / 1000) * BLOCK_MS
+    this.#pole = Math.exp((-2 * Math.PI * HIGH_PASS_HERTZ) / rate)
+  }
+
+  /** 20 ms that leave at session time `atMs`. Silence need not be told. */
+  sent(pcm: Int16Array, atMs: number): void {
+    const first = Math.round(atMs / BLOCK_MS)
+    const samples = this.#samples
+    for (let b = 0; b < BLOCKS; b++) {
+      let sum = 0
+      let input = this.#sentIn
+      let output = this.#sentOut
+      for (let i = b * samples; i < (b + 1) * samples; i++) {
+        const sample = pcm[i] as number
+        output = sample - input + this.#pole * output
+        input = sample
+        sum += output * output
+      }
+      this.#sentIn = input
+      this.#sentOut = output
+      const power = sum / samples
+      const slot = (first + b) % RING
+      const loudness = Math.sqrt(power)
+      // After silence that was not told the mean is that silence.
+      if (this.#numbers[(slot + RING - 1) % RING] !== first + b - 1) this.#sentMean = 0
+      this.#sent[slot] = loudness
+      this.#numbers[slot] = first + b
+      this.#changes[slot] = loudness - this.#sentMean
+      this.#sentMean += MEAN_SHARE * (loudness - this.#sentMean)
+      if (power > ACTIVE_POWER) this.#activeUntil = first + b + MAX_LAG
+    }
+  }
+
+  /** 20 ms that were heard, spoken at session time `atMs`: sets `explained`. */
+  heard(pcm: Int16Array, atMs: number): void {
+    const first = Math.round(atMs / BLOCK_MS)
+    const samples = this.#samples
+    this.power = 0
+    this.explained = 0
+    for (let b = 0; b < BLOCKS; b++) {
+      let sum = 0
+      let input = this.#heardIn
+      let output = this.#heardOut
+      for (let i = b * samples; i < (b + 1) * samples; i++) {
+        const sample = pcm[i] as number
+        output = sample - input + this.#pole * output
+        input = sample
+        sum += output * output
+      }
+      this.#heardIn = input
+      this.#heardOut = output
+      const power = sum / samples
+      if (power > this.power) this.power = power
+      const number = first + b
+      const loudness = Math.sqrt(power)
+      const change = loudness - this.#heardMean
+      this.#heardMean += MEAN_SHARE * change
+      if (number < 0 || number > this.#activeUntil) continue
+      this.#learn(number, change)
+      const explained = this.#explain(number)
+      if (explained > this.explained) this.explained = explained
+    }
+  }
+
+  /** Whether the last heard frame holds nothing but our own speech. */
+  get own(): boolean {
+    return this.power <= this.explained
+  }
+
+  #at(number: number): number {
+    const slot = number % RING
+    return number >= 0 && this.#numbers[slot] === number ? (this.#sent[slot] as number) : 0
+  }
+
+  #learn(number: number, y: number): void {
+    this.#weight = this.#weight * KEEP + 1
+    this.#sumYY = this.#sumYY * KEEP + y * y
+    this.#sumAbsY = this.#sumAbsY * KEEP + Math.abs(y)
+    const changes = this.#changes
+    const numbers = this.#numbers
+    const sumXX = this.#sumXX
+    const sumXY = this.#sumXY
+    for (let lag = 0; lag <= MAX_LAG; lag++) {
+      const then = number - lag
+      const slot = then % RING
+      const x = then >= 0 && numbers[slot] === then ? (changes[slot] as number) : 0
+      sumXX[lag] = (sumXX[lag] as number) * KEEP + x * x
+      sumXY[lag] = (sumXY[lag] as number) * KEEP + x * y
+    }
+    if (++this.#blocks % LOOK_BLOCKS === 0 && this.#weight >= MIN_WEIGHT) this.#look()
+  }
+
+  /** Which delay fits best, and whether to believe it. */
+  #look(): void {
+    let best = -1
+    let most = 0
+    for (let lag = 0; lag <= MAX_LAG; lag++) {
+      const likeness = this.#likeness(lag)
+      if (likeness > most) {
+        most = likeness
+        best = lag
+      }
+    }
+    this.#looks = best !== -1 && Math.abs(best - this.#candidate) <= 1 ? this.#looks + 1 : 1
+    this.#candidate = best
+    const needed = this.#weight < EARLY_WEIGHT ? FOUND_EARLY : FOUND
+    const spread = this.#sumYY === 0 ? 0 : this.#sumAbsY ** 2 / this.#sumYY
+    if (most >= needed && spread >= MIN_SPREAD && this.#looks >= SAME_LOOKS) this.#lag = best
+    if (this.#lag === -1) return
+    const gain = this.#gainAt(this.#lag)
+    if (this.#likeness(this.#lag) < KEPT || gain > MAX_GAIN) {
+      this.#lag = -1
+      this.delayMs = null
+      this.gain = 0
+      return
+    }
+    this.delayMs = this.#lag * BLOCK_MS
+    this.gain = gain
+  }
+
+  #likeness(lag: number): number {
+    const both = (this.#sumXX[lag] as number) * this.#sumYY
+    return both <= 0 ? 0 : (this.#sumXY[lag] as number) / Math.sqrt(both)
+  }
+
+  #gainAt(lag: number): number {
+    const own = this.#sumXX[lag] as number
+    return own <= 0 ? 0 : (this.#sumXY[lag] as number) / own
+  }
+
+  #explain(number: number): number {
+    if (this.#lag === -1) return 0
+    let most = 0
+    let fall = 1
+    for (let k = -EARLY_BLOCKS; k <= TAIL_BLOCKS; k++) {
+      const x = this.#at(number - this.#lag - k)
+      const power = x * x * fall
+      if (power > most) most = power
+      if (k > 0) fall *= TAIL_FALL
+    }
+    return most * this.gain * this.gain * MARGIN
+  }
+}
