@@ -1,7 +1,11 @@
+import type { LanguageModel } from '../media/agent/ports.js'
+import { findLanguageModel, OPENAI } from '../media/agent/vendors/catalogue.js'
+import { openAiLanguageModel } from '../media/agent/vendors/openai/chat.js'
 import { recordingsFolder } from './calls/settle.js'
 import type { Deps } from './deps.js'
 import { retentionHandlers, scheduleRetention } from './jobs/retention.js'
 import { type JobRunner, openJobRunner } from './jobs/runner.js'
+import { resultHandlers } from './results/jobs.js'
 import { deliveryHandler } from './webhooks/deliver.js'
 import { mailDisabled } from './webhooks/notice.js'
 
@@ -28,6 +32,14 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
     handlers: [
       deliveryHandler({ ...deps, onDisabled: mailDisabled, onAttempt: deps.telemetry.delivery }),
       ...retention,
+      ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],
   })
+}
+
+/** The models that can be asked about calls: those of agents, where they are more than rules. */
+function analysts({ settings, clock, log }: BackgroundDeps): (name: string) => LanguageModel | null {
+  const { openai } = settings.providers
+  const model = openai === null ? null : openAiLanguageModel(openai, { clock, log })
+  return (name) => (findLanguageModel(name, settings.providers)?.vendor === OPENAI ? model : null)
 }

@@ -18,6 +18,7 @@ import { type Db, openDatabase } from './db/open.js'
 import type { Environment, Scope } from './http/operation.js'
 import { openLog } from './log.js'
 import { startParley } from './main.js'
+import { askAgain } from './results/store.js'
 import { addRootKey, openRootKey } from './root-key.js'
 import { resealAll } from './secrets/reseal.js'
 import { sipServer } from './sip-server-command.js'
@@ -48,6 +49,9 @@ parley restore --from FILE
 parley trace CALL_ID [--full|--json]
     The SIP messages of a call as a ladder, while it lives and PARLEY_SIP_TRACE_HOURS after; --full adds
     headers and bodies. Secrets are masked, phone numbers are not.
+
+parley results again CALL_ID
+    Asks the language model once more what an ended call came to: summary, outputs, evaluation.
 
 parley sip-server --secret SECRET [options]
     The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
@@ -169,6 +173,18 @@ async function createStaff(args: readonly string[]): Promise<number> {
   })
 }
 
+async function resultsAgain(args: readonly string[]): Promise<number> {
+  const [callId, ...more] = args
+  if (callId === undefined || more.length > 0)
+    throw new UsageError('name one call: parley results again CALL_ID')
+  return withDatabase(async (db) => {
+    if (!(await askAgain(db, callId, systemClock.wall()))) {
+      throw new UsageError(`${callId}: no such call, or one that had no conversation to ask about`)
+    }
+    process.stdout.write('The running service asks within a second; GET the call to see the result.\n')
+  })
+}
+
 /** Runs one command on the service's database, brought up to date; exit status 0. */
 async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>): Promise<number> {
   const settings = settingsOrThrow()
@@ -203,6 +219,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === 'trace') return traceCommand(rest, settingsOrThrow)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
+  if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') return listenForWebhooks(rest.slice(1), settingsOrThrow)
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
   throw new UsageError(`no such command: ${args.join(' ')}`)

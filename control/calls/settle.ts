@@ -6,6 +6,7 @@ import type { CallEvent } from '../../signalling/events.js'
 import type { CallRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import { insertEvent } from '../events/store.js'
+import { beginResult } from '../results/store.js'
 import { RATES, rate } from '../wallet/rating.js'
 import { botLatency, callLatency } from './latency.js'
 import { LEASE_MS } from './lease.js'
@@ -117,7 +118,7 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
       .execute()
   }
   await releaseSlot(trx, callId)
-  await announce(trx, ended, 'call.completed', at)
+  if (!(await beginResult(trx, ended, at))) await announce(trx, ended, 'call.completed', at)
   if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
     await announce(trx, ended, 'call.failed', at)
   }

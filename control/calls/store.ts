@@ -11,6 +11,10 @@ import { LEASE_MS } from './lease.js'
 export interface CallWithParts extends CallRow {
   readonly hasRecording: number
   readonly hasTranscript: number
+  /** Of its result; null without one. */
+  readonly summary: string | null
+  readonly outputs: string | null
+  readonly evaluation: string | null
 }
 
 /** What is known of a call when its row is made. */
@@ -208,7 +212,15 @@ const parts = [
     then 1 else 0 end`.as('hasRecording'),
   sql<number>`case when exists (select 1 from "transcriptSegments" where "transcriptSegments"."callId" = "calls"."id")
     then 1 else 0 end`.as('hasTranscript'),
+  resultOf('summary'),
+  resultOf('outputs'),
+  resultOf('evaluation'),
 ]
+
+function resultOf<N extends 'summary' | 'outputs' | 'evaluation'>(name: N) {
+  return sql<string | null>`(select "callResults".${sql.ref(name)} from "callResults"
+    where "callResults"."callId" = "calls"."id")`.as(name)
+}
 
 function withParts(db: Db | Trx, owner: Owner) {
   return db

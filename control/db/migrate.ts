@@ -7,6 +7,7 @@ import { createMediaEndpoints } from './media-endpoints.js'
 import type { Engine, OpenDatabase } from './open.js'
 import { createOrganizationTables } from './organization-migration.js'
 import { createRequestLimits } from './request-limits.js'
+import { createResultTables } from './result-tables.js'
 import { addTrunkSrtp, createTrunkTables } from './trunk-tables.js'
 import { createWebhookTables } from './webhook-tables.js'
 
@@ -23,6 +24,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0006_trunks': createTrunkTables,
   '0007_media_endpoints': createMediaEndpoints,
   '0008_trunk_srtp': addTrunkSrtp,
+  '0009_call_results': createResultTables,
 }
 
 /**

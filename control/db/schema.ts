@@ -3,6 +3,7 @@ import type { CallingTables } from './calling-tables.js'
 import type { IdentityTables } from './identity-tables.js'
 import type { OrganizationTables } from './organization-tables.js'
 import type { RequestLimitTables } from './request-limits.js'
+import type { ResultTables } from './result-tables.js'
 import type { TrunkTables } from './trunk-tables.js'
 import type { WebhookTables } from './webhook-tables.js'
 
@@ -12,6 +13,7 @@ export interface Database
     AccessTables,
     CallingTables,
     RequestLimitTables,
+    ResultTables,
     TrunkTables,
     OrganizationTables,
     WebhookTables {}

@@ -1,0 +1,132 @@
+import type { ChatMessage, LanguageModel } from '../../media/agent/ports.js'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { Db } from '../db/open.js'
+import type { JobHandler } from '../jobs/runner.js'
+import { questionsOf, readAnswer } from './questions.js'
+import {
+  announceCompleted,
+  COMPLETION_JOB,
+  materialOf,
+  RESULT_JOB,
+  storeFailure,
+  storeResult,
+} from './store.js'
+
+const ATTEMPTS = 3
+const RETRY_MS = 5000
+/** Three of them, with their pauses, within the wait of `call.completed`. */
+const ANSWER_MS = 25_000
+const MAX_ANSWER = 100_000
+/** Calls asked about at once, in all and of one organization. */
+const AT_ONCE = 8
+const AT_ONCE_EACH = 4
+
+/** Asks a language model what ended calls came to, and tells customers of calls whose answer is late. */
+export function resultHandlers(options: {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** The model by its name in agents; null when its vendor is not configured. */
+  model(name: string): LanguageModel | null
+}): readonly JobHandler[] {
+  const { db, clock, log } = options
+  return [
+    {
+      kind: RESULT_JOB,
+      concurrency: AT_ONCE,
+      laneLimit: () => AT_ONCE_EACH,
+      async run(job) {
+        const callId = job.payload
+        const material = await materialOf(db, callId)
+        if (material === null) return async () => null
+        const { config, segments } = material
+        const model = options.model(config.llmModel)
+        try {
+          if (model === null) {
+            throw new EngineError('config_invalid', `the model ${config.llmModel} is not configured`)
+          }
+          const text = await answerOf(
+            model,
+            config.llmModel,
+            questionsOf(config, segments),
+            clock,
+            job.signal,
+          )
+          const result = readAnswer(text, config)
+          if (result === null) {
+            throw new EngineError('vendor_failed', 'the answer has not the form asked for', {
+              retryable: true,
+            })
+          }
+          return async (trx) => {
+            await storeResult(trx, callId, result, clock.wall())
+            return null
+          }
+        } catch (error) {
+          // The service stops: another run of the job asks.
+          if (job.signal.aborted) throw error
+          const again = job.attempts < ATTEMPTS && (!(error instanceof EngineError) || error.retryable)
+          const text = errorText(error)
+          log.warn({ callId, attempt: job.attempts, error: text, again }, 'a call has no result')
+          return async (trx) => {
+            if (again) return clock.wall() + RETRY_MS
+            await storeFailure(trx, callId, text, clock.wall())
+            return null
+          }
+        }
+      },
+    },
+    {
+      kind: COMPLETION_JOB,
+      concurrency: 4,
+      async run(job) {
+        return async (trx) => {
+          await announceCompleted(trx, job.payload, clock.wall())
+          return null
+        }
+      },
+    },
+  ]
+}
+
+/** The whole answer; rejects with EngineError, also when it takes too long or is far too long. */
+function answerOf(
+  model: LanguageModel,
+  name: string,
+  messages: readonly ChatMessage[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const stop = (error: EngineError): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', aborted)
+      running.cancel()
+      reject(error)
+    }
+    const aborted = (): void => stop(new EngineError('closed', 'the service stops'))
+    const timer = clock.after(ANSWER_MS, () =>
+      stop(new EngineError('timeout', 'the model did not answer in time', { retryable: true })),
+    )
+    signal.addEventListener('abort', aborted, { once: true })
+    const running = model.generate(
+      { model: name, messages, tools: [] },
+      {
+        text: (delta) => {
+          text += delta
+          if (text.length > MAX_ANSWER) stop(new EngineError('vendor_failed', 'the answer does not end'))
+        },
+        toolCalls: () => {},
+        done: () => {
+          timer.cancel()
+          signal.removeEventListener('abort', aborted)
+          resolve(text)
+        },
+        failed: stop,
+      },
+    )
+  })
+}

@@ -1,0 +1,161 @@
+import { EMBEDDED_LANGUAGE_MODEL } from '../../media/agent/vendors/catalogue.js'
+import { AgentConfig } from '../agents/config.js'
+import type { CallRow } from '../db/calling-tables.js'
+import type { Db, Trx } from '../db/open.js'
+import { insertEvent } from '../events/store.js'
+import { addJobs } from '../jobs/store.js'
+import { plainSummary } from './plain.js'
+import type { CallResult } from './questions.js'
+
+/** An answered agent call is told to customers with its result, or this long after its end without. */
+export const RESULT_WAIT_MS = 90_000
+export const RESULT_JOB = 'call-results'
+export const COMPLETION_JOB = 'call-completion'
+
+/**
+ * Begins to find out what an ended call came to. True when `call.completed` waits for that; false when
+ * there is nothing to find out, or it is known at once, and the caller of this announces it.
+ */
+export async function beginResult(trx: Trx, call: CallRow, now: number): Promise<boolean> {
+  if (call.answeredAt === null || call.agentVersionId === null) return false
+  const config = await configOf(trx, call.agentVersionId)
+  if (config === null) return false
+  const row = { callId: call.id, organizationId: call.organizationId, createdAt: now, updatedAt: now }
+  if (config.llmModel === EMBEDDED_LANGUAGE_MODEL) {
+    const segments = await segmentsOf(trx, call.id)
+    const summary = plainSummary(segments, call.agentSeconds + call.humanSeconds)
+    if (summary === null) return false
+    await trx
+      .insertInto('callResults')
+      .values({ ...row, state: 'done', summary, outputs: '{}', evaluation: '[]', error: null, announced: 1 })
+      .execute()
+    return false
+  }
+  await trx
+    .insertInto('callResults')
+    .values({
+      ...row,
+      state: 'pending',
+      summary: null,
+      outputs: '{}',
+      evaluation: '[]',
+      error: null,
+      announced: 0,
+    })
+    .execute()
+  const lane = call.organizationId
+  await addJobs(
+    trx,
+    [
+      { id: `${RESULT_JOB}:${call.id}`, kind: RESULT_JOB, lane, dueAt: now, payload: call.id },
+      {
+        id: `${COMPLETION_JOB}:${call.id}`,
+        kind: COMPLETION_JOB,
+        lane,
+        dueAt: now + RESULT_WAIT_MS,
+        payload: call.id,
+      },
+    ],
+    now,
+  )
+  return true
+}
+
+/** The result of a call, whatever was there before. */
+export async function storeResult(trx: Trx, callId: string, result: CallResult, now: number): Promise<void> {
+  await trx
+    .updateTable('callResults')
+    .set({
+      state: 'done',
+      summary: result.summary,
+      outputs: JSON.stringify(result.outputs),
+      evaluation: JSON.stringify(result.evaluation),
+      error: null,
+      updatedAt: now,
+    })
+    .where('callId', '=', callId)
+    .execute()
+  await announceCompleted(trx, callId, now)
+}
+
+/** There is no result, and no further attempt. */
+export async function storeFailure(trx: Trx, callId: string, error: string, now: number): Promise<void> {
+  await trx
+    .updateTable('callResults')
+    .set({ state: 'failed', error, updatedAt: now })
+    .where('callId', '=', callId)
+    .where('state', '=', 'pending')
+    .execute()
+  await announceCompleted(trx, callId, now)
+}
+
+/** Records `call.completed`, unless that was done. */
+export async function announceCompleted(trx: Trx, callId: string, now: number): Promise<void> {
+  const first = await trx
+    .updateTable('callResults')
+    .set({ announced: 1 })
+    .where('callId', '=', callId)
+    .where('announced', '=', 0)
+    .returning('callId')
+    .executeTakeFirst()
+  if (first === undefined) return
+  const { organizationId, environment } = await trx
+    .selectFrom('calls')
+    .select(['organizationId', 'environment'])
+    .where('id', '=', callId)
+    .executeTakeFirstOrThrow()
+  const subject = { type: 'call', id: callId } as const
+  await insertEvent(trx, { organizationId, environment, type: 'call.completed', subject }, now)
+}
+
+/** Asks again for the result of a call that has one, or failed to get one. False when there is none. */
+export async function askAgain(db: Db, callId: string, now: number): Promise<boolean> {
+  return await db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('callResults')
+      .set({ state: 'pending', error: null, updatedAt: now })
+      .where('callId', '=', callId)
+      .returning('organizationId')
+      .executeTakeFirst()
+    if (row === undefined) return false
+    const id = `${RESULT_JOB}:${callId}`
+    await addJobs(trx, [{ id, kind: RESULT_JOB, lane: row.organizationId, dueAt: now, payload: callId }], now)
+    return true
+  })
+}
+
+/** What a call is asked about, and what was said in it; null when the call has no agent. */
+export async function materialOf(
+  db: Db,
+  callId: string,
+): Promise<{
+  readonly config: AgentConfig
+  readonly segments: readonly { readonly role: string; readonly text: string }[]
+} | null> {
+  const call = await db
+    .selectFrom('calls')
+    .select('agentVersionId')
+    .where('id', '=', callId)
+    .executeTakeFirst()
+  const config = call?.agentVersionId == null ? null : await configOf(db, call.agentVersionId)
+  return config === null ? null : { config, segments: await segmentsOf(db, callId) }
+}
+
+async function configOf(db: Db | Trx, agentVersionId: string): Promise<AgentConfig | null> {
+  const row = await db
+    .selectFrom('agentVersions')
+    .select('config')
+    .where('id', '=', agentVersionId)
+    .executeTakeFirst()
+  return row === undefined ? null : AgentConfig.parse(JSON.parse(row.config))
+}
+
+function segmentsOf(db: Db | Trx, callId: string) {
+  return db
+    .selectFrom('transcriptSegments')
+    .select(['role', 'text'])
+    .where('callId', '=', callId)
+    .orderBy('startMs')
+    .orderBy('seq')
+    .execute()
+}
