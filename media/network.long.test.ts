@@ -10,7 +10,7 @@ import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../fixtures/ne
  * is heard on arrival is not.
  */
 const AT_ONCE = 6
-const ON_ARRIVAL: Bound = { found: 0.1, snrDb: 3, spectralDb: 0.8, delayMs: 80 }
+const ON_ARRIVAL: Bound = { found: 0.2, snrDb: 3, spectralDb: 0.8, delayMs: 80 }
 const PLAYED: Bound = { found: 0.3, snrDb: 14, spectralDb: 2, delayMs: 300 }
 const MADE_UP = 0.03
 

@@ -3,6 +3,7 @@
  * voice detector, the clips and the synthesis jobs, and answers the requests of protocol.ts. Whatever
  * is not caught here ends the thread: the pool counts its sessions as lost and starts another one.
  */
+import { getHeapStatistics } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { EMBEDDED_VOICE } from '../media/agent/vendors/catalogue.js'
 import { openVendors } from '../media/agent/vendors/registry.js'
@@ -103,7 +104,8 @@ async function close(
 
 function load(): WorkerLoad {
   const { p50Ms, p99Ms, maxMs, histogram, skippedFrames } = beat.load()
-  return { sessions: sessions.size, p50Ms, p99Ms, maxMs, histogram, skippedFrames }
+  const heapBytes = getHeapStatistics().used_heap_size
+  return { sessions: sessions.size, p50Ms, p99Ms, maxMs, histogram, skippedFrames, heapBytes }
 }
 
 async function shutDown(): Promise<null> {

@@ -101,6 +101,8 @@ export interface WorkerLoad {
   /** Beats of the whole life by lateness: upper bounds in ms of `LATENESS_BOUNDS_MS`, last is above. */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
+  /** Of the thread's own heap, garbage included. */
+  readonly heapBytes: number
 }
 
 export { LATENESS_BOUNDS_MS } from '../media/beat.js'

@@ -1,0 +1,29 @@
+import t from 'tap'
+import { growth, soak } from '../fixtures/soak.js'
+
+/** Gross leaks only show in a minute: soak.long.test.ts looks closer. */
+const MOST_KB = 24 * 1024
+
+t.test(
+  'a minute of calls that come and go: every packet, and nothing left',
+  { timeout: 180_000 },
+  async (t) => {
+    const result = await soak({ seconds: 60, everyMs: 700, shortestMs: 2000, longestMs: 6000 })
+    const { calls, callHours, frames, packets, said, heard, problems, before, after, beat } = result
+    t.strictSame(problems, [])
+    t.ok(calls >= 60, `${calls} calls, ${callHours.toFixed(3)} call-hours`)
+    t.ok(packets >= 0.9 * frames && packets <= frames, `${packets} packets out of ${frames} beats`)
+    t.ok(heard >= 0.98 * said && heard <= said, `${heard} packets taken of ${said}`)
+    t.equal(result.sessionsLeft, 0)
+    t.strictSame(result.left, [], 'sockets, timers, threads')
+    if (before.files !== null) t.equal(after.files, before.files, 'open files are as before')
+    for (const what of ['workerHeapBytes', 'heapBytes', 'rssBytes'] as const) {
+      const { kb, kbPerCallHour } = growth(result, what)
+      t.comment(`${what}: ${kb.toFixed(0)} KB more, ${kbPerCallHour.toFixed(0)} KB per call-hour`)
+      t.ok(kb < MOST_KB, what)
+    }
+    t.comment(
+      `beat p50 ${beat.p50Ms} p99 ${beat.p99Ms} max ${beat.maxMs} ms, ${beat.skippedFrames} frames skipped`,
+    )
+  },
+)
