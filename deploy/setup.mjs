@@ -17,6 +17,21 @@ const require = createRequire(join(root, 'package.json'))
 const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench', 'clients']
 const OLDEST_NODE = [20, 18]
 
+/** Packages that are compiled on installation, and what shows that they work. */
+const NATIVE = [
+  {
+    name: 'better-sqlite3',
+    program: "new (require('better-sqlite3'))(':memory:').close()",
+    needs: 'It is compiled on installation and needs python3, make and a C++ compiler',
+  },
+  {
+    name: '@discordjs/opus',
+    program: "new (require('@discordjs/opus').OpusEncoder)(16000, 1).encode(Buffer.alloc(640))",
+    needs:
+      'It comes compiled for common systems; elsewhere it is compiled on installation and needs python3, make and a C++ compiler',
+  },
+]
+
 /** A step that failed; the message is for the person at the terminal. */
 export class SetUpError extends Error {}
 
@@ -57,12 +72,12 @@ function installPackages() {
     ])
   }
   // A Node of another major version cannot load what an earlier one compiled.
-  if (!nativeLoads()) {
-    step('Compiling better-sqlite3 for this Node', 'npm', ['rebuild', 'better-sqlite3'])
-    if (!nativeLoads()) {
+  for (const { name, program, needs } of NATIVE) {
+    if (nativeLoads(name, program)) continue
+    step(`Compiling ${name} for this Node`, 'npm', ['rebuild', name])
+    if (!nativeLoads(name, program)) {
       throw new SetUpError(
-        'better-sqlite3 does not load. It is compiled on installation and needs python3, make and a C++ compiler\n' +
-          '(Debian: apt-get install python3 make g++). Then: npm rebuild better-sqlite3',
+        `${name} does not load. ${needs}\n(Debian: apt-get install python3 make g++). Then: npm rebuild ${name}`,
       )
     }
   }
@@ -86,12 +101,11 @@ function packagesMatchLock() {
   return true
 }
 
-function nativeLoads() {
-  // In a process of its own: a failed load cannot be retried in this one.
-  const program = "new (require('better-sqlite3'))(':memory:').close()"
-  const stamp = join(root, 'node_modules', '.parley-native')
-  const state = `${process.version} ${process.arch} ${readJson(require.resolve('better-sqlite3/package.json')).version}`
+function nativeLoads(name, program) {
+  const stamp = join(root, 'node_modules', `.parley-native-${name.replaceAll('/', '-')}`)
+  const state = `${process.version} ${process.arch} ${readJson(require.resolve(`${name}/package.json`)).version}`
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === state) return true
+  // In a process of its own: a failed load cannot be retried in this one.
   if (spawnSync(process.execPath, ['-e', program], { cwd: root, stdio: 'ignore' }).status !== 0) return false
   writeFileSync(stamp, state)
   return true
