@@ -45,6 +45,9 @@ export interface RtpEndStats extends RtpStats {
   readonly strangers: number
   readonly forged: number
   readonly alien: number
+  /** More of the stream's own place than can be; and floods of others that the system keeps away. */
+  readonly flooded: number
+  readonly shut: number
   /** How often the place to send to was set by packets, the first time included. */
   readonly latches: number
 }
@@ -232,6 +235,8 @@ class UdpRtpEnd implements RtpEnd {
       strangers: wire.strangers + wire.source.strangers,
       forged: wire.forged,
       alien: wire.stun + wire.dtls + wire.alien,
+      flooded: wire.flooded,
+      shut: wire.shut,
       latches: wire.source.latches,
       quality: callQuality(wire.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
       playout: receiver.playout(),

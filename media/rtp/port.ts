@@ -1,9 +1,13 @@
+import { randomInt } from 'node:crypto'
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import type { Clock } from '../base/clock.js'
 import { EngineError } from '../base/errors.js'
 
 /** The kernel's own default drops packets when the thread stalls for some tens of milliseconds. */
 const RECEIVE_BUFFER_BYTES = 256 * 1024
+/** Where systems take their ephemeral ports from; without a range ours lie there too. */
+const ANY: PortRange = { first: 32_768, last: 60_998 }
+const TRIES = 100
 /** Peers go on sending for a while after a call: their packets must not reach the next one. */
 const QUARANTINE_MS = 30_000
 
@@ -23,6 +27,12 @@ export interface RtpPort {
   readonly port: number
   /** Sends failed by the system (no route, no buffer). */
   readonly sendErrors: number
+  /**
+   * From now on the system drops what comes from any other place, before it costs us anything. Sending
+   * elsewhere, or `anyone`, ends it.
+   */
+  only(port: number, address: string): void
+  anyone(): void
   /** The packet must stay unchanged until the system took it: use a small ring of buffers. */
   send(packet: Uint8Array, port: number, address: string): void
   /** Idempotent. */
@@ -48,7 +58,7 @@ export class RtpPorts {
 
   /**
    * Binds two sockets: in the range the next free even port and the odd one after it, without a range
-   * any two. Throws EngineError `port_unavailable` when the address cannot be bound or every pair is
+   * a random pair. Throws EngineError `port_unavailable` when the address cannot be bound or every pair is
    * taken or at rest.
    */
   async open(
@@ -57,40 +67,61 @@ export class RtpPorts {
     rtp: DatagramListener,
     rtcp: DatagramListener,
   ): Promise<RtpPortPair> {
-    if (range === null) return await this.#bindPair(address, 0, 0, rtp, rtcp)
+    if (range === null) return await this.#openAny(address, rtp, rtcp)
     const first = range.first + (range.first % 2)
     const count = Math.max(0, Math.floor((range.last - first + 1) / 2))
     const start = this.#last >= first && this.#last < range.last ? (this.#last - first) / 2 + 1 : 0
     const now = this.#clock.now()
     for (let i = 0; i < count; i++) {
       const port = first + 2 * ((start + i) % count)
-      const until = this.#resting.get(`${address}:${port}`)
-      if (until !== undefined && until > now) continue
-      this.#resting.delete(`${address}:${port}`)
-      try {
-        const pair = await this.#bindPair(address, port, port + 1, rtp, rtcp)
-        this.#last = port
-        return pair
-      } catch (error) {
-        if (!(error instanceof EngineError) || !error.retryable) throw error
-      }
+      const pair = await this.#tryPair(address, port, now, rtp, rtcp)
+      if (pair === null) continue
+      this.#last = port
+      return pair
     }
-    throw new EngineError('port_unavailable', 'no RTP port is free', {
-      retryable: true,
-      context: { address, first: range.first, last: range.last },
-    })
+    throw noneFree(address, range)
+  }
+
+  async #openAny(address: string, rtp: DatagramListener, rtcp: DatagramListener): Promise<RtpPortPair> {
+    // Chosen here and not by the system: it would take back a port that it chose itself when `anyone`
+    // follows `only`.
+    for (let i = 0; i < TRIES; i++) {
+      const port = ANY.first + 2 * randomInt((ANY.last - ANY.first) / 2)
+      const pair = await this.#tryPair(address, port, this.#clock.now(), rtp, rtcp)
+      if (pair !== null) return pair
+    }
+    throw noneFree(address, ANY)
+  }
+
+  /** Null when one of the two is taken or at rest. */
+  async #tryPair(
+    address: string,
+    port: number,
+    nowMs: number,
+    rtp: DatagramListener,
+    rtcp: DatagramListener,
+  ): Promise<RtpPortPair | null> {
+    const key = `${address}:${port}`
+    const until = this.#resting.get(key)
+    if (until !== undefined && until > nowMs) return null
+    this.#resting.delete(key)
+    try {
+      return await this.#bindPair(address, port, rtp, rtcp)
+    } catch (error) {
+      if (!(error instanceof EngineError) || !error.retryable) throw error
+      return null
+    }
   }
 
   async #bindPair(
     address: string,
     port: number,
-    control: number,
     rtp: DatagramListener,
     rtcp: DatagramListener,
   ): Promise<RtpPortPair> {
     const first = await this.#bind(address, port, rtp)
     try {
-      return { rtp: first, rtcp: await this.#bind(address, control, rtcp) }
+      return { rtp: first, rtcp: await this.#bind(address, port + 1, rtcp) }
     } catch (error) {
       first.close()
       // Not ours, but another's RTCP port: it was never used.
@@ -121,12 +152,19 @@ export class RtpPorts {
         socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES)
         resolve(
           new UdpPort(socket, listener, (closed) => {
-            if (port !== 0) this.#resting.set(`${address}:${closed}`, this.#clock.now() + QUARANTINE_MS)
+            this.#resting.set(`${address}:${closed}`, this.#clock.now() + QUARANTINE_MS)
           }),
         )
       })
     })
   }
+}
+
+function noneFree(address: string, { first, last }: PortRange): EngineError {
+  return new EngineError('port_unavailable', 'no RTP port is free', {
+    retryable: true,
+    context: { address, first, last },
+  })
 }
 
 class UdpPort implements RtpPort {
@@ -136,6 +174,8 @@ class UdpPort implements RtpPort {
   readonly #socket: Socket
   readonly #closed: (port: number) => void
   #open = true
+  /** The place that alone is let in, while there is one. */
+  #only: { readonly port: number; readonly address: string } | null = null
 
   constructor(socket: Socket, listener: DatagramListener, closed: (port: number) => void) {
     const bound = socket.address()
@@ -151,7 +191,34 @@ class UdpPort implements RtpPort {
   }
 
   send(packet: Uint8Array, port: number, address: string): void {
-    if (this.#open) this.#socket.send(packet, port, address)
+    if (!this.#open) return
+    const only = this.#only
+    if (only !== null) {
+      if (only.port === port && only.address === address) {
+        this.#socket.send(packet)
+        return
+      }
+      this.anyone()
+    }
+    this.#socket.send(packet, port, address)
+  }
+
+  only(port: number, address: string): void {
+    if (!this.#open || this.#only !== null) return
+    this.#socket.connect(port, address)
+    try {
+      this.#socket.remoteAddress()
+    } catch {
+      // No route to it right now: then everyone is let in as before. The error event is counted.
+      return
+    }
+    this.#only = { port, address }
+  }
+
+  anyone(): void {
+    if (!this.#open || this.#only === null) return
+    this.#only = null
+    this.#socket.disconnect()
   }
 
   close(): void {

@@ -12,6 +12,13 @@ import { MAX_SRTP_OVERHEAD, takeUint32 } from './srtp-transform.js'
 /** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
 const RING = 8
 
+/** More than a peer sends in a beat, also after a second of standstill: the rest is dropped unread. */
+const MAX_BURST = 64
+/** So many datagrams of others in one beat are a flood: the system shall drop them. */
+const FLOOD = 50
+/** Behind a closed door nobody could take the stream over: it opens when the peer is this silent. */
+const REOPEN_MS = 500
+
 /** Where a datagram came from. */
 export interface Origin {
   readonly address: string
@@ -44,6 +51,10 @@ export class RtpWire {
   forged = 0
   /** RTCP from elsewhere than the stream. */
   strangers = 0
+  /** Of the stream's own place, more than can be. */
+  flooded = 0
+  /** How often the system was asked to drop what comes from elsewhere. */
+  shut = 0
   /** All of these together. */
   refused = 0
   /** When RTCP last proved that the far side is there. */
@@ -57,6 +68,13 @@ export class RtpWire {
   #in: SrtpIn | null = null
   readonly #ring: Buffer[] = Array.from({ length: RING }, () => Buffer.alloc(0))
   #next = 0
+  /** Datagrams in this beat: of the stream's place, and of others on each port. */
+  #own = 0
+  #others = 0
+  #otherControl = 0
+  #isShut = false
+  #isControlShut = false
+  #lastHeardMs = Number.NEGATIVE_INFINITY
   #clockRate = 8000
 
   constructor({ clock, ssrc, cname, random }: WireOptions) {
@@ -73,6 +91,7 @@ export class RtpWire {
     this.#remote = remote
     this.#clockRate = clockRate
     this.rtcp.setClockRate(clockRate)
+    this.#reopen()
     this.source.expect(remote.address, remote.port)
     if (remote.rtcp !== undefined && !remote.rtcp.mux) {
       this.#control.address = remote.rtcp.address
@@ -100,6 +119,12 @@ export class RtpWire {
    * socket, or null when it was something else and is dealt with.
    */
   open(data: Uint8Array, from: Origin, nowMs: number): Uint8Array | null {
+    if (from.port !== this.source.port || from.address !== this.source.address) this.#others++
+    else if (++this.#own > MAX_BURST) {
+      this.flooded++
+      this.refused++
+      return null
+    }
     const first = data.length === 0 ? -1 : (data[0] as number)
     if (first < 128 || first > 191) {
       if (first >= 0 && first <= 3) this.stun++
@@ -128,6 +153,7 @@ export class RtpWire {
 
   /** That packet belongs to the stream; `discarded` when it came too late to be heard. */
   heard(packet: Uint8Array, discarded: boolean, nowMs: number): void {
+    this.#lastHeardMs = nowMs
     const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
     const arrival = Math.round((nowMs * this.#clockRate) / 1000)
     this.reception.packet(takeUint32(packet, 8), sequence, takeUint32(packet, 4), arrival, discarded)
@@ -135,6 +161,12 @@ export class RtpWire {
 
   /** A datagram of the RTCP port. */
   control(data: Uint8Array, from: Origin, nowMs: number): void {
+    if (from.port !== this.#control.port || from.address !== this.#control.address) this.#otherControl++
+    else if (++this.#own > MAX_BURST) {
+      this.flooded++
+      this.refused++
+      return
+    }
     if (isRtcp(data)) {
       this.#takeControl(data, from, nowMs, false)
       return
@@ -145,6 +177,7 @@ export class RtpWire {
 
   /** Once a beat: sends the reports that are due. */
   beat(nowMs: number): void {
+    this.#guard(nowMs)
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.beat(nowMs)
     if (reports !== null) this.#sendControl(reports)
   }
@@ -153,6 +186,34 @@ export class RtpWire {
   close(nowMs: number): void {
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.bye(nowMs)
     if (reports !== null) this.#sendControl(reports)
+  }
+
+  /** Lets the system keep a flood away while the stream lives; opens again for whoever may replace it. */
+  #guard(nowMs: number): void {
+    const ports = this.#ports
+    const { address, port } = this.source
+    if (ports !== null && nowMs - this.#lastHeardMs < REOPEN_MS) {
+      if (this.#others > FLOOD && !this.#isShut) {
+        this.#isShut = true
+        this.shut++
+        ports.rtp.only(port, address)
+      }
+      if (this.#otherControl > FLOOD && !this.#isControlShut && this.#control.address !== '') {
+        this.#isControlShut = true
+        this.shut++
+        ports.rtcp.only(this.#control.port, this.#control.address)
+      }
+    } else this.#reopen()
+    this.#own = 0
+    this.#others = 0
+    this.#otherControl = 0
+  }
+
+  #reopen(): void {
+    if (this.#isShut) this.#ports?.rtp.anyone()
+    if (this.#isControlShut) this.#ports?.rtcp.anyone()
+    this.#isShut = false
+    this.#isControlShut = false
   }
 
   #takeControl(data: Uint8Array, from: Origin, nowMs: number, onRtpPort: boolean): void {

@@ -1,0 +1,281 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { assertNothingLeft } from '../../fixtures/leaks.js'
+import { seeded } from '../../fixtures/random.js'
+import { joined, tone, toneLevel } from '../../fixtures/tones.js'
+import { silentLog } from '../base/log.js'
+import { encodeAlaw } from '../codec/g711.js'
+import { openRtpEnd } from './end.js'
+import type { SrtpKeys } from './keying.js'
+import { writeRtpHeader } from './packet.js'
+import { writeBye, writeCname, writeReport } from './rtcp-write.js'
+import { SrtpOut } from './srtp.js'
+import { MAX_SRTP_OVERHEAD } from './srtp-transform.js'
+
+/* Garbage and floods on a media port: the call goes on, untouched. */
+
+assertNothingLeft(t)
+
+const HZ = 1000
+const KEYS: SrtpKeys = {
+  suite: 'AES_CM_128_HMAC_SHA1_80',
+  send: { keyAndSalt: Buffer.alloc(30, 1), mki: null },
+  receive: { keyAndSalt: Buffer.alloc(30, 2), mki: null },
+}
+
+async function until(what: string, ready: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5000
+  while (!ready()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}
+
+async function openSocket(t: Test): Promise<Socket> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  // A full or refusing socket loses packets, as a network does.
+  socket.on('error', () => {})
+  t.teardown(async () => {
+    const closed = once(socket, 'close')
+    socket.close()
+    await closed
+  })
+  return socket
+}
+
+/** A live call: the peer says a tone, one packet a beat. */
+async function call(t: Test, srtp?: SrtpKeys) {
+  const clock = new VirtualClock({ nowMs: 1000 })
+  const faults: unknown[] = []
+  const end = await openRtpEnd({
+    id: 'leg',
+    address: '127.0.0.1',
+    ports: null,
+    rate: 8000,
+    clock,
+    log: silentLog,
+    onDigit: null,
+    onTimeout: () => {},
+    mediaTimeoutMs: 60_000,
+    onFault: (error) => faults.push(error),
+  })
+  t.teardown(() => end.close('hangup'))
+  const peer = await openSocket(t)
+  const { port } = peer.address()
+  end.setRemote({
+    address: '127.0.0.1',
+    port,
+    codec: 'PCMA',
+    payloadType: 8,
+    dtmfPayloadType: 101,
+    send: true,
+    receive: true,
+    rtcp: { mux: true, address: '127.0.0.1', port },
+    ...(srtp === undefined ? {} : { srtp }),
+  })
+  const heard: Int16Array[] = []
+  end.start(clock.now(), { arrived: ({ pcm }) => heard.push(pcm.slice()), digit: () => {} })
+  const said = tone(HZ, 20)
+  const out = srtp === undefined ? null : new SrtpOut(srtp.suite, srtp.receive)
+  const seal = (packet: Buffer, kind: 'rtp' | 'rtcp'): Buffer => {
+    if (out === null) return packet
+    const buffer = Buffer.alloc(packet.length + MAX_SRTP_OVERHEAD)
+    buffer.set(packet)
+    return buffer.subarray(0, out[kind](buffer, packet.length))
+  }
+  let frame = 0
+  /** The next packet of the peer's, as it goes on the wire. */
+  const speech = (): Buffer => {
+    const packet = Buffer.alloc(172)
+    writeRtpHeader(packet, 8, false, frame & 0xffff, frame * 160, 0x5eed)
+    encodeAlaw(said, 0, 160, packet, 12)
+    frame++
+    return seal(packet, 'rtp')
+  }
+  const report = (): Buffer => {
+    const into = Buffer.alloc(120)
+    let at = writeReport(
+      into,
+      0,
+      0x5eed,
+      { ntpSeconds: 1, ntpFraction: 2, timestamp: 3, packets: 4, octets: 5 },
+      null,
+    )
+    at = writeCname(into, at, 0x5eed, Buffer.from('peer'))
+    return seal(into.subarray(0, writeBye(into, at, 0x5eed)), 'rtcp')
+  }
+  const looked = () => end.stats().packetsReceived + end.stats().refused + end.stats().rtcp
+  return {
+    end,
+    peer,
+    clock,
+    heard,
+    faults,
+    speech,
+    report,
+    looked,
+    /** Well made, of another source. */
+    speechOfThief: (n: number): Buffer => {
+      const packet = Buffer.alloc(172, 0xd5)
+      writeRtpHeader(packet, 8, false, n & 0xffff, n * 160, 0xbad)
+      return packet
+    },
+    send: async (from: Socket, bytes: Uint8Array) => {
+      const before = looked()
+      from.send(bytes, end.port, '127.0.0.1')
+      await until('a datagram', () => looked() > before)
+    },
+    beat: () => {
+      end.flush(Math.round((clock.now() - 1000) / 20) * 160)
+      clock.advance(20)
+    },
+  }
+}
+
+/** Share of the tone in what was heard, per 20 ms: its lowest after the first few. */
+function worst(heard: readonly Int16Array[]): number {
+  return Math.min(...heard.slice(2).map((pcm) => toneLevel(pcm, HZ)))
+}
+
+for (const srtp of [undefined, KEYS]) {
+  const what = srtp === undefined ? 'in the clear' : 'protected'
+  t.test(`mutated packets of a stranger, ${what}: the sound is the peer's, whole`, async (t) => {
+    const it = await call(t, srtp)
+    const thief = await openSocket(t)
+    const random = seeded(41)
+    for (let i = 0; i < 300; i++) {
+      const genuine = it.speech()
+      await it.send(it.peer, genuine)
+      for (let n = 0; n < 8; n++) await it.send(thief, mutated(random, n % 4 === 0 ? it.report() : genuine))
+      it.beat()
+    }
+    t.strictSame(it.faults, [])
+    t.equal(it.end.stats().packetsReceived, 300)
+    t.equal(it.end.stats().refused, 2400)
+    t.equal(it.heard.length, 300)
+    t.ok(worst(it.heard) > 0.28, `${worst(it.heard)}`)
+  })
+}
+
+t.test('mutated packets from the very place of a protected stream change nothing', async (t) => {
+  const it = await call(t, KEYS)
+  const random = seeded(42)
+  for (let i = 0; i < 300; i++) {
+    const genuine = it.speech()
+    for (let n = 0; n < 6; n++) {
+      let bad = mutated(random, n % 3 === 0 ? it.report() : genuine)
+      while (bad.equals(genuine)) bad = mutated(random, genuine)
+      await it.send(it.peer, bad)
+    }
+    await it.send(it.peer, genuine)
+    it.beat()
+  }
+  t.strictSame(it.faults, [])
+  t.match(it.end.stats(), { packetsReceived: 300, lost: 0, duplicates: 0, concealedFrames: 0 })
+  t.equal(it.heard.length, 300)
+  t.ok(worst(it.heard) > 0.28)
+})
+
+t.test(
+  'mutated packets from the very place of a stream in the clear: nothing throws, the stream comes back',
+  async (t) => {
+    const it = await call(t)
+    const random = seeded(43)
+    for (let i = 0; i < 500; i++) {
+      for (let n = 0; n < 4; n++)
+        await it.send(it.peer, mutated(random, n % 2 === 0 ? it.report() : it.speech()))
+      it.beat()
+    }
+    t.strictSame(it.faults, [])
+    for (let i = 0; i < 100; i++) {
+      await it.send(it.peer, it.speech())
+      it.beat()
+    }
+    const last = joined(...it.heard.slice(-40))
+    t.ok(toneLevel(last.subarray(0, 160), HZ) > 0.28, 'the last second is as it should be')
+    t.ok(worst(it.heard.slice(-40)) > 0.28)
+  },
+)
+
+t.test('a flood of strangers is kept away by the system; a re-INVITE opens the door again', async (t) => {
+  const it = await call(t)
+  const thief = await openSocket(t)
+  const flood = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      await new Promise((resolve) => thief.send(it.speechOfThief(i), it.end.port, '127.0.0.1', resolve))
+    }
+  }
+  for (let i = 0; i < 10; i++) {
+    await it.send(it.peer, it.speech())
+    it.beat()
+  }
+  await flood(51)
+  await until('the first of the flood', () => it.end.stats().refused >= 51)
+  t.equal(it.end.stats().shut, 0)
+  it.beat()
+  t.equal(it.end.stats().shut, 1)
+  for (let i = 0; i < 50; i++) {
+    await flood(100)
+    await it.send(it.peer, it.speech())
+    it.beat()
+  }
+  t.equal(it.end.stats().refused, 51, 'none of five thousand more came to us')
+  t.equal(it.end.stats().packetsReceived, 60)
+  t.equal(it.heard.length, 60)
+  t.ok(worst(it.heard) > 0.28)
+  const sent = it.end.stats().packetsSent
+  it.beat()
+  t.equal(it.end.stats().packetsSent, sent + 1, 'sending goes on through the door')
+
+  it.end.setRemote({
+    address: '127.0.0.1',
+    port: thief.address().port,
+    codec: 'PCMA',
+    payloadType: 8,
+    dtmfPayloadType: null,
+    send: true,
+    receive: true,
+  })
+  await it.send(thief, it.speechOfThief(1))
+  t.equal(it.end.stats().packetsReceived, 61)
+})
+
+t.test('after a flood, a silent peer may be replaced as before', async (t) => {
+  const it = await call(t)
+  const other = await openSocket(t)
+  await it.send(it.peer, it.speech())
+  for (let i = 0; i < 60; i++) await it.send(other, it.speechOfThief(i))
+  it.beat()
+  t.match(it.end.stats(), { shut: 1, refused: 60, latches: 1 })
+  for (let i = 0; i < 60; i++) it.beat()
+  await it.send(other, it.speechOfThief(100))
+  t.match(it.end.stats(), { latches: 2, packetsReceived: 2 })
+})
+
+t.test("more than a beat's worth from the peer itself is not even looked at", async (t) => {
+  const it = await call(t)
+  for (let i = 0; i < 200; i++) await it.send(it.peer, it.speech())
+  t.match(it.end.stats(), { packetsReceived: 64, flooded: 136 })
+  it.beat()
+  await it.send(it.peer, it.speech())
+  t.match(it.end.stats(), { packetsReceived: 65, flooded: 136 })
+})
+
+/** Bits flipped, bytes replaced, cut or lengthened. */
+function mutated(random: ReturnType<typeof seeded>, packet: Buffer): Buffer {
+  const pick = (below: number) => Math.floor(random.between(0, below))
+  const kind = pick(4)
+  if (kind === 0) return Buffer.from(packet.subarray(0, pick(packet.length)))
+  if (kind === 1) return Buffer.concat([packet, Buffer.alloc(1 + pick(64), pick(256))])
+  const bytes = Buffer.from(packet)
+  for (let n = 1 + pick(4); n > 0; n--) {
+    // The header is where it hurts.
+    const at = random.next() < 0.7 ? pick(Math.min(16, bytes.length)) : pick(bytes.length)
+    bytes[at] = kind === 2 ? (bytes[at] as number) ^ (1 << pick(8)) : pick(256)
+  }
+  return bytes
+}
