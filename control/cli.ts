@@ -15,6 +15,7 @@ import { oneOf, parseOptions, Signals, UsageError } from './command-line.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables, VARIABLES } from './config.js'
 import { migrate } from './db/migrate.js'
 import { type Db, openDatabase } from './db/open.js'
+import { drawCommand } from './draw-command.js'
 import type { Environment, Scope } from './http/operation.js'
 import { openLog } from './log.js'
 import { startParley } from './main.js'
@@ -52,6 +53,10 @@ parley trace CALL_ID [--full|--json]
 
 parley results again CALL_ID
     Asks the language model once more what an ended call came to: summary, outputs, evaluation.
+
+parley draw CALL_ID [--out FILE.svg] [--peaks FILE.json]
+    A picture of a call: both voices, turns, interruptions, waiting times, keys. --peaks writes the
+    waveform as JSON (audiowaveform, version 2), alone unless --out is there too.
 
 parley sip-server --secret SECRET [options]
     The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
@@ -217,6 +222,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   if (command === 'backup' || command === 'restore') return backupCommand(command, rest, settingsOrThrow)
   if (command === 'trace') return traceCommand(rest, settingsOrThrow)
+  if (command === 'draw') return drawCommand(rest, withDatabase)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
   if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))

@@ -1,0 +1,96 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CallEvent } from '../../signalling/events.js'
+import type { Db } from '../db/open.js'
+import type { PicturedCall } from './picture.js'
+
+/** The call to be drawn, without its waveform; the path of its recording beside it, null when there is none. */
+export interface CallToDraw {
+  readonly call: Omit<PicturedCall, 'peaks'>
+  readonly recording: string | null
+}
+
+/** Null when there is no such call. */
+export async function readCallToDraw(db: Db, folder: string, callId: string): Promise<CallToDraw | null> {
+  const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
+  if (call === undefined) return null
+  const rows = await db
+    .selectFrom('callEvents')
+    .select(['callId', 'seq', 'type', 'at', 'body'])
+    .where('callId', '=', callId)
+    .orderBy('seq')
+    .execute()
+  const events = rows.map(
+    ({ callId, seq, type, at, body }) => ({ callId, seq, type, at, ...JSON.parse(body) }) as CallEvent,
+  )
+  const recording = await db
+    .selectFrom('recordings')
+    .select(['file', 'durationMs'])
+    .where('callId', '=', callId)
+    .executeTakeFirst()
+  const path = recording === undefined ? null : join(folder, recording.file)
+  const there = path !== null && (await exists(path))
+  const turns = turnsOf(events)
+  const live = call.answeredAt === null || call.endedAt === null ? 0 : call.endedAt - call.answeredAt
+  return {
+    call: {
+      title: `Call ${callId}`,
+      facts: [
+        `${call.direction}, ${call.environment}`,
+        new Date(call.startedAt ?? call.createdAt).toISOString(),
+        `${(Math.max(0, live) / 1000).toFixed(1)} s`,
+        call.endedReason ?? call.status,
+        ...(there ? [] : ['no recording']),
+      ],
+      durationMs: Math.max(
+        there ? (recording?.durationMs ?? 0) : 0,
+        live,
+        ...turns.map(({ endMs }) => endMs),
+      ),
+      turns,
+      replies: repliesOf(events),
+      marks: marksOf(events),
+    },
+    recording: there ? path : null,
+  }
+}
+
+function turnsOf(events: readonly CallEvent[]): PicturedCall['turns'] {
+  return events.flatMap((event) => {
+    if (event.type !== 'turn') return []
+    const { speaker, text, heardText, startMs, endMs, cutAtMs } = event.turn
+    const heard = speaker === 'agent' ? heardText : text
+    return heard === '' ? [] : [{ speaker, text: heard, startMs, endMs, cutAtMs: cutAtMs ?? null }]
+  })
+}
+
+function repliesOf(events: readonly CallEvent[]): PicturedCall['replies'] {
+  return events.flatMap((event) => {
+    if (event.type !== 'trace' || event.trace.firstPacketMs === null) return []
+    return [{ fromMs: event.trace.speechEndMs, toMs: event.trace.firstPacketMs }]
+  })
+}
+
+function marksOf(events: readonly CallEvent[]): PicturedCall['marks'] {
+  return events.flatMap((event): PicturedCall['marks'] => {
+    switch (event.type) {
+      case 'dtmf':
+        return [{ kind: 'digit', atMs: event.atMs, text: event.digit }]
+      case 'trouble':
+        return [
+          { kind: 'trouble', atMs: event.atMs, text: `${event.part.replaceAll('_', ' ')}: ${event.code}` },
+        ]
+      case 'resumed':
+        return [{ kind: 'resumed', atMs: event.atMs, text: `went on after ${Math.round(event.pausedMs)} ms` }]
+      default:
+        return []
+    }
+  })
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

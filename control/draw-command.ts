@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { EngineError, errorText } from '../media/base/errors.js'
+import { readPeaks } from '../media/recording/peaks.js'
+import { drawCall } from './calls/picture.js'
+import { readCallToDraw } from './calls/picture-data.js'
+import { recordingsFolder } from './calls/settle.js'
+import { UsageError } from './command-line.js'
+import type { Settings } from './config.js'
+import type { Db } from './db/open.js'
+
+/** Pixels a second of the waveform: as many as the picture has. */
+const PEAKS_PER_SECOND = 50
+
+/**
+ * Draws one call into an SVG file, and writes its waveform as JSON when asked. Throws UsageError for
+ * wrong arguments, EngineError `storage_failed` when there is no such call or file.
+ */
+export async function drawCommand(
+  args: readonly string[],
+  withDatabase: (work: (db: Db, settings: Settings) => Promise<void>) => Promise<number>,
+): Promise<number> {
+  const { callId, out, peaks: peaksFile } = parsed(args)
+  return withDatabase(async (db, settings) => {
+    const found = await readCallToDraw(db, recordingsFolder(settings.dataFolder), callId)
+    if (found === null) throw new EngineError('storage_failed', `no call ${callId}`)
+    const { call, recording } = found
+    const peaks = recording === null ? null : await readPeaks(recording, PEAKS_PER_SECOND)
+    if (peaksFile !== undefined) {
+      if (peaks === null) throw new EngineError('storage_failed', `no recording of ${callId} (any more)`)
+      await written(peaksFile, `${JSON.stringify(peaks)}\n`)
+    }
+    if (peaksFile === undefined || out !== undefined) {
+      await written(out ?? `${callId}.svg`, drawCall({ ...call, peaks }))
+    }
+  })
+}
+
+async function written(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { mode: 0o600 })
+  } catch (error) {
+    throw new EngineError('storage_failed', `${path}: ${errorText(error)}`, { cause: error })
+  }
+  process.stdout.write(`${path}\n`)
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { out: { type: 'string' }, peaks: { type: 'string' } },
+      allowPositionals: true,
+    })
+    const [callId, more] = positionals
+    if (callId === undefined || more !== undefined) throw new UsageError('parley draw CALL_ID')
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(callId)) throw new UsageError('a call id is letters, digits, _ and -')
+    return { callId, ...values }
+  } catch (error) {
+    throw new UsageError(errorText(error))
+  }
+}
