@@ -44,6 +44,10 @@ export const TARGETS = {
   },
   Gap: { unit: 'ms', gate: { p99: 3, p999: 10 }, goal: { p99: 2, p999: 5 }, better: 'lower' },
   C: { unit: 'calls', gate: { value: 100 }, goal: { value: 200 }, better: 'higher' },
+  /** CPU of one thread for 20 ms of sound, one direction; Opus at complexity 5 sets the gates. */
+  M_encode: { unit: 'us', gate: { value: 75 }, goal: { value: 60 }, better: 'lower' },
+  M_decode: { unit: 'us', gate: { value: 20 }, goal: { value: 12 }, better: 'lower' },
+  M_resample: { unit: 'us', gate: { value: 20 }, goal: { value: 6 }, better: 'lower' },
   A_get: { unit: 'ms', gate: { p50: 3, p99: 10 }, goal: { p50: 1, p99: 4 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },

@@ -8,6 +8,7 @@ import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureGet, measureStart } from './api.js'
 import { measureBargeIn } from './barge-in.js'
+import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
 import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
@@ -58,6 +59,7 @@ const RUNS: readonly Run[] = [
     measure: quietly(measureFalseStops),
   },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
+  { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

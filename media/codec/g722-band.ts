@@ -77,7 +77,8 @@ export class G722Band {
     this.#p1 = p0
     // FILTEP
     const poles = saturate(
-      ((this.#a1 * saturate(this.#r1 * 2)) >> 15) + ((this.#a2 * saturate(this.#r2 * 2)) >> 15),
+      (Math.imul(this.#a1, saturate(this.#r1 << 1)) >> 15) +
+        (Math.imul(this.#a2, saturate(this.#r2 << 1)) >> 15),
     )
     this.#zeroPart = this.#zeros(difference)
     this.predicted = saturate(poles + this.#zeroPart) // PREDIC
@@ -87,11 +88,11 @@ export class G722Band {
   #adaptPoles(p0: number): void {
     const same1 = p0 < 0 === this.#p1 < 0
     const same2 = p0 < 0 === this.#p2 < 0
-    const turn = saturate(this.#a1 * 4)
+    const turn = saturate(this.#a1 << 2)
     const pull = same1 ? Math.min(-turn, 32767) : turn
-    let a2 = (same2 ? 128 : -128) + (pull >> 7) + ((this.#a2 * 32512) >> 15)
+    let a2 = (same2 ? 128 : -128) + (pull >> 7) + (Math.imul(this.#a2, 32512) >> 15)
     a2 = Math.max(-12288, Math.min(12288, a2))
-    let a1 = saturate((same1 ? 192 : -192) + ((this.#a1 * 32640) >> 15))
+    let a1 = saturate((same1 ? 192 : -192) + (Math.imul(this.#a1, 32640) >> 15))
     const limit = saturate(15360 - a2)
     a1 = Math.max(-limit, Math.min(limit, a1))
     this.#a1 = a1
@@ -108,10 +109,10 @@ export class G722Band {
     for (let i = 0; i < 6; i++) {
       const delayed = d[i] as number
       const pull = delayed < 0 === difference < 0 ? gain : -gain
-      const zero = saturate(pull + (((b[i] as number) * 32640) >> 15))
+      const zero = saturate(pull + (Math.imul(b[i] as number, 32640) >> 15))
       b[i] = zero
       d[i] = newer
-      sum += (zero * saturate(newer * 2)) >> 15
+      sum = (sum + (Math.imul(zero, saturate(newer << 1)) >> 15)) | 0
       newer = delayed
     }
     return saturate(sum)

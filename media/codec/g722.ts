@@ -50,8 +50,9 @@ class G722Encoder implements Encoder {
       let even = 0
       let at = i * 2
       for (let k = 0; k < 12; k++) {
-        odd += (line[at++] as number) * (QMF[k] as number)
-        even += (line[at++] as number) * (QMF[11 - k] as number)
+        odd = (odd + Math.imul(line[at] as number, QMF[k] as number)) | 0
+        even = (even + Math.imul(line[at + 1] as number, QMF[11 - k] as number)) | 0
+        at += 2
       }
       const low = lowCode(this.#low, (even + odd) >> 14)
       const high = highCode(this.#high, (even - odd) >> 14)
@@ -87,8 +88,9 @@ class G722Decoder implements Decoder {
       let second = 0
       let at = i * 2
       for (let k = 0; k < 12; k++) {
-        second += (line[at++] as number) * (QMF[k] as number)
-        first += (line[at++] as number) * (QMF[11 - k] as number)
+        second = (second + Math.imul(line[at] as number, QMF[k] as number)) | 0
+        first = (first + Math.imul(line[at + 1] as number, QMF[11 - k] as number)) | 0
+        at += 2
       }
       into[i * 2] = saturate(first >> 11)
       into[i * 2 + 1] = saturate(second >> 11)
@@ -103,12 +105,18 @@ function lowCode(band: G722Band, sample: number): number {
   const error = saturate(sample - band.predicted)
   const size = error >= 0 ? error : -(error + 1)
   const { step } = band
+  // The first level above the error; they grow, so it is found by halving.
   let level = 0
-  while (level < LEVELS.length && size >= ((LEVELS[level] as number) * step) >> 12) level++
+  let end = LEVELS.length
+  while (level < end) {
+    const middle = (level + end) >> 1
+    if (size >= Math.imul(LEVELS[middle] as number, step) >> 12) level = middle + 1
+    else end = middle
+  }
   // Codes of both signs count down from the quietest; the two quietest negative ones stand apart.
   const code = error >= 0 ? 61 - level : level < 2 ? 63 - level : 33 - level
   const four = code >> 2
-  band.adapt(four, (step * (LOW4[four] as number)) >> 15)
+  band.adapt(four, Math.imul(step, LOW4[four] as number) >> 15)
   return code
 }
 
@@ -118,7 +126,7 @@ function highCode(band: G722Band, sample: number): number {
   const size = error >= 0 ? error : -(error + 1)
   const loud = size >= (HIGH_LEVEL * band.step) >> 12
   const code = (error >= 0 ? 2 : 0) + (loud ? 0 : 1)
-  band.adapt(code, (band.step * (HIGH[code] as number)) >> 15)
+  band.adapt(code, Math.imul(band.step, HIGH[code] as number) >> 15)
   return code
 }
 
