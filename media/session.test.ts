@@ -382,6 +382,87 @@ t.test('the recording has the leg left and what it was sent right', async (t) =>
   t.ok(toneLevel(right, 400) < 0.01)
 })
 
+t.test('the person of a transfer is recorded when asked, and only then', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const { session, beats } = rig(path)
+  const caller = new Leg('caller', 400)
+  const human = new Leg('human', 900)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, caller, human, agent)
+  session.route('agent', ['caller'])
+  session.start()
+  const voice = tone(1300, 20, 8000, 0.3)
+  const talk = (frames: number, from: number) => {
+    for (let i = from; i < from + frames; i++) {
+      beats(1)
+      human.listener?.arrived({ pcm: voice, rate: 8000, at: i * 160 })
+    }
+  }
+  talk(100, 0)
+  // The bridge: what the caller hears of the person is the person's voice, not the agent's.
+  session.route('agent', [])
+  session.route('human', ['caller'])
+  session.route('caller', ['human'])
+  talk(50, 100)
+  session.recordPerson('human')
+  talk(100, 150)
+  session.remove('human', 'hangup')
+  beats(50)
+  t.throws(() => session.recordPerson('caller'), { code: 'internal' })
+  t.throws(() => session.recordPerson('agent'), { code: 'internal' })
+  const done = await session.close('hangup')
+  t.equal(done.recording?.durationMs, 6000)
+  const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
+  const at = (seconds: number) => right.subarray(seconds * 8000 + 400, (seconds + 1) * 8000 - 400)
+  t.ok(toneLevel(at(1), 700) > 0.15, 'the agent')
+  t.equal(levelDbfs(at(2)), -120, 'a person who did not agree')
+  for (const second of [3, 4]) t.ok(toneLevel(at(second), 1300) > 0.25, 'a person who did')
+  t.equal(levelDbfs(at(5)), -120, 'who has left')
+  t.ok(toneLevel(right, 900) < 0.01 && levelDbfs(left) === -120, 'nobody on anybody else’s channel')
+})
+
+t.test('recording pauses and goes on in its place', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const { session, beats } = rig(path)
+  const leg = new Leg('leg', 400)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, leg, agent)
+  session.route('agent', ['leg'])
+  session.start()
+  beats(100)
+  session.pauseRecording()
+  beats(100)
+  session.resumeRecording()
+  beats(100)
+  t.equal((await session.close('hangup')).recording?.durationMs, 6000)
+  const [, right = new Int16Array()] = readWav(await readFile(path)).channels
+  const level = (from: number) => toneLevel(right.subarray(from * 8000, (from + 2) * 8000), 700)
+  t.ok(level(0) > 0.15 && level(4) > 0.15)
+  t.ok(level(2) < 0.001)
+})
+
+t.test('an unfinished recording is told, and the call closes all the same', async (t) => {
+  const path = join(t.testdir(), 'call.wav')
+  const told: string[] = []
+  const session = openSession({
+    rate: 8000,
+    clock: new VirtualClock(),
+    recordTo: path,
+    onRecordingFailed: (message) => told.push(message),
+    finish: async () => {
+      throw new Error('no space left')
+    },
+  })
+  const leg = new Leg('leg', 400)
+  addAll(session, leg)
+  session.start()
+  for (let i = 0; i < 100; i++) session.tick(i * 20)
+  const { recording } = await session.close('hangup')
+  t.strictSame(told, ['no space left'])
+  t.equal(recording?.durationMs, 2000, 'what is there is kept')
+  t.equal(leg.closed, 'hangup')
+})
+
 t.test('wrong wiring is refused', async (t) => {
   const { session } = rig()
   session.add(new Party('a', 400))

@@ -116,6 +116,6 @@ t.test('an empty call, a very long one, one without a recording', (t) => {
   t.equal(withClass(empty, 'wave').length, 0)
   const long = drawCall({ ...CALL, durationMs: 3 * 3_600_000 })
   const [svg] = readXml(long)
-  t.ok(Number(svg?.attributes.height) < 15_000, 'bounded')
+  t.ok(Number(svg?.attributes.height) < 16_000, 'bounded')
   t.end()
 })

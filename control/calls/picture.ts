@@ -28,13 +28,13 @@ const WIDTH = 1200
 const MARGIN = 60
 const PLOT = WIDTH - 2 * MARGIN
 const HEAD = 96
-const ROW = 214
+const ROW = 250
 /** A row shows this much of a call, or more of one that would need too many rows. */
 const ROW_MS = 30_000
 const MAX_ROWS = 60
 /** Half the height of a waveform. */
 const WAVE = 30
-const LANES = { caller: 44, agent: 150, human: 150 } as const
+const LANES = { caller: 44, agent: 186, human: 186 } as const
 const BOX = 18
 /** Width of a letter of the turns' type, roughly. */
 const LETTER = 5.6
@@ -69,7 +69,11 @@ export function drawCall(call: PicturedCall): string {
     `<text class="fact" x="${MARGIN}" y="50">${escaped(call.facts.join('   '))}</text>`,
     legend(),
   ]
-  for (let row = 0; row < rows; row++) parts.push(drawRow(call, row * rowMs, rowMs, HEAD + row * ROW))
+  // The loudest moment fills its lane: telephones are quiet.
+  const loudest = (call.peaks?.data ?? []).reduce((most, value) => Math.max(most, Math.abs(value)), 16)
+  for (let row = 0; row < rows; row++) {
+    parts.push(drawRow(call, row * rowMs, rowMs, HEAD + row * ROW, WAVE / loudest))
+  }
   parts.push('</svg>', '')
   return parts.join('\n')
 }
@@ -93,7 +97,7 @@ function legend(): string {
   ].join('\n')
 }
 
-function drawRow(call: PicturedCall, fromMs: number, rowMs: number, top: number): string {
+function drawRow(call: PicturedCall, fromMs: number, rowMs: number, top: number, scale: number): string {
   const toMs = fromMs + rowMs
   const x = (ms: number) => round(MARGIN + ((Math.min(Math.max(ms, fromMs), toMs) - fromMs) / rowMs) * PLOT)
   const within = (ms: number) => ms >= fromMs && ms < toMs
@@ -102,8 +106,8 @@ function drawRow(call: PicturedCall, fromMs: number, rowMs: number, top: number)
     axis(fromMs, rowMs, Math.min(toMs, call.durationMs), x),
   ]
   if (call.peaks !== null) {
-    parts.push(wave(call.peaks, 0, fromMs, rowMs, LANES.caller + BOX + WAVE + 4, 'caller'))
-    parts.push(wave(call.peaks, 1, fromMs, rowMs, LANES.agent - WAVE - 4, 'agent'))
+    parts.push(wave(call.peaks, 0, fromMs, rowMs, LANES.caller + BOX + WAVE + 4, scale, 'caller'))
+    parts.push(wave(call.peaks, 1, fromMs, rowMs, LANES.agent - WAVE - 4, scale, 'agent'))
   }
   for (const turn of call.turns) {
     // One that runs over the end of a row goes on in the next.
@@ -128,7 +132,7 @@ function drawRow(call: PicturedCall, fromMs: number, rowMs: number, top: number)
   }
   for (const { fromMs: begin, toMs: end } of call.replies) {
     if (!within(end)) continue
-    const y = LANES.agent + BOX + 6
+    const y = LANES.agent + BOX + 20
     parts.push(
       `<line class="reply" x1="${x(begin)}" x2="${x(end)}" y1="${y}" y2="${y}"/>`,
       `<text class="replytext" x="${x(end) + 3}" y="${y + 4}">${Math.round(end - begin)} ms</text>`,
@@ -167,6 +171,7 @@ function wave(
   fromMs: number,
   rowMs: number,
   middle: number,
+  scale: number,
   name: 'caller' | 'agent',
 ): string {
   if (channel >= peaks.channels) return ''
@@ -178,8 +183,8 @@ function wave(
   for (let pixel = first; pixel < last; pixel++) {
     const x = round(MARGIN + ((pixel / perMs - fromMs) / rowMs) * PLOT)
     const slot = 2 * (pixel * peaks.channels + channel)
-    upper.push(`${x} ${round(middle - ((peaks.data[slot + 1] ?? 0) / 128) * WAVE)}`)
-    lower.push(`${x} ${round(middle - ((peaks.data[slot] ?? 0) / 128) * WAVE)}`)
+    upper.push(`${x} ${round(middle - (peaks.data[slot + 1] ?? 0) * scale)}`)
+    lower.push(`${x} ${round(middle - (peaks.data[slot] ?? 0) * scale)}`)
   }
   if (upper.length === 0) return ''
   return `<path class="wave ${name}" d="M${upper.join('L')}L${lower.reverse().join('L')}Z"/>`
