@@ -4,6 +4,7 @@ import { METHODS } from '../../signalling/embedded/sip-message.js'
 import type { CallEvent, CallId } from '../../signalling/events.js'
 import type { WireMessage } from '../../signalling/sip-trace-tap.js'
 import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/protocol.js'
+import { MediaMetrics } from './media-metrics.js'
 import type { Queue } from './queues.js'
 import { Counter, Gauge, Histogram, type Metric } from './registry.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
@@ -71,6 +72,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
   const troubles = new Counter('parley_call_troubles_total', 'Trouble on live calls, by part.')
   const sounds = new Counter('parley_call_sounds_total', 'Sounds other than speech on calls, by kind.')
   const interruptions = new Counter('parley_interruptions_total', 'Callers who interrupted an agent.')
+  const media = new MediaMetrics()
   const queries = new Histogram('parley_db_query_seconds', 'Time of database statements.', QUERY_SECONDS)
   const failures = new Counter('parley_db_query_errors_total', 'Database statements that failed.')
   const sessions = new Gauge('parley_media_sessions', 'Media sessions, by worker.')
@@ -109,6 +111,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     troubles,
     interruptions,
     sounds,
+    ...media.metrics,
     queries,
     failures,
     sessions,
@@ -193,12 +196,14 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       calls.delete(event.callId)
       const { cause, fault } = event.ending
       ended.add({ cause, fault })
+      if (event.rtp !== null) media.ended(event.rtp)
       const span: CallSpan = {
         callId: event.callId,
         startedAt: call.events[0]?.at ?? event.at,
         endedAt: event.at,
         events: call.events,
         ending: event.ending,
+        rtp: event.rtp,
       }
       tracing?.call(span)
     },

@@ -1,3 +1,4 @@
+import type { RtpStats } from '../../media/frame.js'
 import type { Ending } from '../../signalling/ending.js'
 
 /** A request, told when it is over. */
@@ -23,6 +24,7 @@ export interface CallSpan {
   readonly endedAt: number
   readonly events: readonly { readonly name: string; readonly at: number }[]
   readonly ending: Ending
+  readonly rtp: RtpStats | null
 }
 
 /** One span per request and one per call. */
@@ -89,6 +91,7 @@ export async function openTracing(endpoint: string, serviceVersion: string): Pro
             'parley.cause': cause,
             'parley.fault': fault,
             ...(sip === undefined ? {} : { 'parley.sip_status': sip }),
+            ...mediaAttributes(seen.rtp),
           },
         },
         api.ROOT_CONTEXT,
@@ -98,6 +101,19 @@ export async function openTracing(endpoint: string, serviceVersion: string): Pro
       span.end(seen.endedAt)
     },
     close: () => provider.shutdown(),
+  }
+}
+
+function mediaAttributes(rtp: RtpStats | null): Record<string, number> {
+  if (rtp === null) return {}
+  const { quality } = rtp
+  return {
+    'parley.rtp.sent': rtp.packetsSent,
+    'parley.rtp.received': rtp.packetsReceived,
+    'parley.rtp.lost': rtp.lost,
+    ...(quality === undefined ? {} : { 'parley.heard.mos': quality.heard.mos }),
+    ...(quality?.sent ? { 'parley.sent.mos': quality.sent.mos, 'parley.sent.loss': quality.sent.loss } : {}),
+    ...(typeof quality?.rttMs === 'number' ? { 'parley.round_trip_ms': quality.rttMs } : {}),
   }
 }
 
