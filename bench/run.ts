@@ -14,6 +14,7 @@ import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
+import { measurePackets } from './rtp-packets.js'
 import { measureSipCalls } from './sip-calls.js'
 import { measureSipMemory } from './sip-memory.js'
 import { measureSipParsing } from './sip-parse.js'
@@ -65,6 +66,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
   { ids: ['S_memory'], measure: atOnce(measureSipMemory) },
+  { ids: ['M_packet'], measure: atOnce(measurePackets) },
   { ids: ['S_parse'], measure: quietly(measureSipParsing) },
   { ids: ['C'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
 ]
