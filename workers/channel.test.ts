@@ -5,6 +5,7 @@ import { assertNothingLeft } from '../fixtures/leaks.js'
 import { EngineError } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { RequestChannel, serve } from './channel.js'
+import { Outbox } from './outbox.js'
 import type { FromWorker, SessionEvent, ToWorker, WorkerRequest } from './protocol.js'
 import { threadLog } from './thread-log.js'
 
@@ -39,7 +40,7 @@ function setUp(t: Test, handle: (request: WorkerRequest) => Promise<unknown>): R
     onLost: (session) => lost.push(session),
   })
   port1.on('message', (message: FromWorker) => channel.receive(message))
-  const out = port2 as { postMessage(message: FromWorker): void }
+  const out = new Outbox({ port: port2 as { postMessage(message: FromWorker): void }, onFull() {} })
   port2.on('message', serve(out, threadLog(out, 3), handle))
   return { clock, channel, events, lost, lines, post: (message) => port2.postMessage(message) }
 }

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, type EngineErrorCode, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
+import { type Outbox, READ_EVERY } from './outbox.js'
 import type {
   FromWorker,
   SessionEvent,
@@ -33,6 +34,7 @@ export class RequestChannel {
   readonly #onLost: (session: SessionId) => void
   readonly #pending = new Map<number, Pending>()
   #nextId = 1
+  #read = 0
   #closed: EngineError | null = null
 
   constructor(options: {
@@ -80,6 +82,10 @@ export class RequestChannel {
   /** Everything the worker posts comes here. */
   receive(message: FromWorker): void {
     if (this.#closed !== null) return
+    if (++this.#read === READ_EVERY) {
+      this.#port.postMessage({ read: this.#read })
+      this.#read = 0
+    }
     switch (message.kind) {
       case 'result':
         this.#take(message.id)?.resolve(message.result)
@@ -130,11 +136,16 @@ export class RequestChannel {
  * keeps its code; anything else is `internal` and is logged here, where its stack is.
  */
 export function serve(
-  port: Port<FromWorker>,
+  port: Outbox,
   log: Log,
   handle: (request: WorkerRequest) => Promise<unknown>,
 ): (message: ToWorker) => void {
-  return ({ id, request }) => {
+  return (message) => {
+    if ('read' in message) {
+      port.read(message.read)
+      return
+    }
+    const { id, request } = message
     handle(request).then(
       (result) => port.postMessage({ kind: 'result', id, result: result ?? null }),
       (error: unknown) => {

@@ -16,13 +16,15 @@ import { serve } from './channel.js'
 import { openClips } from './clips.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { openSynthesisJobs } from './jobs.js'
+import { Outbox } from './outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from './protocol.js'
 import { openRecordingJobs } from './recording-jobs.js'
 import { openSounds } from './sounds.js'
 import { threadLog } from './thread-log.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
-const port: { postMessage(message: FromWorker): void } = parentPort
+const main: { postMessage(message: FromWorker): void } = parentPort
+const port = new Outbox({ port: main, onFull: (session) => lose(session) })
 const settings: WorkerSettings = workerData
 const clock = systemClock
 const log = threadLog(port, settings.index)

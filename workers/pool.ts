@@ -4,6 +4,7 @@ import { EngineError, errorText } from '../media/base/errors.js'
 import { type Log, silentLog } from '../media/base/log.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { CloseReason, Digit } from '../media/frame.js'
+import { choosePlace } from './placement.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -44,13 +45,6 @@ const OPEN_MS = 12_000
 const REQUEST_MS = 5000
 /** Closing finishes the recording. */
 const CLOSE_MS = 15_000
-
-/** More sessions than any measured core carries. */
-const MAX_SESSIONS = 400
-/** Beats later than this (p99 over 10 s) mean a full worker. */
-const LATE_MS = 5
-/** Under this many sessions lateness is the machine's, not ours, and refusing calls would not help. */
-const FEW_SESSIONS = 20
 
 const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, recording: null }
 
@@ -191,28 +185,22 @@ class ThreadPool implements RunningMediaPool {
     return this.#closing
   }
 
-  /** The emptiest worker that keeps its beat; one that does not only while it carries few sessions. */
+  /** Throws EngineError `overloaded` when no worker has room. */
   #place(): WorkerSlot {
-    let best: WorkerSlot | null = null
-    let bestScore = Number.POSITIVE_INFINITY
-    for (const slot of this.#slots) {
-      if (!slot.up) continue
-      const sessions = this.#count(slot)
-      const late = (slot.load?.p99Ms ?? 0) > LATE_MS
-      if (sessions >= MAX_SESSIONS || (late && sessions >= FEW_SESSIONS)) continue
-      const score = sessions + (late ? FEW_SESSIONS : 0)
-      if (score < bestScore) {
-        best = slot
-        bestScore = score
-      }
-    }
-    if (best === null) {
+    const places = this.#slots.map((slot) => ({
+      up: slot.up,
+      sessions: this.#count(slot),
+      p99Ms: slot.load?.p99Ms ?? 0,
+    }))
+    const chosen = choosePlace(places)
+    const slot = chosen === null ? undefined : this.#slots[chosen]
+    if (slot === undefined) {
       throw new EngineError('overloaded', 'no media worker has room', {
         retryable: true,
         context: { sessions: this.#entries.size, workers: this.#slots.length },
       })
     }
-    return best
+    return slot
   }
 
   #count(slot: WorkerSlot): number {

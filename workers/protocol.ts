@@ -133,7 +133,10 @@ export type SessionEvent =
   /** The recording cannot be written; the call goes on. */
   | { readonly type: 'recording_failed'; readonly message: string }
 
-export type ToWorker = { readonly id: number; readonly request: WorkerRequest }
+export type ToWorker =
+  | { readonly id: number; readonly request: WorkerRequest }
+  /** So many messages of the worker were read: it stops sending when too many are not. */
+  | { readonly read: number }
 export type FromWorker =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly code: string; readonly message: string }
