@@ -4,17 +4,13 @@ import type { Log } from '../media/base/log.js'
 import { type Outbox, READ_EVERY } from './outbox.js'
 import type {
   FromWorker,
+  Port,
   SessionEvent,
   SessionId,
   ToWorker,
   WorkerRequest,
   WorkerResult,
 } from './protocol.js'
-
-/** The two ends of a thread's message port, as both threads see it. */
-export interface Port<Out> {
-  postMessage(message: Out): void
-}
 
 interface Pending {
   readonly resolve: (result: unknown) => void

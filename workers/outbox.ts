@@ -1,5 +1,4 @@
-import type { Port } from './channel.js'
-import type { FromWorker, SessionId } from './protocol.js'
+import type { FromWorker, Port, SessionId } from './protocol.js'
 
 /** Messages that the main thread has not read: above this a log line is not worth its place ... */
 const FEW = 2048

@@ -133,6 +133,11 @@ export type SessionEvent =
   /** The recording cannot be written; the call goes on. */
   | { readonly type: 'recording_failed'; readonly message: string }
 
+/** One end of a thread's message port. */
+export interface Port<Out> {
+  postMessage(message: Out): void
+}
+
 export type ToWorker =
   | { readonly id: number; readonly request: WorkerRequest }
   /** So many messages of the worker were read: it stops sending when too many are not. */

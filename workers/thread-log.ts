@@ -1,6 +1,5 @@
 import type { Log } from '../media/base/log.js'
-import type { Port } from './channel.js'
-import type { FromWorker } from './protocol.js'
+import type { FromWorker, Port } from './protocol.js'
 
 type Level = 'info' | 'warn' | 'error'
 
