@@ -1,6 +1,7 @@
 import createFvad, { type Fvad } from '@echogarden/fvad-wasm'
 import { EngineError } from './base/errors.js'
 import { FRAME_MS, type SessionRate } from './frame.js'
+import type { SpeechModel, SpeechModelStream } from './speech-model.js'
 
 /*
  * The constants were chosen on the tuning set of fixtures/speech (clean, car at 12 dB, office at 15 dB,
@@ -97,8 +98,15 @@ export interface VadFactory {
   open(options: VadOptions): Vad
 }
 
-/** Loads the detector, once per thread. Throws EngineError `internal` when it cannot be loaded. */
-export async function loadVad(): Promise<VadFactory> {
+/** A model calls it speech from here on, and goes on doing so down to there. */
+const MODEL_BEGINS = 0.5
+const MODEL_GOES_ON = 0.35
+
+/**
+ * Loads the detector, once per thread. Throws EngineError `internal` when it cannot be loaded. With a
+ * `model` its judgement takes the place of the WebRTC detector's whenever it comes in time.
+ */
+export async function loadVad(model: SpeechModel | null = null): Promise<VadFactory> {
   let fvad: Fvad
   try {
     fvad = await createFvad()
@@ -107,7 +115,7 @@ export async function loadVad(): Promise<VadFactory> {
   }
   // One frame at 16 kHz; shared by all detectors, because each call fills it anew.
   const frame = fvad._malloc(320 * 2)
-  return { open: (options) => new FvadListener(fvad, frame, options) }
+  return { open: (options) => new FvadListener(fvad, frame, options, model?.open(options.rate) ?? null) }
 }
 
 /** An energy gate with an adaptive floor in front of the WebRTC detector: speech is what both hear. */
@@ -118,6 +126,7 @@ class FvadListener implements Vad {
   speaking = false
 
   readonly #fvad: Fvad
+  readonly #model: SpeechModelStream | null
   readonly #frame: number
   readonly #samples: number
   readonly #startMs: number
@@ -146,7 +155,8 @@ class FvadListener implements Vad {
   /** Start of the unbroken run of loud blocks up to now, or -1. */
   #loudFromMs = -1
 
-  constructor(fvad: Fvad, frame: number, options: VadOptions) {
+  constructor(fvad: Fvad, frame: number, options: VadOptions, model: SpeechModelStream | null) {
+    this.#model = model
     this.#fvad = fvad
     this.#frame = frame
     this.#samples = (options.rate / 1000) * FRAME_MS
@@ -200,7 +210,9 @@ class FvadListener implements Vad {
 
     // The detector models noise itself, so it hears every frame, also the quiet ones.
     this.#fvad.HEAP16.set(pcm, this.#frame >> 1)
-    const heard = this.#fvad._fvad_process(this.#handle, this.#frame, this.#samples) === 1
+    const own = this.#fvad._fvad_process(this.#handle, this.#frame, this.#samples) === 1
+    const likely = this.#model === null ? null : this.#model.hear(pcm)
+    const heard = likely === null ? own : likely >= (this.speaking ? MODEL_GOES_ON : MODEL_BEGINS)
     const first = this.#floor === 0
     const voiced = heard && lastLoud !== -1 && power > frameGate && !first
     if (first) this.#floor = Math.min(power, FLOOR_START_MAX_POWER)
@@ -220,6 +232,7 @@ class FvadListener implements Vad {
   close(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#model?.close()
     this.#fvad._fvad_free(this.#handle)
   }
 

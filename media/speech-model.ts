@@ -1,0 +1,19 @@
+import type { SessionRate } from './frame.js'
+
+/**
+ * A model that tells speech from other sound, asked outside of the beat: its answers come a frame or two
+ * after the sound. One for each thread; streams are one party each.
+ */
+export interface SpeechModel {
+  open(rate: SessionRate): SpeechModelStream
+}
+
+export interface SpeechModelStream {
+  /**
+   * The next 20 ms, copied. Returns how likely the newest judged sound is speech, 0 to 1, or null when
+   * no judgement came in time: then the listener is on its own. Allocates little, never waits.
+   */
+  hear(pcm: Int16Array): number | null
+  /** Idempotent. */
+  close(): void
+}

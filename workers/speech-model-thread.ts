@@ -1,0 +1,231 @@
+/*
+ * The entry file of the thread that runs a speech model of ONNX format. What it takes: an input of
+ * float samples [batch, window] named `input` (or the only one that is not one of these), optionally
+ * `sr` (the sample rate, int64), optionally recurrent state: inputs like `state` whose new value is the
+ * output `stateN` (or `h` and `hn`), with one free dimension for the batch. The first other output is
+ * how likely each window is speech. A window whose length the model leaves free is 32 ms with 4 ms of
+ * the sound before it, as published voice detectors have it.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { errorText } from '../media/base/errors.js'
+import { openResampler } from '../media/codec/resample.js'
+import type { FromModel, ModelThreadData, SpeechBatch, ToModel } from './speech-model-batch.js'
+
+/** What is used of onnxruntime-node, which is an optional package without types at hand. */
+interface Tensor {
+  readonly data: Float32Array
+}
+interface Metadata {
+  readonly name: string
+  readonly isTensor: boolean
+  readonly shape?: readonly (number | string)[]
+}
+interface Session {
+  readonly inputMetadata: readonly Metadata[]
+  readonly outputMetadata: readonly Metadata[]
+  run(feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>>
+}
+interface Runtime {
+  readonly InferenceSession: { create(path: string, options: object): Promise<Session> }
+  readonly Tensor: new (
+    type: 'float32' | 'int64',
+    data: Float32Array | BigInt64Array,
+    dims: readonly number[],
+  ) => Tensor
+}
+
+/** One recurrent value: its place in the model and its shape around the batch. */
+interface State {
+  readonly input: string
+  readonly output: string
+  readonly dims: readonly number[]
+  readonly batchAt: number
+  readonly outer: number
+  readonly inner: number
+}
+
+if (parentPort === null) throw new Error('speech-model-thread.js runs in a worker thread only')
+const port = parentPort
+const send = (message: FromModel, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer)
+
+const FREE_WINDOW_MS = 32
+const FREE_CONTEXT_MS = 4
+
+class Model {
+  readonly #runtime: Runtime
+  readonly #session: Session
+  readonly #input: string
+  readonly #output: string
+  readonly #takesRate: boolean
+  readonly #states: readonly State[]
+  /** New samples of a window by the model's own rate, and samples of context before them. */
+  readonly #fixed: number | null
+  /** By stream: its recurrent values, the end of its last window, its upsampler. */
+  readonly #memory = new Map<number, { readonly states: Float32Array[]; readonly context: Float32Array }>()
+  readonly #upsamplers = new Map<number, ReturnType<typeof openResampler>>()
+
+  constructor(runtime: Runtime, session: Session) {
+    this.#runtime = runtime
+    this.#session = session
+    const outputs = new Set(session.outputMetadata.map(({ name }) => name))
+    const states: State[] = []
+    let input: Metadata | null = null
+    let takesRate = false
+    for (const meta of session.inputMetadata) {
+      const next = [`${meta.name}N`, `${meta.name}n`].find((name) => outputs.has(name))
+      if (meta.name === 'sr') takesRate = true
+      else if (next !== undefined) states.push(stateOf(meta, next))
+      else if (input === null) input = meta
+      else throw new Error(`nothing is known for its input ${meta.name}`)
+    }
+    const used = new Set(states.map((state) => state.output))
+    const output = session.outputMetadata.find(({ name }) => !used.has(name))
+    if (input === null || output === undefined) throw new Error('it has no input or no output for sound')
+    const [, last] = input.shape ?? []
+    this.#fixed = typeof last === 'number' && last > 0 ? last : null
+    this.#input = input.name
+    this.#output = output.name
+    this.#takesRate = takesRate
+    this.#states = states
+  }
+
+  /** Samples of a session of this rate that make one window. */
+  window(rate: 8000 | 16000): number {
+    const modelRate = this.#rate(rate)
+    const own = this.#fixed ?? (modelRate / 1000) * FREE_WINDOW_MS
+    return (own * rate) / modelRate
+  }
+
+  async judge(rate: 8000 | 16000, { streams, windows, closed }: SpeechBatch): Promise<Float32Array> {
+    for (const stream of closed) {
+      this.#memory.delete(stream)
+      this.#upsamplers.delete(stream)
+    }
+    const count = streams.length
+    if (count === 0) return new Float32Array(0)
+    const modelRate = this.#rate(rate)
+    const heard = this.window(rate)
+    const fresh = (heard * modelRate) / rate
+    const context = this.#fixed === null ? (modelRate / 1000) * FREE_CONTEXT_MS : 0
+    const length = context + fresh
+    const sound = new Float32Array(count * length)
+    const memories = streams.map((stream) => this.#memoryOf(stream, context))
+    memories.forEach((memory, i) => {
+      const window = windows.subarray(i * heard, (i + 1) * heard)
+      sound.set(memory.context, i * length)
+      sound.set(rate === modelRate ? window : this.#raised(streams[i] ?? 0, window), i * length + context)
+      memory.context.set(sound.subarray((i + 1) * length - context, (i + 1) * length))
+    })
+    const { Tensor } = this.#runtime
+    const feeds: Record<string, Tensor> = { [this.#input]: new Tensor('float32', sound, [count, length]) }
+    if (this.#takesRate) feeds.sr = new Tensor('int64', BigInt64Array.of(BigInt(modelRate)), [])
+    this.#states.forEach((state, s) => {
+      const joined = new Float32Array(state.outer * count * state.inner)
+      for (const [i, memory] of memories.entries()) copy(memory.states[s], joined, state, count, i, false)
+      const dims = state.dims.map((dim, at) => (at === state.batchAt ? count : dim))
+      feeds[state.input] = new Tensor('float32', joined, dims)
+    })
+    const results = await this.#session.run(feeds)
+    this.#states.forEach((state, s) => {
+      const joined = results[state.output]?.data
+      for (const [i, memory] of memories.entries()) copy(memory.states[s], joined, state, count, i, true)
+    })
+    const judged = results[this.#output]?.data ?? new Float32Array(count)
+    // One number a window, or the last one of several.
+    const each = judged.length / count
+    return Float32Array.from({ length: count }, (_, i) => judged[(i + 1) * each - 1] ?? 0)
+  }
+
+  /** Models that are not told a rate are made for 16 kHz. */
+  #rate(rate: 8000 | 16000): 8000 | 16000 {
+    return this.#takesRate ? rate : 16000
+  }
+
+  #raised(stream: number, window: Float32Array): Float32Array {
+    let upsampler = this.#upsamplers.get(stream)
+    if (upsampler === undefined) {
+      upsampler = openResampler(8000, 16000)
+      this.#upsamplers.set(stream, upsampler)
+    }
+    return Float32Array.from(
+      upsampler.process(Int16Array.from(window, (sample) => sample * 32768)),
+      (sample) => sample / 32768,
+    )
+  }
+
+  #memoryOf(stream: number, context: number) {
+    let memory = this.#memory.get(stream)
+    if (memory === undefined) {
+      memory = {
+        states: this.#states.map(({ outer, inner }) => new Float32Array(outer * inner)),
+        context: new Float32Array(context),
+      }
+      this.#memory.set(stream, memory)
+    }
+    return memory
+  }
+}
+
+function stateOf(meta: Metadata, output: string): State {
+  const shape = meta.shape ?? []
+  const batchAt = shape.findIndex((dim) => typeof dim !== 'number' || dim < 0)
+  if (batchAt === -1) throw new Error(`its state ${meta.name} has no free dimension for a batch`)
+  const dims = shape.map((dim, at) => (at === batchAt ? 1 : Number(dim)))
+  const product = (part: readonly number[]): number => part.reduce((all, dim) => all * dim, 1)
+  return {
+    input: meta.name,
+    output,
+    dims,
+    batchAt,
+    outer: product(dims.slice(0, batchAt)),
+    inner: product(dims.slice(batchAt + 1)),
+  }
+}
+
+/** One stream's state into its place of the batch, or back. */
+function copy(
+  own: Float32Array | undefined,
+  joined: Float32Array | undefined,
+  { outer, inner }: State,
+  count: number,
+  index: number,
+  back: boolean,
+): void {
+  if (own === undefined || joined === undefined) return
+  for (let o = 0; o < outer; o++) {
+    const place = (o * count + index) * inner
+    if (back) own.set(joined.subarray(place, place + inner), o * inner)
+    else joined.set(own.subarray(o * inner, (o + 1) * inner), place)
+  }
+}
+
+async function load({ path, runtime }: ModelThreadData): Promise<Model> {
+  let ort: Runtime
+  try {
+    const loaded: { readonly default?: unknown } = await import(runtime)
+    ort = (loaded.default ?? loaded) as Runtime
+  } catch (error) {
+    throw new Error(
+      `${runtime} cannot be loaded (${errorText(error)}): npm install ${runtime}, or unset PARLEY_VAD_MODEL`,
+    )
+  }
+  const session = await ort.InferenceSession.create(path, {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+  })
+  return new Model(ort, session)
+}
+
+load(workerData).then(
+  (model) => {
+    port.on('message', (message: ToModel) => {
+      model.judge(message.rate, message.batch).then(
+        (likely) => send({ kind: 'judged', streams: message.batch.streams, likely }),
+        (error: unknown) => send({ kind: 'failed', message: errorText(error) }),
+      )
+    })
+    send({ kind: 'ready', window8k: model.window(8000), window16k: model.window(16000) })
+  },
+  (error: unknown) => send({ kind: 'failed', message: errorText(error) }),
+)

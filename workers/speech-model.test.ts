@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { countingNetwork, failingNetwork, loudnessNetwork } from '../fixtures/onnx.js'
+import { findClip, readClip } from '../fixtures/speech/manifest.js'
+import { joined } from '../fixtures/tones.js'
+import { systemClock } from '../media/base/clock.js'
+import { type Log, silentLog } from '../media/base/log.js'
+import { loadVad } from '../media/vad.js'
+import { openSpeechModel, type RunningSpeechModel } from './speech-model.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-model-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+function installed(): boolean {
+  try {
+    import.meta.resolve('onnxruntime-node')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const skip = installed() ? false : 'onnxruntime-node, an optional dependency, is not installed'
+
+async function running(t: Test, network: Uint8Array, log: Log = silentLog): Promise<RunningSpeechModel> {
+  const path = join(folder, `${t.name.replaceAll(/\W/g, '-').slice(0, 40)}.onnx`)
+  writeFileSync(path, network)
+  const model = await openSpeechModel({ path, clock: systemClock, log })
+  t.teardown(() => model.close())
+  return model
+}
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  const deadline = systemClock.now() + 15_000
+  while (!condition()) {
+    if (systemClock.now() > deadline) throw new Error(`${what} did not happen`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+const frame = (level: number, rate = 8000) => new Int16Array(rate / 50).fill(level)
+
+t.test('a model that cannot be used is refused with the reason and the fix', async (t) => {
+  const open = (path: string, runtime?: string) =>
+    openSpeechModel({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
+  await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {
+    code: 'config_invalid',
+    message: /npm install a-package-that-is-not-there, or unset PARLEY_VAD_MODEL/,
+  })
+})
+
+t.test('a file that is missing or no network', { skip }, async (t) => {
+  const open = (path: string) => openSpeechModel({ path, clock: systemClock, log: silentLog })
+  await t.rejects(open(join(folder, 'none.onnx')), { code: 'config_invalid', message: /none\.onnx/ })
+  const path = join(folder, 'text.onnx')
+  writeFileSync(path, 'no network')
+  await t.rejects(open(path), { code: 'config_invalid' })
+})
+
+t.test('each call is judged by its own sound, at both rates, many at once', { skip }, async (t) => {
+  const model = await running(t, loudnessNetwork(512, 1e-4))
+  const loud = Array.from({ length: 10 }, () => model.open(8000))
+  const soft = Array.from({ length: 10 }, () => model.open(8000))
+  const wide = [model.open(16_000), model.open(16_000)] as const
+  t.equal(loud[0]?.hear(frame(3000)), null, 'nothing is known yet')
+  const latest = new Map<unknown, number | null>()
+  await until('a judgement of all', () => {
+    for (const stream of loud) latest.set(stream, stream.hear(frame(3000)))
+    for (const stream of soft) latest.set(stream, stream.hear(frame(30)))
+    latest.set(wide[0], wide[0].hear(frame(3000, 16_000)))
+    latest.set(wide[1], wide[1].hear(frame(30, 16_000)))
+    return [...latest.values()].every((likely) => likely !== null)
+  })
+  // The loudness is that of a constant: what the upsampler rounds does not matter.
+  for (const stream of [...loud, wide[0]]) t.ok((latest.get(stream) ?? 0) > 0.95)
+  for (const stream of [...soft, wide[1]]) t.ok((latest.get(stream) ?? 1) < 0.05)
+  const { windows, batches, fallbackFrames, restarts } = model.stats()
+  t.ok(batches < windows / 2, `${windows} windows in ${batches} batches`)
+  t.ok(fallbackFrames > 0, 'frames before the first judgement are counted')
+  t.equal(restarts, 0)
+})
+
+t.test('recurrent state belongs to its call, also when others come and go', { skip }, async (t) => {
+  const model = await running(t, countingNetwork())
+  const first = model.open(8000)
+  let likely: number | null = null
+  const one = async (stream: { hear(pcm: Int16Array): number | null }, rate: 8000 | 16_000) => {
+    // Two frames hold one window of 32 ms at least.
+    const before = model.stats().windows
+    while (model.stats().windows === before) likely = stream.hear(frame(100, rate))
+    await until('its judgement', () => {
+      likely = stream.hear(new Int16Array(0))
+      return likely !== null
+    })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    likely = stream.hear(new Int16Array(0))
+    return likely ?? 0
+  }
+  const near = (found: number, wanted: number) => Math.abs(found - wanted) < 0.001
+  t.ok(near(await one(first, 8000), 0.01))
+  t.ok(near(await one(first, 8000), 0.02))
+  const second = model.open(16_000)
+  t.ok(near(await one(second, 16_000), 0.51), 'its own count, and its own rate')
+  t.ok(near(await one(first, 8000), 0.03))
+  first.close()
+  t.equal(first.hear(frame(100)), null)
+  const third = model.open(8000)
+  t.ok(near(await one(third, 8000), 0.01), 'a new call begins anew')
+  t.ok(near(await one(second, 16_000), 0.52))
+})
+
+t.test('in the detector the model decides; without it the built-in one does', { skip }, async (t) => {
+  const clip = joined(new Int16Array(8000), readClip(findClip('tell-me-more')), new Int16Array(8000))
+  const listen = async (model: RunningSpeechModel, together: boolean) => {
+    const vad = (await loadVad(model)).open({ rate: 8000, startMs: 60, stopMs: 300 })
+    let onsets = 0
+    for (let at = 0; at + 160 <= clip.length; at += 160) {
+      if (vad.process(clip.subarray(at, at + 160), at / 8) === 'onset') onsets++
+      // The pace of the beat matters only in that the answers keep up.
+      if (together) await new Promise((resolve) => setTimeout(resolve, 4))
+    }
+    vad.close()
+    return onsets
+  }
+  const deaf = await running(t, loudnessNetwork(512, 1e6))
+  t.equal(await listen(deaf, true), 0, 'a model that hears no speech')
+  t.ok(deaf.stats().windows > 50)
+  const keen = loudnessNetwork(512, 1e-5)
+  t.ok((await listen(await running(t, keen), true)) >= 1, 'one that hears it')
+  const late = await running(t, keen)
+  t.ok((await listen(late, false)) >= 1, 'answers that come too late')
+  t.ok(late.stats().fallbackFrames >= clip.length / 160 - 1, 'are counted')
+})
+
+t.test('a model that fails is replaced, and calls go on without it', { skip }, async (t) => {
+  const errors: string[] = []
+  const log: Log = {
+    ...silentLog,
+    error: (fields, message) => errors.push(`${message} ${JSON.stringify(fields)}`),
+  }
+  const model = await running(t, failingNetwork(512), log)
+  const stream = model.open(8000)
+  await until('the restart', () => {
+    t.equal(stream.hear(frame(500)), null)
+    return model.stats().restarts >= 1
+  })
+  t.match(errors[0], /the built-in detector decides/)
+  t.ok(model.stats().fallbackFrames > 0)
+})
