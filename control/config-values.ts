@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
@@ -50,6 +51,20 @@ export function ipAddress(value: string): Parsed<string> {
 
 export function folder(base: string): (value: string) => Parsed<string> {
   return (value) => good(resolve(base, value))
+}
+
+/** A readable file, and the optional package that runs it. */
+export function onnxFile(base: string): (value: string) => Parsed<string> {
+  return (value) => {
+    const path = resolve(base, value)
+    if (!existsSync(path)) return bad(`there is no file ${path}: name an ONNX file, or unset it`)
+    try {
+      import.meta.resolve('onnxruntime-node')
+    } catch {
+      return bad('it needs the optional package onnxruntime-node: npm install onnxruntime-node, or unset it')
+    }
+    return good(path)
+  }
 }
 
 export function httpUrl(value: string): Parsed<string> {

@@ -19,6 +19,7 @@ import {
   longSecret,
   mailAddress,
   networks,
+  onnxFile,
   type Parsed,
   portRange,
   type SipAddress,
@@ -65,6 +66,8 @@ export interface Settings {
   readonly sipTraceHours: number
   /** Make an Opus copy beside each recording. */
   readonly compressRecordings: boolean
+  /** ONNX file of a neural voice detector; null for the built-in one alone. */
+  readonly vadModel: string | null
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   /** What GET /v1/metrics takes as Bearer token; null: nobody may read it. */
@@ -146,6 +149,11 @@ export const VARIABLES = [
     name: 'PARLEY_MEDIA_WORKERS',
     default: 'cores - 1',
     description: 'Media threads, 1 to 256',
+  },
+  {
+    name: 'PARLEY_VAD_MODEL',
+    default: '',
+    description: 'ONNX file of a neural voice detector (docs/voice-activity.md); empty uses the built-in one',
   },
   {
     name: 'PARLEY_DRACHTIO_URL',
@@ -323,6 +331,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),
+    vadModel: optional('PARLEY_VAD_MODEL', onnxFile(folderPath)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),
     opsToken: optional('PARLEY_OPS_TOKEN', longSecret),

@@ -144,6 +144,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     rtpPorts: settings.rtpPorts,
     mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
     compressRecordings: settings.compressRecordings,
+    vadModel: settings.vadModel,
     allowPrivateUrls: settings.allowPrivateUrls,
     providers: settings.providers,
     clock,

@@ -8,6 +8,16 @@ export interface SpeechModel {
   open(rate: SessionRate): SpeechModelStream
 }
 
+export interface SpeechModelStats {
+  /** Windows judged, in how many batches. */
+  readonly windows: number
+  readonly batches: number
+  /** Frames for which no judgement came in time, so that the built-in detector decided. */
+  readonly fallbackFrames: number
+  /** Times the thread failed or hung and was replaced. */
+  readonly restarts: number
+}
+
 export interface SpeechModelStream {
   /**
    * The next 20 ms, copied. Returns how likely the newest judged sound is speech, 0 to 1, or null when

@@ -81,6 +81,7 @@ async function thread(t: Test) {
       allowPrivateUrls: false,
       mediaTimeoutMs: 30_000,
       compressRecordings: false,
+      vadModel: null,
       providers: { openai: null },
     },
     vendors: vendors(ears),

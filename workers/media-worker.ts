@@ -20,6 +20,7 @@ import { Outbox } from './outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from './protocol.js'
 import { openRecordingJobs } from './recording-jobs.js'
 import { openSounds } from './sounds.js'
+import { openSpeechModel } from './speech-model.js'
 import { threadLog } from './thread-log.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
@@ -37,10 +38,12 @@ const beat = startBeat(clock, (member, error) => {
 })
 const jobs = openSynthesisJobs({ clock, log })
 const recordings = openRecordingJobs({ compress: settings.compressRecordings, log })
+const speechModel =
+  settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log })
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
-  vad: await loadVad(),
+  vad: await loadVad(speechModel),
   clips: openClips(),
   recordings,
   sounds: openSounds({ holdMusic: null }),
@@ -107,7 +110,16 @@ async function close(
 function load(): WorkerLoad {
   const { p50Ms, p99Ms, maxMs, histogram, skippedFrames } = beat.load()
   const heapBytes = getHeapStatistics().used_heap_size
-  return { sessions: sessions.size, p50Ms, p99Ms, maxMs, histogram, skippedFrames, heapBytes }
+  return {
+    sessions: sessions.size,
+    p50Ms,
+    p99Ms,
+    maxMs,
+    histogram,
+    skippedFrames,
+    heapBytes,
+    speechModel: speechModel?.stats() ?? null,
+  }
 }
 
 async function shutDown(): Promise<null> {
@@ -119,6 +131,7 @@ async function shutDown(): Promise<null> {
     }
   }
   beat.close()
+  await speechModel?.close()
   await Promise.all([jobs.close(), recordings.close()])
   return null
 }

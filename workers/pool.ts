@@ -26,6 +26,8 @@ export interface MediaPoolSettings {
   readonly mediaTimeoutMs: number
   /** Make an Opus copy beside each recording; not unless told. */
   readonly compressRecordings?: boolean
+  /** ONNX file of a neural voice detector; none unless told. */
+  readonly vadModel?: string | null
   /** False unless told. */
   readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
@@ -88,6 +90,7 @@ class ThreadPool implements RunningMediaPool {
           rtpPorts: settings.rtpPorts,
           mediaTimeoutMs: settings.mediaTimeoutMs,
           compressRecordings: settings.compressRecordings ?? false,
+          vadModel: settings.vadModel ?? null,
           allowPrivateUrls: settings.allowPrivateUrls ?? false,
           providers: settings.providers,
         },

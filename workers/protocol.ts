@@ -9,6 +9,7 @@ import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { BotSpec } from '../media/byo/spec.js'
 import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
 import type { RtpRemote } from '../media/rtp/remote.js'
+import type { SpeechModelStats } from '../media/speech-model.js'
 
 /*
  * Everything that crosses between the main thread and a media worker, as one typed union each way.
@@ -101,6 +102,8 @@ export interface WorkerLoad {
   /** Beats of the whole life by lateness: upper bounds in ms of `LATENESS_BOUNDS_MS`, last is above. */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
+  /** Of the neural voice detector; null without one. */
+  readonly speechModel: SpeechModelStats | null
   /** Of the thread's own heap, garbage included. */
   readonly heapBytes: number
 }
@@ -181,6 +184,8 @@ export interface WorkerSettings {
   readonly mediaTimeoutMs: number
   /** Make an Opus copy beside each recording. */
   readonly compressRecordings: boolean
+  /** ONNX file of a neural voice detector; null for the built-in one alone. */
+  readonly vadModel: string | null
   /** Development: bots may be at private addresses and speak plain `ws`. */
   readonly allowPrivateUrls: boolean
   readonly providers: ProviderSettings

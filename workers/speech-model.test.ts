@@ -8,6 +8,7 @@ import { joined } from '../fixtures/tones.js'
 import { systemClock } from '../media/base/clock.js'
 import { type Log, silentLog } from '../media/base/log.js'
 import { loadVad } from '../media/vad.js'
+import { openMediaPool } from './pool.js'
 import { openSpeechModel, type RunningSpeechModel } from './speech-model.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-model-'))
@@ -148,4 +149,21 @@ t.test('a model that fails is replaced, and calls go on without it', { skip }, a
   })
   t.match(errors[0], /the built-in detector decides/)
   t.ok(model.stats().fallbackFrames > 0)
+})
+
+t.test('media threads load it at start, and tell what it did', { skip }, async (t) => {
+  const path = join(folder, 'pool.onnx')
+  writeFileSync(path, loudnessNetwork(512, 1e-4))
+  const settings = {
+    workers: 1,
+    rtpAddress: '127.0.0.1',
+    rtpPorts: { first: 0, last: 0 },
+    mediaTimeoutMs: 30_000,
+    providers: { openai: null },
+  }
+  const pool = await openMediaPool({ ...settings, vadModel: path })
+  const [load] = await pool.load()
+  t.match(load?.speechModel, { windows: 0, restarts: 0 })
+  await pool.close()
+  await t.rejects(openMediaPool({ ...settings, vadModel: join(folder, 'none.onnx') }))
 })

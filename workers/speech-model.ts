@@ -3,18 +3,8 @@ import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { FRAME_MS, type SessionRate } from '../media/frame.js'
-import type { SpeechModel, SpeechModelStream } from '../media/speech-model.js'
+import type { SpeechModel, SpeechModelStats, SpeechModelStream } from '../media/speech-model.js'
 import type { FromModel, ModelThreadData, ToModel } from './speech-model-batch.js'
-
-export interface SpeechModelStats {
-  /** Windows judged, in how many batches. */
-  readonly windows: number
-  readonly batches: number
-  /** Frames for which no judgement came in time, so that the built-in detector decided. */
-  readonly fallbackFrames: number
-  /** Times the thread failed or hung and was replaced. */
-  readonly restarts: number
-}
 
 export interface RunningSpeechModel extends SpeechModel {
   stats(): SpeechModelStats

@@ -82,6 +82,10 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     LATENESS_BOUNDS_MS.map((ms) => ms / 1000),
   )
   const skipped = new Gauge('parley_media_skipped_frames', 'Frames skipped since the worker started.')
+  const judged = new Gauge(
+    'parley_voice_judgements',
+    'Windows the neural voice detector judged, and frames it was too late for, since the worker started.',
+  )
   const waiting = new Gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
   const lost = new Gauge('parley_call_events_lost', 'Call events that could not be stored.')
   const queued = new Gauge('parley_queue_rows', 'Rows that wait in a queue of the database.')
@@ -117,6 +121,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     sessions,
     lateness,
     skipped,
+    judged,
     waiting,
     lost,
     queued,
@@ -154,6 +159,10 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       const labels = { worker: String(index) }
       sessions.set(labels, load.sessions)
       skipped.set(labels, load.skippedFrames)
+      if (load.speechModel !== null) {
+        judged.set({ ...labels, by: 'model' }, load.speechModel.windows)
+        judged.set({ ...labels, by: 'built_in' }, load.speechModel.fallbackFrames)
+      }
       lateness.replace(labels, load.histogram, upperSum(load.histogram))
     }
     const server = from.sip()
