@@ -99,6 +99,9 @@ export class Commentary {
         this.troubles.push(`${event.part}: ${event.message}`)
         say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
         break
+      case 'answered_by':
+        say(`  ${seconds(event.atMs)}  -- answered by: ${event.by} (${event.evidence})`)
+        break
       case 'detected':
         say(`             -- heard: ${event.event.type.replaceAll('_', ' ')}`)
         break

@@ -9,7 +9,7 @@ import { readWav } from '../fixtures/wav.js'
 
 const PERSON = '+9190000000'
 
-t.test('each simulated person gives the right ending', { timeout: 90_000 }, async (t) => {
+t.test('each simulated person gives the right ending', { timeout: 180_000 }, async (t) => {
   const service = await openService(t, { mediaTimeoutMs: 2_000 })
   const impatient = await service.publishAgent({
     name: 'Impatient',
@@ -33,7 +33,9 @@ t.test('each simulated person gives the right ending', { timeout: 90_000 }, asyn
     ['silent', '11', { disposition: 'answered', endedReason: 'silence' }],
     ['media dies', '06', { endedReason: 'carrier_error' }],
     ['presses digits', '12', { disposition: 'answered' }],
-    ['polite', '55', { disposition: 'answered' }],
+    ['polite', '55', { disposition: 'answered', answeredBy: 'human' }],
+    ['voicemail', '04', { disposition: 'voicemail', endedReason: 'voicemail', answeredBy: 'voicemail' }],
+    ['screening', '13', { disposition: 'answered', answeredBy: 'screening' }],
   ]
   const check = async ([name, suffix, expected]: (typeof expectations)[number]) => {
     const callId = await service.call(`${PERSON}${suffix}`, { agentId: impatient })
@@ -51,8 +53,8 @@ t.test('each simulated person gives the right ending', { timeout: 90_000 }, asyn
   const [long, short] = [expectations.slice(0, 2), expectations.slice(2)]
   const longs = long.map(check)
   let digits = ''
-  for (const pair of [short.slice(0, 3), short.slice(3)]) {
-    const ids = await Promise.all(pair.map(check))
+  for (const some of [short.slice(0, 3), short.slice(3, 6), short.slice(6)]) {
+    const ids = await Promise.all(some.map(check))
     for (const id of ids)
       digits += service
         .of(id, 'dtmf')

@@ -123,7 +123,7 @@ export function endingOfError(error: unknown): Ending {
 
 /** The verdict on a conversation that says it is over. */
 export function endingOfConversation(
-  why: 'agent_hangup' | 'max_duration' | 'silence' | 'provider_failure' | 'bot_disconnected',
+  why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure' | 'bot_disconnected',
 ): Ending {
   if (why === 'provider_failure')
     return { by: 'engine', cause: 'internal', fault: 'ours', note: 'provider_failure' }

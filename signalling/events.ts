@@ -1,3 +1,4 @@
+import type { AnswerVerdict } from '../media/agent/answer.js'
 import type { Turn, TurnTrace } from '../media/agent/events.js'
 import type { BotStats } from '../media/byo/bot-end.js'
 import type { DetectorEvent } from '../media/detect/events.js'
@@ -19,6 +20,8 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | { readonly type: 'trace'; readonly trace: TurnTrace }
   | { readonly type: 'interrupted'; readonly turnId: number; readonly atMs: number }
   | { readonly type: 'resumed'; readonly turnId: number; readonly atMs: number; readonly pausedMs: number }
+  /** Who took the call; once more when it turns out to be a machine. */
+  | ({ readonly type: 'answered_by'; readonly atMs: number } & AnswerVerdict)
   | { readonly type: 'dtmf'; readonly digit: string; readonly atMs: number; readonly durationMs: number }
   | {
       readonly type: 'trouble'

@@ -9,6 +9,7 @@ import type { Log } from '../media/base/log.js'
 import type { Beat, BeatMember } from '../media/beat.js'
 import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
+import type { DetectorEvent } from '../media/detect/events.js'
 import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
@@ -77,6 +78,8 @@ interface HostedParty {
   prepare(): Promise<void>
   start(script: SpeakerScript | null): void
   transferUpdate?(update: TransferUpdate): void
+  /** What was heard of the far side beside speech. */
+  heard?(event: DetectorEvent): void
 }
 
 /**
@@ -153,7 +156,13 @@ class LegSession implements HostedSession {
       rate: order.rate,
       clock: host.clock,
       onKey: this.#party.end.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
-      onEvent: order.party.kind === 'persona' ? null : (event) => emit({ type: 'detected', event }),
+      onEvent:
+        order.party.kind === 'persona'
+          ? null
+          : (event) => {
+              emit({ type: 'detected', event })
+              this.#party.heard?.(event)
+            },
       hasEvents: () => (this.#remote?.dtmfPayloadType ?? null) !== null,
       traffic: () => {
         const { packetsSent, packetsReceived } = leg.stats()
@@ -312,6 +321,7 @@ class LegSession implements HostedSession {
     })
     return {
       end: conversation,
+      heard: (event) => conversation.heard(event),
       prepare: () => conversation.prepare(),
       start: (script) => conversation.start(script),
     }

@@ -77,7 +77,11 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       })),
     },
     background: callSettings.background,
-    voicemail: callSettings.voicemail,
+    // Who calls us is a person, or wants to be taken for one.
+    voicemail: {
+      ...callSettings.voicemail,
+      enabled: direction === 'outbound' && callSettings.voicemail.enabled,
+    },
     transfer: {
       ...callSettings.transfer,
       preTransferLine: line(callSettings.transfer.preTransferLine),

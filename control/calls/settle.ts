@@ -1,7 +1,8 @@
 import { join, relative } from 'node:path'
+import type { Answerer } from '../../media/agent/answer.js'
 import type { TurnTrace } from '../../media/agent/events.js'
 import type { BotStats } from '../../media/byo/bot-end.js'
-import { outcomeOf } from '../../signalling/ending.js'
+import { type Disposition, outcomeOf } from '../../signalling/ending.js'
 import type { CallEvent } from '../../signalling/events.js'
 import type { CallRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
@@ -52,18 +53,30 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
       const call = await move(trx, callId, ['queued', 'initiated', 'ringing'], {
         status: 'in_progress',
         answeredAt: at,
-        // Nobody listens yet for what answered.
+        // Until it was heard.
         answeredBy: 'unknown',
       })
       if (call !== null) await announce(trx, call, 'call.answered', at)
       break
     }
+    case 'answered_by':
+      await trx
+        .updateTable('calls')
+        .set({ answeredBy: shownAnswerer(event.by) })
+        .where('id', '=', callId)
+        .execute()
+      break
     case 'ended':
       await end(trx, event, folder)
       break
     default:
       break
   }
+}
+
+/** As the contract names who answered; it knows no menus and no fax machines. */
+function shownAnswerer(by: Answerer): string {
+  return by === 'human' || by === 'voicemail' || by === 'screening' ? by : 'unknown'
 }
 
 type Ended = CallEvent & { readonly type: 'ended' }
@@ -93,7 +106,7 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
     status: 'ended',
     endedAt,
     endedReason: outcome.endedReason,
-    disposition: outcome.disposition,
+    disposition: await dispositionOf(trx, callId, outcome.disposition),
     agentSeconds: seconds('agent'),
     humanSeconds: seconds('human'),
     charges: JSON.stringify(bill.charges),
@@ -194,6 +207,21 @@ async function announce(
 ): Promise<void> {
   const { organizationId, environment, id } = call
   await insertEvent(trx, { organizationId, environment, type, subject: { type: 'call', id } }, at)
+}
+
+/** `answered` is for people: not for a recorder that hung up by itself, nor for a fax machine. */
+async function dispositionOf(trx: Trx, callId: string, disposition: Disposition): Promise<Disposition> {
+  if (disposition !== 'answered') return disposition
+  const last = await trx
+    .selectFrom('callEvents')
+    .select('body')
+    .where('callId', '=', callId)
+    .where('type', '=', 'answered_by')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const by = last === undefined ? 'human' : (JSON.parse(last.body) as { by: Answerer }).by
+  return by === 'voicemail' ? 'voicemail' : by === 'fax' ? 'unknown' : 'answered'
 }
 
 async function latencyOf(trx: Trx, callId: string) {

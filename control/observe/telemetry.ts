@@ -58,6 +58,7 @@ const MARKS: readonly CallEvent['type'][] = [
   'answered',
   'interrupted',
   'trouble',
+  'answered_by',
   'detected',
   'held',
 ]

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { EchoEstimator } from '../detect/echo.js'
+import type { DetectorEvent } from '../detect/events.js'
 import {
   type AudioFrame,
   type CloseReason,
@@ -11,6 +12,7 @@ import {
 } from '../frame.js'
 import { Playout } from '../playout.js'
 import type { Vad, VadFactory } from '../vad.js'
+import { AnswerListener, type AnswerVerdict } from './answer.js'
 import { ConversationContext } from './context.js'
 import { Ears } from './ears.js'
 import type { ConversationEvent, TurnId } from './events.js'
@@ -66,6 +68,8 @@ export interface ConversationOptions {
 export interface Conversation extends End {
   /** Synthesises the opening line so that it can be sent with the first packet. Bounded; never rejects. */
   prepare(): Promise<void>
+  /** What was heard of the far side beside speech. */
+  heard(event: DetectorEvent): void
   /** Media is live: session time 0. Once. */
   start(script: SpeakerScript | null): void
   /** Idempotent. What was said so far is emitted before it returns; nothing is afterwards. */
@@ -111,6 +115,8 @@ class AgentConversation implements Conversation {
   /** Tools whose reply is over and whose results have not come. */
   readonly #left = new Set<RunningTools>()
   #callerLanguage: string | null = null
+  /** While it matters who answered. */
+  #answer: AnswerListener | null
   #trace: ReplyTrace | null = null
   #lastOffsetMs: number | null = null
   #lastFinalMs: number | null = null
@@ -130,6 +136,7 @@ class AgentConversation implements Conversation {
     this.#tools = tools
     this.#onFault = onFault
     this.#spec = spec
+    this.#answer = spec.voicemail.enabled ? new AnswerListener(spec.voicemail.windowSeconds * 1000) : null
     this.#rate = rate
     this.#clock = clock
     this.#log = log
@@ -159,10 +166,14 @@ class AgentConversation implements Conversation {
       rate,
       recogniser: vendors.speechToText(spec.speechToText.vendor),
       clock,
-      partial: (text) => this.#feed({ on: 'partial', text, at: this.#now() }),
+      partial: (text) => {
+        this.#feed({ on: 'partial', text, at: this.#now() })
+        this.#judge(this.#answer?.words(text, this.#now()))
+      },
       final: (text, words) => {
         this.#lastFinalMs = this.#now()
         this.#feed({ on: 'final', text, words, at: this.#now() })
+        this.#judge(this.#answer?.words(text, this.#now()))
       },
       failed: ({ code, message }) => this.#feed({ on: 'deaf', code, message, at: this.#now() }),
     })
@@ -199,13 +210,16 @@ class AgentConversation implements Conversation {
     this.#ears.write(echo.own && !detector.speaking ? this.#quiet : frame.pcm, atMs)
     const change = detector.process(frame.pcm, atMs, echo.explained)
     if (change === 'onset') {
+      this.#answer?.onset(detector.onsetMs)
       this.#feed({ on: 'onset', fromMs: detector.onsetMs, at: this.#now() })
       this.#ears.utteranceStart(detector.onsetMs)
     } else if (change === 'offset') {
+      this.#answer?.offset(detector.lastVoicedMs)
       this.#lastOffsetMs = this.#now()
       this.#feed({ on: 'offset', lastVoicedMs: detector.lastVoicedMs, at: this.#now() })
       this.#ears.utteranceEnd(detector.lastVoicedMs)
     }
+    if (this.#answer !== null) this.#judge(this.#answer.tick(atMs))
     if (this.#state.phase === 'paused') {
       this.#feed({
         on: 'voice',
@@ -258,6 +272,20 @@ class AgentConversation implements Conversation {
   close(_why: CloseReason): void {
     if (this.#state.phase !== 'ended') this.#feed({ on: 'close', at: this.#now() })
     this.#release()
+  }
+
+  heard(event: DetectorEvent): void {
+    if (event.type === 'beep') this.#judge(this.#answer?.beep(event.startMs))
+    else if (event.type === 'fax') this.#judge(this.#answer?.fax())
+  }
+
+  /** Who answered, as soon as it is known. Nobody talks to a recorder. */
+  #judge(verdict: AnswerVerdict | null | undefined): void {
+    if (this.#answer?.over) this.#answer = null
+    if (!verdict || this.#state.phase === 'ended') return
+    this.#emit({ type: 'answered_by', ...verdict, atMs: Math.round(this.#now()) })
+    if (verdict.by === 'voicemail') this.#feed({ on: 'machine', why: 'voicemail', at: this.#now() })
+    else if (verdict.by === 'fax') this.#feed({ on: 'machine', why: 'agent_hangup', at: this.#now() })
   }
 
   // ---- the machine

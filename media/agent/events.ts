@@ -1,5 +1,6 @@
 import type { DetectorEvent } from '../detect/events.js'
 import type { Digit } from '../frame.js'
+import type { AnswerVerdict } from './answer.js'
 import type { TimedWord } from './spec.js'
 
 export type TurnId = number
@@ -61,8 +62,10 @@ export type ConversationEvent =
       readonly result: string
       readonly atMs: number
     }
+  /** Who took a call that we made; once more when it turns out to be a machine. */
+  | ({ readonly type: 'answered_by'; readonly atMs: number } & AnswerVerdict)
   /** The conversation is over (its last words were sent): hang up. */
   | {
       readonly type: 'finished'
-      readonly why: 'agent_hangup' | 'max_duration' | 'silence' | 'provider_failure'
+      readonly why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
     }

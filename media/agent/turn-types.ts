@@ -23,7 +23,7 @@ export type Phase =
   | 'ending'
   | 'ended'
 
-export type FinishWhy = 'agent_hangup' | 'max_duration' | 'silence' | 'provider_failure'
+export type FinishWhy = 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
 
 /** Lines that do not come from the model. */
 export type Line =
@@ -172,6 +172,8 @@ export type TurnInput = { readonly at: number } & (
   /** Nothing can be spoken any more, by any synthesis. */
   | { readonly on: 'mute'; readonly turn: TurnId }
   | { readonly on: 'timer'; readonly turn: TurnId; readonly name: TimerName }
+  /** No person is there: a recorder, or a fax machine. */
+  | { readonly on: 'machine'; readonly why: FinishWhy }
   /** The far side or the operator ended the call. */
   | { readonly on: 'close' }
 )

@@ -122,6 +122,9 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'timer':
       timer(t, input)
       return
+    case 'machine':
+      t.finish(input.why)
+      return
     case 'close':
       t.clear()
       s.phase = 'ended'

@@ -1,0 +1,103 @@
+import { type SpokenAnswer, spokenAnswer } from './answer-words.js'
+
+/** Who or what took a call that we made. */
+export type Answerer = 'human' | SpokenAnswer | 'fax' | 'unknown'
+
+export interface AnswerVerdict {
+  readonly by: Answerer
+  /** What decided: words, the tone of a recorder, a fax machine's tone, how long the greeting was, time. */
+  readonly evidence: 'words' | 'beep' | 'fax' | 'greeting' | 'time'
+}
+
+/** A person says hello in less, and then waits. */
+const SHORT_GREETING_MS = 2500
+const WAITS_MS = 500
+/** A recorder's tone follows a greeting, however short. */
+const LEAST_GREETING_MS = 700
+/** After the window, a tone still tells a recorder from a person who spoke long. */
+const BEEP_WINDOW_MS = 30_000
+
+/**
+ * Listens to the first seconds of an outbound call and says who answered: a person as soon as a short
+ * greeting is over, a machine as soon as its words or its tone give it away. A person who turns out to
+ * be a machine within the window is corrected. Times are session ms; the shell brings them.
+ */
+export class AnswerListener {
+  readonly #windowMs: number
+  #verdict: AnswerVerdict | null = null
+  #firstOnsetMs: number | null = null
+  #lastVoicedMs = 0
+  #speaking = false
+  #spokenMs = 0
+  #onsetMs = 0
+  #over = false
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs
+  }
+
+  get verdict(): AnswerVerdict | null {
+    return this.#verdict
+  }
+
+  /** Nothing can change the verdict any more. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  onset(atMs: number): void {
+    this.#firstOnsetMs ??= atMs
+    this.#onsetMs = atMs
+    this.#speaking = true
+  }
+
+  offset(lastVoicedMs: number): void {
+    this.#speaking = false
+    this.#lastVoicedMs = lastVoicedMs
+    this.#spokenMs += Math.max(0, lastVoicedMs - this.#onsetMs)
+  }
+
+  /** Partial or final words of the far side. The new verdict, or null when it stays. */
+  words(text: string, atMs: number): AnswerVerdict | null {
+    if (this.#over || atMs > this.#windowMs + SHORT_GREETING_MS) return null
+    const by = spokenAnswer(text)
+    return by === null ? null : this.#decide({ by, evidence: 'words' })
+  }
+
+  beep(startMs: number): AnswerVerdict | null {
+    if (this.#over || startMs > BEEP_WINDOW_MS) return null
+    const spoken = this.#spokenMs + (this.#speaking ? startMs - this.#onsetMs : 0)
+    // Without a greeting before it, it is a tone of the network.
+    return spoken < LEAST_GREETING_MS ? null : this.#decide({ by: 'voicemail', evidence: 'beep' })
+  }
+
+  fax(): AnswerVerdict | null {
+    return this.#over ? null : this.#decide({ by: 'fax', evidence: 'fax' })
+  }
+
+  /** Every frame: what time alone tells. */
+  tick(atMs: number): AnswerVerdict | null {
+    if (this.#over) return null
+    const first = this.#firstOnsetMs
+    if (this.#verdict === null && first !== null && !this.#speaking) {
+      const short = this.#lastVoicedMs - first <= SHORT_GREETING_MS
+      if (short && atMs - this.#lastVoicedMs >= WAITS_MS)
+        return this.#decide({ by: 'human', evidence: 'greeting' })
+    }
+    if (atMs < this.#windowMs) return null
+    if (this.#verdict === null) {
+      return this.#decide({ by: first === null ? 'unknown' : 'human', evidence: 'time' })
+    }
+    if (atMs >= BEEP_WINDOW_MS) this.#over = true
+    return null
+  }
+
+  #decide(verdict: AnswerVerdict): AnswerVerdict | null {
+    // A machine is a machine, whatever it says next.
+    if (this.#verdict !== null && this.#verdict.by !== 'human' && this.#verdict.by !== 'unknown') return null
+    if (this.#verdict?.by === verdict.by) return null
+    this.#verdict = verdict
+    if (verdict.by === 'voicemail' || verdict.by === 'fax') this.#over = true
+    return verdict
+  }
+}
