@@ -75,7 +75,7 @@ export function readAnswer(text: string, config: Questions): CallResult | null {
   return {
     summary: summary.slice(0, MAX_SUMMARY),
     outputs: Object.fromEntries(
-      config.outputVariables.map((variable) => [variable.name, valueOf(outputs[variable.name], variable)]),
+      config.outputVariables.map((variable) => [variable.name, typedValue(outputs[variable.name], variable)]),
     ),
     evaluation: config.evaluationCriteria.flatMap(({ id, name }) => {
       const answer = evaluation.find((candidate) => candidate.id === id)
@@ -99,7 +99,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function valueOf(
+function typedValue(
   value: unknown,
   { type, enumValues }: AgentConfig['outputVariables'][number],
 ): string | number | boolean | null {
