@@ -8,6 +8,7 @@ import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureGet, measureStart } from './api.js'
 import { measureBargeIn } from './barge-in.js'
+import { BYO_STEPS, measureRecovery } from './byo.js'
 import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
 import { measureFalseStops } from './false-stops.js'
@@ -61,6 +62,8 @@ const RUNS: readonly Run[] = [
   },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
+  ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
+  { ids: ['Recovery'], measure: quietly(measureRecovery) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

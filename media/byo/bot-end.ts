@@ -311,7 +311,7 @@ class SocketBot implements BotEnd {
     }
     const ms = (bytes.length / how.bytesPerSample / how.rate) * 1000
     if (this.#queue.play(bytes, how)) {
-      this.#live.came(ms, this.#clock.now())
+      this.#live.came(ms, this.#clock.now(), this.#mouth.saidMs)
     } else {
       this.#droppedOutMs += ms
       this.#error('buffer_full', 'more than 300 s of sound wait')

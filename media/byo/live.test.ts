@@ -2,7 +2,7 @@ import t from 'tap'
 import { LiveWatch } from './live.js'
 
 /** A bot and our beat on one time line: sound waits, frames are played, the watch says what is too much. */
-function run(arrivals: (ms: number) => number, seconds: number) {
+function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: number) => ms) {
   const watch = new LiveWatch()
   let waiting = 0
   let trimmed = 0
@@ -13,7 +13,7 @@ function run(arrivals: (ms: number) => number, seconds: number) {
     const came = arrivals(ms)
     if (came > 0) {
       waiting += came
-      watch.came(came, ms)
+      watch.came(came, ms, sent(ms))
     }
     if (waiting >= 20) waiting -= 20
     else silence += 20
@@ -32,6 +32,13 @@ t.test('a live bot that froze is on time again within half a second', async (t) 
   t.ok(frozen.waiting <= 20, `${frozen.waiting} ms wait`)
   t.ok(frozen.trimmed >= 380)
   t.ok(frozen.lastTrim <= 3900, `trimmed at ${frozen.lastTrim}`)
+})
+
+t.test('an echo of a line that stalled and caught up is live all the same', async (t) => {
+  // 200 ms of silence were told to the bot, then what was really said in them as well.
+  const sent = (ms: number) => (ms < 3000 ? ms : ms + 200)
+  const echoed = run((ms) => (ms === 3000 ? 220 : 20), 8, sent)
+  t.ok(echoed.waiting <= 20, `${echoed.waiting} ms wait`)
 })
 
 t.test('a bot on time loses nothing', async (t) => {

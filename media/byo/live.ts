@@ -10,7 +10,7 @@ const AHEAD_MS = 80
 /** Proved live after so long. */
 const PROOF_MS = 600
 /** Nothing for so long and it has to be proved again. */
-const FORGET_MS = 1_000
+const FORGET_MS = 2_000
 /** A backlog stands when there was this much of it all the time ... */
 const WINDOW_FRAMES = 10
 /** ... or, of a single frame, for this long: it may be what smooths a jittery way. */
@@ -21,6 +21,8 @@ const FRAME_MS = 20
 export class LiveWatch {
   #epochMs = Number.NaN
   #acceptedMs = 0
+  /** What the bot had been sent when the epoch began. */
+  #sentMs = 0
   #lastMs = Number.NaN
   #ahead = false
   #least = Number.POSITIVE_INFINITY
@@ -28,13 +30,21 @@ export class LiveWatch {
   #windows = 0
   #leastLong = Number.POSITIVE_INFINITY
 
-  /** Sound of `ms` came. */
-  came(ms: number, nowMs: number): void {
-    if (!(nowMs - this.#lastMs <= FORGET_MS)) this.restart(nowMs)
+  /**
+   * Sound of `ms` came; `sentMs` is what the bot was sent so far in all, which after a stall of the
+   * network is more than real time: a bot that says it back is still live.
+   */
+  came(ms: number, nowMs: number, sentMs: number): void {
+    if (!(nowMs - this.#lastMs <= FORGET_MS)) {
+      // A bot that says back what it hears began with the first it heard, however late that comes here.
+      this.#sentMs = Number.isNaN(this.#epochMs) ? 0 : sentMs
+      this.restart(nowMs)
+    }
     this.#lastMs = nowMs
     this.#acceptedMs += ms
     // Its clock may run a little faster than ours: 0.1 % is more than any clock does.
-    if (this.#acceptedMs - (nowMs - this.#epochMs) * 1.001 > AHEAD_MS) this.#ahead = true
+    const dueMs = Math.max((nowMs - this.#epochMs) * 1.001, sentMs - this.#sentMs)
+    if (this.#acceptedMs - dueMs > AHEAD_MS) this.#ahead = true
   }
 
   /** The bot begins anew: what it sent until now is forgotten. */

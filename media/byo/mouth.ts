@@ -45,6 +45,11 @@ export class BotMouth {
     this.#held = Array.from({ length: Math.ceil(HELD_MS / this.#messageMs) }, () => Buffer.alloc(0))
   }
 
+  /** Sound handed to the bot so far, dropped or not. */
+  get saidMs(): number {
+    return this.#atMs
+  }
+
   say(frame: AudioFrame, socket: BotSocket): void {
     const pcm = this.#resampler === null ? frame.pcm : this.#resampler.process(frame.pcm)
     this.#filled += encodeSound(this.#sound.format, pcm, this.#message, this.#filled)

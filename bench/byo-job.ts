@@ -1,0 +1,39 @@
+/** What the caller process of bench/byo.ts is asked to do. */
+export interface ByoJob {
+  readonly target: { readonly address: string; readonly port: number }
+  readonly to: string
+  readonly calls: number
+  readonly callsPerSecond: number
+  /** A loud frame is sent so often on every call. */
+  readonly everyMs: number
+  /** The bot's sound comes back as it went: each loud frame is known again by its samples. */
+  readonly exact: boolean
+}
+
+export type ToByoCaller =
+  | { readonly do: 'call'; readonly job: ByoJob }
+  /** Begin, and later end, the time that counts. */
+  | { readonly do: 'begin' }
+  | { readonly do: 'end' }
+  | { readonly do: 'hang_up' }
+
+export interface Echo {
+  readonly sentMs: number
+  /** Null: it did not come back before the next one was sent. */
+  readonly delayMs: number | null
+}
+
+export interface ByoResult {
+  readonly echoes: readonly Echo[]
+  readonly packets: number
+  readonly lost: number
+  readonly gapP99: number
+  readonly gapP999: number
+  readonly gapMax: number
+  /** How late the caller's own packets went out, p99: above that nothing says anything of the engine. */
+  readonly ownLateP99: number
+}
+
+export type FromByoCaller =
+  | { readonly kind: 'up'; readonly established: number }
+  | { readonly kind: 'result'; readonly result: ByoResult }

@@ -1,0 +1,284 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type Engine, startEngine } from '../fixtures/engine.js'
+import type { EngineUsage } from '../fixtures/engine-messages.js'
+import type { ByoResult, Echo, FromByoCaller, ToByoCaller } from './byo-job.js'
+import { figure, type Measured } from './figures.js'
+import { percentile, rounded } from './statistics.js'
+import { pause } from './telephone.js'
+
+/*
+ * Calls bridged to a bot that says everything back: RTP in, bot, RTP out. Engine, bot and callers are a
+ * process each; the engine has one media worker.
+ */
+
+interface Way {
+  readonly name: string
+  readonly endpoint: { readonly type: string; readonly format: string; readonly sampleRate: number }
+}
+
+const BINARY: Way = {
+  name: '',
+  endpoint: { type: 'jambonz', format: 'linear16', sampleRate: 8000 },
+}
+const WAYS: readonly Way[] = [
+  { name: 'json', endpoint: { type: 'static', format: 'mulaw', sampleRate: 8000 } },
+  { name: 'wide', endpoint: { type: 'vonage', format: 'linear16', sampleRate: 16_000 } },
+  { name: 'json-wide', endpoint: { type: 'static', format: 'linear16', sampleRate: 16_000 } },
+]
+const STEPS = [10, 50, 100, 200, 400] as const
+/** The other ways are measured at these. */
+const OTHER_STEPS = [100]
+const HEADLINES: readonly (readonly [string, number])[] = [
+  ['C_byo', 200],
+  ['E_byo', 100],
+]
+const CALLS_PER_SECOND = 20
+const SETTLE_MS = 3_000
+const MEASURE_MS = 12_000
+const EVERY_MS = 500
+/** Of a core, at most: what C_byo is counted at. */
+const SHARE = 0.65
+const FRAMES_PER_SECOND = 50
+
+/** One number of calls over one kind of socket. */
+export interface ByoStep {
+  readonly ids: readonly string[]
+  measure(): Promise<Measured[]>
+}
+
+/**
+ * C_byo and E_byo at every number of calls; with each, packet spacing and the engine's own beat. What
+ * carries no `@` is C_byo where most of its gate's calls run, and E_byo at the number its gate names.
+ */
+export const BYO_STEPS: readonly ByoStep[] = [
+  ...STEPS.map((calls) => stepOf(BINARY, calls, `@${calls}`)),
+  ...WAYS.flatMap((way) => OTHER_STEPS.map((calls) => stepOf(way, calls, `@${calls}-${way.name}`))),
+]
+
+function stepOf(way: Way, calls: number, suffix: string): ByoStep {
+  const ids = ['C_byo', 'E_byo'].map((id) => `${id}${suffix}`)
+  const plain = way === BINARY ? HEADLINES.filter(([, at]) => at === calls).map(([id]) => id) : []
+  return {
+    ids: [...ids, ...plain],
+    async measure() {
+      const rows = rowsOf(suffix, await bridge(way, calls))
+      const headlines = plain.flatMap((id) =>
+        rows.filter((row) => row.id === `${id}${suffix}`).map((row) => ({ ...row, id })),
+      )
+      return [...rows, ...headlines]
+    },
+  }
+}
+
+const FREEZE_MS = 400
+const FREEZES = 3
+const BACK_WITHIN_MS = 20
+
+/** Recovery: how long after the bot stood still for 400 ms its answers are on time again. */
+export async function measureRecovery(): Promise<Measured[]> {
+  const rig = await openByoRig(BINARY)
+  try {
+    const caller = await rig.call(20, 100)
+    await pause(SETTLE_MS)
+    caller.send({ do: 'begin' })
+    const thaws: number[] = []
+    for (let i = 0; i < FREEZES; i++) {
+      await pause(4_000)
+      thaws.push(await rig.freeze(FREEZE_MS))
+    }
+    await pause(4_000)
+    const { echoes } = await caller.result()
+    const values = thaws.map((thaw) => recoveryOf(echoes, thaw))
+    const worst = values.reduce((most, value) => Math.max(most, value), 0)
+    return [
+      figure(
+        'Recovery',
+        { n: values.length, value: rounded(worst) },
+        { calls: 20, seconds: values.map(rounded) },
+      ),
+    ]
+  } finally {
+    await rig.close()
+  }
+}
+
+/** Seconds from the thaw to the first moment from which on the median is back. */
+function recoveryOf(echoes: readonly Echo[], thawMs: number): number {
+  const delays = (from: number, to: number) =>
+    echoes.flatMap(({ sentMs, delayMs }) =>
+      delayMs !== null && sentMs >= from && sentMs < to ? [delayMs] : [],
+    )
+  const usual = percentile(delays(thawMs - FREEZE_MS - 2_000, thawMs - FREEZE_MS - 100), 0.5)
+  for (let afterMs = 0; afterMs < 3_500; afterMs += 100) {
+    const now = percentile(delays(thawMs + afterMs, thawMs + afterMs + 100), 0.5)
+    if (now <= usual + BACK_WITHIN_MS) return (afterMs + 100) / 1000
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+interface Run {
+  readonly calls: number
+  readonly result: ByoResult
+  readonly established: number
+  readonly usPerCallFrame: number
+  readonly cores: number
+  readonly rssMbPerCall: number
+  readonly usage: EngineUsage
+  readonly skipped: number
+}
+
+function holds({ established, calls, result, skipped }: Run): boolean {
+  const back = result.echoes.filter(({ delayMs }) => delayMs !== null).length
+  return established === calls && result.lost === 0 && skipped === 0 && back >= 0.999 * result.echoes.length
+}
+
+function rowsOf(suffix: string, run: Run): Measured[] {
+  const delays = run.result.echoes.flatMap(({ delayMs }) => (delayMs === null ? [] : [delayMs]))
+  return [
+    capacity(`C_byo${suffix}`, run),
+    figure(
+      `E_byo${suffix}`,
+      { n: delays.length, p50: rounded(percentile(delays, 0.5)), p99: rounded(percentile(delays, 0.99)) },
+      contextOf(run),
+    ),
+  ]
+}
+
+function capacity(id: string, run: Run): Measured {
+  const calls = Math.floor((SHARE * 1e6) / (FRAMES_PER_SECOND * run.usPerCallFrame))
+  return figure(id, { n: run.calls, value: holds(run) ? calls : 0 }, contextOf(run))
+}
+
+function contextOf(run: Run): Readonly<Record<string, unknown>> {
+  const { result, usage } = run
+  return {
+    calls: run.calls,
+    established: run.established,
+    usPerCallFrame: rounded(run.usPerCallFrame),
+    engineCores: rounded(run.cores),
+    rssMbPerCall: rounded(run.rssMbPerCall),
+    gapP99: rounded(result.gapP99),
+    gapP999: rounded(result.gapP999),
+    gapMax: rounded(result.gapMax),
+    lost: result.lost,
+    missingEchoes: result.echoes.filter(({ delayMs }) => delayMs === null).length,
+    beatP99: usage.workers[0]?.p99Ms,
+    beatMax: usage.workers[0]?.maxMs,
+    skippedFrames: run.skipped,
+    callerLateP99: rounded(result.ownLateP99),
+  }
+}
+
+async function bridge(way: Way, calls: number): Promise<Run> {
+  const rig = await openByoRig(way)
+  try {
+    const idle = await rig.engine.usage()
+    const caller = await rig.call(calls, EVERY_MS)
+    await pause(SETTLE_MS)
+    const before = await rig.engine.usage()
+    const startedMs = performance.now()
+    caller.send({ do: 'begin' })
+    await pause(MEASURE_MS)
+    const after = await rig.engine.usage()
+    const elapsedMs = performance.now() - startedMs
+    const result = await caller.result()
+    const cpuMs = after.cpuMs - before.cpuMs
+    const skipped = (usage: EngineUsage) =>
+      usage.workers.reduce((sum, { skippedFrames }) => sum + skippedFrames, 0)
+    return {
+      calls,
+      result,
+      established: caller.established,
+      usPerCallFrame: (cpuMs * 1000) / ((calls * elapsedMs * FRAMES_PER_SECOND) / 1000),
+      cores: cpuMs / elapsedMs,
+      rssMbPerCall: (after.rssBytes - idle.rssBytes) / 1e6 / calls,
+      usage: after,
+      skipped: skipped(after) - skipped(before),
+    }
+  } finally {
+    await rig.close()
+  }
+}
+
+interface RunningCaller {
+  readonly established: number
+  send(message: ToByoCaller): void
+  result(): Promise<ByoResult>
+}
+
+interface ByoRig {
+  readonly engine: Engine
+  call(calls: number, everyMs: number): Promise<RunningCaller>
+  /** Resolves with when it went on. */
+  freeze(ms: number): Promise<number>
+  close(): Promise<void>
+}
+
+async function openByoRig(way: Way): Promise<ByoRig> {
+  const children: ChildProcess[] = []
+  const start = (file: string): ChildProcess => {
+    const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    children.push(child)
+    return child
+  }
+  const engine = await startEngine({
+    env: { PARLEY_MEDIA_WORKERS: '1', PARLEY_ALLOW_PRIVATE_URLS: 'true' },
+    byoCalls: 1000,
+  })
+  const bot = start('./byo-bot.js')
+  const [{ port }] = (await once(bot, 'message')) as [{ readonly port: number }]
+  const numbers = (await engine.api('GET', '/v1/numbers')) as {
+    readonly data: readonly { readonly id: string; readonly e164: string }[]
+  }
+  const [number] = numbers.data
+  if (number === undefined) throw new Error('no sandbox number')
+  await engine.api('PATCH', `/v1/numbers/${number.id}`, {
+    routingMode: 'byo_ws',
+    recordCalls: false,
+    mediaEndpoint: { ...way.endpoint, url: `ws://127.0.0.1:${port}/` },
+  })
+  return {
+    engine,
+    async call(calls, everyMs) {
+      const child = start('./byo-caller.js')
+      const next = async (): Promise<FromByoCaller> => ((await once(child, 'message')) as [FromByoCaller])[0]
+      const send = (message: ToByoCaller): void => {
+        child.send(message)
+      }
+      const up = next()
+      const target = { address: '127.0.0.1', port: engine.sipPort }
+      const exact = way.endpoint.sampleRate === 8000
+      const job = { target, to: number.e164, calls, callsPerSecond: CALLS_PER_SECOND, everyMs, exact }
+      send({ do: 'call', job })
+      const first = await up
+      if (first.kind !== 'up') throw new Error('the caller did not come up')
+      return {
+        established: first.established,
+        send,
+        async result() {
+          const answer = next()
+          send({ do: 'end' })
+          const last = await answer
+          if (last.kind !== 'result') throw new Error('the caller has no result')
+          const gone = once(child, 'exit')
+          send({ do: 'hang_up' })
+          await gone
+          return last.result
+        },
+      }
+    },
+    async freeze(ms) {
+      const thawed = once(bot, 'message') as Promise<[{ readonly thawedAtMs: number }]>
+      bot.send({ freezeMs: ms })
+      return (await thawed)[0].thawedAtMs
+    },
+    async close() {
+      await engine.close()
+      for (const child of children) if (child.exitCode === null && child.connected) child.disconnect()
+    },
+  }
+}
