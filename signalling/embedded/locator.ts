@@ -2,13 +2,15 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { Dns } from './dns.js'
+import type { Dns, Records } from './dns.js'
 import { type Located, locate, NOWHERE, type Place, placesOf, plainProtocol } from './locate.js'
 import type { Target } from './target.js'
 import { defaultPort, type Protocol } from './transport.js'
 
-/** Node's resolver tells no TTL of SRV records: short enough for a failover by DNS. */
-const CACHE_MS = 30_000
+/** Where nothing tells how long (the hosts file): short enough for a change by hand. */
+const DEFAULT_TTL_S = 30
+/** Longer than any failover by DNS should take, whatever the TTL. */
+const MAX_TTL_S = 3_600
 const CACHE_SIZE = 1000
 
 /** Where to send one request, best first. */
@@ -23,7 +25,7 @@ interface Known {
 }
 
 /**
- * Finds where targets are, and remembers it for a while. Literal addresses are answered in the same
+ * Finds where targets are, and remembers it as long as the DNS allows. Literal addresses are answered in the same
  * call; questions for one target share one look-up, so answers keep the order of the questions.
  */
 export class Locator {
@@ -75,15 +77,16 @@ export class Locator {
 
   async #ask(key: string, target: Target, supported: ReadonlySet<Protocol>): Promise<void> {
     let located = NOWHERE
+    const metered = meter(this.#dns)
     try {
-      located = await locate(target, supported, this.#dns)
+      located = await locate(target, supported, metered.dns)
     } catch (error) {
       if (!this.#closed) this.#log.warn({ error: errorText(error), host: target.host }, 'DNS look-up failed')
     }
     if (this.#closed) return
     const listeners = this.#asked.get(key) ?? []
     this.#asked.delete(key)
-    if (located.services.length > 0) this.#remember(key, located)
+    if (located.services.length > 0) this.#remember(key, located, metered.ttlS())
     for (const listener of listeners) listener(this.#draw(located))
   }
 
@@ -91,8 +94,29 @@ export class Locator {
     return { places: placesOf(located, this.#random), srv: located.srv }
   }
 
-  #remember(key: string, located: Located): void {
+  #remember(key: string, located: Located, ttlS: number): void {
+    this.#known.delete(key)
+    if (ttlS === 0) return
     if (this.#known.size >= CACHE_SIZE) this.#known.clear()
-    this.#known.set(key, { located, until: this.#clock.now() + CACHE_MS })
+    this.#known.set(key, { located, until: this.#clock.now() + ttlS * 1000 })
+  }
+}
+
+/** The same answers, and the shortest time any of them may be remembered for. */
+function meter(dns: Dns): { readonly dns: Dns; ttlS(): number } {
+  let shortest = MAX_TTL_S
+  const noted = async <T>(asked: Promise<Records<T>>): Promise<Records<T>> => {
+    const found = await asked
+    if (found.length > 0) shortest = Math.min(shortest, found.ttlS ?? DEFAULT_TTL_S)
+    return found
+  }
+  return {
+    dns: {
+      naptr: (name) => noted(dns.naptr(name)),
+      srv: (name) => noted(dns.srv(name)),
+      addresses: (name) => noted(dns.addresses(name)),
+      close: () => {},
+    },
+    ttlS: () => shortest,
   }
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { inCall, openUdpPeer, request, wireMessage } from '../../fixtures/embedded-rig.js'
 import { assertNothingLeft } from '../../fixtures/leaks.js'
 import {
   openSignallingRig,
@@ -106,6 +107,43 @@ t.test('strangers are asked for credentials, whatever they call', async (t) => {
     'the same for numbers that exist and that do not',
   )
   t.equal(rig.events.length, 0)
+})
+
+t.test('whoever and whatever is asked for, a stranger gets the same bytes', async (t) => {
+  const rig = await rigFor(t, [trunk({ realm: 'acme.example' })], { guard: { exempt: [] } })
+  const raw = await openUdpPeer(rig.udp)
+  t.teardown(() => raw.close())
+  const ask = async (method: string, user: string, headers: Record<string, string>) => {
+    const uri = `sip:${user}@127.0.0.1`
+    const text = request(method, raw, { To: `<${uri}>`, ...headers }, method === 'INVITE' ? SDP : '', { uri })
+    const { 'Call-ID': callId } = inCall(text, wireMessage(text), 1, method)
+    raw.send(text)
+    const answer = await raw.next((m) => m.header('Call-ID') === callId && !m.start.includes(' 100 '))
+    if (method === 'INVITE') {
+      const Via = wireMessage(text).header('Via')
+      raw.send(request('ACK', raw, { ...inCall(text, answer, 1, 'ACK'), Via, Contact: null }, '', { uri }))
+    }
+    return answer.text
+      .replaceAll(user, 'USER')
+      .replaceAll(callId ?? '', 'CALL')
+      .replaceAll(/branch=[^;\r]+/g, 'branch')
+      .replaceAll(/tag=[^;\r]+/g, 'tag')
+      .replaceAll(/nonce="[^"]+"/g, 'nonce')
+  }
+  const credentials = (username: string) =>
+    `Digest username="${username}", realm="parley", nonce="x", uri="sip:x", response="${'0'.repeat(32)}"`
+  for (const method of ['INVITE', 'OPTIONS', 'REGISTER', 'SUBSCRIBE', 'MESSAGE', 'INFO', 'PUBLISH']) {
+    const event = method === 'SUBSCRIBE' || method === 'PUBLISH' ? { Event: 'presence' } : {}
+    const answers = new Set<string>()
+    for (const user of [TEST_NUMBER, '+911140009999', 'acme', 'nobody'])
+      answers.add(await ask(method, user, event))
+    t.equal(answers.size, 1, `${method}: ${[...answers].join('')}`)
+  }
+  const guesses = new Set<string>()
+  for (const username of ['acme', 'nobody']) {
+    guesses.add(await ask('INVITE', TEST_NUMBER, { Authorization: credentials(username) }))
+  }
+  t.equal(guesses.size, 1, 'and wrong credentials of somebody are those of nobody')
 })
 
 t.test('credentials: right, wrong, of nobody; the same answer to both wrongs', async (t) => {
