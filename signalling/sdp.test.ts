@@ -178,10 +178,17 @@ t.test('what cannot be served is 488, what is no SDP is 400', async (t) => {
   for (const [name, text, sip] of cases) {
     const result = session().answer(text)
     t.match(result, { ok: false, sip }, name)
-    t.match(checkOffer(text, '127.0.0.1'), { sip }, name)
+    if (name !== 'other family') t.match(checkOffer(text), { sip }, name)
   }
-  t.equal(checkOffer('', '127.0.0.1'), null, 'a delayed offer')
-  t.equal(checkOffer(sdp(audio('8')), '127.0.0.1'), null)
+  t.equal(checkOffer(''), null, 'a delayed offer')
+  t.equal(checkOffer(sdp(audio('8'))), null)
+  t.equal(checkOffer(sdp(audio('8'), ['c=IN IP6 2001:db8::1'])), null, 'which family is ours comes later')
+  t.equal(
+    checkOffer(
+      sdp(['m=audio 4000 RTP/SAVP 8', `a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:${'A'.repeat(40)}`]),
+    ),
+    null,
+  )
 })
 
 t.test('every truncation and every one-byte change of a good offer is answered, never thrown', async (t) => {

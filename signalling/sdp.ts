@@ -192,14 +192,14 @@ export class SdpSession {
 
 /**
  * Whether an initial offer could be served at all, before anything is spent on the call. An empty
- * body (delayed offer) can. `localAddress` decides the address family.
+ * body (delayed offer) can. Of which address family ours is, is not known yet: either will do.
  */
-export function checkOffer(offered: string, localAddress: string): SdpRefusal | null {
+export function checkOffer(offered: string): SdpRefusal | null {
   if (offered.length === 0) return null
-  const result = new SdpSession({ address: localAddress, port: 9 }, ALL_CODECS, '0', 'optional').answer(
-    offered,
-  )
-  return result.ok ? null : result
+  const judge = (address: string) =>
+    new SdpSession({ address, port: 9 }, ALL_CODECS, '0', 'optional').answer(offered)
+  const verdict = judge('0.0.0.0')
+  return verdict.ok || judge('::').ok ? null : verdict
 }
 
 /**

@@ -164,7 +164,7 @@ class LiveCalls implements Switchboard {
       return
     }
     // Nothing is spent on an INVITE we could not serve anyway.
-    const wrong = checkOffer(invite.body, '0.0.0.0')
+    const wrong = checkOffer(invite.body)
     if (wrong) {
       invite.refuse(wrong.sip, { Warning: warning(wrong.reason) })
       return
