@@ -51,6 +51,8 @@ export const TARGETS = {
   C_byo: { unit: 'calls', gate: { value: 200 }, goal: { value: 350 }, better: 'higher' },
   E_byo: { unit: 'ms', gate: { p50: 12, p99: 21 }, goal: { p50: 7, p99: 10 }, better: 'lower' },
   Recovery: { unit: 's', gate: { value: 1 }, goal: { value: 0.5 }, better: 'lower' },
+  /** One call's mixing on one beat; a core has 20,000 us for all of its calls. No target was given. */
+  M_mix: { unit: 'us', gate: { value: 20 }, goal: { value: 5 }, better: 'lower' },
   A_get: { unit: 'ms', gate: { p50: 3, p99: 10 }, goal: { p50: 1, p99: 4 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },

@@ -13,6 +13,7 @@ import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
 import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
+import { measureMixing } from './mixing.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
 import { measurePackets } from './rtp-packets.js'
@@ -64,6 +65,7 @@ const RUNS: readonly Run[] = [
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
   { ids: ['Recovery'], measure: quietly(measureRecovery) },
+  { ids: ['M_mix'], measure: quietly(measureMixing) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

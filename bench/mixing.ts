@@ -1,0 +1,113 @@
+import { systemClock } from '../media/base/clock.js'
+import type { AudioFrame, End, SessionRate } from '../media/frame.js'
+import { Limiter } from '../media/limiter.js'
+import { Recorder } from '../media/recording/recorder.js'
+import type { Disk } from '../media/recording/wav-file.js'
+import { openSession } from '../media/session.js'
+import { LoopEnd } from '../media/sounds/ends.js'
+import type { Measured } from './figures.js'
+import { cost, speechLike } from './frame-cost.js'
+
+/** A disk that takes everything at once: what is measured is ours. */
+const NO_DISK: Disk = {
+  create: async () => ({
+    write: async (_bytes, _offset, length) => ({ bytesWritten: length }),
+    truncate: async () => {},
+    close: async () => {},
+  }),
+  remove: async () => {},
+}
+
+/** Speaks all the time, hears and forgets. */
+class Talker implements End {
+  readonly kind = 'byo'
+  readonly ear = 'beat'
+  readonly #frames: readonly Int16Array[]
+  #next = 0
+
+  constructor(
+    readonly id: string,
+    rate: SessionRate,
+  ) {
+    this.#frames = speechLike(rate)
+  }
+
+  pull(into: Int16Array): boolean {
+    into.set(this.#frames[this.#next] as Int16Array)
+    this.#next = (this.#next + 1) % this.#frames.length
+    return true
+  }
+
+  push(_frame: AudioFrame): void {}
+
+  close(): void {}
+}
+
+/** M_mix: a beat of a session with so many parties, all speaking, and of its single parts. */
+export async function measureMixing(): Promise<Measured[]> {
+  const figures: Measured[] = []
+  for (const rate of [8000, 16_000] as const) {
+    const named = (name: string) => `M_mix@${name}-${rate}`
+    figures.push(
+      cost(named('2'), 1, beats(rate, ['a', 'b'], false)),
+      cost(named('3'), 1, beats(rate, ['a', 'b', 'c'], false)),
+      cost(named('ambience'), 1, beats(rate, ['a', 'b'], true)),
+      cost(named('limiter'), 1, limiting(rate)),
+      cost(named('recorder'), 1, recording(rate)),
+    )
+  }
+  return figures
+}
+
+/** Everybody hears everybody else; with ambience, one of them hears that too. */
+function beats(rate: SessionRate, names: readonly string[], ambience: boolean): () => void {
+  const session = openSession({ rate, clock: systemClock, recordTo: null, onRecordingFailed: () => {} })
+  for (const name of names) session.add(new Talker(name, rate))
+  for (const name of names) {
+    session.route(
+      name,
+      names.filter((other) => other !== name),
+    )
+  }
+  if (ambience) {
+    const sound = Int16Array.from(speechLike(rate).flatMap((frame) => [...frame]))
+    session.add(new LoopEnd('room', sound))
+    session.route('room', [{ to: 'a', gain: 0.4, under: [{ end: 'b', gain: 0.3, releaseMs: 400 }] }])
+  }
+  session.start()
+  return () => session.tick(0)
+}
+
+function limiting(rate: SessionRate): () => void {
+  const limiter = new Limiter(rate)
+  const loud = speechLike(rate).map((frame) => Float32Array.from(frame, (sample) => sample * 8))
+  const out = new Int16Array(rate / 50)
+  let next = 0
+  return () => {
+    limiter.process(loud[next] as Float32Array, out)
+    next = (next + 1) % loud.length
+  }
+}
+
+function recording(rate: SessionRate): () => void {
+  const recorder = new Recorder({
+    path: 'nowhere.wav',
+    rate,
+    disk: NO_DISK,
+    onFailed: (message) => {
+      // The writes wait for a pause that the measurement does not make: its queue runs full, and is let go.
+      if (!message.includes('too slow')) throw new Error(message)
+    },
+  })
+  const frames = speechLike(rate)
+  let at = 0
+  let next = 0
+  return () => {
+    const frame = frames[next] as Int16Array
+    recorder.left(at, frame)
+    recorder.right(at, frame)
+    at += frame.length
+    recorder.advance(at)
+    next = (next + 1) % frames.length
+  }
+}
