@@ -1,5 +1,10 @@
-/** Adds `source` to `mix` with a gain that goes straight from `from` to `to`. Same lengths. */
-export function mixInto(mix: Float32Array, source: Int16Array, from: number, to: number): void {
+/**
+ * Adds `source` to `mix` with a gain that goes straight from `levels[0]` to `levels[1]`; in an array,
+ * because numbers handed over one by one are allocated. Same lengths.
+ */
+export function mixInto(mix: Float32Array, source: Int16Array, levels: Float64Array): void {
+  const from = levels[0] as number
+  const to = levels[1] as number
   const length = mix.length
   if (from === to) {
     if (from === 0) return

@@ -48,13 +48,14 @@ interface Softer {
 export class Route {
   readonly source: Member
   readonly target: Member
-  /** Gain where this frame begins and where it ends. */
-  before: number
-  level: number
   leaving = false
+  /**
+   * Gain where this frame begins, where it ends, and the share that may come back in a frame; in an array,
+   * so that a beat allocates no numbers.
+   */
+  readonly levels = Float64Array.of(0, 0, FRAME_MS / FADE_MS)
   readonly #gain: number
   readonly #under: readonly Softer[]
-  #step = FRAME_MS / FADE_MS
 
   /** @param level where its gain is now: 0 lets it fade in. */
   constructor(source: Member, target: Member, gain: number, under: readonly Softer[], level: number) {
@@ -62,8 +63,7 @@ export class Route {
     this.target = target
     this.#gain = gain
     this.#under = under
-    this.before = level
-    this.level = level
+    this.levels.fill(level, 0, 2)
   }
 
   /** A network leg at full gain: it needs no mixing. */
@@ -73,25 +73,27 @@ export class Route {
 
   /** Something of it is heard in this frame. */
   get audible(): boolean {
-    return this.source.sounding && (this.before > 0 || this.level > 0)
+    return this.source.sounding && ((this.levels[0] as number) > 0 || (this.levels[1] as number) > 0)
   }
 
   /** At full gain, unchanged through this frame. */
   get plain(): boolean {
-    return this.before === 1 && this.level === 1
+    return this.levels[0] === 1 && this.levels[1] === 1
   }
 
   /** Begins the next frame. Softer at once, back to full slowly. */
   advance(): void {
+    const levels = this.levels
     let wanted = this.leaving ? 0 : this.#gain
     for (let i = 0; i < this.#under.length; i++) {
       const { member, gain, step } = this.#under[i] as Softer
       if (!member.sounding) continue
       wanted *= gain
-      this.#step = step
+      levels[2] = step
     }
-    this.before = this.level
-    this.level = wanted <= this.level ? wanted : Math.min(wanted, this.level + this.#gain * this.#step)
+    const before = levels[1] as number
+    levels[0] = before
+    levels[1] = wanted <= before ? wanted : Math.min(wanted, before + this.#gain * (levels[2] as number))
   }
 }
 

@@ -331,7 +331,7 @@ class RoutedSession implements Session {
     const routes = target.from
     for (let i = 0; i < routes.length; i++) {
       const route = routes[i] as Route
-      if (route.audible) mixInto(sum, route.source.pcm, route.before, route.level)
+      if (route.audible) mixInto(sum, route.source.pcm, route.levels)
     }
     target.limiter.process(sum, this.#mix)
   }
@@ -358,7 +358,7 @@ class RoutedSession implements Session {
     for (let i = 0; i < routes.length; i++) {
       const route = routes[i] as Route
       if (!route.audible || route.source.arrival !== null) continue
-      mixInto(sum, route.source.pcm, route.before, route.level)
+      mixInto(sum, route.source.pcm, route.levels)
     }
     for (let i = 0; i < sum.length; i++) this.#spoken[i] = Math.round(bent(sum[i] as number))
   }
@@ -374,7 +374,7 @@ class RoutedSession implements Session {
       step: Math.min(1, FRAME_MS / softer.releaseMs),
     }))
     const old = target.from.find((route) => route.source === source)
-    return new Route(source, target, gain, under, live ? (old?.level ?? 0) : gain)
+    return new Route(source, target, gain, under, live ? (old?.levels[1] ?? 0) : gain)
   }
 
   /** An ear that hears one network leg at full gain, and nobody else, is fed as packets arrive. */
