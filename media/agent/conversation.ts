@@ -23,6 +23,7 @@ import type { Cancellable, ChatMessage, LanguageModel, ToolCall, Vendors } from 
 import { LinePreparation } from './prepare.js'
 import { Speaker } from './speaker.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
+import { spokenForm } from './spoken-form.js'
 import { Synthesiser } from './synthesis.js'
 import {
   declarations,
@@ -430,7 +431,8 @@ class AgentConversation implements Conversation {
       sentence: (text) => {
         this.#trace?.firstSentence(turn, this.#now())
         this.#feed({ on: 'sentence', turn, at: this.#now() })
-        this.#speaker.say(turn, text, languageOf(text, this.#spec.languages))
+        const language = languageOf(text, this.#spec.languages)
+        this.#speaker.say(turn, spokenForm(text, language), language)
       },
       done: (text, calls) => {
         this.#job = null
@@ -456,7 +458,7 @@ class AgentConversation implements Conversation {
       const language = this.#callerLanguage ?? this.#spec.languages[0] ?? ''
       const filler = fillerOf(running.pending, language)
       this.#feed({ on: 'toolsRun', turn, bridged: filler !== null, at: this.#now() })
-      if (filler !== null) this.#speaker.say(turn, filler, language)
+      if (filler !== null) this.#speaker.say(turn, spokenForm(filler, language), language)
     } catch (error) {
       this.#failed(error)
     }

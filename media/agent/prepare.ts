@@ -8,6 +8,7 @@ import type { Cancellable, Vendors } from './ports.js'
 import { SentenceSplitter } from './sentences.js'
 import { speakable } from './speakable.js'
 import type { AgentSpec } from './spec.js'
+import { spokenForm } from './spoken-form.js'
 import type { Synthesiser } from './synthesis.js'
 
 /** The answer of a call does not wait longer for its opening line; the rest is synthesised live. */
@@ -89,7 +90,10 @@ export class LinePreparation {
 
   #texts(line: string): readonly string[] {
     const splitter = new SentenceSplitter()
-    return [...splitter.push(line), ...splitter.end()].map(speakable).filter((text) => text !== '')
+    return [...splitter.push(line), ...splitter.end()]
+      .map(speakable)
+      .filter((text) => text !== '')
+      .map((text) => spokenForm(text, languageOf(text, this.#spec.languages)))
   }
 
   /** One after the other: the voices of other calls are waiting too. */
