@@ -109,7 +109,8 @@ async function close(
 
 function load(): WorkerLoad {
   const { p50Ms, p99Ms, maxMs, histogram, skippedFrames } = beat.load()
-  const heapBytes = getHeapStatistics().used_heap_size
+  const heap = getHeapStatistics()
+  const heapBytes = heap.used_heap_size + heap.external_memory
   return {
     sessions: sessions.size,
     p50Ms,

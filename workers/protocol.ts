@@ -104,7 +104,7 @@ export interface WorkerLoad {
   readonly skippedFrames: number
   /** Of the neural voice detector; null without one. */
   readonly speechModel: SpeechModelStats | null
-  /** Of the thread's own heap, garbage included. */
+  /** Of the thread's own heap and buffers, garbage included. */
   readonly heapBytes: number
 }
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { growth, soak } from '../fixtures/soak.js'
 
 /** Gross leaks only show in a minute: soak.long.test.ts looks closer. */
-const MOST_KB = 24 * 1024
+const MOST_KB = 32 * 1024
 
 t.test(
   'a minute of calls that come and go: every packet, and nothing left',
@@ -12,7 +12,9 @@ t.test(
     const { calls, callHours, frames, packets, said, heard, problems, before, after, beat } = result
     t.strictSame(problems, [])
     t.ok(calls >= 60, `${calls} calls, ${callHours.toFixed(3)} call-hours`)
-    t.ok(packets >= 0.9 * frames && packets <= frames, `${packets} packets out of ${frames} beats`)
+    // What a busy host made the thread skip is counted; every other beat sent its packet.
+    const due = frames - beat.skippedFrames
+    t.ok(packets >= 0.98 * due && packets <= frames, `${packets} packets out, ${due} of ${frames} beats ran`)
     t.ok(heard >= 0.98 * said && heard <= said, `${heard} packets taken of ${said}`)
     t.equal(result.sessionsLeft, 0)
     t.strictSame(result.left, [], 'sockets, timers, threads')
