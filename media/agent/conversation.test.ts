@@ -785,3 +785,34 @@ t.test('closing before the start, and while preparing', async (t) => {
   t.equal(rig.clock.pending, 0)
   t.same(rig.events, [])
 })
+
+t.test('a caller who is not done is waited for, and says one turn', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
+  rig.sound(1700, { ms: 900, text: 'a place to park.', finalAfterMs: 100 })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.requests.length, 1)
+  t.equal(rig.turns('caller')[0]?.text, 'I want a table and a place to park.')
+})
+
+t.test('who does not go on is answered, in a second and without an excuse', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
+  await rig.until(() => rig.agentSounding)
+  const [trace] = rig.of('trace')
+  t.ok((trace?.trace.decidedMs ?? 0) - (trace?.trace.speechEndMs ?? 0) <= 1000)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.requests.length, 1)
+  t.notMatch(rig.turns('agent')[0]?.text, /trouble|moment/)
+})
+
+t.test('a number said in groups is one turn; the waits follow the caller', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: 'My number is nine eight seven', finalAfterMs: 100 })
+  rig.sound(1900, { ms: 900, text: 'six five four', finalAfterMs: 100 })
+  // A pause that would be too long for somebody else.
+  rig.sound(4200, { ms: 900, text: 'three two one zero', finalAfterMs: 100 })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.requests.length, 1)
+  t.equal(rig.turns('caller')[0]?.text, 'My number is nine eight seven six five four three two one zero')
+})

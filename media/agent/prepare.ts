@@ -50,12 +50,10 @@ export class LinePreparation {
 
   /** The opening line, bounded; then, unawaited, the lines needed when something goes wrong. */
   prepare(): Promise<void> {
-    const { openingLine, hangupLine, languages, tools } = this.#spec
+    const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
     const { trouble, wait, goodbye } = engineLines(languages[0] ?? '')
-    // Words for the wait only where something may be waited for.
-    const waits = tools.some(({ action }) => action.kind === 'http') ? [wait] : []
-    const later = [trouble, ...waits, hangupLine ?? '', goodbye].flatMap((line) => this.#texts(line))
+    const later = [trouble, wait, hangupLine ?? '', goodbye].flatMap((line) => this.#texts(line))
     return new Promise((resolve) => {
       if (this.#closed) {
         resolve()

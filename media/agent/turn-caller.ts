@@ -23,6 +23,7 @@ export function onset(t: TurnDraft, fromMs: number): void {
   switch (s.phase) {
     case 'listening':
     case 'waitingFinal':
+      if (s.caller?.held) t.pausedFor(fromMs - s.caller.endMs)
       // Sound that flickers is one sound, as long as no words come.
       if (s.phase === 'listening') s.callerProvedMs = t.at
       begin()
@@ -136,7 +137,10 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
   }
   switch (s.phase) {
     case 'listening':
-      if (text !== '' && s.digits === '') t.answer()
+      if (text === '' || s.digits !== '') return
+      // Keys are complete when they are given; words may ask for more.
+      if (keyed) t.answer()
+      else t.settle(false)
       return
     case 'callerSpeaking':
       return

@@ -24,6 +24,7 @@ export const initialTurnState: TurnState = {
   digitsOnlySaid: false,
   brokenReplies: 0,
   deafness: 0,
+  pauseMs: null,
   usedPartial: null,
   cutBySound: null,
   soundMistrusted: false,
@@ -76,6 +77,7 @@ export class TurnDraft {
       partial: '',
       owed: 0,
       early: false,
+      held: false,
     }
     this.s.caller = caller
     return caller
@@ -137,6 +139,7 @@ export class TurnDraft {
       this.s.phase = 'listening'
       return
     }
+    if (text !== '' && !late && this.hold(caller, text)) return
     if (text !== '') {
       if (late) this.s.usedPartial = caller.partial === '' ? null : caller.partial
       this.s.caller = { ...caller, text }
@@ -144,6 +147,28 @@ export class TurnDraft {
       return
     }
     this.nothingUnderstood(caller, late)
+  }
+
+  /** Waits for the rest of what the caller says; false when the words do not ask for it. */
+  hold(caller: CallerTurn, text: string): boolean {
+    const { s, policy } = this
+    const open = policy.openness(text)
+    if (open === 'closed') return false
+    const [least, most] = policy.holdMs[open]
+    const waitMs = Math.min(most, Math.max(least, (s.pauseMs ?? 0) * 1.5))
+    const leftMs = caller.endMs + waitMs - this.at
+    if (leftMs <= 1) return false
+    s.phase = 'waitingFinal'
+    s.caller = { ...caller, held: true }
+    this.timer(caller.id, 'final', leftMs)
+    return true
+  }
+
+  /** The caller went on after a pause: the next one may last as long. */
+  pausedFor(ms: number): void {
+    const { s } = this
+    s.pauseMs = s.pauseMs === null ? ms : (s.pauseMs + ms) / 2
+    this.caller({ held: false })
   }
 
   nothingUnderstood(caller: CallerTurn, late: boolean): void {

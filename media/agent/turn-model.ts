@@ -189,7 +189,9 @@ function apologise(t: TurnDraft): void {
   const reply = t.s.reply
   if (!reply) return
   t.reply({ apologised: true })
-  t.effects.push({ do: 'say', turn: reply.id, line: 'trouble' })
+  // Who was waited for himself is not told of trouble: most of the time was his.
+  const line = t.s.answering?.held ? 'wait' : 'trouble'
+  t.effects.push({ do: 'say', turn: reply.id, line })
 }
 
 /** Says goodbye after whatever is still being said, and ends the call. */

@@ -1,4 +1,5 @@
 import { isBackchannel } from './backchannel.js'
+import { type Openness, openness } from './completeness.js'
 import type { AgentSpec } from './spec.js'
 
 /** The numbers of turn-taking. All in ms. */
@@ -19,6 +20,11 @@ export interface TurnPolicy {
   readonly pauseLimitMs: number
   /** A final text is expected this long after the end of speech. */
   readonly finalDeadlineMs: number
+  /**
+   * A caller whose words ask for more is waited for so long after the last of them, before and between
+   * the limits; between them it is this caller's own pause and half as much again.
+   */
+  readonly holdMs: Readonly<Record<Exclude<Openness, 'closed'>, readonly [least: number, most: number]>>
   /** Sound shorter than this, for which no text came, is not worth asking about. */
   readonly worthAskingMs: number
   readonly modelFirstTokenMs: number
@@ -52,6 +58,7 @@ export interface TurnPolicy {
   /** Failures in a row after which a provider is given up. */
   readonly giveUpAfter: number
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
+  readonly openness: (text: string) => Openness
 }
 
 /** What the vendors of this call declare. */
@@ -81,6 +88,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     // The promise is no dead air over 3 s: a slower recogniser meets a question, and its late text
     // interrupts that question.
     finalDeadlineMs: Math.min(limits.finalDeadlineMs, 2200),
+    holdMs: { open: [900, 1800], spelling: [1200, 2000] },
     worthAskingMs: 400,
     modelFirstTokenMs: limits.firstTokenDeadlineMs,
     modelStallMs: 1500,
@@ -104,6 +112,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     hangupLine: spec.hangupLine !== null,
     giveUpAfter: 2,
     isBackchannel,
+    openness,
   }
 }
 

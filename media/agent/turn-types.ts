@@ -59,6 +59,8 @@ export interface CallerTurn {
   readonly owed: number
   /** A final text came before the detector heard the end. */
   readonly early: boolean
+  /** The words ask for more, which is being waited for. */
+  readonly held: boolean
 }
 
 /** The agent's utterance in the making or on the wire. */
@@ -106,6 +108,8 @@ export interface TurnState {
   /** Replies in a row that a model failure cut short. */
   readonly brokenReplies: number
   readonly deafness: number
+  /** How long this caller pauses in the middle of what he says, in ms; null until it was heard. */
+  readonly pauseMs: number | null
   /** A partial text used as final when the recogniser was late: its final must not count twice. */
   readonly usedPartial: string | null
   /** Sound without words took the floor from this: when no words follow, the agent speaks again. */

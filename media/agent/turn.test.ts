@@ -21,6 +21,8 @@ const POLICY: TurnPolicy = {
   resumeAfterMs: 260,
   pauseLimitMs: 2000,
   finalDeadlineMs: 800,
+  holdMs: { open: [900, 1800], spelling: [1200, 2000] },
+  openness: (text) => (/ and$/.test(text) ? 'open' : 'closed'),
   worthAskingMs: 400,
   modelFirstTokenMs: 1200,
   modelStallMs: 1500,
@@ -447,6 +449,7 @@ class RandomCall {
       maxCallMs: 20_000 + this.random() * 60_000,
       hangupLine: this.random() < 0.5,
       understandsSpeech: this.random() < 0.9,
+      openness: () => (this.random() < 0.15 ? 'open' : this.random() < 0.05 ? 'spelling' : 'closed'),
       nudgesMs: this.random() < 0.7 ? [4000, 5000] : [],
     }
   }
