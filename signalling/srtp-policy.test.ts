@@ -104,8 +104,7 @@ async function outbound(t: Assert, srtp: SrtpPolicy, answer: (call: SipDialog) =
     recordTo: null,
   })
   await until(() => calls.length > 0)
-  const [call] = calls
-  return { ...rig, offer: call?.remoteSdp ?? '', isOver: () => call?.state === 'ended' }
+  return { ...rig, offer: calls[0]?.remoteSdp ?? '' }
 }
 
 t.test('outbound: optional keys are not sent in the clear, required ones are', async (t) => {
@@ -118,9 +117,4 @@ t.test('outbound: optional keys are not sent in the clear, required ones are', a
   t.match(required.offer, /m=audio \d+ RTP\/SAVP 8/)
   await until(() => required.types().includes('answered'))
   t.match(required.pool.only().remotes, [{ srtp: { suite: 'AES_CM_128_HMAC_SHA1_80' } }])
-
-  const refused = await outbound(t, 'required', (call) => call.answer(sdp('RTP/AVP')))
-  t.match((await refused.ended()).ending, { cause: 'carrier_error', sip: 488 })
-  t.notOk(refused.pool.only().started)
-  await until(refused.isOver)
 })
