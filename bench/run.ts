@@ -13,6 +13,8 @@ import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
 import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
+import { measureCalls } from './media-calls.js'
+import { VARIANTS } from './media-job.js'
 import { measureMixing } from './mixing.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './probe.js'
 import { measureReplies } from './reply.js'
@@ -26,9 +28,10 @@ const MINUTES = 60
 
 const HELP = `npm run bench [-- --only ID,ID] [--json FILE] [--minutes N]
 
-Measures the engine on the wire and prints a table. Everything takes about 25 minutes on a quiet
+Measures the engine on the wire and prints a table. Everything takes about 40 minutes on a quiet
 host; a noisy one repeats runs, but begins no new one after N minutes (${MINUTES}).
 Figures: ${FIGURE_IDS.join(', ')}; sub-figures like R_engine@typical.
+Calls@relay, @transcode, @opus, @record and @srtp also draw bench/results/media-calls.svg.
 The results are also written as JSON: to FILE, or to bench/results/<date>-<commit>.json.
 Exit status 0: the runs were valid, whatever passed. 3: the host was too noisy in all tries, or the
 time was over. 1: the bench failed.
@@ -73,6 +76,12 @@ const RUNS: readonly Run[] = [
   { ids: ['S_memory'], measure: atOnce(measureSipMemory) },
   { ids: ['M_packet'], measure: atOnce(measurePackets) },
   { ids: ['S_parse'], measure: quietly(measureSipParsing) },
+  ...VARIANTS.map(
+    (variant): Run => ({
+      ids: ['Calls', 'Cpu', 'Memory', 'X'].map((id) => `${id}@${variant.name}`),
+      measure: (probe, mayGoOn) => measureCalls(variant, probe, say, mayGoOn),
+    }),
+  ),
   { ids: ['C'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
 ]
 

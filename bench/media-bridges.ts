@@ -1,0 +1,115 @@
+import { join } from 'node:path'
+import { systemClock } from '../media/base/clock.js'
+import { errorText } from '../media/base/errors.js'
+import { silentLog } from '../media/base/log.js'
+import { startBeat } from '../media/beat.js'
+import { openRtpEnd } from '../media/rtp/end.js'
+import { openSession, type Session } from '../media/session.js'
+import type { FromBridges, Ports, ToBridges } from './media-job.js'
+import { PAYLOAD_TYPES } from './media-job.js'
+
+/*
+ * The media side of the engine alone, in a process of its own: bridged calls on one beat, as a media
+ * worker runs them, without signalling and agents.
+ */
+
+const TIMEOUT_MS = 60_000
+const sessions: Session[] = []
+const beat = startBeat(systemClock, (_member, error) => fail(error))
+let setting: Extract<ToBridges, { do: 'open' }> | null = null
+
+function send(message: FromBridges): void {
+  process.send?.(message)
+}
+
+function fail(error: unknown): void {
+  send({ kind: 'failed', message: errorText(error) })
+}
+
+async function bridge(peers: Ports): Promise<Ports> {
+  if (setting === null) throw new Error('no variant was opened')
+  const { variant, keys, folder } = setting
+  const session = openSession({
+    rate: variant.rate,
+    clock: systemClock,
+    recordTo: variant.record ? join(folder, `${sessions.length}.wav`) : null,
+    onRecordingFailed: fail,
+  })
+  const ports: number[] = []
+  for (const [index, id] of (['a', 'b'] as const).entries()) {
+    const leg = await openRtpEnd({
+      id,
+      address: '127.0.0.1',
+      ports: null,
+      rate: variant.rate,
+      clock: systemClock,
+      log: silentLog,
+      onDigit: null,
+      onTimeout: () => fail('a leg heard nothing'),
+      mediaTimeoutMs: TIMEOUT_MS,
+      onFault: fail,
+    })
+    const codec = variant.codecs[index] ?? 'PCMA'
+    leg.setRemote({
+      address: '127.0.0.1',
+      port: peers[index] ?? 0,
+      codec,
+      payloadType: PAYLOAD_TYPES[codec],
+      dtmfPayloadType: null,
+      send: true,
+      receive: true,
+      ...(keys === null ? {} : { srtp: keys }),
+    })
+    session.add(leg)
+    ports.push(leg.port)
+  }
+  session.route('a', ['b'])
+  session.route('b', ['a'])
+  session.start()
+  beat.add({ tick: (idealMs) => session.tick(idealMs), skip: (frames) => session.skip(frames) })
+  sessions.push(session)
+  return [ports[0] ?? 0, ports[1] ?? 0]
+}
+
+async function handle(message: ToBridges): Promise<void> {
+  switch (message.do) {
+    case 'open':
+      setting = message
+      send({ kind: 'ready' })
+      return
+    case 'add': {
+      const ports: Ports[] = []
+      for (const peers of message.peers) ports.push(await bridge(peers))
+      send({ kind: 'added', ports })
+      return
+    }
+    case 'usage': {
+      if (message.collect) globalThis.gc?.()
+      const { user, system } = process.cpuUsage()
+      const { p50Ms, p99Ms, maxMs, skippedFrames } = beat.load()
+      send({
+        kind: 'usage',
+        usage: {
+          cpuMs: (user + system) / 1000,
+          rssMb: process.memoryUsage().rss / 1e6,
+          beatP50: p50Ms,
+          beatP99: p99Ms,
+          beatMax: maxMs,
+          skippedFrames,
+        },
+      })
+      return
+    }
+    case 'close':
+      beat.close()
+      await Promise.all(sessions.map((session) => session.close('hangup')))
+      send({ kind: 'closed' })
+      process.disconnect()
+  }
+}
+
+let last = Promise.resolve()
+process.on('message', (message: ToBridges) => {
+  last = last.then(() => handle(message)).catch(fail)
+})
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,260 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { SrtpKeys } from '../media/rtp/keying.js'
+import { type Figure, figure } from './figures.js'
+import type { FromBridges, FromPeers, Heard, ToBridges, ToPeers, Usage, Variant } from './media-job.js'
+import { drawCalls, type Step } from './media-plot.js'
+import { NULL_LIMIT_MS, type Probe } from './probe.js'
+import { percentile, rounded } from './statistics.js'
+
+/** Calls up at each step; the next one adds to those that are there. */
+const STEPS = [10, 25, 50, 75, 100, 150, 200, 250, 300, 400] as const
+/** The beat tells its lateness of the last 10 s: both together. */
+const WARM_MS = 2000
+const HOLD_MS = 8000
+const TRIES = 2
+/** So many steps that did not hold on a noisy host end the climb. */
+const MISSES = 3
+const ANSWER_MS = 60_000
+
+/** Steps of every variant measured in this run, for the picture. */
+const drawn = new Map<string, readonly Step[]>()
+
+interface Taken extends Step {
+  readonly holds: boolean
+  readonly nullProbeMs: number
+  readonly heard: Omit<Heard, 'transitMs'>
+  readonly transitMs: readonly number[]
+}
+
+/**
+ * Calls@variant: the most bridged calls one thread carries with every packet in time (as C judges it),
+ * Cpu@variant and Memory@variant: what one more call costs, X@variant: how long a packet takes through.
+ */
+export async function measureCalls(
+  variant: Variant,
+  probe: Probe,
+  say: (line: string) => void,
+  mayGoOn: () => boolean,
+): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'))
+  const rig = await openRig(variant, folder)
+  const steps: Taken[] = []
+  try {
+    let up = 0
+    let misses = 0
+    for (const calls of STEPS) {
+      await rig.add(calls - up)
+      up = calls
+      let taken = await take(rig, calls, probe)
+      for (let n = 1; !taken.holds && noisy(taken) && n < TRIES && mayGoOn(); n++) {
+        taken = await take(rig, calls, probe)
+      }
+      steps.push(taken)
+      say(
+        `  ${variant.name}: ${calls} calls ${taken.holds ? 'hold' : 'do not hold'}, ${taken.cpuPercent} % of a core, beat p99 ${taken.beatP99} ms (null probe p99.9 ${taken.nullProbeMs} ms)`,
+      )
+      // What one more call costs can be told on a noisy host as well, from a few steps.
+      if (!taken.holds && (!noisy(taken) || ++misses === MISSES)) break
+      if (!mayGoOn()) break
+    }
+  } finally {
+    await rig.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  drawn.set(variant.name, steps)
+  const picture = drawCalls(drawn)
+  return rows(variant, steps, picture)
+}
+
+function noisy({ nullProbeMs }: Taken): boolean {
+  return nullProbeMs > NULL_LIMIT_MS
+}
+
+function rows(variant: Variant, steps: readonly Taken[], picture: string): Figure[] {
+  const held = steps.filter(({ holds }) => holds)
+  const best = held.at(-1)
+  const last = steps.at(-1)
+  const lowerBound = last !== undefined && (last.holds || noisy(last))
+  const details = steps.map(({ heard, transitMs, ...step }) => ({
+    ...step,
+    percentLateOver5: rounded((100 * heard.lateOver5) / Math.max(1, heard.packets)),
+    lateOver20: heard.lateOver20,
+    lost: heard.lost,
+    gapP99: rounded(heard.gapP99),
+    transitP99: transitMs.length === 0 ? null : rounded(percentile(transitMs, 0.99)),
+  }))
+  // What costs something is told of all steps but those that broke down.
+  const counted = held.length > 1 ? held : steps
+  const context = {
+    variant: variant.name,
+    codecs: variant.codecs.join(' - '),
+    holdSeconds: HOLD_MS / 1000,
+    lowerBound,
+    ...(last !== undefined && !last.holds && noisy(last) ? { void: true } : {}),
+  }
+  const nullProbeMs = Math.max(...steps.map((step) => step.nullProbeMs))
+  const perFrameUs = slope(counted.map(({ calls, cpuPercent }) => [calls, cpuPercent * 200]))
+  const memoryMb = slope(counted.map(({ calls, rssMb }) => [calls, rssMb]))
+  const transit = (best ?? last)?.transitMs ?? []
+  const n = steps.length
+  const figures = [
+    figure(`Calls@${variant.name}`, { n, value: best?.calls ?? 0 }, { ...context, picture, steps: details }),
+    // One more call is told by two steps at least.
+    ...(counted.length < 2
+      ? []
+      : [
+          figure(`Cpu@${variant.name}`, { n, value: rounded(perFrameUs) }, context),
+          figure(`Memory@${variant.name}`, { n, value: rounded(memoryMb) }, context),
+        ]),
+    ...(transit.length === 0
+      ? []
+      : [
+          figure(
+            `X@${variant.name}`,
+            {
+              n: transit.length,
+              p50: rounded(percentile(transit, 0.5)),
+              p99: rounded(percentile(transit, 0.99)),
+            },
+            { ...context, calls: (best ?? last)?.calls },
+          ),
+        ]),
+  ]
+  return figures.map((row) => ({ ...row, nullProbeMs }))
+}
+
+/** Least squares: how much y grows with one x. */
+function slope(points: readonly (readonly [number, number])[]): number {
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length
+  const over = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
+  const under = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0)
+  return under === 0 ? Number.NaN : over / under
+}
+
+async function take(rig: Rig, calls: number, probe: Probe): Promise<Taken> {
+  const { rssMb } = await rig.usage(true)
+  await sleep(WARM_MS)
+  await probe.take()
+  await rig.begin()
+  const before = await rig.usage(false)
+  const startedMs = performance.now()
+  await sleep(HOLD_MS)
+  const after = await rig.usage(false)
+  const tookMs = performance.now() - startedMs
+  const { transitMs, ...heard } = await rig.end()
+  const nullProbeMs = await probe.take()
+  return {
+    calls,
+    cpuPercent: rounded((100 * (after.cpuMs - before.cpuMs)) / tookMs),
+    rssMb: rounded(rssMb),
+    beatP50: after.beatP50,
+    beatP99: after.beatP99,
+    beatMax: rounded(after.beatMax),
+    holds:
+      // Two legs, 50 packets a second each; the first and the last may fall outside.
+      heard.packets > 0.98 * 2 * calls * (HOLD_MS / 20) &&
+      heard.lateOver5 < 0.001 * heard.packets &&
+      heard.lateOver20 === 0 &&
+      heard.lost === 0,
+    nullProbeMs,
+    heard,
+    transitMs,
+  }
+}
+
+interface Rig {
+  add(calls: number): Promise<void>
+  begin(): Promise<void>
+  end(): Promise<Heard>
+  usage(collect: boolean): Promise<Usage>
+  close(): Promise<void>
+}
+
+async function openRig(variant: Variant, folder: string): Promise<Rig> {
+  const keys = variant.srtp ? makeKeys() : null
+  const bridges = start('./media-bridges.js')
+  const peers = start('./media-peers.js')
+  const askBridges = (message: ToBridges) => ask<FromBridges>(bridges, message)
+  const askPeers = (message: ToPeers) => ask<FromPeers>(peers, message)
+  await askBridges({ do: 'open', variant, keys, folder })
+  await askPeers({ do: 'open', variant, keys })
+  return {
+    async add(calls) {
+      const made = await askPeers({ do: 'make', calls })
+      if (made.kind !== 'made') throw new Error(`the peers answered ${made.kind}`)
+      const added = await askBridges({ do: 'add', peers: made.ports })
+      if (added.kind !== 'added') throw new Error(`the bridges answered ${added.kind}`)
+      await askPeers({ do: 'talk', ports: added.ports })
+    },
+    async begin() {
+      await askPeers({ do: 'begin' })
+    },
+    async end() {
+      const answer = await askPeers({ do: 'end' })
+      if (answer.kind !== 'heard') throw new Error(`the peers answered ${answer.kind}`)
+      return answer.heard
+    },
+    async usage(collect) {
+      const answer = await askBridges({ do: 'usage', collect })
+      if (answer.kind !== 'usage') throw new Error(`the bridges answered ${answer.kind}`)
+      return answer.usage
+    },
+    async close() {
+      try {
+        if (bridges.connected) await askBridges({ do: 'close' })
+      } finally {
+        if (peers.connected) peers.disconnect()
+        if (bridges.connected) bridges.disconnect()
+      }
+    },
+  }
+}
+
+function start(file: string): ChildProcess {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), {
+    execArgv: ['--enable-source-maps', '--expose-gc'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+/** The next answer; rejects when the process fails, ends, or takes too long. */
+function ask<Answer extends { readonly kind: string }>(
+  child: ChildProcess,
+  message: object,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const done = (outcome: () => void): void => {
+      clearTimeout(limit)
+      child.off('message', onMessage)
+      child.off('exit', onExit)
+      outcome()
+    }
+    const onMessage = (answer: Answer): void => {
+      done(() => {
+        if (answer.kind === 'failed') reject(new Error(`the media bench failed: ${JSON.stringify(answer)}`))
+        else resolve(answer)
+      })
+    }
+    const onExit = (): void => done(() => reject(new Error('a process of the media bench ended')))
+    const limit = setTimeout(() => {
+      child.kill('SIGKILL')
+      done(() => reject(new Error('a process of the media bench does not answer')))
+    }, ANSWER_MS)
+    child.on('message', onMessage)
+    child.once('exit', onExit)
+    child.send(message)
+  })
+}
+
+function makeKeys(): SrtpKeys {
+  const key = () => ({ keyAndSalt: new Uint8Array(randomBytes(30)), mki: null })
+  return { suite: 'AES_CM_128_HMAC_SHA1_80', send: key(), receive: key() }
+}

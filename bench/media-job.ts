@@ -1,0 +1,89 @@
+import type { CodecName } from '../media/codec/codec.js'
+import type { SessionRate } from '../media/frame.js'
+import type { SrtpKeys } from '../media/rtp/keying.js'
+
+/** What the two legs of a measured call speak, and what is done with them. */
+export interface Variant {
+  readonly name: 'relay' | 'transcode' | 'opus' | 'record' | 'srtp'
+  readonly rate: SessionRate
+  readonly codecs: readonly [CodecName, CodecName]
+  readonly record: boolean
+  readonly srtp: boolean
+}
+
+export const VARIANTS: readonly Variant[] = [
+  { name: 'relay', rate: 8000, codecs: ['PCMA', 'PCMA'], record: false, srtp: false },
+  { name: 'transcode', rate: 16_000, codecs: ['PCMA', 'G722'], record: false, srtp: false },
+  { name: 'opus', rate: 16_000, codecs: ['PCMA', 'OPUS'], record: false, srtp: false },
+  { name: 'record', rate: 8000, codecs: ['PCMA', 'PCMA'], record: true, srtp: false },
+  { name: 'srtp', rate: 8000, codecs: ['PCMA', 'PCMA'], record: false, srtp: true },
+]
+
+export const PAYLOAD_TYPES: Readonly<Record<CodecName, number>> = {
+  PCMA: 8,
+  PCMU: 0,
+  G722: 9,
+  OPUS: 111,
+  L16: 112,
+  'L16/8000': 113,
+}
+
+/** Ports of one call's legs. */
+export type Ports = readonly [number, number]
+
+/** To the process that runs the engine's media side: bridges, one thread, one beat. */
+export type ToBridges =
+  | {
+      readonly do: 'open'
+      readonly variant: Variant
+      readonly keys: SrtpKeys | null
+      readonly folder: string
+    }
+  /** One more call for each pair of the peers' ports; answered with ours. */
+  | { readonly do: 'add'; readonly peers: readonly Ports[] }
+  /** `collect`: after a garbage collection, which is a stall; not while anything is measured. */
+  | { readonly do: 'usage'; readonly collect: boolean }
+  | { readonly do: 'close' }
+
+export interface Usage {
+  readonly cpuMs: number
+  readonly rssMb: number
+  readonly beatP50: number
+  readonly beatP99: number
+  readonly beatMax: number
+  readonly skippedFrames: number
+}
+
+export type FromBridges =
+  | { readonly kind: 'added'; readonly ports: readonly Ports[] }
+  | { readonly kind: 'usage'; readonly usage: Usage }
+  | { readonly kind: 'ready' | 'closed' }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** To the process that plays the telephones of all calls. */
+export type ToPeers =
+  | { readonly do: 'open'; readonly variant: Variant; readonly keys: SrtpKeys | null }
+  /** Makes the sockets of so many more calls; answered with their ports. */
+  | { readonly do: 'make'; readonly calls: number }
+  /** The engine's ports of the calls made last: they are spoken to from now on. */
+  | { readonly do: 'talk'; readonly ports: readonly Ports[] }
+  /** Forgets what was heard and begins to measure; or tells it. */
+  | { readonly do: 'begin' }
+  | { readonly do: 'end' }
+
+export interface Heard {
+  readonly packets: number
+  readonly lost: number
+  readonly lateOver5: number
+  readonly lateOver20: number
+  readonly latenessP99: number
+  readonly gapP99: number
+  /** Leg A packet sent to leg B packet received, of the marks in the sound. */
+  readonly transitMs: readonly number[]
+}
+
+export type FromPeers =
+  | { readonly kind: 'made'; readonly ports: readonly Ports[] }
+  | { readonly kind: 'heard'; readonly heard: Heard }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string }

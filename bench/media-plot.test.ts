@@ -1,0 +1,33 @@
+import t from 'tap'
+import { callsPicture, type Step } from './media-plot.js'
+
+const step = (calls: number, beatP99: number, cpuPercent: number): Step => ({
+  calls,
+  beatP99,
+  cpuPercent,
+  beatP50: 1,
+  beatMax: 9,
+  rssMb: 90,
+})
+
+t.test('a line for each variant in both panels, limits and all values inside the picture', async (t) => {
+  const picture = callsPicture(
+    new Map([
+      ['relay', [step(10, 0.8, 5), step(100, 1.2, 30), step(400, 37, 98)]],
+      ['srtp', [step(10, 0.9, 6)]],
+    ]),
+  )
+  t.equal(picture.match(/<polyline/g)?.length, 4)
+  t.equal(picture.match(/<circle/g)?.length, 8)
+  t.equal(picture.match(/>limit (5|65)</g)?.length, 2)
+  const height = Number(/height="(\d+)"/.exec(picture)?.[1])
+  for (const [, x, y] of picture.matchAll(/cx="([\d.]+)" cy="([\d.]+)"/g)) {
+    t.ok(Number(x) >= 60 && Number(x) <= 610)
+    t.ok(Number(y) >= 40 && Number(y) <= height - 50)
+  }
+  t.equal(picture.match(/<text/g)?.length, picture.match(/<\/text>/g)?.length)
+})
+
+t.test('nothing measured is still a picture', async (t) => {
+  t.match(callsPicture(new Map()), /^<svg [\s\S]*<\/svg>\n$/)
+})

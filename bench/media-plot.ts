@@ -1,0 +1,109 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectRoot } from '../media/base/paths.js'
+
+/** One number of calls that was measured. */
+export interface Step {
+  readonly calls: number
+  /** Of one core, by the whole process. */
+  readonly cpuPercent: number
+  readonly rssMb: number
+  readonly beatP50: number
+  readonly beatP99: number
+  readonly beatMax: number
+}
+
+const WIDTH = 720
+const PANEL = 230
+const LEFT = 60
+const RIGHT = 110
+const GAP = 60
+const TOP = 40
+const COLOURS = ['#1f5fa8', '#c0392b', '#2e8b57', '#8e44ad', '#b9770e']
+const FONT = 'font-family="sans-serif" font-size="12"'
+
+/** Writes bench/results/media-calls.svg from all variants measured so far; returns its path. */
+export function drawCalls(series: ReadonlyMap<string, readonly Step[]>): string {
+  const folder = join(projectRoot, 'bench', 'results')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'media-calls.svg'), callsPicture(series))
+  return 'bench/results/media-calls.svg'
+}
+
+/** Two panels over the same number of calls: lateness of the beat, and CPU. */
+export function callsPicture(series: ReadonlyMap<string, readonly Step[]>): string {
+  const all = [...series.values()].flat()
+  const mostCalls = Math.max(10, ...all.map(({ calls }) => calls))
+  const height = TOP + 2 * PANEL + GAP + 50
+  const panels = [
+    panel(series, TOP, 'lateness of the 20 ms beat, p99, ms', mostCalls, ({ beatP99 }) => beatP99, 5),
+    panel(
+      series,
+      TOP + PANEL + GAP,
+      'CPU, per cent of a core',
+      mostCalls,
+      ({ cpuPercent }) => cpuPercent,
+      65,
+    ),
+  ]
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">`,
+    `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
+    ...panels,
+    `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${height - 12}" text-anchor="middle" ${FONT}>bridged calls on one media thread</text>`,
+    '</svg>',
+    '',
+  ].join('\n')
+}
+
+function panel(
+  series: ReadonlyMap<string, readonly Step[]>,
+  top: number,
+  title: string,
+  mostCalls: number,
+  value: (step: Step) => number,
+  limit: number,
+): string {
+  const values = [...series.values()].flat().map(value)
+  const most = niceAbove(Math.max(limit, ...values))
+  const bottom = top + PANEL
+  const right = WIDTH - RIGHT
+  const x = (calls: number) => rounded(LEFT + ((right - LEFT) * calls) / mostCalls)
+  const y = (height: number) => rounded(bottom - ((bottom - top) * height) / most)
+  const parts = [`<text x="${LEFT}" y="${top - 12}" ${FONT}>${title}</text>`]
+  for (let tick = 0; tick <= 5; tick++) {
+    const height = (most * tick) / 5
+    parts.push(
+      `<line x1="${LEFT}" y1="${y(height)}" x2="${right}" y2="${y(height)}" stroke="#ddd"/>`,
+      `<text x="${LEFT - 8}" y="${y(height) + 4}" text-anchor="end" ${FONT}>${rounded(height)}</text>`,
+    )
+    const calls = Math.round((mostCalls * tick) / 5)
+    parts.push(`<text x="${x(calls)}" y="${bottom + 18}" text-anchor="middle" ${FONT}>${calls}</text>`)
+  }
+  parts.push(
+    `<line x1="${LEFT}" y1="${y(limit)}" x2="${right}" y2="${y(limit)}" stroke="#888" stroke-dasharray="5 4"/>`,
+    `<text x="${right + 6}" y="${y(limit) - 6}" ${FONT} fill="#666">limit ${limit}</text>`,
+  )
+  let at = 0
+  for (const [name, steps] of series) {
+    const colour = COLOURS[at % COLOURS.length]
+    const points = steps.map((step) => `${x(step.calls)},${y(value(step))}`)
+    parts.push(
+      `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>`,
+      ...steps.map((step) => `<circle cx="${x(step.calls)}" cy="${y(value(step))}" r="3" fill="${colour}"/>`),
+      `<text x="${right + 6}" y="${top + 24 + 16 * at}" ${FONT} fill="${colour}">${name}</text>`,
+    )
+    at++
+  }
+  return parts.join('\n')
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function niceAbove(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value))
+  return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value
+}
