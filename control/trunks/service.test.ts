@@ -3,10 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../../fixtures/caller.js'
-import { type Json, openService, type Service, type ServiceTest } from '../../fixtures/service.js'
+import {
+  type Json,
+  openService,
+  type Service,
+  type ServiceOptions,
+  type ServiceTest,
+} from '../../fixtures/service.js'
 import { Guard } from '../../fixtures/sip-guard.js'
 import { header, type SipMessage, token } from '../../fixtures/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip-peer.js'
+import { type Log, silentLog } from '../../media/base/log.js'
 import { DigestClient } from '../../signalling/trunk/digest-client.js'
 
 const NUMBER = '+911171366900'
@@ -14,14 +21,20 @@ const SDP =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
 
 /** A service with one trunk from a file, and a live number on it that an agent answers. */
-async function openWithTrunk(t: ServiceTest, inbound: Json, gateway: Json = {}): Promise<Service> {
+async function openWithTrunk(
+  t: ServiceTest,
+  inbound: Json,
+  gateway: Json = {},
+  options: Pick<ServiceOptions, 'log' | 'env'> = {},
+): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-trunk-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'trunks.json')
   const trunk = { name: 'carrier', inbound, maxConcurrent: 2, numbers: [{ e164: NUMBER }] }
   await writeFile(file, JSON.stringify({ trunks: [{ ...trunk, ...(gateway.host ? { gateway } : {}) }] }))
   const service = await openService(t, {
-    env: { PARLEY_TRUNKS_FILE: file, TEST_TRUNK_PASSWORD: 'c4rrier' },
+    ...options,
+    env: { PARLEY_TRUNKS_FILE: file, TEST_TRUNK_PASSWORD: 'c4rrier', ...options.env },
     mediaTimeoutMs: 5_000,
   })
   const live = { authorization: `Bearer ${service.keys.live}` }
@@ -42,7 +55,19 @@ const liveCalls = async (service: Service) => {
 }
 
 t.test('a carrier known by its address reaches the agent; the sandbox stays reachable', async (t) => {
-  const service = await openWithTrunk(t, { auth: 'ip_acl', addresses: ['127.0.0.0/8'] })
+  const lines: object[] = []
+  const log: Log = {
+    ...silentLog,
+    info: (fields, message) => {
+      if (message.includes('exempt from SIP bans')) lines.push(fields)
+    },
+  }
+  const service = await openWithTrunk(
+    t,
+    { auth: 'ip_acl', addresses: ['127.0.0.0/8', '2001:db8::/48'] },
+    {},
+    { log, env: { PARLEY_SIP_EXEMPT: '192.0.2.1,198.51.100.0/24' } },
+  )
   // As Indian carriers write it, with trunk zero.
   const caller = await call(t, service, { to: '01171366900' })
   await caller.answered()
@@ -64,6 +89,7 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
   t.match(await liveCalls(service), [
     { environment: 'live', direction: 'inbound', to: NUMBER, from: caller.from, agentId: service.agentId },
   ])
+  t.same(lines, [{ networks: 4 }], "the trunk's networks and the operator's reached the server, once")
   const sandbox = await call(t, service)
   await sandbox.answered()
   await sandbox.hangUp()

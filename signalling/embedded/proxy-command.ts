@@ -68,6 +68,10 @@ function relay(
     provisionalMs: command.provisionalMs,
     compose: (destination, transport, peer) =>
       composed(core, incoming, destination, recordRoute, maxForwards, added, transport, peer),
+    // At once, each destination is a dialog of its own to the caller, and so is its numbering.
+    ...(recordRoute && !command.simultaneous
+      ? { provisional: (response) => core.proxied.renumbered(essentials.callId, response) }
+      : {}),
     onFinal: (response, flow) => {
       if (command.fullResponse) reportProxied(core, app, messageId, serialise(response), flow)
     },

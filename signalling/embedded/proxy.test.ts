@@ -128,6 +128,50 @@ t.test('one after the other: a failure leads to the next; the best one goes back
   t.same({ connected: result.connected, statuses }, { connected: false, statuses: [486, 503] })
 })
 
+t.test(
+  'reliable responses of one destination after the other: one numbering to the caller, PRACKs find their way back',
+  async (t) => {
+    const { rig, app, caller, bob, carol, uri } = await open(t)
+    void proxying(app, [at(bob), at(carol)])
+    await rig.routed(app)
+    const invite = request('INVITE', caller, { Supported: '100rel' }, SDP_A, { uri })
+    caller.send(invite)
+    const ring = async (peer: TestPeer, tag: string, rseq: number) => {
+      const sent = await peer.next('INVITE')
+      const headers = { To: tagged(sent, tag), ...contact(peer), Require: '100rel', RSeq: String(rseq) }
+      const text = response(sent, '183 Session Progress', headers, SDP_B)
+      peer.send(text)
+      const seen = await caller.next((m) => m.start.includes(' 183 ') && m.header('To').endsWith(tag))
+      return { sent, text, seen }
+    }
+    const prack = async (peer: TestPeer, seen: WireMessage, cseq: number) => {
+      const rack = `${seen.header('RSeq')} 1 INVITE`
+      const headers = {
+        ...inCall(invite, seen, cseq, 'PRACK'),
+        Route: seen.header('Record-Route'),
+        RAck: rack,
+      }
+      caller.send(request('PRACK', caller, headers, '', { uri: at(peer) }))
+      const received = await peer.next('PRACK')
+      peer.send(response(received, '200 OK'))
+      await caller.next((m) => m.start.includes(' 200 ') && m.header('CSeq') === `${cseq} PRACK`)
+      return received.header('RAck')
+    }
+    const first = await ring(bob, 'bob', 500)
+    t.equal(first.seen.header('RSeq'), '500')
+    t.equal(await prack(bob, first.seen, 2), '500 1 INVITE')
+    bob.send(response(first.sent, '486 Busy Here', { To: tagged(first.sent, 'bob') }))
+    const second = await ring(carol, 'carol', 7)
+    t.equal(second.seen.header('RSeq'), '501', 'goes on where the first one was')
+    carol.send(second.text)
+    const repeated = await caller.next((m) => m.start.includes(' 183 ') && m.header('To').endsWith('carol'))
+    t.equal(repeated.header('RSeq'), '501', 'a repetition stays one')
+    t.equal(await prack(carol, second.seen, 3), '7 1 INVITE')
+    carol.send(response(second.sent, '200 OK', { To: tagged(second.sent, 'carol'), ...contact(carol) }))
+    await caller.next('SIP/2.0 200')
+  },
+)
+
 t.test('all at once: the first 2xx wins, the others are cancelled', async (t) => {
   const { rig, app, caller, bob, carol, uri } = await open(t)
   const done = proxying(app, [at(bob), at(carol)], { forking: 'simultaneous' })

@@ -37,7 +37,7 @@ export function relayInside(core: Core, arrival: Arrival): void {
     simultaneous: false,
     followRedirects: false,
     provisionalMs: null,
-    compose: () => forwarded(request, stop, maxForwards, [], []),
+    compose: () => forwarded(core.proxied.restored(essentials.callId, request), stop, maxForwards, [], []),
     onFinal: () => {},
     onDone: (status) => {
       if (request.method === 'BYE' && status < 300) core.proxied.remove(essentials.callId)

@@ -31,6 +31,8 @@ export interface RelayPlan {
   readonly provisionalMs: number | null
   /** The request without our Via, as it leaves for a destination. */
   compose(destination: string, transport: Transport, peer: string): SipRequest
+  /** A provisional response on its way to the sender; absent leaves it as it is. */
+  provisional?(response: SipResponse): SipResponse
   /** A final response of a destination, before it is judged. */
   onFinal(response: SipResponse, flow: Flow): void
   /** Once: a final response went back, or there was no destination at all to send to. */
@@ -133,7 +135,9 @@ export class Relay implements Relayed {
     const { status } = response
     branch.patience?.cancel()
     if (status < 200) {
-      if (!this.#done) this.#arrival.transaction.respond(status, serialise(withoutTopVia(response)))
+      if (this.#done) return
+      const passed = this.#plan.provisional?.(response) ?? response
+      this.#arrival.transaction.respond(status, serialise(withoutTopVia(passed)))
       return
     }
     if (status < 300) {
