@@ -45,6 +45,8 @@ export interface RawDialog extends EventEmitter {
   srf: RawSrf
   agent: unknown
   readonly req: { socket: Socket }
+  /** Of a call out: its 200. */
+  readonly res: { get(name: string): string | undefined }
   readonly sip: { readonly callId: string }
   local: { sdp: string }
   remote: { sdp: string | undefined }

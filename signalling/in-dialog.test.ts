@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
 import {
   inCall,
   openUdpPeer,
@@ -10,7 +11,8 @@ import {
   type WireMessage,
 } from '../fixtures/embedded-rig.js'
 import { assertNothingLeft } from '../fixtures/leaks.js'
-import { systemClock } from '../media/base/clock.js'
+import { until } from '../fixtures/signalling-rig.js'
+import { type Clock, systemClock } from '../media/base/clock.js'
 import { silentLog } from '../media/base/log.js'
 import { openEmbeddedServer } from './embedded/server.js'
 import type { DialogHandlers, SipDialog } from './sip-port.js'
@@ -21,14 +23,20 @@ assertNothingLeft(t)
 const ACCOUNT = { username: 'pilot', password: 'c4rrier' }
 const HANDLERS: DialogHandlers = { acknowledged: () => {}, offered: () => {}, ended: () => {} }
 
-async function open(t: { teardown(run: () => Promise<void>): unknown }) {
+async function open(t: { teardown(run: () => Promise<void>): unknown }, clock: Clock = systemClock) {
   const tools = { clock: systemClock, log: silentLog }
   const server = await openEmbeddedServer({
     listen: [{ transport: 'udp', address: '127.0.0.1', port: 0 }],
     control: { address: '127.0.0.1', port: 0, secret: 'x' },
     ...tools,
   })
-  const sip = await openSipServer({ host: '127.0.0.1', port: server.controlPort, secret: 'x', ...tools })
+  const sip = await openSipServer({
+    host: '127.0.0.1',
+    port: server.controlPort,
+    secret: 'x',
+    ...tools,
+    clock,
+  })
   const peer = await openUdpPeer(server.endpoints[0]?.port ?? 0)
   t.teardown(async () => {
     await sip.close()
@@ -70,7 +78,11 @@ async function challenged(peer: Peer, method: string, status: 401 | 407, algorit
 }
 
 /** A call out, answered after a challenge of the first INVITE. */
-async function calling(opened: Awaited<ReturnType<typeof open>>, algorithm: string) {
+async function calling(
+  opened: Awaited<ReturnType<typeof open>>,
+  algorithm: string,
+  headers: Record<string, string> = {},
+) {
   const { sip, peer } = opened
   const contact = `<sip:far@127.0.0.1:${peer.port}>`
   const answered = new Promise<SipDialog>((resolve, reject) => {
@@ -88,7 +100,7 @@ async function calling(opened: Awaited<ReturnType<typeof open>>, algorithm: stri
   })
   const { again, proven } = await challenged(peer, 'INVITE', 407, algorithm, 'n1')
   const To = `${again.header('To')};tag=far`
-  peer.send(response(again, '200 OK', { To, Contact: contact }, SDP_B))
+  peer.send(response(again, '200 OK', { To, Contact: contact, ...headers }, SDP_B))
   return { dialog: await answered, proven, contact }
 }
 
@@ -133,6 +145,37 @@ t.test('a password that is refused inside the call is tried once; the call goes 
   )
   await ended
   t.equal(peer.seen.filter(({ start }) => start.startsWith('INVITE')).length, 4)
+})
+
+t.test('a session that we refresh, at a peer that challenges every refresh', async (t) => {
+  const clock = new VirtualClock()
+  const opened = await open(t, clock)
+  const { peer } = opened
+  const expires = { 'Session-Expires': '600;refresher=uac', Require: 'timer' }
+  const { dialog, contact } = await calling(opened, 'SHA-256', expires)
+  for (const nonce of ['n2', 'n3']) {
+    clock.advance(239_000)
+    t.notOk(
+      peer.seen.some((one) => one.header('Proxy-Authorization').includes(nonce)),
+      'not yet',
+    )
+    clock.advance(2_000)
+    const before = clock.pending
+    const refresh = await challenged(peer, 'INVITE', 407, 'SHA-256', nonce)
+    t.ok(refresh.proven)
+    t.equal(refresh.again.body, SDP_A, 'the same description')
+    t.equal(refresh.again.header('Session-Expires'), '600;refresher=uac')
+    peer.send(response(refresh.again, '200 OK', { Contact: contact, ...expires }, SDP_B))
+    const cseq = Number.parseInt(refresh.again.header('CSeq'), 10)
+    await peer.next((m) => m.header('CSeq') === `${cseq} ACK`)
+    await until(() => clock.pending > before)
+  }
+  const ended = dialog.bye()
+  const bye = await challenged(peer, 'BYE', 407, 'SHA-256', 'n4')
+  peer.send(response(bye.again, '200 OK'))
+  await ended
+  clock.advance(600_000)
+  t.equal(clock.pending, 0, 'no timer is left of it')
 })
 
 t.test('a call in: the carrier challenges our BYE, and the trunk has an account there', async (t) => {

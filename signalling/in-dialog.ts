@@ -1,6 +1,9 @@
 import type { RawDialog, RawResponse } from './drachtio-types.js'
 import type { DigestClient } from './trunk/digest-client.js'
 
+/** Of the interval: well before half of it, when the server refreshes. */
+const REFRESH_SHARE = 0.4
+
 /** What a request inside a dialog came to: its final response, or why there is none. */
 export type InsideAnswer = (error: unknown, response?: RawResponse) => void
 
@@ -63,4 +66,11 @@ function answerTo(
  */
 export function stillThere(error: unknown, response: RawResponse | undefined): boolean {
   return !error && response !== undefined && response.status !== 481 && response.status !== 408
+}
+
+/** When we refresh a session, by the Session-Expires of a 2xx to our INVITE; null when the peer does, or nobody. */
+export function refreshAfterMs(sessionExpires: string | undefined): number | null {
+  const [, seconds, params = ''] = /^\s*(\d{1,9})\s*(;.*)?$/.exec(sessionExpires ?? '') ?? []
+  if (seconds === undefined || /;\s*refresher\s*=\s*uas/i.test(params)) return null
+  return Number(seconds) * 1000 * REFRESH_SHARE
 }

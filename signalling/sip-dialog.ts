@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '../media/base/clock.js'
+import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { requestInside, stillThere } from './in-dialog.js'
+import { refreshAfterMs, requestInside, stillThere } from './in-dialog.js'
 import { keyOfInfo } from './info-dtmf.js'
 import type { Open } from './open.js'
 import type { DialogHandlers, Reply, SipDialog } from './sip-port.js'
@@ -34,6 +34,8 @@ export class DialogHandle implements SipDialog {
   #suspended = false
   /** A BYE that could not be sent yet. */
   #farewell: (() => void) | null = null
+  /** Until our next refresh of the session. */
+  #refresh: Timer | null = null
   /** Fails our own re-INVITE when the dialog goes. */
   #modifying: ((error: EngineError) => void) | null = null
 
@@ -73,6 +75,24 @@ export class DialogHandle implements SipDialog {
 
   get callId(): string {
     return this.#raw.sip.callId
+  }
+
+  /**
+   * Refreshes the session that a 2xx agreed on (RFC 4028), before the server does: its own refreshes
+   * have no password, and a peer that challenges everything would lose the call over them.
+   */
+  refreshBefore(sessionExpires: string | undefined): void {
+    this.#refresh?.cancel()
+    this.#refresh = null
+    const ms = this.#digest === null || this.#over ? null : refreshAfterMs(sessionExpires)
+    if (ms === null) return
+    this.#refresh = this.#clock.after(ms, () => {
+      this.#refresh = null
+      // Where a refresh crosses something else, or fails, the server's own still follows.
+      this.modify(this.#raw.local.sdp).catch((error: unknown) => {
+        this.#log.debug({ sipCallId: this.callId, error: errorText(error) }, 'session not refreshed')
+      })
+    })
   }
 
   /** Must be called in the same turn as the constructor: requests of the peer may follow at once. */
@@ -168,7 +188,11 @@ export class DialogHandle implements SipDialog {
               context: { status },
             }),
           )
-        } else resolve(response.body ?? '')
+        } else {
+          this.#raw.local.sdp = sdp
+          this.refreshBefore(response.get('Session-Expires'))
+          resolve(response.body ?? '')
+        }
       })
     })
   }
@@ -232,6 +256,8 @@ export class DialogHandle implements SipDialog {
   #finish(): boolean {
     if (this.#over) return false
     this.#over = true
+    this.#refresh?.cancel()
+    this.#refresh = null
     this.#open.delete(this)
     this.#modifying?.(new EngineError('sip_failed', 'the dialog is over'))
     this.#modifying = null

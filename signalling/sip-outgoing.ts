@@ -141,6 +141,7 @@ export class OutgoingCall implements OutgoingInvite {
     }
     this.#settle()
     dialog.listen(this.#handlers)
+    dialog.refreshBefore(raw.res.get('Session-Expires'))
     this.#handlers.answered(dialog, raw.remote.sdp ?? '')
   }
 
