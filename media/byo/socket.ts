@@ -18,17 +18,18 @@ const MISSED_PONGS = 2
 const CLOSE_MS = 1_000
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 /**
- * What a bot may send: a burst of minutes of sound, and then many times real time. A faster one is not
- * read for a while, so that it costs the other calls of the thread nothing.
+ * What reading a bot may cost, in ms of this thread: a burst of minutes of sound, and then many times
+ * real time. A faster one is not read for a while, so that it costs the other calls nothing.
  */
-const BURST_BYTES = 8 * 1024 * 1024
-const BYTES_PER_MS = 1024
-/** Of a message beside its bytes. */
-const MESSAGE_COST = 512
+const BURST_MS = 30
+const SHARE = 0.05
+/** Measured: small messages of text; megabytes of base64. */
+const MESSAGE_MS = 0.02
+const BYTE_MS = 5e-6
 /** Answers waiting for a bot that does not read: past this it is gone. Sound is bounded by its sender. */
 const MAX_WAITING_BYTES = 1024 * 1024
-/** A paused bot is read again when so much may come. */
-const RESUME_BYTES = 64 * 1024
+/** A paused bot is read again when it may cost so much. */
+const RESUME_MS = 2
 
 /** RFC 6455, 7.4.1. */
 export const NORMAL = 1000
@@ -139,7 +140,7 @@ export class BotSocket {
   readonly #events: BotSocketEvents
   readonly #scope = new Scope()
   #unanswered = 0
-  #credit = BURST_BYTES
+  #credit = BURST_MS
   #creditAt: number
   #closing = false
   #dead = false
@@ -204,14 +205,14 @@ export class BotSocket {
   }
 
   #charge(bytes: number): void {
-    this.#credit -= bytes + MESSAGE_COST
+    this.#credit -= MESSAGE_MS + bytes * BYTE_MS
     if (this.#credit >= 0) return
     const now = this.#clock.now()
-    this.#credit = Math.min(BURST_BYTES, this.#credit + (now - this.#creditAt) * BYTES_PER_MS)
+    this.#credit = Math.min(BURST_MS, this.#credit + (now - this.#creditAt) * SHARE)
     this.#creditAt = now
     if (this.#credit >= 0 || this.#ws.isPaused) return
     this.#ws.pause()
-    const waitMs = Math.ceil((RESUME_BYTES - this.#credit) / BYTES_PER_MS)
+    const waitMs = Math.ceil((RESUME_MS - this.#credit) / SHARE)
     this.#scope.after(this.#clock, waitMs, () => this.#ws.resume())
   }
 

@@ -1,0 +1,89 @@
+import t from 'tap'
+import type { Dialect } from './dialect.js'
+import { openDialect } from './dialects.js'
+import { BotMouth } from './mouth.js'
+import type { BotSocket } from './socket.js'
+import { soundOf } from './sound.js'
+import type { BotSpec } from './spec.js'
+
+const SPEC: BotSpec = {
+  type: 'static',
+  url: 'wss://bot.example.com/',
+  format: 'mulaw',
+  sampleRate: 8000,
+  secret: null,
+  customParameters: {},
+  callId: 'c',
+  accountId: 'a',
+  direction: 'inbound',
+  from: '+91',
+  to: '+91',
+  maxCallSeconds: 60,
+}
+
+function rig(more: Partial<BotSpec> = {}) {
+  const spec = { ...SPEC, ...more }
+  const dialect: Dialect = openDialect({ spec, streamId: 's', startedAt: 0, sipCallId: null })
+  const sound = soundOf(spec.format, spec.sampleRate)
+  if (sound === null) throw new Error('no sound')
+  const mouth = new BotMouth(dialect, sound, 8000)
+  const sent: (string | Buffer)[] = []
+  const line = { waitingBytes: 0 }
+  const socket = {
+    get waitingBytes() {
+      return line.waitingBytes
+    },
+    send: (message: string | Buffer) =>
+      sent.push(typeof message === 'string' ? message : Buffer.from(message)),
+  } as unknown as BotSocket
+  let frames = 0
+  const say = (count: number) => {
+    for (let i = 0; i < count; i++, frames++) {
+      mouth.say({ pcm: new Int16Array(160).fill(frames * 8), rate: 8000, at: frames * 160 }, socket)
+    }
+  }
+  return { mouth, sent, line, say }
+}
+
+const stamp = (message: string | Buffer | undefined) => JSON.parse(String(message)).media.timestamp as string
+
+t.test('a frame is a message, or five, or raw samples', async (t) => {
+  const single = rig()
+  single.say(3)
+  t.strictSame(single.sent.map(stamp), ['0', '20', '40'])
+  const five = rig({ type: 'exotel', format: 'linear16' })
+  five.say(14)
+  t.strictSame(five.sent.map(stamp), ['0', '100'])
+  t.equal(Buffer.from(JSON.parse(String(five.sent[0])).media.payload, 'base64').length, 1600)
+  const raw = rig({ type: 'vonage', format: 'linear16' })
+  raw.say(2)
+  t.strictSame(
+    raw.sent.map((message) => (message as Buffer).readInt16LE(2)),
+    [0, 8],
+  )
+  const wide = rig({ type: 'vonage', format: 'linear16', sampleRate: 16_000 })
+  wide.say(2)
+  t.strictSame(
+    wide.sent.map(({ length }) => length),
+    [640, 640],
+  )
+})
+
+t.test('a bot that does not read loses the oldest of a second, and then goes on in order', async (t) => {
+  const { mouth, sent, line, say } = rig()
+  say(1)
+  line.waitingBytes = 1_000_000
+  say(100)
+  t.equal(sent.length, 1)
+  t.equal(mouth.droppedMs, 100 * 20 - 760, '38 messages are held')
+  line.waitingBytes = 0
+  say(1)
+  t.equal(sent.length, 1 + 38 + 1)
+  const stamps = sent.map(stamp).map(Number)
+  t.equal(stamps[1], 63 * 20, 'the oldest that was kept')
+  t.strictSame(
+    stamps.slice(1).map((at) => at - (stamps[1] ?? 0)),
+    Array.from({ length: 39 }, (_, i) => i * 20),
+  )
+  t.equal(mouth.saidMs, 102 * 20)
+})

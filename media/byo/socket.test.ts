@@ -1,0 +1,227 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Server } from 'node:net'
+import t from 'tap'
+import { type BotOptions, openBot } from '../../fixtures/bot.js'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { systemClock } from '../base/clock.js'
+import { openSafeNames } from '../base/public-address.js'
+import { Scope } from '../base/scope.js'
+import { ABNORMAL, type BotSocketEvents, connectBot } from './socket.js'
+
+const handshake = (url: string, subprotocols: readonly (string | null)[] = [null]) => ({
+  url,
+  headers: { 'x-call-id': 'c' },
+  subprotocols,
+})
+
+function listener() {
+  const seen: string[] = []
+  let closed: (code: number) => void = () => {}
+  const ended = new Promise<number>((resolve) => {
+    closed = resolve
+  })
+  const events: BotSocketEvents = {
+    text: (data) => {
+      seen.push(data.toString())
+    },
+    binary: (data) => {
+      seen.push(`${data.length} bytes`)
+    },
+    closed,
+    fault: (error) => {
+      throw error
+    },
+  }
+  return { seen, events, ended }
+}
+
+const names = openSafeNames(true)
+
+async function dial(
+  url: string,
+  more: {
+    allowPrivate?: boolean
+    clock?: typeof systemClock
+    subprotocols?: readonly (string | null)[]
+  } = {},
+) {
+  const { allowPrivate = true, clock = systemClock, subprotocols } = more
+  const heard = listener()
+  const connection = await connectBot(
+    {
+      handshake: handshake(url, subprotocols),
+      clock,
+      lookup: openSafeNames(allowPrivate).lookup,
+      allowPrivate,
+      events: heard.events,
+    },
+    new Scope(),
+  )
+  return { connection, ...heard }
+}
+
+t.test('one try more after a failure that may pass, none after a refusal', async (t) => {
+  for (const [status, attempts] of [
+    [500, 2],
+    [503, 2],
+    [302, 2],
+    [401, 1],
+    [403, 1],
+    [404, 1],
+  ] as const) {
+    const bot = await openBot(t, { refuse: () => status })
+    const { connection } = await dial(bot.url)
+    t.match(connection, { ok: false, status, reason: `the bot answered ${status}` })
+    t.equal(bot.attempts, attempts, `${status}`)
+  }
+  let first = true
+  const options: BotOptions = {
+    refuse: () => {
+      const status = first ? 500 : null
+      first = false
+      return status
+    },
+  }
+  const bot = await openBot(t, options)
+  const { connection } = await dial(bot.url)
+  t.equal(connection.ok, true, 'the second try counts')
+})
+
+t.test('jambonz: the subprotocol first, without one when that is refused', async (t) => {
+  const wants = await openBot(t)
+  await dial(wants.url, { subprotocols: ['audio.drachtio.org', null] })
+  t.equal(wants.calls[0]?.socket.protocol, 'audio.drachtio.org')
+  const refuses = await openBot(t, { subprotocol: () => false })
+  const { connection } = await dial(refuses.url, { subprotocols: ['audio.drachtio.org', null] })
+  t.equal(connection.ok, true)
+  t.equal(refuses.attempts, 2)
+})
+
+t.test('no private address, no plain ws, unless the operator allows it', async (t) => {
+  const bot = await openBot(t)
+  for (const url of [
+    bot.url,
+    bot.url.replace('ws:', 'wss:'),
+    'wss://[::1]:9/',
+    'wss://localhost:9/',
+    'nonsense',
+  ]) {
+    const { connection } = await dial(url, { allowPrivate: false })
+    t.equal(connection.ok, false, url)
+  }
+  t.equal(bot.attempts, 0, 'and nothing was even asked')
+})
+
+t.test('a server that never answers is given up after 5 s', async (t) => {
+  const silent: Server = createServer((socket) => socket.on('error', () => {}))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const clock = new VirtualClock()
+  const accepted = once(silent, 'connection')
+  const heard = listener()
+  const dialled = connectBot(
+    {
+      handshake: handshake(`ws://127.0.0.1:${(silent.address() as AddressInfo).port}/`),
+      clock,
+      lookup: names.lookup,
+      allowPrivate: true,
+      events: heard.events,
+    },
+    new Scope(),
+  )
+  await accepted
+  clock.advance(5_000)
+  t.match(await dialled, { ok: false, reason: 'the bot did not answer in time' })
+})
+
+t.test('a call that ends while the bot is dialled gives it up', async (t) => {
+  const silent: Server = createServer((socket) => socket.on('error', () => {}))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const scope = new Scope()
+  const accepted = once(silent, 'connection')
+  const dialled = connectBot(
+    {
+      handshake: handshake(`ws://127.0.0.1:${(silent.address() as AddressInfo).port}/`),
+      clock: systemClock,
+      lookup: names.lookup,
+      allowPrivate: true,
+      events: listener().events,
+    },
+    scope,
+  )
+  await accepted
+  await scope.close()
+  t.match(await dialled, { ok: false })
+})
+
+t.test('pings every 15 s; two without an answer are the end', async (t) => {
+  const pings: number[] = []
+  const bot = await openBot(t, { onCall: ({ socket }) => socket.on('ping', () => pings.push(1)) })
+  const clock = new VirtualClock()
+  const { connection, ended } = await dial(bot.url, { clock })
+  if (!connection.ok) throw new Error(connection.reason)
+  const { socket: theirs } = await bot.call()
+  clock.advance(15_000)
+  await once(theirs, 'ping')
+  // The answer is on its way: a message behind it tells that it came.
+  theirs.send('after the pong')
+  await new Promise<void>((resolve) => theirs.ping('', false, () => resolve()))
+  await once(theirs, 'pong')
+  theirs.pause()
+  for (let i = 0; i < 3; i++) clock.advance(15_000)
+  t.equal(await ended, ABNORMAL)
+})
+
+t.test('the closing handshake has a second', async (t) => {
+  const bot = await openBot(t)
+  const clock = new VirtualClock()
+  const { connection, ended } = await dial(bot.url, { clock })
+  if (!connection.ok) throw new Error(connection.reason)
+  const { socket: theirs } = await bot.call()
+  theirs.pause()
+  connection.socket.close(1000)
+  connection.socket.close(1000)
+  connection.socket.send('too late')
+  clock.advance(1_000)
+  t.equal(await ended, ABNORMAL, 'its answer never came')
+})
+
+t.test('a message over 4 MiB closes the socket', async (t) => {
+  const bot = await openBot(t)
+  const { connection, ended, seen } = await dial(bot.url)
+  t.equal(connection.ok, true)
+  const there = await bot.call()
+  there.send('x'.repeat(4 * 1024 * 1024))
+  there.send('x'.repeat(4 * 1024 * 1024 + 1))
+  await ended
+  t.strictSame(
+    seen.map(({ length }) => length),
+    [4 * 1024 * 1024],
+    'the largest that is taken was',
+  )
+  await there.until('the end', () => there.closed !== null)
+  t.equal(there.closed?.code, 1009)
+})
+
+t.test('a flood is not read faster than many times real time', async (t) => {
+  const bot = await openBot(t)
+  const clock = new VirtualClock()
+  const { connection, seen } = await dial(bot.url, { clock })
+  if (!connection.ok) throw new Error(connection.reason)
+  const there = await bot.call()
+  const piece = Buffer.alloc(1024 * 1024)
+  for (let i = 0; i < 40; i++) there.send(piece)
+  const settle = () => new Promise<void>((resolve) => systemClock.after(150, resolve))
+  while (seen.length < 6) await settle()
+  await settle()
+  t.ok(seen.length <= 8, `${seen.length} MiB of 40 were read while no time passed`)
+  const before = seen.length
+  clock.advance(2_000)
+  while (seen.length === before) await settle()
+  connection.socket.terminate()
+  t.ok(seen.length < 40)
+})
