@@ -3,13 +3,14 @@ import { isDialable } from '../compliance/numbering.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, refuse } from '../http/problem.js'
 import { E164, idParam, Timestamp, timestamp } from '../http/schemas.js'
+import { hangUp } from './hangup.js'
 import { Instant, parseInstant } from './instant.js'
 import { MEDIA_LINK_MS, writeMediaToken } from './media-token.js'
 import { placeCall as place } from './place.js'
 import { Call, callView } from './record.js'
 import { isTranscriptExpired } from './retention.js'
 import { SEARCH_MIN_DIGITS, searchDigits } from './search.js'
-import { findCall, findRecording, listSegments, listCalls as pageOfCalls, requestHangup } from './store.js'
+import { findCall, findRecording, listSegments, listCalls as pageOfCalls } from './store.js'
 import { Transcript, transcriptView } from './transcript.js'
 
 const CallPath = z.object({ id: idParam('call') })
@@ -207,12 +208,7 @@ export const hangUpCall = operation({
   result: Call,
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
-    const call = await findCall(deps.db, actor, params.id)
-    if (call === null) return noCall()
-    if (call.endedAt !== null) return callView(call)
-    const done = call.nodeId === deps.nodeId && deps.calls.hangUp(call.id, 'operator')
-    if (!done) await requestHangup(deps.db, actor, call.id, deps.clock.wall())
-    const after = await findCall(deps.db, actor, params.id)
+    const after = await hangUp(deps, actor, params.id)
     return after === null ? noCall() : callView(after)
   },
 })

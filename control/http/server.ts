@@ -5,6 +5,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
 import { openKeyUse } from '../access/key-use.js'
+import { vendorHangups } from '../byo/vendor-hangup.js'
 import type { Deps } from '../deps.js'
 import { CHALLENGES } from './admit.js'
 import { docsPages, errorDocsUrl } from './docs.js'
@@ -58,6 +59,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   app.use(docsPages())
   app.use(crossOrigin(deps))
   for (const route of routesOf(options.operations)) app.all(route.path, serve(handling, route))
+  app.use(vendorHangups(deps, handling.keys))
   app.use((_request, response) => {
     sendRefusal(response.locals.exchange, refuse('not_found', 'No such path.'))
   })

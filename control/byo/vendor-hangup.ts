@@ -1,0 +1,107 @@
+import { type RequestHandler, type Response, Router } from 'express'
+import { idOfUuid } from '../../media/base/ids.js'
+import { authenticate, type KeyVerifier } from '../access/keys.js'
+import { hangUp } from '../calls/hangup.js'
+import type { Deps } from '../deps.js'
+import type { Exchange } from '../http/exchange.js'
+import { readBytes } from '../http/json-body.js'
+import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { budgetHeaders, rateLimited } from '../http/rate-limit.js'
+import { sendRefusal } from '../http/reply.js'
+
+/*
+ * How bots written against a carrier hang up: by that carrier's REST call. The same paths here, with an
+ * API key where the carrier's token goes, so that such a bot needs another base address and nothing
+ * else. They are outside the contract: answers have the carrier's shape, refusals ours.
+ */
+
+const MAX_BODY = 4096
+
+interface Vendor {
+  readonly method: 'post' | 'delete'
+  readonly path: string
+  /** The UUID in what the path names the call by. */
+  uuid(name: string): string
+  /** Null: the body asks for something else than an end. */
+  readonly ends: (body: string) => boolean
+  answer(response: Response, names: { readonly account: string; readonly call: string }): void
+}
+
+const VENDORS: readonly Vendor[] = [
+  {
+    method: 'post',
+    path: '/2010-04-01/Accounts/:account/Calls/:call.json',
+    uuid: (name) => name.replace(/^CA/, ''),
+    ends: (body) => ['completed', 'canceled'].includes(new URLSearchParams(body).get('Status') ?? ''),
+    answer: (response, { account, call }) => {
+      response.status(200).json({ sid: call, account_sid: account, status: 'completed' })
+    },
+  },
+  {
+    method: 'delete',
+    path: '/v1/Account/:account/Call/:call/',
+    uuid: (name) => name,
+    ends: () => true,
+    answer: (response) => {
+      response.status(204).end()
+    },
+  },
+  {
+    method: 'post',
+    path: '/v2/calls/:call/actions/hangup',
+    uuid: (name) => name.replace(/^v3:/, ''),
+    ends: () => true,
+    answer: (response) => {
+      response.status(200).json({ data: { result: 'ok' } })
+    },
+  },
+]
+
+export function vendorHangups(deps: Deps, keys: KeyVerifier): RequestHandler {
+  const router = Router({ caseSensitive: true, strict: true })
+  for (const vendor of VENDORS) router[vendor.method](vendor.path, serve(deps, keys, vendor))
+  return router
+}
+
+function serve(deps: Deps, keys: KeyVerifier, vendor: Vendor): RequestHandler {
+  return async (request, response) => {
+    const exchange: Exchange = response.locals.exchange
+    const { account = '', call = '' } = request.params as Readonly<Record<string, string>>
+    const refusal = await end(deps, keys, vendor, exchange, call)
+    if (refusal === null) vendor.answer(response, { account, call })
+    else sendRefusal(exchange, refusal)
+  }
+}
+
+/** Null when the call is over, or was. */
+async function end(
+  deps: Deps,
+  keys: KeyVerifier,
+  vendor: Vendor,
+  { request, response }: Exchange,
+  name: string,
+): Promise<Refusal | null> {
+  const actor = await authenticate(keys, bearerOf(request.header('authorization')))
+  if (isRefusal(actor)) return actor
+  const spent = await deps.requests.take(actor, 1)
+  response.set(budgetHeaders(spent))
+  if (!spent.allowed) return rateLimited(spent)
+  if (!actor.scopes.includes('write')) {
+    return refuse('insufficient_scope', 'Hanging up needs a key with the scope write.')
+  }
+  const body = await readBytes(request, response, MAX_BODY)
+  if (isRefusal(body)) return body
+  if (!vendor.ends(body.toString()))
+    return refuse('bad_request', 'The only change of a call here is its end.')
+  const id = idOfUuid('call', vendor.uuid(name))
+  const ended = id === null ? null : await hangUp(deps, actor, id)
+  return ended === null ? refuse('not_found', 'There is no such call.') : null
+}
+
+/** Where carriers want `account:token`, the token is the key. */
+function bearerOf(header: string | undefined): string | undefined {
+  const basic = /^Basic +(\S+) *$/i.exec(header ?? '')?.[1]
+  if (basic === undefined) return header
+  const text = Buffer.from(basic, 'base64').toString()
+  return `Bearer ${text.slice(text.indexOf(':') + 1)}`
+}
