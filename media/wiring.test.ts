@@ -1,12 +1,15 @@
 import t from 'tap'
 import { assertNothingLeft } from '../fixtures/leaks.js'
-import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
+import { openRtpPeer } from '../fixtures/rtp-peer.js'
 import { joined, tone, toneLevel } from '../fixtures/tones.js'
 import { systemClock } from './base/clock.js'
 import { silentLog } from './base/log.js'
 import { startBeat } from './beat.js'
+import type { CodecName } from './codec/codec.js'
+import { codecOf } from './codec/registry.js'
 import type { AudioFrame, End, SessionRate } from './frame.js'
-import { openRtpEnd } from './rtp/end.js'
+import { openRtpEnd, type RtpEnd } from './rtp/end.js'
+import type { RtpRemote } from './rtp/remote.js'
 import { openSession, type Session } from './session.js'
 import { LoopEnd } from './sounds/ends.js'
 import { type Parties, routesOf, type Situation, wire } from './wiring.js'
@@ -49,8 +52,9 @@ class Inside implements End {
     readonly kind: 'agent' | 'byo',
     readonly ear: 'arrival' | 'beat',
     rate: SessionRate,
+    hertz: number = HUMS.agent,
   ) {
-    this.#hum = new LoopEnd(id, tone(HUMS.agent, 1000, rate, LEVEL))
+    this.#hum = new LoopEnd(id, tone(hertz, 1000, rate, LEVEL))
   }
 
   pull(into: Int16Array, at: number): boolean {
@@ -64,12 +68,91 @@ class Inside implements End {
   close(): void {}
 }
 
+/** A telephone that hums: where packets go to it, what it heard. */
+interface Telephone {
+  readonly address: string
+  readonly port: number
+  /** Frames heard so far. */
+  readonly frames: number
+  start(remote: { address: string; port: number }): void
+  heard(fromFrame: number): { readonly pcm: Int16Array; readonly rate: number }
+  close(): Promise<void>
+}
+
 interface Rig {
   readonly session: Session
   readonly parties: Parties
-  readonly peers: { readonly caller: RtpPeer; readonly human: RtpPeer }
+  readonly peers: { readonly caller: Telephone; readonly human: Telephone }
   readonly inside: Inside
   readonly rate: SessionRate
+}
+
+/** G.711, and nothing of the engine in it. */
+async function plainTelephone(codec: 'PCMA' | 'PCMU', hertz: number): Promise<Telephone> {
+  const peer = await openRtpPeer({ codec, background: tone(hertz, 1000, 8000, LEVEL) })
+  return {
+    address: peer.address,
+    port: peer.port,
+    get frames() {
+      return peer.received.length
+    },
+    start: (remote) => peer.start(remote),
+    heard: (from) => ({ pcm: peer.heard().pcm.subarray(from * 160), rate: 8000 }),
+    close: () => peer.close(),
+  }
+}
+
+/** Any codec: an engine leg of its own at the far end. */
+async function wideTelephone(codec: CodecName, hertz: number): Promise<Telephone> {
+  const end = await openLeg('far', 16_000)
+  const session = openSession({
+    rate: 16_000,
+    clock: systemClock,
+    recordTo: null,
+    onRecordingFailed: () => {},
+  })
+  const hum = new Inside('hum', 'byo', 'beat', 16_000, hertz)
+  session.add(end)
+  session.add(hum)
+  session.route('far', ['hum'])
+  session.route('hum', ['far'])
+  session.start()
+  let leave = () => {}
+  return {
+    address: end.address,
+    port: end.port,
+    get frames() {
+      return hum.heard.length
+    },
+    start(remote) {
+      end.setRemote(remoteOf(codec, remote))
+      leave = beat.add(session)
+    },
+    heard: (from) => ({ pcm: joined(...hum.heard.slice(from)), rate: 16_000 }),
+    async close() {
+      leave()
+      await session.close('hangup')
+    },
+  }
+}
+
+function remoteOf(codec: CodecName, { address, port }: { address: string; port: number }): RtpRemote {
+  const payloadType = codecOf(codec).offeredPayloadType
+  return { address, port, codec, payloadType, dtmfPayloadType: null, send: true, receive: true }
+}
+
+function openLeg(id: string, rate: SessionRate): Promise<RtpEnd> {
+  return openRtpEnd({
+    id,
+    address: '127.0.0.1',
+    ports: null,
+    rate,
+    clock: systemClock,
+    log: silentLog,
+    onDigit: null,
+    onTimeout: () => {},
+    mediaTimeoutMs: 30_000,
+  })
 }
 
 const beat = startBeat(systemClock, (_, error) => {
@@ -77,35 +160,23 @@ const beat = startBeat(systemClock, (_, error) => {
 })
 t.teardown(() => beat.close())
 
-async function openRig(rate: SessionRate, kind: 'agent' | 'byo'): Promise<Rig> {
+async function openRig(
+  rate: SessionRate,
+  kind: 'agent' | 'byo',
+  codecs: { readonly caller: CodecName; readonly human: CodecName },
+): Promise<Rig> {
   const session = openSession({ rate, clock: systemClock, recordTo: null, onRecordingFailed: () => {} })
-  const leg = async (id: 'caller' | 'human', codec: 'PCMA' | 'PCMU') => {
-    const end = await openRtpEnd({
-      id,
-      address: '127.0.0.1',
-      ports: null,
-      rate,
-      clock: systemClock,
-      log: silentLog,
-      onDigit: null,
-      onTimeout: () => {},
-      mediaTimeoutMs: 30_000,
-    })
-    const peer = await openRtpPeer({ codec, background: tone(HUMS[id], 1000, 8000, LEVEL) })
-    end.setRemote({
-      address: peer.address,
-      port: peer.port,
-      codec,
-      payloadType: codec === 'PCMA' ? 8 : 0,
-      dtmfPayloadType: 101,
-      send: true,
-      receive: true,
-    })
+  const leg = async (id: 'caller' | 'human') => {
+    const end = await openLeg(id, rate)
+    const codec = codecs[id]
+    const plain = codec === 'PCMA' || codec === 'PCMU'
+    const telephone = await (plain ? plainTelephone(codec, HUMS[id]) : wideTelephone(codec, HUMS[id]))
+    end.setRemote(remoteOf(codec, telephone))
     session.add(end)
-    peer.start(end)
-    return peer
+    telephone.start(end)
+    return telephone
   }
-  const peers = { caller: await leg('caller', 'PCMA'), human: await leg('human', 'PCMU') }
+  const peers = { caller: await leg('caller'), human: await leg('human') }
   const inside = new Inside('agent', kind, kind === 'agent' ? 'arrival' : 'beat', rate)
   session.add(inside)
   session.add(new LoopEnd('music', tone(HUMS.music, 1000, rate, LEVEL)))
@@ -128,12 +199,11 @@ async function openRig(rate: SessionRate, kind: 'agent' | 'byo'): Promise<Rig> {
   return { session, parties, peers, inside, rate }
 }
 
-/** Lets so many packets and frames go by. */
-async function pass(rig: Rig, count: number): Promise<void> {
-  const { caller, human } = rig.peers
-  const marks = [caller.received.length + count, human.received.length + count]
+/** Lets so many packets go by at both telephones. */
+async function pass({ peers }: Rig, count: number): Promise<void> {
+  const marks = [peers.caller.frames + count, peers.human.frames + count]
   const deadline = systemClock.now() + 10_000
-  while (caller.received.length < (marks[0] ?? 0) || human.received.length < (marks[1] ?? 0)) {
+  while (peers.caller.frames < (marks[0] ?? 0) || peers.human.frames < (marks[1] ?? 0)) {
     if (systemClock.now() > deadline) throw new Error('the packets do not come')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
@@ -149,29 +219,33 @@ async function heardIn(rig: Rig, situation: Situation): Promise<unknown> {
   const { peers, inside, rate } = rig
   wire(rig.session, situation, rig.parties)
   await pass(rig, SETTLE)
-  const from = { caller: peers.caller.heard().pcm.length, human: peers.human.heard().pcm.length }
+  const from = { caller: peers.caller.frames, human: peers.human.frames }
   inside.heard.length = 0
   await pass(rig, LISTEN)
+  const at = (telephone: Telephone, frame: number) => {
+    const { pcm, rate: heardRate } = telephone.heard(frame)
+    return humsIn(pcm, heardRate)
+  }
   const heard = {
-    caller: humsIn(peers.caller.heard().pcm.subarray(from.caller), 8000),
-    human: humsIn(peers.human.heard().pcm.subarray(from.human), 8000),
+    caller: at(peers.caller, from.caller),
+    human: at(peers.human, from.human),
     agent: humsIn(joined(...inside.heard), rate),
   }
   return Object.fromEntries(Object.entries(heard).filter(([, hums]) => hums.length > 0))
 }
 
-for (const [rate, kind] of [
-  [8000, 'agent'],
-  [16000, 'agent'],
-  [8000, 'byo'],
-  [16000, 'byo'],
+for (const [rate, kind, caller, human] of [
+  [8000, 'agent', 'PCMA', 'PCMU'],
+  [16_000, 'byo', 'PCMU', 'PCMA'],
+  [16_000, 'agent', 'OPUS', 'G722'],
+  [8000, 'byo', 'G722', 'PCMA'],
 ] as const) {
   // All four at once: each in real time, in a session of its own.
   t.test(
-    `who hears whom on the wire: ${kind} at ${rate} Hz, one leg A-law, one u-law`,
+    `who hears whom on the wire: ${kind} at ${rate} Hz, caller ${caller}, person ${human}`,
     { buffered: true },
     async (t) => {
-      const rig = await openRig(rate, kind)
+      const rig = await openRig(rate, kind, { caller, human })
       // There and back again: a route of before must not outlive its situation.
       for (const situation of [...SITUATIONS, ...SITUATIONS.toReversed()]) {
         const expected = Object.fromEntries(
