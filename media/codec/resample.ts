@@ -1,4 +1,5 @@
 import type { Rate } from '../frame.js'
+import { type FirKernel, type KernelRows, MAX_PIECE, openFirKernel } from './fir-kernel.js'
 
 /** 22050 Hz is what eSpeak NG speaks; 44100 Hz is what an operator's music may have. */
 export type InputRate = Rate | 22050 | 44100
@@ -12,10 +13,12 @@ interface Filter {
   readonly up: number
   readonly down: number
   readonly taps: number
-  /** One row of `taps` coefficients a phase, newest sample first. */
+  /** One row of `taps` coefficients a phase, oldest sample first. */
   readonly rows: Float32Array
   /** Group delay in output samples. */
   readonly delay: number
+  /** The rows where the kernel has them. */
+  kept: KernelRows | null
 }
 
 export interface Resampler {
@@ -29,9 +32,15 @@ export interface Resampler {
   process(input: Int16Array): Int16Array
 }
 
-/** A streaming converter with its own state. At equal rates it copies. */
-export function openResampler(from: InputRate, to: Rate): Resampler {
-  return new PolyphaseResampler(from, to)
+/**
+ * A streaming converter with its own state. At equal rates it copies. Flat within 0.02 dB up to 0.425 of
+ * the lower rate (3.4 kHz of 8 kHz), -0.2 dB at 0.45 and -6 dB at half of it; what the lower rate cannot
+ * carry is at least 72 dB down from 0.575 of it on (4.6 kHz), images of what the input has below 0.425 are
+ * at least 66 dB down. 2 ms of delay at 8 kHz. `simd` false does without WebAssembly: the same but for the
+ * rounding of the last bit.
+ */
+export function openResampler(from: InputRate, to: Rate, simd = true): Resampler {
+  return new PolyphaseResampler(from, to, simd ? kernel : null)
 }
 
 /**
@@ -44,7 +53,7 @@ export function resample(pcm: Int16Array, from: InputRate, to: Rate): Int16Array
   const length = Math.round((pcm.length * to) / from)
   const padded = new Int16Array(pcm.length + Math.ceil(((filter.delay + 1) * from) / to) + 1)
   padded.set(pcm)
-  const converted = new PolyphaseResampler(from, to).process(padded)
+  const converted = openResampler(from, to).process(padded)
   return converted.slice(filter.delay, filter.delay + length)
 }
 
@@ -52,62 +61,52 @@ class PolyphaseResampler implements Resampler {
   readonly from: InputRate
   readonly to: Rate
   readonly #filter: Filter
-  /** The last `taps - 1` inputs, then the current piece. */
-  #line: Float32Array
+  readonly #kernel: FirKernel | null
+  /** The last `taps - 1` inputs. */
+  readonly #history: Float32Array
   #out = new Int16Array(0)
   #view = this.#out
   /** Position of the next output, in 1/up input samples from the start of the next piece. */
   #position = 0
 
-  constructor(from: InputRate, to: Rate) {
+  constructor(from: InputRate, to: Rate, kernel: FirKernel | null) {
     this.from = from
     this.to = to
+    this.#kernel = kernel
     this.#filter = designFilter(from, to)
-    this.#line = new Float32Array(this.#filter.taps - 1)
+    this.#history = new Float32Array(this.#filter.taps - 1)
   }
 
   process(input: Int16Array): Int16Array {
-    const { up, down, taps, rows } = this.#filter
-    const history = taps - 1
-    const line = this.#load(input, history)
+    const { up, down } = this.#filter
     const end = input.length * up
-    const count = this.#position >= end ? 0 : Math.ceil((end - this.#position) / down)
-    const out = this.#scratch(count)
-    let position = this.#position
-    for (let n = 0; n < count; n++) {
-      const newest = history + Math.floor(position / up)
-      let row = (position % up) * taps
-      // Four sums: a single one would make every addition wait for the one before it.
-      let a = 0
-      let b = 0
-      let c = 0
-      let d = 0
-      let at = newest
-      for (let k = 0; k < taps; k += 4) {
-        a += (rows[row] as number) * (line[at] as number)
-        b += (rows[row + 1] as number) * (line[at - 1] as number)
-        c += (rows[row + 2] as number) * (line[at - 2] as number)
-        d += (rows[row + 3] as number) * (line[at - 3] as number)
-        row += 4
-        at -= 4
+    const total = this.#position >= end ? 0 : Math.ceil((end - this.#position) / down)
+    const out = this.#scratch(total)
+    if (input.length <= MAX_PIECE) this.#piece(input, out, 0)
+    else {
+      let done = 0
+      for (let at = 0; at < input.length; at += MAX_PIECE) {
+        done += this.#piece(input.subarray(at, at + MAX_PIECE), out, done)
       }
-      const sum = a + b + (c + d)
-      out[n] = sum >= 32767 ? 32767 : sum <= -32768 ? -32768 : Math.round(sum)
-      position += down
     }
-    this.#position = position - end
-    line.copyWithin(0, input.length, input.length + history)
     return out
   }
 
-  #load(input: Int16Array, history: number): Float32Array {
-    if (this.#line.length < history + input.length) {
-      const grown = new Float32Array(history + input.length)
-      grown.set(this.#line.subarray(0, history))
-      this.#line = grown
+  /** Returns the number of samples written to `out` from `at`. */
+  #piece(input: Int16Array, out: Int16Array, at: number): number {
+    const filter = this.#filter
+    const { up, down } = filter
+    const position = this.#position
+    const end = input.length * up
+    const count = position >= end ? 0 : Math.ceil((end - position) / down)
+    const kernel = this.#kernel
+    if (kernel === null) filterInto(filter, this.#history, input, position, count, out, at)
+    else {
+      filter.kept ??= kernel.keep(filter.rows, filter.taps, up, down)
+      kernel.filter(filter.kept, this.#history, input, position, count, out, at)
     }
-    for (let i = 0; i < input.length; i++) this.#line[history + i] = input[i] as number
-    return this.#line
+    this.#position = position + count * down - end
+    return count
   }
 
   #scratch(count: number): Int16Array {
@@ -118,6 +117,48 @@ class PolyphaseResampler implements Resampler {
     return this.#view
   }
 }
+
+/** What the kernel does, in plain JavaScript: where there is no SIMD, and what it is tested against. */
+function filterInto(
+  { up, down, taps, rows }: Filter,
+  history: Float32Array,
+  input: Int16Array,
+  position: number,
+  count: number,
+  out: Int16Array,
+  at: number,
+): void {
+  const before = taps - 1
+  if (work.length < before + input.length) work = new Float32Array(before + input.length)
+  const line = work
+  line.set(history)
+  for (let i = 0; i < input.length; i++) line[before + i] = input[i] as number
+  for (let n = 0; n < count; n++) {
+    const place = position + n * down
+    let row = (place % up) * taps
+    let from = Math.floor(place / up)
+    // Four sums: a single one would make every addition wait for the one before it.
+    let a = 0
+    let b = 0
+    let c = 0
+    let d = 0
+    for (let k = 0; k < taps; k += 4) {
+      a += (rows[row] as number) * (line[from] as number)
+      b += (rows[row + 1] as number) * (line[from + 1] as number)
+      c += (rows[row + 2] as number) * (line[from + 2] as number)
+      d += (rows[row + 3] as number) * (line[from + 3] as number)
+      row += 4
+      from += 4
+    }
+    const sum = a + b + (c + d)
+    out[at + n] = sum >= 32767 ? 32767 : sum <= -32768 ? -32768 : Math.round(sum)
+  }
+  for (let i = 0; i < before; i++) history[i] = line[input.length + i] as number
+}
+
+/** Work area of `filterInto`. */
+let work = new Float32Array(0)
+const kernel = openFirKernel()
 
 const filters = new Map<string, Filter>()
 
@@ -135,13 +176,13 @@ function designFilter(from: InputRate, to: Rate): Filter {
 }
 
 function identity(): Filter {
-  return { up: 1, down: 1, taps: 4, rows: Float32Array.of(1, 0, 0, 0), delay: 0 }
+  return { up: 1, down: 1, taps: 8, rows: Float32Array.of(0, 0, 0, 0, 0, 0, 0, 1), delay: 0, kept: null }
 }
 
 function windowedSinc(up: number, down: number): Filter {
   const wide = Math.max(up, down)
-  // Taps per phase grow with decimation, and are a multiple of four for the unrolled loop.
-  const taps = Math.ceil((TAPS * wide) / up / 4) * 4
+  // Taps per phase grow with decimation, and are a multiple of eight for the kernel's loop.
+  const taps = Math.ceil((TAPS * wide) / up / 8) * 8
   // Centre at a whole number of output samples, so that `resample` can align exactly.
   const delay = Math.floor((taps * up) / 2 / down)
   const centre = delay * down
@@ -154,13 +195,13 @@ function windowedSinc(up: number, down: number): Filter {
       const x = offset / wide
       const sinc = x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)
       const value = sinc * kaiser(offset / half)
-      rows[phase * taps + k] = value
+      rows[phase * taps + taps - 1 - k] = value
       sum += value
     }
     // Every phase passes a constant unchanged: no tone at the phase rate.
     for (let k = 0; k < taps; k++) rows[phase * taps + k] = (rows[phase * taps + k] as number) / sum
   }
-  return { up, down, taps, rows, delay }
+  return { up, down, taps, rows, delay, kept: null }
 }
 
 function kaiser(x: number): number {
