@@ -54,7 +54,7 @@ t.test('the pass band is flat', (t) => {
   t.end()
 })
 
-t.test('what the lower rate cannot carry is at least 72 dB down', (t) => {
+t.test('what the lower rate cannot carry is at least 69 dB down', (t) => {
   for (const from of INPUTS) {
     for (const to of RATES) {
       if (to >= from) continue
@@ -63,7 +63,7 @@ t.test('what the lower rate cannot carry is at least 72 dB down', (t) => {
         if (hertz >= from / 2) continue
         const level =
           10 * Math.log10((power(resample(sine(from, hertz, 0.5), from, to), to) * 2) / 16000 ** 2)
-        t.ok(level < -72, `${from} to ${to}, ${hertz} Hz folds back at ${level.toFixed(1)} dB`)
+        t.ok(level < -69, `${from} to ${to}, ${hertz} Hz folds back at ${level.toFixed(1)} dB`)
       }
     }
   }

@@ -35,7 +35,7 @@ export interface Resampler {
 /**
  * A streaming converter with its own state. At equal rates it copies. Flat within 0.02 dB up to 0.425 of
  * the lower rate (3.4 kHz of 8 kHz), -0.2 dB at 0.45 and -6 dB at half of it; what the lower rate cannot
- * carry is at least 72 dB down from 0.575 of it on (4.6 kHz), images of what the input has below 0.425 are
+ * carry is at least 69 dB down from 0.575 of it on (4.6 kHz), images of what the input has below 0.425 are
  * at least 66 dB down. 2 ms of delay at 8 kHz. `simd` false does without WebAssembly: the same but for the
  * rounding of the last bit.
  */
