@@ -1,4 +1,5 @@
 import t from 'tap'
+import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/ffmpeg.js'
 import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from './g711.js'
 
 const codes = Uint8Array.from({ length: 256 }, (_, i) => i)
@@ -93,3 +94,38 @@ t.test('offsets are kept on both sides', (t) => {
   t.strictSame(Array.from(out), [0, 0xff, 0x80, 0])
   t.end()
 })
+
+t.test(
+  'the codes of ffmpeg, but at the borders of segments',
+  { skip: !ffmpegInstalled && 'ffmpeg is not installed' },
+  async (t) => {
+    const raw = (format: string) => ['-f', format, '-ar', '8000', '-ac', '1']
+    const laws = [
+      ['alaw', decodeAlaw, encodeAlaw],
+      ['mulaw', decodeUlaw, encodeUlaw],
+    ] as const
+    for (const [law, decode, encode] of laws) {
+      const pcm = new Int16Array(256)
+      decode(codes, 0, 256, pcm, 0)
+      const heard = samplesOf(await ffmpeg([...raw(law), '-i', 'pipe:0', '-f', 's16le'], codes))
+      t.strictSame(heard, pcm, `${law}: all codes`)
+      const ours = new Uint8Array(values.length)
+      encode(values, 0, values.length, ours, 0)
+      const theirs = await ffmpeg([...raw('s16le'), '-i', 'pipe:0', '-f', law], bytesOf(values))
+      const back = new Int16Array(values.length)
+      const theirBack = new Int16Array(values.length)
+      decode(ours, 0, ours.length, back, 0)
+      decode(theirs, 0, theirs.length, theirBack, 0)
+      // At the borders of segments ffmpeg takes the nearer output value, the Recommendation the interval.
+      const outputs = [...new Set(pcm)].sort((a, b) => a - b)
+      let other = 0
+      for (let i = 0; i < values.length; i++) {
+        if (back[i] === theirBack[i]) continue
+        other++
+        const apart = outputs.indexOf(back[i] as number) - outputs.indexOf(theirBack[i] as number)
+        if (Math.abs(apart) !== 1) t.fail(`${law} ${values[i]}: ${back[i]}, not ${theirBack[i]}`)
+      }
+      t.ok(other < values.length / 50, `${law}: ${other} of 65536 values differ`)
+    }
+  },
+)
