@@ -11,6 +11,7 @@ import { measureBargeIn } from './barge-in.js'
 import { BYO_STEPS, measureRecovery } from './byo.js'
 import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
+import { measureDetectors } from './detectors.js'
 import { measureFalseStops } from './false-stops.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './figures.js'
 import { measureCalls } from './media-calls.js'
@@ -22,6 +23,7 @@ import { measurePackets } from './rtp-packets.js'
 import { measureSipCalls } from './sip-calls.js'
 import { measureSipMemory } from './sip-memory.js'
 import { measureSipParsing } from './sip-parse.js'
+import { measureVoice } from './voice.js'
 import { measureWebhooks } from './webhooks.js'
 
 const MINUTES = 60
@@ -69,6 +71,8 @@ const RUNS: readonly Run[] = [
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
   { ids: ['Recovery'], measure: quietly(measureRecovery) },
   { ids: ['M_mix'], measure: quietly(measureMixing) },
+  { ids: ['M_detect'], measure: atOnce(measureDetectors) },
+  { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVoice) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

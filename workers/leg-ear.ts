@@ -5,7 +5,7 @@ import type { AudioFrame, Digit, SessionRate } from '../media/frame.js'
 import { KeySources } from './key-sources.js'
 
 /** What an agent's call is listened to for, beside speech. */
-const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay']
+const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
 /** What tells who or what answered: said in the first minute, or never. */
 const AT_FIRST: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
 const AT_FIRST_MS = 60_000

@@ -4,7 +4,8 @@ import { type FrameView, powerOfDb } from './view.js'
 
 /** Softer is the noise of a line. */
 const QUIET_POWER = powerOfDb(-50)
-const TELL_AFTER_MS = 5000
+/** Longer than anybody listens to one sentence. */
+const TELL_AFTER_MS = 10_000
 /** Sound for this long ends it: a click does not. */
 const SOUND_MS = 60
 

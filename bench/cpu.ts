@@ -1,0 +1,26 @@
+import { percentile, rounded } from './statistics.js'
+
+/** CPU time of `run`, not wall time, in us per call of it: the median of several rounds, after a warm-up. */
+export function cpuMicros(run: (i: number) => void, perRound = 4000, rounds = 9): number {
+  const samples: number[] = []
+  for (let round = 0; round <= rounds; round++) {
+    const before = process.cpuUsage()
+    for (let i = 0; i < perRound; i++) run(i)
+    const { user, system } = process.cpuUsage(before)
+    if (round > 0) samples.push((user + system) / perRound)
+  }
+  return rounded(percentile(samples, 0.5))
+}
+
+/** Bytes left to the garbage collector by each of a few calls of `run`; null when a collection came between. */
+export function garbageBytes(run: (i: number) => void, times = 500): number | null {
+  const used = () => {
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  used()
+  const before = used()
+  for (let i = 0; i < times; i++) run(i)
+  const bytes = (used() - before) / times
+  return bytes < 0 ? null : Math.round(bytes)
+}
