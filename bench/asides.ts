@@ -59,7 +59,9 @@ async function aside(
   }
   await pause(WATCH_MS)
   const untilMs = systemClock.now()
-  return { from, clip: name, onsetMs, endMs, untilMs, resumedMs: listener.resumedAfter(onsetMs, endMs) }
+  const spoken = listener.speakingAt(onsetMs)
+  const resumedMs = listener.resumedAfter(onsetMs, endMs)
+  return { from, clip: name, onsetMs, endMs, untilMs, spoken, resumedMs }
 }
 
 function load(name: string): Clip {

@@ -102,7 +102,8 @@ async function interruptions(
   return stops
 }
 
-function row(id: string, samples: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
+function row(id: string, all: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
+  const samples = all.filter(({ spoken }) => spoken)
   const gaps = samples.flatMap(({ ended, resumedMs, endMs }) =>
     ended || resumedMs === null ? [] : [resumedMs - endMs],
   )
@@ -117,6 +118,8 @@ function row(id: string, samples: readonly Judged[], context: Readonly<Record<st
     },
     {
       ...context,
+      // After a false stop the agent may still be silent at the next sound.
+      agentWasSilent: all.length - samples.length,
       paused: gaps.length,
       gapP50: gaps.length === 0 ? 0 : rounded(percentile(gaps, 0.5)),
       endedBy: [...new Set(ended.map(({ clip }) => clip))],

@@ -57,6 +57,8 @@ export interface AsideSample {
   readonly onsetMs: number
   readonly endMs: number
   readonly untilMs: number
+  /** The agent spoke when the sound began; one that did not could not be stopped. */
+  readonly spoken: boolean
   /** First packet of the agent's speech after it had stopped for the sound; null: it did not stop. */
   readonly resumedMs: number | null
 }

@@ -45,16 +45,25 @@ export class Listener {
     return found
   }
 
+  /** Speech was heard up to this moment. */
+  speakingAt(atMs: number): boolean {
+    for (let i = this.loudMs.length - 1; i >= 0; i--) {
+      const loudMs = this.loudMs[i] ?? 0
+      if (loudMs <= atMs) return atMs - loudMs < STRETCH_GAP_MS
+    }
+    return false
+  }
+
   /**
    * The speech stopped between `onsetMs` and a little after `endMs`: the first loud packet of its going
-   * on. Null: there was no stop, or it never went on.
+   * on. Null: there was no stop, or it never went on. A silence that was there before is none of these.
    */
   resumedAfter(onsetMs: number, endMs: number): number | null {
     for (let i = 0; i + 1 < this.loudMs.length; i++) {
       const at = this.loudMs[i] ?? 0
       const next = this.loudMs[i + 1] ?? 0
       // Two frames missing are a pause; the synthetic reply has none of its own.
-      if (next > onsetMs && at < endMs + STRETCH_GAP_MS && next - at > 60) {
+      if (at >= onsetMs - 60 && at < endMs + STRETCH_GAP_MS && next - at > 60) {
         if (next >= endMs) return next
       }
     }
