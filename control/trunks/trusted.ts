@@ -29,7 +29,7 @@ export const RESOLVE_MS = 60_000
 const NAMES_AT_ONCE = 64
 
 interface Named {
-  /** Unix-independent ms of the last answer or failure. */
+  /** When it was last asked for, by the monotonic clock. */
   askedAt: number
   /** What it last led to: kept while the DNS fails. */
   addresses: readonly string[]
@@ -61,22 +61,28 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
           wanted.set(`${host}|${port}|${protocol}`, target)
         }
       }
+      for (const key of [...names.keys()]) if (!wanted.has(key)) names.delete(key)
+      // A slow DNS must not keep what is known already from counting.
+      tell(networks)
       await resolve(wanted)
-      for (const { addresses } of names.values()) for (const address of addresses) networks.add(address)
-      const list = [...networks].sort()
-      if (!closed && list.join() !== applied) {
-        applied = list.join()
-        apply(list)
-        log.info({ networks: list.length }, 'networks of trunks are exempt from SIP bans')
-      }
+      tell(networks)
     } catch (error) {
       if (!closed) log.error({ error: errorText(error) }, 'the networks of the trunks could not be read')
     }
     if (!closed) timer = clock.after(LOOK_MS, again)
   }
 
+  /** Once per change. */
+  const tell = (networks: ReadonlySet<string>): void => {
+    const named = [...names.values()].flatMap(({ addresses }) => addresses)
+    const list = [...new Set([...networks, ...named])].sort()
+    if (closed || list.join() === applied) return
+    applied = list.join()
+    apply(list)
+    log.info({ networks: list.length }, 'networks of trunks are exempt from SIP bans')
+  }
+
   const resolve = async (wanted: ReadonlyMap<string, Target>): Promise<void> => {
-    for (const key of [...names.keys()]) if (!wanted.has(key)) names.delete(key)
     const due = [...wanted].filter(([key]) => {
       const known = names.get(key)
       return known === undefined || clock.now() - known.askedAt >= RESOLVE_MS
