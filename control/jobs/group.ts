@@ -1,3 +1,4 @@
+import { promisify } from 'node:util'
 import type { Db, Trx } from '../db/open.js'
 
 interface Write {
@@ -5,6 +6,9 @@ interface Write {
   readonly done: (value: unknown) => void
   readonly failed: (error: unknown) => void
 }
+
+/** The end of this turn of the event loop. */
+export const turn = promisify(setImmediate)
 
 /** Longer transactions would keep other writers of SQLite waiting. */
 const MAX_TOGETHER = 64
@@ -36,9 +40,10 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
-    // What is asked for in this turn of the loop still joins the first transaction.
-    await Promise.resolve()
     while (this.#waiting.length > 0) {
+      // Everything that came in during one turn of the loop, from however many sockets, goes together:
+      // on SQLite a transaction runs without a pause, so that nothing would join it otherwise.
+      await turn()
       const batch = this.#waiting.splice(0, MAX_TOGETHER)
       if (!(await this.#together(batch))) for (const write of batch) await this.#alone(write)
     }

@@ -27,6 +27,7 @@ await onEachEngine(t, async (t, open) => {
     handlers: retentionHandlers({ db, clock, log: silentLog, nodeId: 'node-1', recordings }),
     pollMs: DAY,
   })
+  await runner.idle()
   const count = async (table: 'events' | 'webhookDeliveries' | 'idempotencyKeys') => {
     const { n } = await db
       .selectFrom(table)

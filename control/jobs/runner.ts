@@ -7,7 +7,7 @@ import { Scope } from '../../media/base/scope.js'
 import type { Db, Trx } from '../db/open.js'
 import { isTransient } from '../db/transient.js'
 import type { JobRow } from '../db/webhook-tables.js'
-import { GroupCommit } from './group.js'
+import { GroupCommit, turn } from './group.js'
 import { type Claim, claimJobs, dueLanes, keepClaim, releaseClaim, renewClaims } from './store.js'
 
 /** A job in the hands of a handler. */
@@ -104,6 +104,8 @@ export function openJobRunner(options: {
   // One per running job, which is not a leak.
   setMaxListeners(0, abort.signal)
   const running = new Map<string, { readonly claim: Claim; readonly kind: string; readonly lane: string }>()
+  /** Of them, those whose end is being stored: their places are dealt out already. */
+  const leaving = new Set<string>()
   const ended = new Set<Promise<void>>()
   let looking: Promise<void> | null = null
   let again = false
@@ -111,8 +113,8 @@ export function openJobRunner(options: {
 
   function busy(kind: string, lane?: string): number {
     let count = 0
-    for (const job of running.values()) {
-      if (job.kind === kind && (lane === undefined || job.lane === lane)) count++
+    for (const [id, job] of running) {
+      if (!leaving.has(id) && job.kind === kind && (lane === undefined || job.lane === lane)) count++
     }
     return count
   }
@@ -138,16 +140,11 @@ export function openJobRunner(options: {
       leaseMs,
       limit: count,
     }))
-    const [only] = wanted
-    let claimed: readonly JobRow[]
-    if (wanted.length === 1 && only !== undefined) claimed = await claimJobs(db, only, now)
-    else {
-      claimed = await db.transaction().execute(async (trx) => {
-        const rows: JobRow[] = []
-        for (const one of wanted) rows.push(...(await claimJobs(trx, one, now)))
-        return rows
-      })
-    }
+    const claimed = await group.write(async (trx) => {
+      const rows: JobRow[] = []
+      for (const one of wanted) rows.push(...(await claimJobs(trx, one, now)))
+      return rows
+    })
     for (const row of claimed) start(handler, row)
     return claimed.length
   }
@@ -158,6 +155,7 @@ export function openJobRunner(options: {
     renew()
     const end = execute(handler, row, own).finally(() => {
       running.delete(row.id)
+      leaving.delete(row.id)
       ended.delete(end)
       look()
     })
@@ -195,6 +193,9 @@ export function openJobRunner(options: {
   }
 
   async function finish(row: JobRow, own: Claim, outcome: Outcome): Promise<void> {
+    // The next claim is committed together with this end, not after it.
+    leaving.add(row.id)
+    look()
     for (let round = 1; ; round++) {
       try {
         await group.write(async (trx) => {
@@ -235,9 +236,9 @@ export function openJobRunner(options: {
   }
 
   async function lookNow(): Promise<void> {
-    // So that `looking` is set before it is cleared.
-    await Promise.resolve()
     while (again && !scope.closed) {
+      // Jobs that end in the same turn of the loop make room for one claim, not for one each.
+      await turn()
       again = false
       try {
         let claimed = 0
@@ -267,13 +268,20 @@ export function openJobRunner(options: {
     if (renewalDue) return
     renewalDue = true
     scope.after(clock, leaseMs / 3, () => {
-      renewalDue = false
       const claims = [...running.values()].map((job) => job.claim)
-      if (claims.length === 0) return
-      renewing = renewClaims(db, claims, clock.wall() + leaseMs).catch((error: unknown) => {
-        log.warn({ error: errorText(error) }, 'leases of running jobs not renewed; trying again')
-      })
-      renew()
+      if (claims.length === 0) {
+        renewalDue = false
+        return
+      }
+      // One at a time: with a slow database, or a clock that jumps, they would pile up.
+      renewing = renewClaims(db, claims, clock.wall() + leaseMs)
+        .catch((error: unknown) => {
+          log.warn({ error: errorText(error) }, 'leases of running jobs not renewed; trying again')
+        })
+        .then(() => {
+          renewalDue = false
+          if (!scope.closed) renew()
+        })
     })
   }
 
