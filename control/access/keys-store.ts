@@ -1,7 +1,7 @@
 import type { ApiKeyRow } from '../db/identity-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import type { Environment, Scope } from '../http/operation.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { endOfKey } from './keys.js'
 
 export interface KeyOwner {
@@ -16,18 +16,7 @@ export async function findKey(db: Db | Trx, owner: KeyOwner, id: string): Promis
 
 /** Newest first. */
 export async function listKeys(db: Db, owner: KeyOwner, page: PageRequest): Promise<Page<ApiKeyRow>> {
-  const rows = await kept(db, owner)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-  )
+  return newestFirst(kept(db, owner), page)
 }
 
 /** Replaces the scopes if they still are as `seen`; null when they are not. */

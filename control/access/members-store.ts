@@ -2,7 +2,7 @@ import { ulid } from '../../media/base/ids.js'
 import type { InvitationRow } from '../db/access-tables.js'
 import type { MemberRow, Role } from '../db/identity-tables.js'
 import type { Db, Trx } from '../db/open.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { TOKEN_MS } from './mail-tokens.js'
 
 export interface Member extends MemberRow {
@@ -21,18 +21,7 @@ export async function findMember(
 
 /** Newest first. */
 export async function listMembers(db: Db, organizationId: string, page: PageRequest): Promise<Page<Member>> {
-  const rows = await members(db, organizationId)
-    .where(olderThan(page, 'm.createdAt', 'm.userId'))
-    .orderBy('m.createdAt', 'desc')
-    .orderBy('m.userId', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.userId }),
-    (row) => row,
-  )
+  return newestFirst(members(db, organizationId), page, { alias: 'm', id: 'userId' })
 }
 
 /**

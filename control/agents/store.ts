@@ -4,7 +4,7 @@ import { canonicalJson } from '../compliance/canonical.js'
 import type { Purpose } from '../compliance/windows.js'
 import type { AgentRow, AgentVersionRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest, pageOf } from '../http/pagination.js'
 import type { AgentConfig } from './config.js'
 
 /** An agent with the numbers of one environment that it answers. */
@@ -57,18 +57,7 @@ export async function findAgent(db: Db | Trx, organizationId: string, id: string
 
 /** Newest first. */
 export async function listAgents(db: Db, organizationId: string, page: PageRequest): Promise<Page<AgentRow>> {
-  const rows = await present(db, organizationId)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-  )
+  return newestFirst(present(db, organizationId), page)
 }
 
 /** The numbers of one environment bound to each of the agents. */

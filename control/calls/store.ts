@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
 import { insertEvent } from '../events/store.js'
-import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { Owner } from '../numbers/store.js'
 import { RATES } from '../wallet/rating.js'
 import { LEASE_MS } from './lease.js'
@@ -140,22 +140,10 @@ export async function listCalls(
     if (filter.startedBefore !== undefined) query = query.where('calls.startedAt', '<', filter.startedBefore)
     return query
   }
-  const rows = await matching()
-    .selectAll('calls')
-    .select(parts)
-    .where(olderThan(page, 'calls.createdAt', 'calls.id'))
-    .orderBy('calls.createdAt', 'desc')
-    .orderBy('calls.id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  const total = page.after === null ? await countCapped(db, matching().select('calls.id')) : undefined
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-    total,
-  )
+  return newestFirst(matching().selectAll('calls').select(parts), page, {
+    alias: 'calls',
+    count: { db, query: matching().select('calls.id') },
+  })
 }
 
 /** Asks the call's owner, whichever node that is, to hang up at its next look (lease.ts). */

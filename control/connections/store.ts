@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import type { Db, Trx } from '../db/open.js'
 import type { ConnectionRow } from '../db/organization-tables.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 
 export interface NewConnection {
   readonly organizationId: string
@@ -114,20 +114,9 @@ export async function listConnections(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<ConnectionRow>> {
-  const rows = await db
-    .selectFrom('connections')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
+  return newestFirst(
+    db.selectFrom('connections').selectAll().where('organizationId', '=', organizationId),
     page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
   )
 }
 

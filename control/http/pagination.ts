@@ -1,4 +1,4 @@
-import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from '../db/open.js'
 
 /** Where a page ended: the value sorted by and the id that breaks ties. */
@@ -49,6 +49,38 @@ export function pageOf<Row, T>(
 export function olderThan(page: PageRequest, keyColumn: string, idColumn: string): RawBuilder<SqlBool> {
   if (page.after === null) return sql<SqlBool>`1 = 1`
   return sql<SqlBool>`(${sql.ref(keyColumn)}, ${sql.ref(idColumn)}) < (${page.after.key}, ${page.after.id})`
+}
+
+interface Created {
+  readonly createdAt: number
+}
+
+/**
+ * A page of a query, newest first: sorted by `createdAt desc`, ties broken by id. Name the table's alias
+ * when the query joins others, and the column that tells its rows apart when it is not `id`. With
+ * `count`, a query of all that matches, the first page carries the total.
+ */
+export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  page: PageRequest,
+  options: {
+    readonly alias?: string
+    readonly id?: keyof Row & string
+    readonly count?: { readonly db: Db; readonly query: Expression<unknown> }
+  } = {},
+): Promise<Page<Row>> {
+  const { alias, id = 'id', count } = options
+  const column = (name: string): string => (alias === undefined ? name : `${alias}.${name}`)
+  const rows: readonly Row[] = await query
+    .where(olderThan(page, column('createdAt'), column(id)))
+    .orderBy(sql.ref(column('createdAt')), 'desc')
+    .orderBy(sql.ref(column(id)), 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  const total =
+    count === undefined || page.after !== null ? undefined : await countCapped(count.db, count.query)
+  const position = (row: Row): Position => ({ key: row.createdAt, id: String(Reflect.get(row, id)) })
+  return pageOf(rows, page, position, (row) => row, total)
 }
 
 /** Counts the rows of a query up to `COUNT_LIMIT` + 1. Give it no order and no limit. */

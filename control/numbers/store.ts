@@ -2,7 +2,7 @@ import { newId } from '../../media/base/ids.js'
 import type { StoredEndpoint } from '../byo/endpoint.js'
 import type { NumberRow } from '../db/calling-tables.js'
 import type { Db, Trx } from '../db/open.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { setSecretUses } from '../secrets/store.js'
 
 type Environment = 'test' | 'live'
@@ -25,18 +25,7 @@ export async function isOfOtherEnvironment(db: Db | Trx, owner: Owner, id: strin
 
 /** Newest first. */
 export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Promise<Page<NumberRow>> {
-  const rows = await held(db, owner)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-  )
+  return newestFirst(held(db, owner), page)
 }
 
 /** What may be changed of a number; the endpoint not yet as text. */

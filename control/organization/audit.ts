@@ -3,7 +3,7 @@ import { canonicalJson, type Json } from '../compliance/canonical.js'
 import type { Db, Trx } from '../db/open.js'
 import type { AuditEntryRow } from '../db/organization-tables.js'
 import type { AnyActor } from '../http/operation.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 
 /** Fields of a thing as the log keeps them. Never a secret, not even a sealed one. */
 export type Facts = { readonly [field: string]: Json }
@@ -54,20 +54,9 @@ export async function listAudit(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<AuditEntryRow>> {
-  const rows = await db
-    .selectFrom('auditEntries')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
+  return newestFirst(
+    db.selectFrom('auditEntries').selectAll().where('organizationId', '=', organizationId),
     page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
   )
 }
 

@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import type { Db, Trx } from '../db/open.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/organization-tables.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 
 export interface NewDeclaration {
   readonly organizationId: string
@@ -70,16 +70,10 @@ export async function listDeclarations(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<RobocallDeclarationRow>> {
-  const rows = await db
-    .selectFrom('robocallDeclarations')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page, position, (row) => row)
+  return newestFirst(
+    db.selectFrom('robocallDeclarations').selectAll().where('organizationId', '=', organizationId),
+    page,
+  )
 }
 
 export interface NewSenderId {
@@ -120,16 +114,10 @@ export async function listSenderIds(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<SenderIdRow>> {
-  const rows = await db
-    .selectFrom('senderIds')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page, position, (row) => row)
+  return newestFirst(
+    db.selectFrom('senderIds').selectAll().where('organizationId', '=', organizationId),
+    page,
+  )
 }
 
 /** Whoever's it is: for staff. */
@@ -170,8 +158,4 @@ export async function decideSenderId(
     .returningAll()
     .executeTakeFirst()
   return row ?? null
-}
-
-function position(row: { readonly createdAt: number; readonly id: string }) {
-  return { key: row.createdAt, id: row.id }
 }

@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import type { Db, Trx } from '../db/open.js'
 import type { SecretRow } from '../db/organization-tables.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { Vault } from './vault.js'
 
 /** What refers to a secret and keeps it from being deleted. */
@@ -104,21 +104,7 @@ export async function listSecrets(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<SecretRow>> {
-  const rows = await db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-  )
+  return newestFirst(db.selectFrom('secrets').selectAll().where('organizationId', '=', organizationId), page)
 }
 
 /** What uses each of the secrets: connections and agents. */

@@ -1,6 +1,6 @@
 import type { OrganizationRow } from '../db/identity-tables.js'
 import type { Db } from '../db/open.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { VerificationStatus } from '../organization/verification-store.js'
 
 /** Organizations of the whole platform, newest first; only those in a state of verification if given. */
@@ -27,18 +27,7 @@ export async function listOrganizations(
       }
     })
   }
-  const rows = await query
-    .where(olderThan(page, 'o.createdAt', 'o.id'))
-    .orderBy('o.createdAt', 'desc')
-    .orderBy('o.id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-  )
+  return newestFirst(query, page, { alias: 'o' })
 }
 
 /** Which of the organizations the kill switch is set for. */

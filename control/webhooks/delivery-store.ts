@@ -3,7 +3,7 @@ import type { Db, Trx } from '../db/open.js'
 import { retried } from '../db/retried.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/webhook-tables.js'
 import { EVENT_RETENTION_MS } from '../events/store.js'
-import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { insertDeliveries, newDelivery, subscribed } from './outbox.js'
 
 interface Owner {
@@ -17,21 +17,9 @@ export async function listDeliveries(
   owner: Owner,
   page: PageRequest,
 ): Promise<Page<WebhookDeliveryRow>> {
-  const rows = await visible(db, owner)
-    .selectAll()
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  const total = page.after === null ? await countCapped(db, visible(db, owner).select('id')) : undefined
-  return pageOf(
-    rows,
-    page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
-    total,
-  )
+  return newestFirst(visible(db, owner).selectAll(), page, {
+    count: { db, query: visible(db, owner).select('id') },
+  })
 }
 
 export async function findDelivery(db: Db, owner: Owner, id: string): Promise<WebhookDeliveryRow | null> {

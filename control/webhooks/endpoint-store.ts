@@ -4,7 +4,7 @@ import { seal, unsealAny } from '../access/secrets.js'
 import type { Db, Trx } from '../db/open.js'
 import { retried } from '../db/retried.js'
 import type { WebhookEndpointRow } from '../db/webhook-tables.js'
-import { olderThan, type Page, type PageRequest, pageOf } from '../http/pagination.js'
+import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { hastenLane } from '../jobs/store.js'
 import type { RootKey } from '../root-key.js'
 import { DELIVER } from './outbox.js'
@@ -106,21 +106,13 @@ export async function listEndpoints(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<WebhookEndpointRow>> {
-  const rows = await db
-    .selectFrom('webhookEndpoints')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where('deletedAt', 'is', null)
-    .where(olderThan(page, 'createdAt', 'id'))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(
-    rows,
+  return newestFirst(
+    db
+      .selectFrom('webhookEndpoints')
+      .selectAll()
+      .where('organizationId', '=', organizationId)
+      .where('deletedAt', 'is', null),
     page,
-    (row) => ({ key: row.createdAt, id: row.id }),
-    (row) => row,
   )
 }
 
