@@ -241,7 +241,9 @@ class LegSession implements HostedSession {
   /** As events when the far side takes them, else as tones in the audio. */
   #pressed(digits: readonly Digit[]): boolean {
     if (this.#remote === null || this.#leave === null) return false
-    return this.#remote.dtmfPayloadType === null ? this.#sounds.press(digits) : this.#leg.press(digits)
+    if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits)
+    this.#ear.sending(digits.length)
+    return this.#sounds.press(digits)
   }
 
   /** The call goes on without the sounds around its agent when they cannot be had. */

@@ -10,6 +10,9 @@ const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
 const AT_FIRST: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
 const AT_FIRST_MS = 60_000
 const TRAFFIC_FRAMES = 50
+/** A key that we send as tones, with its pause; and how long its echo may be. */
+const OWN_KEY_MS = 260
+const ECHO_MS = 1000
 
 export interface LegEarOptions {
   readonly rate: SessionRate
@@ -30,6 +33,7 @@ export class LegEar {
   readonly #keys: KeySources
   readonly #detectors: Detectors
   #frames = 0
+  #ownKeysUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: LegEarOptions) {
     this.#options = options
@@ -64,12 +68,22 @@ export class LegEar {
     this.#detectors.stop('dtmf')
   }
 
+  /** We send so many keys as tones: what comes back of them is an echo, no key of the far side. */
+  sending(keys: number): void {
+    const now = this.#options.clock.now()
+    this.#ownKeysUntil = Math.max(now + ECHO_MS, this.#ownKeysUntil) + keys * OWN_KEY_MS
+  }
+
   close(): void {
     this.#keys.close()
   }
 
   #detected(event: DetectorEvent): void {
-    if (event.type === 'digit') this.#keys.sounded(event.digit, event.durationMs, this.#options.hasEvents())
-    else this.#options.onEvent?.(event)
+    if (event.type !== 'digit') {
+      this.#options.onEvent?.(event)
+      return
+    }
+    if (this.#options.clock.now() < this.#ownKeysUntil) return
+    this.#keys.sounded(event.digit, event.durationMs, this.#options.hasEvents())
   }
 }
