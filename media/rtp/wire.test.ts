@@ -207,18 +207,20 @@ for (const mux of [true, false]) {
       t.equal(timestamp, elapsedMs * 8, 'the RTP clock at the moment of the report')
       const unix = (values(row, 'rtcp.timestamp.ntp.msw')[0] ?? 0) - 2_208_988_800
       t.ok(Math.abs(unix - (clock.wall() - clock.now() + atMs) / 1000) <= 1)
-      t.ok(values(row, 'rtcp.ssrc.identifier').includes(PEER_SSRC))
+      // A BYE right after a report has nothing new to tell.
+      const tells = values(row, 'rtcp.ssrc.identifier').includes(PEER_SSRC)
+      t.ok(tells || last)
       t.match(row['rtcp.sdes.text'], [/^[A-Za-z0-9+/]{16}$/])
       // The last one, with the BYE, may follow the one before at once.
       const fraction = values(row, 'rtcp.ssrc.fraction')[0] ?? 0
       t.ok(last || Math.abs(fraction / 256 - 0.2) < 0.03, `fraction ${fraction}`)
-      if (elapsedMs > 2500) {
+      if (elapsedMs > 2500 && tells) {
         t.strictSame(row['rtcp.ssrc.lsr'], ['305430528'], 'the middle of e0001234 80000000')
         const delay = values(row, 'rtcp.ssrc.dlsr')[0] ?? 0
         t.ok(Math.abs(delay / 65.536 - (atMs - reportAtMs)) < 1)
       }
     }
-    const { row } = reports.at(-1) ?? {}
+    const { row } = reports.findLast((one) => one.row['rtcp.ssrc.high_seq']?.length === 1) ?? {}
     t.strictSame(values(row, 'rtcp.ssrc.high_cycles'), [1])
     t.strictSame(values(row, 'rtcp.ssrc.high_seq'), [highest - 0x10000])
     t.strictSame(values(row, 'rtcp.ssrc.cum_nr'), [119], 'the last loss is not known yet')
