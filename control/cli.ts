@@ -23,6 +23,7 @@ import { askAgain } from './results/store.js'
 import { addRootKey, openRootKey } from './root-key.js'
 import { resealAll } from './secrets/reseal.js'
 import { sipServer } from './sip-server-command.js'
+import { talkCommand } from './talk/command.js'
 import { traceCommand } from './trace-command.js'
 import { listenForWebhooks } from './webhooks/listen-command.js'
 
@@ -50,6 +51,11 @@ parley restore --from FILE
 parley trace CALL_ID [--full|--json]
     The SIP messages of a call as a ladder, while it lives and PARLEY_SIP_TRACE_HOURS after; --full adds
     headers and bodies. Secrets are masked, phone numbers are not.
+
+parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace]
+    Talk to an agent by typing, without telephony: its prompt, model, tools and turn-taking are the real
+    ones, nothing is recognised or synthesised. FILE holds JSON like the body of POST /v1/agents. Lines
+    come from standard input, so that a conversation can be kept in a file.
 
 parley results again CALL_ID
     Asks the language model once more what an ended call came to: summary, outputs, evaluation.
@@ -225,6 +231,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === 'draw') return drawCommand(rest, withDatabase)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
+  if (command === 'talk') return talkCommand(rest, withDatabase)
   if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') return listenForWebhooks(rest.slice(1), settingsOrThrow)
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
