@@ -41,6 +41,7 @@ export interface RawResponse extends RawMessage {
 
 export interface RawDialog extends EventEmitter {
   readonly id: string
+  readonly type: 'uac' | 'uas'
   /** What it sends by; all three belong to one connection to the server. */
   srf: RawSrf
   agent: unknown

@@ -178,6 +178,57 @@ t.test('a session that we refresh, at a peer that challenges every refresh', asy
   t.equal(clock.pending, 0, 'no timer is left of it')
 })
 
+t.test(
+  'a re-INVITE that crosses the peer’s is sent again after 2.1 to 4 seconds, three times in all',
+  async (t) => {
+    const clock = new VirtualClock()
+    const opened = await open(t, clock)
+    const { peer } = opened
+    const { dialog, contact } = await calling(opened, 'MD5')
+    const crossed = async (start: string) => {
+      const sent = await peer.next((m) => m.start.startsWith('INVITE') && m.body === SDP_B)
+      peer.send(
+        response(
+          sent,
+          start,
+          start.startsWith('200') ? { Contact: contact } : {},
+          start.startsWith('200') ? SDP_A : '',
+        ),
+      )
+    }
+    const glare = async (ms: number) => {
+      const before = clock.pending
+      await crossed('491 Request Pending')
+      await until(() => clock.pending > before)
+      clock.advance(2_000)
+      t.equal(clock.pending, before + 1, 'not before 2.1 s')
+      await t.rejects(dialog.modify(SDP_A), { code: 'sip_failed', retryable: true }, 'one at a time')
+      clock.advance(ms)
+    }
+    const modified = dialog.modify(SDP_B)
+    await glare(2_000)
+    await glare(2_000)
+    await crossed('200 OK')
+    t.equal(await modified, SDP_A)
+
+    const refused = dialog.modify(SDP_B)
+    await glare(2_000)
+    await glare(2_000)
+    await crossed('491 Request Pending')
+    await t.rejects(refused, { code: 'sip_refused', retryable: true, context: { status: 491 } })
+
+    const ended = dialog.modify(SDP_B)
+    const before = clock.pending
+    await crossed('491 Request Pending')
+    await until(() => clock.pending > before)
+    const bye = dialog.bye()
+    await t.rejects(ended, { code: 'sip_failed' })
+    peer.send(response(await peer.next('BYE'), '200 OK'))
+    await bye
+    t.equal(clock.pending, 0)
+  },
+)
+
 t.test('a call in: the carrier challenges our BYE, and the trunk has an account there', async (t) => {
   const { sip, peer } = await open(t)
   const accepted = new Promise<SipDialog>((resolve, reject) => {

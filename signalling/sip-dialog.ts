@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
@@ -14,6 +15,8 @@ export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
 
 /** A BYE that nobody answers is given up for our purposes; the server goes on repeating it (timer F). */
 const BYE_DEADLINE_MS = 4000
+/** How often a re-INVITE that keeps crossing the peer's is sent. */
+const GLARE_TRIES = 3
 
 /**
  * One drachtio dialog. Lives in `open` until it is over. When the connection to the server breaks the
@@ -38,6 +41,8 @@ export class DialogHandle implements SipDialog {
   #refresh: Timer | null = null
   /** Fails our own re-INVITE when the dialog goes. */
   #modifying: ((error: EngineError) => void) | null = null
+  /** Our re-INVITE crossed the peer's and waits for its next try. */
+  #glare: { readonly timer: Timer; readonly reject: (error: EngineError) => void } | null = null
 
   constructor(
     raw: RawDialog,
@@ -170,8 +175,13 @@ export class DialogHandle implements SipDialog {
   }
 
   modify(sdp: string): Promise<string> {
+    return this.#reinvite(sdp, GLARE_TRIES)
+  }
+
+  /** Offers that crossed (491) are tried again after a while: in between the peer's may come through. */
+  #reinvite(sdp: string, tries: number): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (this.#over || this.#modifying || this.#suspended) {
+      if (this.#over || this.#modifying || this.#glare || this.#suspended) {
         reject(new EngineError('sip_failed', 'the dialog takes no re-INVITE now', { retryable: !this.#over }))
         return
       }
@@ -182,6 +192,10 @@ export class DialogHandle implements SipDialog {
         if (error || !response) reject(new EngineError('sip_failed', errorText(error), { cause: error }))
         else if (response.status >= 300) {
           const { status } = response
+          if (status === 491 && tries > 1 && !this.#over) {
+            this.#retryReinvite(sdp, tries - 1, resolve, reject)
+            return
+          }
           reject(
             new EngineError('sip_refused', `re-INVITE refused with ${status}`, {
               retryable: status === 491 || status === 500,
@@ -195,6 +209,20 @@ export class DialogHandle implements SipDialog {
         }
       })
     })
+  }
+
+  #retryReinvite(
+    sdp: string,
+    tries: number,
+    resolve: (answer: Promise<string>) => void,
+    reject: (error: EngineError) => void,
+  ): void {
+    const timer = this.#clock.after(glareDelayMs(this.#raw.type), () => {
+      this.#glare = null
+      resolve(this.#reinvite(sdp, tries))
+    })
+    // Until then the peer's own offer is welcome; only our end, or our own next one, gives up the wait.
+    this.#glare = { timer, reject }
   }
 
   #told(req: RawRequest, res: RawResponse): void {
@@ -259,10 +287,19 @@ export class DialogHandle implements SipDialog {
     this.#refresh?.cancel()
     this.#refresh = null
     this.#open.delete(this)
-    this.#modifying?.(new EngineError('sip_failed', 'the dialog is over'))
+    const over = new EngineError('sip_failed', 'the dialog is over')
+    this.#modifying?.(over)
     this.#modifying = null
+    this.#glare?.timer.cancel()
+    this.#glare?.reject(over)
+    this.#glare = null
     return true
   }
+}
+
+/** RFC 3261 14.1: who began the call waits 2.1 to 4 s, the other side 0 to 2 s, in steps of 10 ms. */
+function glareDelayMs(role: 'uac' | 'uas'): number {
+  return role === 'uac' ? 10 * randomInt(210, 401) : 10 * randomInt(0, 201)
 }
 
 /** RFC 3261 20.43; 399 is "miscellaneous", the text says what is wrong. */
