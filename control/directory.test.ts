@@ -58,7 +58,7 @@ await onEachEngine(t, async (t, open) => {
     t.match(admission, {
       admit: true,
       party: { kind: 'agent', agent: { agentId, openingLine: 'Hello +919876543210' } },
-      codecs: ['PCMA', 'PCMU', 'G722', 'OPUS', 'L16', 'L16/8000'],
+      codecs: null,
     })
     if (!admission.admit) return
     t.equal(admission.recordTo, `${calling.folder}/${admission.callId}.wav`)

@@ -3,7 +3,6 @@ import type { Clock } from '../media/base/clock.js'
 import { newId } from '../media/base/ids.js'
 import type { Log } from '../media/base/log.js'
 import type { Admission, Directory, InboundInvite } from '../signalling/ports.js'
-import { ALL_CODECS } from '../signalling/sdp.js'
 import type { ProviderSettings } from '../workers/protocol.js'
 import { findAgent, findVersion } from './agents/store.js'
 import { type Answerer, agentAnswerer, botAnswerer } from './calls/answerer.js'
@@ -115,7 +114,7 @@ async function admit(
     admit: true,
     callId,
     party: answerer.party(callId),
-    codecs: trunk === null ? ALL_CODECS : codecsOf(trunk),
+    codecs: trunk === null ? null : codecsOf(trunk),
     srtp: trunk?.srtp ?? 'optional',
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
   }

@@ -98,7 +98,8 @@ export type Admission =
       readonly admit: true
       readonly callId: CallId
       readonly party: CallParty
-      readonly codecs: readonly CodecName[]
+      /** Preferred first; null: nobody chose, so the telephone's own first. */
+      readonly codecs: readonly CodecName[] | null
       /** Absent: `optional`. */
       readonly srtp?: SrtpPolicy
       readonly recordTo: string | null

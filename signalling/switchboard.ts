@@ -23,7 +23,7 @@ import type {
   TransferDesk,
 } from './ports.js'
 import type { Scripts } from './sandbox/scripts.js'
-import { checkOffer, sessionRateOf } from './sdp.js'
+import { ALL_CODECS, checkOffer, sessionRateOf, TELEPHONE_CODECS } from './sdp.js'
 import { warning } from './sip-dialog.js'
 import type { IncomingInvite, SipServer } from './sip-port.js'
 import { userOf } from './sip-uri.js'
@@ -238,7 +238,9 @@ class LiveCalls implements Switchboard {
     trunkId: string | null,
   ): void {
     const { scripts, log } = this.#options
-    const { callId, party, codecs, recordTo } = admission
+    const { callId, party, recordTo } = admission
+    // We offer what a telephone has, and answer what the caller has.
+    const codecs = admission.codecs ?? (invite.body === '' ? TELEPHONE_CODECS : ALL_CODECS)
     const call = new Call(
       this.#options,
       {
@@ -251,7 +253,7 @@ class LiveCalls implements Switchboard {
         script: (id) => scripts.get(id),
         onEnded: () => this.#gone(callId, trunkId),
       },
-      (events) => new InboundLeg(invite, admission, events, log),
+      (events) => new InboundLeg(invite, { ...admission, codecs }, events, log),
     )
     this.#calls.set(callId, call)
     log.info({ callId, sipCallId: invite.callId, trunkId }, 'call admitted')

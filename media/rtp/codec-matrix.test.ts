@@ -63,6 +63,7 @@ async function leg(
   session: SessionRate,
   ptime: Ptime,
   hears: readonly HeardFormat[] = [{ payloadType: OURS, is: 'audio', codec }],
+  digit: (digit: string, durationMs: number) => void = () => {},
 ): Promise<Leg> {
   const clock = new VirtualClock({ nowMs: 5000 })
   const end = await openRtpEnd({
@@ -104,7 +105,7 @@ async function leg(
     send: true,
     receive: true,
   })
-  end.start(clock.now(), { arrived: (frame) => arrived.push(frame.pcm.slice()), digit: () => {} })
+  end.start(clock.now(), { arrived: (frame) => arrived.push(frame.pcm.slice()), digit })
   const samples = session / 50
   let at = 0
   return {
@@ -334,4 +335,45 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
   for (let i = 0; i < 20; i++) await one.beat(null)
   t.ok(levelDbfs(joined(...one.played.slice(10))) < -100, 'and no noise any more once it spoke again')
   t.match(one.end.stats(), { lost: 0, refused: 0 })
+})
+
+t.test('keys beside Opus count in its clock, or in 8 kHz where the peer knows no other', async (t) => {
+  for (const clockRate of [48_000, 8000] as const) {
+    const digits: string[] = []
+    const hears: readonly HeardFormat[] = [
+      { payloadType: OURS, is: 'audio', codec: 'OPUS' },
+      { payloadType: 101, is: 'event', clockRate },
+    ]
+    const one = await leg(t, 'OPUS', 16_000, 20, hears, (digit, ms) => digits.push(`${digit} ${ms}`))
+    one.end.setRemote({
+      address: '127.0.0.1',
+      port: one.peerPort,
+      codec: 'OPUS',
+      payloadType: THEIRS,
+      dtmfPayloadType: 102,
+      ...(clockRate === 8000 && { dtmfClockRate: clockRate }),
+      hears,
+      send: true,
+      receive: true,
+    })
+    t.ok(one.end.press(['7']))
+    for (let i = 0; i < 12; i++) await one.beat(null)
+    const events = one.got.filter(({ packet }) => packet.payloadType === 102)
+    t.equal(events.length, 11)
+    t.equal(new Set(events.map(({ packet }) => packet.timestamp)).size, 1)
+    const last = events.at(-1)?.payload ?? new Uint8Array(4)
+    t.equal(((last[2] ?? 0) << 8) | (last[3] ?? 0), (160 * clockRate) / 1000, 'eight frames of 20 ms')
+    const sound = one.got.find(({ packet }) => packet.payloadType === THEIRS)?.packet
+    t.equal(((sound?.timestamp ?? 0) - (events[0]?.packet.timestamp ?? 0)) >>> 0, 11 * 960)
+
+    for (let i = 1; i <= 7; i++) {
+      const bytes = new Uint8Array(16)
+      const duration = (Math.min(i, 5) * 20 * clockRate) / 1000
+      bytes.set([7, (i >= 5 ? 0x80 : 0) | 10, duration >> 8, duration & 255], 12)
+      writeRtpHeader(bytes, 101, i === 1, i, 96_000, 0xabc)
+      one.send(bytes)
+    }
+    await until('events', () => one.end.stats().packetsReceived === 7)
+    t.strictSame(digits, ['7 100'])
+  }
 })
