@@ -162,6 +162,23 @@ t.test('lateness: window figures forget, the histogram does not', (t) => {
   t.end()
 })
 
+t.test('work is what the frames of a phase took, lateness what came before as well', (t) => {
+  const clock = new StallingClock()
+  const beat = startBeat(clock, noFault)
+  beat.add(member(() => clock.stall(2)))
+  clock.advance(2000)
+  const { workP99Ms, workMaxMs, maxMs } = beat.load()
+  t.ok(workP99Ms >= 2 && workP99Ms <= 2.125, `work ${workP99Ms}`)
+  t.ok(workMaxMs >= 2 && workMaxMs < 2.01, `work at most ${workMaxMs}`)
+  t.ok(maxMs < 5)
+  clock.stall(30)
+  clock.advance(20)
+  t.ok(beat.load().maxMs > 20, 'late')
+  t.ok(beat.load().workMaxMs < 2.01, 'for other reasons')
+  beat.close()
+  t.end()
+})
+
 t.test('a member that throws leaves; the others go on', (t) => {
   const clock = new VirtualClock()
   const faults: [BeatMember, unknown][] = []

@@ -33,6 +33,12 @@ export interface BeatLoad {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
+  /**
+   * Time that the frames of one 5 ms phase took, over the last 10 s: lateness beyond it is of the rest of
+   * the thread or of the machine.
+   */
+  readonly workP99Ms: number
+  readonly workMaxMs: number
   /** Frames since start by lateness; bins as `LATENESS_BOUNDS_MS`, last is above. */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
@@ -60,6 +66,7 @@ class PhaseBeat implements Beat {
   readonly #onFault: (member: BeatMember, error: unknown) => void
   readonly #phases: (BeatMember | null)[][] = Array.from({ length: PHASES }, () => [])
   readonly #lateness: Lateness
+  readonly #work: Lateness
   readonly #wake = () => this.#run()
   #members = 0
   #timer: Timer | null = null
@@ -75,6 +82,7 @@ class PhaseBeat implements Beat {
     this.#clock = clock
     this.#onFault = onFault
     this.#lateness = new Lateness(clock.now())
+    this.#work = new Lateness(clock.now())
   }
 
   add(member: BeatMember): () => void {
@@ -96,7 +104,10 @@ class PhaseBeat implements Beat {
   }
 
   load(): BeatLoad {
-    return this.#lateness.snapshot(this.#clock.now(), this.#members)
+    const nowMs = this.#clock.now()
+    const late = this.#lateness.snapshot(nowMs)
+    const work = this.#work.snapshot(nowMs)
+    return { ...late, members: this.#members, workP99Ms: work.p99Ms, workMaxMs: work.maxMs }
   }
 
   close(): void {
@@ -155,6 +166,7 @@ class PhaseBeat implements Beat {
       this.#next++
       // Not for-of: members may join or leave meanwhile.
       const length = list.length
+      const beganMs = length === 0 ? 0 : this.#clock.now()
       for (let i = 0; i < length; i++) {
         const member = list[i]
         if (member === null || member === undefined) continue
@@ -167,6 +179,9 @@ class PhaseBeat implements Beat {
           this.#onFault(member, error)
         }
       }
+      if (length === 0) continue
+      const endedMs = this.#clock.now()
+      this.#work.add(endedMs - beganMs, endedMs)
     }
     this.#running = false
     if (this.#holes) this.#compact()
@@ -214,7 +229,7 @@ class Lateness {
     if (lateMs > (this.#max[slot] as number)) this.#max[slot] = lateMs
   }
 
-  snapshot(nowMs: number, members: number): BeatLoad {
+  snapshot(nowMs: number): Omit<BeatLoad, 'members' | 'workP99Ms' | 'workMaxMs'> {
     this.#advance(nowMs)
     const counts = new Float64Array(BINS)
     let total = 0
@@ -226,7 +241,6 @@ class Lateness {
     let maxMs = 0
     for (const max of this.#max) if (max > maxMs) maxMs = max
     return {
-      members,
       p50Ms: Math.min(quantile(counts, total * 0.5), maxMs),
       p99Ms: Math.min(quantile(counts, total * 0.99), maxMs),
       maxMs,

@@ -108,7 +108,7 @@ async function close(
 }
 
 function load(): WorkerLoad {
-  const { p50Ms, p99Ms, maxMs, histogram, skippedFrames } = beat.load()
+  const { p50Ms, p99Ms, maxMs, workP99Ms, workMaxMs, histogram, skippedFrames } = beat.load()
   const heap = getHeapStatistics()
   const heapBytes = heap.used_heap_size + heap.external_memory
   return {
@@ -116,6 +116,8 @@ function load(): WorkerLoad {
     p50Ms,
     p99Ms,
     maxMs,
+    workP99Ms,
+    workMaxMs,
     histogram,
     skippedFrames,
     heapBytes,

@@ -99,6 +99,9 @@ export interface WorkerLoad {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
+  /** What the frames of one phase of the beat took: the part of lateness that is ours. */
+  readonly workP99Ms: number
+  readonly workMaxMs: number
   /** Beats of the whole life by lateness: upper bounds in ms of `LATENESS_BOUNDS_MS`, last is above. */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
