@@ -10,6 +10,7 @@ import { type Bootstrap, createOperatorKey } from './access/bootstrap.js'
 import { SCOPES } from './access/scopes.js'
 import { createStaffUser } from './access/staff-user.js'
 import { backupCommand } from './backup/command.js'
+import { botCheckCommand } from './bot-check-command.js'
 import { parseInstant } from './calls/instant.js'
 import { oneOf, parseOptions, Signals, UsageError } from './command-line.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables, VARIABLES } from './config.js'
@@ -63,6 +64,10 @@ parley results again CALL_ID
 parley draw CALL_ID [--out FILE.svg] [--peaks FILE.json]
     A picture of a call: both voices, turns, interruptions, waiting times, keys. --peaks writes the
     waveform as JSON (audiowaveform, version 2), alone unless --out is there too.
+
+parley bot-check URL [--type TYPE] [--format FORMAT] [--rate HZ] [--secret SECRET] [--param NAME=VALUE] [--private]
+    Calls a bot on a WebSocket as the service would, with a caller of 8 s, and prints what is to be said
+    of its protocol, delays and sound. --private allows ws and addresses of this network. docs/byo.md.
 
 parley sip-server --secret SECRET [options]
     The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
@@ -227,6 +232,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return start()
   }
   if (command === 'backup' || command === 'restore') return backupCommand(command, rest, settingsOrThrow)
+  if (command === 'bot-check') return botCheckCommand(rest)
   if (command === 'trace') return traceCommand(rest, settingsOrThrow)
   if (command === 'draw') return drawCommand(rest, withDatabase)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))

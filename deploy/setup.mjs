@@ -14,7 +14,7 @@ import { installDebianPackages } from './debian-packages.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(join(root, 'package.json'))
-const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench', 'clients']
+const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench', 'clients', 'examples']
 const OLDEST_NODE = [20, 18]
 
 /** Packages that are compiled on installation, and what shows that they work. */

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../media/base/clock.js'
+import { errorText } from '../media/base/errors.js'
+import { openSafeNames } from '../media/base/public-address.js'
+import { type BotReport, checkBot } from '../media/byo/check.js'
+import {
+  BOT_AUDIO,
+  BOT_FORMATS,
+  BOT_TYPES,
+  type BotFormat,
+  type BotRate,
+  type BotSpec,
+  carries,
+} from '../media/byo/spec.js'
+import { oneOf, UsageError } from './command-line.js'
+
+/**
+ * `parley bot-check URL`: calls a bot as the service would and prints what is to be said of it. Exit
+ * status 0 when it would do, 1 when it would not. Throws UsageError.
+ */
+export async function botCheckCommand(args: readonly string[]): Promise<number> {
+  const { spec, allowPrivate } = parsed(args)
+  process.stdout.write(
+    `Calling ${spec.url} as ${spec.type}, ${spec.format} ${spec.sampleRate} Hz; this takes 8 s\n`,
+  )
+  const report = await checkBot({
+    spec,
+    clock: systemClock,
+    lookup: openSafeNames(allowPrivate).lookup,
+    allowPrivate,
+  })
+  const findings = findingsOf(report)
+  for (const { level, text } of findings) process.stdout.write(`  ${level.padEnd(4)}  ${text}\n`)
+  const failed = findings.some(({ level }) => level === 'FAIL')
+  process.stdout.write(failed ? 'This bot would not do.\n' : 'This bot would do.\n')
+  return failed ? 1 : 0
+}
+
+interface Finding {
+  readonly level: 'ok' | 'note' | 'FAIL'
+  readonly text: string
+}
+
+/** What people want to know of a report, worst things where they happened. */
+export function findingsOf(report: BotReport): readonly Finding[] {
+  const { unreachable, connectMs, commands, faults, audioMs, firstSoundMs, replyMs, closedWith } = report
+  if (unreachable !== null) return [{ level: 'FAIL', text: `cannot be reached: ${unreachable}` }]
+  const findings: Finding[] = []
+  const add = (level: Finding['level'], text: string): void => {
+    findings.push({ level, text })
+  }
+  const ms = (value: number): string => `${Math.round(value)} ms`
+
+  add(connectMs > 1_000 ? 'note' : 'ok', `connected in ${ms(connectMs)}; calls wait 5 s at most`)
+  if (closedWith !== null) {
+    const goodbye = [1000, 1001, 1005].includes(closedWith)
+    add(
+      goodbye ? 'note' : 'FAIL',
+      `closed the socket itself with ${closedWith}: ${goodbye ? 'that hangs up' : 'that counts as lost'}`,
+    )
+  }
+  for (const fault of faults) add('FAIL', `a message was not understood: ${fault}`)
+  const asked = Object.entries(commands).filter(([name, count]) => count > 0 && name !== 'fault')
+  add('ok', `messages: ${asked.map(([name, count]) => `${count} ${name}`).join(', ') || 'none'}`)
+  if (firstSoundMs === null) {
+    add(audioMs > 0 ? 'note' : 'FAIL', audioMs > 0 ? 'sent silence only' : 'sent no sound in 8 s')
+  } else {
+    add(
+      'ok',
+      `sent ${(audioMs / 1000).toFixed(1)} s of sound, the first of it heard after ${ms(firstSoundMs)}`,
+    )
+  }
+  const [reply] = replyMs
+  if (reply !== undefined) {
+    add(reply > 1_500 ? 'note' : 'ok', `answered ${ms(reply)} after the caller stopped speaking`)
+  } else if (firstSoundMs !== null) add('note', 'said nothing new after the caller spoke')
+  if (report.underruns > 0)
+    add('note', `its sound came too late ${report.underruns} times: speech with holes`)
+  if (report.mostWaitingMs > 1_000) {
+    add('note', `${ms(report.mostWaitingMs)} waited to be played: use clear when the caller interrupts`)
+  }
+  return findings
+}
+
+const OPTIONS = {
+  type: { type: 'string', default: 'static' },
+  format: { type: 'string' },
+  rate: { type: 'string' },
+  secret: { type: 'string' },
+  param: { type: 'string', multiple: true },
+  private: { type: 'boolean', default: false },
+} as const
+
+function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly allowPrivate: boolean } {
+  const { values, positionals } = readArguments(args)
+  const [url, more] = positionals
+  if (url === undefined || more !== undefined) throw new UsageError('parley bot-check URL [options]')
+  const type = oneOf('--type', values.type, BOT_TYPES)
+  const [offer] = BOT_AUDIO[type]
+  const format: BotFormat =
+    values.format === undefined ? (offer?.[0] ?? 'mulaw') : oneOf('--format', values.format, BOT_FORMATS)
+  const sampleRate = Number(values.rate ?? 8000) as BotRate
+  if (!carries(type, { format, sampleRate })) {
+    const offered = BOT_AUDIO[type].map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
+    throw new UsageError(`bots of type ${type} speak ${offered}`)
+  }
+  return {
+    allowPrivate: values.private,
+    spec: {
+      type,
+      url,
+      format,
+      sampleRate,
+      secret: values.secret ?? null,
+      customParameters: Object.fromEntries((values.param ?? []).map(pairOf)),
+      callId: randomUUID(),
+      accountId: randomUUID(),
+      direction: 'inbound',
+      from: '+919000000001',
+      to: '+919000000100',
+      maxCallSeconds: 60,
+    },
+  }
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(errorText(error))
+  }
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new UsageError('--param must have the form name=value')
+  return [text.slice(0, at), text.slice(at + 1)]
+}

@@ -1,0 +1,113 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { openByoService } from '../fixtures/byo-rig.js'
+import { call } from '../fixtures/caller.js'
+import { type CliTest, runCli, temporaryFolder } from '../fixtures/cli.js'
+import { tone } from '../fixtures/tones.js'
+import { projectRoot } from '../media/base/paths.js'
+
+/* The bots of examples/ as a customer would start them, in calls of the whole service, and bot-check. */
+
+const service = await openByoService(t)
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+function python(): boolean {
+  try {
+    execFileSync('python3', ['-c', 'import websockets'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const BOTS = [
+  {
+    name: 'TypeScript',
+    command: [process.execPath, fileURLToPath(new URL('../examples/bot.js', import.meta.url))],
+  },
+  { name: 'Python', command: ['python3', join(projectRoot, 'examples', 'bot.py')] },
+]
+
+async function startBot(t: CliTest, command: readonly string[], mode: string): Promise<string> {
+  const port = await freePort()
+  const [program = '', ...args] = command
+  const child = spawn(program, [...args, mode], {
+    env: { ...process.env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(async () => {
+    const exited = child.exitCode === null ? once(child, 'exit') : null
+    child.kill('SIGINT')
+    await exited
+  })
+  await once(child.stdout, 'data')
+  child.stdout.resume()
+  return `ws://127.0.0.1:${port}/`
+}
+
+for (const { name, command } of BOTS) {
+  const skip = name === 'Python' && !python() ? 'python3-websockets is not installed' : false
+  t.test(`${name}: echo`, { skip, timeout: 60_000 }, async (t) => {
+    const url = await startBot(t, command, 'echo')
+    const { e164 } = await service.routed({ type: 'static', format: 'mulaw', sampleRate: 8000, url })
+    const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU', background: tone(440, 1000) } })
+    await caller.answered()
+    await caller.until('an echo', () => caller.rtp.loud().length >= 50)
+    caller.rtp.press('#')
+    await caller.dialog.ended()
+    t.match(await service.ended(await caller.callId()), { endedReason: 'agent_hangup' })
+  })
+
+  t.test(`${name}: barge-in`, { skip, timeout: 60_000 }, async (t) => {
+    const url = await startBot(t, command, 'barge-in')
+    const { e164 } = await service.routed({ type: 'static', format: 'mulaw', sampleRate: 8000, url })
+    const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+    await caller.answered()
+    await caller.until('the hum', () => caller.rtp.loud().length >= 25)
+    const before = caller.rtp.loud().length
+    await caller.rtp.say(tone(700, 300)).done
+    const silence = () => caller.rtp.audio().slice(-5)
+    await caller.until('it stops or begins again', () => silence().length === 5)
+    const callId = await caller.callId()
+    await caller.until('the hum again', () => caller.rtp.loud().length >= before + 50)
+    await caller.hangUp()
+    await service.ended(callId)
+    const [stats] = service.of(callId, 'bot_stats')
+    t.ok((stats?.stats.marks ?? 0) >= 2, 'the first hum was cleared, a second one began')
+  })
+}
+
+t.test('bot-check', { timeout: 60_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const [typescript] = BOTS
+  const url = await startBot(t, typescript?.command ?? [], 'echo')
+  const good = runCli(t, folder, ['bot-check', url, '--format', 'mulaw', '--private'])
+  const strange = runCli(t, folder, ['bot-check', url, '--type', 'vonage', '--private'])
+  const closed = runCli(t, folder, ['bot-check', `ws://127.0.0.1:${await freePort()}/`, '--private'])
+  const strict = runCli(t, folder, ['bot-check', url])
+  const wrong = runCli(t, folder, ['bot-check', url, '--type', 'twilio', '--format', 'linear16'])
+  t.equal(await wrong.exit(), 2)
+  t.match(wrong.stderr, /bots of type twilio speak mulaw 8000/)
+  t.equal(await strict.exit(), 1)
+  t.match(strict.stdout, /FAIL {2}cannot be reached: the address is not wss/)
+  t.equal(await closed.exit(), 1)
+  t.match(closed.stdout, /FAIL {2}cannot be reached/)
+  t.equal(await good.exit(30_000), 0)
+  t.match(good.stdout, /connected in .*\n.*\d+ play.*\n.*sent .* of sound.*\n.*This bot would do\./s)
+  t.equal(await strange.exit(30_000), 1)
+  t.match(strange.stdout, /FAIL {2}sent no sound/)
+})

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto'
+import type { LookupFunction } from 'node:net'
+import type { Clock } from '../base/clock.js'
+import { Scope } from '../base/scope.js'
+import type { BotCommand } from './dialect.js'
+import { openDialect } from './dialects.js'
+import { handshakeOf } from './handshake.js'
+import { ReplyTimes } from './latency.js'
+import { BotMouth } from './mouth.js'
+import { PlaybackQueue } from './queue.js'
+import { connectBot, NORMAL } from './socket.js'
+import { isWav, readWavBody, type Sound, soundOf } from './sound.js'
+import type { BotSpec } from './spec.js'
+
+/** What was seen of a bot; times are ms. */
+export interface BotReport {
+  /** Null: it was reached; else why not. */
+  readonly unreachable: string | null
+  readonly connectMs: number
+  /** Messages by what they asked for. */
+  readonly commands: Readonly<Record<BotCommand['do'], number>>
+  /** What was wrong with messages, each once. */
+  readonly faults: readonly string[]
+  readonly audioMs: number
+  /** Since the stream began; null: none came. */
+  readonly firstSoundMs: number | null
+  readonly replyMs: readonly number[]
+  readonly underruns: number
+  /** Most sound that waited to be played. */
+  readonly mostWaitingMs: number
+  /** The bot closed the socket before we did, with this code. */
+  readonly closedWith: number | null
+}
+
+export interface CheckOptions {
+  readonly spec: BotSpec
+  readonly clock: Clock
+  readonly lookup: LookupFunction
+  readonly allowPrivate: boolean
+}
+
+const FRAME = 160
+/** The caller listens, speaks, waits, presses a key, waits again, and hangs up. */
+const SCRIPT = { speakFromMs: 1_500, speakToMs: 3_000, keyAtMs: 6_000, endAtMs: 8_000 }
+
+/**
+ * Calls a bot as the service would, with a caller of 8 s behind it, and tells what it did. Never
+ * rejects for what a bot does.
+ */
+export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptions): Promise<BotReport> {
+  const scope = new Scope()
+  const sound = soundOf(spec.format, spec.sampleRate)
+  if (sound === null) throw new TypeError('no such audio')
+  const visit = new Visit(spec, sound, clock)
+  const startedMs = clock.now()
+  const result = await connectBot(
+    {
+      handshake: handshakeOf(spec, randomUUID()),
+      clock,
+      lookup,
+      allowPrivate,
+      events: {
+        text: (data) => visit.obey(visit.dialect.read(data.toString())),
+        binary: (data) => visit.play(data, sound),
+        closed: (code) => visit.closed(code),
+        fault: (error) => visit.blame(String(error)),
+      },
+    },
+    scope,
+  )
+  const connectMs = clock.now() - startedMs
+  if (!result.ok) {
+    await scope.close()
+    return visit.report(result.reason, connectMs)
+  }
+  const { socket } = result
+  const send = (message: string | null): void => {
+    if (message !== null) socket.send(message)
+  }
+  visit.answer = send
+  visit.begin()
+  for (const message of visit.dialect.opening()) send(message)
+  for (let beat = 0; beat * 20 < SCRIPT.endAtMs && visit.closedWith === null; beat++) {
+    visit.beat(beat, socket)
+    if (beat * 20 === SCRIPT.keyAtMs) send(visit.dialect.dtmf('5', 160))
+    await until(clock, startedMs + connectMs + (beat + 1) * 20)
+  }
+  visit.leave()
+  send(visit.dialect.stop('caller_hangup'))
+  socket.close(NORMAL)
+  await visit.gone
+  await scope.close()
+  return visit.report(null, connectMs)
+}
+
+class Visit {
+  answer: (message: string | null) => void = () => {}
+  closedWith: number | null = null
+  readonly gone: Promise<void>
+  readonly dialect
+  readonly #sound: Sound
+  readonly #clock: Clock
+  readonly #queue = new PlaybackQueue(8000)
+  readonly #mouth: BotMouth
+  readonly #times = new ReplyTimes()
+  readonly #said = new Int16Array(FRAME)
+  readonly #heard = new Int16Array(FRAME)
+  readonly #faults = new Set<string>()
+  readonly #commands: Record<BotCommand['do'], number> = {
+    play: 0,
+    mark: 0,
+    clear: 0,
+    forget_marks: 0,
+    dtmf: 0,
+    transfer: 0,
+    hangup: 0,
+    nothing: 0,
+    fault: 0,
+  }
+  #resolveGone: () => void = () => {}
+  #audioMs = 0
+  #mostWaitingMs = 0
+  #startMs = 0
+  #left = false
+
+  constructor(spec: BotSpec, sound: Sound, clock: Clock) {
+    this.#sound = sound
+    this.#clock = clock
+    this.dialect = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall(), sipCallId: null })
+    this.#mouth = new BotMouth(this.dialect, sound, 8000)
+    this.gone = new Promise((resolve) => {
+      this.#resolveGone = resolve
+    })
+  }
+
+  begin(): void {
+    this.#startMs = this.#clock.now()
+  }
+
+  leave(): void {
+    this.#left = true
+  }
+
+  closed(code: number): void {
+    if (!this.#left) this.closedWith = code
+    this.#resolveGone()
+  }
+
+  blame(text: string): void {
+    if (this.#faults.size < 20) this.#faults.add(text)
+  }
+
+  obey(command: BotCommand): void {
+    this.#commands[command.do]++
+    switch (command.do) {
+      case 'play': {
+        const { rate } = command
+        const own = rate === null ? this.#sound : soundOf(this.#sound.format, rate)
+        if (own === null) this.blame(`sound of ${rate} Hz cannot be played`)
+        else this.play(command.audio, own)
+        return
+      }
+      case 'mark':
+        if (!this.#queue.add({ kind: 'mark', name: command.name })) this.blame('too many marks wait')
+        this.#tell()
+        return
+      case 'clear': {
+        const { droppedMs, marks } = this.#queue.clear()
+        for (const mark of marks) {
+          if (mark.kind === 'mark') this.answer(this.dialect.marked(mark.name, 'cleared'))
+        }
+        this.answer(this.dialect.cleared(droppedMs))
+        return
+      }
+      case 'transfer':
+        this.answer(
+          this.dialect.transfer({ id: command.request.id, status: 'rejected', code: 'not_supported' }),
+        )
+        return
+      case 'fault':
+        this.blame(command.message)
+        this.answer(this.dialect.error(command.code, command.message))
+        return
+      case 'forget_marks':
+      case 'dtmf':
+      case 'hangup':
+      case 'nothing':
+        return
+    }
+  }
+
+  play(bytes: Buffer | Uint8Array, sound: Sound): void {
+    const wav = isWav(bytes) ? readWavBody(bytes) : { sound, body: bytes }
+    if (wav === null) {
+      this.blame('a WAV that is not mono in linear16, mulaw or alaw')
+      return
+    }
+    const ms = (wav.body.length / wav.sound.bytesPerSample / wav.sound.rate) * 1000
+    if (!this.#queue.play(wav.body, wav.sound)) this.blame('more than 300 s of sound wait')
+    this.#audioMs += ms
+    this.#mostWaitingMs = Math.max(this.#mostWaitingMs, this.#queue.queuedMs)
+  }
+
+  beat(beat: number, socket: Parameters<BotMouth['say']>[1]): void {
+    const atMs = beat * 20
+    const speaks = atMs >= SCRIPT.speakFromMs && atMs < SCRIPT.speakToMs
+    for (let i = 0; i < FRAME; i++) {
+      // A voice-like buzz of 125 Hz: what detectors of speech take for speech more than a pure tone.
+      this.#said[i] = speaks ? (((beat * FRAME + i) % 64) - 32) * 250 : 0
+    }
+    const nowMs = this.#clock.now()
+    this.#times.caller(this.#said, nowMs)
+    this.#mouth.say({ pcm: this.#said, rate: 8000, at: beat * FRAME }, socket)
+    this.#times.bot(this.#queue.pull(this.#heard) ? this.#heard : null, nowMs)
+    this.#tell()
+  }
+
+  report(unreachable: string | null, connectMs: number): BotReport {
+    const { firstSoundMs, waitsMs } = this.#times
+    return {
+      unreachable,
+      connectMs,
+      commands: this.#commands,
+      faults: [...this.#faults],
+      audioMs: this.#audioMs,
+      firstSoundMs: firstSoundMs === null ? null : firstSoundMs - this.#startMs,
+      replyMs: waitsMs,
+      underruns: this.#queue.underruns,
+      mostWaitingMs: this.#mostWaitingMs,
+      closedWith: this.closedWith,
+    }
+  }
+
+  #tell(): void {
+    for (const marker of this.#queue.reached() ?? []) {
+      if (marker.kind === 'mark') this.answer(this.dialect.marked(marker.name, 'played'))
+    }
+  }
+}
+
+function until(clock: Clock, dueMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(Math.max(0, dueMs - clock.now()), resolve)
+  })
+}
