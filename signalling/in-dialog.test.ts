@@ -185,6 +185,8 @@ t.test(
     const opened = await open(t, clock)
     const { peer } = opened
     const { dialog, contact } = await calling(opened, 'MD5')
+    // The deadline of the first connection is over.
+    clock.advance(11_000)
     const crossed = async (start: string) => {
       const sent = await peer.next((m) => m.start.startsWith('INVITE') && m.body === SDP_B)
       peer.send(
