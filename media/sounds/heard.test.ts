@@ -1,0 +1,45 @@
+import t from 'tap'
+import { Detectors } from '../detect/detectors.js'
+import type { DetectorEvent } from '../detect/events.js'
+import type { End } from '../frame.js'
+import { KeyToneEnd, ToneEnd } from './ends.js'
+import { TONES } from './tone.js'
+
+/*
+ * The tones we make, judged by the detectors, which share nothing with them.
+ */
+
+function heard(end: End, ms: number, rate: 8000 | 16000, names: readonly ('dtmf' | 'progress' | 'beep')[]) {
+  const events: DetectorEvent[] = []
+  const detectors = new Detectors(rate, names, (event) => events.push(event))
+  const frame = new Int16Array(rate / 50)
+  for (let at = 0; at < ms; at += 20) {
+    if (!end.pull(frame, (at * rate) / 1000)) frame.fill(0)
+    detectors.process(frame, at)
+  }
+  return events
+}
+
+for (const rate of [8000, 16000] as const) {
+  t.test(`every key is heard as itself, once, at ${rate} Hz`, (t) => {
+    const keys = '0123456789*#ABCD'
+    const end = new KeyToneEnd('keys', rate)
+    end.press([...keys] as Parameters<KeyToneEnd['press']>[0])
+    const events = heard(end, keys.length * 260 + 400, rate, ['dtmf'])
+    t.equal(events.map((event) => (event.type === 'digit' ? event.digit : '?')).join(''), keys)
+    t.ok(
+      events.every((event, i) => event.type === 'digit' && Math.abs(event.startMs - i * 260) < 40),
+      'in time',
+    )
+    t.end()
+  })
+
+  for (const tone of ['ringback', 'busy', 'congestion', 'unobtainable'] as const) {
+    t.test(`${tone} of India is heard as that at ${rate} Hz`, (t) => {
+      const events = heard(new ToneEnd('tone', rate, TONES[tone]), 12_000, rate, ['progress', 'dtmf'])
+      t.match(events, [{ type: 'progress', tone, plan: 'in' }])
+      t.equal(events.length, 1)
+      t.end()
+    })
+  }
+}
