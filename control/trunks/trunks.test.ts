@@ -61,6 +61,7 @@ t.test('what the file says, with defaults', async (t) => {
   t.match(trunk, {
     enabled: true,
     codecs: ['PCMA', 'PCMU'],
+    srtp: 'optional',
     callsPerMinute: 60,
     allowedPrefixes: ['+91'],
     gateway: { password: 'c4rrier', ringTimeoutSeconds: 45, registerSeconds: 600 },
@@ -386,8 +387,9 @@ await onEachEngine(t, async (t, open) => {
     })
     t.match(await admit({ to: '18001234567' }), { admit: false, sip: 404 }, 'nothing that may be dialled')
 
+    await set({ srtp: 'required' })
     const admission = await admit()
-    t.match(admission, { admit: true, codecs: ['PCMA', 'PCMU'], recordTo: null })
+    t.match(admission, { admit: true, codecs: ['PCMA', 'PCMU'], srtp: 'required', recordTo: null })
     if (!admission.admit) return
     t.match(await it.trunk(), { lastInboundAt: calling.clock.wall() })
     t.match(
