@@ -252,6 +252,7 @@ class SocketBot implements BotEnd {
   #obey(command: BotCommand): void {
     switch (command.do) {
       case 'play':
+        if (command.replaces) this.#clear()
         this.#playAt(command.audio, command.rate, command.id)
         return
       case 'mark':

@@ -46,6 +46,8 @@ export type BotCommand =
       readonly rate: number | null
       /** Told when it was played; null for sound without a name. */
       readonly id: string | null
+      /** Instead of what waits, not after it. */
+      readonly replaces?: true
     }
   | { readonly do: 'mark'; readonly name: string }
   | { readonly do: 'clear' }

@@ -406,8 +406,9 @@ const READS: Readonly<Record<BotType, readonly (readonly [string, unknown])[]>> 
   jambonz: [
     [
       `{"type":"playAudio","data":{"audioContent":"${B64}","audioContentType":"raw","sampleRate":8000,"id":"p1"}}`,
-      sound({ rate: 8000, id: 'p1' }),
+      sound({ rate: 8000, id: 'p1', replaces: true }),
     ],
+    [`{"type":"playAudio","data":{"audioContent":"${B64}","queuePlay":true}}`, sound()],
     ['{"type":"killAudio"}', { do: 'clear' }],
     ['{"type":"mark","data":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
     ['{"type":"clearMarks"}', { do: 'forget_marks' }],

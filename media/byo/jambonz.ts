@@ -79,8 +79,10 @@ class Jambonz implements Dialect {
     const type = text(message.type) ?? text(message.event) ?? ''
     const data = nested(message, 'data')
     switch (type) {
-      case 'playAudio':
-        return play(data.audioContent, { rate: number(data.sampleRate), id: text(data.id) })
+      case 'playAudio': {
+        const command = play(data.audioContent, { rate: number(data.sampleRate), id: text(data.id) })
+        return command.do === 'play' && data.queuePlay !== true ? { ...command, replaces: true } : command
+      }
       case 'killAudio':
         return { do: 'clear' }
       case 'mark':
