@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { errorText } from '../media/base/errors.js'
 import type { SrtpKeys } from '../media/rtp/keying.js'
 import { type Figure, figure } from './figures.js'
 import type { FromBridges, FromPeers, Heard, ToBridges, ToPeers, Usage, Variant } from './media-job.js'
@@ -45,6 +46,7 @@ export async function measureCalls(
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'))
   const rig = await openRig(variant, folder)
   const steps: Taken[] = []
+  let error: string | null = null
   try {
     let up = 0
     let misses = 0
@@ -63,20 +65,24 @@ export async function measureCalls(
       if (!taken.holds && (!noisy(taken) || ++misses === MISSES)) break
       if (!mayGoOn()) break
     }
+  } catch (failure) {
+    // What was measured before it counts, and so do the other variants.
+    error = errorText(failure)
+    say(`  ${variant.name}: ${error}`)
   } finally {
-    await rig.close()
+    await rig.close().catch((failure: unknown) => say(`  ${variant.name}: ${errorText(failure)}`))
     rmSync(folder, { recursive: true, force: true })
   }
   drawn.set(variant.name, steps)
   const picture = drawCalls(drawn)
-  return rows(variant, steps, picture)
+  return rows(variant, steps, picture, error)
 }
 
 function noisy({ nullProbeMs }: Taken): boolean {
   return nullProbeMs > NULL_LIMIT_MS
 }
 
-function rows(variant: Variant, steps: readonly Taken[], picture: string): Figure[] {
+function rows(variant: Variant, steps: readonly Taken[], picture: string, error: string | null): Figure[] {
   const held = steps.filter(({ holds }) => holds)
   const best = held.at(-1)
   const last = steps.at(-1)
@@ -96,9 +102,10 @@ function rows(variant: Variant, steps: readonly Taken[], picture: string): Figur
     codecs: variant.codecs.join(' - '),
     holdSeconds: HOLD_MS / 1000,
     lowerBound,
-    ...(last !== undefined && !last.holds && noisy(last) ? { void: true } : {}),
+    ...(error === null ? {} : { error }),
+    ...(last === undefined || (!last.holds && noisy(last)) ? { void: true } : {}),
   }
-  const nullProbeMs = Math.max(...steps.map((step) => step.nullProbeMs))
+  const nullProbeMs = Math.max(0, ...steps.map((step) => step.nullProbeMs))
   const perFrameUs = slope(counted.map(({ calls, cpuPercent }) => [calls, cpuPercent * 200]))
   const memoryMb = slope(counted.map(({ calls, rssMb }) => [calls, rssMb]))
   const transit = (best ?? last)?.transitMs ?? []
