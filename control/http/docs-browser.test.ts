@@ -1,0 +1,51 @@
+import t from 'tap'
+import { openTestApi } from '../../fixtures/api.js'
+import { CHROMIUM, openBrowserPage } from '../../fixtures/browser.js'
+import { silentLog } from '../../media/base/log.js'
+import { migrate } from '../db/migrate.js'
+import { openDatabase } from '../db/open.js'
+import { operations } from '../operations.js'
+
+const skip = CHROMIUM === null ? 'chromium is not installed' : false
+
+/** Resolves with the number of elements as soon as there is one. */
+const appears = (selector: string) => `new Promise((resolve) => {
+  const look = () => {
+    const { length } = document.querySelectorAll(${JSON.stringify(selector)})
+    if (length > 0) resolve(length)
+    else setTimeout(look, 20)
+  }
+  look()
+})`
+
+t.test('the reference in a real browser', { skip }, async (t) => {
+  const database = openDatabase('sqlite::memory:', silentLog)
+  await migrate(database)
+  const api = await openTestApi({ database, operations })
+  const page = await openBrowserPage(CHROMIUM ?? '')
+  t.teardown(async () => {
+    await page.close()
+    await api.close()
+    await database.close()
+  })
+
+  await page.open(`${api.url}/docs`)
+  const groups = new Set(operations.map(({ tag }) => tag))
+  t.ok(Number(await page.evaluate(appears('.opblock-tag-section'))) >= groups.size, 'every group is there')
+  await page.evaluate(`document.querySelector('#operations-tag-Agents').click()`)
+  const agents = '.opblock-tag-section:has(#operations-tag-Agents)'
+  const shown = Number(await page.evaluate(appears(`${agents} .opblock`)))
+  t.equal(shown, operations.filter(({ tag }) => tag === 'Agents').length, 'and opens to its operations')
+  await page.evaluate(`document.querySelector('${agents} .opblock-summary-control').click()`)
+  t.ok(
+    Number(await page.evaluate(appears(`${agents} .opblock-body .responses-inner`))) > 0,
+    'each with its answers',
+  )
+
+  await page.open(`${api.url}/docs/errors#not_found`)
+  await page.evaluate(appears('h2#not_found'))
+  t.same(page.errors, [], 'nothing on the console')
+  const elsewhere = page.requested.filter((url) => !url.startsWith(api.url) && !url.startsWith('data:'))
+  t.same(elsewhere, [], 'nothing from elsewhere')
+  t.ok(page.requested.some((url) => url.endsWith('/v1/openapi.json')))
+})
