@@ -4,6 +4,7 @@ import { type AudioFrame, type Digit, FRAME_MS, type PlayoutStats, type SessionR
 import { JitterBuffer } from '../jitter.js'
 import { DtmfReceiver } from './dtmf.js'
 import { ArrivalEar } from './ear.js'
+import { type Arrival, InOrder } from './in-order.js'
 import { NoisePlayer } from './noise.js'
 import { RtpPacket } from './packet.js'
 import type { HeardFormat, RtpRemote } from './remote.js'
@@ -17,6 +18,8 @@ const STANDING_FOR_MS = 400
 /** The ear calls it silence when nothing came for the usual jitter and two packets more, at least 60 ms. */
 const MIN_BEHIND_MS = 60
 const MAX_JITTER_MARGIN_MS = 120
+/** A packet held for the sake of order is given up waiting for after this long. */
+const HELD_MS = 40
 /** RFC 3389: tells that the far side is silent. Its static number is taken from peers that never agreed to it. */
 const COMFORT_NOISE = 13
 const NOISE: HeardFormat = { payloadType: COMFORT_NOISE, is: 'noise' }
@@ -32,6 +35,7 @@ export class RtpReceiver {
   readonly #jitter: JitterBuffer
   readonly #ear: ArrivalEar
   readonly #dtmf: DtmfReceiver
+  readonly #order: InOrder
   readonly #rate: SessionRate
   readonly #perMs: number
   /** What each payload type is; null refuses it. */
@@ -58,6 +62,7 @@ export class RtpReceiver {
     this.#jitter = new JitterBuffer(rate)
     this.#ear = new ArrivalEar(rate, onFrame)
     this.#dtmf = new DtmfReceiver(onDigit)
+    this.#order = new InOrder((data, arrival) => this.#audio(data, arrival))
     this.#noise = new NoisePlayer(rate, 8000)
   }
 
@@ -125,17 +130,22 @@ export class RtpReceiver {
     if (verdict === 'new') this.#restart()
     this.packetsReceived++
     const order = this.#sequence.update(packet.sequence)
-    if (order === RESTART) this.#restartTime()
+    if (order === RESTART) {
+      this.#order.restart()
+      this.#restartTime()
+    }
     if (order === DUPLICATE) return true
     if (order === STALE) {
       this.#staleCount++
       return true
     }
+    const sequence = this.#sequence.extended
     if (format.is === 'audio') {
-      this.#audio(data, remote, now)
+      this.#order.put(data, packet, sequence, now, codecOf(format.codec).adapts)
       return true
     }
-    this.#ear.skip(this.#sequence.extended)
+    this.#order.pass(sequence)
+    this.#ear.skip(sequence)
     const { payloadOffset, payloadLength, timestamp } = packet
     if (format.is === 'event') {
       this.#dtmf.packet(data, payloadOffset, payloadLength, timestamp, nowMs, format.clockRate)
@@ -159,19 +169,22 @@ export class RtpReceiver {
 
   beat(nowMs: number, now: number): void {
     this.#dtmf.beat(nowMs)
+    this.#order.beat(now - HELD_MS * this.#perMs)
     const marginMs = Math.min(MAX_JITTER_MARGIN_MS, this.#jitter.targetMs)
     const behindMs = FRAME_MS + Math.max(MIN_BEHIND_MS, marginMs + 2 * FRAME_MS)
     this.#ear.beat(now, behindMs * this.#perMs)
   }
 
-  #audio(data: Uint8Array, remote: RtpRemote, now: number): void {
-    const packet = this.#packet
-    const line = this.#lines[packet.payloadType] as DecodeLine
+  #audio(data: Uint8Array, packet: Arrival): void {
+    const { now, sequence } = packet
+    const line = this.#lines[packet.payloadType]
+    // It waited, and meanwhile its format was negotiated away.
+    if (line === null || line === undefined) return
     if (this.#timeline.setClock(codecOf(line.codec).clockRate)) this.#restartTime()
     const length = line.decode(data, packet.payloadOffset, packet.payloadLength)
     if (length === 0) {
       // Nothing to hear, but not lost either: keep-alives are empty (RFC 6263 section 4.6).
-      this.#ear.skip(this.#sequence.extended)
+      this.#ear.skip(sequence)
       return
     }
     let ts = this.#timeline.observe(packet.timestamp, now)
@@ -182,11 +195,11 @@ export class RtpReceiver {
     this.#silent = false
     const { pcm } = line
     // On hold the stream is followed, so that it goes on smoothly, but nothing of it is heard.
-    if (!remote.receive) pcm.fill(0, 0, length)
+    if (this.#remote?.receive !== true) pcm.fill(0, 0, length)
     this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
     // A packet leaves when its last sample was spoken: its first one is as old as the packet is long.
     const spoken = this.#timeline.position(ts) - length
-    this.#ear.put(this.#sequence.extended, spoken, pcm, length, now)
+    this.#ear.put(sequence, spoken, pcm, length, now)
   }
 
   #stands(now: number): boolean {
@@ -203,6 +216,7 @@ export class RtpReceiver {
     this.#noise.stop()
     if (this.packetsReceived > 0) this.#sequence.restart()
     this.#dtmf.restart()
+    this.#order.restart()
     this.#restartTime()
   }
 
