@@ -23,21 +23,21 @@ const ACTIVE_POWER = 32768 ** 2 * 10 ** -4.8
  */
 const MEAN_SHARE = 1 / 8
 /** Changes must be spread over this many blocks: one beginning that fits another proves nothing. */
-const MIN_SPREAD = 25
+const MIN_SPREAD = 20
 /** Forgetting, per block in which we were heard. */
 const KEEP = 1 - 1 / 200
 /** Blocks of our speech before anything is believed. */
-const MIN_WEIGHT = 60
-/** Two voices that talk at once are alike by chance, at the best of 80 delays: in a second up to 0.87 ... */
-const FOUND_EARLY = 0.9
+const MIN_WEIGHT = 35
+/** Two voices that talk at once are alike by chance, at the best of 80 delays: in a second up to 0.9 ... */
+const FOUND_EARLY = 0.93
 /** ... and in two up to 0.75; an echo is by 0.95 and more. */
 const FOUND = 0.82
 const EARLY_WEIGHT = 120
 /** ... what was found stays believed above this, ... */
 const KEPT = 0.45
 /** ... when the same delay was the best one so many looks in a row. */
-const SAME_LOOKS = 3
-const LOOK_BLOCKS = 8
+const SAME_LOOKS = 4
+const LOOK_BLOCKS = 4
 /** A speakerphone is softer than what it was sent; what is not is a talker. */
 const MAX_GAIN = 0.8
 /** Loudness that an echo explains: 6 dB above what is expected, for its peaks. */
