@@ -91,8 +91,9 @@ function bursts(seed: number): (frame: number) => boolean {
 }
 
 interface Bound {
-  /** dB of spectral distance gained over silence. */
+  /** dB of spectral distance gained over silence, whose segmental SNR is 0 by definition. */
   readonly overSilence: number
+  readonly snr: number
   /** dB of segmental SNR and of spectral distance gained over repetition. */
   readonly overRepetition: readonly [number, number]
 }
@@ -101,26 +102,26 @@ for (const [name, lost, oneSided, twoSided] of [
   [
     '1 % lost',
     randomLoss(0.01, 1),
-    { overSilence: 5, overRepetition: [1, -0.1] },
-    { overSilence: 6, overRepetition: [2.5, 0.5] },
+    { overSilence: 5, snr: -1, overRepetition: [1, -0.1] },
+    { overSilence: 6, snr: 0.7, overRepetition: [3, 0.5] },
   ],
   [
     '3 % lost',
     randomLoss(0.03, 2),
-    { overSilence: 5, overRepetition: [1, -0.1] },
-    { overSilence: 6, overRepetition: [2.5, 0.5] },
+    { overSilence: 5, snr: -1, overRepetition: [1, -0.1] },
+    { overSilence: 6, snr: 0.7, overRepetition: [3, 0.5] },
   ],
   [
     '10 % lost',
     randomLoss(0.1, 3),
-    { overSilence: 5, overRepetition: [1, -0.1] },
-    { overSilence: 6, overRepetition: [2.5, 0.5] },
+    { overSilence: 5, snr: -1, overRepetition: [1, -0.1] },
+    { overSilence: 6, snr: 0.7, overRepetition: [3, 0.5] },
   ],
   [
     'bursts of 3 to 5',
     bursts(4),
-    { overSilence: 3, overRepetition: [0.4, 0.1] },
-    { overSilence: 4.5, overRepetition: [0.6, 1] },
+    { overSilence: 3, snr: -0.8, overRepetition: [0.4, 0] },
+    { overSilence: 4.5, snr: -0.7, overRepetition: [0.5, 1] },
   ],
 ] as const satisfies readonly [string, unknown, Bound, Bound][]) {
   t.test(`${name}: nearer to the speech than silence and repetition`, (t) => {
@@ -137,6 +138,8 @@ for (const [name, lost, oneSided, twoSided] of [
       const snr = got.segmentalSnrDb - again.segmentalSnrDb
       const spectral = again.spectralDb - got.spectralDb
       t.ok(gained >= bound.overSilence, `${what}: ${gained.toFixed(1)} dB nearer in spectrum than silence`)
+      const own = got.segmentalSnrDb
+      t.ok(own >= bound.snr, `${what}: segmental SNR ${own.toFixed(1)} dB by 0 of silence`)
       t.ok(snr >= bound.overRepetition[0], `${what}: ${snr.toFixed(1)} dB more SNR than repetition`)
       t.ok(spectral >= bound.overRepetition[1], `${what}: ${spectral.toFixed(1)} dB nearer than repetition`)
     }

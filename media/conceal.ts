@@ -1,4 +1,4 @@
-import type { SessionRate } from './frame.js'
+import { FRAME_MS, type SessionRate } from './frame.js'
 import { PeriodFinder } from './period.js'
 
 /** Pitch is looked for between 66 and 400 Hz. */
@@ -17,6 +17,9 @@ const MIN_FADE_MS = 4
 const MAX_FADE_MS = 7.5
 /** This much of what follows a gap is compared with what comes a period later. */
 const BACK_MATCH_MS = 6
+/** What leads up to it may be stretched or pressed by this share, and is when it comes out like it. */
+const MAX_WARP = 1 / 12
+const IN_STEP = 0.5
 /** A jump in the stream, with no gap, fades over this. */
 const CUT_FADE_MS = 8
 
@@ -38,6 +41,8 @@ export class Concealer {
   /** Samples of history that were really played. */
   #known = 0
   readonly #loop: Float32Array
+  /** A gap's worth of made-up sound and some more, then what follows the gap. */
+  readonly #wave: Int16Array
   readonly #earlier: Float32Array
   #loopLength = 0
   #earlierLength = 0
@@ -64,6 +69,7 @@ export class Concealer {
     this.#history = new Int16Array(longest + this.#maxPeriod / 2)
     this.#model = new Int16Array(this.#history.length)
     this.#loop = new Float32Array(longest)
+    this.#wave = new Int16Array(FRAME_MS * this.#perMs + this.#maxPeriod + 2 * BACK_MATCH_MS * this.#perMs)
     this.#earlier = new Float32Array(longest)
   }
 
@@ -109,7 +115,7 @@ export class Concealer {
     if (!this.#making && !this.#begin()) return this.conceal(into, from, count)
     const period = this.#periodOf(after, known)
     if (period >= known) return this.conceal(into, from, count)
-    const forward = this.#make(into, from, count)
+    const forward = this.#forward(into, from, count, after)
     const step = (after[0] as number) - (after[period] as number)
     const quarter = period >> 2
     for (let back = 1; back <= count; back++) {
@@ -128,6 +134,28 @@ export class Concealer {
   /** What comes next does not follow what was played last: it is faded over. */
   cut(): void {
     if (!this.fading && this.#begin()) this.#startFade(CUT_FADE_MS * this.#perMs)
+  }
+
+  /**
+   * The last periods go on up to the end of the gap, stretched or pressed a little so that they come out in
+   * step with what follows.
+   */
+  #forward(into: Int16Array, from: number, count: number, after: Int16Array): boolean {
+    const match = BACK_MATCH_MS * this.#perMs
+    const most = Math.floor(Math.min(this.#period / 2, count * MAX_WARP))
+    const wave = this.#wave
+    const length = count + most + match
+    const sounding = this.#make(wave, 0, length)
+    for (let i = 0; i < match; i++) wave[length + i] = after[i] as number
+    this.#finder.search(wave, length, match, -1, match, match + 2 * most)
+    const ends = this.#finder.score < IN_STEP ? count : length - this.#finder.lag
+    const pace = ends / count
+    for (let i = 0; i < count; i++) {
+      const at = Math.floor(i * pace)
+      const part = i * pace - at
+      into[from + i] = Math.round((wave[at] as number) * (1 - part) + (wave[at + 1] as number) * part)
+    }
+    return sounding
   }
 
   /** The pitch after the gap: near the one before it, and the same where too little is known. */
