@@ -183,9 +183,16 @@ export async function listSegments(db: Db, callId: string): Promise<readonly Tra
 /** Price of a minute, frozen with the call: the agreed one or the list price. */
 async function agreedRate(
   trx: Trx,
-  { organizationId, routingMode }: Pick<NewCall, 'organizationId' | 'routingMode'>,
+  { organizationId, routingMode, numberId }: Pick<NewCall, 'organizationId' | 'routingMode' | 'numberId'>,
 ): Promise<number> {
-  if (routingMode === 'byo_ws') return RATES.ownVoice
+  if (routingMode === 'byo_ws') {
+    const number = await trx
+      .selectFrom('numbers')
+      .select('sipTrunkId')
+      .where('id', '=', numberId)
+      .executeTakeFirst()
+    return (number?.sipTrunkId ?? null) === null ? RATES.ownVoice : RATES.ownTrunkOwnVoice
+  }
 
   const profile = await trx
     .selectFrom('callingProfiles')

@@ -3,6 +3,7 @@ import { isId } from '../../media/base/ids.js'
 import { findAgent } from '../agents/store.js'
 import { checkEndpoint, MediaEndpoint, MediaEndpointInput, readEndpoint } from '../byo/endpoint.js'
 import type { NumberRow } from '../db/calling-tables.js'
+import { isForeignKeyViolation } from '../db/constraint.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
@@ -121,16 +122,32 @@ export const updateNumber = operation({
       ? await checkEndpoint(deps, actor.organizationId, body.mediaEndpoint)
       : (body.mediaEndpoint ?? null)
     if (endpoint !== null && isRefusal(endpoint)) return endpoint
-    const row = await storeNumber(deps.db, actor, params.id, {
+    const row = await stored(deps.db, actor, params.id, {
       ...(body.agentId === undefined ? {} : { agentId: body.agentId }),
       ...(body.label === undefined ? {} : { label: body.label }),
       ...(body.recordCalls === undefined ? {} : { recordCalls: body.recordCalls ? 1 : 0 }),
       ...(body.routingMode === undefined ? {} : { routingMode: body.routingMode }),
       ...(body.mediaEndpoint === undefined ? {} : { mediaEndpoint: endpoint }),
     })
+    if (row === 'secret_gone') {
+      return refuse('not_found', 'There is no such secret.', {
+        resource: 'secret',
+        path: 'mediaEndpoint.authSecretId',
+      })
+    }
     return row === null ? noNumber() : numberView(row)
   },
 })
+
+/** The secret was there when it was looked for, and may be deleted meanwhile. */
+async function stored(...change: Parameters<typeof storeNumber>): Promise<NumberRow | null | 'secret_gone'> {
+  try {
+    return await storeNumber(...change)
+  } catch (error) {
+    if (isForeignKeyViolation(error)) return 'secret_gone'
+    throw error
+  }
+}
 
 /** A number as the API and its events show it. */
 export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {

@@ -5,6 +5,7 @@ import type { NumberRow } from '../db/calling-tables.js'
 import type { Trx } from '../db/open.js'
 import type { SipTrunkRow } from '../db/trunk-tables.js'
 import { findHeldNumber, insertNumber } from '../numbers/store.js'
+import { setSecretUses } from '../secrets/store.js'
 import type { FileTrunk } from './file.js'
 import { listTrunkNumbers } from './store.js'
 
@@ -43,7 +44,7 @@ export async function loadNumbers(
       ...(wanted.recordCalls === undefined ? {} : { recordCalls: wanted.recordCalls ? 1 : 0 }),
     }
     await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
-    if ((change.agentId ?? number.agentId) === null) {
+    if ((change.agentId ?? number.agentId) === null && number.routingMode === 'svc_agent') {
       log.warn({ trunkId: row.id, numberId: number.id }, 'a number of the trunk file has no agent yet')
     }
   }
@@ -113,6 +114,7 @@ export async function releaseNumbers(trx: Trx, trunk: SipTrunkRow, now: number):
 
 /** Numbers of the file are the trunk's own: nobody else is told, no money moves. */
 async function release(trx: Trx, number: NumberRow, now: number): Promise<void> {
-  const change = { releasedAt: now, status: 'released', agentId: null }
+  const change = { releasedAt: now, status: 'released', agentId: null, mediaEndpoint: null }
   await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
+  await setSecretUses(trx, { type: 'number', id: number.id }, [])
 }

@@ -311,8 +311,11 @@ class SocketBot implements BotEnd {
       how = wav.sound
     }
     const ms = (bytes.length / how.bytesPerSample / how.rate) * 1000
+    const { underruns } = this.#queue
     if (this.#queue.play(bytes, how)) {
-      this.#live.came(ms, this.#clock.now(), this.#mouth.saidMs)
+      const nowMs = this.#clock.now()
+      if (this.#queue.underruns > underruns) this.#live.ranDry(nowMs)
+      this.#live.came(ms, nowMs, this.#mouth.saidMs)
     } else {
       this.#droppedOutMs += ms
       this.#error('buffer_full', 'more than 300 s of sound wait')

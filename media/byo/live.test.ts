@@ -56,6 +56,30 @@ t.test('speech that comes faster than real time is played whole', async (t) => {
   t.equal(between.trimmed, 0, 'first in real time, later with a lead')
 })
 
+t.test('a jittery way keeps the frame it needs', async (t) => {
+  const watch = new LiveWatch()
+  let waiting = 0
+  let thinned = 0
+  let dry = 0
+  for (let ms = 0; ms < 60_000; ms += 20) {
+    // Every three seconds a frame comes 20 ms late.
+    const late = ms % 3000
+    const came = late === 1000 ? 0 : late === 1020 ? 40 : 20
+    if (came > 0) {
+      if (waiting === 0 && late === 1020) watch.ranDry(ms)
+      waiting += came
+      watch.came(came, ms, ms)
+    }
+    if (waiting >= 20) waiting -= 20
+    else dry++
+    const excess = watch.played(waiting, ms)
+    if (excess > 0) thinned++
+    waiting -= excess
+  }
+  t.ok(thinned <= 2, `left out ${thinned} times`)
+  t.ok(dry <= 3, `${dry} holes in a minute`)
+})
+
 t.test('a frame too much for two seconds is left out', async (t) => {
   const late = run((ms) => (ms === 2000 ? 0 : ms === 2020 ? 40 : 20), 10)
   t.ok(late.waiting <= 20)

@@ -15,6 +15,9 @@ const FORGET_MS = 2_000
 const WINDOW_FRAMES = 10
 /** ... or, of a single frame, for this long: it may be what smooths a jittery way. */
 const LONG_WINDOWS = 10
+/** Running dry so soon after a frame was left out means that it was needed, for this long at least. */
+const REGRET_MS = 10_000
+const CUSHION_MS = 60_000
 const FRAME_MS = 20
 
 /** Watches how much waits. Pure; times are ms of one clock. */
@@ -29,6 +32,10 @@ export class LiveWatch {
   #frames = 0
   #windows = 0
   #leastLong = Number.POSITIVE_INFINITY
+  /** When the last single frame was left out. */
+  #thinnedMs = Number.NEGATIVE_INFINITY
+  /** Until then one frame more than needed may wait: without it, speech had holes. */
+  #cushionMs = Number.NEGATIVE_INFINITY
 
   /**
    * Sound of `ms` came; `sentMs` is what the bot was sent so far in all, which after a stall of the
@@ -45,6 +52,11 @@ export class LiveWatch {
     // Its clock may run a little faster than ours: 0.1 % is more than any clock does.
     const dueMs = Math.max((nowMs - this.#epochMs) * 1.001, sentMs - this.#sentMs)
     if (this.#acceptedMs - dueMs > AHEAD_MS) this.#ahead = true
+  }
+
+  /** Sound ran out in the middle of speech. */
+  ranDry(nowMs: number): void {
+    if (nowMs - this.#thinnedMs < REGRET_MS) this.#cushionMs = nowMs + CUSHION_MS
   }
 
   /** The bot begins anew: what it sent until now is forgotten. */
@@ -77,7 +89,9 @@ export class LiveWatch {
     if (this.#windows < LONG_WINDOWS) return 0
     const standing = this.#leastLong
     this.#restartWindow()
-    return standing >= FRAME_MS ? standing : 0
+    if (standing < FRAME_MS || nowMs < this.#cushionMs) return 0
+    this.#thinnedMs = nowMs
+    return standing
   }
 
   #restartWindow(): void {
