@@ -1,3 +1,13 @@
+interface Tables {
+  readonly cos: Float64Array
+  readonly sin: Float64Array
+  readonly turnRe: Float64Array
+  readonly turnIm: Float64Array
+}
+
+/** All listeners of one kind share theirs: there are a few kinds, and many calls. */
+const tables = new Map<string, Tables>()
+
 /**
  * Complex amplitudes of fixed frequencies in blocks of fixed length, by correlation with tables: the
  * sums of several blocks can be joined to one of a longer window by turning them (`turn`).
@@ -15,22 +25,16 @@ export class ToneBank {
   readonly #block: Float64Array
 
   constructor(hertz: readonly number[], rate: number, samples: number) {
-    const count = hertz.length
-    this.count = count
-    this.re = new Float64Array(count)
-    this.im = new Float64Array(count)
-    this.turnRe = Float64Array.from(hertz, (f) => Math.cos((2 * Math.PI * f * samples) / rate))
-    this.turnIm = Float64Array.from(hertz, (f) => -Math.sin((2 * Math.PI * f * samples) / rate))
+    const { cos, sin, turnRe, turnIm } = tablesOf(hertz, rate, samples)
+    this.count = hertz.length
+    this.re = new Float64Array(this.count)
+    this.im = new Float64Array(this.count)
+    this.turnRe = turnRe
+    this.turnIm = turnIm
     this.#samples = samples
     this.#block = new Float64Array(samples)
-    this.#cos = new Float64Array(count * samples)
-    this.#sin = new Float64Array(count * samples)
-    hertz.forEach((f, k) => {
-      for (let i = 0; i < samples; i++) {
-        this.#cos[k * samples + i] = Math.cos((2 * Math.PI * f * i) / rate)
-        this.#sin[k * samples + i] = -Math.sin((2 * Math.PI * f * i) / rate)
-      }
-    })
+    this.#cos = cos
+    this.#sin = sin
   }
 
   /** Measures one block from `from` on; returns its energy. */
@@ -59,4 +63,24 @@ export class ToneBank {
     }
     return energy
   }
+}
+
+function tablesOf(hertz: readonly number[], rate: number, samples: number): Tables {
+  const key = `${rate} ${samples} ${hertz}`
+  const known = tables.get(key)
+  if (known !== undefined) return known
+  const made: Tables = {
+    cos: new Float64Array(hertz.length * samples),
+    sin: new Float64Array(hertz.length * samples),
+    turnRe: Float64Array.from(hertz, (f) => Math.cos((2 * Math.PI * f * samples) / rate)),
+    turnIm: Float64Array.from(hertz, (f) => -Math.sin((2 * Math.PI * f * samples) / rate)),
+  }
+  hertz.forEach((f, k) => {
+    for (let i = 0; i < samples; i++) {
+      made.cos[k * samples + i] = Math.cos((2 * Math.PI * f * i) / rate)
+      made.sin[k * samples + i] = -Math.sin((2 * Math.PI * f * i) / rate)
+    }
+  })
+  tables.set(key, made)
+  return made
 }
