@@ -102,26 +102,26 @@ for (const [name, lost, oneSided, twoSided] of [
   [
     '1 % lost',
     randomLoss(0.01, 1),
-    { overSilence: 5, snr: -1, overRepetition: [1, -0.1] },
-    { overSilence: 6, snr: 0.7, overRepetition: [3, 0.5] },
+    { overSilence: 5, snr: -0.7, overRepetition: [1.5, -0.2] },
+    { overSilence: 6, snr: 1, overRepetition: [3, 0.5] },
   ],
   [
     '3 % lost',
     randomLoss(0.03, 2),
-    { overSilence: 5, snr: -1, overRepetition: [1, -0.1] },
-    { overSilence: 6, snr: 0.7, overRepetition: [3, 0.5] },
+    { overSilence: 5, snr: -0.7, overRepetition: [1.5, -0.2] },
+    { overSilence: 6, snr: 1, overRepetition: [3, 0.5] },
   ],
   [
     '10 % lost',
     randomLoss(0.1, 3),
-    { overSilence: 5, snr: -1, overRepetition: [1, -0.1] },
-    { overSilence: 6, snr: 0.7, overRepetition: [3, 0.5] },
+    { overSilence: 5, snr: -0.7, overRepetition: [1.5, -0.2] },
+    { overSilence: 6, snr: 1, overRepetition: [3, 0.5] },
   ],
   [
     'bursts of 3 to 5',
     bursts(4),
-    { overSilence: 3, snr: -0.8, overRepetition: [0.4, 0] },
-    { overSilence: 4.5, snr: -0.7, overRepetition: [0.5, 1] },
+    { overSilence: 3, snr: -0.4, overRepetition: [0.6, -0.2] },
+    { overSilence: 4.5, snr: -0.4, overRepetition: [0.7, 0.9] },
   ],
 ] as const satisfies readonly [string, unknown, Bound, Bound][]) {
   t.test(`${name}: nearer to the speech than silence and repetition`, (t) => {

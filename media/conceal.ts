@@ -9,6 +9,8 @@ const MATCH_MS = 10
 /** One period is repeated for 10 ms, then two, then three: a single one would buzz. */
 const GROW_MS = 10
 const MAX_PERIODS = 3
+/** Noise goes on at this level, a steady voice at its own. */
+const LEAST_LEVEL = 0.5
 /** Full level for 10 ms, then down in a line; nothing after 60 ms. */
 const HOLD_MS = 10
 const GONE_MS = 60
@@ -55,6 +57,8 @@ export class Concealer {
   #grownFor = 0
   /** What the made-up sound must rise by to begin where the real one ended. */
   #step = 0
+  /** Level of what is made up: lower, the less the sound repeats itself, for then it is a guess. */
+  #level = 1
   /** Samples made up in this gap, those under a cross-fade included. */
   #made = 0
   #making = false
@@ -196,6 +200,7 @@ export class Concealer {
     this.#fade = 0
     this.#fadeDone = 0
     this.#model.set(history)
+    this.#level = LEAST_LEVEL + (1 - LEAST_LEVEL) * Math.max(0, this.#finder.score)
     this.#step = (history[size - 1] as number) - (history[size - 1 - period] as number)
     this.#grow()
     this.#at = 0
@@ -240,7 +245,10 @@ export class Concealer {
       this.#earlierAt++
       if (this.#earlierAt === this.#earlierLength) this.#earlierAt = 0
     }
-    if (made < this.#quarter) value += this.#step * (1 - made / this.#quarter)
+    if (made < this.#quarter) {
+      const early = 1 - made / this.#quarter
+      value = (value + this.#step * early) * (this.#level + (1 - this.#level) * early)
+    } else value *= this.#level
     this.#made++
     const past = made - HOLD_MS * perMs
     return past <= 0 ? value : value * (1 - past / ((GONE_MS - HOLD_MS) * perMs))
