@@ -131,6 +131,47 @@ t.test('IPv6: a ban is for the /64, over UDP and TCP, and the call that is up go
   t.equal(await kept(dial(t, tcp, '::1', '::1'), 'x'), false)
 })
 
+t.test(
+  'INVITEs of many sources that nobody answers: every table keeps its size, and is empty in the end',
+  async (t) => {
+    const rig = await openRig(t, {
+      guard: { ...GUARD, sources: 10 },
+      limits: { transactions: 60, pendingPerSource: 4 },
+    })
+    const app = await rig.app()
+    app.use('invite', () => {})
+    await rig.routed(app)
+    const sockets = await Promise.all(
+      Array.from({ length: 40 }, async (_, at) => {
+        const socket = createSocket('udp4')
+        socket.bind(0, `127.0.8.${at + 1}`)
+        await once(socket, 'listening')
+        t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
+        return socket
+      }),
+    )
+    let refused = 0
+    for (const socket of sockets) {
+      socket.on('message', (bytes) => {
+        if (bytes.toString('latin1').startsWith('SIP/2.0 503')) refused += 1
+      })
+    }
+    for (let round = 0; round < 25; round++) {
+      for (const socket of sockets) socket.send(tiny('INVITE', socket.address().port), rig.port, '127.0.0.1')
+      await rig.routed(app)
+      const { serverTransactions, unanswered, guard } = rig.server.stats()
+      if (serverTransactions > 60 || unanswered > 60 || guard.sources > 10) {
+        t.fail(`${serverTransactions} transactions, ${unanswered} unanswered, ${guard.sources} sources`)
+      }
+    }
+    await until(() => refused > 0)
+    // The application's time is over after 128 T1, and the transactions 64 T1 later.
+    await until(() => rig.server.stats().unanswered === 0)
+    await until(() => rig.server.stats().serverTransactions === 0)
+    t.equal(rig.server.stats().dialogs, 0)
+  },
+)
+
 t.test('a refused stranger is never sent more than three bytes for one', async (t) => {
   const rig = await openRig(t, {
     guard: { ...GUARD, invitesPerSecond: 1, requestsPerSecond: 1, burstSeconds: 1, refusalsPerSecond: 1000 },
