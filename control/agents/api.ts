@@ -8,7 +8,7 @@ import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, re
 import { mergeConfig } from './merge.js'
 import { publishProblem } from './publishable.js'
 import { missingReference, recordUses } from './references.js'
-import { catalogueProblem, duplicateName, toolProblem, transferProblem } from './rules.js'
+import { catalogueProblem, duplicateName, headerProblem, toolProblem, transferProblem } from './rules.js'
 import {
   findAgent,
   findVersion,
@@ -226,7 +226,10 @@ async function configured(
   patch: ConfigPatch,
 ): Promise<AgentConfig | Refusal<'validation_error' | 'unprocessable_entity' | 'not_found'>> {
   const config = mergeConfig(base, patch)
-  const issue = duplicateName(config) ?? (patch.tools === undefined ? null : await addressIssue(deps, config))
+  const issue =
+    duplicateName(config) ??
+    headerProblem(config) ??
+    (patch.tools === undefined ? null : await addressIssue(deps, config))
   if (issue !== null) {
     return refuse('validation_error', 'A field failed validation.', {
       issues: [{ path: issue.path, reason: issue.message }],

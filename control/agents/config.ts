@@ -57,26 +57,11 @@ const ToolAuth = z.strictObject({
     .default(null),
 })
 
-/** They describe the connection and the body, which are ours to make (RFC 9110 7.2, 7.6.1; RFC 9112 6). */
-const CONNECTION_HEADERS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 // RFC 9110 5.1 and 5.5: a token, and text that cannot begin another line.
 const HeaderName = z
   .string()
   .max(100)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)
-  .refine((name) => !CONNECTION_HEADERS.has(name.toLowerCase()), 'is set by the connection itself')
 const HeaderValue = z
   .string()
   .max(1_000)

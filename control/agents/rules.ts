@@ -41,6 +41,31 @@ export function duplicateName(config: AgentConfig): ConfigProblem | null {
   return null
 }
 
+/** They describe the connection and the body, which are ours to make (RFC 9110 7.2, 7.6.1; RFC 9112 6). */
+const CONNECTION_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** The first header of a tool that is not the customer's to set. */
+export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
+  for (const [index, { http }] of tools.entries()) {
+    const name = Object.keys(http?.headers ?? {}).find((name) => CONNECTION_HEADERS.has(name.toLowerCase()))
+    if (name !== undefined) {
+      return { path: `tools[${index}].http.headers.${name}`, message: 'is set by the connection itself' }
+    }
+  }
+  return null
+}
+
 /** What the voice and model catalogue says against a configuration. */
 export function catalogueProblem(config: AgentConfig, providers: CatalogueProviders): ConfigProblem | null {
   const { voice, ttsOptions } = config
