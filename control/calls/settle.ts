@@ -2,6 +2,7 @@ import { join, relative } from 'node:path'
 import type { Answerer } from '../../media/agent/answer.js'
 import type { TurnTrace } from '../../media/agent/events.js'
 import type { BotStats } from '../../media/byo/bot-end.js'
+import { namesIn } from '../../media/recording/finish.js'
 import { type Disposition, outcomeOf } from '../../signalling/ending.js'
 import type { CallEvent } from '../../signalling/events.js'
 import type { CallRow } from '../db/calling-tables.js'
@@ -152,6 +153,7 @@ export async function settleLeftBehind(
     .where('endedAt', 'is', null)
     .where((column) => column.or([column('nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
     .execute()
+  const names = calls.length === 0 ? [] : await namesIn(folder)
   for (const call of calls) {
     const last = await db
       .selectFrom('callEvents')
@@ -160,7 +162,7 @@ export async function settleLeftBehind(
       .executeTakeFirst()
     // The last moment the call is known to have lived: nobody pays for the time nobody saw.
     const at = Math.min(now, Math.max(Number(last?.at ?? 0), call.createdAt, call.leaseUntil - LEASE_MS))
-    const recording = await salvageRecording(recordingPath(folder, call.id))
+    const recording = await salvageRecording(recordingPath(folder, call.id), names)
     const ended: Ended = {
       callId: call.id,
       seq: Number(last?.seq ?? -1) + 1,

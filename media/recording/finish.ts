@@ -36,13 +36,29 @@ export async function finishRecording(raw: RawRecording): Promise<RecordedFile |
   }
 }
 
+/** Names of the files of a folder; none when there is no such folder. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
 /**
  * What a killed process left at `path`: headers are made to say all that is there, a piece of a sample
  * at the end is cut off, and a mixing that was under way is completed or forgotten. Null when there is
- * nothing that can be played.
+ * nothing that can be played. `names` are the files of its folder, for who recovers many.
  */
-export async function recoverRecording(path: string): Promise<RawRecording | null> {
-  const names = await namesIn(dirname(path))
+export async function recoverRecording(
+  path: string,
+  names?: readonly string[],
+): Promise<RawRecording | null> {
+  return await recovered(path, names ?? (await namesIn(dirname(path))))
+}
+
+async function recovered(path: string, names: readonly string[]): Promise<RawRecording | null> {
   const stem = basename(path).replace(/\.wav$/, '')
   const tracks = names.flatMap((name) => {
     const start = name.startsWith(`${stem}.person-`) ? /\.person-(\d+)\.wav$/.exec(name)?.[1] : undefined
@@ -113,15 +129,6 @@ async function mixPeople(raw: RawRecording): Promise<void> {
 async function completeMix({ path, people }: RawRecording): Promise<void> {
   for (const track of people) await unlink(track.path)
   await rename(mixedPath(path), path)
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
-  }
 }
 
 /** Brings a file's header and length in line with its samples; false when it holds none. */
