@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import { type BotOptions, openBot } from '../../fixtures/bot.js'
+import { makeAuthority } from '../../fixtures/certificates.js'
 import { VirtualClock } from '../../fixtures/clock.js'
 import { systemClock } from '../base/clock.js'
 import { openSafeNames } from '../base/public-address.js'
@@ -111,6 +113,25 @@ t.test('no private address, no plain ws, unless the operator allows it', async (
     t.equal(connection.ok, false, url)
   }
   t.equal(bot.attempts, 0, 'and nothing was even asked')
+})
+
+t.test('why there is no connection, without the address', async (t) => {
+  const refused = await dial('ws://127.0.0.1:9/')
+  t.match(refused.connection, { ok: false, reason: 'no connection (ECONNREFUSED)', status: null })
+  const unknown = await dial('wss://nowhere.invalid/', { allowPrivate: false })
+  t.equal(unknown.connection.ok, false)
+})
+
+t.test('a certificate nobody vouches for is refused', async (t) => {
+  const authority = makeAuthority(t)
+  const { certificate, key } = authority.issue('IP:127.0.0.1')
+  const server = createTlsServer({ cert: certificate, key }, (socket) => socket.on('error', () => {}))
+  server.on('tlsClientError', () => {}) // what it is about
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { connection } = await dial(`wss://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  t.match(connection, { ok: false, reason: /^no connection \(.*(CERT|SIGNATURE|ISSUER)/ })
 })
 
 t.test('a server that never answers is given up after 5 s', async (t) => {

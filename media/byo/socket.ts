@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { WebSocket } from 'ws'
 import type { Clock } from '../base/clock.js'
-import { errorText } from '../base/errors.js'
+import { EngineError, errorText } from '../base/errors.js'
 import { isPublicAddress } from '../base/public-address.js'
 import { Scope } from '../base/scope.js'
 import type { Handshake } from './handshake.js'
@@ -119,7 +119,7 @@ function attempt(
     }
     let settled = false
     // A dying socket still reports errors: one listener stays for ever.
-    ws.on('error', (error) => fail(errorText(error), null))
+    ws.on('error', (error) => fail(reasonOf(error), null))
     ws.on('unexpected-response', (_request, response: IncomingMessage) => {
       response.resume()
       fail(`the bot answered ${response.statusCode ?? 0}`, response.statusCode ?? null)
@@ -131,6 +131,12 @@ function attempt(
     own.after(clock, Math.max(0, deadline - clock.now()), () => fail('the bot did not answer in time', null))
     own.own(() => fail('the call ended', null))
   })
+}
+
+/** What went wrong, without the address that a system error's own text names. */
+function reasonOf(error: Error): string {
+  if (error instanceof EngineError || !('code' in error)) return errorText(error)
+  return `no connection (${String(error.code)})`
 }
 
 /** An open socket to a bot. */
@@ -174,7 +180,9 @@ export class BotSocket {
   /** Text, or a binary message that may be changed again once this returns. */
   send(message: string | Buffer): void {
     if (!this.open) return
-    this.#ws.send(message, { binary: typeof message !== 'string' })
+    // A buffer is masked into one piece with its header, which is one plain write; a string is two.
+    const isText = typeof message === 'string'
+    this.#ws.send(isText ? Buffer.from(message) : message, { binary: !isText })
     if (this.#ws.bufferedAmount > MAX_WAITING_BYTES) this.#ws.terminate()
   }
 

@@ -77,7 +77,8 @@ export interface WavBody {
 const TAGS: Readonly<Record<number, BotFormat>> = { 1: 'linear16', 6: 'alaw', 7: 'mulaw' }
 
 export function isWav(bytes: Uint8Array): boolean {
-  return bytes.length >= 12 && ascii(bytes, 0) === 'RIFF' && ascii(bytes, 8) === 'WAVE'
+  // Asked of every piece of sound: nearly always the first byte tells.
+  return bytes[0] === 0x52 && bytes.length >= 12 && ascii(bytes, 0) === 'RIFF' && ascii(bytes, 8) === 'WAVE'
 }
 
 /** Null for one that is not mono in a format and rate there is a reader for. */
