@@ -107,6 +107,29 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
   t.end()
 })
 
+t.test("an echo that moves, as the far side's buffer grows, is followed", (t) => {
+  const echo = new EchoEstimator(8000)
+  const near = new EchoLine({ delayMs: 160, gainDb: -16, room: 3 })
+  const far = new EchoLine({ delayMs: 240, gainDb: -16, room: 3 })
+  const moveAt = 10 * 8000
+  let loud = 0
+  let own = 0
+  for (let at = 0; at + 160 <= agent.length; at += 160) {
+    const sent = agent.subarray(at, at + 160)
+    const [early, late] = [new Int16Array(160), new Int16Array(160)]
+    near.pass(sent, early)
+    far.pass(sent, late)
+    echo.sent(sent, at / 8)
+    echo.heard(at < moveAt ? early : late, at / 8)
+    if (at < moveAt + 2 * 8000 || echo.power < AUDIBLE) continue
+    loud++
+    if (echo.own) own++
+  }
+  t.ok(own / loud > 0.98, `${own} of ${loud} frames known for ours two seconds later`)
+  t.ok(Math.abs((echo.delayMs ?? 0) - 240) <= 10, `${echo.delayMs} ms`)
+  t.end()
+})
+
 t.test('in a wideband session as well', (t) => {
   const echo = new EchoEstimator(16_000)
   const up = openResampler(8000, 16_000)

@@ -33,8 +33,14 @@ const FOUND_EARLY = 0.93
 /** ... and in two up to 0.75; an echo is by 0.95 and more. */
 const FOUND = 0.82
 const EARLY_WEIGHT = 120
+/** A known echo has moved to another delay when that is this much more alike. */
+const MOVED = 0.42
+const MOVED_BY = 0.05
+const MOVE_KEEP = 0.3
+/** Of the loudness it had before, in a look: half of it is gone in a second. */
+const HELD_FADE = 0.97
 /** ... what was found stays believed above this, ... */
-const KEPT = 0.45
+const KEPT = 0.35
 /** ... when the same delay was the best one so many looks in a row. */
 const SAME_LOOKS = 4
 const LOOK_BLOCKS = 4
@@ -43,8 +49,9 @@ const MAX_GAIN = 0.8
 /** Loudness that an echo explains: 6 dB above what is expected, for its peaks. */
 const MARGIN = 4
 /** Blocks around the delay that count: jitter of both networks before, the room's tail after it. */
-const EARLY_BLOCKS = 2
-const TAIL_BLOCKS = 10
+const EARLY_BLOCKS = 4
+const LATE_BLOCKS = 4
+const TAIL_BLOCKS = 12
 /** The tail of a room with an RT60 of 300 ms falls by 2 dB in a block. */
 const TAIL_FALL = 10 ** -0.2
 
@@ -81,6 +88,7 @@ export class EchoEstimator {
   #candidate = -1
   #looks = 0
   #lag = -1
+  #heldGain = 0
 
   constructor(rate: SessionRate) {
     this.#samples = (rate / 1000) * BLOCK_MS
@@ -190,17 +198,37 @@ export class EchoEstimator {
     this.#candidate = best
     const needed = this.#weight < EARLY_WEIGHT ? FOUND_EARLY : FOUND
     const spread = this.#sumYY === 0 ? 0 : this.#sumAbsY ** 2 / this.#sumYY
-    if (most >= needed && spread >= MIN_SPREAD && this.#looks >= SAME_LOOKS) this.#lag = best
+    const steady = spread >= MIN_SPREAD && this.#looks >= SAME_LOOKS
+    // One that is known may move: the far side's buffer grows and shrinks with its network.
+    const moved = this.#lag !== -1 && most >= MOVED && most > this.#likeness(this.#lag) + MOVED_BY
+    if (steady && (most >= needed || moved)) {
+      if (moved && Math.abs(best - this.#lag) > 1) this.#move()
+      this.#lag = best
+    }
     if (this.#lag === -1) return
-    const gain = this.#gainAt(this.#lag)
+    this.#heldGain *= HELD_FADE
+    const gain = Math.max(this.#gainAt(this.#lag), this.#heldGain)
     if (this.#likeness(this.#lag) < KEPT || gain > MAX_GAIN) {
       this.#lag = -1
+      this.#heldGain = 0
       this.delayMs = null
       this.gain = 0
       return
     }
     this.delayMs = this.#lag * BLOCK_MS
     this.gain = gain
+  }
+
+  /** What was learned at the old delay counts little at the new one; the loudness is the same. */
+  #move(): void {
+    this.#heldGain = this.gain
+    this.#weight *= MOVE_KEEP
+    this.#sumYY *= MOVE_KEEP
+    this.#sumAbsY *= MOVE_KEEP
+    for (let lag = 0; lag <= MAX_LAG; lag++) {
+      this.#sumXX[lag] = (this.#sumXX[lag] as number) * MOVE_KEEP
+      this.#sumXY[lag] = (this.#sumXY[lag] as number) * MOVE_KEEP
+    }
   }
 
   #likeness(lag: number): number {
@@ -221,7 +249,7 @@ export class EchoEstimator {
       const x = this.#at(number - this.#lag - k)
       const power = x * x * fall
       if (power > most) most = power
-      if (k > 0) fall *= TAIL_FALL
+      if (k >= LATE_BLOCKS) fall *= TAIL_FALL
     }
     return most * this.gain * this.gain * MARGIN
   }
