@@ -128,15 +128,20 @@ function lastNumber(request: FakeRequest): number {
   return Number([...request.body.toString('utf8').matchAll(/offer (\d+)/g)].at(-1)?.[1] ?? 0)
 }
 
-/** Voiced noise at an even level from the first sample to the last: no silence to mistake for an end. */
+/** Voiced noise that swells like syllables, never by more than 10 dB: no silence to mistake for an end. */
 function speech(seconds: number): FakeStep[] {
   const random = seeded(24)
   let smooth = 0
+  let level = 1
+  let towards = 1
   const steps: FakeStep[] = []
   for (let at = 0; at < seconds * SPEECH_RATE; at += BLOCK_SAMPLES) {
     const block = Int16Array.from({ length: BLOCK_SAMPLES }, (_, i) => {
       smooth += 0.15 * (random.normal() - smooth)
-      return 5000 * Math.sin((2 * Math.PI * 160 * (at + i)) / SPEECH_RATE) + 5000 * smooth
+      // About six times a second another loudness, reached in 20 ms.
+      if (random.next() < 6 / SPEECH_RATE) towards = random.between(0.3, 1)
+      level += 0.002 * (towards - level)
+      return level * (5000 * Math.sin((2 * Math.PI * 160 * (at + i)) / SPEECH_RATE) + 5000 * smooth)
     })
     steps.push({ send: pcmBytes(block) })
   }
