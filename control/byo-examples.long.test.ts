@@ -25,21 +25,27 @@ async function freePort(): Promise<number> {
   return port
 }
 
-function python(): boolean {
-  try {
-    execFileSync('python3', ['-c', 'import websockets'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
+/** A Python that has the package: Debian's own may not be the first on the path. */
+function python(): string | null {
+  for (const program of ['python3', '/usr/bin/python3']) {
+    try {
+      execFileSync(program, ['-c', 'import websockets'], { stdio: 'ignore' })
+      return program
+    } catch {
+      // Not there, or without the package: the next one.
+    }
   }
+  return null
 }
+
+const PYTHON = python()
 
 const BOTS = [
   {
     name: 'TypeScript',
     command: [process.execPath, fileURLToPath(new URL('../examples/bot.js', import.meta.url))],
   },
-  { name: 'Python', command: ['python3', join(projectRoot, 'examples', 'bot.py')] },
+  { name: 'Python', command: [PYTHON ?? 'python3', join(projectRoot, 'examples', 'bot.py')] },
 ]
 
 async function startBot(t: CliTest, command: readonly string[], mode: string): Promise<string> {
@@ -60,7 +66,7 @@ async function startBot(t: CliTest, command: readonly string[], mode: string): P
 }
 
 for (const { name, command } of BOTS) {
-  const skip = name === 'Python' && !python() ? 'python3-websockets is not installed' : false
+  const skip = name === 'Python' && PYTHON === null ? 'python3-websockets is not installed' : false
   t.test(`${name}: echo`, { skip, timeout: 60_000 }, async (t) => {
     const url = await startBot(t, command, 'echo')
     const { e164 } = await service.routed({ type: 'static', format: 'mulaw', sampleRate: 8000, url })
