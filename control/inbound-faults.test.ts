@@ -162,14 +162,14 @@ t.test('hold stops the media both ways, resume brings it back', beside(), async 
 t.test('refusals leave no call behind', beside(), async (t) => {
   const foreign = await call(t, service, { to: '+918000000001' })
   t.equal(await foreign.dialog.final(), 404)
-  const g722 = await call(t, service, {
-    sdp: 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 9\r\n',
+  const g729 = await call(t, service, {
+    sdp: 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 18\r\n',
   })
-  t.equal(await g722.dialog.final(), 488)
+  t.equal(await g729.dialog.final(), 488)
   const nonsense = await call(t, service, { transport: 'tcp', sdp: 'hello' })
   t.equal(await nonsense.dialog.final(), 400)
   const calls = (await service.send('GET', '/v1/calls?limit=100')).body.data as Json[]
-  const rows = calls.filter(({ from }) => [foreign.from, g722.from, nonsense.from].includes(String(from)))
+  const rows = calls.filter(({ from }) => [foreign.from, g729.from, nonsense.from].includes(String(from)))
   t.strictSame(rows, [])
 })
 
