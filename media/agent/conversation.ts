@@ -19,20 +19,14 @@ import type { ConversationEvent, TurnId } from './events.js'
 import { languageOf } from './language.js'
 import { engineLines } from './lines.js'
 import { startModelJob } from './model-job.js'
-import type { Cancellable, ChatMessage, LanguageModel, ToolCall, Vendors } from './ports.js'
+import type { Cancellable, LanguageModel, ToolCall, Vendors } from './ports.js'
 import { LinePreparation } from './prepare.js'
 import { Speaker } from './speaker.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
 import { spokenForm } from './spoken-form.js'
 import { Synthesiser } from './synthesis.js'
-import {
-  declarations,
-  fillerOf,
-  type RunningTools,
-  runTools,
-  type ToolRound,
-  type ToolRunner,
-} from './tools.js'
+import { ToolRounds } from './tool-rounds.js'
+import { declarations, fillerOf, type ToolRunner } from './tools.js'
 import { ReplyTrace } from './trace.js'
 import { initialTurnState, step } from './turn.js'
 import { policyFor, type TurnPolicy, VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
@@ -108,13 +102,7 @@ class AgentConversation implements Conversation {
   #startedAtMs: number | null = null
   #onBeat = false
   #job: Cancellable | null = null
-  /** Tool rounds of the running reply. They stay when it is dropped unheard: what was done is done. */
-  #rounds: ChatMessage[] = []
-  /** Of the last answer, until all their results are there. */
-  #running: RunningTools | null = null
-  readonly #tools: ToolRunner
-  /** Tools whose reply is over and whose results have not come. */
-  readonly #left = new Set<RunningTools>()
+  readonly #tools: ToolRounds
   #callerLanguage: string | null = null
   /** While it matters who answered. */
   #answer: AnswerListener | null
@@ -134,7 +122,11 @@ class AgentConversation implements Conversation {
 
   constructor({ id, spec, rate, vendors, vad, clock, emit, log, tools, onFault }: ConversationOptions) {
     this.id = id
-    this.#tools = tools
+    this.#tools = new ToolRounds(spec.tools, tools, {
+      used: ({ name, arguments: given }, result) =>
+        this.#emit({ type: 'tool', name, arguments: given, result, atMs: this.#now() }),
+      late: ({ name }, result) => this.#context.toolCameLate(name, result),
+    })
     this.#onFault = onFault
     this.#spec = spec
     this.#answer = spec.voicemail.enabled ? new AnswerListener(spec.voicemail.windowSeconds * 1000) : null
@@ -419,7 +411,7 @@ class AgentConversation implements Conversation {
     }
     const request = {
       model: this.#spec.languageModel.model,
-      messages: this.#context.messages(caller?.text ?? null, this.#rounds),
+      messages: this.#context.messages(caller?.text ?? null, this.#tools.messages),
       // After the last allowed round the model can only answer.
       tools: round < this.#policy.toolRounds ? declarations(this.#spec.tools) : [],
     }
@@ -447,45 +439,17 @@ class AgentConversation implements Conversation {
 
   #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {
     try {
-      let finished = false
-      const running = runTools(text, calls, this.#spec.tools, this.#tools, (round) => {
-        finished = true
-        this.#running = null
-        this.#toolsDone(turn, round)
-      })
-      if (finished) return
-      this.#running = running
+      const pending = this.#tools.run(text, calls, (next) =>
+        this.#feed({ on: 'modelDone', turn, next, at: this.#now() }),
+      )
+      if (pending === null) return
       const language = this.#callerLanguage ?? this.#spec.languages[0] ?? ''
-      const filler = fillerOf(running.pending, language)
+      const filler = fillerOf(pending, language)
       this.#feed({ on: 'toolsRun', turn, bridged: filler !== null, at: this.#now() })
       if (filler !== null) this.#speaker.say(turn, spokenForm(filler, language), language)
     } catch (error) {
       this.#failed(error)
     }
-  }
-
-  #toolsDone(turn: TurnId, { outcomes, messages, next }: ToolRound): void {
-    this.#rounds.push(...messages)
-    for (const { call, result } of outcomes) this.#toolEvent(call, result)
-    this.#feed({ on: 'modelDone', turn, next, at: this.#now() })
-  }
-
-  #toolEvent({ name, arguments: given }: ToolCall, result: string): void {
-    this.#emit({ type: 'tool', name, arguments: given, result, atMs: this.#now() })
-  }
-
-  /** The reply that waited for tools is over: their results, when they come, are still worth knowing. */
-  #leaveTools(): void {
-    const running = this.#running
-    if (running === null) return
-    this.#running = null
-    const messages = running.abandon(({ call, result }) => {
-      this.#toolEvent(call, result)
-      this.#context.toolCameLate(call.name, result)
-      this.#left.delete(running)
-    })
-    this.#left.add(running)
-    this.#rounds.push(...messages)
   }
 
   #cancelModel(): void {
@@ -509,7 +473,7 @@ class AgentConversation implements Conversation {
   /** Ends sound and jobs of a reply. */
   #stopReply(turn: TurnId) {
     this.#cancelModel()
-    this.#leaveTools()
+    this.#tools.leave()
     const spoken = this.#speaker.stop(turn)
     // Also when nothing had been handed over yet: the pause ends with the reply.
     this.#playout.flush()
@@ -519,10 +483,8 @@ class AgentConversation implements Conversation {
   #commitAgent(turn: TurnId, cutAtMs: number | null): void {
     const spoken = this.#stopReply(turn)
     if (!spoken) return
-    const rounds = this.#rounds
-    this.#rounds = []
     const { text, heard, language, startMs, endMs, words } = spoken
-    this.#context.agentSaid(heard, cutAtMs !== null, rounds)
+    this.#context.agentSaid(heard, cutAtMs !== null, this.#tools.take())
     this.#emit({
       type: 'turn',
       turn: {
@@ -567,10 +529,7 @@ class AgentConversation implements Conversation {
 
   #release(): void {
     this.#cancelModel()
-    this.#running?.cancel()
-    this.#running = null
-    for (const running of this.#left) running.cancel()
-    this.#left.clear()
+    this.#tools.close()
     const turn = this.#speaker.current
     if (turn !== null) this.#speaker.stop(turn)
     this.#playout.flush()

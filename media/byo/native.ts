@@ -1,7 +1,7 @@
 import type { Digit } from '../frame.js'
 import type { BotCommand, BotErrorCode, Dialect, StopReason, StreamFacts, TransferUpdate } from './dialect.js'
 import type { BotFormat } from './spec.js'
-import { BAD_JSON, extension, mark, nested, parse, play, text, unknownEvent } from './wire.js'
+import { readStream } from './wire.js'
 
 /*
  * The native protocol: a superset of Twilio Media Streams in any of our formats, with events for what
@@ -104,19 +104,7 @@ class Native implements Dialect {
   }
 
   read(line: string): BotCommand {
-    const message = parse(line)
-    if (message === null) return BAD_JSON
-    const event = text(message.event) ?? ''
-    switch (event) {
-      case 'media':
-        return play(nested(message, 'media').payload)
-      case 'mark':
-        return mark(nested(message, 'mark').name)
-      case 'clear':
-        return { do: 'clear' }
-      default:
-        return extension(event, message) ?? unknownEvent(event)
-    }
+    return readStream(line)
   }
 
   #event(event: string, body: object): string {

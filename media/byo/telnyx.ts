@@ -1,6 +1,6 @@
 import type { Digit } from '../frame.js'
 import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
-import { BAD_JSON, extension, mark, nested, parse, play, text, unknownEvent } from './wire.js'
+import { readStream } from './wire.js'
 
 /*
  * Telnyx media streaming: snake case, `stream_id` at the top of every message to the bot and in none
@@ -89,19 +89,7 @@ class Telnyx implements Dialect {
   }
 
   read(line: string): BotCommand {
-    const message = parse(line)
-    if (message === null) return BAD_JSON
-    const event = text(message.event) ?? ''
-    switch (event) {
-      case 'media':
-        return play(nested(message, 'media').payload)
-      case 'mark':
-        return mark(nested(message, 'mark').name)
-      case 'clear':
-        return { do: 'clear' }
-      default:
-        return extension(event, message) ?? unknownEvent(event)
-    }
+    return readStream(line)
   }
 
   #event(event: string, body: object): string {

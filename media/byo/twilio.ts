@@ -1,6 +1,6 @@
 import type { Digit } from '../frame.js'
 import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
-import { BAD_JSON, extension, mark, nested, parse, play, text, unknownEvent } from './wire.js'
+import { readStream } from './wire.js'
 
 /*
  * Twilio Media Streams, bidirectional. Counters are strings; ids have Twilio's prefixes before the 32
@@ -91,19 +91,7 @@ class Twilio implements Dialect {
   }
 
   read(line: string): BotCommand {
-    const message = parse(line)
-    if (message === null) return BAD_JSON
-    const event = text(message.event) ?? ''
-    switch (event) {
-      case 'media':
-        return play(nested(message, 'media').payload)
-      case 'mark':
-        return mark(nested(message, 'mark').name)
-      case 'clear':
-        return { do: 'clear' }
-      default:
-        return extension(event, message) ?? unknownEvent(event)
-    }
+    return readStream(line)
   }
 
   #event(event: string, body: object): string {

@@ -67,6 +67,23 @@ export function keys(fields: Message): BotCommand {
   return { do: 'fault', code: 'bad_frame', message: 'dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most' }
 }
 
+/** A message of the `media`, `mark`, `clear` family: what Twilio, Exotel, Telnyx and our own bots send. */
+export function readStream(line: string): BotCommand {
+  const message = parse(line)
+  if (message === null) return BAD_JSON
+  const event = text(message.event) ?? ''
+  switch (event) {
+    case 'media':
+      return play(nested(message, 'media').payload)
+    case 'mark':
+      return mark(nested(message, 'mark').name)
+    case 'clear':
+      return { do: 'clear' }
+    default:
+      return extension(event, message) ?? unknownEvent(event)
+  }
+}
+
 /** `transfer`, `hangup` and `dtmf`, which every type takes, nested or flat; null for another event. */
 export function extension(event: string, message: Message): BotCommand | null {
   switch (event) {
