@@ -13,8 +13,6 @@ import { root, SetUpError, say, setUp, tap } from './setup.mjs'
 
 const long = process.argv.includes('--long')
 const only = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
-/** More failed files than this are no accident of a busy machine. */
-const RUN_AGAIN = 6
 const require = createRequire(join(root, 'package.json'))
 
 try {
@@ -38,41 +36,23 @@ if (!long && only.length === 0) {
 }
 
 say(long ? 'Running the long tests ...' : 'Running the tests ...')
+const output = join(root, '.tap', long ? 'long.tap' : 'test.tap')
 mkdirSync(join(root, '.tap'), { recursive: true })
+rmSync(output, { force: true })
+// A terminal sees it count; a log gets the failures.
+const reporter = process.stdout.isTTY ? ['--reporter=terse'] : ['--reporter=min', '--no-color']
 // Calls are real time: two files at once on two cores, one long soak at a time.
 const scope = long
-  ? ['--include=dist/**/*.long.test.js', '--exclude=**/node_modules/**', '--timeout=1200']
-  : ['--timeout=300']
-const first = run(long ? 1 : 2, only)
-let { failed } = first
-if (first.files.length > 0 && first.files.length <= RUN_AGAIN) {
-  // Packets that other work on the machine delays fail a test that is right: alone it has to pass.
-  say(`Running again, alone: ${first.files.join(', ')}`)
-  const second = run(1, first.files)
-  failed = second.failed
-  const healed = first.files.filter((file) => !second.files.includes(file))
-  if (healed.length > 0) say(`Failed beside other tests and passed alone: ${healed.join(', ')}`)
-}
-finish(first.passed, failed + failedChecks)
+  ? ['--include=dist/**/*.long.test.js', '--exclude=**/node_modules/**', '--jobs=1', '--timeout=1200']
+  : ['--jobs=2', '--timeout=300']
+const args = ['run', ...scope, ...reporter, `--output-file=${output}`, '--allow-empty-coverage', ...only]
+const { status } = spawnSync(process.execPath, [tap(), ...args], { cwd: root, stdio: ['ignore', 1, 2] })
+const { passed, failed, seen } = readTotals(output)
+if (!seen) say(`tap reported no result (exit status ${status})`)
+// A run that failed without a failed assertion (no test found, tap itself broke) is a failure too.
+finish(passed, failed + failedChecks + (status !== 0 && failed === 0 ? 1 : 0))
 
-/** One run of tap: what passed, what failed, and in which files. */
-function run(jobs, files) {
-  const output = join(root, '.tap', long ? 'long.tap' : 'test.tap')
-  rmSync(output, { force: true })
-  // A terminal sees it count; a log gets the failures.
-  const reporter = process.stdout.isTTY ? ['--reporter=terse'] : ['--reporter=min', '--no-color']
-  const args = ['run', ...scope, `--jobs=${jobs}`, ...reporter, `--output-file=${output}`]
-  const { status } = spawnSync(process.execPath, [tap(), ...args, '--allow-empty-coverage', ...files], {
-    cwd: root,
-    stdio: ['ignore', 1, 2],
-  })
-  const totals = readTotals(output)
-  if (!totals.seen) say(`tap reported no result (exit status ${status})`)
-  // A run that failed without a failed assertion (no test found, tap itself broke) is a failure too.
-  return { ...totals, failed: totals.failed + (status !== 0 && totals.failed === 0 ? 1 : 0) }
-}
-
-/** Totals of the raw TAP, its last top-level `# { total: .. }` comment, and the files that failed. */
+/** Totals of the raw TAP: its last top-level `# { total: .. }` comment. */
 function readTotals(path) {
   let text = ''
   try {
@@ -82,8 +62,7 @@ function readTotals(path) {
   }
   const summary = [...text.matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? ''
   const count = (name) => Number(summary.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0)
-  const files = [...text.matchAll(/^not ok \d+ - (\S+\.test\.js)\b/gm)].map(([, file]) => file)
-  return { passed: count('pass'), failed: count('fail'), files, seen: summary !== '' }
+  return { passed: count('pass'), failed: count('fail'), seen: summary !== '' }
 }
 
 function finish(passed, failed) {
