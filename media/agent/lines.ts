@@ -1,3 +1,6 @@
+import type { AgentSpec } from './spec.js'
+import type { Line } from './turn-types.js'
+
 /** Lines the engine says by itself, because no model can be asked for them at that moment. */
 export interface EngineLines {
   /** A provider is in trouble; the answer is being tried again. */
@@ -109,4 +112,12 @@ const LINES: Readonly<Record<string, EngineLines>> = {
 
 export function engineLines(language: string): EngineLines {
   return LINES[language] ?? ENGLISH
+}
+
+/** The words of a line; empty when the agent has none for it. */
+export function lineText(spec: AgentSpec, line: Line): string {
+  if (typeof line === 'object') return spec.nudges.steps[line.nudge]?.text ?? ''
+  if (line === 'opening') return spec.openingLine ?? ''
+  if (line === 'hangup') return spec.hangupLine ?? ''
+  return engineLines(spec.languages[0] ?? '')[line]
 }

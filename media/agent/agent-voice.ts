@@ -1,0 +1,138 @@
+import type { Clock } from '../base/clock.js'
+import { FRAME_MS, type SessionRate } from '../frame.js'
+import { Playout } from '../playout.js'
+import type { TurnId } from './events.js'
+import type { Floor } from './floor.js'
+import { lineText } from './lines.js'
+import type { VendorFailure, Vendors } from './ports.js'
+import { LinePreparation } from './prepare.js'
+import { Speaker, type Spoken } from './speaker.js'
+import type { AgentSpec } from './spec.js'
+import { Synthesiser } from './synthesis.js'
+import type { Line } from './turn-types.js'
+import { voicesFor } from './voices.js'
+
+/** Sound waiting to be sent; more waits outside as the vendor delivered it. */
+const PLAYOUT_MS = 5000
+
+export interface AgentVoiceOptions {
+  readonly spec: AgentSpec
+  readonly rate: SessionRate
+  readonly vendors: Vendors
+  readonly clock: Clock
+  readonly floor: Floor
+  /** Some of the reply was heard: it counts whether its sound goes on. */
+  audible(): boolean
+  /** A frame with sound that is being sent; `at` is its first sample. */
+  sent(pcm: Int16Array, at: number): void
+  /** Synthesis delivered the first sound of the utterance. */
+  firstAudio(turn: TurnId): void
+  trouble(error: VendorFailure): void
+}
+
+/** What the agent sounds like: sentences and lines as sound on the beat, one utterance at a time. */
+export class AgentVoice {
+  readonly #spec: AgentSpec
+  readonly #rate: SessionRate
+  readonly #options: AgentVoiceOptions
+  readonly #playout: Playout
+  readonly #speaker: Speaker
+  readonly #lines: LinePreparation
+  #firstSampleOf: TurnId | null = null
+  #drainedOf: TurnId | null = null
+  /** The last frame of the utterance had sound. */
+  #sounding = false
+
+  constructor(options: AgentVoiceOptions) {
+    const { spec, rate, vendors, clock, floor } = options
+    this.#spec = spec
+    this.#rate = rate
+    this.#options = options
+    const synthesiser = new Synthesiser({
+      voices: voicesFor(spec, vendors),
+      rate,
+      clock,
+      trouble: options.trouble,
+    })
+    this.#playout = new Playout(rate, PLAYOUT_MS)
+    this.#playout.onFirstSample = (turn) => {
+      this.#firstSampleOf = turn
+    }
+    this.#playout.onDrained = (turn) => {
+      this.#drainedOf = turn
+    }
+    this.#speaker = new Speaker(this.#playout, rate, synthesiser, {
+      firstAudio: options.firstAudio,
+      mute: (turn) => floor.feed({ on: 'mute', turn, at: floor.now() }),
+    })
+    this.#lines = new LinePreparation({ spec, rate, vendors, synthesiser, clock })
+  }
+
+  /** Synthesises the opening line. Bounded; never rejects. */
+  prepare(): Promise<void> {
+    return this.#lines.prepare()
+  }
+
+  say(turn: TurnId, text: string, language: string): void {
+    this.#speaker.say(turn, text, language)
+  }
+
+  sayLine(turn: TurnId, line: Line): void {
+    for (const { text, language, prepared } of this.#lines.sentences(lineText(this.#spec, line))) {
+      this.#speaker.say(turn, text, language, prepared)
+    }
+  }
+
+  /** Nothing follows what was said so far. */
+  finish(turn: TurnId): void {
+    this.#speaker.finish(turn)
+  }
+
+  pause(): void {
+    this.#playout.pause()
+  }
+
+  resume(): void {
+    this.#playout.resume()
+  }
+
+  /** Forgets what was not sent; returns what the utterance came to, null when there was none. */
+  stop(turn: TurnId): Spoken | null {
+    const spoken = this.#speaker.stop(turn)
+    // Also when nothing had been handed over yet: the pause ends with the reply.
+    this.#playout.flush()
+    return spoken
+  }
+
+  /** The next frame; `at` is its first sample. False: nothing to send. */
+  pull(into: Int16Array, at: number): boolean {
+    const { floor } = this.#options
+    const turn = this.#speaker.current
+    const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
+    const sound = this.#playout.pull(into)
+    if (sound) this.#options.sent(into, at)
+    if (turn !== null) this.#speaker.pulled(turn, sentBefore, (at * 1000) / this.#rate, FRAME_MS)
+    const first = this.#firstSampleOf
+    const drained = this.#drainedOf
+    this.#firstSampleOf = null
+    this.#drainedOf = null
+    if (first !== null) floor.feed({ on: 'firstSample', turn: first, at: floor.now() })
+    if (drained !== null) floor.feed({ on: 'drained', turn: drained, at: floor.now() })
+    else if (turn !== null && sound !== this.#sounding && !this.#playout.paused) this.#flow(turn, sound)
+    return sound
+  }
+
+  close(): void {
+    const turn = this.#speaker.current
+    if (turn !== null) this.#speaker.stop(turn)
+    this.#playout.flush()
+    this.#lines.close()
+  }
+
+  /** The utterance ran dry, or goes on. */
+  #flow(turn: TurnId, sounding: boolean): void {
+    const { floor, audible } = this.#options
+    this.#sounding = sounding
+    if (audible()) floor.feed({ on: 'flow', turn, sounding, at: floor.now() })
+  }
+}

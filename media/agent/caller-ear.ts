@@ -1,0 +1,154 @@
+import type { Clock } from '../base/clock.js'
+import { EchoEstimator } from '../detect/echo.js'
+import type { DetectorEvent } from '../detect/events.js'
+import { type AudioFrame, FRAME_MS, type SessionRate } from '../frame.js'
+import type { Vad, VadFactory } from '../vad.js'
+import { AnswerListener, type AnswerVerdict } from './answer.js'
+import { Ears } from './ears.js'
+import type { Floor } from './floor.js'
+import type { SpeechToText, SpeechToTextCapabilities, VendorFailure } from './ports.js'
+import type { AgentSpec, SpeakerScript } from './spec.js'
+import { VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
+
+export interface CallerEarOptions {
+  readonly spec: AgentSpec
+  readonly rate: SessionRate
+  readonly recogniser: SpeechToText
+  readonly vad: VadFactory
+  readonly clock: Clock
+  readonly floor: Floor
+}
+
+/**
+ * What is heard of the far side: its voice apart from our own echo, its words, who it is. Tells the
+ * machine of all of it.
+ */
+export class CallerEar {
+  readonly #rate: SessionRate
+  readonly #floor: Floor
+  readonly #ears: Ears
+  readonly #detector: Vad
+  readonly #echo: EchoEstimator
+  readonly #quiet: Int16Array
+  #echoTold = false
+  /** While it matters who answered. */
+  #answer: AnswerListener | null
+  #lastOffsetMs: number | null = null
+  #lastFinalMs: number | null = null
+
+  constructor({ spec, rate, recogniser, vad, clock, floor }: CallerEarOptions) {
+    this.#rate = rate
+    this.#floor = floor
+    this.#answer = spec.voicemail.enabled ? new AnswerListener(spec.voicemail.windowSeconds * 1000) : null
+    this.#ears = new Ears({
+      spec,
+      rate,
+      recogniser,
+      clock,
+      partial: (text) => {
+        floor.feed({ on: 'partial', text, at: floor.now() })
+        this.#judge(this.#answer?.words(text, floor.now()))
+      },
+      final: (text, words) => {
+        this.#lastFinalMs = floor.now()
+        floor.feed({ on: 'final', text, words, at: floor.now() })
+        this.#judge(this.#answer?.words(text, floor.now()))
+      },
+      failed: ({ code, message }) => floor.feed({ on: 'deaf', code, message, at: floor.now() }),
+    })
+    this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
+    this.#echo = new EchoEstimator(rate)
+    this.#quiet = new Int16Array((rate / 1000) * FRAME_MS)
+  }
+
+  get capabilities(): SpeechToTextCapabilities {
+    return this.#ears.capabilities
+  }
+
+  /** When the detector last heard the caller stop, and when the last final text came. */
+  get lastOffsetMs(): number | null {
+    return this.#lastOffsetMs
+  }
+
+  get lastFinalMs(): number | null {
+    return this.#lastFinalMs
+  }
+
+  /** Returns why there is no recogniser, null when there is one. */
+  open(script: SpeakerScript | null): VendorFailure | null {
+    return this.#ears.open(script)
+  }
+
+  reopen(): void {
+    this.#ears.reopen(this.#detector.speaking ? this.#detector.onsetMs : null)
+  }
+
+  learnNoise(): void {
+    this.#detector.learnNoise()
+  }
+
+  push(frame: AudioFrame): void {
+    const floor = this.#floor
+    const atMs = (frame.at * 1000) / frame.rate
+    const detector = this.#detector
+    const echo = this.#echo
+    echo.heard(frame.pcm, atMs)
+    if (echo.delayMs !== null && !this.#echoTold) this.#tellEcho(echo.delayMs, echo.gain)
+    // The recogniser must not take our own words for the caller's, nor the detector our voice for one.
+    this.#ears.write(echo.own && !detector.speaking ? this.#quiet : frame.pcm, atMs)
+    const change = detector.process(frame.pcm, atMs, echo.explained)
+    if (change === 'onset') {
+      this.#answer?.onset(detector.onsetMs)
+      floor.feed({ on: 'onset', fromMs: detector.onsetMs, at: floor.now() })
+      this.#ears.utteranceStart(detector.onsetMs)
+    } else if (change === 'offset') {
+      this.#answer?.offset(detector.lastVoicedMs)
+      this.#lastOffsetMs = floor.now()
+      floor.feed({ on: 'offset', lastVoicedMs: detector.lastVoicedMs, at: floor.now() })
+      this.#ears.utteranceEnd(detector.lastVoicedMs)
+    }
+    if (this.#answer !== null) this.#judge(this.#answer.tick(atMs))
+    if (floor.phase === 'paused') {
+      floor.feed({
+        on: 'voice',
+        voicedMs: detector.voicedMs,
+        quietMs: atMs + FRAME_MS - detector.lastVoicedMs,
+        at: floor.now(),
+      })
+    }
+  }
+
+  /** What the far side is being sent: it may come back. */
+  sent(pcm: Int16Array, at: number): void {
+    this.#echo.sent(pcm, (at * 1000) / this.#rate)
+  }
+
+  /** Of the far side beside speech. */
+  heard(event: DetectorEvent): void {
+    if (event.type === 'beep') this.#judge(this.#answer?.beep(event.startMs))
+    else if (event.type === 'fax') this.#judge(this.#answer?.fax())
+  }
+
+  /** Idempotent; nothing is told afterwards. */
+  close(): void {
+    this.#ears.close()
+    this.#detector.close()
+  }
+
+  #tellEcho(delayMs: number, gain: number): void {
+    this.#echoTold = true
+    const gainDb = Math.round(20 * Math.log10(gain))
+    const atMs = this.#floor.now()
+    this.#floor.emit({ type: 'detected', event: { type: 'echo', delayMs, gainDb, atMs } })
+  }
+
+  /** Who answered, as soon as it is known. Nobody talks to a recorder. */
+  #judge(verdict: AnswerVerdict | null | undefined): void {
+    const floor = this.#floor
+    if (this.#answer?.over) this.#answer = null
+    if (!verdict || floor.phase === 'ended') return
+    floor.emit({ type: 'answered_by', ...verdict, atMs: Math.round(floor.now()) })
+    if (verdict.by === 'voicemail') floor.feed({ on: 'machine', why: 'voicemail', at: floor.now() })
+    else if (verdict.by === 'fax') floor.feed({ on: 'machine', why: 'agent_hangup', at: floor.now() })
+  }
+}

@@ -1,0 +1,14 @@
+import type { ConversationEvent } from './events.js'
+import type { Phase, TurnInput } from './turn-types.js'
+
+/** What the parts of a conversation have in common: its time, and the turn machine they report to. */
+export interface Floor {
+  /** Session ms; 0 before the start. */
+  now(): number
+  readonly phase: Phase
+  /** Tells the machine; its effects have run when this returns, unless an effect is what brought it. */
+  feed(input: TurnInput): void
+  /** Nothing that was begun can be relied on any more: the conversation is over. */
+  failed(error: unknown): void
+  emit(event: ConversationEvent): void
+}

@@ -1,0 +1,176 @@
+import type { AgentVoice } from './agent-voice.js'
+import { ConversationContext } from './context.js'
+import type { TurnId } from './events.js'
+import type { Floor } from './floor.js'
+import { languageOf } from './language.js'
+import { startModelJob } from './model-job.js'
+import type { Cancellable, LanguageModel, ToolCall } from './ports.js'
+import type { AgentSpec } from './spec.js'
+import { spokenForm } from './spoken-form.js'
+import { ToolRounds } from './tool-rounds.js'
+import { declarations, fillerOf, type ToolRunner } from './tools.js'
+import { ReplyTrace } from './trace.js'
+import type { CallerTurn, TurnEffect } from './turn-types.js'
+
+export interface ReplyMakerOptions {
+  readonly spec: AgentSpec
+  readonly model: LanguageModel
+  readonly tools: ToolRunner
+  readonly voice: AgentVoice
+  readonly floor: Floor
+}
+
+/** When the last words before a reply were over and known; older than the speech they do not count. */
+export interface HeardLast {
+  readonly lastOffsetMs: number | null
+  readonly lastFinalMs: number | null
+}
+
+/** Makes replies: asks the model, runs its tools, hands sentences to the voice, keeps what was said. */
+export class ReplyMaker {
+  readonly #spec: AgentSpec
+  readonly #model: LanguageModel
+  readonly #tools: ToolRounds
+  readonly #voice: AgentVoice
+  readonly #floor: Floor
+  readonly #context: ConversationContext
+  #job: Cancellable | null = null
+  #callerLanguage: string | null = null
+  #trace: ReplyTrace | null = null
+
+  constructor({ spec, model, tools, voice, floor }: ReplyMakerOptions) {
+    this.#spec = spec
+    this.#model = model
+    this.#voice = voice
+    this.#floor = floor
+    this.#context = new ConversationContext(spec.systemPrompt, spec.languages)
+    this.#tools = new ToolRounds(spec.tools, tools, {
+      used: ({ name, arguments: given }, result) =>
+        floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
+      late: ({ name }, result) => this.#context.toolCameLate(name, result),
+    })
+  }
+
+  /** `mayUseTools` false: the model can only answer. */
+  ask(
+    { turn, caller, attempt, round }: TurnEffect & { do: 'ask' },
+    mayUseTools: boolean,
+    heard: HeardLast,
+  ): void {
+    const floor = this.#floor
+    this.cancelModel()
+    if (caller) this.#callerLanguage = languageOf(caller.text, this.#spec.languages)
+    if (round === 0 && attempt === 1 && caller) {
+      this.#trace = new ReplyTrace(turn, caller.endMs, floor.now(), heard.lastOffsetMs, heard.lastFinalMs)
+    }
+    const request = {
+      model: this.#spec.languageModel.model,
+      messages: this.#context.messages(caller?.text ?? null, this.#tools.messages),
+      tools: mayUseTools ? declarations(this.#spec.tools) : [],
+    }
+    this.#job = startModelJob(this.#model, request, {
+      token: () => {
+        this.#trace?.firstToken(turn, floor.now())
+        floor.feed({ on: 'token', turn, at: floor.now() })
+      },
+      sentence: (text) => {
+        this.#trace?.firstSentence(turn, floor.now())
+        floor.feed({ on: 'sentence', turn, at: floor.now() })
+        const language = languageOf(text, this.#spec.languages)
+        this.#voice.say(turn, spokenForm(text, language), language)
+      },
+      done: (text, calls) => {
+        this.#job = null
+        this.#answered(turn, text, calls)
+      },
+      failed: ({ code, message }) => {
+        this.#job = null
+        floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+      },
+    })
+  }
+
+  firstAudio(turn: TurnId): void {
+    this.#trace?.firstAudio(turn, this.#floor.now())
+  }
+
+  /** The reply's first sample was sent. */
+  tellTrace(turn: TurnId): void {
+    const trace = this.#trace
+    this.#trace = null
+    if (trace?.turn === turn) this.#floor.emit({ type: 'trace', trace: trace.finish(this.#floor.now()) })
+  }
+
+  cancelModel(): void {
+    this.#job?.cancel()
+    this.#job = null
+  }
+
+  /** Ends sound and jobs of a reply. */
+  stop(turn: TurnId) {
+    this.cancelModel()
+    this.#tools.leave()
+    return this.#voice.stop(turn)
+  }
+
+  /** Ends a reply and keeps what was heard of it. */
+  commitAgent(turn: TurnId, cutAtMs: number | null): void {
+    const spoken = this.stop(turn)
+    if (!spoken) return
+    const { text, heard, language, startMs, endMs, words } = spoken
+    this.#context.agentSaid(heard, cutAtMs !== null, this.#tools.take())
+    this.#floor.emit({
+      type: 'turn',
+      turn: {
+        id: turn,
+        speaker: 'agent',
+        text,
+        heardText: heard,
+        language,
+        startMs: Math.round(startMs),
+        endMs: Math.round(endMs),
+        ...(cutAtMs === null ? {} : { cutAtMs: Math.round(cutAtMs) }),
+        words,
+      },
+    })
+  }
+
+  commitCaller({ id, text, startMs, endMs, words }: CallerTurn, forModel: boolean): void {
+    if (forModel) this.#context.callerSaid(text)
+    this.#floor.emit({
+      type: 'turn',
+      turn: {
+        id,
+        speaker: 'caller',
+        text,
+        heardText: text,
+        language: languageOf(text, this.#spec.languages),
+        startMs: Math.round(startMs),
+        endMs: Math.round(endMs),
+        words: words.length > 0 ? words : null,
+      },
+    })
+  }
+
+  /** Nothing is told any more. */
+  close(): void {
+    this.cancelModel()
+    this.#tools.close()
+  }
+
+  #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {
+    const floor = this.#floor
+    try {
+      const pending = this.#tools.run(text, calls, (next) =>
+        floor.feed({ on: 'modelDone', turn, next, at: floor.now() }),
+      )
+      if (pending === null) return
+      const language = this.#callerLanguage ?? this.#spec.languages[0] ?? ''
+      const filler = fillerOf(pending, language)
+      floor.feed({ on: 'toolsRun', turn, bridged: filler !== null, at: floor.now() })
+      if (filler !== null) this.#voice.say(turn, spokenForm(filler, language), language)
+    } catch (error) {
+      floor.failed(error)
+    }
+  }
+}
