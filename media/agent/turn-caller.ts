@@ -90,6 +90,19 @@ export function offset(t: TurnDraft, lastVoicedMs: number): void {
   }
 }
 
+/** A model's judgement of the pause; one that comes after the decision, or for an earlier pause, is late. */
+export function judged(t: TurnDraft, lastVoicedMs: number, likely: number): void {
+  const { s } = t
+  const caller = s.caller
+  const waiting = s.phase === 'callerSpeaking' || s.phase === 'waitingFinal'
+  if (!caller || !waiting || lastVoicedMs < caller.endMs) {
+    t.unexpected()
+    return
+  }
+  t.caller({ judged: { endMs: lastVoicedMs, likely } })
+  if (s.phase === 'waitingFinal' && caller.held && caller.owed === 0) t.settle(false)
+}
+
 export function partial(t: TurnDraft, text: string): void {
   const { s } = t
   if (!s.caller) {

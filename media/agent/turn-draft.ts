@@ -25,6 +25,7 @@ export const initialTurnState: TurnState = {
   brokenReplies: 0,
   deafness: 0,
   pauseMs: null,
+  cutMs: 0,
   usedPartial: null,
   cutBySound: null,
   soundMistrusted: false,
@@ -78,6 +79,7 @@ export class TurnDraft {
       owed: 0,
       early: false,
       held: false,
+      judged: null,
     }
     this.s.caller = caller
     return caller
@@ -149,19 +151,38 @@ export class TurnDraft {
     this.nothingUnderstood(caller, late)
   }
 
-  /** Waits for the rest of what the caller says; false when the words do not ask for it. */
+  /** Waits for the rest of what the caller says; false when it has been waited for long enough. */
   hold(caller: CallerTurn, text: string): boolean {
-    const { s, policy } = this
-    const open = policy.openness(text)
-    if (open === 'closed') return false
-    const [least, most] = policy.holdMs[open]
-    const waitMs = Math.min(most, Math.max(least, (s.pauseMs ?? 0) * 1.5))
-    const leftMs = caller.endMs + waitMs - this.at
+    const { s } = this
+    const leftMs = caller.endMs + this.waitMs(caller, text) - this.at
     if (leftMs <= 1) return false
     s.phase = 'waitingFinal'
     s.caller = { ...caller, held: true }
     this.timer(caller.id, 'final', leftMs)
     return true
+  }
+
+  /** What words, this caller's habits and the sound together make of the wait after the last sound. */
+  waitMs({ endMs, judged }: CallerTurn, text: string): number {
+    const { s, policy } = this
+    const open = policy.openness(text)
+    const { sure, usual, own, most } = policy.waitMs[open]
+    const pauseMs = open === 'closed' ? s.cutMs : (s.pauseMs ?? 0)
+    const waitMs = Math.min(own, Math.max(usual, pauseMs * 1.5))
+    // A judgement of an earlier pause says nothing about this one.
+    if (judged === null || judged.endMs !== endMs) return waitMs
+    const lean = 2 * judged.likely - 1
+    return lean > 0
+      ? waitMs + lean * (Math.min(sure, waitMs) - waitMs)
+      : waitMs - lean * (Math.max(most, waitMs) - waitMs)
+  }
+
+  /** The caller went on after words that were being answered: they were not complete. */
+  cutAfter(ms: number): void {
+    // Who was kept waiting for so long did not pause: he asks whether anybody is there.
+    if (ms <= 0 || ms > this.policy.floorMs) return
+    this.pausedFor(ms)
+    this.s.cutMs = Math.max(this.s.cutMs, ms)
   }
 
   /** The caller went on after a pause: the next one may last as long. */
@@ -319,6 +340,7 @@ export class TurnDraft {
     // An answer that was not heard is merged with its question, and given anew.
     else if (s.reply?.audible || !s.answering) s.cutBySound = s.reply?.opening ? 'opening' : 'other'
     s.callerProvedMs = this.at
+    if (s.answering && s.caller) this.cutAfter(s.caller.startMs - s.answering.endMs)
     this.takeFloor()
     if (s.caller?.voiced) this.callerSpeaks()
     else this.awaitFinal()

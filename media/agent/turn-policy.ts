@@ -2,6 +2,18 @@ import { isBackchannel } from './backchannel.js'
 import { type Openness, openness } from './completeness.js'
 import type { AgentSpec } from './spec.js'
 
+/** How long a caller may go on, counted from the last sound, before the words are answered. */
+export interface Waiting {
+  /** When a model is sure by the sound that the caller has finished. */
+  readonly sure: number
+  /** When nothing more is known. 0: no longer than detector and recogniser take. */
+  readonly usual: number
+  /** The most that this caller's own pauses, and half as much again, make of it. */
+  readonly own: number
+  /** When a model is sure that the caller goes on. */
+  readonly most: number
+}
+
 /** The numbers of turn-taking. All in ms. */
 export interface TurnPolicy {
   /**
@@ -20,11 +32,8 @@ export interface TurnPolicy {
   readonly pauseLimitMs: number
   /** A final text is expected this long after the end of speech. */
   readonly finalDeadlineMs: number
-  /**
-   * A caller whose words ask for more is waited for so long after the last of them, before and between
-   * the limits; between them it is this caller's own pause and half as much again.
-   */
-  readonly holdMs: Readonly<Record<Exclude<Openness, 'closed'>, readonly [least: number, most: number]>>
+  /** From the last sound of a caller to the answer, by what the words ask for. */
+  readonly waitMs: Readonly<Record<Openness, Waiting>>
   /** Sound shorter than this, for which no text came, is not worth asking about. */
   readonly worthAskingMs: number
   readonly modelFirstTokenMs: number
@@ -88,7 +97,12 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     // The promise is no dead air over 3 s: a slower recogniser meets a question, and its late text
     // interrupts that question.
     finalDeadlineMs: Math.min(limits.finalDeadlineMs, 2200),
-    holdMs: { open: [900, 1800], spelling: [1200, 2000] },
+    // Below the 2.3 s after which an agent that has the floor must be heard.
+    waitMs: {
+      closed: { sure: 0, usual: 0, own: 800, most: 1600 },
+      open: { sure: 500, usual: 900, own: 1800, most: 2000 },
+      spelling: { sure: 700, usual: 1200, own: 2000, most: 2000 },
+    },
     worthAskingMs: 400,
     modelFirstTokenMs: limits.firstTokenDeadlineMs,
     modelStallMs: 1500,

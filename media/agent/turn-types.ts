@@ -59,8 +59,10 @@ export interface CallerTurn {
   readonly owed: number
   /** A final text came before the detector heard the end. */
   readonly early: boolean
-  /** The words ask for more, which is being waited for. */
+  /** More is expected, and being waited for. */
   readonly held: boolean
+  /** A model's judgement of the sound up to `endMs`: how likely the caller has finished, 0 to 1. */
+  readonly judged: { readonly endMs: number; readonly likely: number } | null
 }
 
 /** The agent's utterance in the making or on the wire. */
@@ -110,6 +112,8 @@ export interface TurnState {
   readonly deafness: number
   /** How long this caller pauses in the middle of what he says, in ms; null until it was heard. */
   readonly pauseMs: number | null
+  /** The same after words that seemed complete; less again with every turn that was. */
+  readonly cutMs: number
   /** A partial text used as final when the recogniser was late: its final must not count twice. */
   readonly usedPartial: string | null
   /** Sound without words took the floor from this: when no words follow, the agent speaks again. */
@@ -152,6 +156,8 @@ export type TurnInput = { readonly at: number } & (
   /** Every frame while paused: voiced time of the sound so far, and how long it has been quiet. */
   | { readonly on: 'voice'; readonly voicedMs: number; readonly quietMs: number }
   | { readonly on: 'offset'; readonly lastVoicedMs: number }
+  /** A model judged from the sound up to `lastVoicedMs` how likely the caller has finished, 0 to 1. */
+  | { readonly on: 'judged'; readonly lastVoicedMs: number; readonly likely: number }
   | { readonly on: 'partial'; readonly text: string }
   | { readonly on: 'final'; readonly text: string; readonly words: readonly TimedWord[] | null }
   | { readonly on: 'deaf'; readonly code: string; readonly message: string }

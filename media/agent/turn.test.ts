@@ -21,7 +21,11 @@ const POLICY: TurnPolicy = {
   resumeAfterMs: 260,
   pauseLimitMs: 2000,
   finalDeadlineMs: 800,
-  holdMs: { open: [900, 1800], spelling: [1200, 2000] },
+  waitMs: {
+    closed: { sure: 0, usual: 0, own: 800, most: 1600 },
+    open: { sure: 500, usual: 900, own: 1800, most: 2000 },
+    spelling: { sure: 700, usual: 1200, own: 2000, most: 2000 },
+  },
   openness: (text) => (/ and$/.test(text) ? 'open' : 'closed'),
   worthAskingMs: 400,
   modelFirstTokenMs: 1200,
@@ -92,6 +96,7 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'voice:long': (at) => ({ on: 'voice', voicedMs: 560, quietMs: 0, at }),
   'voice:quiet': (at) => ({ on: 'voice', voicedMs: 200, quietMs: 280, at }),
   offset: (at) => ({ on: 'offset', lastVoicedMs: at - 300, at }),
+  judged: (at) => ({ on: 'judged', lastVoicedMs: at - 200, likely: 0.1, at }),
   'partial:words': (at) => ({ on: 'partial', text: 'wait a', at }),
   'partial:mm': (at) => ({ on: 'partial', text: 'mm-hmm', at }),
   'final:words': (at) => ({ on: 'final', text: 'Wait a moment.', words: null, at }),
@@ -148,6 +153,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
   },
   callerSpeaking: {
     offset: 'waitingFinal',
+    judged: '=',
     'partial:words': '=',
     'partial:mm': '=',
     'final:words': '=',
@@ -162,6 +168,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
   },
   waitingFinal: {
     onset: 'callerSpeaking',
+    judged: '=',
     'partial:words': '=',
     'partial:mm': '=',
     'final:words': 'thinking',
@@ -573,6 +580,10 @@ class RandomCall {
       if (text !== '' && this.random() < 0.5) {
         this.#later(200 + this.random() * 300, () => this.feed({ on: 'partial', text, at: this.now }))
       }
+    } else if (vad.speaking && at - vad.lastMs >= 200 && at - vad.lastMs < 220) {
+      const lastVoicedMs = vad.lastMs
+      const likely = this.random()
+      this.#later(this.random() * 1200, () => this.feed({ on: 'judged', lastVoicedMs, likely, at: this.now }))
     } else if (vad.speaking && at - vad.lastMs >= 300) {
       vad.speaking = false
       this.feed({ on: 'offset', lastVoicedMs: vad.lastMs, at })

@@ -3,6 +3,7 @@ import {
   digit,
   digitsComplete,
   final,
+  judged,
   neededMs,
   offset,
   onset,
@@ -59,6 +60,9 @@ function apply(t: TurnDraft, input: TurnInput): void {
       return
     case 'offset':
       offset(t, input.lastVoicedMs)
+      return
+    case 'judged':
+      judged(t, input.lastVoicedMs, input.likely)
       return
     case 'partial':
       partial(t, input.text)
@@ -150,6 +154,8 @@ function firstSample(t: TurnDraft, turn: number): void {
   if (s.answering) {
     t.effects.push({ do: 'commitCaller', caller: s.answering, forModel: true }, { do: 'trace', turn })
     s.answering = null
+    // The words were complete: a quarter of the caution goes, the last tenth of a second at once.
+    s.cutMs = s.cutMs < 100 ? 0 : s.cutMs * 0.75
   }
 }
 

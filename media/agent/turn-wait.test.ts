@@ -1,0 +1,145 @@
+import t from 'tap'
+import { DEFAULT_SPEC } from '../../fixtures/conversation-rig.js'
+import { initialTurnState, step } from './turn.js'
+import { policyFor } from './turn-policy.js'
+import type { TurnInput, TurnState } from './turn-types.js'
+
+const POLICY = policyFor(DEFAULT_SPEC, {
+  finalDeadlineMs: 1500,
+  firstTokenDeadlineMs: 1200,
+  understandsSpeech: true,
+  partials: true,
+})
+
+const COMPLETE = 'I would like to book an appointment.'
+const OPEN = 'I would like to book an appointment and'
+
+/** Session ms at which the words are answered; the machine runs on until then. */
+function answeredAtMs(inputs: readonly TurnInput[], from: TurnState = initialTurnState) {
+  let state = from
+  let due: number | null = null
+  const feed = (input: TurnInput): number | null => {
+    const { next, effects } = step(state, input, POLICY)
+    state = next
+    for (const effect of effects) {
+      if (effect.do === 'startTimer' && effect.name === 'final') due = input.at + effect.ms
+      if (effect.do === 'cancelTimers') due = null
+      if (effect.do === 'ask') return input.at
+    }
+    return null
+  }
+  for (const input of inputs) {
+    const asked = feed(input)
+    if (asked !== null) return { at: asked, state }
+  }
+  const at = due ?? Number.NaN
+  return { at: feed({ on: 'timer', turn: state.caller?.id ?? 0, name: 'final', at }) ?? Number.NaN, state }
+}
+
+/** A caller who speaks from 1 s to 2 s; the final text comes 250 ms after the pause was told. */
+function said(text: string, ...judged: readonly TurnInput[]): readonly TurnInput[] {
+  const inputs: readonly TurnInput[] = [
+    { on: 'start', opening: false, at: 0 },
+    { on: 'onset', fromMs: 1000, at: 1060 },
+    { on: 'offset', lastVoicedMs: 2000, at: 2300 },
+    { on: 'final', text, words: null, at: 2550 },
+    ...judged,
+  ]
+  return [...inputs].sort((a, b) => a.at - b.at)
+}
+
+const sound = (likely: number, at = 2260, lastVoicedMs = 2000): TurnInput => ({
+  on: 'judged',
+  lastVoicedMs,
+  likely,
+  at,
+})
+
+const waited = (text: string, ...judged: readonly TurnInput[]) =>
+  answeredAtMs(said(text, ...judged)).at - 2000
+
+t.test('without a judgement the words alone decide', async (t) => {
+  t.equal(waited(COMPLETE), 550, 'as soon as the text is there')
+  t.equal(waited(OPEN), POLICY.waitMs.open.usual)
+})
+
+t.test('the sound moves the wait between its limits', async (t) => {
+  t.equal(waited(COMPLETE, sound(0.5)), 550, 'a model that does not know changes nothing')
+  t.equal(waited(OPEN, sound(0.5)), POLICY.waitMs.open.usual)
+  t.equal(waited(COMPLETE, sound(1)), 550)
+  t.equal(waited(COMPLETE, sound(0)), POLICY.waitMs.closed.most)
+  t.equal(waited(OPEN, sound(0)), POLICY.waitMs.open.most)
+  // Not before the text is there.
+  t.equal(waited(OPEN, sound(1)), 550)
+  t.equal(waited('nine eight seven', sound(1)), POLICY.waitMs.spelling.sure)
+  let before = Number.POSITIVE_INFINITY
+  for (let likely = 0; likely <= 1; likely += 0.125) {
+    const now = waited(OPEN, sound(likely))
+    t.ok(now <= before, `surer is never later (${likely})`)
+    before = now
+  }
+})
+
+t.test('a judgement that comes while more is waited for counts; a late or an old one does not', async (t) => {
+  t.equal(waited(OPEN, sound(1, 2700)), 700, 'the wait is over at once')
+  t.equal(waited(OPEN, sound(0, 2700)), POLICY.waitMs.open.most)
+  t.equal(waited(COMPLETE, sound(0, 2600)), 550, 'answered already')
+  t.equal(waited(COMPLETE, sound(0, 2260, 1700)), 550, 'of a pause inside of what was said')
+  const { state } = answeredAtMs(said(COMPLETE))
+  const late = step(state, sound(0, 2600), POLICY)
+  t.same(late.effects, [])
+  t.equal(late.next.unexpected, state.unexpected + 1)
+  t.equal(late.next.phase, 'thinking')
+})
+
+t.test(
+  'a caller who was cut is waited for longer, and less so with every turn that was complete',
+  async (t) => {
+    const first = answeredAtMs(said(COMPLETE))
+    t.equal(first.at, 2550)
+    let state = first.state
+    const go = (inputs: readonly TurnInput[]) => {
+      for (const input of inputs) state = step(state, input, POLICY).next
+    }
+    const reply = () => state.reply?.id ?? 0
+    // Goes on 500 ms after the last word, while the model thinks.
+    go([
+      { on: 'onset', fromMs: 2500, at: 2600 },
+      { on: 'partial', text: 'on Friday', at: 2900 },
+    ])
+    t.equal(state.phase, 'callerSpeaking')
+    t.equal(state.cutMs, 500)
+    const offset: readonly TurnInput[] = [
+      { on: 'offset', lastVoicedMs: 3500, at: 3800 },
+      { on: 'final', text: 'on Friday.', words: null, at: 3850 },
+    ]
+    go(offset)
+    t.equal(state.phase, 'waitingFinal', 'the same pause again would be waited out')
+    go([{ on: 'timer', turn: state.caller?.id ?? 0, name: 'final', at: 4250 }])
+    t.equal(state.phase, 'thinking')
+    go([
+      { on: 'sentence', turn: reply(), at: 4300 },
+      { on: 'firstSample', turn: reply(), at: 4400 },
+    ])
+    t.equal(state.cutMs, 375)
+    go([
+      { on: 'modelDone', turn: reply(), next: 'nothing', at: 4500 },
+      { on: 'drained', turn: reply(), at: 5500 },
+      { on: 'onset', fromMs: 6000, at: 6060 },
+      { on: 'offset', lastVoicedMs: 7000, at: 7300 },
+    ])
+    const again = answeredAtMs([{ on: 'final', text: COMPLETE, words: null, at: 7350 }], state)
+    t.equal(Math.round(again.at - 7000), Math.round(375 * 1.5))
+  },
+)
+
+t.test('who is kept waiting and asks did not pause', async (t) => {
+  const { state } = answeredAtMs(said(COMPLETE))
+  let now = state
+  for (const input of [
+    { on: 'onset', fromMs: 5000, at: 5060 },
+    { on: 'partial', text: 'hello are you there', at: 5400 },
+  ] as const)
+    now = step(now, input, POLICY).next
+  t.equal(now.cutMs, 0)
+})
