@@ -1,11 +1,13 @@
 import type { Clock } from '../base/clock.js'
 import { EchoEstimator } from '../detect/echo.js'
 import type { DetectorEvent } from '../detect/events.js'
+import type { EndingModel } from '../ending-model.js'
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../frame.js'
 import type { Vad, VadFactory } from '../vad.js'
 import { AnswerListener, type AnswerVerdict } from './answer.js'
 import { Ears } from './ears.js'
 import type { Floor } from './floor.js'
+import { PauseJudge } from './pause-judge.js'
 import type { SpeechToText, SpeechToTextCapabilities, VendorFailure } from './ports.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
 import { VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
@@ -15,6 +17,7 @@ export interface CallerEarOptions {
   readonly rate: SessionRate
   readonly recogniser: SpeechToText
   readonly vad: VadFactory
+  readonly ending: EndingModel | null
   readonly clock: Clock
   readonly floor: Floor
 }
@@ -28,6 +31,7 @@ export class CallerEar {
   readonly #floor: Floor
   readonly #ears: Ears
   readonly #detector: Vad
+  readonly #judge: PauseJudge | null
   readonly #echo: EchoEstimator
   readonly #quiet: Int16Array
   #echoTold = false
@@ -36,7 +40,7 @@ export class CallerEar {
   #lastOffsetMs: number | null = null
   #lastFinalMs: number | null = null
 
-  constructor({ spec, rate, recogniser, vad, clock, floor }: CallerEarOptions) {
+  constructor({ spec, rate, recogniser, vad, ending, clock, floor }: CallerEarOptions) {
     this.#rate = rate
     this.#floor = floor
     this.#answer = spec.voicemail.enabled ? new AnswerListener(spec.voicemail.windowSeconds * 1000) : null
@@ -47,16 +51,17 @@ export class CallerEar {
       clock,
       partial: (text) => {
         floor.feed({ on: 'partial', text, at: floor.now() })
-        this.#judge(this.#answer?.words(text, floor.now()))
+        this.#answered(this.#answer?.words(text, floor.now()))
       },
       final: (text, words) => {
         this.#lastFinalMs = floor.now()
         floor.feed({ on: 'final', text, words, at: floor.now() })
-        this.#judge(this.#answer?.words(text, floor.now()))
+        this.#answered(this.#answer?.words(text, floor.now()))
       },
       failed: ({ code, message }) => floor.feed({ on: 'deaf', code, message, at: floor.now() }),
     })
     this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
+    this.#judge = ending === null ? null : new PauseJudge(ending, rate, floor)
     this.#echo = new EchoEstimator(rate)
     this.#quiet = new Int16Array((rate / 1000) * FRAME_MS)
   }
@@ -95,7 +100,8 @@ export class CallerEar {
     echo.heard(frame.pcm, atMs)
     if (echo.delayMs !== null && !this.#echoTold) this.#tellEcho(echo.delayMs, echo.gain)
     // The recogniser must not take our own words for the caller's, nor the detector our voice for one.
-    this.#ears.write(echo.own && !detector.speaking ? this.#quiet : frame.pcm, atMs)
+    const pcm = echo.own && !detector.speaking ? this.#quiet : frame.pcm
+    this.#ears.write(pcm, atMs)
     const change = detector.process(frame.pcm, atMs, echo.explained)
     if (change === 'onset') {
       this.#answer?.onset(detector.onsetMs)
@@ -107,7 +113,8 @@ export class CallerEar {
       floor.feed({ on: 'offset', lastVoicedMs: detector.lastVoicedMs, at: floor.now() })
       this.#ears.utteranceEnd(detector.lastVoicedMs)
     }
-    if (this.#answer !== null) this.#judge(this.#answer.tick(atMs))
+    this.#judge?.hear(pcm, atMs, detector)
+    if (this.#answer !== null) this.#answered(this.#answer.tick(atMs))
     if (floor.phase === 'paused') {
       floor.feed({
         on: 'voice',
@@ -125,12 +132,13 @@ export class CallerEar {
 
   /** Of the far side beside speech. */
   heard(event: DetectorEvent): void {
-    if (event.type === 'beep') this.#judge(this.#answer?.beep(event.startMs))
-    else if (event.type === 'fax') this.#judge(this.#answer?.fax())
+    if (event.type === 'beep') this.#answered(this.#answer?.beep(event.startMs))
+    else if (event.type === 'fax') this.#answered(this.#answer?.fax())
   }
 
   /** Idempotent; nothing is told afterwards. */
   close(): void {
+    this.#judge?.close()
     this.#ears.close()
     this.#detector.close()
   }
@@ -143,7 +151,7 @@ export class CallerEar {
   }
 
   /** Who answered, as soon as it is known. Nobody talks to a recorder. */
-  #judge(verdict: AnswerVerdict | null | undefined): void {
+  #answered(verdict: AnswerVerdict | null | undefined): void {
     const floor = this.#floor
     if (this.#answer?.over) this.#answer = null
     if (!verdict || floor.phase === 'ended') return

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { DetectorEvent } from '../detect/events.js'
+import type { EndingModel } from '../ending-model.js'
 import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../frame.js'
 import type { VadFactory } from '../vad.js'
 import { AgentVoice } from './agent-voice.js'
@@ -21,6 +22,8 @@ export interface ConversationOptions {
   readonly rate: SessionRate
   readonly vendors: Vendors
   readonly vad: VadFactory
+  /** Judges the caller's pauses by their sound; without it the words alone decide. */
+  readonly ending?: EndingModel | null
   readonly clock: Clock
   /** In order, on the same thread, also from within `close`. */
   emit(event: ConversationEvent): void
@@ -69,7 +72,8 @@ class AgentConversation implements Conversation {
   readonly #replies: ReplyMaker
   readonly #loop: TurnLoop
 
-  constructor({ id, spec, rate, vendors, vad, clock, emit, log, tools, onFault }: ConversationOptions) {
+  constructor(options: ConversationOptions) {
+    const { id, spec, rate, vendors, vad, ending = null, clock, emit, log, tools, onFault } = options
     this.id = id
     this.#spec = spec
     this.#rate = rate
@@ -90,7 +94,7 @@ class AgentConversation implements Conversation {
       firstAudio: (turn) => this.#replies.firstAudio(turn),
       trouble: ({ code, message }) => this.#trouble('text_to_speech', code, message),
     })
-    this.#ear = new CallerEar({ spec, rate, recogniser, vad, clock, floor })
+    this.#ear = new CallerEar({ spec, rate, recogniser, vad, ending, clock, floor })
     this.#replies = new ReplyMaker({ spec, model, tools, voice: this.#voice, floor })
     this.#loop = new TurnLoop({
       clock,
@@ -143,11 +147,14 @@ class AgentConversation implements Conversation {
 
   /** As the parts see it; they exist before the loop does, and tell nothing until it runs. */
   #floor(): Floor {
-    const phase = () => this.#loop.phase
+    const loop = () => this.#loop
     return {
       now: () => this.#loop.now(),
       get phase() {
-        return phase()
+        return loop().phase
+      },
+      get callerSinceMs() {
+        return loop().callerSinceMs
       },
       feed: (input) => this.#loop.feed(input),
       failed: (error) => this.#loop.failed(error),

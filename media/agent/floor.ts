@@ -6,6 +6,8 @@ export interface Floor {
   /** Session ms; 0 before the start. */
   now(): number
   readonly phase: Phase
+  /** When the caller began what is being said or waited for; null while there is nothing of it. */
+  readonly callerSinceMs: number | null
   /** Tells the machine; its effects have run when this returns, unless an effect is what brought it. */
   feed(input: TurnInput): void
   /** Nothing that was begun can be relied on any more: the conversation is over. */

@@ -44,6 +44,10 @@ export class TurnLoop {
     return this.#state.phase
   }
 
+  get callerSinceMs(): number | null {
+    return this.#state.caller?.startMs ?? null
+  }
+
   get policy(): TurnPolicy {
     return this.#policy
   }

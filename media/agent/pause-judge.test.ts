@@ -1,0 +1,94 @@
+import t from 'tap'
+import { ConversationRig } from '../../fixtures/conversation-rig.js'
+import type { EndingModel } from '../ending-model.js'
+
+interface Question {
+  readonly ms: number
+  /** Sound heard until then, in ms. */
+  readonly heardMs: number
+  answer(likely: number): void
+}
+
+/** A model that answers when it is told to. */
+function scripted() {
+  const questions: Question[] = []
+  let heardMs = 0
+  let closed = false
+  const model: EndingModel = {
+    open: (rate) => ({
+      hear: (pcm) => {
+        heardMs += (pcm.length * 1000) / rate
+      },
+      ask: (ms, answer) => questions.push({ ms, heardMs, answer }),
+      close: () => {
+        closed = true
+      },
+    }),
+  }
+  return { model, questions, closed: () => closed }
+}
+
+/** When the language model is asked, in ms of the rig's clock; `likely` is told 40 ms after the question. */
+async function asked(text: string, likely: number | null): Promise<number> {
+  const { model, questions } = scripted()
+  const rig = new ConversationRig({ ending: model })
+  await rig.start()
+  rig.sound(1000, { ms: 900, text, finalAfterMs: 60 })
+  await rig.until(() => questions.length === 1)
+  if (likely !== null) {
+    await rig.run(40)
+    questions[0]?.answer(likely)
+  }
+  await rig.until(() => rig.requests.length === 1)
+  const atMs = rig.clock.now()
+  rig.close()
+  return atMs
+}
+
+t.test('every pause is asked about once, while the caller has the floor', async (t) => {
+  const { model, questions, closed } = scripted()
+  const rig = new ConversationRig({ ending: model, spec: { openingLine: 'Hello, how can I help?' } })
+  await rig.start()
+  // A cough over the agent's line is no pause of a caller.
+  rig.sound(300, { ms: 120, text: '' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(questions.length, 0)
+  rig.model.push([
+    { after: 0, text: 'Yes.' },
+    { after: 0, done: true },
+  ])
+  rig.sound(1000, { ms: 600, text: 'My number is', finalAfterMs: 60 })
+  rig.sound(1850, { ms: 700, text: 'nine eight seven six', finalAfterMs: 60 })
+  await rig.until(() => rig.requests.length === 1)
+  t.equal(questions.length, 2, 'one for each pause')
+  const [first, second] = questions
+  t.ok(first !== undefined && first.ms > 600 && first.ms <= 600 + 240 + 300, `${first?.ms}`)
+  // The second one hears the whole turn, not the last breath alone.
+  t.ok(second !== undefined && second.ms > 1550 && second.ms <= 1550 + 240 + 300, `${second?.ms}`)
+  rig.close()
+  t.ok(closed())
+  second?.answer(1)
+})
+
+t.test('its answer shortens and lengthens the wait; without one the words decide', async (t) => {
+  const plain = await asked('I want to book and', null)
+  const complete = await asked('I want to book.', null)
+  t.ok((await asked('I want to book and', 1)) < plain - 300)
+  t.ok((await asked('I want to book and', 0)) > plain + 800)
+  t.ok((await asked('I want to book.', 0.1)) > complete + 800)
+  t.equal(await asked('I want to book.', 1), complete)
+})
+
+t.test('an answer that comes too late changes nothing', async (t) => {
+  const { model, questions } = scripted()
+  const rig = new ConversationRig({ ending: model })
+  await rig.start()
+  rig.sound(1000, { ms: 900, text: 'I want to book.', finalAfterMs: 60 })
+  await rig.until(() => rig.requests.length === 1)
+  questions[0]?.answer(0)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.requests.length, 1)
+  rig.close()
+  questions[0]?.answer(0)
+  t.equal(rig.turns('caller').length, 1)
+})

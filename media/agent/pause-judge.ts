@@ -1,0 +1,45 @@
+import { ENDING_MODEL_MS, type EndingModel, type EndingModelStream } from '../ending-model.js'
+import { FRAME_MS, type SessionRate } from '../frame.js'
+import type { Vad } from '../vad.js'
+import type { Floor } from './floor.js'
+
+/**
+ * A pause worth judging. The detector tells the end of speech 100 ms later: an answer in time is there
+ * when the words are weighed, and costs no wait of its own.
+ */
+export const JUDGE_AFTER_MS = 200
+/** Breath and soft beginnings before the first sound. */
+const LEAD_MS = 300
+
+/** Asks a model in each of the caller's pauses whether the caller has finished, and tells the machine. */
+export class PauseJudge {
+  readonly #stream: EndingModelStream
+  readonly #floor: Floor
+  /** The pause that was asked about, by the last sound before it. */
+  #askedMs = Number.NaN
+
+  constructor(model: EndingModel, rate: SessionRate, floor: Floor) {
+    this.#stream = model.open(rate)
+    this.#floor = floor
+  }
+
+  /** After the detector heard the same 20 ms. */
+  hear(pcm: Int16Array, atMs: number, detector: Vad): void {
+    this.#stream.hear(pcm)
+    const { lastVoicedMs, speaking } = detector
+    const endMs = atMs + FRAME_MS
+    if (!speaking || lastVoicedMs === this.#askedMs || endMs - lastVoicedMs < JUDGE_AFTER_MS) return
+    const floor = this.#floor
+    if (floor.phase !== 'callerSpeaking') return
+    this.#askedMs = lastVoicedMs
+    const sinceMs = floor.callerSinceMs ?? detector.onsetMs
+    this.#stream.ask(Math.min(ENDING_MODEL_MS, endMs - sinceMs + LEAD_MS), (likely) => {
+      if (floor.phase !== 'ended') floor.feed({ on: 'judged', lastVoicedMs, likely, at: floor.now() })
+    })
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#stream.close()
+  }
+}
