@@ -8,9 +8,8 @@ import type { VendorFailure, Vendors } from './ports.js'
 import { LinePreparation } from './prepare.js'
 import { Speaker, type Spoken } from './speaker.js'
 import type { AgentSpec } from './spec.js'
-import { Synthesiser } from './synthesis.js'
+import { Synthesiser, type VoiceChoice } from './synthesis.js'
 import type { Line } from './turn-types.js'
-import { voicesFor } from './voices.js'
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
 const PLAYOUT_MS = 5000
@@ -19,6 +18,8 @@ export interface AgentVoiceOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
   readonly vendors: Vendors
+  /** In the order in which they are tried. */
+  readonly voices: readonly VoiceChoice[]
   readonly clock: Clock
   readonly floor: Floor
   /** Some of the reply was heard: it counts whether its sound goes on. */
@@ -44,12 +45,12 @@ export class AgentVoice {
   #sounding = false
 
   constructor(options: AgentVoiceOptions) {
-    const { spec, rate, vendors, clock, floor } = options
+    const { spec, rate, vendors, voices, clock, floor } = options
     this.#spec = spec
     this.#rate = rate
     this.#options = options
     const synthesiser = new Synthesiser({
-      voices: voicesFor(spec, vendors),
+      voices,
       rate,
       clock,
       trouble: options.trouble,

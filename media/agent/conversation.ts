@@ -8,13 +8,15 @@ import { AgentVoice } from './agent-voice.js'
 import { CallerEar } from './caller-ear.js'
 import type { ConversationEvent } from './events.js'
 import type { Floor } from './floor.js'
-import type { Vendors } from './ports.js'
-import { ReplyMaker } from './reply-maker.js'
+import type { SpeechToText, Vendors } from './ports.js'
+import { type Replies, ReplyMaker } from './reply-maker.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
+import type { VoiceChoice } from './synthesis.js'
 import type { ToolRunner } from './tools.js'
 import { TurnLoop } from './turn-loop.js'
 import { policyFor, type TurnPolicy } from './turn-policy.js'
 import type { TurnEffect, TurnInput } from './turn-types.js'
+import { voicesFor } from './voices.js'
 
 export interface ConversationOptions {
   readonly id: string
@@ -52,9 +54,34 @@ export interface Conversation extends End {
   close(why: CloseReason): void
 }
 
+/** What hears, thinks and speaks for the agent: three vendors one after the other, or one model for all. */
+export interface Mind {
+  readonly recogniser: SpeechToText
+  readonly firstTokenDeadlineMs: number
+  /** The agent's voice and what stands in for it. */
+  readonly voices: readonly VoiceChoice[]
+  /** Numbers of turn-taking that are other than usual. */
+  readonly policy: Partial<TurnPolicy>
+  replies(voice: AgentVoice): Replies
+}
+
+export type OpenMind = (options: ConversationOptions, floor: Floor) => Mind
+
 /** Throws EngineError `config_invalid` when the agent names a vendor that is not configured. */
-export function openConversation(options: ConversationOptions): Conversation {
-  return new AgentConversation(options)
+export function openConversation(options: ConversationOptions, openMind: OpenMind = cascade): Conversation {
+  return new AgentConversation(options, openMind)
+}
+
+/** A recogniser's words go to a language model, its sentences to a synthesis. */
+const cascade: OpenMind = ({ spec, vendors, tools }, floor) => {
+  const model = vendors.languageModel(spec.languageModel.vendor)
+  return {
+    recogniser: vendors.speechToText(spec.speechToText.vendor),
+    firstTokenDeadlineMs: model.firstTokenDeadlineMs,
+    voices: voicesFor(spec, vendors),
+    policy: {},
+    replies: (voice) => new ReplyMaker({ spec, model, tools, voice, floor }),
+  }
 }
 
 class AgentConversation implements Conversation {
@@ -66,27 +93,27 @@ class AgentConversation implements Conversation {
   readonly #rate: SessionRate
   readonly #log: Log
   readonly #emit: (event: ConversationEvent) => void
-  readonly #firstTokenDeadlineMs: number
+  readonly #mind: Mind
   readonly #voice: AgentVoice
   readonly #ear: CallerEar
-  readonly #replies: ReplyMaker
+  readonly #replies: Replies
   readonly #loop: TurnLoop
 
-  constructor(options: ConversationOptions) {
-    const { id, spec, rate, vendors, vad, ending = null, clock, emit, log, tools, onFault } = options
+  constructor(options: ConversationOptions, openMind: OpenMind) {
+    const { id, spec, rate, vendors, vad, ending = null, clock, emit, log, onFault } = options
     this.id = id
     this.#spec = spec
     this.#rate = rate
     this.#log = log
     this.#emit = emit
-    const model = vendors.languageModel(spec.languageModel.vendor)
-    const recogniser = vendors.speechToText(spec.speechToText.vendor)
-    this.#firstTokenDeadlineMs = model.firstTokenDeadlineMs
     const floor = this.#floor()
+    const mind = openMind(options, floor)
+    this.#mind = mind
     this.#voice = new AgentVoice({
       spec,
       rate,
       vendors,
+      voices: mind.voices,
       clock,
       floor,
       audible: () => this.#loop.audible,
@@ -94,8 +121,8 @@ class AgentConversation implements Conversation {
       firstAudio: (turn) => this.#replies.firstAudio(turn),
       trouble: ({ code, message }) => this.#trouble('text_to_speech', code, message),
     })
-    this.#ear = new CallerEar({ spec, rate, recogniser, vad, ending, clock, floor })
-    this.#replies = new ReplyMaker({ spec, model, tools, voice: this.#voice, floor })
+    this.#ear = new CallerEar({ spec, rate, recogniser: mind.recogniser, vad, ending, clock, floor })
+    this.#replies = mind.replies(this.#voice)
     this.#loop = new TurnLoop({
       clock,
       policy: this.#policy(),
@@ -164,12 +191,9 @@ class AgentConversation implements Conversation {
 
   #policy(): TurnPolicy {
     const { finalDeadlineMs, understandsSpeech, partials } = this.#ear.capabilities
-    return policyFor(this.#spec, {
-      finalDeadlineMs,
-      understandsSpeech,
-      partials,
-      firstTokenDeadlineMs: this.#firstTokenDeadlineMs,
-    })
+    const { firstTokenDeadlineMs, policy } = this.#mind
+    const limits = { finalDeadlineMs, understandsSpeech, partials, firstTokenDeadlineMs }
+    return { ...policyFor(this.#spec, limits), ...policy }
   }
 
   #run(effect: TurnEffect): void {

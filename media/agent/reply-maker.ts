@@ -26,8 +26,25 @@ export interface HeardLast {
   readonly lastFinalMs: number | null
 }
 
+/** Where the agent's replies come from, as the conversation orders them. */
+export interface Replies {
+  /** `mayUseTools` false: the model can only answer. */
+  ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean, heard: HeardLast): void
+  firstAudio(turn: TurnId): void
+  /** The reply's first sample was sent. */
+  tellTrace(turn: TurnId): void
+  cancelModel(): void
+  /** Ends sound and jobs of a reply. */
+  stop(turn: TurnId): void
+  /** Ends a reply and keeps what was heard of it. */
+  commitAgent(turn: TurnId, cutAtMs: number | null): void
+  commitCaller(caller: CallerTurn, forModel: boolean): void
+  /** Nothing is told any more. */
+  close(): void
+}
+
 /** Makes replies: asks the model, runs its tools, hands sentences to the voice, keeps what was said. */
-export class ReplyMaker {
+export class ReplyMaker implements Replies {
   readonly #spec: AgentSpec
   readonly #model: LanguageModel
   readonly #tools: ToolRounds
