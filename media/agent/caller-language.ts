@@ -1,0 +1,137 @@
+import { requestedLanguage } from './language-request.js'
+import { devanagariWord, latinWord, SHARED } from './language-words.js'
+import { plainWords } from './turn-late.js'
+
+/*
+ * In which language a call is held. Pure: what was said goes in, the language comes out. Callers of India
+ * mix: an English word in a Hindi sentence is Hindi, "okay" is nothing.
+ */
+
+export interface LanguageState {
+  readonly current: string
+  /** The caller has said something in it: from then on more is asked for to leave it. */
+  readonly settled: boolean
+  /** What the latest turns were in, when not in the current one, and how many in a row. */
+  readonly rival: string | null
+  readonly turns: number
+}
+
+export interface SpokenTurn {
+  readonly text: string
+  /** What the recogniser heard, as a contract's tag; null when it does not tell. */
+  readonly detected: string | null
+  /** The text is a translation: its letters tell nothing. */
+  readonly translated: boolean
+}
+
+/** Words that switch at once; fewer when the recogniser hears the same, or nothing is settled yet. */
+const ENOUGH_WORDS = 4
+const ENOUGH_DETECTED = 3
+const ENOUGH_AT_FIRST = 2
+/** Less of it takes so many turns in a row. */
+const ENOUGH_TURNS = 2
+/** Of the words that tell, so many are of the language. */
+const SHARE = 0.6
+
+export function initialLanguage(languages: readonly string[]): LanguageState {
+  return { current: languages[0] ?? 'en-IN', settled: false, rival: null, turns: 0 }
+}
+
+/** The state after a turn of the caller. `languages` are the agent's: no other is ever switched to. */
+export function afterTurn(
+  state: LanguageState,
+  turn: SpokenTurn,
+  languages: readonly string[],
+): LanguageState {
+  if (languages.length < 2) return state
+  const wanted = requestedLanguage(turn.text)
+  if (wanted !== null && languages.includes(wanted)) {
+    return { current: wanted, settled: true, rival: null, turns: 0 }
+  }
+  const told = spokenIn(turn, languages, state.current)
+  if (told === null) return state
+  const { language, words } = told
+  if (language === state.current) {
+    return { ...state, settled: state.settled || words >= ENOUGH_AT_FIRST, rival: null, turns: 0 }
+  }
+  const turns = state.rival === language ? state.turns + 1 : 1
+  const needed = !state.settled
+    ? ENOUGH_AT_FIRST
+    : turn.detected === language
+      ? ENOUGH_DETECTED
+      : ENOUGH_WORDS
+  if (words >= needed || turns >= ENOUGH_TURNS)
+    return { current: language, settled: true, rival: null, turns: 0 }
+  return { ...state, rival: language, turns }
+}
+
+/**
+ * The language of what was said among `languages`, and by how many words; null when nothing tells, or it
+ * is too mixed. Between languages of one script that nothing tells apart it is the current one.
+ */
+export function spokenIn(
+  { text, detected, translated }: SpokenTurn,
+  languages: readonly string[],
+  current: string,
+): { readonly language: string; readonly words: number } | null {
+  const heard = detected !== null && languages.includes(detected) ? detected : null
+  const counts = new Map<string, number>()
+  const count = (language: string | undefined, words = 1) => {
+    if (language !== undefined) counts.set(language, (counts.get(language) ?? 0) + words)
+  }
+  let devanagari = 0
+  for (const word of plainWords(text)) {
+    if (/^\p{N}+$/u.test(word) || SHARED.has(word)) continue
+    const script = translated ? 'latin' : scriptOf(word)
+    if (script === 'latin') {
+      const known = translated ? [] : latinWord(word, languages)
+      // A word of two of them tells nothing, one of none is what the recogniser heard.
+      if (known.length === 1) count(known[0])
+      else if (known.length === 0 && heard !== null) count(heard)
+    } else if (script === 'devanagari') {
+      const known = devanagariWord(word, languages)
+      if (known.length === 1) count(known[0])
+      else devanagari++
+    } else if (script !== null && languages.includes(script)) count(script)
+  }
+  if (devanagari > 0) count(devanagariLanguage(counts, languages, heard, current), devanagari)
+  const [first] = [...counts].sort(([, a], [, b]) => b - a)
+  if (first === undefined) return null
+  const [language, words] = first
+  const all = [...counts.values()].reduce((sum, some) => sum + some, 0)
+  return words >= all * SHARE ? { language, words } : null
+}
+
+/** Whose the words of Devanagari are that both Hindi and Marathi have. */
+function devanagariLanguage(
+  counts: ReadonlyMap<string, number>,
+  languages: readonly string[],
+  heard: string | null,
+  current: string,
+): string | undefined {
+  const two = languages.filter((tag) => tag === 'hi-IN' || tag === 'mr-IN')
+  const [a, b] = two
+  if (a === undefined || b === undefined) return a
+  const difference = (counts.get(a) ?? 0) - (counts.get(b) ?? 0)
+  if (difference !== 0) return difference > 0 ? a : b
+  return two.find((tag) => tag === heard) ?? two.find((tag) => tag === current) ?? a
+}
+
+/** `latin`, `devanagari`, or the one language of the word's script. */
+function scriptOf(word: string): string | null {
+  for (const [pattern, script] of SCRIPTS) if (pattern.test(word)) return script
+  return null
+}
+
+const SCRIPTS: readonly (readonly [RegExp, string])[] = [
+  [/\p{Script=Latin}/u, 'latin'],
+  [/\p{Script=Devanagari}/u, 'devanagari'],
+  [/\p{Script=Bengali}/u, 'bn-IN'],
+  [/\p{Script=Tamil}/u, 'ta-IN'],
+  [/\p{Script=Telugu}/u, 'te-IN'],
+  [/\p{Script=Kannada}/u, 'kn-IN'],
+  [/\p{Script=Malayalam}/u, 'ml-IN'],
+  [/\p{Script=Gujarati}/u, 'gu-IN'],
+  [/\p{Script=Gurmukhi}/u, 'pa-IN'],
+  [/\p{Script=Oriya}/u, 'od-IN'],
+]
