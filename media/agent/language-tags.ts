@@ -69,6 +69,19 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
   ),
 )
 
+/**
+ * What one stream hears: of the languages that may be spoken, those that the vendor understands
+ * `together` with the one to begin with; that one alone when it does not go with others.
+ */
+export function heardTogether(
+  language: string,
+  languages: readonly string[],
+  together: readonly string[],
+): readonly string[] {
+  if (!together.includes(language)) return [language]
+  return [language, ...languages.filter((other) => other !== language && together.includes(other))]
+}
+
 /** How a person calls it, and how it is written: `Hindi`, `Devanagari`. */
 export function languageName(tag: string): { readonly name: string; readonly script: string } {
   const known = LANGUAGES[tag]

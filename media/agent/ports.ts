@@ -22,16 +22,21 @@ export interface SpeechToTextCapabilities {
   readonly understandsSpeech: boolean
   /** Milliseconds after the end of speech by which a final text is expected (p99). */
   readonly finalDeadlineMs: number
+  /** The contract's tags this stream understands at once; absent: only the one it was opened in. */
+  readonly hears?: readonly string[]
+  /** Tells with its texts which of them was spoken. */
+  readonly detectsLanguage?: boolean
 }
 
 export interface SpeechToTextEvents {
   /** Text so far of the current utterance; replaces the previous partial. */
-  partial(text: string): void
+  partial(text: string, language?: string | null): void
   /**
    * The complete text of an utterance; empty when speech was heard but nothing understood.
-   * Word times are session milliseconds.
+   * Word times are session milliseconds. `language`: what the vendor heard, as a contract's tag; null or
+   * absent when it does not tell, or was told which to expect.
    */
-  final(text: string, words: readonly TimedWord[] | null): void
+  final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
   failed(error: VendorFailure): void
 }
 
@@ -51,7 +56,10 @@ export interface SpeechToText {
   open(
     options: {
       readonly rate: SessionRate
+      /** What is spoken at first; all that is understood where a vendor takes one language at a time. */
       readonly language: string
+      /** All that may be spoken; absent: only `language`. */
+      readonly languages?: readonly string[]
       readonly model: string | null
       /** One that the catalogue offers for the model. */
       readonly mode: RecognitionMode

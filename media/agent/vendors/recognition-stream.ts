@@ -7,8 +7,9 @@ import { VendorSocket, type Verdict } from './vendor-socket.js'
 
 /** What a dialect reads out of the vendor's messages. Times are ms since this connection's first sample. */
 export interface RecognitionReader {
-  partial(text: string): void
-  final(text: string, words: readonly TimedWord[] | null): void
+  /** `language`: what the vendor heard, as a contract's tag; null when it does not tell. */
+  partial(text: string, language?: string | null): void
+  final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
   /** The vendor reports a failure in a message. */
   failed(error: EngineError): void
 }
@@ -205,14 +206,14 @@ export class RecognitionStream implements SpeechToTextStream {
   }
 
   readonly #reader: RecognitionReader = {
-    partial: (text) => {
+    partial: (text, language = null) => {
       this.#failures = 0
-      if (!this.#closed) this.#events.partial(text)
+      if (!this.#closed) this.#events.partial(text, language)
     },
-    final: (text, words) => {
+    final: (text, words, language = null) => {
       this.#failures = 0
       this.#utterance = null
-      if (!this.#closed) this.#events.final(text, words === null ? null : this.#placed(words))
+      if (!this.#closed) this.#events.final(text, words === null ? null : this.#placed(words), language)
     },
     failed: (error) => {
       this.#socket?.close()

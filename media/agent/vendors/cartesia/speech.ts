@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
+import { vendorTag } from '../../language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../ports.js'
 import { CARTESIA } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
@@ -47,7 +48,7 @@ export class ContextDialect implements SpeechDialect {
       JSON.stringify({
         context_id: context,
         model_id: request.model ?? DEFAULT_MODEL,
-        language: language(request.language),
+        language: vendorTag('iso', request.language),
         voice: { mode: 'id', id },
         transcript: request.text,
         continue: false,
@@ -102,9 +103,4 @@ function failure(message: Readonly<Record<string, unknown>>): EngineError {
     retryable,
     context: { status },
   })
-}
-
-function language(tag: string): string {
-  const short = tag.split('-')[0] ?? tag
-  return short === 'od' ? 'or' : short
 }

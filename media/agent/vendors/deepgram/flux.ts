@@ -1,23 +1,18 @@
+import { heardTogether, vendorTag } from '../../language-tags.js'
+import type { SpeechToTextCapabilities } from '../../ports.js'
 import type { TimedWord } from '../../spec.js'
 import { pcmBytes } from '../pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../recognition-stream.js'
 import type { Verdict } from '../vendor-socket.js'
 import type { DeepgramSettings } from './settings.js'
-import { classifyDeepgram, deepgramError, readWords } from './wire.js'
+import { classifyDeepgram, deepgramError, firstLanguage, readWords, TOGETHER } from './wire.js'
 
 /**
  * `v2/listen`, the Flux models: the vendor says when a turn begins and ends, and each message carries
  * the whole turn so far.
  */
 export class FluxDialect implements RecognitionDialect {
-  readonly capabilities = {
-    partials: true,
-    endOfUtterance: true,
-    wordTimes: true,
-    understandsSpeech: true,
-    // It waits for the meaning to be complete; a caller who thinks is given this long.
-    finalDeadlineMs: 2500,
-  }
+  readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 80
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -25,14 +20,31 @@ export class FluxDialect implements RecognitionDialect {
 
   constructor(
     settings: DeepgramSettings,
-    stream: { readonly rate: number; readonly language: string; readonly model: string },
+    stream: {
+      readonly rate: number
+      readonly language: string
+      readonly languages: readonly string[]
+      readonly model: string
+    },
   ) {
+    const several = stream.model.includes('multi')
+    const hears = several ? heardTogether(stream.language, stream.languages, TOGETHER) : [stream.language]
+    this.capabilities = {
+      partials: true,
+      endOfUtterance: true,
+      wordTimes: true,
+      understandsSpeech: true,
+      // It waits for the meaning to be complete; a caller who thinks is given this long.
+      finalDeadlineMs: 2500,
+      hears,
+      detectsLanguage: hears.length > 1,
+    }
     const query = new URLSearchParams({
       model: stream.model,
       encoding: 'linear16',
       sample_rate: String(stream.rate),
     })
-    if (stream.model.includes('multi')) query.set('language_hint', stream.language.split('-')[0] ?? 'en')
+    if (several) for (const tag of hears) query.append('language_hint', vendorTag('iso', tag))
     this.url = `${settings.baseUrl}/v2/listen?${query}`
     this.headers = { authorization: `Token ${settings.apiKey}` }
     // No message keeps it alive: only sound does.
@@ -64,11 +76,12 @@ export class FluxDialect implements RecognitionDialect {
     if (message.type === 'Error') reader.failed(deepgramError(message))
     if (message.type !== 'TurnInfo') return
     const text = typeof message.transcript === 'string' ? message.transcript.trim() : ''
+    const language = this.capabilities.detectsLanguage ? firstLanguage(message.languages) : null
     if (message.event === 'EndOfTurn') {
       const words: readonly TimedWord[] = readWords(message.words)
-      reader.final(text, words.length > 0 ? words : null)
+      reader.final(text, words.length > 0 ? words : null, language)
     } else if (text !== '') {
-      reader.partial(text)
+      reader.partial(text, language)
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
-import type { SpeechToText } from '../../ports.js'
+import { heardTogether, vendorTag } from '../../language-tags.js'
+import type { SpeechToText, SpeechToTextCapabilities } from '../../ports.js'
 import type { TimedWord } from '../../spec.js'
 import { DEEPGRAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
@@ -9,7 +10,7 @@ import { type RecognitionDialect, type RecognitionReader, RecognitionStream } fr
 import type { Verdict } from '../vendor-socket.js'
 import { FluxDialect } from './flux.js'
 import type { DeepgramSettings } from './settings.js'
-import { classifyDeepgram, readWords } from './wire.js'
+import { classifyDeepgram, firstLanguage, readWords, TOGETHER } from './wire.js'
 
 const DEFAULT_MODEL = 'nova-3'
 
@@ -23,11 +24,11 @@ export function deepgramSpeechToText(
 ): SpeechToText {
   return {
     id: DEEPGRAM,
-    open({ rate, language, model }, events) {
+    open({ rate, language, languages = [language], model }, events) {
       const name = model ?? DEFAULT_MODEL
       const dialect = name.startsWith('flux')
-        ? new FluxDialect(settings, { rate, language, model: name })
-        : new ListenDialect(settings, { rate, language, model: name })
+        ? new FluxDialect(settings, { rate, language, languages, model: name })
+        : new ListenDialect(settings, { rate, language, languages, model: name })
       return new RecognitionStream({ dialect, rate, events, clock, log })
     },
   }
@@ -35,13 +36,7 @@ export function deepgramSpeechToText(
 
 /** `v1/listen`: interim texts replace each other, final ones are pieces of an utterance. */
 export class ListenDialect implements RecognitionDialect {
-  readonly capabilities = {
-    partials: true,
-    endOfUtterance: true,
-    wordTimes: true,
-    understandsSpeech: true,
-    finalDeadlineMs: 800,
-  }
+  readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 40
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -49,16 +44,35 @@ export class ListenDialect implements RecognitionDialect {
   readonly keepAlive = { afterMs: 4000, message: () => '{"type":"KeepAlive"}' }
   #text = ''
   #words: TimedWord[] = []
+  /** Of the longest piece that told it. */
+  #language: string | null = null
+  #languageOf = 0
   /** A `Finalize` was sent and has not been answered. */
   #asked = false
 
   constructor(
     settings: DeepgramSettings,
-    stream: { readonly rate: number; readonly language: string; readonly model: string },
+    stream: {
+      readonly rate: number
+      readonly language: string
+      readonly languages: readonly string[]
+      readonly model: string
+    },
   ) {
+    const together = stream.model.startsWith('nova-3') ? TOGETHER : []
+    const hears = heardTogether(stream.language, stream.languages, together)
+    this.capabilities = {
+      partials: true,
+      endOfUtterance: true,
+      wordTimes: true,
+      understandsSpeech: true,
+      finalDeadlineMs: 800,
+      hears,
+      detectsLanguage: hears.length > 1,
+    }
     const query = new URLSearchParams({
       model: stream.model,
-      language: listenLanguage(stream.language),
+      language: hears.length > 1 ? 'multi' : vendorTag('deepgram', stream.language),
       encoding: 'linear16',
       sample_rate: String(stream.rate),
       channels: '1',
@@ -93,6 +107,8 @@ export class ListenDialect implements RecognitionDialect {
   restart(): void {
     this.#text = ''
     this.#words = []
+    this.#language = null
+    this.#languageOf = 0
     this.#asked = false
   }
 
@@ -102,45 +118,47 @@ export class ListenDialect implements RecognitionDialect {
       return
     }
     if (message.type !== 'Results') return
-    const { transcript, words } = firstAlternative(message)
+    const { transcript, words, language } = firstAlternative(message)
+    const detected = this.capabilities.detectsLanguage ? language : null
     if (message.is_final !== true) {
-      if (transcript !== '') reader.partial(join(this.#text, transcript))
+      if (transcript !== '') reader.partial(join(this.#text, transcript), this.#language ?? detected)
       return
+    }
+    if (detected !== null && transcript.length > this.#languageOf) {
+      this.#language = detected
+      this.#languageOf = transcript.length
     }
     this.#text = join(this.#text, transcript)
     this.#words.push(...words)
     const answered = message.from_finalize === true && this.#asked
     if (answered) this.#asked = false
     if (answered || (message.speech_final === true && this.#text !== '')) this.#emit(reader)
-    else if (transcript !== '') reader.partial(this.#text)
+    else if (transcript !== '') reader.partial(this.#text, this.#language)
   }
 
   #emit(reader: RecognitionReader): void {
     const text = this.#text
     const words = this.#words
+    const language = this.#language
     this.#text = ''
     this.#words = []
-    reader.final(text, words)
+    this.#language = null
+    this.#languageOf = 0
+    reader.final(text, words, language)
   }
-}
-
-/** `hi` of `hi-IN`; English keeps its region, Odia is `or`. */
-function listenLanguage(tag: string): string {
-  if (tag.startsWith('en')) return tag
-  const language = tag.split('-')[0] ?? tag
-  return language === 'od' ? 'or' : language
 }
 
 function firstAlternative(message: Readonly<Record<string, unknown>>): {
   readonly transcript: string
   readonly words: readonly TimedWord[]
+  readonly language: string | null
 } {
   const channel = isRecord(message.channel) ? message.channel : {}
   const alternatives: unknown = channel.alternatives
   const first: unknown = Array.isArray(alternatives) ? alternatives[0] : null
-  if (!isRecord(first)) return { transcript: '', words: [] }
+  if (!isRecord(first)) return { transcript: '', words: [], language: null }
   const transcript = typeof first.transcript === 'string' ? first.transcript.trim() : ''
-  return { transcript, words: readWords(first.words) }
+  return { transcript, words: readWords(first.words), language: firstLanguage(first.languages) }
 }
 
 function join(before: string, after: string): string {

@@ -1,9 +1,18 @@
 import { EngineError } from '../../../base/errors.js'
+import { contractTag } from '../../language-tags.js'
 import type { TimedWord } from '../../spec.js'
 import { isRecord } from '../openai/tool-calls.js'
 import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
 
 /* What both of Deepgram's sockets share. */
+
+/** Those of the contract's languages that the `multi` models take mixed. */
+export const TOGETHER = ['en-IN', 'hi-IN'] as const
+
+/** The contract's tag of the language that most of a text is in; null when it is none of them. */
+export function firstLanguage(languages: unknown): string | null {
+  return Array.isArray(languages) ? contractTag(languages[0]) : null
+}
 
 /** Close codes of both sockets: 1008 is our mistake, 1011 theirs or silence. */
 export function classifyDeepgram(code: number, reason: string): Verdict {

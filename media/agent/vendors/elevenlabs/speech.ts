@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
+import { vendorTag } from '../../language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../ports.js'
 import { ELEVENLABS } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
@@ -47,7 +48,7 @@ export class MultiContextDialect implements SpeechDialect {
       inactivity_timeout: '180',
       sync_alignment: 'true',
     })
-    if (TAKES_LANGUAGE.test(model)) query.set('language_code', request.language.split('-')[0] ?? 'en')
+    if (TAKES_LANGUAGE.test(model)) query.set('language_code', vendorTag('iso', request.language))
     return `${this.#settings.baseUrl}/v1/text-to-speech/${encodeURIComponent(voice)}/multi-stream-input?${query}`
   }
 

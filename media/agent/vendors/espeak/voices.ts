@@ -1,7 +1,9 @@
+import { vendorTag } from '../../language-tags.js'
+
 /*
  * The voices of the embedded synthesiser: eSpeak NG has one voice per language and timbre variants
  * that go with each of them, so a voice here is a variant and the language picks the rest. No
- * imports: the control plane validates against these tables without loading the synthesiser.
+ * synthesiser is imported: the control plane validates against these tables without loading the synthesiser.
  */
 
 /** The eleven languages of the contract; `od-IN` is its tag for Odia (`or` in ISO 639). */
@@ -35,21 +37,6 @@ export const ESPEAK_VOICES: readonly EspeakVoice[] = [
   { voice: 'arjun', gender: 'male', variant: 'm7' },
 ]
 
-// eSpeak NG ships no Indian English; its British one is the nearest (file name `en`).
-const ESPEAK_LANGUAGE: Readonly<Record<VoiceLanguage, string>> = {
-  'en-IN': 'en',
-  'hi-IN': 'hi',
-  'bn-IN': 'bn',
-  'ta-IN': 'ta',
-  'te-IN': 'te',
-  'kn-IN': 'kn',
-  'ml-IN': 'ml',
-  'mr-IN': 'mr',
-  'gu-IN': 'gu',
-  'pa-IN': 'pa',
-  'od-IN': 'or',
-}
-
 /** eSpeak NG's own words per minute at pace 1. */
 const NORMAL_RATE = 175
 
@@ -72,5 +59,6 @@ export function espeakName(voice: string, language: string): string | null {
   const known = ESPEAK_VOICES.find((candidate) => candidate.voice === voice)
   const tag = language === 'or-IN' ? 'od-IN' : language
   if (known === undefined || !isVoiceLanguage(tag)) return null
-  return `${ESPEAK_LANGUAGE[tag]}+${known.variant}`
+  // It ships no Indian English; its British one is the nearest (file name `en`).
+  return `${vendorTag('iso', tag)}+${known.variant}`
 }

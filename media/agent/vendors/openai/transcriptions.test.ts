@@ -17,7 +17,7 @@ import type { RecognitionMode } from '../../spec.js'
 import { parseWav } from '../wav.js'
 import { openAiSpeechToText } from './transcriptions.js'
 
-type Heard = { readonly final: string } | { readonly failed: string }
+type Heard = { readonly final: string; readonly language?: string } | { readonly failed: string }
 
 interface Rig {
   readonly fake: FakeOpenAi
@@ -31,7 +31,12 @@ interface Rig {
 
 async function setUp(
   t: Test,
-  options: { language?: string; mode?: RecognitionMode; clock?: Clock } = {},
+  options: {
+    language?: string
+    languages?: readonly string[]
+    mode?: RecognitionMode
+    clock?: Clock
+  } = {},
 ): Promise<Rig> {
   assertNothingLeft(t)
   const fake = await openFakeOpenAi()
@@ -57,15 +62,16 @@ async function setUp(
     {
       rate: 8000,
       language: options.language ?? 'hi-IN',
+      ...(options.languages ? { languages: options.languages } : {}),
       model: null,
       mode: options.mode ?? 'transcribe',
       script: null,
     },
     {
       partial: () => t.fail('whole utterances have no partials'),
-      final: (text, words) => {
+      final: (text, words, language = null) => {
         t.equal(words, null)
-        add({ final: text })
+        add(language === null ? { final: text } : { final: text, language })
       },
       failed: (error) => add({ failed: error.code }),
     },
@@ -273,4 +279,18 @@ t.test('an utterance without end keeps its first 30 s', async (t) => {
   rig.stream.utteranceEnd(40_000)
   await rig.heardSome(1)
   t.equal(parts(rig.fake.requests[0]).get('file:utterance.wav')?.length, 44 + 30 * 16_000)
+})
+
+t.test('of several languages it finds out, and tells which', async (t) => {
+  const rig = await setUp(t, { languages: ['en-IN', 'hi-IN'] })
+  rig.fake.enqueue(
+    'transcriptions',
+    jsonReply('{"task":"transcribe","language":"hindi","duration":0.8,"text":"नमस्ते"}'),
+  )
+  rig.play(0, 1000)
+  utter(rig, 1000)
+  t.same(await rig.heardSome(1), [{ final: 'नमस्ते', language: 'hi-IN' }])
+  const form = parts(rig.fake.requests[0])
+  t.equal(form.get('language'), undefined)
+  t.equal(String(form.get('response_format')), 'verbose_json')
 })

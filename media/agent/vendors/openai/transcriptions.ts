@@ -1,8 +1,15 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError, errorText } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
-import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../ports.js'
+import { contractTag, heardTogether, vendorTag } from '../../language-tags.js'
+import type {
+  SpeechToText,
+  SpeechToTextCapabilities,
+  SpeechToTextEvents,
+  SpeechToTextStream,
+} from '../../ports.js'
 import { OPENAI } from '../catalogue.js'
+import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { wavFile } from '../wav.js'
 import { endpoint, post } from './http.js'
 import type { OpenAiSettings } from './settings.js'
@@ -37,6 +44,17 @@ const HALLUCINATIONS = new Set([
   'music',
 ])
 
+/** A text, and the language the endpoint heard, where it tells. */
+interface Recognised {
+  readonly text: string
+  readonly language: string | null
+}
+
+const NOTHING: Recognised = { text: '', language: null }
+
+/** Of the families only this one gives the language it heard, and only in this format. */
+const TELLS_LANGUAGE = /^whisper-1$/
+
 /** Transcription of whole utterances: our own VAD cuts them, the endpoint has none. */
 export function openAiSpeechToText(
   settings: OpenAiSettings,
@@ -44,34 +62,34 @@ export function openAiSpeechToText(
 ): SpeechToText {
   return {
     id: OPENAI,
-    open({ rate, language, model, mode }, events) {
+    open({ rate, language, languages = [language], model, mode }, events) {
       // Translation is an endpoint of its own, and finds out the language by itself.
       const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
       const stop = new AbortController()
-      const recognise = (pcm: Int16Array): Promise<string> => {
+      const hears = heardTogether(language, languages, VOICE_LANGUAGES)
+      const name = model ?? settings.transcriptionModel
+      // A translation is in English, whatever it says of the language.
+      const several = hears.length > 1 && mode !== 'translate'
+      const recognise = async (pcm: Int16Array): Promise<Recognised> => {
         const form = new FormData()
         form.set('file', new Blob([wavFile(pcm, rate)], { type: 'audio/wav' }), 'utterance.wav')
-        form.set('model', model ?? settings.transcriptionModel)
-        if (mode !== 'translate') form.set('language', isoLanguage(language))
-        form.set('response_format', 'json')
-        return recognised(settings, path, form, clock, stop.signal)
+        form.set('model', name)
+        // Without one it finds out by itself.
+        if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
+        form.set('response_format', several && TELLS_LANGUAGE.test(name) ? 'verbose_json' : 'json')
+        const heard = await recognised(settings, path, form, clock, stop.signal)
+        return several ? heard : { ...heard, language: null }
       }
-      return new UtteranceStream({ rate, events, recognise, stop, log })
+      return new UtteranceStream({ rate, events, recognise, stop, log, hears })
     },
   }
 }
 
 class UtteranceStream implements SpeechToTextStream {
-  readonly capabilities = {
-    partials: false,
-    endOfUtterance: false,
-    wordTimes: false,
-    understandsSpeech: true,
-    finalDeadlineMs: 1500,
-  }
+  readonly capabilities: SpeechToTextCapabilities
   readonly #buffer: UtteranceBuffer
   readonly #events: SpeechToTextEvents
-  readonly #recognise: (pcm: Int16Array) => Promise<string>
+  readonly #recognise: (pcm: Int16Array) => Promise<Recognised>
   readonly #stop: AbortController
   readonly #log: Log
   #startMs = 0
@@ -82,10 +100,20 @@ class UtteranceStream implements SpeechToTextStream {
   constructor(options: {
     readonly rate: number
     readonly events: SpeechToTextEvents
-    readonly recognise: (pcm: Int16Array) => Promise<string>
+    readonly recognise: (pcm: Int16Array) => Promise<Recognised>
     readonly stop: AbortController
     readonly log: Log
+    readonly hears: readonly string[]
   }) {
+    this.capabilities = {
+      partials: false,
+      endOfUtterance: false,
+      wordTimes: false,
+      understandsSpeech: true,
+      finalDeadlineMs: 1500,
+      hears: options.hears,
+      detectsLanguage: options.hears.length > 1,
+    }
     this.#buffer = new UtteranceBuffer(options.rate)
     this.#events = options.events
     this.#recognise = options.recognise
@@ -114,11 +142,11 @@ class UtteranceStream implements SpeechToTextStream {
     this.#stop.abort()
   }
 
-  #textOf(pcm: Int16Array, speechMs: number): Promise<string> {
-    if (speechMs < MIN_SPEECH_MS) return Promise.resolve('')
+  #textOf(pcm: Int16Array, speechMs: number): Promise<Recognised> {
+    if (speechMs < MIN_SPEECH_MS) return Promise.resolve(NOTHING)
     if (this.#inFlight >= MAX_IN_FLIGHT) {
       this.#log.warn({ inFlight: this.#inFlight }, 'utterance dropped: the recogniser is too slow')
-      return Promise.resolve('')
+      return Promise.resolve(NOTHING)
     }
     this.#inFlight++
     return this.#recognise(pcm).finally(() => {
@@ -126,11 +154,11 @@ class UtteranceStream implements SpeechToTextStream {
     })
   }
 
-  async #deliver(text: Promise<string>, previous: Promise<void>): Promise<void> {
+  async #deliver(text: Promise<Recognised>, previous: Promise<void>): Promise<void> {
     // Both are awaited together, so that neither failure is ever without a handler.
     const [outcome] = await Promise.allSettled([text, previous])
     if (this.#stop.signal.aborted) return
-    if (outcome.status === 'fulfilled') this.#events.final(outcome.value, null)
+    if (outcome.status === 'fulfilled') this.#events.final(outcome.value.text, null, outcome.value.language)
     else this.#events.failed(asEngineError(outcome.reason))
   }
 }
@@ -141,7 +169,7 @@ async function recognised(
   form: FormData,
   clock: Clock,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Recognised> {
   const response = await post({
     url: endpoint(settings.baseUrl, path),
     apiKey: settings.apiKey,
@@ -151,14 +179,18 @@ async function recognised(
     signal,
   })
   if (response.contentType.startsWith('text/event-stream'))
-    return withoutHallucination(await readStream(response))
+    return { text: withoutHallucination(await readStream(response)), language: null }
   const decoder = new TextDecoder()
   let body = ''
   await response.read((bytes) => {
     body += decoder.decode(bytes, { stream: true })
     return true
   })
-  return withoutHallucination(response.contentType.startsWith('application/json') ? jsonText(body) : body)
+  if (!response.contentType.startsWith('application/json')) {
+    return { text: withoutHallucination(body), language: null }
+  }
+  const { text, language } = readJson(body)
+  return { text: withoutHallucination(text), language }
 }
 
 async function readStream(response: {
@@ -182,9 +214,11 @@ async function readStream(response: {
   return done ?? deltas
 }
 
-function jsonText(body: string): string {
+function readJson(body: string): Recognised {
   const parsed = parseJson(body)
-  if (isRecord(parsed) && typeof parsed.text === 'string') return parsed.text
+  if (isRecord(parsed) && typeof parsed.text === 'string') {
+    return { text: parsed.text, language: contractTag(parsed.language) }
+  }
   throw new EngineError('vendor_failed', 'the recogniser sent no text', { context: { length: body.length } })
 }
 
@@ -203,12 +237,6 @@ function withoutHallucination(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
     .trim()
   return bare === '' || HALLUCINATIONS.has(bare) ? '' : trimmed
-}
-
-/** ISO 639-1 of a contract tag: `hi` of `hi-IN`, `or` of `od-IN`. */
-function isoLanguage(tag: string): string {
-  const language = tag.split('-')[0] ?? tag
-  return language === 'od' ? 'or' : language
 }
 
 function asEngineError(error: unknown): EngineError {

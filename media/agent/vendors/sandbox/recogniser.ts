@@ -1,6 +1,8 @@
+import { contractTag } from '../../language-tags.js'
 import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../ports.js'
 import type { SpeakerScript, TimedWord } from '../../spec.js'
 import { EMBEDDED } from '../catalogue.js'
+import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { type Placed, ScriptPlacement } from './placement.js'
 
 /** Mean amplitude above which received audio is a sound: idle A-law decodes to 8, quiet speech to 300. */
@@ -34,6 +36,8 @@ function openStream(ear: ScriptedEar | null, events: SpeechToTextEvents): Speech
       wordTimes: ear !== null,
       understandsSpeech: ear !== null,
       finalDeadlineMs: 100,
+      hears: VOICE_LANGUAGES,
+      detectsLanguage: ear !== null,
     },
     write(pcm, atMs) {
       if (!closed) ear?.write(pcm, atMs)
@@ -85,7 +89,10 @@ class ScriptedEar {
     }
     if (heard - this.#told <= this.#partialWords) return
     this.#partialWords = heard - this.#told
-    this.#events.partial(textOf(placed.words.slice(this.#told, heard)))
+    this.#events.partial(
+      textOf(placed.words.slice(this.#told, heard)),
+      contractTag(placed.utterance.language),
+    )
   }
 
   utteranceStart(atMs: number): void {
@@ -117,7 +124,11 @@ class ScriptedEar {
     this.#partialWords = 0
     const words = placed.words.slice(from, until)
     const whole = from === 0 && until === placed.words.length && until > 0
-    this.#events.final(whole ? placed.utterance.text : textOf(words), words)
+    this.#events.final(
+      whole ? placed.utterance.text : textOf(words),
+      words,
+      contractTag(placed.utterance.language),
+    )
   }
 
   /** Follows sounds that our VAD does not call speech: the speaker's coughs use up their place too. */

@@ -1,20 +1,16 @@
 import { EngineError } from '../../../base/errors.js'
+import { contractTag, heardTogether, vendorTag } from '../../language-tags.js'
+import type { SpeechToTextCapabilities } from '../../ports.js'
 import type { RecognitionMode } from '../../spec.js'
+import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { pcmBase64 } from '../pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../recognition-stream.js'
 import { PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
-import { realtimeTag } from './languages.js'
 import type { SarvamSettings } from './settings.js'
 
 /** `/speech-to-text-realtime/ws`: partial texts, and the vendor's own end of utterance. */
 export class RealtimeDialect implements RecognitionDialect {
-  readonly capabilities = {
-    partials: true,
-    endOfUtterance: true,
-    wordTimes: false,
-    understandsSpeech: true,
-    finalDeadlineMs: 1200,
-  }
+  readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 60
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -25,12 +21,24 @@ export class RealtimeDialect implements RecognitionDialect {
     stream: {
       readonly rate: number
       readonly language: string
+      readonly languages: readonly string[]
       readonly model: string
       readonly mode: RecognitionMode
     },
   ) {
+    const hears = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
+    const several = hears.length > 1
+    this.capabilities = {
+      partials: true,
+      endOfUtterance: true,
+      wordTimes: false,
+      understandsSpeech: true,
+      finalDeadlineMs: 1200,
+      hears,
+      detectsLanguage: several,
+    }
     const query = new URLSearchParams({
-      language_code: realtimeTag(stream.language),
+      language_code: several ? 'auto' : vendorTag('sarvamRealtime', stream.language),
       model: stream.model,
       stream_type: 'fast',
       mode: stream.mode,
@@ -71,7 +79,7 @@ export class RealtimeDialect implements RecognitionDialect {
     if (message.event === 'transcript.partial') {
       if (text !== '') reader.partial(text)
     } else if (message.event === 'transcript.final') {
-      reader.final(text, null)
+      reader.final(text, null, this.capabilities.detectsLanguage ? contractTag(message.language) : null)
     } else if (message.event === 'error' && message.is_fatal === true) {
       reader.failed(realtimeError(message))
     }

@@ -1,14 +1,15 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
-import type { SpeechToText } from '../../ports.js'
+import { contractTag, heardTogether, vendorTag } from '../../language-tags.js'
+import type { SpeechToText, SpeechToTextCapabilities } from '../../ports.js'
 import type { RecognitionMode } from '../../spec.js'
 import { SARVAM } from '../catalogue.js'
+import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../openai/tool-calls.js'
 import { pcmBase64 } from '../pcm-bytes.js'
 import { type RecognitionDialect, type RecognitionReader, RecognitionStream } from '../recognition-stream.js'
 import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
-import { legacyTag } from './languages.js'
 import { RealtimeDialect } from './realtime.js'
 import type { SarvamSettings } from './settings.js'
 
@@ -21,11 +22,12 @@ export function sarvamSpeechToText(
 ): SpeechToText {
   return {
     id: SARVAM,
-    open({ rate, language, model, mode }, events) {
+    open({ rate, language, languages = [language], model, mode }, events) {
       const name = model ?? DEFAULT_MODEL
+      const stream = { rate, language, languages, model: name, mode }
       const dialect = name.endsWith('-realtime')
-        ? new RealtimeDialect(settings, { rate, language, model: name, mode })
-        : new LegacyDialect(settings, { rate, language, model: name, mode })
+        ? new RealtimeDialect(settings, stream)
+        : new LegacyDialect(settings, stream)
       return new RecognitionStream({ dialect, rate, events, clock, log })
     },
   }
@@ -33,13 +35,7 @@ export function sarvamSpeechToText(
 
 /** `/speech-to-text/ws`: one final text an utterance and nothing before it. */
 export class LegacyDialect implements RecognitionDialect {
-  readonly capabilities = {
-    partials: false,
-    endOfUtterance: true,
-    wordTimes: false,
-    understandsSpeech: true,
-    finalDeadlineMs: 1500,
-  }
+  readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 60
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -51,13 +47,25 @@ export class LegacyDialect implements RecognitionDialect {
     stream: {
       readonly rate: number
       readonly language: string
+      readonly languages: readonly string[]
       readonly model: string
       readonly mode: RecognitionMode
     },
   ) {
     this.#rate = stream.rate
+    const hears = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
+    const several = hears.length > 1
+    this.capabilities = {
+      partials: false,
+      endOfUtterance: true,
+      wordTimes: false,
+      understandsSpeech: true,
+      finalDeadlineMs: 1500,
+      hears,
+      detectsLanguage: several,
+    }
     const query = new URLSearchParams({
-      'language-code': legacyTag(stream.language),
+      'language-code': several ? 'unknown' : vendorTag('sarvam', stream.language),
       model: stream.model,
       mode: stream.mode,
       sample_rate: String(stream.rate),
@@ -99,7 +107,8 @@ export class LegacyDialect implements RecognitionDialect {
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
     const data = isRecord(message.data) ? message.data : {}
     if (message.type === 'data' && typeof data.transcript === 'string') {
-      reader.final(data.transcript.trim(), null)
+      const detected = this.capabilities.detectsLanguage ? contractTag(data.language_code) : null
+      reader.final(data.transcript.trim(), null, detected)
     } else if (message.type === 'error') {
       reader.failed(legacyError(data))
     }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import { vendorTag } from '../../language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../ports.js'
 import { SARVAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
 import { type SpeechDialect, type SpeechReader, socketTextToSpeech } from '../speech-links.js'
 import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
-import { legacyTag } from './languages.js'
 import { legacyError } from './recognition.js'
 import type { SarvamSettings } from './settings.js'
 import { bulbulOf } from './voices.js'
@@ -63,7 +63,7 @@ export class BulbulDialect implements SpeechDialect {
     const model = bulbulOf(request.model ?? DEFAULT_MODEL)
     const [slowest, fastest] = model?.pace ?? [0.5, 2]
     const config = {
-      [this.#languageField]: legacyTag(request.language),
+      [this.#languageField]: vendorTag('sarvam', request.language),
       speaker: request.voice,
       pace: Math.min(fastest, Math.max(slowest, request.pace)),
       speech_sample_rate: request.rate,
