@@ -106,6 +106,8 @@ export class Commentary {
         say(`             -- heard: ${event.event.type.replaceAll('_', ' ')}`)
         break
       case 'bot_stats':
+      case 'turn_record':
+      case 'usage':
         break
       case 'held':
         say(`             -- ${event.on ? 'on hold' : 'off hold'}`)

@@ -1,5 +1,6 @@
 import type { AnswerVerdict } from '../media/agent/answer.js'
-import type { Turn, TurnTrace } from '../media/agent/events.js'
+import type { Turn, TurnRecord, TurnTrace } from '../media/agent/events.js'
+import type { Usage } from '../media/agent/usage.js'
 import type { BotStats } from '../media/byo/bot-end.js'
 import type { DetectorEvent } from '../media/detect/events.js'
 import type { RtpStats } from '../media/frame.js'
@@ -18,6 +19,10 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | { readonly type: 'answered' }
   | { readonly type: 'turn'; readonly turn: Turn }
   | { readonly type: 'trace'; readonly trace: TurnTrace }
+  /** An utterance of the agent is over, heard or not; never of a bot's. */
+  | { readonly type: 'turn_record'; readonly record: TurnRecord }
+  /** What the agent's conversation used of its vendors; once, before `ended`. */
+  | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'interrupted'; readonly turnId: number; readonly atMs: number }
   | { readonly type: 'resumed'; readonly turnId: number; readonly atMs: number; readonly pausedMs: number }
   /** Who took the call; once more when it turns out to be a machine. */

@@ -26,8 +26,12 @@ export interface AgentVoiceOptions {
   audible(): boolean
   /** A frame with sound that is being sent; `at` is its first sample. */
   sent(pcm: Int16Array, at: number): void
+  /** A vendor is sent this much text; of no utterance when lines are prepared. */
+  asked(turn: TurnId | null, choice: VoiceChoice, characters: number): void
   /** Synthesis delivered the first sound of the utterance. */
   firstAudio(turn: TurnId): void
+  /** Its first packet with sound is being sent. */
+  firstPacket(turn: TurnId): void
   trouble(error: VendorFailure): void
 }
 
@@ -63,10 +67,18 @@ export class AgentVoice {
       this.#drainedOf = turn
     }
     this.#speaker = new Speaker(this.#playout, rate, synthesiser, {
+      asked: options.asked,
       firstAudio: options.firstAudio,
       mute: (turn) => floor.feed({ on: 'mute', turn, at: floor.now() }),
     })
-    this.#lines = new LinePreparation({ spec, rate, vendors, synthesiser, clock })
+    this.#lines = new LinePreparation({
+      spec,
+      rate,
+      vendors,
+      synthesiser,
+      clock,
+      asked: (choice, characters) => options.asked(null, choice, characters),
+    })
   }
 
   /** Synthesises the opening line. Bounded; never rejects. */
@@ -117,7 +129,10 @@ export class AgentVoice {
     const drained = this.#drainedOf
     this.#firstSampleOf = null
     this.#drainedOf = null
-    if (first !== null) floor.feed({ on: 'firstSample', turn: first, at: floor.now() })
+    if (first !== null) {
+      this.#options.firstPacket(first)
+      floor.feed({ on: 'firstSample', turn: first, at: floor.now() })
+    }
     if (drained !== null) floor.feed({ on: 'drained', turn: drained, at: floor.now() })
     else if (turn !== null && sound !== this.#sounding && !this.#playout.paused) this.#flow(turn, sound)
     return sound

@@ -79,6 +79,11 @@ export class CallerEar {
     return this.#lastFinalMs
   }
 
+  /** Sound given to recognition since the last call of this. */
+  takeGivenMs(): number {
+    return this.#ears.takeGivenMs()
+  }
+
   /** Returns why there is no recogniser, null when there is one. */
   open(script: SpeakerScript | null): VendorFailure | null {
     return this.#ears.open(script)

@@ -4,6 +4,7 @@ import type { DetectorEvent } from '../detect/events.js'
 import type { EndingModel } from '../ending-model.js'
 import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../frame.js'
 import type { VadFactory } from '../vad.js'
+import { ConversationAccount } from './account.js'
 import { AgentVoice } from './agent-voice.js'
 import { CallerEar } from './caller-ear.js'
 import type { ConversationEvent } from './events.js'
@@ -13,6 +14,7 @@ import { type Replies, ReplyMaker } from './reply-maker.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
 import type { VoiceChoice } from './synthesis.js'
 import type { ToolRunner } from './tools.js'
+import type { TurnTracer } from './trace.js'
 import { TurnLoop } from './turn-loop.js'
 import { policyFor, type TurnPolicy } from './turn-policy.js'
 import type { TurnEffect, TurnInput } from './turn-types.js'
@@ -62,7 +64,7 @@ export interface Mind {
   readonly voices: readonly VoiceChoice[]
   /** Numbers of turn-taking that are other than usual. */
   readonly policy: Partial<TurnPolicy>
-  replies(voice: AgentVoice): Replies
+  replies(voice: AgentVoice, tracer: TurnTracer): Replies
 }
 
 export type OpenMind = (options: ConversationOptions, floor: Floor) => Mind
@@ -80,7 +82,7 @@ const cascade: OpenMind = ({ spec, vendors, tools }, floor) => {
     firstTokenDeadlineMs: model.firstTokenDeadlineMs,
     voices: voicesFor(spec, vendors),
     policy: {},
-    replies: (voice) => new ReplyMaker({ spec, model, tools, voice, floor }),
+    replies: (voice, tracer) => new ReplyMaker({ spec, model, tools, voice, floor, tracer }),
   }
 }
 
@@ -98,6 +100,7 @@ class AgentConversation implements Conversation {
   readonly #ear: CallerEar
   readonly #replies: Replies
   readonly #loop: TurnLoop
+  readonly #account: ConversationAccount
 
   constructor(options: ConversationOptions, openMind: OpenMind) {
     const { id, spec, rate, vendors, vad, ending = null, clock, emit, log, onFault } = options
@@ -107,6 +110,8 @@ class AgentConversation implements Conversation {
     this.#log = log
     this.#emit = emit
     const floor = this.#floor()
+    this.#account = new ConversationAccount(floor, spec, () => this.#ear)
+    const { tracer } = this.#account
     const mind = openMind(options, floor)
     this.#mind = mind
     this.#voice = new AgentVoice({
@@ -118,11 +123,13 @@ class AgentConversation implements Conversation {
       floor,
       audible: () => this.#loop.audible,
       sent: (pcm, at) => this.#ear.sent(pcm, at),
-      firstAudio: (turn) => this.#replies.firstAudio(turn),
+      asked: (turn, { tts, model }, characters) => tracer.spoke(turn, tts.id, model, characters),
+      firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
+      firstPacket: (turn) => tracer.sent(turn),
       trouble: ({ code, message }) => this.#trouble('text_to_speech', code, message),
     })
     this.#ear = new CallerEar({ spec, rate, recogniser: mind.recogniser, vad, ending, clock, floor })
-    this.#replies = mind.replies(this.#voice)
+    this.#replies = mind.replies(this.#voice, tracer)
     this.#loop = new TurnLoop({
       clock,
       policy: this.#policy(),
@@ -222,22 +229,30 @@ class AgentConversation implements Conversation {
       case 'interrupt':
         this.#emit({ type: 'interrupted', turnId: effect.turn, atMs: effect.atMs })
         this.#replies.commitAgent(effect.turn, effect.atMs)
+        this.#account.over(effect.turn, 'interrupted', effect.atMs)
         return
       case 'cut':
+        this.#replies.commitAgent(effect.turn, null)
+        this.#account.over(effect.turn, 'cut')
+        return
       case 'commitAgent':
         this.#replies.commitAgent(effect.turn, null)
+        this.#account.over(effect.turn, 'said')
         return
       case 'drop':
         this.#replies.stop(effect.turn)
+        this.#account.over(effect.turn, 'unheard')
         return
       case 'ask':
+        this.#account.begin(effect.turn, 'reply', effect.caller)
         // After the last allowed round the model can only answer.
-        this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds, this.#ear)
+        this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds)
         return
       case 'cancelModel':
         this.#replies.cancelModel()
         return
       case 'say':
+        this.#account.begin(effect.turn, 'line', null)
         this.#voice.sayLine(effect.turn, effect.line)
         return
       case 'finishSpeech':
@@ -247,7 +262,7 @@ class AgentConversation implements Conversation {
         this.#replies.commitCaller(effect.caller, effect.forModel)
         return
       case 'trace':
-        this.#replies.tellTrace(effect.turn)
+        this.#account.waited(effect.turn)
         return
       case 'trouble':
         this.#trouble(effect.part, effect.code, effect.message)
@@ -275,6 +290,7 @@ class AgentConversation implements Conversation {
     code: string,
     message: string,
   ): void {
+    this.#account.tracer.trouble()
     this.#log.warn({ conversation: this.id, part, code }, 'provider trouble')
     this.#emit({ type: 'trouble', part, code, message, atMs: this.#loop.now() })
   }
@@ -284,5 +300,7 @@ class AgentConversation implements Conversation {
     this.#voice.close()
     this.#loop.timers.cancelAll()
     this.#ear.close()
+    // Whoever listened to a conversation that failed is told nothing more.
+    if (this.#loop.started && !this.#loop.faulty) this.#account.close()
   }
 }

@@ -36,6 +36,7 @@ export class Ears {
   #generation = 0
   #reopening: Timer | null = null
   #closed = false
+  #givenSamples = 0
 
   constructor(options: EarsOptions) {
     this.#options = options
@@ -65,7 +66,16 @@ export class Ears {
   }
 
   write(pcm: Int16Array, atMs: number): void {
-    this.#stream?.write(pcm, atMs)
+    if (this.#stream === null) return
+    this.#stream.write(pcm, atMs)
+    this.#givenSamples += pcm.length
+  }
+
+  /** Sound given to recognition since the last call of this. */
+  takeGivenMs(): number {
+    const ms = (this.#givenSamples * 1000) / this.#options.rate
+    this.#givenSamples = 0
+    return ms
   }
 
   utteranceStart(atMs: number): void {

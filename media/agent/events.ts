@@ -2,6 +2,7 @@ import type { DetectorEvent } from '../detect/events.js'
 import type { Digit } from '../frame.js'
 import type { AnswerVerdict } from './answer.js'
 import type { TimedWord } from './spec.js'
+import type { Usage } from './usage.js'
 
 export type TurnId = number
 
@@ -21,7 +22,10 @@ export interface Turn {
   readonly words: readonly TimedWord[] | null
 }
 
-/** Where the time of one agent reply went. Absolute session ms; null where a stage did not happen. */
+/**
+ * What the caller waited for before one reply, told when the wait is over (`TurnRecord` says the rest when
+ * the reply is). Absolute session ms; null where a stage did not happen.
+ */
 export interface TurnTrace {
   readonly turnId: TurnId
   /** Last voiced sample of the caller's speech. */
@@ -37,6 +41,45 @@ export interface TurnTrace {
   readonly firstPacketMs: number | null
 }
 
+/**
+ * One utterance of the agent as an account: where its time went and what it used, without a word of it.
+ * Absolute session ms; null where a stage did not happen.
+ */
+export interface TurnRecord {
+  readonly turnId: TurnId
+  /** An answer of the model, or a line said without it. */
+  readonly kind: 'reply' | 'line'
+  /** Said to the end, stopped by the caller, stopped for another reason, or never heard. */
+  readonly ending: 'said' | 'interrupted' | 'cut' | 'unheard'
+  /**
+   * A model was asked before the turn was decided: its answer was used, or thrown away. Null: none was, as
+   * far as this utterance is concerned.
+   */
+  readonly speculation: 'kept' | 'dropped' | null
+  /** Failures of vendors since the utterance before. */
+  readonly troubles: number
+  /** First and last voiced sample of the words it answers; null for a line nobody asked for. */
+  readonly onsetMs: number | null
+  readonly offsetMs: number | null
+  readonly vadStopMs: number | null
+  readonly sttFinalMs: number | null
+  /** The end of the caller's turn was decided, or the line began. */
+  readonly decidedMs: number
+  /** Before `decidedMs` when a speculation was kept. */
+  readonly modelRequestMs: number | null
+  readonly modelFirstTokenMs: number | null
+  readonly firstSentenceMs: number | null
+  /** Null when all of it had been synthesised before. */
+  readonly ttsRequestMs: number | null
+  readonly ttsFirstAudioMs: number | null
+  readonly firstPacketMs: number | null
+  /** The caller's sound that stopped it began. */
+  readonly interruptedMs: number | null
+  readonly endMs: number
+  /** Since the utterance before. */
+  readonly usage: Usage
+}
+
 /** What a conversation reports, in order. */
 export type ConversationEvent =
   | { readonly type: 'turn'; readonly turn: Turn }
@@ -45,6 +88,10 @@ export type ConversationEvent =
   /** Paused for a sound that turned out to be no interruption. */
   | { readonly type: 'resumed'; readonly turnId: TurnId; readonly atMs: number; readonly pausedMs: number }
   | { readonly type: 'trace'; readonly trace: TurnTrace }
+  /** An utterance of the agent is over, heard or not. */
+  | { readonly type: 'turn_record'; readonly record: TurnRecord }
+  /** What the whole conversation used; once, last. */
+  | { readonly type: 'usage'; readonly usage: Usage }
   /** Something other than speech was heard of the far side. */
   | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }

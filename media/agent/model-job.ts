@@ -2,13 +2,17 @@ import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailu
 import { SentenceSplitter } from './sentences.js'
 import { speakable, ThoughtFilter } from './speakable.js'
 import { asFailure } from './synthesis.js'
+import type { TokenCount } from './usage.js'
 
 export interface ModelJobEvents {
   token(): void
   /** A sentence ready to be spoken. */
   sentence(text: string): void
-  /** The answer is complete: its whole text as written by the model, and the tools it calls. */
-  done(text: string, calls: readonly ToolCall[]): void
+  /**
+   * The answer is complete: its whole text as written by the model, the tools it calls, and what it cost,
+   * where the vendor tells.
+   */
+  done(text: string, calls: readonly ToolCall[], usage: TokenCount | null): void
   failed(error: VendorFailure): void
 }
 
@@ -58,14 +62,14 @@ export function startModelJob(
         calls.push(...made)
         events.token()
       },
-      done: () => {
+      done: (usage) => {
         if (closed) return
         const rest = thoughts.end()
         text += rest
         give([...splitter.push(rest), ...splitter.end()])
         if (closed) return
         cancel()
-        events.done(text, calls)
+        events.done(text, calls, usage)
       },
       failed: fail,
     })

@@ -1,5 +1,6 @@
 import type { Rate, SessionRate } from '../frame.js'
 import type { RecognitionMode, SpeakerScript, TimedWord } from './spec.js'
+import type { TokenCount } from './usage.js'
 
 /*
  * The three vendor ports. Everything a vendor does is cancellable by its handle, reports through
@@ -136,7 +137,8 @@ export interface GenerateEvents {
   text(delta: string): void
   /** All calls of one answer, after its text. */
   toolCalls(calls: readonly ToolCall[]): void
-  done(usage: { readonly promptTokens: number; readonly completionTokens: number } | null): void
+  /** Null: the vendor does not tell. */
+  done(usage: TokenCount | null): void
   failed(error: VendorFailure): void
 }
 

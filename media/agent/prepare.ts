@@ -9,7 +9,7 @@ import { SentenceSplitter } from './sentences.js'
 import { speakable } from './speakable.js'
 import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
-import type { Synthesiser } from './synthesis.js'
+import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
 /** The answer of a call does not wait longer for its opening line; the rest is synthesised live. */
 const PREPARE_LIMIT_MS = 3000
@@ -26,6 +26,7 @@ export class LinePreparation {
   readonly #rate: SessionRate
   readonly #synthesiser: Synthesiser
   readonly #clock: Clock
+  readonly #asked: (choice: VoiceChoice, characters: number) => void
   readonly #cache: LineCache
   /** Those of this call stay until it ends, whatever leaves the cache. */
   readonly #own = new Map<string, PreparedLine>()
@@ -40,11 +41,14 @@ export class LinePreparation {
     readonly vendors: Vendors
     readonly synthesiser: Synthesiser
     readonly clock: Clock
+    /** A vendor is sent this much text. */
+    readonly asked: (choice: VoiceChoice, characters: number) => void
   }) {
     this.#spec = options.spec
     this.#rate = options.rate
     this.#synthesiser = options.synthesiser
     this.#clock = options.clock
+    this.#asked = options.asked
     this.#cache = lineCacheOf(options.vendors)
   }
 
@@ -110,6 +114,7 @@ export class LinePreparation {
     const chunks: Int16Array[] = []
     const words: SpokenWord[] = []
     this.#job = this.#synthesiser.speak(text, language, {
+      asked: this.#asked,
       audio: (pcm) => {
         chunks.push(pcm)
       },

@@ -9,7 +9,7 @@ import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
 import { ToolRounds } from './tool-rounds.js'
 import { declarations, fillerOf, type ToolRunner } from './tools.js'
-import { ReplyTrace } from './trace.js'
+import type { TurnTracer } from './trace.js'
 import type { CallerTurn, TurnEffect } from './turn-types.js'
 
 export interface ReplyMakerOptions {
@@ -18,21 +18,13 @@ export interface ReplyMakerOptions {
   readonly tools: ToolRunner
   readonly voice: AgentVoice
   readonly floor: Floor
-}
-
-/** When the last words before a reply were over and known; older than the speech they do not count. */
-export interface HeardLast {
-  readonly lastOffsetMs: number | null
-  readonly lastFinalMs: number | null
+  readonly tracer: TurnTracer
 }
 
 /** Where the agent's replies come from, as the conversation orders them. */
 export interface Replies {
   /** `mayUseTools` false: the model can only answer. */
-  ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean, heard: HeardLast): void
-  firstAudio(turn: TurnId): void
-  /** The reply's first sample was sent. */
-  tellTrace(turn: TurnId): void
+  ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void
   cancelModel(): void
   /** Ends sound and jobs of a reply. */
   stop(turn: TurnId): void
@@ -50,16 +42,17 @@ export class ReplyMaker implements Replies {
   readonly #tools: ToolRounds
   readonly #voice: AgentVoice
   readonly #floor: Floor
+  readonly #tracer: TurnTracer
   readonly #context: ConversationContext
   #job: Cancellable | null = null
   #callerLanguage: string | null = null
-  #trace: ReplyTrace | null = null
 
-  constructor({ spec, model, tools, voice, floor }: ReplyMakerOptions) {
+  constructor({ spec, model, tools, voice, floor, tracer }: ReplyMakerOptions) {
     this.#spec = spec
     this.#model = model
     this.#voice = voice
     this.#floor = floor
+    this.#tracer = tracer
     this.#context = new ConversationContext(spec.systemPrompt, spec.languages)
     this.#tools = new ToolRounds(spec.tools, tools, {
       used: ({ name, arguments: given }, result) =>
@@ -69,35 +62,33 @@ export class ReplyMaker implements Replies {
   }
 
   /** `mayUseTools` false: the model can only answer. */
-  ask(
-    { turn, caller, attempt, round }: TurnEffect & { do: 'ask' },
-    mayUseTools: boolean,
-    heard: HeardLast,
-  ): void {
+  ask({ turn, caller }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
     const floor = this.#floor
+    const tracer = this.#tracer
+    const { vendor, model } = this.#spec.languageModel
     this.cancelModel()
     if (caller) this.#callerLanguage = languageOf(caller.text, this.#spec.languages)
-    if (round === 0 && attempt === 1 && caller) {
-      this.#trace = new ReplyTrace(turn, caller.endMs, floor.now(), heard.lastOffsetMs, heard.lastFinalMs)
-    }
+    tracer.mark(turn, 'modelRequestMs')
+    tracer.asked(vendor, model)
     const request = {
-      model: this.#spec.languageModel.model,
+      model,
       messages: this.#context.messages(caller?.text ?? null, this.#tools.messages),
       tools: mayUseTools ? declarations(this.#spec.tools) : [],
     }
     this.#job = startModelJob(this.#model, request, {
       token: () => {
-        this.#trace?.firstToken(turn, floor.now())
+        tracer.mark(turn, 'modelFirstTokenMs')
         floor.feed({ on: 'token', turn, at: floor.now() })
       },
       sentence: (text) => {
-        this.#trace?.firstSentence(turn, floor.now())
+        tracer.mark(turn, 'firstSentenceMs')
         floor.feed({ on: 'sentence', turn, at: floor.now() })
         const language = languageOf(text, this.#spec.languages)
         this.#voice.say(turn, spokenForm(text, language), language)
       },
-      done: (text, calls) => {
+      done: (text, calls, usage) => {
         this.#job = null
+        tracer.answered(vendor, model, usage)
         this.#answered(turn, text, calls)
       },
       failed: ({ code, message }) => {
@@ -105,17 +96,6 @@ export class ReplyMaker implements Replies {
         floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
       },
     })
-  }
-
-  firstAudio(turn: TurnId): void {
-    this.#trace?.firstAudio(turn, this.#floor.now())
-  }
-
-  /** The reply's first sample was sent. */
-  tellTrace(turn: TurnId): void {
-    const trace = this.#trace
-    this.#trace = null
-    if (trace?.turn === turn) this.#floor.emit({ type: 'trace', trace: trace.finish(this.#floor.now()) })
   }
 
   cancelModel(): void {

@@ -6,9 +6,11 @@ import { AUDIBLE } from './lead-trim.js'
 import type { PreparedLine } from './line-cache.js'
 import type { Cancellable } from './ports.js'
 import type { TimedWord } from './spec.js'
-import type { Synthesiser } from './synthesis.js'
+import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
 export interface SpeakerEvents {
+  /** A vendor is sent this much of the utterance's text. */
+  asked(turn: TurnId, choice: VoiceChoice, characters: number): void
   /** Synthesis delivered the first sound of the utterance. */
   firstAudio(turn: TurnId): void
   /** No synthesis works; nothing more of the utterance will come. */
@@ -178,6 +180,7 @@ export class Speaker {
       return
     }
     utterance.job = this.#synthesiser.speak(sentence.text, sentence.language, {
+      asked: (choice, characters) => this.#events.asked(utterance.id, choice, characters),
       audio: (pcm) => this.#add(utterance, sentence, pcm),
       word: (word) => {
         sentence.words.push(shifted(word, sentence.start))

@@ -15,6 +15,8 @@ export interface VoiceChoice {
 }
 
 export interface SynthesisEvents {
+  /** A vendor is sent this much text, at first and at every new try. */
+  asked(choice: VoiceChoice, characters: number): void
   /** Sound at the session rate, leading silence removed. Owned by the receiver. */
   audio(pcm: Int16Array): void
   /** `sample` counts from the first sample of this synthesis. */
@@ -145,6 +147,7 @@ class Sentence implements Cancellable {
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
     this.#arm(Math.min(choice.tts.firstAudioDeadlineMs, FIRST_AUDIO_LIMIT_MS))
+    this.#events.asked(choice, text.length)
     try {
       const job = choice.tts.speak(
         {

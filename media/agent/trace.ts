@@ -1,54 +1,168 @@
-import type { TurnId, TurnTrace } from './events.js'
+import type { TurnId, TurnRecord, TurnTrace } from './events.js'
+import type { TokenCount, Usage } from './usage.js'
+import { UsageMeter } from './usage.js'
 
-/** Collects where the time of one reply goes; each stage counts once, the first time. */
-export class ReplyTrace {
-  readonly turn: TurnId
-  readonly #speechEndMs: number
-  readonly #decidedMs: number
-  readonly #vadStopMs: number | null
-  readonly #sttFinalMs: number | null
-  #firstTokenMs: number | null = null
-  #firstSentenceMs: number | null = null
-  #firstAudioMs: number | null = null
+/** The words of the caller that a reply answers, and when it was known that they were over. */
+export interface AnsweredWords {
+  readonly startMs: number
+  readonly endMs: number
+  /** The latest ones of the call; older than the words they do not count. */
+  readonly lastOffsetMs: number | null
+  readonly lastFinalMs: number | null
+}
 
-  /** `lastOffsetMs`, `lastFinalMs`: the latest ones of the call; older than the speech they do not count. */
-  constructor(
-    turn: TurnId,
-    speechEndMs: number,
-    decidedMs: number,
-    lastOffsetMs: number | null,
-    lastFinalMs: number | null,
-  ) {
-    this.turn = turn
-    this.#speechEndMs = speechEndMs
-    this.#decidedMs = decidedMs
-    this.#vadStopMs = lastOffsetMs !== null && lastOffsetMs >= speechEndMs ? lastOffsetMs : null
-    this.#sttFinalMs = lastFinalMs !== null && lastFinalMs >= speechEndMs ? lastFinalMs : null
+type Times = {
+  -readonly [K in Extract<keyof TurnRecord, `${string}Ms`>]: TurnRecord[K]
+}
+/** Moments that count once, the first time. */
+type Moment = 'modelRequestMs' | 'modelFirstTokenMs' | 'firstSentenceMs' | 'ttsRequestMs' | 'ttsFirstAudioMs'
+
+interface Open {
+  readonly turnId: TurnId
+  readonly kind: TurnRecord['kind']
+  readonly times: Times
+  speculation: TurnRecord['speculation']
+}
+
+/**
+ * Where the time of each utterance of the agent goes and what it costs. What is used between two
+ * utterances, a request thrown away for instance, counts to the later one.
+ */
+export class TurnTracer {
+  readonly #now: () => number
+  readonly #turn = new UsageMeter()
+  readonly #call = new UsageMeter()
+  #open: Open | null = null
+  #troubles = 0
+  #thrownAway = false
+
+  constructor(now: () => number) {
+    this.#now = now
   }
 
-  firstToken(turn: TurnId, atMs: number): void {
-    if (turn === this.turn) this.#firstTokenMs ??= atMs
-  }
-
-  firstSentence(turn: TurnId, atMs: number): void {
-    if (turn === this.turn) this.#firstSentenceMs ??= atMs
-  }
-
-  firstAudio(turn: TurnId, atMs: number): void {
-    if (turn === this.turn) this.#firstAudioMs ??= atMs
-  }
-
-  finish(firstPacketMs: number): TurnTrace {
-    return {
-      turnId: this.turn,
-      speechEndMs: this.#speechEndMs,
-      vadStopMs: this.#vadStopMs,
-      sttFinalMs: this.#sttFinalMs,
-      decidedMs: this.#decidedMs,
-      modelFirstTokenMs: this.#firstTokenMs,
-      firstSentenceMs: this.#firstSentenceMs,
-      ttsFirstAudioMs: this.#firstAudioMs,
-      firstPacketMs,
+  /** The utterance begins; told again while it lasts, it changes nothing. */
+  begin(turnId: TurnId, kind: TurnRecord['kind'], words: AnsweredWords | null): void {
+    if (this.#open?.turnId === turnId) return
+    const { startMs = null, endMs = null, lastOffsetMs = null, lastFinalMs = null } = words ?? {}
+    const since = (at: number | null) => (at !== null && endMs !== null && at >= endMs ? at : null)
+    this.#open = {
+      turnId,
+      kind,
+      speculation: this.#thrownAway ? 'dropped' : null,
+      times: {
+        onsetMs: startMs,
+        offsetMs: endMs,
+        vadStopMs: since(lastOffsetMs),
+        sttFinalMs: since(lastFinalMs),
+        decidedMs: this.#now(),
+        modelRequestMs: null,
+        modelFirstTokenMs: null,
+        firstSentenceMs: null,
+        ttsRequestMs: null,
+        ttsFirstAudioMs: null,
+        firstPacketMs: null,
+        interruptedMs: null,
+        endMs: 0,
+      },
     }
+    this.#thrownAway = false
+  }
+
+  /** `atMs`: when it happened, when that is not now. */
+  mark(turnId: TurnId, moment: Moment, atMs = this.#now()): void {
+    const open = this.#of(turnId)
+    if (open) open.times[moment] ??= atMs
+  }
+
+  /** The first packet of the utterance is being sent. */
+  sent(turnId: TurnId): void {
+    const open = this.#of(turnId)
+    if (open) open.times.firstPacketMs ??= this.#now()
+  }
+
+  /** The answer begun before the turn was decided is the one that is used. */
+  kept(turnId: TurnId): void {
+    const open = this.#of(turnId)
+    if (open) open.speculation = 'kept'
+  }
+
+  /** An answer was begun, and is not used. */
+  thrownAway(): void {
+    this.#thrownAway = true
+  }
+
+  trouble(): void {
+    this.#troubles++
+  }
+
+  heard(vendor: string, model: string | null, audioMs: number): void {
+    this.#turn.heard(vendor, model, audioMs)
+    this.#call.heard(vendor, model, audioMs)
+  }
+
+  asked(vendor: string, model: string): void {
+    this.#turn.asked(vendor, model)
+    this.#call.asked(vendor, model)
+  }
+
+  answered(vendor: string, model: string, tokens: TokenCount | null): void {
+    this.#turn.answered(vendor, model, tokens)
+    this.#call.answered(vendor, model, tokens)
+  }
+
+  /** `turnId` null: a line that is prepared counts to the call, whether it is ever said or not. */
+  spoke(turnId: TurnId | null, vendor: string, model: string | null, characters: number): void {
+    if (turnId !== null) {
+      this.#turn.spoke(vendor, model, characters)
+      this.mark(turnId, 'ttsRequestMs')
+    }
+    this.#call.spoke(vendor, model, characters)
+  }
+
+  /** What the caller waited for, as soon as the wait is over; null when nobody asked for the utterance. */
+  waited(turnId: TurnId): TurnTrace | null {
+    const open = this.#of(turnId)
+    if (open === null || open.times.offsetMs === null) return null
+    const { offsetMs, vadStopMs, sttFinalMs, decidedMs, modelFirstTokenMs, firstSentenceMs } = open.times
+    return {
+      turnId,
+      speechEndMs: offsetMs,
+      vadStopMs,
+      sttFinalMs,
+      decidedMs,
+      modelFirstTokenMs,
+      firstSentenceMs,
+      ttsFirstAudioMs: open.times.ttsFirstAudioMs,
+      firstPacketMs: open.times.firstPacketMs,
+    }
+  }
+
+  /** The utterance is over; null when it is not the one that was begun. */
+  end(turnId: TurnId, ending: TurnRecord['ending'], interruptedMs: number | null): TurnRecord | null {
+    const open = this.#of(turnId)
+    if (open === null) return null
+    this.#open = null
+    const troubles = this.#troubles
+    this.#troubles = 0
+    return {
+      turnId,
+      kind: open.kind,
+      ending,
+      speculation: open.speculation,
+      troubles,
+      ...open.times,
+      interruptedMs,
+      endMs: this.#now(),
+      usage: this.#turn.take(),
+    }
+  }
+
+  /** Of the whole call; once, at its end. */
+  total(): Usage {
+    return this.#call.take()
+  }
+
+  #of(turnId: TurnId): Open | null {
+    return this.#open?.turnId === turnId ? this.#open : null
   }
 }

@@ -57,6 +57,10 @@ export class TurnLoop {
     return this.#state.reply?.audible ?? false
   }
 
+  get faulty(): boolean {
+    return this.#faulty
+  }
+
   get timers(): TurnTimers {
     return this.#timers
   }
@@ -105,9 +109,9 @@ export class TurnLoop {
     this.#inputs.length = 0
     this.#state = { ...this.#state, phase: 'ended' }
     this.#timers.cancelAll()
-    if (this.#onFault === undefined) throw error
-    if (this.#faulty) return
+    const before = this.#faulty
     this.#faulty = true
-    this.#onFault(error)
+    if (this.#onFault === undefined) throw error
+    if (!before) this.#onFault(error)
   }
 }

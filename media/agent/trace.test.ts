@@ -1,0 +1,147 @@
+import t from 'tap'
+import { ConversationRig } from '../../fixtures/conversation-rig.js'
+import type { TurnRecord } from './events.js'
+import type { ToolSpec } from './spec.js'
+
+const LONG = 'We are open from nine in the morning until seven in the evening. On Sunday we are closed.'
+const DOOR: ToolSpec = {
+  name: 'door',
+  description: 'Whether the door is open',
+  parameters: [],
+  speech: {},
+  action: { kind: 'mock', response: 'It is open.' },
+}
+
+function ascending(times: readonly (number | null)[]): boolean {
+  return times.every((at, i) => at !== null && (i === 0 || at >= (times[i - 1] ?? 0)))
+}
+
+/** Every moment of a reply that was asked for and said, in the order they must come. */
+function moments(record: TurnRecord | undefined): readonly (number | null)[] {
+  if (!record) return [null]
+  return [
+    record.onsetMs,
+    record.offsetMs,
+    record.vadStopMs,
+    record.sttFinalMs,
+    record.decidedMs,
+    record.modelRequestMs,
+    record.modelFirstTokenMs,
+    record.firstSentenceMs,
+    record.ttsRequestMs,
+    record.ttsFirstAudioMs,
+    record.firstPacketMs,
+    record.endMs,
+  ]
+}
+
+async function begun(openingLine: string | null = null, tools: readonly ToolSpec[] = []) {
+  const rig = new ConversationRig({ spec: { openingLine, tools } })
+  await rig.start()
+  return rig
+}
+
+t.test('a line and a reply, each accounted for when it is over', async (t) => {
+  const rig = await begun('Good morning.')
+  await rig.until(() => rig.turns('agent').length === 1)
+  rig.model.push([
+    { after: 150, text: 'We are open. ' },
+    { after: 50, text: 'Do come.' },
+    { after: 10, done: true, usage: { promptTokens: 90, completionTokens: 8 } },
+  ])
+  rig.sound(300, { ms: 900, text: 'Are you open?', finalAfterMs: 100 })
+  await rig.until(() => rig.turns('agent').length === 2)
+  const [line, reply] = rig.of('turn_record').map(({ record }) => record)
+  t.match(line, {
+    kind: 'line',
+    ending: 'said',
+    onsetMs: null,
+    offsetMs: null,
+    decidedMs: 0,
+    modelRequestMs: null,
+    ttsRequestMs: null,
+    firstPacketMs: 0,
+    speculation: null,
+  })
+  t.same(line?.usage.models, [])
+  t.match(reply, { kind: 'reply', ending: 'said', interruptedMs: null, troubles: 0, speculation: null })
+  t.ok(ascending(moments(reply)), JSON.stringify(moments(reply)))
+  t.same(reply?.usage.models, [
+    { vendor: 'main', model: 'm', requests: 1, counted: 1, promptTokens: 90, completionTokens: 8 },
+  ])
+  t.same(reply?.usage.speech, [{ vendor: 'main', model: null, requests: 2, characters: 20 }])
+  t.equal(reply?.turnId, rig.turns('agent')[1]?.id)
+
+  t.equal(rig.of('usage').length, 0)
+  const beforeMs = rig.nowMs
+  rig.close()
+  const [total] = rig.of('usage').map(({ usage }) => usage)
+  t.same(rig.events.at(-1)?.type, 'usage', 'the last thing that is told')
+  t.same(total?.recognition, [{ vendor: 'main', model: null, audioMs: beforeMs }])
+  t.same(total?.models, reply?.usage.models)
+  // The greeting was paid for before anybody heard it, and so were the lines for trouble.
+  t.ok((total?.speech[0]?.characters ?? 0) >= 20 + 'Good morning.'.length)
+  const heardMs = [line, reply].map((record) => record?.usage.recognition[0]?.audioMs ?? 0)
+  t.ok((heardMs[0] ?? 0) + (heardMs[1] ?? 0) <= beforeMs)
+  t.notMatch(JSON.stringify(rig.of('turn_record')), /open|morning|come/i, 'nothing that was said')
+  rig.close()
+  t.equal(rig.of('usage').length, 1)
+})
+
+t.test('an interruption, and a vendor that tells no tokens', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 100, text: LONG },
+    { after: 0, done: true },
+  ])
+  rig.sound(100, { ms: 900, text: 'When are you open?' })
+  rig.sound(3200, { ms: 1200, text: 'Stop, please.', partials: [[200, 'Stop']] })
+  await rig.until(() => rig.turns('agent').length === 1)
+  const [record] = rig.of('turn_record').map(({ record }) => record)
+  t.match(record, { ending: 'interrupted', interruptedMs: rig.turns('agent')[0]?.cutAtMs })
+  t.same(record?.usage.models, [
+    { vendor: 'main', model: 'm', requests: 1, counted: 0, promptTokens: null, completionTokens: null },
+  ])
+  rig.close()
+})
+
+t.test('a reply nobody heard costs all the same', async (t) => {
+  const rig = await begun()
+  rig.sound(0, { ms: 900, text: 'Can I book' })
+  rig.sound(1350, { ms: 900, text: 'a table?' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  const records = rig.of('turn_record').map(({ record }) => record)
+  t.match(records, [
+    { ending: 'unheard', firstPacketMs: null, usage: { models: [{ requests: 1, counted: 0 }] } },
+    { ending: 'said', usage: { models: [{ requests: 1 }] } },
+  ])
+  rig.close()
+})
+
+t.test('tries, tool rounds and a voice that is given up', async (t) => {
+  const rig = await begun(null, [DOOR])
+  rig.model.push(
+    [{ after: 50, fail: 'no' }],
+    [
+      { after: 50, tools: [{ id: 'c', name: 'door', arguments: {} }] },
+      { after: 0, done: true, usage: { promptTokens: 40, completionTokens: 5 } },
+    ],
+    [
+      { after: 50, text: 'It is open.' },
+      { after: 0, done: true, usage: { promptTokens: 60, completionTokens: 4 } },
+    ],
+  )
+  rig.voice.push({ fail: 'no' }, { fail: 'no' })
+  rig.sound(0, { ms: 900, text: 'Is it open?' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  const [record] = rig.of('turn_record').map(({ record }) => record)
+  t.equal(record?.troubles, 3)
+  t.same(record?.usage.models, [
+    { vendor: 'main', model: 'm', requests: 3, counted: 2, promptTokens: 100, completionTokens: 9 },
+  ])
+  t.same(record?.usage.speech, [
+    { vendor: 'main', model: null, requests: 2, characters: 22 },
+    { vendor: 'embedded', model: null, requests: 1, characters: 11 },
+  ])
+  rig.close()
+})

@@ -1,0 +1,110 @@
+/*
+ * What a conversation used of its vendors: the inputs of its cost. Counts only, no words.
+ */
+
+export interface RecognitionUsage {
+  readonly vendor: string
+  readonly model: string | null
+  /** Sound given to it. */
+  readonly audioMs: number
+}
+
+export interface ModelUsage {
+  readonly vendor: string
+  readonly model: string
+  readonly requests: number
+  /** Requests whose tokens the vendor told. One that was cancelled tells none, and may cost all the same. */
+  readonly counted: number
+  /** Of the counted requests; null when there are none. */
+  readonly promptTokens: number | null
+  readonly completionTokens: number | null
+}
+
+export interface SpeechUsage {
+  readonly vendor: string
+  readonly model: string | null
+  readonly requests: number
+  /** UTF-16 units of the texts sent. */
+  readonly characters: number
+}
+
+/** By vendor and model, in the order they were first used. */
+export interface Usage {
+  readonly recognition: readonly RecognitionUsage[]
+  readonly models: readonly ModelUsage[]
+  readonly speech: readonly SpeechUsage[]
+}
+
+export interface TokenCount {
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** Adds up what is used until it is taken. */
+export class UsageMeter {
+  #recognition: Mutable<RecognitionUsage>[] = []
+  #models: Mutable<ModelUsage>[] = []
+  #speech: Mutable<SpeechUsage>[] = []
+
+  heard(vendor: string, model: string | null, audioMs: number): void {
+    const entry = entryOf(this.#recognition, vendor, model, () => ({ vendor, model, audioMs: 0 }))
+    entry.audioMs += audioMs
+  }
+
+  asked(vendor: string, model: string): void {
+    this.#model(vendor, model).requests++
+  }
+
+  answered(vendor: string, model: string, tokens: TokenCount | null): void {
+    if (tokens === null) return
+    const entry = this.#model(vendor, model)
+    entry.counted++
+    entry.promptTokens = (entry.promptTokens ?? 0) + tokens.promptTokens
+    entry.completionTokens = (entry.completionTokens ?? 0) + tokens.completionTokens
+  }
+
+  spoke(vendor: string, model: string | null, characters: number): void {
+    const entry = entryOf(this.#speech, vendor, model, () => ({ vendor, model, requests: 0, characters: 0 }))
+    entry.requests++
+    entry.characters += characters
+  }
+
+  /** What was used since the last `take`. */
+  take(): Usage {
+    const taken: Usage = {
+      recognition: this.#recognition.map((entry) => ({ ...entry, audioMs: Math.round(entry.audioMs) })),
+      models: this.#models,
+      speech: this.#speech,
+    }
+    this.#recognition = []
+    this.#models = []
+    this.#speech = []
+    return taken
+  }
+
+  #model(vendor: string, model: string): Mutable<ModelUsage> {
+    return entryOf(this.#models, vendor, model, () => ({
+      vendor,
+      model,
+      requests: 0,
+      counted: 0,
+      promptTokens: null,
+      completionTokens: null,
+    }))
+  }
+}
+
+function entryOf<T extends { readonly vendor: string; readonly model: string | null }>(
+  entries: T[],
+  vendor: string,
+  model: string | null,
+  make: () => T,
+): T {
+  const found = entries.find((entry) => entry.vendor === vendor && entry.model === model)
+  if (found) return found
+  const made = make()
+  entries.push(made)
+  return made
+}
