@@ -12,6 +12,7 @@ import {
   type BotRate,
   type BotSpec,
   carries,
+  transportOf,
 } from '../media/byo/spec.js'
 import { oneOf, UsageError } from './command-line.js'
 
@@ -104,6 +105,9 @@ function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly all
   if (!carries(type, { format, sampleRate })) {
     const offered = BOT_AUDIO[type].map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
     throw new UsageError(`bots of type ${type} speak ${offered}`)
+  }
+  if (transportOf(type) === 'tcp' && (values.secret ?? values.param) !== undefined) {
+    throw new UsageError(`bots of type ${type} can be told no --secret and no --param`)
   }
   return {
     allowPrivate: values.private,

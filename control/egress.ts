@@ -4,9 +4,10 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { EngineError } from '../media/base/errors.js'
 import { isPublicAddress, openSafeNames, type Resolver } from '../media/base/public-address.js'
+import { SCHEMES as BOT_SCHEMES, type BotTransport } from '../media/byo/spec.js'
 
 export interface EgressOptions {
-  /** Development: loopback and private addresses, and plain http and ws. */
+  /** Development: loopback and private addresses, and plain http, ws and tcp. */
   readonly allowPrivate: boolean
   readonly resolve?: Resolver
 }
@@ -38,10 +39,10 @@ export interface Egress {
   close(): void
 }
 
-export type UrlKind = 'http' | 'websocket'
+export type UrlKind = 'http' | BotTransport
 
 const MAX_URL = 2048
-const SCHEMES = { http: ['https:', 'http:'], websocket: ['wss:', 'ws:'] } as const
+const SCHEMES = { http: ['https:', 'http:'], ...BOT_SCHEMES } as const
 
 export function openEgress(options: EgressOptions): Egress {
   const { allowPrivate } = options
@@ -58,6 +59,8 @@ export function openEgress(options: EgressOptions): Egress {
     }
     if (parsed.username !== '' || parsed.password !== '') return { reason: 'must not hold user or password' }
     const host = hostOf(parsed)
+    if (host === '') return { reason: 'names no host' }
+    if (kind === 'tcp' && parsed.port === '') return { reason: 'names no port' }
     if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
       return { reason: 'is not a public address' }
     return parsed

@@ -245,9 +245,10 @@ export class Call {
     const remote = this.#remote
     if (!remote) throw new EngineError('internal', 'media connected before it was agreed')
     const { pool } = this.#deps
-    const script = this.#options.script(this.#leg.sipCallId)
+    const { sipCallId } = this.#leg
+    const script = this.#options.script(sipCallId)
     // Both requests leave at once; the channel keeps their order.
-    Promise.all([pool.remote(this.callId, remote), pool.start(this.callId, script)]).then(
+    Promise.all([pool.remote(this.callId, remote), pool.start(this.callId, script, sipCallId)]).then(
       () => this.#input({ type: 'mediaLive' }),
       (error: unknown) => this.finish(endingOfError(error)),
     )

@@ -124,7 +124,7 @@ async function thread(t: Test) {
       send: true,
       receive: true,
     })
-    hosted.start(null)
+    hosted.start(null, null)
     peer.start(hosted.opened)
     const ear = ears.at(-1)
     if (ear === undefined) throw new Error('no ear was opened')

@@ -59,8 +59,8 @@ export interface SessionOrder extends OpenOrder {
 export interface HostedSession {
   readonly opened: OpenedSession
   remote(remote: RemoteMedia): void
-  /** Media is live. A second start does nothing. */
-  start(script: SpeakerScript | null): void
+  /** Media is live. A second start does nothing. `sipCallId` is the leg's. */
+  start(script: SpeakerScript | null, sipCallId: string | null): void
   press(digits: readonly Digit[]): void
   /** The main thread carried out what a tool asked for. */
   toolResult(request: number, result: string): void
@@ -76,7 +76,7 @@ export interface HostedSession {
 interface HostedParty {
   readonly end: End
   prepare(): Promise<void>
-  start(script: SpeakerScript | null): void
+  start(script: SpeakerScript | null, sipCallId: string | null): void
   transferUpdate?(update: TransferUpdate): void
   /** What was heard of the far side beside speech. */
   heard?(event: DetectorEvent): void
@@ -183,12 +183,12 @@ class LegSession implements HostedSession {
     this.#leg.setRemote(this.#mute ? { ...remote, send: false } : remote)
   }
 
-  start(script: SpeakerScript | null): void {
+  start(script: SpeakerScript | null, sipCallId: string | null): void {
     if (this.#leave !== null || this.#closed !== null) return
     const { beat, members } = this.#host
     const member = this.#member
     this.#session.start()
-    this.#party.start(script)
+    this.#party.start(script, sipCallId)
     members.set(member, () => this.#lost())
     const leave = beat.add(member)
     this.#leave = () => {
@@ -299,7 +299,7 @@ class LegSession implements HostedSession {
           throw new EngineError('vendor_unreachable', 'the bot cannot be reached')
         }
       },
-      start: () => end.start(),
+      start: (_script, sipCallId) => end.start(sipCallId),
       transferUpdate: (update) => end.transferUpdate(update),
     }
   }

@@ -146,7 +146,7 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'remote':
       return (await find(request.session)).remote(request.remote)
     case 'start':
-      return (await find(request.session)).start(request.script)
+      return (await find(request.session)).start(request.script, request.sipCallId)
     case 'digit':
       return (await find(request.session)).digit(request.digit, request.durationMs)
     case 'toolResult':

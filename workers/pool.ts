@@ -143,8 +143,9 @@ class ThreadPool implements RunningMediaPool {
     await this.#entry(session).slot.request({ do: 'remote', session, remote }, REQUEST_MS)
   }
 
-  async start(session: SessionId, script: SpeakerScript | null): Promise<void> {
-    await this.#entry(session).slot.request({ do: 'start', session, script }, REQUEST_MS)
+  async start(session: SessionId, script: SpeakerScript | null, sipCallId?: string): Promise<void> {
+    const request = { do: 'start', session, script, sipCallId: sipCallId ?? null } as const
+    await this.#entry(session).slot.request(request, REQUEST_MS)
   }
 
   async toolResult(session: SessionId, request: number, result: string): Promise<void> {

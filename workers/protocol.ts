@@ -50,9 +50,14 @@ export type WorkerRequest =
   | { readonly do: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
   /**
    * Media is live: session time 0. The party may speak. `script` is what a simulated far speaker
-   * registered for this SIP Call-ID, null for anyone else.
+   * registered for this SIP Call-ID, null for anyone else. `sipCallId` is the leg's.
    */
-  | { readonly do: 'start'; readonly session: SessionId; readonly script: SpeakerScript | null }
+  | {
+      readonly do: 'start'
+      readonly session: SessionId
+      readonly script: SpeakerScript | null
+      readonly sipCallId: string | null
+    }
   /** The far side pressed a key and told of it outside its media. */
   | {
       readonly do: 'digit'
@@ -203,7 +208,8 @@ export interface MediaPool {
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }>
   remote(session: SessionId, remote: RemoteMedia): Promise<void>
-  start(session: SessionId, script: SpeakerScript | null): Promise<void>
+  /** `sipCallId` is the leg's, for bots that are told it. */
+  start(session: SessionId, script: SpeakerScript | null, sipCallId?: string): Promise<void>
   /** A key of the far side that came by SIP INFO; one that also comes as RTP event counts once. */
   digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
   /** What became of a transfer that a bot asked for. */

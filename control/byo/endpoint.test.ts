@@ -8,6 +8,7 @@ const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details?: Record<string, unknown> } }).error
 
 const BOT = 'wss://bot.example.com/talk'
+const STREAM = 'tls://bot.example.com:9092'
 
 await onEachEngine(t, async (t, open) => {
   const calling = await openTestCalling(await open())
@@ -55,9 +56,12 @@ await onEachEngine(t, async (t, open) => {
       telnyx: ['mulaw', 8000],
       vonage: ['linear16', 8000],
       jambonz: ['linear16', 8000],
+      audiosocket: ['linear16', 8000],
     }
     for (const [type, [format, sampleRate]] of Object.entries(natural)) {
-      t.match(dataOf(await patch(endpoint({ type }))), { mediaEndpoint: { type, format, sampleRate } }, type)
+      const url = type === 'audiosocket' ? STREAM : BOT
+      const mediaEndpoint = { type, url, format, sampleRate }
+      t.match(dataOf(await patch(endpoint({ type, url }))), { mediaEndpoint }, type)
     }
     const wrong: readonly [object, string][] = [
       [{ type: 'twilio', format: 'linear16' }, 'format'],
@@ -71,6 +75,24 @@ await onEachEngine(t, async (t, open) => {
       [{ url: 'wss://10.0.0.1/' }, 'url'],
       [{ url: 'wss://user:pass@bot.example.com/' }, 'url'],
       [{ url: 'wss://nowhere.invalid/' }, 'url'],
+      [{ url: STREAM }, 'url'],
+      ...[
+        BOT,
+        'tcp://bot.example.com:9092',
+        'tls://bot.example.com',
+        'tls://10.0.0.1:9092',
+        'tls://[::1]:9092',
+        'tls://:9092',
+        'tls:bot.example.com:9092',
+        'tls://user@bot.example.com:9092',
+        'tls://nowhere.invalid:9092',
+        `${STREAM}/talk`,
+        `${STREAM}?a=1`,
+      ].map((url): [object, string] => [{ type: 'audiosocket', url }, 'url']),
+      [{ type: 'audiosocket', url: STREAM, format: 'mulaw' }, 'format'],
+      [{ type: 'audiosocket', url: STREAM, sampleRate: 48_000 }, 'sampleRate'],
+      [{ type: 'audiosocket', url: STREAM, customParameters: { a: '1' } }, 'customParameters'],
+      [{ type: 'audiosocket', url: STREAM, authSecretId: 'sec_01JZ0000000000000000000000' }, 'authSecretId'],
     ]
     for (const [fields, field] of wrong) {
       const answer = await patch(endpoint(fields))

@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
-import { BOT_AUDIO, BOT_FORMATS, BOT_TYPES, type BotRate, carries } from '../../media/byo/spec.js'
+import {
+  BOT_AUDIO,
+  BOT_FORMATS,
+  BOT_TYPES,
+  type BotRate,
+  carries,
+  transportOf,
+} from '../../media/byo/spec.js'
 import type { Db, Trx } from '../db/open.js'
 import type { Deps } from '../deps.js'
 import { type Refusal, refuse } from '../http/problem.js'
@@ -69,8 +76,15 @@ export async function checkEndpoint(
   const contradiction = (message: string, field: string) =>
     refuse('unprocessable_entity', message, { path: `mediaEndpoint.${field}` })
 
-  const problem = await egress.check(input.url, 'websocket')
+  const transport = transportOf(input.type)
+  const problem = await egress.check(input.url, transport)
   if (problem !== null) return contradiction(`The address ${problem.reason}.`, 'url')
+  if (transport === 'tcp') {
+    const unsaid = unsayable(input)
+    if (unsaid !== null) {
+      return contradiction(`Bots of type ${input.type} cannot be told this: ${unsaid.why}.`, unsaid.field)
+    }
+  }
   if (input.type === 'twilio' && new URL(input.url).search !== '') {
     return contradiction('Bots of this type take no query; use customParameters.', 'url')
   }
@@ -103,6 +117,23 @@ export async function checkEndpoint(
     authSecretId,
     customParameters: input.customParameters ?? {},
   }
+}
+
+/** What a protocol without an opening request and without words has no place for. */
+function unsayable(
+  input: z.output<typeof MediaEndpointInput>,
+): { readonly field: 'url' | 'authSecretId' | 'customParameters'; readonly why: string } | null {
+  const { pathname, search, hash } = new URL(input.url)
+  if (!['', '/'].includes(pathname) || search !== '' || hash !== '') {
+    return { field: 'url', why: 'the address is host and port only' }
+  }
+  if ((input.authSecretId ?? null) !== null) {
+    return { field: 'authSecretId', why: 'the protocol has no place for a secret' }
+  }
+  if (Object.keys(input.customParameters ?? {}).length > 0) {
+    return { field: 'customParameters', why: 'the protocol has no place for parameters' }
+  }
+  return null
 }
 
 async function isSecret(db: Db | Trx, organizationId: string, id: string): Promise<boolean> {

@@ -5,9 +5,11 @@ import { errorText } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import type { AudioFrame, CloseReason, Digit, End, EndId, SessionRate } from '../frame.js'
+import { connectBot } from './connect.js'
 import type {
   BotCommand,
   BotErrorCode,
+  BotMessage,
   Dialect,
   StopReason,
   TransferRequest,
@@ -16,11 +18,11 @@ import type {
 import { openDialect } from './dialects.js'
 import { handshakeOf } from './handshake.js'
 import { ReplyTimes } from './latency.js'
+import { type BotLine, GOING_AWAY, NO_STATUS, NORMAL } from './line.js'
 import { LiveWatch } from './live.js'
 import { BotMouth } from './mouth.js'
 import { type Marker, PlaybackQueue } from './queue.js'
-import { type BotSocket, connectBot, GOING_AWAY, NO_STATUS, NORMAL } from './socket.js'
-import { isWav, readWavBody, type Sound, soundOf } from './sound.js'
+import { durationMs, readSound, type Sound, soundOf } from './sound.js'
 import type { BotSpec } from './spec.js'
 
 /** What waits is played out for so long when the bot says goodbye. */
@@ -83,8 +85,8 @@ export interface BotEndOptions {
 export interface BotEnd extends End {
   /** Dials the bot. False when it cannot be reached, which was told. */
   connect(): Promise<boolean>
-  /** Media is live: the stream begins, connected before or from now on. */
-  start(): void
+  /** Media is live: the stream begins, connected before or from now on. `sipCallId` is the leg's. */
+  start(sipCallId: string | null): void
   transferUpdate(update: TransferUpdate): void
 }
 
@@ -109,11 +111,12 @@ class SocketBot implements BotEnd {
   readonly #times = new ReplyTimes()
   readonly #scope = new Scope()
   readonly #afterBeat = () => this.#tellReached()
-  #socket: BotSocket | null = null
+  #line: BotLine | null = null
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the bot does. */
   #started = false
   #startMs = 0
+  #sipCallId: string | null = null
   #drainUntilMs = 0
   /** Why it is over, as the bot is told. */
   #reason: StopReason | null = null
@@ -139,7 +142,6 @@ class SocketBot implements BotEnd {
       spec,
       streamId: randomUUID(),
       startedAt: clock.wall(),
-      sipCallId: null,
     })
     this.#queue = new PlaybackQueue(rate)
     this.#mouth = new BotMouth(this.#dialect, sound, rate)
@@ -157,7 +159,7 @@ class SocketBot implements BotEnd {
         allowPrivate,
         events: {
           text: (data) => this.#text(data),
-          binary: (data) => this.#play(data, this.#sound, null),
+          binary: (data) => this.#binary(data),
           closed: (code) => this.#closed(code),
           fault: (error) => this.#fault(error),
         },
@@ -172,9 +174,9 @@ class SocketBot implements BotEnd {
       }
       return false
     }
-    this.#socket = result.socket
+    this.#line = result.line
     if (this.#isOver()) {
-      result.socket.close(NORMAL)
+      result.line.close(NORMAL)
       return false
     }
     this.#phase = 'connected'
@@ -182,9 +184,10 @@ class SocketBot implements BotEnd {
     return true
   }
 
-  start(): void {
+  start(sipCallId: string | null): void {
     if (this.#started || this.#phase === 'over') return
     this.#started = true
+    this.#sipCallId = sipCallId
     this.#startMs = this.#clock.now()
     const limit = this.#spec.maxCallSeconds * 1000
     this.#scope.after(this.#clock, limit, () => this.#finish('max_duration', 'max_duration'))
@@ -209,10 +212,10 @@ class SocketBot implements BotEnd {
   }
 
   push(frame: AudioFrame): void {
-    const socket = this.#socket
-    if (socket === null || (this.#phase !== 'live' && this.#phase !== 'draining')) return
+    const line = this.#line
+    if (line === null || (this.#phase !== 'live' && this.#phase !== 'draining')) return
     this.#times.caller(frame.pcm, this.#clock.now())
-    this.#mouth.say(frame, socket)
+    this.#mouth.say(frame, line)
   }
 
   dtmf(digit: Digit, durationMs: number): void {
@@ -227,12 +230,12 @@ class SocketBot implements BotEnd {
   }
 
   close(why: CloseReason): void {
-    const socket = this.#socket
+    const line = this.#line
     this.#reason ??= stopReasonOf(why)
     this.#phase = 'over'
     if (this.#started) this.#options.emit({ type: 'bot_stats', stats: this.#stats() })
-    if (socket?.open && this.#started) this.#send(this.#dialect.stop(this.#reason))
-    socket?.close(why === 'shutdown' ? GOING_AWAY : NORMAL)
+    if (line?.open && this.#started) this.#send(this.#dialect.stop(this.#reason))
+    line?.close(why === 'shutdown' ? GOING_AWAY : NORMAL)
     this.#scope.close().catch((error: unknown) => this.#fault(error))
   }
 
@@ -242,18 +245,28 @@ class SocketBot implements BotEnd {
 
   #begin(): void {
     this.#phase = 'live'
-    for (const message of this.#dialect.opening()) this.#send(message)
+    for (const message of this.#dialect.opening(this.#sipCallId)) this.#send(message)
   }
 
   #text(data: Buffer): void {
-    if (this.#phase === 'live' || this.#phase === 'connected') this.#obey(this.#dialect.read(data.toString()))
+    if (this.#heeds()) this.#obey(this.#dialect.read(data.toString()))
+  }
+
+  #binary(data: Buffer): void {
+    if (!this.#heeds()) return
+    if (this.#dialect.hear === undefined) this.#play(data, null, null)
+    else this.#obey(this.#dialect.hear(data))
+  }
+
+  #heeds(): boolean {
+    return this.#phase === 'live' || this.#phase === 'connected'
   }
 
   #obey(command: BotCommand): void {
     switch (command.do) {
       case 'play':
         if (command.replaces) this.#clear()
-        this.#playAt(command.audio, command.rate, command.id)
+        this.#play(command.audio, command.rate, command.id)
         return
       case 'mark':
         this.#marks++
@@ -281,38 +294,25 @@ class SocketBot implements BotEnd {
       case 'fault':
         this.#error(command.code, command.message)
         return
+      case 'give_up':
+        this.#trouble('bot_disconnected', command.message)
+        this.#finish('error', 'bot_disconnected')
+        return
       case 'nothing':
         return
     }
   }
 
   /** `rate` is what the message names for itself. */
-  #playAt(audio: Uint8Array, rate: number | null, id: string | null): void {
-    if (rate === null || rate === this.#sound.rate) {
-      this.#play(audio, this.#sound, id)
+  #play(audio: Uint8Array, rate: number | null, id: string | null): void {
+    const found = readSound(this.#sound, audio, rate)
+    if (typeof found === 'string') {
+      this.#error('bad_audio', found)
       return
     }
-    const sound = soundOf(this.#sound.format, rate)
-    if (sound === null) this.#error('bad_audio', `sound of ${rate} Hz cannot be played`)
-    else this.#play(audio, sound, id)
-  }
-
-  #play(audio: Uint8Array, sound: Sound, id: string | null): void {
-    if (this.#phase !== 'live' && this.#phase !== 'connected') return
-    let bytes = audio
-    let how = sound
-    if (isWav(audio)) {
-      const wav = readWavBody(audio)
-      if (wav === null) {
-        this.#error('bad_audio', 'a WAV must be mono, in linear16, mulaw or alaw')
-        return
-      }
-      bytes = wav.body
-      how = wav.sound
-    }
-    const ms = (bytes.length / how.bytesPerSample / how.rate) * 1000
+    const ms = durationMs(found)
     const { underruns } = this.#queue
-    if (this.#queue.play(bytes, how)) {
+    if (this.#queue.play(found.body, found.sound)) {
       const nowMs = this.#clock.now()
       if (this.#queue.underruns > underruns) this.#live.ranDry(nowMs)
       this.#live.came(ms, nowMs, this.#mouth.saidMs)
@@ -399,8 +399,8 @@ class SocketBot implements BotEnd {
     this.#send(this.#dialect.error(code, message))
   }
 
-  #send(message: string | null): void {
-    if (message !== null) this.#socket?.send(message)
+  #send(message: BotMessage | null): void {
+    if (message !== null) this.#line?.send(message)
   }
 
   #trouble(code: string, message: string): void {

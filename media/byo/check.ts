@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { Scope } from '../base/scope.js'
-import type { BotCommand } from './dialect.js'
+import { connectBot } from './connect.js'
+import type { BotCommand, BotMessage } from './dialect.js'
 import { openDialect } from './dialects.js'
 import { handshakeOf } from './handshake.js'
 import { ReplyTimes } from './latency.js'
+import { type BotLine, NORMAL } from './line.js'
 import { BotMouth } from './mouth.js'
 import { PlaybackQueue } from './queue.js'
-import { connectBot, NORMAL } from './socket.js'
-import { isWav, readWavBody, type Sound, soundOf } from './sound.js'
+import { durationMs, readSound, type Sound, soundOf } from './sound.js'
 import type { BotSpec } from './spec.js'
 
 /** What was seen of a bot; times are ms. */
@@ -61,7 +62,7 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
       allowPrivate,
       events: {
         text: (data) => visit.obey(visit.dialect.read(data.toString())),
-        binary: (data) => visit.play(data, sound),
+        binary: (data) => visit.binary(data),
         closed: (code) => visit.closed(code),
         fault: (error) => visit.blame(String(error)),
       },
@@ -73,28 +74,28 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
     await scope.close()
     return visit.report(result.reason, connectMs)
   }
-  const { socket } = result
-  const send = (message: string | null): void => {
-    if (message !== null) socket.send(message)
+  const { line } = result
+  const send = (message: BotMessage | null): void => {
+    if (message !== null) line.send(message)
   }
   visit.answer = send
   visit.begin()
-  for (const message of visit.dialect.opening()) send(message)
+  for (const message of visit.dialect.opening(null)) send(message)
   for (let beat = 0; beat * 20 < SCRIPT.endAtMs && visit.closedWith === null; beat++) {
-    visit.beat(beat, socket)
+    visit.beat(beat, line)
     if (beat * 20 === SCRIPT.keyAtMs) send(visit.dialect.dtmf('5', 160))
     await until(clock, startedMs + connectMs + (beat + 1) * 20)
   }
   visit.leave()
   send(visit.dialect.stop('caller_hangup'))
-  socket.close(NORMAL)
+  line.close(NORMAL)
   await visit.gone
   await scope.close()
   return visit.report(null, connectMs)
 }
 
 class Visit {
-  answer: (message: string | null) => void = () => {}
+  answer: (message: BotMessage | null) => void = () => {}
   closedWith: number | null = null
   readonly gone: Promise<void>
   readonly dialect
@@ -116,6 +117,7 @@ class Visit {
     hangup: 0,
     nothing: 0,
     fault: 0,
+    give_up: 0,
   }
   #resolveGone: () => void = () => {}
   #audioMs = 0
@@ -126,7 +128,7 @@ class Visit {
   constructor(spec: BotSpec, sound: Sound, clock: Clock) {
     this.#sound = sound
     this.#clock = clock
-    this.dialect = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall(), sipCallId: null })
+    this.dialect = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall() })
     this.#mouth = new BotMouth(this.dialect, sound, 8000)
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
@@ -153,13 +155,9 @@ class Visit {
   obey(command: BotCommand): void {
     this.#commands[command.do]++
     switch (command.do) {
-      case 'play': {
-        const { rate } = command
-        const own = rate === null ? this.#sound : soundOf(this.#sound.format, rate)
-        if (own === null) this.blame(`sound of ${rate} Hz cannot be played`)
-        else this.play(command.audio, own)
+      case 'play':
+        this.#play(command.audio, command.rate)
         return
-      }
       case 'mark':
         if (!this.#queue.add({ kind: 'mark', name: command.name })) this.blame('too many marks wait')
         this.#tell()
@@ -181,6 +179,9 @@ class Visit {
         this.blame(command.message)
         this.answer(this.dialect.error(command.code, command.message))
         return
+      case 'give_up':
+        this.blame(command.message)
+        return
       case 'forget_marks':
       case 'dtmf':
       case 'hangup':
@@ -189,19 +190,23 @@ class Visit {
     }
   }
 
-  play(bytes: Buffer | Uint8Array, sound: Sound): void {
-    const wav = isWav(bytes) ? readWavBody(bytes) : { sound, body: bytes }
-    if (wav === null) {
-      this.blame('a WAV that is not mono in linear16, mulaw or alaw')
+  binary(data: Buffer): void {
+    if (this.dialect.hear === undefined) this.#play(data, null)
+    else this.obey(this.dialect.hear(data))
+  }
+
+  #play(audio: Uint8Array, rate: number | null): void {
+    const found = readSound(this.#sound, audio, rate)
+    if (typeof found === 'string') {
+      this.blame(found)
       return
     }
-    const ms = (wav.body.length / wav.sound.bytesPerSample / wav.sound.rate) * 1000
-    if (!this.#queue.play(wav.body, wav.sound)) this.blame('more than 300 s of sound wait')
-    this.#audioMs += ms
+    if (!this.#queue.play(found.body, found.sound)) this.blame('more than 300 s of sound wait')
+    this.#audioMs += durationMs(found)
     this.#mostWaitingMs = Math.max(this.#mostWaitingMs, this.#queue.queuedMs)
   }
 
-  beat(beat: number, socket: Parameters<BotMouth['say']>[1]): void {
+  beat(beat: number, line: BotLine): void {
     const atMs = beat * 20
     const speaks = atMs >= SCRIPT.speakFromMs && atMs < SCRIPT.speakToMs
     for (let i = 0; i < FRAME; i++) {
@@ -210,7 +215,7 @@ class Visit {
     }
     const nowMs = this.#clock.now()
     this.#times.caller(this.#said, nowMs)
-    this.#mouth.say({ pcm: this.#said, rate: 8000, at: beat * FRAME }, socket)
+    this.#mouth.say({ pcm: this.#said, rate: 8000, at: beat * FRAME }, line)
     this.#times.bot(this.#queue.pull(this.#heard) ? this.#heard : null, nowMs)
     this.#tell()
   }

@@ -57,6 +57,8 @@ export type BotCommand =
   | { readonly do: 'transfer'; readonly request: TransferRequest }
   /** `drain`: play what waits first. */
   | { readonly do: 'hangup'; readonly drain: boolean }
+  /** The bot cannot go on: the call is lost to it. */
+  | { readonly do: 'give_up'; readonly message: string }
   | { readonly do: 'nothing' }
   | { readonly do: 'fault'; readonly code: BotErrorCode; readonly message: string }
 
@@ -67,30 +69,39 @@ export interface StreamFacts {
   readonly streamId: string
   /** Unix ms of the beginning of the stream. */
   readonly startedAt: number
-  /** The Call-ID of SIP, where a dialect tells it. */
-  readonly sipCallId: string | null
 }
+
+/** Text, or a binary message. */
+export type BotMessage = string | Buffer
+
+/** Binary messages are sound and nothing else. */
+export const BARE_SOUND = Buffer.alloc(0)
 
 /**
  * One wire format: what is said and how what comes is to be read. Knows no socket and no clock. A
  * message that a dialect has not is null: nothing is sent then.
  */
 export interface Dialect {
-  /** The caller's audio goes as binary messages and `media` is never asked. */
-  readonly binary: boolean
+  /**
+   * The caller's audio goes as binary messages behind these bytes, and `media` is never asked; null:
+   * as text.
+   */
+  readonly soundHead: Buffer | null
   /** Frames of 20 ms in one message. */
   readonly framesPerMessage: number
-  /** Sent at once, in this order, before anything else. */
-  opening(): readonly string[]
+  /** Sent at once, in this order, before anything else. `sipCallId` is the Call-ID of the call's leg. */
+  opening(sipCallId: string | null): readonly BotMessage[]
   /** `payload` is base64; `atMs` its beginning since the start of the stream. */
   media(payload: string, atMs: number): string
-  dtmf(digit: Digit, durationMs: number): string | null
+  dtmf(digit: Digit, durationMs: number): BotMessage | null
   marked(name: string, how: 'played' | 'cleared'): string | null
   /** A sound with an id was played. */
   played(id: string): string | null
   cleared(droppedMs: number): string | null
-  transfer(update: TransferUpdate): string
+  transfer(update: TransferUpdate): string | null
   error(code: BotErrorCode, message: string): string | null
-  stop(reason: StopReason): string | null
+  stop(reason: StopReason): BotMessage | null
   read(text: string): BotCommand
+  /** A binary message, where it is more than sound; absent: it is sound as it was agreed. */
+  hear?(message: Buffer): BotCommand
 }

@@ -1,3 +1,4 @@
+import { openAudioSocket } from './audiosocket.js'
 import type { Dialect, StreamFacts } from './dialect.js'
 import { openExotel } from './exotel.js'
 import { openJambonz } from './jambonz.js'
@@ -17,6 +18,7 @@ const DIALECTS: Readonly<Record<BotType, (facts: StreamFacts) => Dialect>> = {
   telnyx: openTelnyx,
   vonage: openVonage,
   jambonz: openJambonz,
+  audiosocket: openAudioSocket,
 }
 
 /** The wire format of one bot's socket. */

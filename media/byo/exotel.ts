@@ -14,7 +14,7 @@ export function openExotel(facts: StreamFacts): Dialect {
 }
 
 class Exotel implements Dialect {
-  readonly binary = false
+  readonly soundHead = null
   readonly framesPerMessage = FRAMES
   readonly #facts: StreamFacts
   #sequence = 0

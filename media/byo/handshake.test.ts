@@ -25,6 +25,7 @@ t.test('credentials go as each type wants them, and nothing goes without a secre
     createHmac(algorithm, 'user:secret').update(text).digest('base64')
   const expected: Readonly<Record<BotType, Record<string, string>>> = {
     static: { authorization: 'Bearer user:secret' },
+    audiosocket: {},
     telnyx: { authorization: 'Bearer user:secret' },
     vonage: { authorization: 'Bearer user:secret' },
     exotel: { authorization: basic },

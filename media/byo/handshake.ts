@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
-import type { BotSpec, BotType } from './spec.js'
+import { type BotSpec, type BotTransport, type BotType, transportOf } from './spec.js'
 
-/** What the opening request to a bot carries. */
+/** How a bot is reached and what the opening request carries, where there is one. */
 export interface Handshake {
+  readonly transport: BotTransport
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /**
@@ -19,6 +20,7 @@ const JAMBONZ_SUBPROTOCOL = 'audio.drachtio.org'
 export function handshakeOf(spec: BotSpec, nonce: string): Handshake {
   const url = urlOf(spec)
   return {
+    transport: transportOf(spec.type),
     url,
     headers: {
       'x-call-id': spec.callId,
@@ -50,6 +52,9 @@ function authorization(type: BotType, secret: string, url: string, nonce: string
         .digest('base64')
       return { [name]: signature, [`${name}-nonce`]: nonce }
     }
+    case 'audiosocket':
+      // It has no place for one; none is accepted for it.
+      return {}
     default:
       return { authorization: `Bearer ${secret}` }
   }

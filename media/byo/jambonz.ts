@@ -1,5 +1,11 @@
 import type { Digit } from '../frame.js'
-import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
+import {
+  BARE_SOUND,
+  type BotCommand,
+  type Dialect,
+  type StreamFacts,
+  type TransferUpdate,
+} from './dialect.js'
 import { BAD_JSON, extension, mark, nested, number, parse, play, text, unknownEvent } from './wire.js'
 
 /*
@@ -12,7 +18,7 @@ export function openJambonz(facts: StreamFacts): Dialect {
 }
 
 class Jambonz implements Dialect {
-  readonly binary = true
+  readonly soundHead = BARE_SOUND
   readonly framesPerMessage = 1
   readonly #facts: StreamFacts
 
@@ -20,8 +26,8 @@ class Jambonz implements Dialect {
     this.#facts = facts
   }
 
-  opening(): readonly string[] {
-    const { spec, sipCallId } = this.#facts
+  opening(sipCallId: string | null): readonly string[] {
+    const { spec } = this.#facts
     return [
       JSON.stringify({
         ...spec.customParameters,

@@ -56,6 +56,24 @@ t.test('speech that comes faster than real time is played whole', async (t) => {
   t.equal(between.trimmed, 0, 'first in real time, later with a lead')
 })
 
+t.test('so is speech that begins when the call is some seconds old', async (t) => {
+  for (const [what, arrivals] of [
+    ['one burst', (ms) => (ms === 2000 ? 1200 : 0)],
+    ['as long as the call', (ms) => (ms === 2000 ? 1980 : 0)],
+    ['three times as fast, in pieces', (ms) => (ms >= 2000 && ms < 4000 && ms % 40 === 0 ? 120 : 0)],
+    ['in large pieces', (ms) => (ms >= 2000 && ms < 4000 && ms % 200 === 0 ? 600 : 0)],
+    ['short words, then a sentence', (ms) => (ms === 2000 ? 140 : ms === 3200 ? 600 : ms === 4700 ? 400 : 0)],
+    ['with a lead', (ms) => (ms < 2000 ? 0 : ms === 2000 ? 500 : 20)],
+  ] as readonly (readonly [string, (ms: number) => number])[]) {
+    t.equal(run(arrivals, 10).trimmed, 0, what)
+  }
+})
+
+t.test('an echo that began late is on time soon', async (t) => {
+  const late = run((ms) => (ms < 500 ? 0 : ms === 500 ? 520 : 20), 4)
+  t.ok(late.waiting <= 20, `${late.waiting} ms wait`)
+})
+
 t.test('a jittery way keeps the frame it needs', async (t) => {
   const watch = new LiveWatch()
   let waiting = 0

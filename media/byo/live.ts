@@ -7,8 +7,16 @@
 
 /** More than this ahead of real time is no live bot. */
 const AHEAD_MS = 80
-/** Proved live after so long. */
+/** So much sound that came at the pace of speech proves a bot live. */
 const PROOF_MS = 600
+/** What comes within this time came at once. */
+const AT_ONCE_MS = 10
+/**
+ * A bot ahead of real time may say back what it hears, after a stall of the line, which is no lead. It
+ * is one when it is not all that was heard, but for what is on its way, for so many frames.
+ */
+const ON_ITS_WAY_MS = 150
+const LEAD_FRAMES = 5
 /** Nothing for so long and it has to be proved again. */
 const FORGET_MS = 2_000
 /** A backlog stands when there was this much of it all the time ... */
@@ -28,6 +36,13 @@ export class LiveWatch {
   #sentMs = 0
   #lastMs = Number.NaN
   #ahead = false
+  /** Frames for which it led without saying back all it heard. */
+  #leads = 0
+  /** What came at once last, how long after what came before it, and the sum of what kept the pace. */
+  #groupMs = 0
+  #gapMs = 0
+  #pacedMs = 0
+  #toldMs = 0
   #least = Number.POSITIVE_INFINITY
   #frames = 0
   #windows = 0
@@ -47,6 +62,10 @@ export class LiveWatch {
       this.#sentMs = Number.isNaN(this.#epochMs) ? 0 : sentMs
       this.restart(nowMs)
     }
+    this.#toldMs = sentMs
+    const gapMs = nowMs - this.#lastMs
+    if (gapMs < AT_ONCE_MS) this.#groupMs += ms
+    else this.#beginGroup(ms, gapMs)
     this.#lastMs = nowMs
     this.#acceptedMs += ms
     // Its clock may run a little faster than ours: 0.1 % is more than any clock does.
@@ -64,13 +83,18 @@ export class LiveWatch {
     this.#epochMs = nowMs
     this.#acceptedMs = 0
     this.#ahead = false
+    this.#leads = 0
     this.#lastMs = Number.NaN
+    this.#groupMs = 0
+    this.#gapMs = 0
+    this.#pacedMs = 0
     this.#restartWindow()
   }
 
   /** After every frame played, with what is left waiting. Returns how many ms are to be left out. */
   played(waitingMs: number, nowMs: number): number {
-    if (this.#ahead || !(nowMs - this.#epochMs > PROOF_MS)) {
+    if (!this.#ahead && this.#leadsAt(nowMs)) this.#ahead = true
+    if (this.#ahead || this.#pacedMs < PROOF_MS) {
       if (this.#frames > 0) this.#restartWindow()
       return 0
     }
@@ -92,6 +116,24 @@ export class LiveWatch {
     if (standing < FRAME_MS || nowMs < this.#cushionMs) return 0
     this.#thinnedMs = nowMs
     return standing
+  }
+
+  /** Whether it is ahead of real time by more than what it says back could explain. */
+  #leadsAt(nowMs: number): boolean {
+    const leadMs = this.#acceptedMs - (nowMs - this.#epochMs)
+    const missingMs = this.#toldMs - this.#sentMs - this.#acceptedMs
+    this.#leads = leadMs > AHEAD_MS && missingMs > ON_ITS_WAY_MS ? this.#leads + 1 : 0
+    return this.#leads >= LEAD_FRAMES
+  }
+
+  /** What fills the time since the sound before it, no less and not much more, came as it was spoken. */
+  #beginGroup(ms: number, gapMs: number): void {
+    const fills = this.#groupMs + FRAME_MS >= this.#gapMs * 0.8
+    const fits = this.#groupMs <= this.#gapMs * 1.5 + 2 * FRAME_MS
+    // No single burst is a proof.
+    if (fills && fits) this.#pacedMs += Math.min(this.#groupMs, AHEAD_MS)
+    this.#groupMs = ms
+    this.#gapMs = gapMs
   }
 
   #restartWindow(): void {

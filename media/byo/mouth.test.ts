@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Dialect } from './dialect.js'
 import { openDialect } from './dialects.js'
+import type { BotLine } from './line.js'
 import { BotMouth } from './mouth.js'
-import type { BotSocket } from './socket.js'
 import { soundOf } from './sound.js'
 import type { BotSpec } from './spec.js'
 
@@ -23,7 +23,7 @@ const SPEC: BotSpec = {
 
 function rig(more: Partial<BotSpec> = {}) {
   const spec = { ...SPEC, ...more }
-  const dialect: Dialect = openDialect({ spec, streamId: 's', startedAt: 0, sipCallId: null })
+  const dialect: Dialect = openDialect({ spec, streamId: 's', startedAt: 0 })
   const sound = soundOf(spec.format, spec.sampleRate)
   if (sound === null) throw new Error('no sound')
   const mouth = new BotMouth(dialect, sound, 8000)
@@ -35,7 +35,7 @@ function rig(more: Partial<BotSpec> = {}) {
     },
     send: (message: string | Buffer) =>
       sent.push(typeof message === 'string' ? message : Buffer.from(message)),
-  } as unknown as BotSocket
+  } as unknown as BotLine
   let frames = 0
   const say = (count: number) => {
     for (let i = 0; i < count; i++, frames++) {

@@ -1,7 +1,7 @@
 import { openResampler, type Resampler } from '../codec/resample.js'
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../frame.js'
 import type { Dialect } from './dialect.js'
-import type { BotSocket } from './socket.js'
+import type { BotLine } from './line.js'
 import { encodeSound, type Sound } from './sound.js'
 
 /** Sound on its way to the bot: some in the socket, the rest here, where the oldest can be dropped. */
@@ -24,6 +24,8 @@ export class BotMouth {
   readonly #messageMs: number
   /** Most bytes in the socket. */
   readonly #limit: number
+  /** Bytes before the sound of a message. */
+  readonly #head: number
   readonly #message: Buffer
   readonly #held: Buffer[]
   #heldFrom = 0
@@ -39,8 +41,11 @@ export class BotMouth {
     this.#resampler = sound.rate === rate ? null : openResampler(rate, sound.rate as 8000 | 16000 | 24000)
     this.#messageMs = FRAME_MS * dialect.framesPerMessage
     this.#messageBytes = sound.frameBytes * dialect.framesPerMessage
-    this.#message = Buffer.alloc(this.#messageBytes)
-    const wireBytes = dialect.binary ? this.#messageBytes : (this.#messageBytes * 4) / 3
+    const { soundHead } = dialect
+    this.#head = soundHead?.length ?? 0
+    this.#message = Buffer.alloc(this.#head + this.#messageBytes)
+    soundHead?.copy(this.#message)
+    const wireBytes = soundHead === null ? (this.#messageBytes * 4) / 3 : this.#messageBytes
     this.#limit = Math.ceil(((wireBytes + ENVELOPE_BYTES) * SOCKET_MS) / this.#messageMs)
     this.#held = Array.from({ length: Math.ceil(HELD_MS / this.#messageMs) }, () => Buffer.alloc(0))
   }
@@ -50,14 +55,14 @@ export class BotMouth {
     return this.#atMs
   }
 
-  say(frame: AudioFrame, socket: BotSocket): void {
+  say(frame: AudioFrame, line: BotLine): void {
     const pcm = this.#resampler === null ? frame.pcm : this.#resampler.process(frame.pcm)
-    this.#filled += encodeSound(this.#sound.format, pcm, this.#message, this.#filled)
+    this.#filled += encodeSound(this.#sound.format, pcm, this.#message, this.#head + this.#filled)
     if (this.#filled < this.#messageBytes) return
     this.#filled = 0
-    if (this.#heldCount > 0) this.#release(socket)
-    if (this.#heldCount > 0 || socket.waitingBytes > this.#limit) this.#hold()
-    else this.#send(this.#message, this.#atMs, socket)
+    if (this.#heldCount > 0) this.#release(line)
+    if (this.#heldCount > 0 || line.waitingBytes > this.#limit) this.#hold()
+    else this.#send(this.#message, this.#atMs, line)
     this.#atMs += this.#messageMs
   }
 
@@ -73,16 +78,17 @@ export class BotMouth {
     this.#heldCount++
   }
 
-  #release(socket: BotSocket): void {
-    while (this.#heldCount > 0 && socket.waitingBytes <= this.#limit) {
-      this.#send(this.#held[this.#heldFrom] as Buffer, this.#heldAtMs, socket)
+  #release(line: BotLine): void {
+    while (this.#heldCount > 0 && line.waitingBytes <= this.#limit) {
+      this.#send(this.#held[this.#heldFrom] as Buffer, this.#heldAtMs, line)
       this.#heldFrom = (this.#heldFrom + 1) % this.#held.length
       this.#heldCount--
       this.#heldAtMs += this.#messageMs
     }
   }
 
-  #send(bytes: Buffer, atMs: number, socket: BotSocket): void {
-    socket.send(this.#dialect.binary ? bytes : this.#dialect.media(bytes.toString('base64'), atMs))
+  #send(bytes: Buffer, atMs: number, line: BotLine): void {
+    const { soundHead } = this.#dialect
+    line.send(soundHead === null ? this.#dialect.media(bytes.toString('base64'), atMs) : bytes)
   }
 }

@@ -21,7 +21,7 @@ export function openNative(facts: StreamFacts): Dialect {
 }
 
 class Native implements Dialect {
-  readonly binary = false
+  readonly soundHead = null
   readonly framesPerMessage = 1
   readonly #facts: StreamFacts
   #sequence = 0

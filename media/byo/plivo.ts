@@ -13,7 +13,7 @@ export function openPlivo(facts: StreamFacts): Dialect {
 }
 
 class Plivo implements Dialect {
-  readonly binary = false
+  readonly soundHead = null
   readonly framesPerMessage = 1
   readonly #facts: StreamFacts
   #sequence = -1

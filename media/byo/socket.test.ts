@@ -9,9 +9,11 @@ import { VirtualClock } from '../../fixtures/clock.js'
 import { systemClock } from '../base/clock.js'
 import { openSafeNames } from '../base/public-address.js'
 import { Scope } from '../base/scope.js'
-import { ABNORMAL, type BotSocketEvents, connectBot } from './socket.js'
+import { connectBot } from './connect.js'
+import { ABNORMAL, type LineEvents } from './line.js'
 
 const handshake = (url: string, subprotocols: readonly (string | null)[] = [null]) => ({
+  transport: 'websocket' as const,
   url,
   headers: { 'x-call-id': 'c' },
   subprotocols,
@@ -23,7 +25,7 @@ function listener() {
   const ended = new Promise<number>((resolve) => {
     closed = resolve
   })
-  const events: BotSocketEvents = {
+  const events: LineEvents = {
     text: (data) => {
       seen.push(data.toString())
     },
@@ -204,9 +206,9 @@ t.test('the closing handshake has a second', async (t) => {
   if (!connection.ok) throw new Error(connection.reason)
   const { socket: theirs } = await bot.call()
   theirs.pause()
-  connection.socket.close(1000)
-  connection.socket.close(1000)
-  connection.socket.send('too late')
+  connection.line.close(1000)
+  connection.line.close(1000)
+  connection.line.send('too late')
   clock.advance(1_000)
   t.equal(await ended, ABNORMAL, 'its answer never came')
 })
@@ -243,6 +245,6 @@ t.test('a flood is not read faster than many times real time', async (t) => {
   const before = seen.length
   clock.advance(2_000)
   while (seen.length === before) await settle()
-  connection.socket.terminate()
+  connection.line.terminate()
   t.ok(seen.length < 40)
 })

@@ -68,8 +68,8 @@ export function encodeSound(format: BotFormat, pcm: Int16Array, into: Uint8Array
   return pcm.length * 2
 }
 
-/** A RIFF WAVE in memory: where its samples lie and how they are to be read. */
-export interface WavBody {
+/** Samples and how they are to be read. */
+export interface SoundBody {
   readonly sound: Sound
   readonly body: Uint8Array
 }
@@ -81,8 +81,8 @@ export function isWav(bytes: Uint8Array): boolean {
   return bytes[0] === 0x52 && bytes.length >= 12 && ascii(bytes, 0) === 'RIFF' && ascii(bytes, 8) === 'WAVE'
 }
 
-/** Null for one that is not mono in a format and rate there is a reader for. */
-export function readWavBody(bytes: Uint8Array): WavBody | null {
+/** Of a RIFF WAVE; null for one that is not mono in a format and rate there is a reader for. */
+export function readWavBody(bytes: Uint8Array): SoundBody | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let sound: Sound | null = null
   for (let at = 12; at + 8 <= bytes.length; ) {
@@ -101,6 +101,20 @@ export function readWavBody(bytes: Uint8Array): WavBody | null {
     at += 8 + size + (size % 2)
   }
   return null
+}
+
+/**
+ * How sound of a bot is to be played: as agreed, at the rate its message names for itself, or as its
+ * own WAV header says. A text says why it cannot be.
+ */
+export function readSound(agreed: Sound, audio: Uint8Array, rate: number | null): SoundBody | string {
+  if (isWav(audio)) return readWavBody(audio) ?? 'a WAV must be mono, in linear16, mulaw or alaw'
+  const sound = rate === null || rate === agreed.rate ? agreed : soundOf(agreed.format, rate)
+  return sound === null ? `sound of ${rate} Hz cannot be played` : { sound, body: audio }
+}
+
+export function durationMs({ sound, body }: SoundBody): number {
+  return (body.length / sound.bytesPerSample / sound.rate) * 1000
 }
 
 function ascii(bytes: Uint8Array, at: number): string {

@@ -12,8 +12,22 @@ export const BOT_TYPES = [
   'telnyx',
   'vonage',
   'jambonz',
+  'audiosocket',
 ] as const
 export type BotType = (typeof BOT_TYPES)[number]
+
+/** What carries the messages: a WebSocket, or a plain stream of bytes. */
+export type BotTransport = 'websocket' | 'tcp'
+
+export function transportOf(type: BotType): BotTransport {
+  return type === 'audiosocket' ? 'tcp' : 'websocket'
+}
+
+/** How addresses begin: encrypted, and as they may where the operator allows it. */
+export const SCHEMES: Readonly<Record<BotTransport, readonly [string, string]>> = {
+  websocket: ['wss:', 'ws:'],
+  tcp: ['tls:', 'tcp:'],
+}
 
 export const BOT_FORMATS = ['linear16', 'mulaw', 'alaw'] as const
 export type BotFormat = (typeof BOT_FORMATS)[number]
@@ -27,7 +41,7 @@ export interface BotAudio {
 
 export interface BotSpec extends BotAudio {
   readonly type: BotType
-  /** `wss`, or `ws` where the operator allows it. */
+  /** Of one of the `SCHEMES` of its transport. */
   readonly url: string
   /** What the type makes of it: a bearer token, `user:password`, or the key of a signature. Never logged. */
   readonly secret: string | null
@@ -67,6 +81,7 @@ export const BOT_AUDIO: Readonly<Record<BotType, readonly (readonly [BotFormat, 
   ],
   vonage: [['linear16', WIDE]],
   jambonz: [['linear16', WIDE]],
+  audiosocket: [['linear16', WIDE]],
 }
 
 /** Whether bots of the type can be given that audio. */

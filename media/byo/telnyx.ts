@@ -12,7 +12,7 @@ export function openTelnyx(facts: StreamFacts): Dialect {
 }
 
 class Telnyx implements Dialect {
-  readonly binary = false
+  readonly soundHead = null
   readonly framesPerMessage = 1
   readonly #facts: StreamFacts
   readonly #callControlId: string

@@ -17,7 +17,7 @@ export function sid(prefix: 'AC' | 'CA' | 'MZ', uuid: string): string {
 }
 
 class Twilio implements Dialect {
-  readonly binary = false
+  readonly soundHead = null
   readonly framesPerMessage = 1
   readonly #facts: StreamFacts
   readonly #streamSid: string

@@ -1,5 +1,11 @@
 import type { Digit } from '../frame.js'
-import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
+import {
+  BARE_SOUND,
+  type BotCommand,
+  type Dialect,
+  type StreamFacts,
+  type TransferUpdate,
+} from './dialect.js'
 import { BAD_JSON, extension, nested, parse, text, unknownEvent } from './wire.js'
 
 /*
@@ -12,7 +18,7 @@ export function openVonage(facts: StreamFacts): Dialect {
 }
 
 class Vonage implements Dialect {
-  readonly binary = true
+  readonly soundHead = BARE_SOUND
   readonly framesPerMessage = 1
   readonly #facts: StreamFacts
 

@@ -1,0 +1,209 @@
+import t from 'tap'
+import { encodeFor } from '../fixtures/bot-wires.js'
+import { openByoService } from '../fixtures/byo-rig.js'
+import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
+import { decodeG711, encodeG711 } from '../fixtures/g711.js'
+import { seeded } from '../fixtures/random.js'
+import { openStreamBot, type StreamBot, type StreamCall } from '../fixtures/stream-bot.js'
+import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+
+/*
+ * Asterisk's AudioSocket in calls of the whole service: the list of byo-types.test.ts, as far as a
+ * protocol without marks, without clear and without words has it. Real SIP and RTP on one side, a
+ * real TCP stream on the other.
+ */
+
+const service = await openByoService(t)
+t.jobs = 4
+
+const HANG_UP = 0x00
+const UUID = 0x01
+const KEY = 0x03
+const SOUND = 0x10
+const SOUND_16K = 0x12
+const ERROR = 0xff
+const DTMF = 101
+
+interface Line {
+  readonly caller: Caller
+  readonly there: StreamCall
+  readonly callId: string
+}
+
+async function ring(t: CallerTest, bot: StreamBot, to: string): Promise<Line> {
+  const index = bot.calls.length
+  const caller = await call(t, service, { to, rtp: { codec: 'PCMU' } })
+  await caller.answered()
+  const there = await bot.call(index)
+  await there.until('the first frames', () => there.heard.length >= 4)
+  return { caller, there, callId: await caller.callId() }
+}
+
+async function route(t: CallerTest, more: object = {}) {
+  const bot = await openStreamBot(t)
+  const { e164 } = await service.routed({ type: 'audiosocket', url: bot.url, ...more })
+  return { bot, e164 }
+}
+
+/** Received audio packets from `from` on that hold the tone. */
+function packetsOf({ caller }: Line, hz: number, from = 0) {
+  return caller.rtp
+    .audio()
+    .slice(from)
+    .filter(({ payload }) => {
+      const pcm = decodeG711('PCMU', payload)
+      return levelDbfs(pcm) > -40 && toneLevel(pcm, hz) > 0.15
+    })
+}
+
+const beside = { buffered: true, timeout: 60_000 }
+const sound = (hz: number, ms: number, rate = 8000) => encodeFor('linear16', tone(hz, ms, rate))
+
+t.test('a call', beside, async (t) => {
+  const { bot, e164 } = await route(t)
+  const line = await ring(t, bot, e164)
+  const { caller, there, callId } = line
+
+  // (a) there is no authorization: the call's id comes first, then sound and nothing else
+  const [first, ...rest] = there.heard
+  t.equal(first?.kind, UUID)
+  t.match(first?.payload.toString('hex'), /^[0-9a-f]{32}$/)
+  t.ok(rest.every(({ kind, payload }) => kind === SOUND && payload.length === 320))
+
+  // (b) the caller's sound, bit by bit
+  const random = seeded(7)
+  const noise = Int16Array.from({ length: 3_200 }, () => Math.round((random.next() - 0.5) * 8000))
+  const said = decodeG711('PCMU', encodeG711('PCMU', noise))
+  const exact = encodeFor('linear16', said)
+  const heard = () => Buffer.concat(there.of(SOUND))
+  for (let tries = 0; tries < 3 && !heard().includes(exact); tries++) {
+    await caller.rtp.say(said).done
+    const had = heard().length
+    await there.until('the end of it', () => heard().length > had + exact.length / 2)
+  }
+  t.ok(heard().includes(exact), 'what was said arrived as it was')
+
+  // (c), (j) a burst in frames of any length, the stream cut anywhere, comes out in order and whole
+  const burst = Buffer.concat([600, 900, 1200].map((hz) => sound(hz, 200)))
+  const before = caller.rtp.audio().length
+  const frames: Buffer[] = []
+  for (let from = 0, piece = 1; from < burst.length; piece = piece * 3 + 4) {
+    const part = burst.subarray(from, from + piece)
+    frames.push(Buffer.from([SOUND, part.length >> 8, part.length & 0xff]), part)
+    from += piece
+  }
+  const stream = Buffer.concat(frames)
+  there.socket.setNoDelay(true)
+  for (let at = 0; at < stream.length; at += 1_001) there.socket.write(stream.subarray(at, at + 1_001))
+  await caller.until('the burst', () => packetsOf(line, 1200, before).length >= 9)
+  const audio = caller.rtp.audio().slice(before)
+  const loud = audio.filter(({ payload }) => levelDbfs(decodeG711('PCMU', payload)) > -40)
+  const [from, to] = [loud[0]?.timestamp ?? 0, loud.at(-1)?.timestamp ?? 0]
+  t.ok(loud.length >= 29 && loud.length <= 33, `600 ms are ${loud.length} packets`)
+  const between = audio.filter(({ timestamp }) => timestamp >= from && timestamp <= to)
+  t.equal(between.length, loud.length, 'no silence in it')
+  const order = [600, 900, 1200].map((hz) => packetsOf(line, hz, before)[0]?.sequence ?? 0)
+  const inOrder = [...order].sort((a, b) => ((a - b) << 16) >> 16)
+  t.strictSame(order, inOrder, 'in order')
+
+  // (d), (e) there are no marks and no clear: a bot that stops sending is silent
+  const quiet = caller.rtp.audio().length
+  await caller.until('silence', () => caller.rtp.audio().length >= quiet + 15)
+  t.equal(packetsOf(line, 1200, quiet + 5).length, 0)
+
+  // (f) keys both ways
+  caller.rtp.press('5#')
+  await there.until('two keys', () => there.of(KEY).length === 2)
+  t.equal(Buffer.concat(there.of(KEY)).toString(), '5#')
+  for (const key of '12') there.send(KEY, Buffer.from(key))
+  const events = () => caller.rtp.received.filter(({ payloadType, marker }) => payloadType === DTMF && marker)
+  await caller.until('two keys', () => events().length === 2)
+  t.strictSame(
+    events().map(({ payload }) => payload[0]),
+    [1, 2],
+  )
+
+  // (k) whatever a bot may send
+  there.send(0x77, Buffer.alloc(65_535, 1))
+  there.send(UUID, Buffer.alloc(3))
+  there.send(KEY, Buffer.from('junk'))
+  there.send(0x02)
+  there.send(SOUND)
+  there.send(0x11, Buffer.alloc(480))
+  // Of newer bots: at a rate that was not agreed.
+  there.send(SOUND_16K, sound(700, 300, 16_000))
+  await caller.until('it is played all the same', () => packetsOf(line, 700).length >= 9)
+
+  // (g) hanging up waits for the last words
+  there.send(SOUND, sound(1100, 400))
+  there.send(HANG_UP)
+  await caller.dialog.ended()
+  t.equal(caller.dialog.endedBy, 'remote')
+  t.ok(packetsOf(line, 1100).length >= 18, 'the last words were played')
+  t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'agent_hangup' })
+  await there.until('the end', () => there.closed !== null)
+  t.equal(there.of(HANG_UP).length, 1, 'and it is told')
+  t.match(service.of(callId, 'bot_stats'), [{ stats: { closeCode: null } }])
+})
+
+t.test('the caller hangs up', beside, async (t) => {
+  const { bot, e164 } = await route(t)
+  const { caller, there, callId } = await ring(t, bot, e164)
+  await caller.hangUp()
+  await there.until('the end', () => there.closed !== null)
+  t.equal(there.heard.at(-1)?.kind, HANG_UP, 'the last frame says so')
+  t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
+})
+
+t.test('a bot that hangs up and closes at once is heard out', beside, async (t) => {
+  const { bot, e164 } = await route(t)
+  const line = await ring(t, bot, e164)
+  line.there.send(SOUND, sound(1000, 300))
+  line.there.send(HANG_UP)
+  line.there.socket.end()
+  await line.caller.dialog.ended()
+  t.ok(packetsOf(line, 1000).length >= 13, 'the last words were played')
+  t.match(await service.ended(line.callId), { endedReason: 'agent_hangup' })
+})
+
+t.test('a stream that ends without a word was lost', beside, async (t) => {
+  const { bot, e164 } = await route(t)
+  for (const how of ['end', 'reset', 'error'] as const) {
+    const { caller, there, callId } = await ring(t, bot, e164)
+    if (how === 'end') there.socket.end()
+    else if (how === 'reset') there.socket.resetAndDestroy()
+    else there.send(ERROR, Buffer.of(4))
+    await caller.dialog.ended()
+    t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'bot_disconnected' }, how)
+    if (how === 'error') {
+      t.match(service.of(callId, 'trouble'), [{ code: 'bot_disconnected', message: /error 4/ }])
+    }
+  }
+})
+
+t.test('nobody there: the call is never answered', beside, async (t) => {
+  const { e164 } = await service.routed({ type: 'audiosocket', url: 'tcp://127.0.0.1:9' })
+  const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+  t.equal(await caller.dialog.final(10_000), 480)
+  t.match(await service.ended(await caller.callId()), { endedReason: 'bot_disconnected', billedPaise: 0 })
+})
+
+t.test('at 16 kHz, more than can be kept, and a bot that does not read', beside, async (t) => {
+  const { bot, e164 } = await route(t, { sampleRate: 16_000 })
+  const line = await ring(t, bot, e164)
+  const { caller, there, callId } = line
+  t.ok(there.heard.slice(1).every(({ kind, payload }) => kind === SOUND_16K && payload.length === 640))
+  there.socket.pause()
+  const frame = Buffer.alloc(64_000)
+  // 10 s more than there is room for.
+  for (let i = 0; i < 155; i++) there.send(SOUND_16K, frame)
+  const before = caller.rtp.audio().length
+  await caller.until('a second', () => caller.rtp.audio().length >= before + 50)
+  there.socket.resume()
+  const heard = there.of(SOUND_16K).length
+  await there.until('it hears again', () => there.of(SOUND_16K).length > heard + 10)
+  await caller.hangUp()
+  t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
+  const [stats] = service.of(callId, 'bot_stats')
+  t.ok((stats?.stats.droppedOutMs ?? 0) >= 6_000, `${stats?.stats.droppedOutMs} ms were too much`)
+})

@@ -1,0 +1,102 @@
+/*
+ * Frames of Asterisk's AudioSocket in a stream of bytes: a kind, the length of the payload (16 bits,
+ * big-endian), the payload.
+ */
+
+export const HANG_UP = 0x00
+/** 16 bytes: the first frame of the telephone's side. */
+export const UUID = 0x01
+/** One ASCII character. */
+export const KEY = 0x03
+/** The payload may be a code. */
+export const FAILURE = 0xff
+
+const HEAD = 3
+
+/** Kinds of linear16 by their rate; all but the first are of newer versions of Asterisk. */
+const SOUNDS: readonly (readonly [number, number])[] = [
+  [0x10, 8_000],
+  [0x11, 12_000],
+  [0x12, 16_000],
+  [0x13, 24_000],
+  [0x14, 32_000],
+  [0x15, 44_100],
+  [0x16, 48_000],
+  [0x17, 96_000],
+  [0x18, 192_000],
+]
+
+/** The rate of a kind of sound; null for any other kind. */
+export function rateOf(kind: number): number | null {
+  return SOUNDS.find(([sound]) => sound === kind)?.[1] ?? null
+}
+
+/** What stands before so many bytes of sound. Throws TypeError for a rate that no kind has. */
+export function soundHead(rate: number, bytes: number): Buffer {
+  const kind = SOUNDS.find(([, hz]) => hz === rate)?.[0]
+  if (kind === undefined) throw new TypeError(`no frames of ${rate} Hz`)
+  return head(kind, bytes)
+}
+
+export function frame(kind: number, payload: Uint8Array): Buffer {
+  return Buffer.concat([head(kind, payload.length), payload])
+}
+
+export function kindOf(frame: Buffer): number {
+  return frame[0] as number
+}
+
+export function payloadOf(frame: Buffer): Buffer {
+  return frame.subarray(HEAD)
+}
+
+function head(kind: number, bytes: number): Buffer {
+  return Buffer.of(kind, bytes >> 8, bytes & 0xff)
+}
+
+/**
+ * Cuts a stream into frames, wherever it was cut on its way. Holds one frame at most, which its
+ * length bounds to 64 KiB. A frame is handed out whole, the receiver's to keep.
+ */
+export class FrameSplitter {
+  readonly #head = Buffer.alloc(HEAD)
+  #headFilled = 0
+  /** A frame of which not all is there yet. */
+  #frame: Buffer | null = null
+  #filled = 0
+
+  /** Returns how many frames there were. */
+  split(chunk: Buffer, deliver: (frame: Buffer) => void): number {
+    let frames = 0
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#frame === null) {
+        if (this.#headFilled === 0 && chunk.length - at >= HEAD) {
+          const end = at + HEAD + chunk.readUInt16BE(at + 1)
+          if (end <= chunk.length) {
+            deliver(chunk.subarray(at, end))
+            frames++
+            at = end
+            continue
+          }
+        }
+        const taken = chunk.copy(this.#head, this.#headFilled, at, at + HEAD - this.#headFilled)
+        this.#headFilled += taken
+        at += taken
+        if (this.#headFilled < HEAD) break
+        this.#headFilled = 0
+        this.#frame = Buffer.alloc(HEAD + this.#head.readUInt16BE(1))
+        this.#filled = this.#head.copy(this.#frame)
+      }
+      const taken = chunk.copy(this.#frame, this.#filled, at)
+      this.#filled += taken
+      at += taken
+      if (this.#filled < this.#frame.length) break
+      const whole = this.#frame
+      this.#frame = null
+      deliver(whole)
+      frames++
+    }
+    return frames
+  }
+}

@@ -1,0 +1,133 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Clock } from '../base/clock.js'
+import { Scope } from '../base/scope.js'
+import { FrameSplitter, HANG_UP, kindOf } from './audiosocket-frames.js'
+import {
+  ABNORMAL,
+  ALIVE_MS,
+  type BotLine,
+  CLOSE_MS,
+  type Dial,
+  type LineEvents,
+  MAX_WAITING_BYTES,
+  MISSED_SIGNS,
+  NORMAL,
+  ReadBudget,
+  reasonOf,
+} from './line.js'
+
+/** Measured: what a frame costs to read beside its bytes. */
+const FRAME_MS = 0.001
+
+/** Over TLS, or plain where the address says so. */
+export const dialAudioSocket: Dial = ({ handshake, clock, lookup, events }, _subprotocol, trial) => {
+  const { protocol, hostname, port } = new URL(handshake.url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const target = { host, port: Number(port), lookup }
+  const encrypted = protocol === 'tls:'
+  const named = isIP(host) === 0 ? { servername: host } : {}
+  const socket = encrypted ? connectTls({ ...target, ...named }) : connect(target)
+  // One write is one packet: there are bots that take a packet for a frame.
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true, ALIVE_MS)
+  // A dying socket still reports errors: one listener stays for ever.
+  socket.on('error', (error) => trial.failed(reasonOf(error), null))
+  socket.on(encrypted ? 'secureConnect' : 'connect', () =>
+    trial.opened(new AudioSocketLine(socket, clock, events)),
+  )
+  return () => socket.destroy()
+}
+
+/**
+ * An open AudioSocket: every message is one frame. There are no pings: a bot is gone when it takes
+ * nothing of what waits for 30 s. A stream that ends without a frame that says so was lost.
+ */
+class AudioSocketLine implements BotLine {
+  readonly #socket: Socket
+  readonly #clock: Clock
+  readonly #events: LineEvents
+  readonly #scope = new Scope()
+  readonly #budget: ReadBudget
+  readonly #splitter = new FrameSplitter()
+  readonly #deliver = (frame: Buffer) => this.#frame(frame)
+  #takenBytes = 0
+  #unmoved = 0
+  /** The bot hung up: nothing counts after it. */
+  #hungUp = false
+  #closing = false
+  #dead = false
+
+  constructor(socket: Socket, clock: Clock, events: LineEvents) {
+    this.#socket = socket
+    this.#clock = clock
+    this.#events = events
+    this.#budget = new ReadBudget(clock, this.#scope, (on) => (on ? socket.pause() : socket.resume()))
+    socket.on('data', (chunk: Buffer) => this.#data(chunk))
+    socket.on('close', () => this.#closed())
+    this.#watch()
+  }
+
+  get waitingBytes(): number {
+    return this.#socket.writableLength
+  }
+
+  get open(): boolean {
+    return !this.#closing && !this.#dead
+  }
+
+  send(message: string | Buffer): void {
+    if (!this.open) return
+    // A copy: what the system does not take at once is kept.
+    this.#socket.write(Buffer.from(message))
+    if (this.#socket.writableLength > MAX_WAITING_BYTES) this.#socket.destroy()
+  }
+
+  close(): void {
+    if (!this.open) return
+    this.#closing = true
+    // Unread bytes would make the end of it a reset.
+    this.#socket.resume()
+    this.#socket.end()
+    this.#scope.after(this.#clock, CLOSE_MS, () => this.#socket.destroy())
+  }
+
+  terminate(): void {
+    this.#socket.destroy()
+  }
+
+  #data(chunk: Buffer): void {
+    if (!this.open) return
+    const frames = this.#splitter.split(chunk, this.#deliver)
+    this.#budget.charge(chunk.length, frames * FRAME_MS)
+  }
+
+  #frame(frame: Buffer): void {
+    if (!this.open || this.#hungUp) return
+    if (kindOf(frame) === HANG_UP) this.#hungUp = true
+    try {
+      this.#events.binary(frame)
+    } catch (error) {
+      // The socket's callback belongs to the thread: other calls must not pay for this one.
+      this.#events.fault(error)
+    }
+  }
+
+  #watch(): void {
+    this.#scope.after(this.#clock, ALIVE_MS, () => {
+      const { bytesWritten, writableLength } = this.#socket
+      const takenBytes = bytesWritten - writableLength
+      this.#unmoved = writableLength > 0 && takenBytes === this.#takenBytes ? this.#unmoved + 1 : 0
+      this.#takenBytes = takenBytes
+      if (this.#unmoved >= MISSED_SIGNS) this.#socket.destroy()
+      else this.#watch()
+    })
+  }
+
+  #closed(): void {
+    if (this.#dead) return
+    this.#dead = true
+    this.#scope.close().catch((error: unknown) => this.#events.fault(error))
+    this.#events.closed(this.#hungUp || this.#closing ? NORMAL : ABNORMAL)
+  }
+}

@@ -1,0 +1,270 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import t from 'tap'
+import { makeAuthority } from '../../fixtures/certificates.js'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { seeded } from '../../fixtures/random.js'
+import { type Clock, systemClock } from '../base/clock.js'
+import { openSafeNames } from '../base/public-address.js'
+import { Scope } from '../base/scope.js'
+import { FrameSplitter } from './audiosocket-frames.js'
+import { connectBot } from './connect.js'
+import type { Dialect } from './dialect.js'
+import { openDialect } from './dialects.js'
+import { handshakeOf } from './handshake.js'
+import { ABNORMAL, NORMAL } from './line.js'
+import type { BotRate, BotSpec } from './spec.js'
+
+const spec = (more: Partial<BotSpec> = {}): BotSpec => ({
+  type: 'audiosocket',
+  url: 'tcp://127.0.0.1:9/',
+  format: 'linear16',
+  sampleRate: 8000,
+  secret: null,
+  customParameters: {},
+  callId: '0188a5f0-aaaa-4bbb-8ccc-ddddeeeeffff',
+  accountId: 'a',
+  direction: 'inbound',
+  from: '+919800000001',
+  to: '+918000000002',
+  maxCallSeconds: 60,
+  ...more,
+})
+
+const dialectOf = (sampleRate: BotRate = 8000): Dialect =>
+  openDialect({ spec: spec({ sampleRate }), streamId: 's', startedAt: 0 })
+
+t.test('what is written, byte by byte', async (t) => {
+  const dialect = dialectOf()
+  t.strictSame(dialect.opening(null), [Buffer.from('0100100188a5f0aaaa4bbb8cccddddeeeeffff', 'hex')])
+  t.strictSame(dialect.dtmf('#', 160), Buffer.from([3, 0, 1, 0x23]))
+  t.strictSame(dialect.stop('caller_hangup'), Buffer.from([0, 0, 0]))
+  for (const [rate, head] of [
+    [8000, [0x10, 0x01, 0x40]],
+    [16_000, [0x12, 0x02, 0x80]],
+    [24_000, [0x13, 0x03, 0xc0]],
+  ] as const) {
+    t.strictSame(dialectOf(rate).soundHead, Buffer.from(head), `20 ms of ${rate} Hz`)
+  }
+  const transfer = dialect.transfer({ id: 't', status: 'rejected' })
+  const silent = [dialect.marked('m', 'played'), dialect.cleared(1), dialect.error('bad_frame', ''), transfer]
+  t.strictSame(silent, [null, null, null, null], 'there is nothing else in it')
+})
+
+t.test('what is read', async (t) => {
+  const hear = (hex: string) => dialectOf().hear?.(Buffer.from(hex, 'hex'))
+  const audio = Buffer.from([1, 2, 3, 4])
+  t.strictSame(hear('10000401020304'), { do: 'play', audio, rate: 8000, id: null })
+  t.strictSame(hear('12000401020304'), { do: 'play', audio, rate: 16_000, id: null }, 'at its own rate')
+  t.strictSame(hear('16000401020304'), { do: 'play', audio, rate: 48_000, id: null })
+  t.strictSame(hear('000000'), { do: 'hangup', drain: true })
+  t.strictSame(hear('03000135'), { do: 'dtmf', keys: '5' })
+  t.match(hear('03000178'), { do: 'fault', code: 'bad_frame' }, 'x is no key')
+  t.match(hear('ff000104'), { do: 'give_up', message: 'the bot reports an error 4' })
+  t.match(hear('ff0000'), { do: 'give_up' })
+  for (const ignored of ['020000', '77000201', '01001000000000000000000000000000000000']) {
+    t.match(hear(ignored), { do: 'nothing' }, ignored)
+  }
+})
+
+t.test('frames come out whole wherever the stream was cut', async (t) => {
+  const random = seeded(5)
+  const frames = Array.from({ length: 400 }, () => {
+    const long = random.next() < 0.02
+    const payload = Buffer.alloc(Math.floor(random.next() * (long ? 65_536 : 700)), random.next() * 256)
+    const head = Buffer.from([Math.floor(random.next() * 256), payload.length >> 8, payload.length & 255])
+    return Buffer.concat([head, payload])
+  })
+  const stream = Buffer.concat(frames)
+  for (const most of [1, 2, 3, 5, 323, 1_460, 65_536, stream.length]) {
+    const splitter = new FrameSplitter()
+    let count = 0
+    let wrong = 0
+    let counted = 0
+    for (let at = 0; at < stream.length; ) {
+      const size = most < 4 ? most : 1 + Math.floor(random.next() * most)
+      counted += splitter.split(Buffer.from(stream.subarray(at, at + size)), (frame) => {
+        if (!frame.equals(frames[count++] as Buffer)) wrong++
+      })
+      at += size
+    }
+    t.strictSame([count, counted, wrong], [frames.length, frames.length, 0], `pieces of up to ${most} bytes`)
+  }
+})
+
+interface Teardown {
+  teardown(run: () => Promise<void>): unknown
+}
+
+interface Listening {
+  readonly url: string
+  socket(): Promise<Socket>
+}
+
+async function listen(t: Teardown, server: Server, scheme = 'tcp'): Promise<Listening> {
+  const sockets: Socket[] = []
+  server.on('connection', (socket: Socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {}) // a broken line is what some tests are about
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  })
+  return {
+    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async socket() {
+      if (sockets.length === 0) await once(server, 'connection')
+      return sockets[0] as Socket
+    },
+  }
+}
+
+async function dial(url: string, more: { allowPrivate?: boolean; clock?: Clock } = {}) {
+  const { allowPrivate = true, clock = systemClock } = more
+  const frames: Buffer[] = []
+  let closed: (code: number) => void = () => {}
+  const ended = new Promise<number>((resolve) => {
+    closed = resolve
+  })
+  const connection = await connectBot(
+    {
+      handshake: handshakeOf(spec({ url }), 'nonce'),
+      clock,
+      lookup: openSafeNames(allowPrivate).lookup,
+      allowPrivate,
+      events: {
+        text: () => {
+          throw new Error('there is no text')
+        },
+        binary: (frame) => frames.push(frame),
+        closed,
+        fault: (error) => {
+          throw error
+        },
+      },
+    },
+    new Scope(),
+  )
+  return { connection, frames, ended }
+}
+
+/** A line that is open, and its other end. */
+async function open(t: Teardown, clock?: Clock) {
+  const bot = await listen(t, createServer())
+  const dialled = await dial(bot.url, clock === undefined ? {} : { clock })
+  if (!dialled.connection.ok) throw new Error(dialled.connection.reason)
+  return { ...dialled, line: dialled.connection.line, there: await bot.socket() }
+}
+
+t.test('only encrypted and public, unless the operator allows more', async (t) => {
+  const bot = await listen(t, createServer())
+  let asked = 0
+  void bot.socket().then(() => asked++)
+  for (const url of [
+    bot.url,
+    bot.url.replace('tcp:', 'tls:'),
+    'tls://[::1]:9',
+    'tls://localhost:9',
+    'wss://1.1.1.1/',
+  ]) {
+    t.equal((await dial(url, { allowPrivate: false })).connection.ok, false, url)
+  }
+  t.equal(asked, 0, 'and nobody was even asked')
+  t.match((await dial('tcp://127.0.0.1:9')).connection, { ok: false, reason: 'no connection (ECONNREFUSED)' })
+})
+
+t.test('the certificate of tls is looked at', async (t) => {
+  const { certificate, key } = makeAuthority(t).issue('IP:127.0.0.1')
+  const server = createTlsServer({ cert: certificate, key })
+  server.on('tlsClientError', () => {}) // what it is about
+  const bot = await listen(t, server, 'tls')
+  t.match((await dial(bot.url)).connection, {
+    ok: false,
+    reason: /^no connection \(.*(CERT|SIGNATURE|ISSUER)/,
+  })
+})
+
+t.test('a server that never shakes hands is given up after 5 s', async (t) => {
+  const bot = await listen(t, createServer(), 'tls')
+  const clock = new VirtualClock()
+  const dialled = dial(bot.url, { clock })
+  await bot.socket()
+  clock.advance(5_000)
+  t.match((await dialled).connection, { ok: false, reason: 'the bot did not answer in time' })
+})
+
+t.test('a stream that ends without a word was lost; with one it was not', async (t) => {
+  const lost = await open(t)
+  lost.there.end(Buffer.from([0x10, 0, 2, 1, 1]))
+  t.equal(await lost.ended, ABNORMAL)
+  t.equal(lost.frames.length, 1)
+  const reset = await open(t)
+  reset.there.resetAndDestroy()
+  t.equal(await reset.ended, ABNORMAL)
+  const polite = await open(t)
+  polite.there.end(Buffer.from([0, 0, 0, 0x10, 0, 2, 1, 1]))
+  t.equal(await polite.ended, NORMAL)
+  t.strictSame(polite.frames, [Buffer.alloc(3)], 'and nothing counts behind it')
+})
+
+t.test('we close: what was sent arrives, and the other side has a second', async (t) => {
+  const { line, there, ended } = await open(t)
+  const heard: Buffer[] = []
+  there.on('data', (chunk) => heard.push(chunk))
+  line.send(Buffer.from([0, 0, 0]))
+  line.close(NORMAL)
+  line.close(NORMAL)
+  line.send(Buffer.from([0x77, 0, 0]))
+  await once(there, 'end')
+  t.equal(Buffer.concat(heard).toString('hex'), '000000')
+  t.equal(await ended, NORMAL)
+
+  const clock = new VirtualClock()
+  const stubborn = createServer({ allowHalfOpen: true })
+  const bot = await listen(t, stubborn)
+  const dialled = await dial(bot.url, { clock })
+  if (!dialled.connection.ok) throw new Error(dialled.connection.reason)
+  const gone = once(await bot.socket(), 'end')
+  dialled.connection.line.close(NORMAL)
+  await gone
+  clock.advance(1_000)
+  await dialled.ended
+})
+
+t.test('a bot that takes nothing of what waits is gone at the third look', async (t) => {
+  const clock = new VirtualClock()
+  const { line, there, ended } = await open(t, clock)
+  there.pause()
+  const piece = Buffer.alloc(64 * 1024)
+  while (line.waitingBytes === 0) line.send(piece)
+  const settle = () => new Promise<void>((resolve) => systemClock.after(20, resolve))
+  // The system goes on taking some for a moment.
+  for (let before = -1; before !== line.waitingBytes; await settle()) before = line.waitingBytes
+  if (line.waitingBytes === 0) line.send(piece)
+  clock.advance(15_000)
+  clock.advance(15_000)
+  t.equal(line.open, true)
+  clock.advance(15_000)
+  t.equal(await ended, ABNORMAL)
+})
+
+t.test('a flood is not read faster than many times real time', async (t) => {
+  const clock = new VirtualClock()
+  const { line, there, frames } = await open(t, clock)
+  // Frames of nothing are the dearest by the byte.
+  const flood = Buffer.alloc(3 * 1024 * 1024, Buffer.from([0x77, 0, 0]))
+  there.write(flood)
+  const settle = () => new Promise<void>((resolve) => systemClock.after(100, resolve))
+  for (let before = -1; frames.length === 0 || before !== frames.length; await settle())
+    before = frames.length
+  t.ok(frames.length < 200_000, `${frames.length} of a million frames while no time passed`)
+  const before = frames.length
+  clock.advance(2_000)
+  while (frames.length === before) await settle()
+  line.terminate()
+})

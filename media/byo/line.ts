@@ -1,0 +1,117 @@
+import type { LookupFunction } from 'node:net'
+import type { Clock } from '../base/clock.js'
+import { EngineError, errorText } from '../base/errors.js'
+import type { Scope } from '../base/scope.js'
+import type { Handshake } from './handshake.js'
+
+/*
+ * The way to a bot: whole messages in both directions and in order, whatever carries them.
+ */
+
+/** Why a line closed, in the numbers of RFC 6455, 7.4.1, also where the line is no WebSocket. */
+export const NORMAL = 1000
+export const GOING_AWAY = 1001
+export const NO_STATUS = 1005
+export const ABNORMAL = 1006
+
+/** What the other side may take to close as well. */
+export const CLOSE_MS = 1_000
+/** A line is looked at so often; twice without a sign of life and the bot is gone. */
+export const ALIVE_MS = 15_000
+export const MISSED_SIGNS = 2
+/** Answers waiting for a bot that does not read: past this it is gone. Sound is bounded by its sender. */
+export const MAX_WAITING_BYTES = 1024 * 1024
+
+export interface LineEvents {
+  /** Borrowed until the call returns. */
+  text(data: Buffer): void
+  /** The receiver's to keep. */
+  binary(data: Buffer): void
+  /** Once, after the last message; `ABNORMAL` when it broke. */
+  closed(code: number): void
+  /** Something of ours threw at a message; nothing more is delivered. */
+  fault(error: unknown): void
+}
+
+/** An open way to a bot. */
+export interface BotLine {
+  /** Bytes accepted and not yet taken by the system. */
+  readonly waitingBytes: number
+  readonly open: boolean
+  /** Text, or a binary message that may be changed again once this returns. */
+  send(message: string | Buffer): void
+  /** Says goodbye and waits a second for the other side to close as well. Idempotent. */
+  close(code: number): void
+  /** At once, as if the line broke. */
+  terminate(): void
+}
+
+export interface DialOptions {
+  readonly handshake: Handshake
+  readonly clock: Clock
+  /** Of `openSafeNames`. */
+  readonly lookup: LookupFunction
+  readonly events: LineEvents
+}
+
+/** What becomes of one try to reach a bot; only the first call counts. */
+export interface Trial {
+  opened(line: BotLine): void
+  /** `reason` is for people: no secret in it, and no address. `status` is the answer's, if there was one. */
+  failed(reason: string, status: number | null): void
+}
+
+/** What went wrong, without the address that a system error's own text names. */
+export function reasonOf(error: Error): string {
+  if (error instanceof EngineError || !('code' in error)) return errorText(error)
+  return `no connection (${String(error.code)})`
+}
+
+/** Begins to dial; what it returns gives the try up, and closes a line that opens all the same. */
+export type Dial = (options: DialOptions, subprotocol: string | null, trial: Trial) => () => void
+
+/**
+ * What reading a bot may cost, in ms of this thread: a burst of minutes of sound, and then many times
+ * real time. A faster one is not read for a while, so that it costs the other calls nothing.
+ */
+const BURST_MS = 30
+const SHARE = 0.05
+/** Measured: megabytes of base64. */
+const BYTE_MS = 5e-6
+/** A paused bot is read again when it may cost so much. */
+const RESUME_MS = 2
+
+/** Counts what was read and pauses a line that is read too fast. */
+export class ReadBudget {
+  readonly #clock: Clock
+  readonly #scope: Scope
+  readonly #pause: (on: boolean) => void
+  #credit = BURST_MS
+  #creditAt: number
+  #paused = false
+
+  /** `scope` owns the timer of a pause. */
+  constructor(clock: Clock, scope: Scope, pause: (on: boolean) => void) {
+    this.#clock = clock
+    this.#scope = scope
+    this.#pause = pause
+    this.#creditAt = clock.now()
+  }
+
+  /** `messageMs` is what the messages cost beside their bytes. */
+  charge(bytes: number, messageMs: number): void {
+    this.#credit -= messageMs + bytes * BYTE_MS
+    if (this.#credit >= 0) return
+    const now = this.#clock.now()
+    this.#credit = Math.min(BURST_MS, this.#credit + (now - this.#creditAt) * SHARE)
+    this.#creditAt = now
+    if (this.#credit >= 0 || this.#paused) return
+    this.#paused = true
+    this.#pause(true)
+    const waitMs = Math.ceil((RESUME_MS - this.#credit) / SHARE)
+    this.#scope.after(this.#clock, waitMs, () => {
+      this.#paused = false
+      this.#pause(false)
+    })
+  }
+}
