@@ -414,7 +414,7 @@ export type Number = {
   readonly agentId: string | null
   readonly recordCalls: boolean
   readonly mediaEndpoint: {
-    readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz">
+    readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
     readonly url: string
     readonly format: Open<"linear16" | "mulaw" | "alaw">
     readonly sampleRate: number
@@ -1373,7 +1373,7 @@ export type UpdateNumberBody = {
   readonly recordCalls?: boolean | undefined
   readonly routingMode?: "svc_agent" | "byo_ws" | "byo_sip" | undefined
   readonly mediaEndpoint?: {
-    readonly type: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz"
+    readonly type: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket"
     readonly url: string
     readonly format?: "linear16" | "mulaw" | "alaw" | undefined
     readonly sampleRate?: number | undefined
