@@ -51,7 +51,8 @@ parley restore --from FILE
 
 parley trace CALL_ID [--full|--json]
     The SIP messages of a call as a ladder, while it lives and PARLEY_SIP_TRACE_HOURS after; --full adds
-    headers and bodies. Secrets are masked, phone numbers are not.
+    headers and bodies. Secrets are masked, phone numbers are not. Then a line for each utterance of the
+    agent: where its time went, tokens, characters, sound recognised; kept as long as the transcript.
 
 parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace]
     Talk to an agent by typing, without telephony: its prompt, model, tools and turn-taking are the real
@@ -233,7 +234,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   if (command === 'backup' || command === 'restore') return backupCommand(command, rest, settingsOrThrow)
   if (command === 'bot-check') return botCheckCommand(rest)
-  if (command === 'trace') return traceCommand(rest, settingsOrThrow)
+  if (command === 'trace') return traceCommand(rest, withDatabase)
   if (command === 'draw') return drawCommand(rest, withDatabase)
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))

@@ -3,26 +3,52 @@ import { parseArgs } from 'node:util'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { SipTrace } from '../signalling/sip-trace.js'
 import type { TracedMessage } from '../signalling/sip-trace-mask.js'
+import { readAccount } from './calls/account.js'
+import { accountTable } from './calls/account-table.js'
 import { UsageError } from './command-line.js'
 import type { Settings } from './config.js'
+import type { Db } from './db/open.js'
 import { traceFolder, tracePath } from './observe/sip-trace-files.js'
 
 /** Columns between the two sides of the ladder. */
 const WIDTH = 56
 
-/** Prints the SIP messages of one call; exit status 0. Throws EngineError `storage_failed` when there are none. */
-export async function traceCommand(args: readonly string[], settings: () => Settings): Promise<number> {
+/**
+ * Prints what is kept of one call: its SIP messages, and the account of its conversation. Throws EngineError
+ * `storage_failed` when there is neither.
+ */
+export async function traceCommand(
+  args: readonly string[],
+  withDatabase: (work: (db: Db, settings: Settings) => Promise<void>) => Promise<number>,
+): Promise<number> {
   const { callId, full, json } = parsed(args)
-  const path = tracePath(traceFolder(settings().dataFolder), callId)
-  if (path === null) throw new UsageError('a call id is letters, digits, _ and -')
-  let text: string
+  return withDatabase(async (db, settings) => {
+    const sip = await readSip(tracePath(traceFolder(settings.dataFolder), callId))
+    const account = await readAccount(db, callId)
+    if (sip === null && account.turns.length === 0 && account.usage === null) {
+      throw new EngineError('storage_failed', `no trace of ${callId} (any more)`)
+    }
+    if (json) {
+      process.stdout.write(`${JSON.stringify({ callId, ...sip, ...account })}\n`)
+      return
+    }
+    const parts = [
+      sip === null ? 'no SIP messages (any more)\n' : ladder(sip, full),
+      ...(account.turns.length === 0 && account.usage === null ? [] : [accountTable(account)]),
+    ]
+    process.stdout.write(parts.join('\n'))
+  })
+}
+
+/** Null when there are none, or none any more. */
+async function readSip(path: string | null): Promise<SipTrace | null> {
+  if (path === null) return null
   try {
-    text = await readFile(path, 'utf8')
+    return JSON.parse(await readFile(path, 'utf8')) as SipTrace
   } catch (error) {
-    throw new EngineError('storage_failed', `no SIP trace of ${callId} (any more)`, { cause: error })
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw new EngineError('storage_failed', `${path}: ${errorText(error)}`, { cause: error })
   }
-  process.stdout.write(json ? `${text}\n` : ladder(JSON.parse(text), full))
-  return 0
 }
 
 function parsed(args: readonly string[]) {
@@ -37,6 +63,7 @@ function parsed(args: readonly string[]) {
     })
     const [callId, more] = positionals
     if (callId === undefined || more !== undefined) throw new UsageError('parley trace CALL_ID')
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(callId)) throw new UsageError('a call id is letters, digits, _ and -')
     return { callId, ...values }
   } catch (error) {
     throw new UsageError(errorText(error))

@@ -1,0 +1,84 @@
+import type { TurnRecord } from '../../media/agent/events.js'
+import type { Usage } from '../../media/agent/usage.js'
+import type { CallAccount } from './account.js'
+
+type Column = readonly [heading: string, cell: (record: TurnRecord) => string]
+
+/** Ms after the caller's last sound, or after the beginning of a line that nobody asked for. */
+function after(moment: (record: TurnRecord) => number | null): (record: TurnRecord) => string {
+  return (record) => {
+    const at = moment(record)
+    return at === null ? '-' : String(Math.round(at - (record.offsetMs ?? record.decidedMs)))
+  }
+}
+
+const COLUMNS: readonly Column[] = [
+  ['turn', ({ turnId }) => String(turnId)],
+  ['what', ({ kind, speculation }) => (speculation === 'kept' ? 'early' : kind)],
+  ['ending', ({ ending }) => ending],
+  ['onset', ({ onsetMs }) => seconds(onsetMs)],
+  ['offset', ({ offsetMs, decidedMs }) => seconds(offsetMs ?? decidedMs)],
+  ['vad', after(({ vadStopMs }) => vadStopMs)],
+  ['text', after(({ sttFinalMs }) => sttFinalMs)],
+  ['decided', after(({ decidedMs }) => decidedMs)],
+  ['asked', after(({ modelRequestMs }) => modelRequestMs)],
+  ['token', after(({ modelFirstTokenMs }) => modelFirstTokenMs)],
+  ['sentence', after(({ firstSentenceMs }) => firstSentenceMs)],
+  ['speak', after(({ ttsRequestMs }) => ttsRequestMs)],
+  ['audio', after(({ ttsFirstAudioMs }) => ttsFirstAudioMs)],
+  ['packet', after(({ firstPacketMs }) => firstPacketMs)],
+  ['cut', ({ interruptedMs }) => seconds(interruptedMs)],
+  ['end', ({ endMs }) => seconds(endMs)],
+  ['tokens', ({ usage }) => tokens(usage)],
+  ['chars', ({ usage }) => String(sum(usage.speech, ({ characters }) => characters))],
+  ['heard', ({ usage }) => seconds(sum(usage.recognition, ({ audioMs }) => audioMs))],
+  ['fails', ({ troubles }) => String(troubles)],
+]
+
+/** The account as text: a line for each utterance of the agent, then what the call used in all. */
+export function accountTable({ turns, usage }: CallAccount): string {
+  const rows = [
+    COLUMNS.map(([heading]) => heading),
+    ...turns.map((turn) => COLUMNS.map(([, cell]) => cell(turn))),
+  ]
+  const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
+  const lines = rows.map((row) => row.map((cell, at) => cell.padStart(widths[at] ?? 0)).join('  '))
+  return `${[
+    ...lines,
+    '',
+    'onset, offset, cut, end, heard in seconds; vad to packet in ms after the offset; tokens in+out',
+    ...(usage === null ? ['no totals: the conversation did not end here'] : totals(usage)),
+  ].join('\n')}\n`
+}
+
+function totals({ recognition, models, speech }: Usage): string[] {
+  return [
+    ...recognition.map(({ vendor, model, audioMs }) => `${name(vendor, model)}: heard ${seconds(audioMs)} s`),
+    ...models.map(({ vendor, model, requests, counted, promptTokens, completionTokens }) => {
+      const told = counted === requests ? '' : `, tokens of ${counted} of them`
+      return `${name(vendor, model)}: ${requests} requests${told}: ${promptTokens ?? '-'} in, ${completionTokens ?? '-'} out`
+    }),
+    ...speech.map(
+      ({ vendor, model, requests, characters }) =>
+        `${name(vendor, model)}: ${requests} requests, ${characters} characters spoken`,
+    ),
+  ]
+}
+
+function name(vendor: string, model: string | null): string {
+  return model === null ? vendor : `${vendor} ${model}`
+}
+
+function tokens({ models }: Usage): string {
+  if (models.length === 0) return '-'
+  if (models.every(({ counted }) => counted === 0)) return '?'
+  return `${sum(models, ({ promptTokens }) => promptTokens ?? 0)}+${sum(models, ({ completionTokens }) => completionTokens ?? 0)}`
+}
+
+function seconds(ms: number | null): string {
+  return ms === null ? '-' : (ms / 1000).toFixed(2)
+}
+
+function sum<T>(items: readonly T[], value: (item: T) => number): number {
+  return items.reduce((total, item) => total + value(item), 0)
+}

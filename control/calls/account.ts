@@ -1,0 +1,27 @@
+import type { TurnRecord } from '../../media/agent/events.js'
+import type { Usage } from '../../media/agent/usage.js'
+import type { Db } from '../db/open.js'
+
+/** Where the time of a call's conversation went and what it used. It holds nothing that was said. */
+export interface CallAccount {
+  readonly turns: readonly TurnRecord[]
+  /** Null while the conversation lasts, and when its process died. */
+  readonly usage: Usage | null
+}
+
+/** Kept as long as the call's events; empty for a call without a conversation of ours. */
+export async function readAccount(db: Db, callId: string): Promise<CallAccount> {
+  const rows = await db
+    .selectFrom('callEvents')
+    .select(['type', 'body'])
+    .where('callId', '=', callId)
+    .where('type', 'in', ['turn_record', 'usage'])
+    .orderBy('seq')
+    .execute()
+  const bodies = (type: string) =>
+    rows.flatMap((row) => (row.type === type ? [JSON.parse(row.body) as unknown] : []))
+  return {
+    turns: (bodies('turn_record') as { readonly record: TurnRecord }[]).map(({ record }) => record),
+    usage: (bodies('usage') as { readonly usage: Usage }[]).at(-1)?.usage ?? null,
+  }
+}
