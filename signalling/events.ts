@@ -33,6 +33,9 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model' | 'recording' | 'media' | 'bot'
       readonly code: string
       readonly message: string
+      /** Which vendor, and which one took over; absent where it is not known, or nobody did. */
+      readonly vendor?: string
+      readonly instead?: string
       readonly atMs: number
     }
   | {

@@ -86,12 +86,19 @@ export class AgentVoice {
     return this.#lines.prepare()
   }
 
+  /** The lines the engine says by itself, in another language, for when they are needed. */
+  prepareFor(language: string): void {
+    this.#lines.prepareFor(language)
+  }
+
   say(turn: TurnId, text: string, language: string): void {
     this.#speaker.say(turn, text, language)
   }
 
   sayLine(turn: TurnId, line: Line): void {
-    for (const { text, language, prepared } of this.#lines.sentences(lineText(this.#spec, line))) {
+    for (const { text, language, prepared } of this.#lines.sentences(
+      lineText(this.#spec, line, this.#options.floor.language.current),
+    )) {
       this.#speaker.say(turn, text, language, prepared)
     }
   }

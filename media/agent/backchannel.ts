@@ -1,23 +1,29 @@
 import { plainWords } from './turn-late.js'
+import { WordList } from './word-list.js'
 
 /**
  * Sounds of listening in the eleven languages, as recognisers spell them (native script and Latin).
  * They do not take the floor while the agent speaks; as an answer to a question they count in full.
  */
-const LISTENING = new Set(
-  plainWords(
-    `mm mmm mhm mm-hmm hmm hm uh-huh uhuh huh ah aha oh okay ok yeah yes yep right sure i see alright great nice wow really
+const LISTENING = new WordList(
+  `mm mmm mhm mm-hmm hmm hm uh-huh uhuh huh ah aha oh okay ok yeah yes yep right sure i see alright great nice wow really
      haan han haanji ji achha acha theek thik hai sahi hmm
      हाँ हां हा जी अच्छा ठीक है सही हम्म हूँ हूं बरोबर हो होय
      হ্যাঁ হা আচ্ছা ঠিক আছে হুম
-     avunu అవును సరే ఊ ఆ
-     aama seri ஆமா ஆமாம் சரி ம்
-     haudu sari ಹೌದು ಸರಿ ಹ್ಮ್
-     athe ശരി അതെ ഉം
-     ho barobar haa barabar saru હા હં બરાબર સારું
+     అవును సరే ఊ ఆ ஆமா ஆமாம் சரி ம் ಹೌದು ಸರಿ ಹ್ಮ್ ശരി അതെ ഉം હા હં બરાબર સારું
      ਹਾਂ ਜੀ ਅੱਛਾ ਠੀਕ ਹੈ
      ହଁ ଆଚ୍ଛା ଠିକ ଅଛି`,
-  ),
+  {
+    'te-IN': 'avunu sare',
+    'ta-IN': 'aama aamaa seri sari',
+    'kn-IN': 'haudu sari',
+    'ml-IN': 'athe sheri',
+    'mr-IN': 'ho hoy barobar',
+    'gu-IN': 'haa barabar saru',
+    'bn-IN': 'hyan thik',
+    'pa-IN': 'changa',
+    'od-IN': 'hau',
+  },
 )
 
 /** What people say into a call that has just been connected; over an opening line it is no interruption. */
@@ -32,8 +38,9 @@ const GREETING = new Set(
 /** More words than this are a sentence, whatever they are. */
 const LONGEST = 3
 
-export function isBackchannel(text: string, overOpening: boolean): boolean {
+/** `language` is the call's, null when it is not known. */
+export function isBackchannel(text: string, overOpening: boolean, language: string | null = null): boolean {
   const words = plainWords(text)
   if (words.length === 0 || words.length > LONGEST) return false
-  return words.every((word) => LISTENING.has(word) || (overOpening && GREETING.has(word)))
+  return words.every((word) => LISTENING.has(word, language) || (overOpening && GREETING.has(word)))
 }

@@ -5,21 +5,28 @@ import type { EndingModel } from '../ending-model.js'
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../frame.js'
 import type { Vad, VadFactory } from '../vad.js'
 import { AnswerListener, type AnswerVerdict } from './answer.js'
-import { Ears } from './ears.js'
+import type { Breakers } from './breaker.js'
+import { Ears, type RecogniserChoice } from './ears.js'
 import type { Floor } from './floor.js'
 import { PauseJudge } from './pause-judge.js'
-import type { SpeechToText, SpeechToTextCapabilities, VendorFailure } from './ports.js'
+import type { SpeechToTextCapabilities, VendorFailure } from './ports.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
 import { VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
 
 export interface CallerEarOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
-  readonly recogniser: SpeechToText
+  /** The agent's own, then those that go on when it fails. */
+  readonly recognisers: readonly RecogniserChoice[]
+  readonly breakers: Breakers
   readonly vad: VadFactory
   readonly ending: EndingModel | null
   readonly clock: Clock
   readonly floor: Floor
+  /** A recogniser failed; null: none goes on in its place. */
+  replaced(error: VendorFailure, vendor: string, instead: string | null): void
+  /** The capabilities are other ones now. */
+  changed(): void
 }
 
 /**
@@ -40,21 +47,27 @@ export class CallerEar {
   #lastOffsetMs: number | null = null
   #lastFinalMs: number | null = null
 
-  constructor({ spec, rate, recogniser, vad, ending, clock, floor }: CallerEarOptions) {
+  constructor(options: CallerEarOptions) {
+    const { spec, rate, recognisers, breakers, vad, ending, clock, floor } = options
     this.#rate = rate
     this.#floor = floor
     this.#answer = spec.voicemail.enabled ? new AnswerListener(spec.voicemail.windowSeconds * 1000) : null
     this.#ears = new Ears({
-      spec,
+      languages: spec.languages,
+      language: spec.speechToText.language,
       rate,
-      recogniser,
+      recognisers,
+      breakers,
       clock,
+      replaced: options.replaced,
+      changed: options.changed,
       partial: (text) => {
         floor.feed({ on: 'partial', text, at: floor.now() })
         this.#answered(this.#answer?.words(text, floor.now()))
       },
-      final: (text, words) => {
+      final: (text, words, language) => {
         this.#lastFinalMs = floor.now()
+        if (text !== '') floor.language.heard(language)
         floor.feed({ on: 'final', text, words, at: floor.now() })
         this.#answered(this.#answer?.words(text, floor.now()))
       },
@@ -90,7 +103,12 @@ export class CallerEar {
   }
 
   reopen(): void {
-    this.#ears.reopen(this.#detector.speaking ? this.#detector.onsetMs : null)
+    this.#ears.reopen()
+  }
+
+  /** The caller speaks this language now. */
+  listenFor(language: string): void {
+    this.#ears.listenFor(language)
   }
 
   learnNoise(): void {

@@ -1,3 +1,4 @@
+import { languageName } from './language-tags.js'
 import type { ChatMessage } from './ports.js'
 
 /** Appended to the agent's own prompt: what any voice on a telephone has to know. */
@@ -14,10 +15,24 @@ const INTERRUPTED = '[interrupted by the caller]'
  */
 export class ConversationContext {
   readonly #messages: ChatMessage[]
+  readonly #prompt: string
+  readonly #several: boolean
 
   constructor(systemPrompt: string, languages: readonly string[]) {
     const spoken = `Languages of this call: ${languages.join(', ')}.`
-    this.#messages = [{ role: 'system', content: `${systemPrompt}\n\n${TELEPHONE} ${spoken}` }]
+    this.#prompt = `${systemPrompt}\n\n${TELEPHONE} ${spoken}`
+    this.#several = languages.length > 1
+    this.#messages = [{ role: 'system', content: this.#prompt }]
+  }
+
+  /** The language of the call now, of which the model is told when there are several. */
+  callerSpeaks(language: string): void {
+    if (!this.#several) return
+    const { name, script } = languageName(language)
+    const letters =
+      language === 'en-IN' ? '' : `, written in ${script}, also when the caller's words come in Latin letters`
+    const content = `${this.#prompt} The caller speaks ${name} now: answer in ${name}${letters}.`
+    this.#messages[0] = { role: 'system', content }
   }
 
   callerSaid(text: string): void {

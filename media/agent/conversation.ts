@@ -6,7 +6,10 @@ import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../frame.
 import type { VadFactory } from '../vad.js'
 import { ConversationAccount } from './account.js'
 import { AgentVoice } from './agent-voice.js'
+import { breakersOf } from './breaker.js'
+import { CallLanguage } from './call-language.js'
 import { CallerEar } from './caller-ear.js'
+import type { RecogniserChoice } from './ears.js'
 import type { ConversationEvent } from './events.js'
 import type { Floor } from './floor.js'
 import type { SpeechToText, Vendors } from './ports.js'
@@ -59,6 +62,8 @@ export interface Conversation extends End {
 /** What hears, thinks and speaks for the agent: three vendors one after the other, or one model for all. */
 export interface Mind {
   readonly recogniser: SpeechToText
+  /** Those that go on when it fails. */
+  readonly spareRecognisers?: readonly RecogniserChoice[]
   readonly firstTokenDeadlineMs: number
   /** The agent's voice and what stands in for it. */
   readonly voices: readonly VoiceChoice[]
@@ -79,6 +84,10 @@ const cascade: OpenMind = ({ spec, vendors, tools }, floor) => {
   const model = vendors.languageModel(spec.languageModel.vendor)
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
+    spareRecognisers: (spec.spares?.speechToText ?? []).map((spare) => ({
+      ...spare,
+      recogniser: vendors.speechToText(spare.vendor),
+    })),
     firstTokenDeadlineMs: model.firstTokenDeadlineMs,
     voices: voicesFor(spec, vendors),
     policy: {},
@@ -96,6 +105,7 @@ class AgentConversation implements Conversation {
   readonly #log: Log
   readonly #emit: (event: ConversationEvent) => void
   readonly #mind: Mind
+  readonly #language: CallLanguage
   readonly #voice: AgentVoice
   readonly #ear: CallerEar
   readonly #replies: Replies
@@ -109,6 +119,7 @@ class AgentConversation implements Conversation {
     this.#rate = rate
     this.#log = log
     this.#emit = emit
+    this.#language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
     const floor = this.#floor()
     this.#account = new ConversationAccount(floor, spec, () => this.#ear)
     const { tracer } = this.#account
@@ -128,13 +139,35 @@ class AgentConversation implements Conversation {
       firstPacket: (turn) => tracer.sent(turn),
       trouble: ({ code, message }) => this.#trouble('text_to_speech', code, message),
     })
-    this.#ear = new CallerEar({ spec, rate, recogniser: mind.recogniser, vad, ending, clock, floor })
+    const { model, mode, languages = null } = spec.speechToText
+    this.#ear = new CallerEar({
+      spec,
+      rate,
+      recognisers: [
+        { recogniser: mind.recogniser, model, mode, languages },
+        ...(mind.spareRecognisers ?? []),
+      ],
+      breakers: breakersOf(vendors, clock),
+      vad,
+      ending,
+      clock,
+      floor,
+      replaced: ({ code, message }, vendor, instead) =>
+        this.#trouble('speech_to_text', code, message, vendor, instead),
+      changed: () => this.#loop.decideBy(this.#policy()),
+    })
     this.#replies = mind.replies(this.#voice, tracer)
     this.#loop = new TurnLoop({
       clock,
       policy: this.#policy(),
       run: (effect) => this.#run(effect),
       onFault,
+    })
+    this.#language.onChange((language) => {
+      log.info({ conversation: id, language }, 'the caller speaks another language now')
+      this.#ear.listenFor(language)
+      this.#voice.prepareFor(language)
+      this.#loop.decideBy(this.#policy())
     })
   }
 
@@ -190,6 +223,7 @@ class AgentConversation implements Conversation {
       get callerSinceMs() {
         return loop().callerSinceMs
       },
+      language: this.#language,
       feed: (input) => this.#loop.feed(input),
       failed: (error) => this.#loop.failed(error),
       emit: this.#emit,
@@ -200,7 +234,7 @@ class AgentConversation implements Conversation {
     const { finalDeadlineMs, understandsSpeech, partials } = this.#ear.capabilities
     const { firstTokenDeadlineMs, policy } = this.#mind
     const limits = { finalDeadlineMs, understandsSpeech, partials, firstTokenDeadlineMs }
-    return { ...policyFor(this.#spec, limits), ...policy }
+    return { ...policyFor(this.#spec, limits, this.#language.current), ...policy }
   }
 
   #run(effect: TurnEffect): void {
@@ -244,6 +278,7 @@ class AgentConversation implements Conversation {
         this.#account.over(effect.turn, 'unheard')
         return
       case 'ask':
+        if (effect.caller) this.#language.said(effect.caller.id, effect.caller.text)
         this.#account.begin(effect.turn, 'reply', effect.caller)
         // After the last allowed round the model can only answer.
         this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds)
@@ -289,10 +324,13 @@ class AgentConversation implements Conversation {
     part: 'speech_to_text' | 'text_to_speech' | 'language_model',
     code: string,
     message: string,
+    vendor?: string,
+    instead?: string | null,
   ): void {
+    const who = { ...(vendor === undefined ? {} : { vendor }), ...(instead ? { instead } : {}) }
     this.#account.tracer.trouble()
-    this.#log.warn({ conversation: this.id, part, code }, 'provider trouble')
-    this.#emit({ type: 'trouble', part, code, message, atMs: this.#loop.now() })
+    this.#log.warn({ conversation: this.id, part, code, ...who }, 'provider trouble')
+    this.#emit({ type: 'trouble', part, code, message, ...who, atMs: this.#loop.now() })
   }
 
   #release(): void {

@@ -1,7 +1,10 @@
 import type { Clock, Timer } from '../base/clock.js'
+import { EngineError } from '../base/errors.js'
 import type { SessionRate } from '../frame.js'
+import { type Breakers, breakerKey } from './breaker.js'
 import type { SpeechToText, SpeechToTextCapabilities, SpeechToTextStream, VendorFailure } from './ports.js'
-import type { AgentSpec, SpeakerScript, TimedWord } from './spec.js'
+import { SoundMemory } from './sound-memory.js'
+import type { RecognitionMode, SpeakerScript, TimedWord } from './spec.js'
 import { asFailure } from './synthesis.js'
 
 /** Before a stream is open: expect what most recognisers do. */
@@ -15,60 +18,142 @@ const UNKNOWN: SpeechToTextCapabilities = {
 
 /** A recogniser that just failed gets this long to recover. */
 const REOPEN_AFTER_MS = 250
+/** What another recogniser can be given of an utterance that was not answered. */
+const MEMORY_MS = 4000
+/** Before the detector's onset: the first consonant; and what the detector needs to tell it. */
+const PRE_ROLL_MS = 300
+const ONSET_TOLD_MS = 100
+/** What the next recogniser may take after the first one's deadline. */
+const RESCUE_MS = 900
 
-export interface EarsOptions {
-  readonly spec: AgentSpec
-  readonly rate: SessionRate
+/** A recogniser as the agent uses it. */
+export interface RecogniserChoice {
   readonly recogniser: SpeechToText
-  readonly clock: Clock
-  partial(text: string): void
-  final(text: string, words: readonly TimedWord[] | null): void
-  failed(error: VendorFailure): void
+  readonly model: string | null
+  readonly mode: RecognitionMode
+  /** What the model understands; null: whatever it is opened for. */
+  readonly languages: readonly string[] | null
 }
 
-/** The recogniser's stream of one call, opened again after a failure. */
+export interface EarsOptions {
+  /** All that may be spoken, and what is expected at first. */
+  readonly languages: readonly string[]
+  readonly language: string
+  readonly rate: SessionRate
+  /** The agent's own first, then those that go on when it fails. */
+  readonly recognisers: readonly RecogniserChoice[]
+  readonly breakers: Breakers
+  readonly clock: Clock
+  partial(text: string): void
+  final(text: string, words: readonly TimedWord[] | null, language: string | null): void
+  /** Nobody is left to go on; `reopen` begins again. */
+  failed(error: VendorFailure): void
+  /** It failed, or cannot hear what is spoken now; `instead` goes on, given what was not answered. */
+  replaced(error: VendorFailure, vendor: string, instead: string | null): void
+  /** The capabilities are other ones now. */
+  changed(): void
+}
+
+/** A stream and the recogniser it is of. */
+interface Line {
+  readonly choice: RecogniserChoice
+  readonly language: string
+  readonly stream: SpeechToTextStream
+}
+
+/** What the detector heard and nobody has answered. */
+interface Utterance {
+  readonly startMs: number
+  /** Null while it lasts. */
+  readonly endMs: number | null
+  /** A final text came while it lasted; it may have been all. */
+  readonly early: boolean
+}
+
+/**
+ * The recogniser's stream of one call. When it fails, or a final text is late, another recogniser hears
+ * what was not answered (4 s at most); of two at work the first to answer stays. Opened again after a
+ * failure of all, and when the caller speaks what the stream does not hear.
+ */
 export class Ears {
   readonly #options: EarsOptions
+  readonly #memory: SoundMemory | null
   #script: SpeakerScript | null = null
-  #stream: SpeechToTextStream | null = null
-  #capabilities = UNKNOWN
-  /** Tells the events of the running stream from those of one that failed. */
-  #generation = 0
+  #line: Line | null = null
+  /** Asked beside the other, which is late. */
+  #rescue: Line | null = null
+  /** Failed since a text last came. */
+  readonly #tried = new Set<RecogniserChoice>()
+  #language: string
+  #utterance: Utterance | null = null
+  #lastMs = 0
   #reopening: Timer | null = null
+  #deadline: Timer | null = null
   #closed = false
   #givenSamples = 0
 
   constructor(options: EarsOptions) {
     this.#options = options
+    this.#language = options.language
+    const alone = options.recognisers.length < 2 && options.languages.length < 2
+    this.#memory = alone ? null : new SoundMemory(options.rate, MEMORY_MS)
   }
 
   get capabilities(): SpeechToTextCapabilities {
-    return this.#capabilities
+    const capabilities = this.#line?.stream.capabilities ?? UNKNOWN
+    if (this.#next() === null) return capabilities
+    return { ...capabilities, finalDeadlineMs: capabilities.finalDeadlineMs + RESCUE_MS }
   }
 
-  /** Returns why it could not be opened, null when it was. */
+  /** Returns why none could be opened, null when one was. */
   open(script: SpeakerScript | null): VendorFailure | null {
     this.#script = script
-    return this.#open()
+    return this.#begin()
   }
 
-  /** `speechFromMs`: the caller is speaking since then. */
-  reopen(speechFromMs: number | null): void {
+  /** After `failed`, in a moment. What the caller is saying meanwhile is heard from its beginning. */
+  reopen(): void {
     this.#drop()
     if (this.#reopening || this.#closed) return
     const { clock, failed } = this.#options
     this.#reopening = clock.after(REOPEN_AFTER_MS, () => {
       this.#reopening = null
-      const failure = this.#open()
+      this.#tried.clear()
+      if (this.#utterance?.endMs !== null) this.#utterance = null
+      const failure = this.#begin()
       if (failure) failed(failure)
-      else if (speechFromMs !== null) this.#stream?.utteranceStart(speechFromMs)
     })
   }
 
+  /** The caller speaks this language now. */
+  listenFor(language: string): void {
+    this.#language = language
+    const line = this.#line
+    if (line === null || this.#closed || hears(line).includes(language)) return
+    const able = this.#options.recognisers.filter((choice) => knows(choice, language))
+    const next = able.find((choice) => choice === line.choice) ?? able.find((choice) => this.#usable(choice))
+    if (next === undefined) {
+      // The ear stays as it is: half understood is better than not at all.
+      const error = new EngineError('vendor_rejected', `no recogniser is there for ${language}`)
+      this.#options.replaced(error, line.choice.recogniser.id, null)
+      return
+    }
+    const opened = this.#open(next)
+    if (opened instanceof EngineError) {
+      this.#failed(line, opened)
+      return
+    }
+    line.stream.close()
+    this.#use(opened)
+  }
+
   write(pcm: Int16Array, atMs: number): void {
-    if (this.#stream === null) return
-    this.#stream.write(pcm, atMs)
-    this.#givenSamples += pcm.length
+    this.#lastMs = atMs
+    this.#memory?.write(pcm, atMs)
+    this.#line?.stream.write(pcm, atMs)
+    this.#rescue?.stream.write(pcm, atMs)
+    if (this.#line !== null) this.#givenSamples += pcm.length
+    if (this.#rescue !== null) this.#givenSamples += pcm.length
   }
 
   /** Sound given to recognition since the last call of this. */
@@ -79,11 +164,19 @@ export class Ears {
   }
 
   utteranceStart(atMs: number): void {
-    this.#stream?.utteranceStart(atMs)
+    this.#utterance = { startMs: this.#utterance?.startMs ?? atMs, endMs: null, early: false }
+    this.#deadline?.cancel()
+    this.#line?.stream.utteranceStart(atMs)
+    this.#rescue?.stream.utteranceStart(atMs)
   }
 
   utteranceEnd(atMs: number): void {
-    this.#stream?.utteranceEnd(atMs)
+    const utterance = this.#utterance
+    if (utterance !== null) this.#utterance = utterance.early ? null : { ...utterance, endMs: atMs }
+    // First the timer: a recogniser may answer within the call.
+    this.#await()
+    this.#line?.stream.utteranceEnd(atMs)
+    this.#rescue?.stream.utteranceEnd(atMs)
   }
 
   /** Idempotent; no event follows. */
@@ -93,42 +186,220 @@ export class Ears {
     this.#drop()
   }
 
-  #open(): VendorFailure | null {
-    const { spec, rate, recogniser, partial, final, failed } = this.#options
-    const generation = ++this.#generation
-    const live = () => this.#generation === generation
+  // ---- who hears
+
+  /** The first that may be asked; the agent's own when none may. */
+  #begin(): VendorFailure | null {
+    const { recognisers } = this.#options
+    const [own] = recognisers
+    if (own === undefined) return new EngineError('config_invalid', 'the agent has no recogniser')
+    const able = recognisers.filter((choice) => knows(choice, this.#language))
+    // What rests is left out, unless all do.
+    const first = able.find((choice) => this.#usable(choice)) ?? own
+    const opened = this.#open(first)
+    if (opened instanceof EngineError) {
+      this.#options.breakers.failed(keyOf(first), false)
+      this.#tried.add(first)
+      return this.#goOn(first, opened) ? null : opened
+    }
+    if (first !== own) {
+      const resting = new EngineError('vendor_unreachable', 'the recogniser failed on other calls just now')
+      this.#options.replaced(resting, own.recogniser.id, first.recogniser.id)
+    }
+    this.#use(opened)
+    return null
+  }
+
+  /** Who could go on for the present one. */
+  #next(): RecogniserChoice | null {
+    const { recognisers } = this.#options
+    return (
+      recognisers.find(
+        (choice) =>
+          choice !== this.#line?.choice &&
+          choice !== this.#rescue?.choice &&
+          !this.#tried.has(choice) &&
+          knows(choice, this.#language) &&
+          !this.#options.breakers.rests(keyOf(choice)),
+      ) ?? null
+    )
+  }
+
+  #usable(choice: RecogniserChoice): boolean {
+    return !this.#tried.has(choice) && this.#options.breakers.allows(keyOf(choice))
+  }
+
+  #use(line: Line): void {
+    this.#line = line
+    this.#options.changed()
+    this.#replay(line.stream)
+  }
+
+  #open(choice: RecogniserChoice): Line | VendorFailure {
+    const { languages, language: first, rate } = this.#options
+    const known = choice.languages
+    const language = known === null || known.includes(this.#language) ? this.#language : first
+    let line: Line | null = null
+    const mine = () => line !== null && (this.#line === line || this.#rescue === line)
     try {
-      const stream = recogniser.open(
+      const stream = choice.recogniser.open(
         {
           rate,
-          language: spec.speechToText.language,
-          model: spec.speechToText.model,
-          mode: spec.speechToText.mode,
+          language,
+          languages: languages.filter((tag) => known === null || known.includes(tag)),
+          model: choice.model,
+          mode: choice.mode,
           script: this.#script,
         },
         {
           partial: (text) => {
-            if (live()) partial(text)
+            if (line === null || this.#line !== line) return
+            // Something is said beyond what was answered.
+            if (this.#utterance?.early) this.#utterance = { ...this.#utterance, early: false }
+            this.#options.partial(text)
           },
-          final: (text, words) => {
-            if (live()) final(text, words)
+          final: (text, words, heard = null) => {
+            if (line !== null && mine()) this.#answered(line, text, words, heard)
           },
           failed: (error) => {
-            if (live()) failed(error)
+            if (line !== null && mine()) this.#failed(line, error)
           },
         },
       )
-      this.#stream = stream
-      this.#capabilities = stream.capabilities
-      return null
+      line = { choice, language, stream }
+      return line
     } catch (error) {
       return asFailure(error)
     }
   }
 
-  #drop(): void {
-    this.#generation++
-    this.#stream?.close()
-    this.#stream = null
+  /** Gives it what is not answered yet. */
+  #replay(stream: SpeechToTextStream): void {
+    const utterance = this.#utterance
+    const fromMs = (utterance?.startMs ?? this.#lastMs) - PRE_ROLL_MS
+    let told = utterance === null
+    this.#memory?.replay(fromMs, (pcm, atMs) => {
+      if (utterance !== null && !told && atMs >= utterance.startMs + ONSET_TOLD_MS) {
+        told = true
+        stream.utteranceStart(utterance.startMs)
+      }
+      stream.write(pcm, atMs)
+    })
+    if (utterance === null) return
+    if (!told) stream.utteranceStart(utterance.startMs)
+    if (utterance.endMs !== null) stream.utteranceEnd(utterance.endMs)
   }
+
+  // ---- what they say
+
+  #answered(line: Line, text: string, words: readonly TimedWord[] | null, language: string | null): void {
+    const speaking = this.#utterance !== null && this.#utterance.endMs === null
+    if (line === this.#rescue) {
+      if (text === '') {
+        // Nothing for the one and nothing for the other: a cough.
+        line.stream.close()
+        this.#rescue = null
+        this.#utterance = null
+        return
+      }
+      const late = new EngineError('vendor_stalled', 'no text came in time for what the caller said')
+      this.#promote(late)
+    }
+    this.#deadline?.cancel()
+    this.#rescue?.stream.close()
+    this.#rescue = null
+    this.#tried.clear()
+    this.#options.breakers.succeeded(keyOf(line.choice))
+    this.#utterance = speaking ? { startMs: this.#lastMs, endMs: null, early: true } : null
+    this.#options.final(text, words, language)
+  }
+
+  #failed(line: Line, error: VendorFailure): void {
+    this.#options.breakers.failed(keyOf(line.choice), false)
+    this.#tried.add(line.choice)
+    line.stream.close()
+    if (line === this.#rescue) {
+      this.#rescue = null
+      return
+    }
+    if (this.#rescue !== null) {
+      this.#promote(error)
+      return
+    }
+    if (this.#goOn(line.choice, error)) return
+    this.#line = null
+    this.#deadline?.cancel()
+    this.#options.failed(error)
+  }
+
+  /** Another takes the place of one that failed; false when there is none. */
+  #goOn(failed: RecogniserChoice, error: VendorFailure): boolean {
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      const opened = this.#open(next)
+      if (opened instanceof EngineError) {
+        this.#tried.add(next)
+        continue
+      }
+      this.#options.replaced(error, failed.recogniser.id, next.recogniser.id)
+      this.#use(opened)
+      this.#await()
+      return true
+    }
+    return false
+  }
+
+  /** The one that was asked beside it takes the place of the first. */
+  #promote(error: VendorFailure): void {
+    const { breakers, replaced } = this.#options
+    const before = this.#line
+    const rescue = this.#rescue
+    if (rescue === null) return
+    this.#rescue = null
+    if (before !== null) {
+      if (!this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
+      before.stream.close()
+      replaced(error, before.choice.recogniser.id, rescue.choice.recogniser.id)
+    }
+    this.#line = rescue
+    this.#options.changed()
+  }
+
+  /** A final text is owed: when it is late, another recogniser is asked too. */
+  #await(): void {
+    this.#deadline?.cancel()
+    const line = this.#line
+    const owed = this.#utterance !== null && this.#utterance.endMs !== null
+    if (!owed || line === null || this.#rescue !== null || this.#next() === null) return
+    this.#deadline = this.#options.clock.after(line.stream.capabilities.finalDeadlineMs, () => {
+      const next = this.#next()
+      if (this.#closed || this.#utterance === null || this.#rescue !== null || next === null) return
+      const opened = this.#open(next)
+      if (opened instanceof EngineError) this.#tried.add(next)
+      else {
+        this.#rescue = opened
+        this.#replay(opened.stream)
+      }
+    })
+  }
+
+  #drop(): void {
+    this.#deadline?.cancel()
+    this.#line?.stream.close()
+    this.#rescue?.stream.close()
+    this.#line = null
+    this.#rescue = null
+  }
+}
+
+function knows({ languages }: RecogniserChoice, language: string): boolean {
+  return languages === null || languages.includes(language)
+}
+
+/** What a stream understands now. */
+function hears({ stream, language }: Line): readonly string[] {
+  return stream.capabilities.hears ?? [language]
+}
+
+function keyOf({ recogniser, model }: RecogniserChoice): string {
+  return breakerKey('speech_to_text', recogniser.id, model)
 }

@@ -100,6 +100,9 @@ export type ConversationEvent =
       readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model'
       readonly code: string
       readonly message: string
+      /** Which vendor, and which one took over; absent where it is not known, or nobody did. */
+      readonly vendor?: string
+      readonly instead?: string
       readonly atMs: number
     }
   | {

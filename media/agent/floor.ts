@@ -1,3 +1,4 @@
+import type { CallLanguage } from './call-language.js'
 import type { ConversationEvent } from './events.js'
 import type { Phase, TurnInput } from './turn-types.js'
 
@@ -8,6 +9,7 @@ export interface Floor {
   readonly phase: Phase
   /** When the caller began what is being said or waited for; null while there is nothing of it. */
   readonly callerSinceMs: number | null
+  readonly language: CallLanguage
   /** Tells the machine; its effects have run when this returns, unless an effect is what brought it. */
   feed(input: TurnInput): void
   /** Nothing that was begun can be relied on any more: the conversation is over. */

@@ -1,3 +1,5 @@
+import { spokenIn } from './caller-language.js'
+
 /** Scripts and the contract's tags written in them. Marathi and Hindi share one. */
 const SCRIPTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\p{Script=Devanagari}/gu, ['hi-IN', 'mr-IN']],
@@ -13,11 +15,15 @@ const SCRIPTS: readonly (readonly [RegExp, readonly string[]])[] = [
 ]
 
 /**
- * The language of a text among those of the agent, by the script most of its letters are written in.
- * The first language when the script fits none (Latin text may be any language, romanised).
+ * The language in which a text is to be spoken, among those of the agent: by the script most of its
+ * letters are written in. `current` where the script fits none or several, and for Latin letters that its
+ * common words show to be romanised.
  */
-export function languageOf(text: string, languages: readonly string[]): string {
-  const first = languages[0] ?? 'en-IN'
+export function languageOf(
+  text: string,
+  languages: readonly string[],
+  current: string = languages[0] ?? 'en-IN',
+): string {
   let best: readonly string[] = []
   let most = 0
   for (const [script, tags] of SCRIPTS) {
@@ -27,6 +33,10 @@ export function languageOf(text: string, languages: readonly string[]): string {
       best = tags
     }
   }
-  if (best.includes(first)) return first
-  return languages.find((tag) => best.includes(tag)) ?? first
+  if (best.includes('en-IN') && current !== 'en-IN') {
+    const told = spokenIn({ text, detected: null, translated: false }, languages, current)
+    if (told?.language === current) return current
+  }
+  if (best.includes(current)) return current
+  return languages.find((tag) => best.includes(tag)) ?? current
 }

@@ -1,3 +1,4 @@
+import { languageOf } from './language.js'
 import type { AgentSpec } from './spec.js'
 import type { Line } from './turn-types.js'
 
@@ -11,6 +12,8 @@ export interface EngineLines {
   readonly stillWaiting: string
   /** The caller spoke and no text came. */
   readonly repeat: string
+  /** The caller says nothing; for an agent whose own words for it are in another language. */
+  readonly stillThere: string
   /** Nobody recognises speech here. */
   readonly digitsOnly: string
   /** The call ends because a provider is gone. */
@@ -18,6 +21,7 @@ export interface EngineLines {
 }
 
 const ENGLISH: EngineLines = {
+  stillThere: 'Are you still there?',
   trouble: 'Sorry, I am having trouble. One moment please.',
   wait: 'One moment please.',
   stillWaiting: 'Sorry, this is taking a little longer. Please stay on the line.',
@@ -29,6 +33,7 @@ const ENGLISH: EngineLines = {
 const LINES: Readonly<Record<string, EngineLines>> = {
   'en-IN': ENGLISH,
   'hi-IN': {
+    stillThere: 'क्या आप लाइन पर हैं?',
     trouble: 'माफ़ कीजिए, कुछ दिक्कत हो रही है। कृपया एक पल रुकिए।',
     wait: 'एक पल रुकिए।',
     stillWaiting: 'माफ़ कीजिए, थोड़ा और समय लग रहा है। कृपया लाइन पर बने रहिए।',
@@ -37,6 +42,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'माफ़ कीजिए, तकनीकी समस्या है। कृपया बाद में फ़ोन कीजिए। नमस्ते।',
   },
   'bn-IN': {
+    stillThere: 'আপনি কি লাইনে আছেন?',
     trouble: 'দুঃখিত, একটু সমস্যা হচ্ছে। এক মুহূর্ত অপেক্ষা করুন।',
     wait: 'এক মুহূর্ত।',
     stillWaiting: 'দুঃখিত, আরও একটু সময় লাগছে। দয়া করে লাইনে থাকুন।',
@@ -45,6 +51,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'দুঃখিত, প্রযুক্তিগত সমস্যা হয়েছে। পরে আবার ফোন করুন। নমস্কার।',
   },
   'ta-IN': {
+    stillThere: 'நீங்கள் இணைப்பில் இருக்கிறீர்களா?',
     trouble: 'மன்னிக்கவும், சிறிய சிக்கல் உள்ளது. ஒரு நிமிடம் காத்திருங்கள்.',
     wait: 'ஒரு நிமிடம்.',
     stillWaiting: 'மன்னிக்கவும், இன்னும் சிறிது நேரம் ஆகும். இணைப்பில் இருங்கள்.',
@@ -53,6 +60,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'மன்னிக்கவும், தொழில்நுட்ப சிக்கல் உள்ளது. பிறகு அழைக்கவும். வணக்கம்.',
   },
   'te-IN': {
+    stillThere: 'మీరు లైన్‌లో ఉన్నారా?',
     trouble: 'క్షమించండి, కొంచెం ఇబ్బంది ఉంది. ఒక్క క్షణం ఆగండి.',
     wait: 'ఒక్క క్షణం.',
     stillWaiting: 'క్షమించండి, ఇంకొంచెం సమయం పడుతోంది. లైన్‌లో ఉండండి.',
@@ -61,6 +69,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'క్షమించండి, సాంకేతిక సమస్య ఉంది. తర్వాత ఫోన్ చేయండి. నమస్కారం.',
   },
   'kn-IN': {
+    stillThere: 'ನೀವು ಲೈನ್‌ನಲ್ಲಿ ಇದ್ದೀರಾ?',
     trouble: 'ಕ್ಷಮಿಸಿ, ಸ್ವಲ್ಪ ತೊಂದರೆ ಇದೆ. ಒಂದು ಕ್ಷಣ ಕಾಯಿರಿ.',
     wait: 'ಒಂದು ಕ್ಷಣ.',
     stillWaiting: 'ಕ್ಷಮಿಸಿ, ಇನ್ನೂ ಸ್ವಲ್ಪ ಸಮಯ ಬೇಕು. ದಯವಿಟ್ಟು ಲೈನ್‌ನಲ್ಲಿ ಇರಿ.',
@@ -69,6 +78,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'ಕ್ಷಮಿಸಿ, ತಾಂತ್ರಿಕ ತೊಂದರೆ ಇದೆ. ನಂತರ ಕರೆ ಮಾಡಿ. ನಮಸ್ಕಾರ.',
   },
   'ml-IN': {
+    stillThere: 'നിങ്ങൾ ലൈനിലുണ്ടോ?',
     trouble: 'ക്ഷമിക്കണം, ചെറിയ തടസ്സമുണ്ട്. ഒരു നിമിഷം കാത്തിരിക്കൂ.',
     wait: 'ഒരു നിമിഷം.',
     stillWaiting: 'ക്ഷമിക്കണം, കുറച്ചുകൂടി സമയം വേണം. ദയവായി ലൈനിൽ തുടരൂ.',
@@ -77,6 +87,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'ക്ഷമിക്കണം, സാങ്കേതിക പ്രശ്നമുണ്ട്. പിന്നീട് വിളിക്കൂ. നമസ്കാരം.',
   },
   'mr-IN': {
+    stillThere: 'तुम्ही लाइनवर आहात का?',
     trouble: 'माफ करा, थोडी अडचण येत आहे. कृपया एक क्षण थांबा.',
     wait: 'एक क्षण थांबा.',
     stillWaiting: 'माफ करा, थोडा अजून वेळ लागत आहे. कृपया लाइनवर राहा.',
@@ -85,6 +96,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'माफ करा, तांत्रिक अडचण आहे. कृपया नंतर फोन करा. नमस्कार.',
   },
   'gu-IN': {
+    stillThere: 'શું તમે લાઇન પર છો?',
     trouble: 'માફ કરશો, થોડી મુશ્કેલી છે. કૃપા કરીને એક ક્ષણ રાહ જુઓ.',
     wait: 'એક ક્ષણ.',
     stillWaiting: 'માફ કરશો, થોડો વધુ સમય લાગે છે. કૃપા કરીને લાઇન પર રહો.',
@@ -93,6 +105,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'માફ કરશો, તકનીકી સમસ્યા છે. પછીથી ફોન કરજો. નમસ્તે.',
   },
   'pa-IN': {
+    stillThere: 'ਕੀ ਤੁਸੀਂ ਲਾਈਨ ਤੇ ਹੋ?',
     trouble: 'ਮਾਫ਼ ਕਰਨਾ, ਕੁਝ ਮੁਸ਼ਕਲ ਆ ਰਹੀ ਹੈ। ਕਿਰਪਾ ਕਰਕੇ ਇੱਕ ਪਲ ਰੁਕੋ।',
     wait: 'ਇੱਕ ਪਲ ਰੁਕੋ।',
     stillWaiting: 'ਮਾਫ਼ ਕਰਨਾ, ਥੋੜ੍ਹਾ ਹੋਰ ਸਮਾਂ ਲੱਗ ਰਿਹਾ ਹੈ। ਕਿਰਪਾ ਕਰਕੇ ਲਾਈਨ ਤੇ ਰਹੋ।',
@@ -101,6 +114,7 @@ const LINES: Readonly<Record<string, EngineLines>> = {
     goodbye: 'ਮਾਫ਼ ਕਰਨਾ, ਤਕਨੀਕੀ ਸਮੱਸਿਆ ਹੈ। ਬਾਅਦ ਵਿੱਚ ਫ਼ੋਨ ਕਰਨਾ। ਸਤ ਸ੍ਰੀ ਅਕਾਲ।',
   },
   'od-IN': {
+    stillThere: 'ଆପଣ ଲାଇନରେ ଅଛନ୍ତି କି?',
     trouble: 'କ୍ଷମା କରନ୍ତୁ, ଟିକେ ଅସୁବିଧା ହେଉଛି। ଦୟାକରି ଗୋଟିଏ ମୁହୂର୍ତ୍ତ ଅପେକ୍ଷା କରନ୍ତୁ।',
     wait: 'ଗୋଟିଏ ମୁହୂର୍ତ୍ତ।',
     stillWaiting: 'କ୍ଷମା କରନ୍ତୁ, ଆଉ ଟିକେ ସମୟ ଲାଗୁଛି। ଦୟାକରି ଲାଇନରେ ରୁହନ୍ତୁ।',
@@ -115,9 +129,15 @@ export function engineLines(language: string): EngineLines {
 }
 
 /** The words of a line; empty when the agent has none for it. */
-export function lineText(spec: AgentSpec, line: Line): string {
-  if (typeof line === 'object') return spec.nudges.steps[line.nudge]?.text ?? ''
+export function lineText(spec: AgentSpec, line: Line, language: string): string {
+  if (typeof line === 'object') {
+    const text = spec.nudges.steps[line.nudge]?.text ?? ''
+    // Written in one language: a caller who has left it gets the engine's own.
+    const left =
+      language !== spec.languages[0] && languageOf(text, spec.languages, spec.languages[0]) !== language
+    return left ? engineLines(language).stillThere : text
+  }
   if (line === 'opening') return spec.openingLine ?? ''
   if (line === 'hangup') return spec.hangupLine ?? ''
-  return engineLines(spec.languages[0] ?? '')[line]
+  return engineLines(language)[line]
 }

@@ -34,6 +34,8 @@ export class LinePreparation {
   #limit: Timer | null = null
   #prepared: (() => void) | null = null
   #closed = false
+  /** Of the call now. */
+  #language: string
 
   constructor(options: {
     readonly spec: AgentSpec
@@ -50,14 +52,14 @@ export class LinePreparation {
     this.#clock = options.clock
     this.#asked = options.asked
     this.#cache = lineCacheOf(options.vendors)
+    this.#language = options.spec.languages[0] ?? 'en-IN'
   }
 
   /** The opening line, bounded; then, unawaited, the lines needed when something goes wrong. */
   prepare(): Promise<void> {
     const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
-    const { trouble, wait, goodbye } = engineLines(languages[0] ?? '')
-    const later = [trouble, wait, hangupLine ?? '', goodbye].flatMap((line) => this.#texts(line))
+    const later = [...troubleLines(languages[0] ?? ''), hangupLine ?? ''].flatMap((line) => this.#texts(line))
     return new Promise((resolve) => {
       if (this.#closed) {
         resolve()
@@ -73,6 +75,16 @@ export class LinePreparation {
     })
   }
 
+  /** The lines for trouble in another language of the agent, unawaited, when nothing else is prepared. */
+  prepareFor(language: string): void {
+    this.#language = language
+    if (this.#job !== null) return
+    this.#each(
+      troubleLines(language).flatMap((line) => this.#texts(line)),
+      () => {},
+    )
+  }
+
   /** Idempotent. A `prepare` still waiting resolves. */
   close(): void {
     this.#closed = true
@@ -85,7 +97,7 @@ export class LinePreparation {
   /** The sentences of a line, each with its sound when that is ready. */
   sentences(line: string): readonly LineSentence[] {
     return this.#texts(line).map((text) => {
-      const language = languageOf(text, this.#spec.languages)
+      const language = this.#languageOf(text)
       return { text, language, prepared: this.#find(this.#key(text, language)) }
     })
   }
@@ -95,7 +107,7 @@ export class LinePreparation {
     return [...splitter.push(line), ...splitter.end()]
       .map(speakable)
       .filter((text) => text !== '')
-      .map((text) => spokenForm(text, languageOf(text, this.#spec.languages)))
+      .map((text) => spokenForm(text, this.#languageOf(text)))
   }
 
   /** One after the other: the voices of other calls are waiting too. */
@@ -105,7 +117,7 @@ export class LinePreparation {
       done()
       return
     }
-    const language = languageOf(text, this.#spec.languages)
+    const language = this.#languageOf(text)
     const key = this.#key(text, language)
     if (this.#find(key)) {
       this.#each(rest, done)
@@ -137,6 +149,10 @@ export class LinePreparation {
     })
   }
 
+  #languageOf(text: string): string {
+    return languageOf(text, this.#spec.languages, this.#language)
+  }
+
   #find(key: string): PreparedLine | null {
     const own = this.#own.get(key)
     if (own) return own
@@ -149,6 +165,12 @@ export class LinePreparation {
     const { vendor, model, voice, pace } = this.#spec.textToSpeech
     return JSON.stringify([vendor, model, voice, pace, this.#rate, language, text])
   }
+}
+
+/** What is said when a vendor fails, and the last words then. */
+function troubleLines(language: string): readonly string[] {
+  const { trouble, wait, goodbye } = engineLines(language)
+  return [trouble, wait, goodbye]
 }
 
 function joined(chunks: readonly Int16Array[]): Int16Array {

@@ -45,7 +45,6 @@ export class ReplyMaker implements Replies {
   readonly #tracer: TurnTracer
   readonly #context: ConversationContext
   #job: Cancellable | null = null
-  #callerLanguage: string | null = null
 
   constructor({ spec, model, tools, voice, floor, tracer }: ReplyMakerOptions) {
     this.#spec = spec
@@ -67,7 +66,7 @@ export class ReplyMaker implements Replies {
     const tracer = this.#tracer
     const { vendor, model } = this.#spec.languageModel
     this.cancelModel()
-    if (caller) this.#callerLanguage = languageOf(caller.text, this.#spec.languages)
+    this.#context.callerSpeaks(floor.language.current)
     tracer.mark(turn, 'modelRequestMs')
     tracer.asked(vendor, model)
     const request = {
@@ -83,7 +82,7 @@ export class ReplyMaker implements Replies {
       sentence: (text) => {
         tracer.mark(turn, 'firstSentenceMs')
         floor.feed({ on: 'sentence', turn, at: floor.now() })
-        const language = languageOf(text, this.#spec.languages)
+        const language = languageOf(text, this.#spec.languages, floor.language.current)
         this.#voice.say(turn, spokenForm(text, language), language)
       },
       done: (text, calls, usage) => {
@@ -141,7 +140,7 @@ export class ReplyMaker implements Replies {
         speaker: 'caller',
         text,
         heardText: text,
-        language: languageOf(text, this.#spec.languages),
+        language: this.#floor.language.ofCaller(text),
         startMs: Math.round(startMs),
         endMs: Math.round(endMs),
         words: words.length > 0 ? words : null,
@@ -162,7 +161,7 @@ export class ReplyMaker implements Replies {
         floor.feed({ on: 'modelDone', turn, next, at: floor.now() }),
       )
       if (pending === null) return
-      const language = this.#callerLanguage ?? this.#spec.languages[0] ?? ''
+      const language = floor.language.current
       const filler = fillerOf(pending, language)
       floor.feed({ on: 'toolsRun', turn, bridged: filler !== null, at: floor.now() })
       if (filler !== null) this.#voice.say(turn, spokenForm(filler, language), language)

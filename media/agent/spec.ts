@@ -88,6 +88,30 @@ export interface TransferSpec {
   readonly ringTimeoutSeconds: number
 }
 
+/** A voice that speaks when the agent's own does not, and in what languages it can. */
+export interface SpareVoice {
+  readonly vendor: string
+  readonly model: string | null
+  readonly voice: string
+  readonly pace: number
+  readonly languages: readonly string[]
+}
+
+export interface SpareRecogniser {
+  readonly vendor: string
+  readonly model: string | null
+  readonly mode: RecognitionMode
+  readonly languages: readonly string[]
+}
+
+/** Who goes on when a vendor of the agent's own fails: each in the order in which they are asked. */
+export interface SpareVendors {
+  readonly speechToText: readonly SpareRecogniser[]
+  readonly languageModel: readonly { readonly vendor: string; readonly model: string }[]
+  /** The embedded voice stands behind them by itself. */
+  readonly textToSpeech: readonly SpareVoice[]
+}
+
 /** One agent version, with variables filled in, as a conversation runs it. */
 export interface AgentSpec {
   readonly agentId: string
@@ -106,12 +130,16 @@ export interface AgentSpec {
     /** The language that is listened for. */
     readonly language: string
     readonly mode: RecognitionMode
+    /** What the model understands; absent: whatever it is opened for. */
+    readonly languages?: readonly string[]
   }
   readonly textToSpeech: {
     readonly vendor: string
     readonly model: string | null
     readonly voice: string
     readonly pace: number
+    /** What the voice speaks; absent: all of the agent's. */
+    readonly languages?: readonly string[]
   }
   readonly languageModel: { readonly vendor: string; readonly model: string }
   readonly tools: readonly ToolSpec[]
@@ -128,6 +156,7 @@ export interface AgentSpec {
   /** Listen for an answering machine in the first seconds. */
   readonly voicemail: { readonly enabled: boolean; readonly windowSeconds: number }
   readonly transfer: TransferSpec
+  readonly spares?: SpareVendors
   readonly maxCallSeconds: number
 }
 

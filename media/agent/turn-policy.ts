@@ -83,7 +83,8 @@ export interface VendorLimits {
 export const VAD_START_MS = 60
 export const VAD_STOP_MS = 300
 
-export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
+/** `language`: of the call, whose words tell listening sounds and unfinished sentences. */
+export function policyFor(spec: AgentSpec, limits: VendorLimits, language: string | null = null): TurnPolicy {
   const nudgesMs = nudgeDelays(spec)
   const last = nudgesMs.at(-1)
   return {
@@ -125,8 +126,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits): TurnPolicy {
     hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,
     hangupLine: spec.hangupLine !== null,
     giveUpAfter: 2,
-    isBackchannel,
-    openness,
+    isBackchannel: (text, overOpening) => isBackchannel(text, overOpening, language),
+    openness: (text) => openness(text, language),
   }
 }
 

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { Breakers, breakersOf } from './breaker.js'
+
+const KEY = 'language_model a m'
+
+t.test('failures in a row leave it alone; one request tries it again', async (t) => {
+  const clock = new VirtualClock()
+  const breakers = new Breakers(clock)
+  for (let i = 0; i < 2; i++) breakers.failed(KEY, false)
+  t.ok(breakers.allows(KEY), 'twice is nothing')
+  breakers.failed(KEY, false)
+  t.notOk(breakers.allows(KEY))
+  t.ok(breakers.rests(KEY))
+  t.ok(breakers.allows('language_model b m'), 'each for itself')
+  clock.advance(9_999)
+  t.notOk(breakers.allows(KEY))
+  clock.advance(1)
+  t.notOk(breakers.rests(KEY))
+  t.ok(breakers.allows(KEY), 'the probe')
+  t.notOk(breakers.allows(KEY), 'only one')
+  breakers.failed(KEY, false)
+  clock.advance(19_999)
+  t.notOk(breakers.allows(KEY), 'twice as long')
+  clock.advance(1)
+  t.ok(breakers.allows(KEY))
+  breakers.succeeded(KEY)
+  t.ok(breakers.allows(KEY) && breakers.allows(KEY), 'as if nothing had been')
+  breakers.failed(KEY, false)
+  t.ok(breakers.allows(KEY))
+})
+
+t.test('stalls weigh more; a success in between forgets', async (t) => {
+  const breakers = new Breakers(new VirtualClock())
+  breakers.failed(KEY, true)
+  t.ok(breakers.allows(KEY))
+  breakers.failed(KEY, true)
+  t.notOk(breakers.allows(KEY), 'two waits are enough')
+  const other = 'x'
+  breakers.failed(other, true)
+  breakers.succeeded(other)
+  breakers.failed(other, true)
+  t.ok(breakers.allows(other))
+})
+
+t.test(
+  'a probe without an answer is over after a while; late failures do not lengthen the rest',
+  async (t) => {
+    const clock = new VirtualClock()
+    const breakers = new Breakers(clock)
+    for (let i = 0; i < 8; i++) breakers.failed(KEY, false)
+    clock.advance(10_000)
+    t.ok(breakers.allows(KEY))
+    clock.advance(9_999)
+    t.notOk(breakers.allows(KEY))
+    clock.advance(1)
+    t.ok(breakers.allows(KEY))
+  },
+)
+
+t.test('the calls of a thread share them', async (t) => {
+  const clock = new VirtualClock()
+  const vendors = {}
+  t.equal(breakersOf(vendors, clock), breakersOf(vendors, clock))
+  t.not(breakersOf({}, clock), breakersOf(vendors, clock))
+})
