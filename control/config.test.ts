@@ -147,6 +147,7 @@ const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
   ['PARLEY_RTP_PORTS', '80-20000', /first-last/],
   ['PARLEY_MEDIA_WORKERS', '0', /from 1 to 256/],
   ['PARLEY_VAD_MODEL', '/nowhere/model.onnx', /name an ONNX file, or unset it/],
+  ['PARLEY_TURN_MODEL', '/nowhere/model.onnx', /name an ONNX file, or unset it/],
   ['PARLEY_DRACHTIO_URL', 'tcp://secretword@h:9022', /^PARLEY_DRACHTIO_URL: set tcp:/],
   ['PARLEY_ALLOW_PRIVATE_URLS', 'yes', /true or false/],
   ['PARLEY_LOG_LEVEL', 'loud', /one of debug, info, warn, error, silent/],

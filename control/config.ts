@@ -68,6 +68,7 @@ export interface Settings {
   readonly compressRecordings: boolean
   /** ONNX file of a neural voice detector; null for the built-in one alone. */
   readonly vadModel: string | null
+  readonly turnModel: string | null
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   /** What GET /v1/metrics takes as Bearer token; null: nobody may read it. */
@@ -154,6 +155,12 @@ export const VARIABLES = [
     name: 'PARLEY_VAD_MODEL',
     default: '',
     description: 'ONNX file of a neural voice detector (docs/voice-activity.md); empty uses the built-in one',
+  },
+  {
+    name: 'PARLEY_TURN_MODEL',
+    default: '',
+    description:
+      'ONNX file of a model that hears the end of a turn (docs/turn-taking.md); empty goes by the words',
   },
   {
     name: 'PARLEY_DRACHTIO_URL',
@@ -332,6 +339,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),
     vadModel: optional('PARLEY_VAD_MODEL', onnxFile(folderPath)),
+    turnModel: optional('PARLEY_TURN_MODEL', onnxFile(folderPath)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),
     opsToken: optional('PARLEY_OPS_TOKEN', longSecret),

@@ -145,6 +145,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
     compressRecordings: settings.compressRecordings,
     vadModel: settings.vadModel,
+    turnModel: settings.turnModel,
     allowPrivateUrls: settings.allowPrivateUrls,
     providers: settings.providers,
     clock,

@@ -10,6 +10,7 @@ import type { Beat, BeatMember } from '../media/beat.js'
 import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { DetectorEvent } from '../media/detect/events.js'
+import type { EndingModel } from '../media/ending-model.js'
 import type { CloseReason, Digit, End } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
@@ -38,6 +39,7 @@ export interface SessionHost {
   readonly settings: WorkerSettings
   readonly vendors: Vendors
   readonly vad: VadFactory
+  readonly ending: EndingModel | null
   readonly clips: Clips
   readonly sounds: Sounds
   readonly recordings: RecordingJobs
@@ -305,13 +307,14 @@ class LegSession implements HostedSession {
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
-    const { vendors, vad, clock, log } = this.#host
+    const { vendors, vad, ending, clock, log } = this.#host
     const conversation = openConversation({
       id: PARTY,
       spec: party.agent,
       rate: this.#order.rate,
       vendors,
       vad,
+      ending,
       clock,
       emit: this.#order.emit,
       log,

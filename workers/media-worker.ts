@@ -14,6 +14,7 @@ import { type BeatMember, startBeat } from '../media/beat.js'
 import { loadVad } from '../media/vad.js'
 import { serve } from './channel.js'
 import { openClips } from './clips.js'
+import { openEndingModel } from './ending-model.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { openSynthesisJobs } from './jobs.js'
 import { Outbox } from './outbox.js'
@@ -40,10 +41,13 @@ const jobs = openSynthesisJobs({ clock, log })
 const recordings = openRecordingJobs({ compress: settings.compressRecordings, log })
 const speechModel =
   settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log })
+const endingModel =
+  settings.turnModel === null ? null : await openEndingModel({ path: settings.turnModel, clock, log })
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
   vad: await loadVad(speechModel),
+  ending: endingModel,
   clips: openClips(),
   recordings,
   sounds: openSounds({ holdMusic: null }),
@@ -122,6 +126,7 @@ function load(): WorkerLoad {
     skippedFrames,
     heapBytes,
     speechModel: speechModel?.stats() ?? null,
+    endingModel: endingModel?.stats() ?? null,
   }
 }
 
@@ -134,7 +139,7 @@ async function shutDown(): Promise<null> {
     }
   }
   beat.close()
-  await speechModel?.close()
+  await Promise.all([speechModel?.close(), endingModel?.close()])
   await Promise.all([jobs.close(), recordings.close()])
   return null
 }

@@ -28,6 +28,8 @@ export interface MediaPoolSettings {
   readonly compressRecordings?: boolean
   /** ONNX file of a neural voice detector; none unless told. */
   readonly vadModel?: string | null
+  /** ONNX file of a model of turn endings; none unless told. */
+  readonly turnModel?: string | null
   /** False unless told. */
   readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
@@ -91,6 +93,7 @@ class ThreadPool implements RunningMediaPool {
           mediaTimeoutMs: settings.mediaTimeoutMs,
           compressRecordings: settings.compressRecordings ?? false,
           vadModel: settings.vadModel ?? null,
+          turnModel: settings.turnModel ?? null,
           allowPrivateUrls: settings.allowPrivateUrls ?? false,
           providers: settings.providers,
         },

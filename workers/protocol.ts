@@ -7,6 +7,7 @@ import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
 import type { BotEvent } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { BotSpec } from '../media/byo/spec.js'
+import type { EndingModelStats } from '../media/ending-model.js'
 import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
 import type { RtpRemote } from '../media/rtp/remote.js'
 import type { SpeechModelStats } from '../media/speech-model.js'
@@ -112,6 +113,8 @@ export interface WorkerLoad {
   readonly skippedFrames: number
   /** Of the neural voice detector; null without one. */
   readonly speechModel: SpeechModelStats | null
+  /** Of the model of turn endings; null without one. */
+  readonly endingModel: EndingModelStats | null
   /** Of the thread's own heap and buffers, garbage included. */
   readonly heapBytes: number
 }
@@ -194,6 +197,8 @@ export interface WorkerSettings {
   readonly compressRecordings: boolean
   /** ONNX file of a neural voice detector; null for the built-in one alone. */
   readonly vadModel: string | null
+  /** ONNX file of a model of turn endings; null for the words alone. */
+  readonly turnModel: string | null
   /** Development: bots may be at private addresses and speak plain `ws`. */
   readonly allowPrivateUrls: boolean
   readonly providers: ProviderSettings

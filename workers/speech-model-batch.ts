@@ -1,5 +1,9 @@
-/** Sound of several calls to be judged at once; the arrays are handed over. */
-export interface SpeechBatch {
+/** Samples of one window, for a session of each rate. */
+export type SpeechWindows = Readonly<Record<8000 | 16000, number>>
+
+/** Sound of several calls to be judged at once; the array is handed over. */
+export interface SpeechQuestion {
+  readonly rate: 8000 | 16000
   /** Streams by number, one window each. */
   readonly streams: readonly number[]
   readonly windows: Float32Array
@@ -7,19 +11,7 @@ export interface SpeechBatch {
   readonly closed: readonly number[]
 }
 
-export interface ToModel {
-  readonly rate: 8000 | 16000
-  readonly batch: SpeechBatch
-}
-
-export type FromModel =
-  /** Samples of one window for a session of each rate, and the rate they are judged at. */
-  | { readonly kind: 'ready'; readonly window8k: number; readonly window16k: number }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'judged'; readonly streams: readonly number[]; readonly likely: Float32Array }
-
-export interface ModelThreadData {
-  readonly path: string
-  /** The package that runs the model; a test names one that is not there. */
-  readonly runtime: string
+export interface JudgedBatch {
+  readonly streams: readonly number[]
+  readonly likely: Float32Array
 }

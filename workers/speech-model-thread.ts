@@ -6,33 +6,17 @@
  * how likely each window is speech. A window whose length the model leaves free is 32 ms with 4 ms of
  * the sound before it, as published voice detectors have it.
  */
-import { parentPort, workerData } from 'node:worker_threads'
-import { errorText } from '../media/base/errors.js'
+import { workerData } from 'node:worker_threads'
 import { openResampler } from '../media/codec/resample.js'
-import type { FromModel, ModelThreadData, SpeechBatch, ToModel } from './speech-model-batch.js'
-
-/** What is used of onnxruntime-node, which is an optional package without types at hand. */
-interface Tensor {
-  readonly data: Float32Array
-}
-interface Metadata {
-  readonly name: string
-  readonly isTensor: boolean
-  readonly shape?: readonly (number | string)[]
-}
-interface Session {
-  readonly inputMetadata: readonly Metadata[]
-  readonly outputMetadata: readonly Metadata[]
-  run(feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>>
-}
-interface Runtime {
-  readonly InferenceSession: { create(path: string, options: object): Promise<Session> }
-  readonly Tensor: new (
-    type: 'float32' | 'int64',
-    data: Float32Array | BigInt64Array,
-    dims: readonly number[],
-  ) => Tensor
-}
+import {
+  loadOnnx,
+  type Metadata,
+  type OnnxRuntime,
+  type OnnxSession,
+  serveModel,
+  type Tensor,
+} from './onnx.js'
+import type { JudgedBatch, SpeechQuestion, SpeechWindows } from './speech-model-batch.js'
 
 /** One recurrent value: its place in the model and its shape around the batch. */
 interface State {
@@ -44,16 +28,12 @@ interface State {
   readonly inner: number
 }
 
-if (parentPort === null) throw new Error('speech-model-thread.js runs in a worker thread only')
-const port = parentPort
-const send = (message: FromModel, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer)
-
 const FREE_WINDOW_MS = 32
 const FREE_CONTEXT_MS = 4
 
 class Model {
-  readonly #runtime: Runtime
-  readonly #session: Session
+  readonly #runtime: OnnxRuntime
+  readonly #session: OnnxSession
   readonly #input: string
   readonly #output: string
   readonly #takesRate: boolean
@@ -64,7 +44,7 @@ class Model {
   readonly #memory = new Map<number, { readonly states: Float32Array[]; readonly context: Float32Array }>()
   readonly #upsamplers = new Map<number, ReturnType<typeof openResampler>>()
 
-  constructor(runtime: Runtime, session: Session) {
+  constructor(runtime: OnnxRuntime, session: OnnxSession) {
     this.#runtime = runtime
     this.#session = session
     const outputs = new Set(session.outputMetadata.map(({ name }) => name))
@@ -96,7 +76,7 @@ class Model {
     return (own * rate) / modelRate
   }
 
-  async judge(rate: 8000 | 16000, { streams, windows, closed }: SpeechBatch): Promise<Float32Array> {
+  async judge({ rate, streams, windows, closed }: SpeechQuestion): Promise<Float32Array> {
     for (const stream of closed) {
       this.#memory.delete(stream)
       this.#upsamplers.delete(stream)
@@ -199,33 +179,11 @@ function copy(
   }
 }
 
-async function load({ path, runtime }: ModelThreadData): Promise<Model> {
-  let ort: Runtime
-  try {
-    const loaded: { readonly default?: unknown } = await import(runtime)
-    ort = (loaded.default ?? loaded) as Runtime
-  } catch (error) {
-    throw new Error(
-      `${runtime} cannot be loaded (${errorText(error)}): npm install ${runtime}, or unset PARLEY_VAD_MODEL`,
-    )
+serveModel<SpeechWindows, SpeechQuestion, JudgedBatch>(async () => {
+  const { ort, session } = await loadOnnx(workerData)
+  const model = new Model(ort, session)
+  return {
+    ready: { 8000: model.window(8000), 16000: model.window(16000) },
+    answer: async (question) => ({ streams: question.streams, likely: await model.judge(question) }),
   }
-  const session = await ort.InferenceSession.create(path, {
-    intraOpNumThreads: 1,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-  })
-  return new Model(ort, session)
-}
-
-load(workerData).then(
-  (model) => {
-    port.on('message', (message: ToModel) => {
-      model.judge(message.rate, message.batch).then(
-        (likely) => send({ kind: 'judged', streams: message.batch.streams, likely }),
-        (error: unknown) => send({ kind: 'failed', message: errorText(error) }),
-      )
-    })
-    send({ kind: 'ready', window8k: model.window(8000), window16k: model.window(16000) })
-  },
-  (error: unknown) => send({ kind: 'failed', message: errorText(error) }),
-)
+})

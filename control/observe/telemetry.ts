@@ -87,6 +87,10 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     'parley_voice_judgements',
     'Windows the neural voice detector judged, and frames it was too late for, since the worker started.',
   )
+  const pauses = new Gauge(
+    'parley_turn_judgements',
+    'Pauses the model of turn endings was asked about since the worker started, by what came of it.',
+  )
   const waiting = new Gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
   const lost = new Gauge('parley_call_events_lost', 'Call events that could not be stored.')
   const queued = new Gauge('parley_queue_rows', 'Rows that wait in a queue of the database.')
@@ -123,6 +127,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
     lateness,
     skipped,
     judged,
+    pauses,
     waiting,
     lost,
     queued,
@@ -163,6 +168,12 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       if (load.speechModel !== null) {
         judged.set({ ...labels, by: 'model' }, load.speechModel.windows)
         judged.set({ ...labels, by: 'built_in' }, load.speechModel.fallbackFrames)
+      }
+      if (load.endingModel !== null) {
+        const { answered, late, refused } = load.endingModel
+        for (const [outcome, count] of Object.entries({ answered, late, refused })) {
+          pauses.set({ ...labels, outcome }, count)
+        }
       }
       lateness.replace(labels, load.histogram, upperSum(load.histogram))
     }

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../fixtures/clock.js'
+import { failingNetwork, featureNetwork, loudnessNetwork, powerNetwork } from '../fixtures/onnx.js'
+import { type Clock, systemClock } from '../media/base/clock.js'
+import { silentLog } from '../media/base/log.js'
+import type { EndingModelStream } from '../media/ending-model.js'
+import { ENDING_DEADLINE_MS, openEndingModel, type RunningEndingModel } from './ending-model.js'
+import { openMediaPool } from './pool.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-ending-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+function installed(): boolean {
+  try {
+    import.meta.resolve('onnxruntime-node')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const skip = installed() ? false : 'onnxruntime-node, an optional dependency, is not installed'
+
+/** What the thread is told the time is: a busy host's answers are in time, however long they take. */
+const patient = (): Clock => {
+  const stands = new VirtualClock()
+  return { ...systemClock, now: () => stands.now(), after: (ms, run) => systemClock.after(ms, run) }
+}
+
+function file(name: string, network: Uint8Array | string): string {
+  const path = join(folder, `${name}.onnx`)
+  writeFileSync(path, network)
+  return path
+}
+
+async function running(
+  t: Test,
+  name: string,
+  network: Uint8Array,
+  clock = patient(),
+): Promise<RunningEndingModel> {
+  const model = await openEndingModel({ path: file(name, network), clock, log: silentLog })
+  t.teardown(() => model.close())
+  return model
+}
+
+function hear(stream: EndingModelStream, ms: number, level: number, rate = 8000): void {
+  const frame = new Int16Array(rate / 50).fill(level)
+  for (let at = 0; at < ms; at += 20) stream.hear(frame)
+}
+
+const ask = (stream: EndingModelStream, ms: number): Promise<number> =>
+  new Promise((resolve) => stream.ask(ms, resolve))
+
+const HALF = 16_384
+
+t.test('a model that cannot be used is refused with the reason and the fix', async (t) => {
+  const open = (path: string, runtime?: string) =>
+    openEndingModel({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
+  await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {
+    code: 'config_invalid',
+    message: /npm install a-package-that-is-not-there, or unset PARLEY_TURN_MODEL/,
+  })
+  if (skip) return
+  await t.rejects(open(join(folder, 'none.onnx')), { code: 'config_invalid', message: /none\.onnx/ })
+  await t.rejects(open(file('text', 'no network')), { code: 'config_invalid' })
+  const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
+    ['short', powerNetwork(4000), /it hears 0\.25 s/],
+    ['long', powerNetwork(16_000 * 30), /it hears 30 s/],
+    ['bands', featureNetwork(128, 800, 10), /must be \[1, samples\] or \[1, 80, frames\]/],
+    ['fails', failingNetwork(16_000), /out of data bounds/],
+  ]
+  for (const [name, network, message] of cases) await t.rejects(open(file(name, network)), { message })
+})
+
+t.test('it hears as much of the end as was asked for, with silence in front', { skip }, async (t) => {
+  const model = await running(t, 'power', powerNetwork(128_000))
+  const stream = model.open(8000)
+  hear(stream, 1000, 0)
+  hear(stream, 2000, HALF)
+  const near = (found: number, wanted: number) =>
+    t.ok(Math.abs(found - wanted) < wanted / 100 + 0.0002, `${found} is about ${wanted}`)
+  near(await ask(stream, 2000), 0.25 * (2 / 8))
+  near(await ask(stream, 1000), 0.25 * (1 / 8))
+  near(await ask(stream, 3000), 0.25 * (2 / 8))
+  near(await ask(stream, 60_000), 0.25 * (2 / 8))
+  // Round the ring: what is 8 s old is gone, and nothing of it is heard twice.
+  hear(stream, 7000, HALF / 2)
+  near(await ask(stream, 8000), 0.25 / 8 + 0.0625 * (7 / 8))
+  near(await ask(stream, 500), 0.0625 / 16)
+  const wide = model.open(16_000)
+  hear(wide, 4000, HALF, 16_000)
+  near(await ask(wide, 4000), 0.125)
+  near(await ask(stream, 8000), 0.25 / 8 + 0.0625 * (7 / 8))
+  t.match(model.stats(), { asked: 8, answered: 8, late: 0, refused: 0, restarts: 0 })
+})
+
+t.test('features of the sound: a model hears how it ends', { skip }, async (t) => {
+  const model = await running(t, 'features', featureNetwork(80, 800, 20))
+  const stream = model.open(8000)
+  const noise = new Int16Array(160)
+  const voice = (ms: number, level: number) => {
+    for (let at = 0; at < ms; at += 20) {
+      for (let i = 0; i < noise.length; i++) noise[i] = Math.round(Math.sin(i * i + at) * level)
+      stream.hear(noise)
+    }
+  }
+  voice(1500, 8000)
+  const still = await ask(stream, 2000)
+  voice(400, 20)
+  const silent = await ask(stream, 2000)
+  t.ok(still > 0.9, `${still}`)
+  t.ok(silent < 0.5, `${silent}`)
+})
+
+t.test('late answers are not told, and too many questions are put aside', { skip }, async (t) => {
+  const clock = new VirtualClock()
+  const times: Clock = {
+    ...systemClock,
+    now: () => clock.now(),
+    after: (ms, run) => systemClock.after(ms, run),
+  }
+  const model = await running(t, 'late', loudnessNetwork(128_000, 1e-4), times)
+  const told: string[] = []
+  const stream = model.open(8000)
+  hear(stream, 1000, HALF)
+  stream.ask(1000, () => told.push('late'))
+  clock.advance(ENDING_DEADLINE_MS + 1)
+  const others = Array.from({ length: 40 }, () => model.open(8000))
+  const replaced = model.open(8000)
+  for (const other of [...others, replaced]) hear(other, 200, HALF)
+  const waited = new Promise<void>((resolve) => {
+    for (const other of others) {
+      other.ask(200, () => {
+        if (told.push('other') === 16) resolve()
+      })
+    }
+  })
+  t.equal(model.stats().refused, 40 - 16, 'sixteen wait')
+  await waited
+  t.ok((await ask(stream, 1000)) > 0.9, 'it goes on afterwards')
+  t.equal(told.filter((one) => one === 'late').length, 0)
+  t.equal(told.filter((one) => one === 'other').length, 16)
+  t.match(model.stats(), { late: 1, answered: 17 })
+  // A new question takes the place of one that waits; nothing is told after the end.
+  stream.ask(1000, () => told.push('replaced'))
+  t.ok((await ask(stream, 1000)) > 0.9)
+  stream.ask(1000, () => told.push('closed'))
+  stream.close()
+  t.ok((await ask(replaced, 100)) > 0.9)
+  t.notOk(told.includes('replaced'))
+  t.notOk(told.includes('closed'))
+})
+
+t.test('media threads load it at start, and tell what it did', { skip }, async (t) => {
+  const settings = {
+    workers: 1,
+    rtpAddress: '127.0.0.1',
+    rtpPorts: { first: 0, last: 0 },
+    mediaTimeoutMs: 30_000,
+    providers: { openai: null },
+  }
+  const pool = await openMediaPool({ ...settings, turnModel: file('pool', powerNetwork(128_000)) })
+  const [load] = await pool.load()
+  t.match(load?.endingModel, { asked: 0, restarts: 0 })
+  await pool.close()
+  await t.rejects(openMediaPool({ ...settings, turnModel: join(folder, 'none.onnx') }))
+})

@@ -1,0 +1,207 @@
+import type { Clock } from '../media/base/clock.js'
+import type { Log } from '../media/base/log.js'
+import {
+  ENDING_MODEL_MS,
+  type EndingModel,
+  type EndingModelStats,
+  type EndingModelStream,
+} from '../media/ending-model.js'
+import type { SessionRate } from '../media/frame.js'
+import type { EndingAnswer, EndingQuestion } from './ending-model-question.js'
+import { ModelThread } from './model-thread.js'
+
+export interface RunningEndingModel extends EndingModel {
+  stats(): EndingModelStats
+  /** Idempotent. */
+  close(): Promise<void>
+}
+
+export interface EndingModelOptions {
+  /** An ONNX file; `ending-model-thread.ts` tells what it must be. */
+  readonly path: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly runtime?: string
+}
+
+const THREAD = new URL('./ending-model-thread.js', import.meta.url)
+/**
+ * From the question to the answer. A pause is asked about 100 ms before the detector calls it the end of
+ * speech; a beat of that is for the way there and back.
+ */
+export const ENDING_DEADLINE_MS = 80
+/** At a few ms each no more than these are answered within the deadline. */
+const MAX_WAITING = 16
+/** What is asked about stays in the ring for as long as a question may wait, many times over. */
+const RING_MS = ENDING_MODEL_MS + 1000
+
+/**
+ * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that
+ * fails; later failures leave the callers' pauses to their words until a new thread is there.
+ */
+export async function openEndingModel(options: EndingModelOptions): Promise<RunningEndingModel> {
+  const model = new ThreadModel(options)
+  await model.start()
+  return model
+}
+
+interface Waiting {
+  readonly question: EndingQuestion
+  readonly atMs: number
+  readonly stream: RingStream
+}
+
+class ThreadModel implements RunningEndingModel {
+  readonly #thread: ModelThread<null, EndingQuestion, EndingAnswer>
+  readonly #clock: Clock
+  readonly #waiting: Waiting[] = []
+  #running: Waiting | null = null
+  #next = 1
+  #asked = 0
+  #answered = 0
+  #late = 0
+  #refused = 0
+
+  constructor({ path, runtime = 'onnxruntime-node', clock, log }: EndingModelOptions) {
+    this.#clock = clock
+    this.#thread = new ModelThread({
+      entry: THREAD,
+      name: 'turn model',
+      data: { path, runtime, setting: 'PARLEY_TURN_MODEL' },
+      clock,
+      log,
+      meanwhile: 'the words alone decide',
+      answered: (answer) => this.#heard(answer),
+      lost: () => {
+        this.#late += this.#waiting.length + (this.#running === null ? 0 : 1)
+        this.#waiting.length = 0
+        this.#running = null
+      },
+    })
+  }
+
+  async start(): Promise<void> {
+    await this.#thread.start()
+  }
+
+  open(rate: SessionRate): EndingModelStream {
+    const stream: RingStream = new RingStream(rate, {
+      number: () => this.#next++,
+      ask: (question) => this.#ask(stream, question),
+    })
+    return stream
+  }
+
+  stats(): EndingModelStats {
+    return {
+      asked: this.#asked,
+      answered: this.#answered,
+      late: this.#late,
+      refused: this.#refused,
+      restarts: this.#thread.restarts,
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+
+  #ask(stream: RingStream, question: EndingQuestion): void {
+    this.#asked++
+    if (!this.#thread.running || this.#waiting.length === MAX_WAITING) {
+      this.#refused++
+      return
+    }
+    this.#waiting.push({ question, atMs: this.#clock.now(), stream })
+    this.#send()
+  }
+
+  #send(): void {
+    while (this.#thread.free) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      const late = this.#clock.now() - next.atMs > ENDING_DEADLINE_MS
+      if (late || !next.stream.wants(next.question.id)) {
+        this.#late++
+        continue
+      }
+      this.#running = next
+      this.#thread.ask(next.question)
+    }
+  }
+
+  #heard({ id, likely }: EndingAnswer): void {
+    const running = this.#running
+    this.#running = null
+    if (running !== null && running.question.id === id) {
+      const late = this.#clock.now() - running.atMs > ENDING_DEADLINE_MS
+      if (late || !running.stream.wants(id)) this.#late++
+      else {
+        this.#answered++
+        running.stream.answered(likely)
+      }
+    }
+    this.#send()
+  }
+}
+
+interface Questions {
+  number(): number
+  ask(question: EndingQuestion): void
+}
+
+/** The latest sound of one party, where the thread can read it, and its one open question. */
+class RingStream implements EndingModelStream {
+  readonly rate: SessionRate
+  readonly #questions: Questions
+  readonly #ring: Int16Array
+  #end = 0
+  #heard = 0
+  #asked = 0
+  #answered: ((likely: number) => void) | null = null
+  #closed = false
+
+  constructor(rate: SessionRate, questions: Questions) {
+    this.rate = rate
+    this.#questions = questions
+    const samples = (rate / 1000) * RING_MS
+    this.#ring = new Int16Array(new SharedArrayBuffer(samples * Int16Array.BYTES_PER_ELEMENT))
+  }
+
+  hear(pcm: Int16Array): void {
+    const ring = this.#ring
+    let end = this.#end
+    for (let i = 0; i < pcm.length; i++) {
+      ring[end++] = pcm[i] as number
+      if (end === ring.length) end = 0
+    }
+    this.#end = end
+    this.#heard = Math.min(ring.length, this.#heard + pcm.length)
+  }
+
+  ask(ms: number, answered: (likely: number) => void): void {
+    if (this.#closed) return
+    const wanted = Math.floor((Math.min(ms, ENDING_MODEL_MS) * this.rate) / 1000)
+    const samples = Math.max(0, Math.min(wanted, this.#heard))
+    const id = this.#questions.number()
+    this.#answered = answered
+    this.#asked = id
+    this.#questions.ask({ id, rate: this.rate, ring: this.#ring, end: this.#end, samples })
+  }
+
+  /** The question is still open. */
+  wants(id: number): boolean {
+    return !this.#closed && id === this.#asked && this.#answered !== null
+  }
+
+  answered(likely: number): void {
+    const answered = this.#answered
+    this.#answered = null
+    answered?.(likely)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#answered = null
+  }
+}

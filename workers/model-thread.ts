@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads'
+import type { Clock, Timer } from '../media/base/clock.js'
+import { EngineError, errorText } from '../media/base/errors.js'
+import type { Log } from '../media/base/log.js'
+import type { FromModelThread, ModelThreadData } from './onnx.js'
+
+const START_MS = 20_000
+/** An answer that takes so long is a thread that hangs. */
+const HUNG_MS = 3000
+const RESTART_MIN_MS = 500
+const RESTART_MAX_MS = 30_000
+
+export interface ModelThreadOptions<Answer> {
+  /** The entry file, which calls `serveModel`. */
+  readonly entry: URL
+  /** As errors call it. */
+  readonly name: string
+  readonly data: ModelThreadData
+  readonly clock: Clock
+  readonly log: Log
+  /** What goes on without it, for the log. */
+  readonly meanwhile: string
+  answered(answer: Answer): void
+  /** The thread failed: what it was asked will not be answered, and what it remembered is gone. */
+  lost(): void
+}
+
+/**
+ * A thread that runs a model beside a media thread and off its beat: loaded once, one question at a time,
+ * ended when it hangs or fails and started again after a pause that grows.
+ */
+export class ModelThread<Ready, Question, Answer> {
+  readonly #options: ModelThreadOptions<Answer>
+  #thread: Worker | null = null
+  #busy = false
+  #hung: Timer | null = null
+  #restart: Timer | null = null
+  #pauseMs = RESTART_MIN_MS
+  #restarts = 0
+  #closing = false
+
+  constructor(options: ModelThreadOptions<Answer>) {
+    this.#options = options
+  }
+
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  /** There is a thread. */
+  get running(): boolean {
+    return this.#thread !== null
+  }
+
+  /** There is a thread, and it waits for a question. */
+  get free(): boolean {
+    return this.#thread !== null && !this.#busy
+  }
+
+  /**
+   * Loads the model. Resolves with what it says of itself, null when it was closed meanwhile. Throws
+   * EngineError `config_invalid` with the reason.
+   */
+  async start(): Promise<Ready | null> {
+    const { entry, name, data, clock } = this.#options
+    const thread = new Worker(entry, {
+      workerData: data,
+      execArgv: ['--enable-source-maps'],
+      name: name.replaceAll(' ', '-'),
+    })
+    const first = await new Promise<FromModelThread<Ready, Answer>>((resolve) => {
+      const limit = clock.after(START_MS, () => resolve({ kind: 'failed', message: 'it takes too long' }))
+      const done = (message: FromModelThread<Ready, Answer>): void => {
+        limit.cancel()
+        resolve(message)
+      }
+      thread.once('message', done)
+      thread.once('error', (error) => done({ kind: 'failed', message: errorText(error) }))
+    })
+    if (first.kind !== 'ready' || this.#closing) {
+      await thread.terminate()
+      if (first.kind === 'failed') {
+        throw new EngineError('config_invalid', `the ${name} ${data.path} cannot be used: ${first.message}`)
+      }
+      return null
+    }
+    this.#thread = thread
+    thread.on('message', (message: FromModelThread<Ready, Answer>) => this.#heard(thread, message))
+    thread.on('error', (error) => this.#lost(thread, errorText(error)))
+    thread.on('exit', () => this.#lost(thread, 'it ended'))
+    return first.ready
+  }
+
+  /** Only while it is free. */
+  ask(question: Question, transfer: readonly ArrayBuffer[] = []): void {
+    const thread = this.#thread
+    if (thread === null || this.#busy) return
+    this.#busy = true
+    thread.postMessage(question, transfer)
+    this.#hung = this.#options.clock.after(HUNG_MS, () => this.#lost(thread, 'it hangs'))
+  }
+
+  /** Idempotent; nothing is answered afterwards. */
+  async close(): Promise<void> {
+    this.#closing = true
+    this.#hung?.cancel()
+    this.#restart?.cancel()
+    const thread = this.#thread
+    this.#thread = null
+    await thread?.terminate()
+  }
+
+  #heard(thread: Worker, message: FromModelThread<Ready, Answer>): void {
+    if (thread !== this.#thread) return
+    if (message.kind === 'failed') {
+      this.#lost(thread, message.message)
+      return
+    }
+    if (message.kind !== 'answered') return
+    this.#busy = false
+    this.#hung?.cancel()
+    this.#pauseMs = RESTART_MIN_MS
+    this.#options.answered(message.answer)
+  }
+
+  /** Ends a thread that failed; another one follows. */
+  #lost(thread: Worker, why: string): void {
+    if (thread !== this.#thread) return
+    const { log, name, meanwhile, lost } = this.#options
+    this.#thread = null
+    this.#busy = false
+    this.#hung?.cancel()
+    lost()
+    log.error({ why, pauseMs: this.#pauseMs }, `the ${name} failed; ${meanwhile}`)
+    thread
+      .terminate()
+      .catch((error: unknown) => log.warn({ error: errorText(error) }, 'a thread did not end'))
+    this.#again()
+  }
+
+  #again(): void {
+    if (this.#closing) return
+    const { clock, log, name } = this.#options
+    this.#restart = clock.after(this.#pauseMs, () => {
+      this.#pauseMs = Math.min(this.#pauseMs * 2, RESTART_MAX_MS)
+      this.#restarts++
+      this.start().catch((error: unknown) => {
+        log.error({ error: errorText(error) }, `the ${name} did not start again`)
+        this.#again()
+      })
+    })
+  }
+}

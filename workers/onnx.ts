@@ -1,0 +1,82 @@
+import { parentPort } from 'node:worker_threads'
+import { errorText } from '../media/base/errors.js'
+
+/*
+ * What the entry files of model threads share: the runtime, loaded when one is configured, and the
+ * conversation with the thread that asks (model-thread.ts).
+ */
+
+/** What is used of onnxruntime-node, which is an optional package without types at hand. */
+export interface Tensor {
+  readonly data: Float32Array
+}
+export interface Metadata {
+  readonly name: string
+  readonly isTensor: boolean
+  readonly shape?: readonly (number | string)[]
+}
+export interface OnnxSession {
+  readonly inputMetadata: readonly Metadata[]
+  readonly outputMetadata: readonly Metadata[]
+  run(feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>>
+}
+export interface OnnxRuntime {
+  readonly InferenceSession: { create(path: string, options: object): Promise<OnnxSession> }
+  readonly Tensor: new (
+    type: 'float32' | 'int64',
+    data: Float32Array | BigInt64Array,
+    dims: readonly number[],
+  ) => Tensor
+}
+
+export interface ModelThreadData {
+  readonly path: string
+  /** The package that runs the model; a test names one that is not there. */
+  readonly runtime: string
+  /** The setting that named the file, for the fix. */
+  readonly setting: string
+}
+
+export type FromModelThread<Ready, Answer> =
+  | { readonly kind: 'ready'; readonly ready: Ready }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'answered'; readonly answer: Answer }
+
+/** Throws Error with the fix when runtime or file cannot be loaded. */
+export async function loadOnnx({
+  path,
+  runtime,
+  setting,
+}: ModelThreadData): Promise<{ readonly ort: OnnxRuntime; readonly session: OnnxSession }> {
+  let ort: OnnxRuntime
+  try {
+    const loaded: { readonly default?: unknown } = await import(runtime)
+    ort = (loaded.default ?? loaded) as OnnxRuntime
+  } catch (error) {
+    throw new Error(
+      `${runtime} cannot be loaded (${errorText(error)}): npm install ${runtime}, or unset ${setting}`,
+    )
+  }
+  const session = await ort.InferenceSession.create(path, {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+  })
+  return { ort, session }
+}
+
+/** Runs a model thread: loads once, says what it is like, then answers one question after the other. */
+export function serveModel<Ready, Question, Answer>(
+  load: () => Promise<{ readonly ready: Ready; answer(question: Question): Promise<Answer> }>,
+): void {
+  if (parentPort === null) throw new Error('a model is served in a worker thread only')
+  const port = parentPort
+  const send = (message: FromModelThread<Ready, Answer>): void => port.postMessage(message)
+  const failed = (error: unknown): void => send({ kind: 'failed', message: errorText(error) })
+  load().then((model) => {
+    port.on('message', (question: Question) => {
+      model.answer(question).then((answer) => send({ kind: 'answered', answer }), failed)
+    })
+    send({ kind: 'ready', ready: model.ready })
+  }, failed)
+}
