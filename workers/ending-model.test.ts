@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../fixtures/clock.js'
-import { failingNetwork, featureNetwork, loudnessNetwork, powerNetwork } from '../fixtures/onnx.js'
+import {
+  failingNetwork,
+  featureNetwork,
+  loudnessNetwork,
+  powerNetwork,
+  slowNetwork,
+} from '../fixtures/onnx.js'
 import { type Clock, systemClock } from '../media/base/clock.js'
 import { silentLog } from '../media/base/log.js'
 import type { EndingModelStream } from '../media/ending-model.js'
@@ -153,6 +159,18 @@ t.test('late answers are not told, and too many questions are put aside', { skip
   t.ok((await ask(replaced, 100)) > 0.9)
   t.notOk(told.includes('replaced'))
   t.notOk(told.includes('closed'))
+})
+
+t.test('it ends while it is asked, and the process does not', { skip }, async (t) => {
+  const path = file('slow', slowNetwork(128_000, 300))
+  for (const afterMs of [0, 2, 3, 5, 7, 10]) {
+    const model = await openEndingModel({ path, clock: systemClock, log: silentLog })
+    const stream = model.open(8000)
+    hear(stream, 1000, HALF)
+    stream.ask(1000, () => {})
+    await new Promise((resolve) => setTimeout(resolve, afterMs))
+    await t.resolves(model.close())
+  }
 })
 
 t.test('media threads load it at start, and tell what it did', { skip }, async (t) => {

@@ -2,13 +2,15 @@ import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
-import type { FromModelThread, ModelThreadData } from './onnx.js'
+import { END, type FromModelThread, type ModelThreadData } from './onnx.js'
 
 const START_MS = 20_000
 /** An answer that takes so long is a thread that hangs. */
 const HUNG_MS = 3000
 const RESTART_MIN_MS = 500
 const RESTART_MAX_MS = 30_000
+/** A thread that does not end by then is left behind: it ends when it comes back. */
+const END_MS = 3000
 
 export interface ModelThreadOptions<Answer> {
   /** The entry file, which calls `serveModel`. */
@@ -78,7 +80,7 @@ export class ModelThread<Ready, Question, Answer> {
       thread.once('error', (error) => done({ kind: 'failed', message: errorText(error) }))
     })
     if (first.kind !== 'ready' || this.#closing) {
-      await thread.terminate()
+      await this.#end(thread)
       if (first.kind === 'failed') {
         throw new EngineError('config_invalid', `the ${name} ${data.path} cannot be used: ${first.message}`)
       }
@@ -107,7 +109,22 @@ export class ModelThread<Ready, Question, Answer> {
     this.#restart?.cancel()
     const thread = this.#thread
     this.#thread = null
-    await thread?.terminate()
+    if (thread !== null) await this.#end(thread)
+  }
+
+  /** Resolves when it ended, or is not waited for any longer. */
+  async #end(thread: Worker): Promise<void> {
+    const { clock, log, name } = this.#options
+    const ended = new Promise<boolean>((resolve) => {
+      const limit = clock.after(END_MS, () => resolve(false))
+      thread.once('exit', () => {
+        limit.cancel()
+        resolve(true)
+      })
+    })
+    thread.postMessage(END)
+    thread.unref()
+    if (!(await ended)) log.warn({}, `a thread of the ${name} hangs and is left behind`)
   }
 
   #heard(thread: Worker, message: FromModelThread<Ready, Answer>): void {
@@ -132,9 +149,7 @@ export class ModelThread<Ready, Question, Answer> {
     this.#hung?.cancel()
     lost()
     log.error({ why, pauseMs: this.#pauseMs }, `the ${name} failed; ${meanwhile}`)
-    thread
-      .terminate()
-      .catch((error: unknown) => log.warn({ error: errorText(error) }, 'a thread did not end'))
+    this.#end(thread).catch((error: unknown) => log.warn({ error: errorText(error) }, 'a thread did not end'))
     this.#again()
   }
 

@@ -65,6 +65,12 @@ export async function loadOnnx({
   return { ort, session }
 }
 
+/**
+ * Asks the thread to end when what it does is done. It must not be terminated meanwhile: the runtime's
+ * native code cannot hand over its result then, and ends the process.
+ */
+export const END = 'end'
+
 /** Runs a model thread: loads once, says what it is like, then answers one question after the other. */
 export function serveModel<Ready, Question, Answer>(
   load: () => Promise<{ readonly ready: Ready; answer(question: Question): Promise<Answer> }>,
@@ -73,10 +79,17 @@ export function serveModel<Ready, Question, Answer>(
   const port = parentPort
   const send = (message: FromModelThread<Ready, Answer>): void => port.postMessage(message)
   const failed = (error: unknown): void => send({ kind: 'failed', message: errorText(error) })
-  load().then((model) => {
-    port.on('message', (question: Question) => {
-      model.answer(question).then((answer) => send({ kind: 'answered', answer }), failed)
-    })
-    send({ kind: 'ready', ready: model.ready })
-  }, failed)
+  const loading = load()
+  // From the start on: who gave up waiting says so while the model is still being loaded.
+  port.on('message', (question: Question | typeof END) => {
+    if (question === END) {
+      port.close()
+      return
+    }
+    loading
+      .then((model) => model.answer(question))
+      .then((answer) => send({ kind: 'answered', answer }))
+      .catch(failed)
+  })
+  loading.then((model) => send({ kind: 'ready', ready: model.ready }), failed)
 }
