@@ -42,6 +42,12 @@ export type Digit =
   | 'C'
   | 'D'
 
+/** How keys that are sent sound: whole frames, from 40 ms of tone and 60 ms of pause on. */
+export interface KeyTiming {
+  readonly toneMs: number
+  readonly gapMs: number
+}
+
 /**
  * One party of a session. Ends know nothing of each other: who hears whom is only ever changed by
  * `MediaSession.route`.

@@ -1,7 +1,7 @@
 import type { AnswerVerdict } from '../media/agent/answer.js'
 import type { Turn, TurnRecord, TurnTrace } from '../media/agent/events.js'
 import type { Usage } from '../media/agent/usage.js'
-import type { BotStats } from '../media/byo/bot-end.js'
+import type { BotStats } from '../media/byo/bot-event.js'
 import type { DetectorEvent } from '../media/detect/events.js'
 import type { RtpStats } from '../media/frame.js'
 import type { RecordingFile } from '../workers/protocol.js'

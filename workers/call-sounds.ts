@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Digit, SessionRate } from '../media/frame.js'
+import type { Digit, KeyTiming, SessionRate } from '../media/frame.js'
 import type { Session } from '../media/session.js'
 import { KeyToneEnd, LoopEnd } from '../media/sounds/ends.js'
 import { type Parties, wire } from '../media/wiring.js'
@@ -37,7 +37,7 @@ export class CallSounds {
   }
 
   /** Keys as tones in the audio; false, and none sent, when too many wait. */
-  press(digits: readonly Digit[]): boolean {
-    return this.#keys.press(digits)
+  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
+    return this.#keys.press(digits, timing)
   }
 }

@@ -11,7 +11,7 @@ import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { DetectorEvent } from '../media/detect/events.js'
 import type { EndingModel } from '../media/ending-model.js'
-import type { CloseReason, Digit, End } from '../media/frame.js'
+import type { CloseReason, Digit, End, KeyTiming } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
@@ -241,11 +241,11 @@ class LegSession implements HostedSession {
   }
 
   /** As events when the far side takes them, else as tones in the audio. */
-  #pressed(digits: readonly Digit[]): boolean {
+  #pressed(digits: readonly Digit[], timing?: KeyTiming): boolean {
     if (this.#remote === null || this.#leave === null) return false
-    if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits)
-    this.#ear.sending(digits.length)
-    return this.#sounds.press(digits)
+    if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits, timing)
+    this.#ear.sending(digits.length, timing)
+    return this.#sounds.press(digits, timing)
   }
 
   /** The call goes on without the sounds around its agent when they cannot be had. */
@@ -289,7 +289,7 @@ class LegSession implements HostedSession {
       lookup,
       allowPrivate: settings.allowPrivateUrls,
       emit: this.#order.emit,
-      press: (digits) => this.#pressed(digits),
+      press: (digits, timing) => this.#pressed(digits, timing),
       onFault: (error) => this.fault(error),
     })
     return {

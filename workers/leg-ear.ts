@@ -1,7 +1,7 @@
 import type { Clock } from '../media/base/clock.js'
 import { type DetectorName, Detectors } from '../media/detect/detectors.js'
 import type { DetectorEvent } from '../media/detect/events.js'
-import type { AudioFrame, Digit, SessionRate } from '../media/frame.js'
+import type { AudioFrame, Digit, KeyTiming, SessionRate } from '../media/frame.js'
 import { KeySources } from './key-sources.js'
 
 /** What an agent's call is listened to for, beside speech. */
@@ -69,9 +69,10 @@ export class LegEar {
   }
 
   /** We send so many keys as tones: what comes back of them is an echo, no key of the far side. */
-  sending(keys: number): void {
+  sending(keys: number, timing?: KeyTiming): void {
     const now = this.#options.clock.now()
-    this.#ownKeysUntil = Math.max(now + ECHO_MS, this.#ownKeysUntil) + keys * OWN_KEY_MS
+    const keyMs = timing === undefined ? OWN_KEY_MS : timing.toneMs + timing.gapMs
+    this.#ownKeysUntil = Math.max(now + ECHO_MS, this.#ownKeysUntil) + keys * keyMs
   }
 
   close(): void {

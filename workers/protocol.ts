@@ -4,7 +4,7 @@ import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.
 import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
 import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
 import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
-import type { BotEvent } from '../media/byo/bot-end.js'
+import type { BotEvent } from '../media/byo/bot-event.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { BotSpec } from '../media/byo/spec.js'
 import type { EndingModelStats } from '../media/ending-model.js'

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import type { Answerer } from '../../media/agent/answer.js'
 import type { TurnTrace } from '../../media/agent/events.js'
-import type { BotStats } from '../../media/byo/bot-end.js'
+import type { BotStats } from '../../media/byo/bot-event.js'
 import { namesIn } from '../../media/recording/finish.js'
 import { type Disposition, outcomeOf } from '../../signalling/ending.js'
 import type { CallEvent } from '../../signalling/events.js'

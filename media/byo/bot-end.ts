@@ -4,17 +4,10 @@ import type { Clock } from '../base/clock.js'
 import { errorText } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
-import type { AudioFrame, CloseReason, Digit, End, EndId, SessionRate } from '../frame.js'
+import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../frame.js'
+import type { BotEvent, BotStats } from './bot-event.js'
 import { connectBot } from './connect.js'
-import type {
-  BotCommand,
-  BotErrorCode,
-  BotMessage,
-  Dialect,
-  StopReason,
-  TransferRequest,
-  TransferUpdate,
-} from './dialect.js'
+import type { BotCommand, BotErrorCode, BotMessage, Dialect, StopReason, TransferUpdate } from './dialect.js'
 import { openDialect } from './dialects.js'
 import { handshakeOf } from './handshake.js'
 import { ReplyTimes } from './latency.js'
@@ -32,39 +25,6 @@ const ERROR_EVERY_MS = 1_000
 /** After these the bot meant to end the call. */
 const GOODBYES = [NORMAL, GOING_AWAY, NO_STATUS]
 
-/** What one call's bot did, for its record. Times are ms. */
-export interface BotStats {
-  /** Media live to the bot's first sound. */
-  readonly firstAudioMs: number | null
-  /** The caller's last sound to the first sound of the bot's answer. */
-  readonly replyMs: readonly number[]
-  /** Times the bot's sound came too late to go on smoothly. */
-  readonly underruns: number
-  /** Sound of the caller that the bot did not take in time. */
-  readonly droppedInMs: number
-  /** Sound of the bot over the bound of its queue. */
-  readonly droppedOutMs: number
-  /** Late sound of a live bot left out to be on time again. */
-  readonly trimmedMs: number
-  readonly marks: number
-  readonly errors: number
-  /** Of the socket; null while it was never closed by the bot. */
-  readonly closeCode: number | null
-}
-
-export type BotEvent =
-  | { readonly type: 'finished'; readonly why: 'agent_hangup' | 'max_duration' | 'bot_disconnected' }
-  | { readonly type: 'bot_stats'; readonly stats: BotStats }
-  | { readonly type: 'transfer_requested'; readonly request: TransferRequest }
-  | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
-  | {
-      readonly type: 'trouble'
-      readonly part: 'bot'
-      readonly code: string
-      readonly message: string
-      readonly atMs: number
-    }
-
 export interface BotEndOptions {
   readonly id: EndId
   readonly spec: BotSpec
@@ -76,7 +36,7 @@ export interface BotEndOptions {
   readonly allowPrivate: boolean
   readonly emit: (event: BotEvent) => void
   /** Sends keys on the call; false when it cannot. */
-  readonly press: (digits: readonly Digit[]) => boolean
+  readonly press: (digits: readonly Digit[], timing?: KeyTiming) => boolean
   /** Once: something of ours threw. */
   readonly onFault: (error: unknown) => void
 }
@@ -280,7 +240,9 @@ class SocketBot implements BotEnd {
         return
       case 'dtmf':
         for (const key of command.keys) {
-          if (!this.#queued(key === 'w' ? { kind: 'pause' } : { kind: 'key', digit: key as Digit })) return
+          const marker: Marker =
+            key === 'w' ? { kind: 'pause' } : { kind: 'key', digit: key as Digit, timing: command.timing }
+          if (!this.#queued(marker)) return
         }
         return
       case 'transfer':
@@ -348,7 +310,7 @@ class SocketBot implements BotEnd {
     for (const marker of reached) {
       if (marker.kind === 'mark') this.#send(this.#dialect.marked(marker.name, 'played'))
       else if (marker.kind === 'played') this.#send(this.#dialect.played(marker.id))
-      else if (marker.kind === 'key' && !this.#options.press([marker.digit])) {
+      else if (marker.kind === 'key' && !this.#options.press([marker.digit], marker.timing)) {
         this.#error('bad_frame', 'keys cannot be sent on this call')
       }
     }

@@ -1,4 +1,4 @@
-import type { Digit } from '../frame.js'
+import type { Digit, KeyTiming } from '../frame.js'
 import type { BotSpec } from './spec.js'
 
 /** What went wrong, as the native protocol names it. */
@@ -53,7 +53,7 @@ export type BotCommand =
   | { readonly do: 'clear' }
   | { readonly do: 'forget_marks' }
   /** Keys, with `w` for half a second. */
-  | { readonly do: 'dtmf'; readonly keys: string }
+  | { readonly do: 'dtmf'; readonly keys: string; readonly timing?: KeyTiming }
   | { readonly do: 'transfer'; readonly request: TransferRequest }
   /** `drain`: play what waits first. */
   | { readonly do: 'hangup'; readonly drain: boolean }

@@ -356,7 +356,15 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
     ['{"event":"mark"}', { do: 'mark', name: '' }],
     ['{"event":"mark","mark":{"name":7}}', { do: 'mark', name: '7' }],
     ['{"event":"clear"}', { do: 'clear' }],
-    ['{"event":"dtmf","dtmf":{"digits":"12w3#","durationMs":160}}', { do: 'dtmf', keys: '12w3#' }],
+    [
+      '{"event":"dtmf","dtmf":{"digits":"12w3#","durationMs":95,"gapMs":"80"}}',
+      { do: 'dtmf', keys: '12w3#', timing: { toneMs: 100, gapMs: 80 } },
+    ],
+    [
+      '{"event":"dtmf","digits":"1","gapMs":2000}',
+      { do: 'dtmf', keys: '1', timing: { toneMs: 160, gapMs: 2000 } },
+    ],
+    ['{"event":"dtmf","digits":"1","durationMs":null}', { do: 'dtmf', keys: '1' }],
     ['{"event":"dtmf","digit":"5"}', { do: 'dtmf', keys: '5' }],
     ['{"event":"dtmf","digits":12}', { do: 'dtmf', keys: '12' }],
     ['{"event":"dtmf","dtmf":"a9"}', { do: 'dtmf', keys: 'A9' }],
@@ -429,6 +437,11 @@ t.test('what bots write', async (t) => {
       ['{"event":"surprise"}', 'bad_frame'],
       ['{}', 'bad_frame'],
       ['{"event":"dtmf","digits":"xyz"}', 'bad_frame'],
+      ['{"event":"dtmf","digits":"1","durationMs":39}', 'bad_frame'],
+      ['{"event":"dtmf","digits":"1","durationMs":1001}', 'bad_frame'],
+      ['{"event":"dtmf","digits":"1","durationMs":"long"}', 'bad_frame'],
+      ['{"event":"dtmf","digits":"1","gapMs":59}', 'bad_frame'],
+      ['{"event":"dtmf","digits":"1","gapMs":2001}', 'bad_frame'],
     ] as const) {
       t.match(dialect.read(line), { do: 'fault', code }, `${type}: ${line}`)
     }

@@ -1,5 +1,5 @@
 import { openResampler, type Resampler } from '../codec/resample.js'
-import type { Digit, SessionRate } from '../frame.js'
+import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../frame.js'
 import { decodeSound, type Sound } from './sound.js'
 
 /** Sound a bot may have waiting. */
@@ -8,8 +8,8 @@ export const CAPACITY_MS = 300_000
 const MAX_MARKERS = 10_000
 /** Sound that comes within this many frames of running dry belonged to the same speech. */
 const UNDERRUN_FRAMES = 15
-/** A key as RTP events: the tone, the repetitions of its end, the pause after it. */
-const KEY_FRAMES = 16
+/** A key and the pause after it, unless it has a timing of its own. */
+const KEY_MS = 320
 /** What `w` in a string of keys stands for: 500 ms. */
 const PAUSE_FRAMES = 25
 /** Sizes are counted in 1/48000 s, of which every rate but 22050 Hz has a whole number a sample. */
@@ -20,7 +20,7 @@ export type Marker =
   | { readonly kind: 'mark'; readonly name: string }
   /** The end of one sound that has an id of its own. */
   | { readonly kind: 'played'; readonly id: string }
-  | { readonly kind: 'key'; readonly digit: Digit }
+  | { readonly kind: 'key'; readonly digit: Digit; readonly timing?: KeyTiming | undefined }
   | { readonly kind: 'pause' }
 
 interface Chunk {
@@ -207,7 +207,10 @@ export class PlaybackQueue {
       if (item === undefined || isChunk(item)) return
       this.#markers--
       this.#advance()
-      if (item.kind === 'key') this.#blocked = KEY_FRAMES
+      if (item.kind === 'key') {
+        const { timing } = item
+        this.#blocked = (timing === undefined ? KEY_MS : timing.toneMs + timing.gapMs) / FRAME_MS
+      }
       if (item.kind === 'pause') this.#blocked = PAUSE_FRAMES
       else this.#reached.push(item)
     }

@@ -1,3 +1,4 @@
+import { FRAME_MS } from '../frame.js'
 import type { BotCommand, TransferRequest } from './dialect.js'
 
 /*
@@ -60,11 +61,42 @@ export function mark(name: unknown): BotCommand {
   return { do: 'mark', name: text(name) ?? '' }
 }
 
-/** Keys out: `digits` or `digit`. */
+/** Keys out: `digits` or `digit`, with `durationMs` and `gapMs` for each where they are named. */
 export function keys(fields: Message): BotCommand {
   const wanted = (text(fields.digits) ?? text(fields.digit) ?? '').toUpperCase().replaceAll('W', 'w')
-  if (KEYS.test(wanted)) return { do: 'dtmf', keys: wanted }
-  return { do: 'fault', code: 'bad_frame', message: 'dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most' }
+  if (!KEYS.test(wanted)) return badKeys('dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most')
+  const { durationMs, gapMs } = fields
+  const given = (durationMs ?? gapMs ?? null) !== null
+  if (!given) return { do: 'dtmf', keys: wanted }
+  const toneMs = framesOf(durationMs, TONE_MS)
+  if (toneMs === null) return badKeys(`durationMs of dtmf must be ${TONE_MS.least} to ${TONE_MS.most}`)
+  const pauseMs = framesOf(gapMs, GAP_MS)
+  if (pauseMs === null) return badKeys(`gapMs of dtmf must be ${GAP_MS.least} to ${GAP_MS.most}`)
+  return { do: 'dtmf', keys: wanted, timing: { toneMs, gapMs: pauseMs } }
+}
+
+interface Bounds {
+  readonly least: number
+  readonly most: number
+  readonly unless: number
+}
+
+/**
+ * ITU-T Q.24 asks 40 ms of tone; a second fits the duration field of an RTP event at every clock rate.
+ * The end of an event is sent three times in the pause.
+ */
+const TONE_MS: Bounds = { least: 40, most: 1_000, unless: 160 }
+const GAP_MS: Bounds = { least: 60, most: 2_000, unless: 160 }
+
+/** The ms of whole frames nearest to `value`; null when it is no number within the bounds. */
+function framesOf(value: unknown, { least, most, unless }: Bounds): number | null {
+  if ((value ?? null) === null) return unless
+  const ms = number(value)
+  return ms === null || ms < least || ms > most ? null : Math.round(ms / FRAME_MS) * FRAME_MS
+}
+
+function badKeys(message: string): BotCommand {
+  return { do: 'fault', code: 'bad_frame', message }
 }
 
 /** A message of the `media`, `mark`, `clear` family: what Twilio, Exotel, Telnyx and our own bots send. */

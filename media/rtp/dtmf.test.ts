@@ -148,6 +148,26 @@ t.test('what is sent', (t) => {
   t.end()
 })
 
+t.test('each digit as long as it was asked for', (t) => {
+  const sender = new DtmfSender()
+  t.ok(sender.press(['1'], { toneMs: 40, gapMs: 60 }))
+  t.ok(sender.press(['2'], { toneMs: 1000, gapMs: 2000 }))
+  t.ok(sender.press(['3']))
+  const sent: string[] = []
+  while (sender.busy) {
+    const beat = sender.next(48_000)
+    sent.push(beat === null ? '' : `${beat.marker ? 'M' : '-'}${Buffer.from(beat.payload).toString('hex')}`)
+  }
+  t.strictSame(sent.slice(0, 5), ['M010a03c0', '-010a0780', '-018a0780', '-018a0780', '-018a0780'])
+  const second = sent.slice(5, 155)
+  t.equal(second[0], 'M020a03c0')
+  t.strictSame(second.slice(49, 54), ['-020abb80', '-028abb80', '-028abb80', '-028abb80', ''])
+  t.ok(second.slice(53).every((beat) => beat === ''))
+  t.equal(sent[155], 'M030a03c0', 'and the next as usual')
+  t.equal(sent.length, 155 + 16)
+  t.end()
+})
+
 t.test('too many digits are refused as a whole', (t) => {
   const sender = new DtmfSender()
   t.ok(sender.press(Array.from({ length: 60 }, () => '1' as const)))

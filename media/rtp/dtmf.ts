@@ -1,4 +1,4 @@
-import { type Digit, FRAME_MS } from '../frame.js'
+import { type Digit, FRAME_MS, type KeyTiming } from '../frame.js'
 import { timestampDelta } from './sequence.js'
 
 /*
@@ -133,12 +133,12 @@ export interface DtmfBeat {
   readonly marker: boolean
 }
 
-/** 160 ms: well above the 40 ms of ITU-T Q.24, short enough to type an extension. */
-const TONE_FRAMES = 8
-/** The end packet and its two repetitions (section 2.5.1.4). */
+/**
+ * Well above the 40 ms each of ITU-T Q.24, for slow receivers, and short enough to type an extension.
+ * The end packet and its two repetitions (section 2.5.1.4) are sent in the pause.
+ */
+const TIMING: KeyTiming = { toneMs: 160, gapMs: 160 }
 const END_FRAMES = 3
-/** Pause between digits; Q.24 asks 40 ms, slow receivers need more. */
-const GAP_FRAMES = 5
 const MAX_QUEUED = 64
 /** -10 dBm0, the usual level. */
 const VOLUME = 10
@@ -146,6 +146,9 @@ const VOLUME = 10
 /** Sends queued digits, one packet a beat in the place of audio. */
 export class DtmfSender {
   readonly #queue = new Uint8Array(MAX_QUEUED)
+  /** Of each digit of the queue, in frames. */
+  readonly #tones = new Uint8Array(MAX_QUEUED)
+  readonly #gaps = new Uint8Array(MAX_QUEUED)
   readonly #beat = { payload: new Uint8Array(DTMF_PAYLOAD_BYTES), marker: false }
   #size = 0
   #read = 0
@@ -153,10 +156,13 @@ export class DtmfSender {
   #frame = -1
 
   /** Queues digits; false, and none queued, when they do not fit. */
-  press(digits: readonly Digit[]): boolean {
+  press(digits: readonly Digit[], { toneMs, gapMs } = TIMING): boolean {
     if (this.#size + digits.length > MAX_QUEUED) return false
     for (const digit of digits) {
-      this.#queue[(this.#read + this.#size) % MAX_QUEUED] = DIGITS.indexOf(digit)
+      const at = (this.#read + this.#size) % MAX_QUEUED
+      this.#queue[at] = DIGITS.indexOf(digit)
+      this.#tones[at] = toneMs / FRAME_MS
+      this.#gaps[at] = gapMs / FRAME_MS
       this.#size++
     }
     return true
@@ -173,18 +179,18 @@ export class DtmfSender {
       this.#frame = 0
     }
     const frame = this.#frame++
-    if (frame >= TONE_FRAMES + END_FRAMES) {
-      if (frame === TONE_FRAMES + END_FRAMES + GAP_FRAMES - 1) {
-        this.#frame = -1
-        this.#read = (this.#read + 1) % MAX_QUEUED
-        this.#size--
-      }
-      return null
+    const at = this.#read
+    const tone = this.#tones[at] as number
+    if (frame === tone + (this.#gaps[at] as number) - 1) {
+      this.#frame = -1
+      this.#read = (at + 1) % MAX_QUEUED
+      this.#size--
     }
-    const ended = frame >= TONE_FRAMES
-    const duration = Math.min(frame + 1, TONE_FRAMES) * (clockRate / 1000) * FRAME_MS
+    if (frame >= tone + END_FRAMES) return null
+    const ended = frame >= tone
+    const duration = Math.min(frame + 1, tone) * (clockRate / 1000) * FRAME_MS
     const payload = this.#beat.payload
-    payload[0] = this.#queue[this.#read] as number
+    payload[0] = this.#queue[at] as number
     payload[1] = (ended ? END : 0) | VOLUME
     payload[2] = duration >> 8
     payload[3] = duration & 0xff

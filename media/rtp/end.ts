@@ -3,7 +3,7 @@ import type { ArrivalEnd, ArrivalListener } from '../arrival.js'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
-import type { AudioFrame, CloseReason, Digit, EndId, RtpStats, SessionRate } from '../frame.js'
+import type { AudioFrame, CloseReason, Digit, EndId, KeyTiming, RtpStats, SessionRate } from '../frame.js'
 import { type DatagramListener, type PortRange, type RtpPortPair, RtpPorts } from './port.js'
 import { callQuality } from './quality.js'
 import { RtpReceiver } from './receiver.js'
@@ -60,7 +60,7 @@ export interface RtpEnd extends ArrivalEnd {
   /** What SDP says, at first and after every re-INVITE. */
   setRemote(remote: RtpRemote): void
   /** Sends digits as RFC 4733 events; false when not negotiated, not live, or too many are waiting. */
-  press(digits: readonly Digit[]): boolean
+  press(digits: readonly Digit[], timing?: KeyTiming): boolean
   stats(): RtpEndStats
 }
 
@@ -203,9 +203,9 @@ class UdpRtpEnd implements RtpEnd {
     if (this.#listener !== null && !this.#closed) this.#sender.push(frame.pcm)
   }
 
-  press(digits: readonly Digit[]): boolean {
+  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
     if (this.#closed || this.#listener === null) return false
-    return this.#sender.press(digits)
+    return this.#sender.press(digits, timing)
   }
 
   flush(at: number): boolean {

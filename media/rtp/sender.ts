@@ -1,6 +1,6 @@
 import type { CodecParameters } from '../codec/codec.js'
 import { EncodeLine } from '../codec/encode-line.js'
-import { type Digit, FRAME_MS, type SessionRate } from '../frame.js'
+import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../frame.js'
 import { comfortFrames } from './comfort.js'
 import { DTMF_PAYLOAD_BYTES, DtmfSender } from './dtmf.js'
 import { NOISE_PAYLOAD_BYTES, writeNoise } from './noise.js'
@@ -83,10 +83,10 @@ export class RtpSender {
     })
   }
 
-  press(digits: readonly Digit[]): boolean {
+  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
     const remote = this.#remote
     if (remote === null || remote.dtmfPayloadType === null) return false
-    return this.#dtmf.press(digits)
+    return this.#dtmf.press(digits, timing)
   }
 
   /** The sound of this beat, copied. */

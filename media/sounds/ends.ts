@@ -1,4 +1,4 @@
-import type { AudioFrame, CloseReason, Digit, End, EndId, SessionRate } from '../frame.js'
+import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../frame.js'
 import { keyTone, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */
@@ -48,7 +48,7 @@ export class KeyToneEnd implements End {
   readonly kind = 'tone'
   readonly ear = 'beat'
   readonly #generator: ToneGenerator
-  readonly #queue: Digit[] = []
+  readonly #queue: ToneSpec[] = []
 
   constructor(id: EndId, rate: SessionRate) {
     this.id = id
@@ -56,17 +56,17 @@ export class KeyToneEnd implements End {
   }
 
   /** Queues keys; false, and none queued, when they do not fit. */
-  press(digits: readonly Digit[]): boolean {
+  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
     if (this.#queue.length + digits.length > MAX_KEYS) return false
-    this.#queue.push(...digits)
+    for (const digit of digits) this.#queue.push(keyTone(digit, timing))
     return true
   }
 
   pull(into: Int16Array): boolean {
     if (!this.#generator.playing) {
-      const digit = this.#queue.shift()
-      if (digit === undefined) return false
-      this.#generator.play(keyTone(digit))
+      const key = this.#queue.shift()
+      if (key === undefined) return false
+      this.#generator.play(key)
     }
     this.#generator.pull(into)
     return true

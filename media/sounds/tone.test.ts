@@ -103,6 +103,21 @@ t.test('keys sound as their two tones, in order, and nothing is left out', (t) =
   t.end()
 })
 
+t.test('keys sound as long as they were asked for', (t) => {
+  const end = new KeyToneEnd('keys', 8000)
+  const frame = new Int16Array(160)
+  t.ok(end.press(['5', '5'], { toneMs: 60, gapMs: 80 }))
+  const loud: boolean[] = []
+  for (let i = 0; i < 14; i++) {
+    end.pull(frame)
+    loud.push(levelDbfs(frame) > -40)
+  }
+  const key = [true, true, true, false, false, false, false]
+  t.strictSame(loud, [...key, ...key])
+  t.notOk(end.pull(frame))
+  t.end()
+})
+
 t.test('a tone can be stopped and begun anew', (t) => {
   const end = new ToneEnd('tone', 8000, TONES.ringback)
   const frame = new Int16Array(160)

@@ -1,4 +1,4 @@
-import type { Digit, SessionRate } from '../frame.js'
+import type { Digit, KeyTiming, SessionRate } from '../frame.js'
 
 /** A stretch of a cadence, in ms. */
 export interface Beat {
@@ -46,18 +46,17 @@ const KEYS = '123A456B789C*0#D'
 const LOW_DBM0 = -10
 const HIGH_DBM0 = -8
 /** As our RFC 4733 events: well above the 40 ms of ITU-T Q.24, and slow enough for old receivers. */
-const KEY_MS = 160
-const KEY_GAP_MS = 100
+const KEY_TIMING: KeyTiming = { toneMs: 160, gapMs: 100 }
 
 /** The two tones of a key, once, and the pause after it. */
-export function keyTone(digit: Digit): ToneSpec {
+export function keyTone(digit: Digit, { toneMs, gapMs } = KEY_TIMING): ToneSpec {
   const key = KEYS.indexOf(digit)
   return {
     parts: [
       { hertz: LOW[key >> 2] as number, dbm0: LOW_DBM0 },
       { hertz: HIGH[key & 3] as number, dbm0: HIGH_DBM0 },
     ],
-    cadence: [{ on: KEY_MS, off: KEY_GAP_MS }],
+    cadence: [{ on: toneMs, off: gapMs }],
     times: 1,
   }
 }
