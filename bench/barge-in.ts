@@ -1,78 +1,167 @@
 import { readManifest } from '../fixtures/speech/manifest.js'
+import type { Turn } from '../media/agent/events.js'
 import type { CallEvent } from '../signalling/events.js'
+import { spread } from './engine-share.js'
 import { figure, type Measured } from './figures.js'
-import type { CallerResult, InterruptSample } from './job.js'
-import { PROFILES } from './providers.js'
+import type { HeardWord, InterruptSample } from './job.js'
 import { openRig, type Rig, text } from './rig.js'
-import { maximum, percentile, rounded } from './statistics.js'
+import { PROFILES } from './vendors/messages.js'
+import type { VoiceVendor } from './vendors/open.js'
+import { wordIndex, wordMs } from './vendors/words.js'
 
-const CALLS = 4
-const TURNS = 15
-/** Longer than any caller waits before speaking. */
+const FEW = { calls: 8, turns: 8 }
+const MANY = { calls: 25, turns: 4 }
+/** All the words of the vocabulary: longer than any caller waits before speaking. */
 const REPLY_SECONDS = 8
 /** An interruption of the engine belongs to the caller's that is at most this long before it. */
 const SAME_MS = 2_500
 
-/** B_pause and B_flush, from one set of interruptions. */
+interface Outcome {
+  readonly pauses: readonly number[]
+  readonly flushes: readonly number[]
+  readonly errors: readonly { readonly words: number; readonly ms: number }[]
+  readonly context: Readonly<Record<string, unknown>>
+}
+
+/**
+ * B_pause, B_flush and H_err from one set of interruptions: at few calls, with a voice whose vendor tells
+ * word times and one whose does not, and at many.
+ */
 export async function measureBargeIn(): Promise<Measured[]> {
-  const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: true })
+  const timed = await measure('timed', FEW)
+  const plain = await measure('plain', FEW)
+  const many = await measure('timed', MANY)
+  const few = joined(timed, plain)
+  const at = `@${MANY.calls}calls`
+  return [
+    ...rows('', few),
+    ...rows(at, many),
+    mistakes('H_err', few),
+    mistakes('H_err@timed', timed),
+    mistakes('H_err@plain', plain),
+    mistakes(`H_err${at}`, many),
+  ]
+}
+
+export const BARGE_IN_IDS = [
+  ...['B_pause', 'B_flush', 'H_err'].flatMap((id) => [id, `${id}@${MANY.calls}calls`]),
+  'H_err@timed',
+  'H_err@plain',
+]
+
+function rows(at: string, { pauses, flushes, context }: Outcome): Measured[] {
+  return [figure(`B_pause${at}`, spread(pauses), context), figure(`B_flush${at}`, spread(flushes), context)]
+}
+
+/** Words in the transcript that were not on the wire whole, or the other way round. */
+function mistakes(id: string, { errors, context }: Outcome): Measured {
+  const ms = spread(errors.map((error) => error.ms))
+  return figure(id, spread(errors.map(({ words }) => words)), {
+    ...context,
+    // The transcript has whole words only: up to one word's length less than was on the wire.
+    msP50: ms.p50,
+    msP99: ms.p99,
+  })
+}
+
+function joined(a: Outcome, b: Outcome): Outcome {
+  return {
+    pauses: [...a.pauses, ...b.pauses],
+    flushes: [...a.flushes, ...b.flushes],
+    errors: [...a.errors, ...b.errors],
+    context: { voices: [a.context, b.context] },
+  }
+}
+
+async function measure(
+  speech: VoiceVendor,
+  { calls, turns }: { readonly calls: number; readonly turns: number },
+): Promise<Outcome> {
+  const rig = await openRig({
+    profile: PROFILES.zero,
+    replySeconds: REPLY_SECONDS,
+    record: true,
+    voice: 'words',
+    speech,
+  })
   try {
     // Words long enough to count as an interruption: a single syllable may be a backchannel.
     const clips = readManifest()
       .filter((entry) => entry.set === 'test' && entry.kind === 'speech' && entry.words.length > 2)
       .map((entry) => entry.clip)
-    const result = await rig.call({ kind: 'interrupt', calls: CALLS, turnsPerCall: TURNS, clips })
-    const pauses = result.interrupts.flatMap(({ onsetMs, lastSpeechMs }) =>
-      lastSpeechMs === null ? [] : [lastSpeechMs - onsetMs],
-    )
-    const flushes = await flushDelays(rig, result)
-    const context = { calls: CALLS, attempts: result.interrupts.length, errors: result.errors }
-    return [
-      figure(
-        'B_pause',
-        {
-          n: pauses.length,
-          p50: rounded(percentile(pauses, 0.5)),
-          p99: rounded(percentile(pauses, 0.99)),
-          max: rounded(maximum(pauses)),
-        },
-        { ...context, neverStopped: result.interrupts.length - pauses.length },
+    const result = await rig.call({ kind: 'interrupt', calls, turnsPerCall: turns, clips })
+    const stopped = result.interrupts.filter(({ lastSpeechMs }) => lastSpeechMs !== null)
+    const cuts = await cutsOf(rig, result.speechStarts)
+    const flushes: number[] = []
+    const errors: { words: number; ms: number }[] = []
+    for (const sample of stopped) {
+      const cut = cuts.get(sample.from)?.find(({ atMs }) => belongs(sample, atMs))
+      if (cut === undefined || sample.lastSpeechMs === null) continue
+      flushes.push(sample.lastSpeechMs - cut.atMs)
+      errors.push(mistakeOf(sample.heardWords, cut.heard))
+    }
+    return {
+      pauses: stopped.flatMap(({ onsetMs, lastSpeechMs }) =>
+        lastSpeechMs === null ? [] : [lastSpeechMs - onsetMs],
       ),
-      figure(
-        'B_flush',
-        {
-          n: flushes.length,
-          p50: rounded(percentile(flushes, 0.5)),
-          p99: rounded(percentile(flushes, 0.99)),
-          max: rounded(maximum(flushes)),
-        },
-        context,
-      ),
-    ]
+      flushes,
+      errors,
+      context: {
+        calls,
+        wordTimes: speech === 'timed',
+        attempts: result.interrupts.length,
+        neverStopped: result.interrupts.length - stopped.length,
+        errors: result.errors,
+      },
+    }
   } finally {
     await rig.close()
   }
 }
 
+interface Cut {
+  /** The engine's decision, on our clock. */
+  readonly atMs: number
+  readonly heard: string
+}
+
 /**
- * Last speech packet minus the decision that stopped it. The engine tells decisions in session time;
- * where that lies on our clock is found from the wire: the first packets of replies, which it tells
- * in session time too and which arrived here, the quickest of them being the offset.
+ * The interruptions of each caller as the engine saw them. It tells decisions in session time; where
+ * that lies on our clock is found from the wire: the first packets of replies, which it tells in session
+ * time too and which arrived here, the quickest of them being the offset.
  */
-async function flushDelays(rig: Rig, result: CallerResult): Promise<number[]> {
-  const delays: number[] = []
+async function cutsOf(
+  rig: Rig,
+  speechStarts: Readonly<Record<string, readonly number[]>>,
+): Promise<Map<string, Cut[]>> {
+  const cuts = new Map<string, Cut[]>()
   for (const [callId, from] of await callers(rig)) {
     const events = rig.engine.events.filter((event) => event.callId === callId)
-    const offset = sessionStart(events, result.speechStarts[from] ?? [])
+    const offset = sessionStart(events, speechStarts[from] ?? [])
     if (offset === null) continue
-    const decisions = events.flatMap((event) => (event.type === 'interrupted' ? [event.atMs + offset] : []))
-    for (const sample of result.interrupts) {
-      const decidedMs = decisions.find((candidate) => belongs(sample, candidate))
-      if (sample.from !== from || sample.lastSpeechMs === null || decidedMs === undefined) continue
-      delays.push(sample.lastSpeechMs - decidedMs)
+    const turns = new Map<number, Turn>()
+    for (const event of events) {
+      if (event.type === 'turn' && event.turn.speaker === 'agent') turns.set(event.turn.id, event.turn)
     }
+    cuts.set(
+      from,
+      events.flatMap((event) =>
+        event.type === 'interrupted'
+          ? [{ atMs: event.atMs + offset, heard: turns.get(event.turnId)?.heardText ?? '' }]
+          : [],
+      ),
+    )
   }
-  return delays
+  return cuts
+}
+
+function mistakeOf(onWire: readonly HeardWord[], heard: string): { words: number; ms: number } {
+  const believed = heard.split(/\s+/).flatMap((word) => (wordIndex(word) < 0 ? [] : [wordIndex(word)]))
+  const believedMs = believed.reduce((sum, index) => sum + wordMs(index), 0)
+  // The packet in which a word gives way to the next one sounds like either.
+  const whole = onWire.filter(({ index, packets }) => packets >= wordMs(index) / 20 - 1)
+  const heardMs = onWire.reduce((sum, { packets }) => sum + packets * 20, 0)
+  return { words: Math.abs(believed.length - whole.length), ms: Math.abs(believedMs - heardMs) }
 }
 
 function belongs(sample: InterruptSample, decidedMs: number): boolean {

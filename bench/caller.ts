@@ -27,9 +27,13 @@ import { type Caller, type Clip, pause, quiet, required, until } from './telepho
  */
 
 const REPLY_DEADLINE_MS = 6_000
+const ADMISSION_TRIES = 15
+const ADMISSION_WAIT_MS = 1_000
 const PROGRESS_MS = 15_000
 const NOISE_SAMPLES = 10 * CLIP_RATE
 const CONDITIONS: readonly Condition[] = ['clean', 'car', 'office', 'far']
+/** Half of them clean, where the labels are exact. */
+const TURN_CONDITIONS: readonly Condition[] = ['clean', 'car', 'clean', 'office', 'clean', 'far']
 /** What the small sounds of the fixtures were made in. */
 const ASIDE_CONDITIONS: readonly Condition[] = ['clean', 'office']
 
@@ -102,29 +106,37 @@ async function run(job: CallerJob): Promise<CallerResult> {
 }
 
 async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {
-  const listener = new Listener()
+  const listener = new Listener({ words: job.kind === 'interrupt' })
   const from = `+9198${String(10_000_000 + index)}`
-  const conditions = job.kind === 'aside' ? ASIDE_CONDITIONS : CONDITIONS
+  const conditions =
+    job.kind === 'aside' ? ASIDE_CONDITIONS : job.kind === 'turns' ? TURN_CONDITIONS : CONDITIONS
   const condition =
     (job.kind === 'aside' && job.echo ? null : conditions[index % conditions.length]) ?? 'clean'
   const noise = surroundings(condition, NOISE_SAMPLES, job.seed + index, CLIP_RATE, TALKER_DBFS)
-  try {
-    const phone = await dial(peer, {
-      uri: `sip:${job.to}@${job.target.address}:${job.target.port}`,
-      target: job.target,
-      from: `sip:${from}@127.0.0.1`,
-      rtp: {
-        codec: 'PCMA',
-        keep: false,
-        onPacket: listener.hear,
-        ...(noise === null ? {} : { background: toInt16(noise) }),
-        ...(job.kind === 'aside' && job.echo ? { echo: job.echo } : {}),
-      },
-    })
-    return { from, condition, phone, listener, random: seeded(job.seed + index) }
-  } catch (error) {
-    errors.push(errorText(error))
-    return null
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const phone = await dial(peer, {
+        uri: `sip:${job.to}@${job.target.address}:${job.target.port}`,
+        target: job.target,
+        from: `sip:${from}@127.0.0.1`,
+        rtp: {
+          codec: 'PCMA',
+          keep: false,
+          onPacket: listener.hear,
+          ...(noise === null ? {} : { background: toInt16(noise) }),
+          ...(job.kind === 'aside' && job.echo ? { echo: job.echo } : {}),
+        },
+      })
+      return { from, condition, phone, listener, random: seeded(job.seed + index) }
+    } catch (error) {
+      // Calls are admitted by how late beats were in the last seconds: a noisy moment passes.
+      if (attempt < ADMISSION_TRIES && /503/.test(errorText(error))) {
+        await pause(ADMISSION_WAIT_MS)
+        continue
+      }
+      errors.push(errorText(error))
+      return null
+    }
   }
 }
 
@@ -173,7 +185,12 @@ async function takeTurn(caller: Caller, clip: Clip): Promise<void> {
 /** Waits until the agent is well into its sentence, speaks over it and watches it stop. */
 async function interrupt(caller: Caller, clip: Clip): Promise<void> {
   const { listener, random } = caller
-  await until(() => !quiet(listener), 15_000)
+  await until(() => !quiet(listener), REPLY_DEADLINE_MS)
+  if (quiet(listener)) {
+    // Nobody speaks: an ordinary question makes the agent.
+    await caller.phone.rtp.say(clip.pcm).done
+    return
+  }
   const intoIt = systemClock.now() + random.between(800, 2_000)
   await until(() => systemClock.now() > intoIt, 5_000)
   if (quiet(listener)) return // its sentence was over: nothing to interrupt
@@ -183,8 +200,15 @@ async function interrupt(caller: Caller, clip: Clip): Promise<void> {
   const onsetMs = required(said.spokenAtMs(sample))
   await until(() => listener.stoppedAfter(onsetMs, systemClock.now()) !== null, 3_000)
   const lastSpeechMs = listener.stoppedAfter(onsetMs, systemClock.now())
-  interrupts.push({ from: caller.from, clip: clip.entry.clip, onsetMs, lastSpeechMs })
   await said.done
+  interrupts.push({
+    from: caller.from,
+    clip: clip.entry.clip,
+    onsetMs,
+    lastSpeechMs,
+    // All of it: it may have paused first and gone on.
+    heardWords: listener.recital(onsetMs),
+  })
   // The answer to the interruption, which is interrupted next.
   await until(() => systemClock.now() - listener.lastLoudMs < 100, REPLY_DEADLINE_MS)
 }

@@ -2,10 +2,10 @@ import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
 import { type Figure, figure, type Measured } from './figures.js'
 import type { DensityResult } from './job.js'
 import { NULL_LIMIT_MS, type Probe } from './probe.js'
-import { PROFILES } from './providers.js'
 import { judgingClips } from './reply.js'
 import { openRig } from './rig.js'
 import { percentile, rounded } from './statistics.js'
+import { PROFILES } from './vendors/messages.js'
 
 const REPLY_SECONDS = 4
 const STEADY_CALLS = 20

@@ -2,9 +2,9 @@ import { findClip, readManifest } from '../fixtures/speech/manifest.js'
 import { callers, sessionStart } from './barge-in.js'
 import { figure, type Measured } from './figures.js'
 import type { AsideSample } from './job.js'
-import { PROFILES } from './providers.js'
 import { openRig, type Rig } from './rig.js'
 import { percentile, rounded } from './statistics.js'
+import { PROFILES } from './vendors/messages.js'
 
 const CALLS = 4
 const REPEATS = 3
@@ -61,7 +61,7 @@ async function measure(
   const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: false })
   try {
     const result = await rig.call({ kind: 'aside', calls: CALLS, clips, prompt: PROMPT, echo }, (clip) =>
-      rig.providers.hears(clip === null ? null : textOf(clip)),
+      rig.vendors.hears(clip === null ? null : textOf(clip)),
     )
     const stops = await interruptions(rig, result.speechStarts)
     const judged = result.asides.map(

@@ -36,6 +36,8 @@ export const TARGETS = {
   /** Per cent that ended the agent's speech; ms from the end of the sound to its going on. */
   B_false: { unit: '%, ms', gate: { value: 15, p99: 400 }, goal: { value: 8, p99: 400 }, better: 'lower' },
   B_flush: { unit: 'ms', gate: { max: 20 }, goal: { max: 20 }, better: 'lower' },
+  /** Words of the agent believed heard at a cut against words that were on the wire. */
+  H_err: { unit: 'words', gate: { p99: 1 }, goal: { p99: 0 }, better: 'lower' },
   Beat: {
     unit: 'ms',
     gate: { p50: 1, p99: 3, max: 15 },
@@ -104,6 +106,15 @@ export function figure(
   return { id, ...values, unit, gate: short(gate), goal: short(goal), pass, context }
 }
 
+/** A part of a figure, which has no target of its own. */
+export function part(
+  id: string,
+  values: Limits & { readonly n: number },
+  context: Readonly<Record<string, unknown>>,
+): Measured {
+  return { ...figure(id, values, context), gate: {}, goal: {}, pass: values.n > 0 }
+}
+
 /** One limit of `value` is a number, as the result format has it. */
 function short(limits: Limits): Limits | number {
   const { value, ...more } = limits
@@ -112,7 +123,7 @@ function short(limits: Limits): Limits | number {
 
 function words(limits: Limits | number): string {
   if (typeof limits === 'number') return String(limits)
-  return `${Object.keys(limits).join(' / ')} ${Object.values(limits).join(' / ')}`
+  return `${Object.keys(limits).join(' / ')} ${Object.values(limits).join(' / ')}`.trim()
 }
 
 /** The table people read. */

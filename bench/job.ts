@@ -48,6 +48,14 @@ export interface InterruptSample {
   readonly onsetMs: number
   /** Last packet of agent speech before a silence; null: it did not stop. */
   readonly lastSpeechMs: number | null
+  /** What came of the stopped reply, a tone a word. */
+  readonly heardWords: readonly HeardWord[]
+}
+
+/** Packets that carried the tone of a word. */
+export interface HeardWord {
+  readonly index: number
+  readonly packets: number
 }
 
 export interface AsideSample {

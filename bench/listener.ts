@@ -1,7 +1,9 @@
 import { decodeG711, PAYLOAD_TYPES } from '../fixtures/g711.js'
 import type { ReceivedPacket } from '../fixtures/rtp-peer.js'
 import { levelDbfs } from '../fixtures/tones.js'
+import type { HeardWord } from './job.js'
 import type { OutPacket } from './statistics.js'
+import { wordIn } from './vendors/words.js'
 
 /** Audible, as the target table says. */
 const LOUD_DBFS = -45
@@ -16,16 +18,40 @@ export class Listener {
   readonly speechStartMs: number[] = []
   lost = 0
   #sequence = -1
+  readonly #words: boolean
+  /** The word of `vendors/words.ts` in each loud packet, for one who listens to words. */
+  readonly #loudWords: number[] = []
+
+  constructor(options: { readonly words: boolean } = { words: false }) {
+    this.#words = options.words
+  }
 
   readonly hear = (packet: ReceivedPacket): void => {
     if (packet.payloadType !== PAYLOAD_TYPES.PCMA) return
     if (this.#sequence >= 0) this.lost += ((packet.sequence - this.#sequence - 1) << 16) >> 16
     this.#sequence = packet.sequence
     this.packets.push({ atMs: packet.atMs, timestamp: packet.timestamp })
-    if (levelDbfs(decodeG711('PCMA', packet.payload)) <= LOUD_DBFS) return
+    const pcm = decodeG711('PCMA', packet.payload)
+    if (levelDbfs(pcm) <= LOUD_DBFS) return
+    if (this.#words) this.#loudWords.push(wordIn(pcm))
     const last = this.loudMs.at(-1)
     if (last === undefined || packet.atMs - last > STRETCH_GAP_MS) this.speechStartMs.push(packet.atMs)
     this.loudMs.push(packet.atMs)
+  }
+
+  /** The recital that was being said at `atMs`, up to the next one: packets of each word, in order. */
+  recital(atMs: number): readonly HeardWord[] {
+    const words = this.#loudWords
+    let from = words.length
+    while (from > 0 && (this.loudMs[from - 1] ?? 0) > atMs) from--
+    let end = from
+    // Back to the last first word, and to its beginning; and on to the next one.
+    while (from > 0 && words[from - 1] !== 0) from--
+    while (from > 0 && words[from - 1] === 0) from--
+    while (end < words.length && words[end] !== 0) end++
+    const counts = new Map<number, number>()
+    for (const index of words.slice(from, end)) counts.set(index, (counts.get(index) ?? 0) + 1)
+    return [...counts].map(([index, packets]) => ({ index, packets })).sort((a, b) => a.index - b.index)
   }
 
   /** Arrival of the last loud packet, or -Infinity. */

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Engine, startEngine } from '../fixtures/engine.js'
 import type { CallerJob, CallerResult, FromCaller } from './job.js'
-import { BENCH_MODELS, type BenchProviders, openProviders, type Profile } from './providers.js'
+import type { Fault, Profile } from './vendors/messages.js'
+import { BENCH_MODELS, type BenchVendors, openVendors, SPEECH, type VoiceVendor } from './vendors/open.js'
+import { RECITAL } from './vendors/words.js'
 
 /** A caller's job without what the rig knows. */
 export type Job = CallerJob extends infer J
@@ -12,12 +14,12 @@ export type Job = CallerJob extends infer J
     : never
   : never
 
-/** Engine, providers and callers, each a process of its own but the providers. */
+/** Engine, vendors and callers, each a process of its own. */
 export interface Rig {
   readonly engine: Engine
-  readonly providers: BenchProviders
+  readonly vendors: BenchVendors
   /** `saying`: what an `aside` job is about to say. */
-  call(job: Job, saying?: (clip: string | null) => void): Promise<CallerResult>
+  call(job: Job, saying?: (clip: string | null) => Promise<void>): Promise<CallerResult>
   close(): Promise<void>
 }
 
@@ -30,19 +32,24 @@ export async function openRig(options: {
   readonly profile: Profile
   readonly replySeconds: number
   readonly record: boolean
+  readonly voice?: 'noise' | 'words'
+  readonly speech?: VoiceVendor
+  readonly faults?: Readonly<Record<string, Fault>>
 }): Promise<Rig> {
-  const providers = await openProviders(options.profile, options.replySeconds)
+  const vendors = await openVendors(options)
   let engine: Engine | null = null
   try {
     engine = await startEngine({
-      env: { ...providers.env, PARLEY_MEDIA_WORKERS: '1' },
+      // The vendors' answers are no summaries, which the engine would warn about for every call.
+      env: { ...vendors.env, PARLEY_MEDIA_WORKERS: '1', PARLEY_LOG_LEVEL: 'error' },
       agentCalls: 1000,
     })
-    const to = await prepare(engine, options.record)
+    const opening = options.voice === 'words' ? RECITAL.join(' ') : 'Hello, this is the bench.'
+    const to = await prepare(engine, options.record, opening, SPEECH[options.speech ?? 'timed'])
     const running = engine
     return {
       engine,
-      providers,
+      vendors,
       call: (job, saying) =>
         runCaller(
           {
@@ -51,35 +58,41 @@ export async function openRig(options: {
             target: { address: '127.0.0.1', port: running.sipPort },
             seed: SEED,
           },
-          saying ?? (() => {}),
+          saying ?? (async () => {}),
         ),
       async close() {
         await running.close()
-        await providers.close()
+        await vendors.close()
       },
     }
   } catch (error) {
     await engine?.close()
-    await providers.close()
+    await vendors.close()
     throw error
   }
 }
 
 /** Makes and publishes the agent and gives it the number; returns the number. */
-async function prepare(engine: Engine, record: boolean): Promise<string> {
+async function prepare(
+  engine: Engine,
+  record: boolean,
+  opening: string,
+  speech: (typeof SPEECH)[VoiceVendor],
+): Promise<string> {
   const agent = await engine.api('POST', '/v1/agents', {
     name: 'Bench',
-    systemPrompt: 'You are measured.',
+    // By this the vendors know whose question it is.
+    systemPrompt: 'You are measured. Caller {{callerNumber}}.',
     llmModel: BENCH_MODELS.chat,
     voice: {
       languages: ['en-IN'],
       sttLanguage: 'en-IN',
       sttModel: BENCH_MODELS.transcription,
-      ttsModel: BENCH_MODELS.speech,
-      ttsVoice: BENCH_MODELS.voice,
+      ttsModel: speech.model,
+      ttsVoice: speech.voice,
     },
     callSettings: {
-      openingLine: { text: 'Hello, this is the bench.' },
+      openingLine: { text: opening },
       maxCallSeconds: 3600,
       nudges: { enabled: false },
     },
@@ -92,7 +105,10 @@ async function prepare(engine: Engine, record: boolean): Promise<string> {
   return text(numbers, 'data', 0, 'e164')
 }
 
-async function runCaller(job: CallerJob, saying: (clip: string | null) => void): Promise<CallerResult> {
+async function runCaller(
+  job: CallerJob,
+  saying: (clip: string | null) => Promise<void>,
+): Promise<CallerResult> {
   const child = fork(fileURLToPath(new URL('./caller.js', import.meta.url)), {
     execArgv: ['--enable-source-maps'],
     serialization: 'advanced',
@@ -103,8 +119,11 @@ async function runCaller(job: CallerJob, saying: (clip: string | null) => void):
   child.on('message', (message: FromCaller) => {
     if (message.kind === 'progress') process.stderr.write(`  ${message.done} of ${message.of}\n`)
     else if (message.kind === 'saying') {
-      saying(message.clip)
-      child.send('told')
+      // A rig that failed meanwhile ends the caller, which waits for this, by itself.
+      saying(message.clip).then(
+        () => child.send('told'),
+        () => child.kill('SIGKILL'),
+      )
     } else answer = message
   })
   child.send(job)

@@ -7,7 +7,7 @@ import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureGet, measureStart } from './api.js'
-import { measureBargeIn } from './barge-in.js'
+import { BARGE_IN_IDS, measureBargeIn } from './barge-in.js'
 import { BYO_STEPS, measureRecovery } from './byo.js'
 import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
@@ -57,11 +57,13 @@ const RUNS: readonly Run[] = [
   {
     ids: [
       'R_engine',
-      ...['typical', 'zero', 'clean', 'car', 'office', 'far'].map((sub) => `R_engine@${sub}`),
+      ...['ingest', 'decide', 'emit', 'zero', 'typical', 'tail', 'car', 'office', 'far'].map(
+        (sub) => `R_engine@${sub}`,
+      ),
     ],
     measure: quietly(measureReplies),
   },
-  { ids: ['B_pause', 'B_flush'], measure: quietly(measureBargeIn) },
+  { ids: BARGE_IN_IDS, measure: quietly(measureBargeIn) },
   {
     ids: ['B_false', ...['cough', 'backchannel', 'echo'].map((sub) => `B_false@${sub}`)],
     measure: quietly(measureFalseStops),

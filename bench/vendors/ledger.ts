@@ -1,0 +1,83 @@
+import { systemClock } from '../../media/base/clock.js'
+import type { Fault, FaultMoment, TurnWaits, VendorOptions } from './messages.js'
+
+type Open = { -readonly [K in keyof TurnWaits]?: TurnWaits[K] }
+
+/**
+ * What the vendors know together: each question carries a number through recognition, model and
+ * synthesis, and the model is told the caller's number, so that moments and faults find their caller.
+ */
+export class Ledger {
+  readonly faultMoments: FaultMoment[] = []
+  readonly #options: VendorOptions
+  readonly #turns = new Map<number, Open>()
+  /** Questions asked by each caller, by number. */
+  readonly #asked = new Map<string, Set<number>>()
+  /** Caller of a question. */
+  readonly #callers = new Map<number, string>()
+  #count = 0
+
+  constructor(options: VendorOptions) {
+    this.#options = options
+  }
+
+  get options(): VendorOptions {
+    return this.#options
+  }
+
+  /** A final text was asked for; returns the question's number. */
+  flushed(atMs: number): number {
+    const number = ++this.#count
+    this.#turns.set(number, { flushMs: atMs })
+    return number
+  }
+
+  note(number: number, moments: Open): void {
+    const turn = this.#turns.get(number)
+    // The first of its kind counts: a second sentence is spoken too.
+    if (turn !== undefined) this.#turns.set(number, { ...moments, ...turn })
+  }
+
+  /** The model is asked question `number` by `from`. */
+  asked(number: number, from: string): void {
+    const asked = this.#asked.get(from) ?? new Set()
+    this.#asked.set(from, asked.add(number))
+    this.#callers.set(number, from)
+    this.note(number, { from, askedMs: systemClock.now() })
+  }
+
+  callerOf(number: number | null): string | null {
+    return number === null ? null : (this.#callers.get(number) ?? null)
+  }
+
+  /** The fault of this caller, once its first question was asked; `number` is a question of the model. */
+  faultOf(from: string | null, number: number | null): Fault | null {
+    if (from === null) return null
+    const asked = this.#asked.get(from)
+    if (asked === undefined) return null
+    const [first] = asked
+    return number === first ? null : (this.#options.faults[from] ?? null)
+  }
+
+  /** The fault shows now. */
+  showed(from: string, fault: Fault): void {
+    if (this.faultMoments.some((moment) => moment.from === from)) return
+    this.faultMoments.push({ from, fault, atMs: systemClock.now() })
+  }
+
+  /** Those that went through all three vendors. */
+  complete(): TurnWaits[] {
+    return [...this.#turns.values()].flatMap(
+      ({ from, flushMs, finalMs, askedMs, sentenceMs, speakMs, audioMs }) =>
+        from === undefined ||
+        flushMs === undefined ||
+        finalMs === undefined ||
+        askedMs === undefined ||
+        sentenceMs === undefined ||
+        speakMs === undefined ||
+        audioMs === undefined
+          ? []
+          : [{ from, flushMs, finalMs, askedMs, sentenceMs, speakMs, audioMs }],
+    )
+  }
+}
