@@ -1,5 +1,5 @@
 import type { LanguageModel } from '../media/agent/ports.js'
-import { findLanguageModel, OPENAI } from '../media/agent/vendors/catalogue.js'
+import { findLanguageModel, OPENAI, OPENAI_REALTIME } from '../media/agent/vendors/catalogue.js'
 import { openAiLanguageModel } from '../media/agent/vendors/openai/chat.js'
 import { recordingsFolder } from './calls/settle.js'
 import type { Deps } from './deps.js'
@@ -40,6 +40,15 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
 /** The models that can be asked about calls: those of agents, where they are more than rules. */
 function analysts({ settings, clock, log }: BackgroundDeps): (name: string) => LanguageModel | null {
   const { openai } = settings.providers
-  const model = openai === null ? null : openAiLanguageModel(openai, { clock, log })
-  return (name) => (findLanguageModel(name, settings.providers)?.vendor === OPENAI ? model : null)
+  if (openai === null) return () => null
+  const model = openAiLanguageModel(openai, { clock, log })
+  // A model that speaks is not asked in writing: the chat model of its vendor is.
+  const chat: LanguageModel = {
+    ...model,
+    generate: (request, events) => model.generate({ ...request, model: openai.chatModel }, events),
+  }
+  return (name) => {
+    const vendor = findLanguageModel(name, settings.providers)?.vendor
+    return vendor === OPENAI ? model : vendor === OPENAI_REALTIME ? chat : null
+  }
 }

@@ -75,6 +75,16 @@ export function httpUrl(value: string): Parsed<string> {
   return good(value.replace(/\/+$/, ''))
 }
 
+/** Comma-separated names, or `none`. */
+export function modelNames(value: string): Parsed<readonly string[]> {
+  if (value === 'none') return good([])
+  const names = value.split(',').map((name) => name.trim())
+  const wellFormed = names.every((name) => /^[\w.:/-]{1,100}$/.test(name))
+  return wellFormed && new Set(names).size === names.length
+    ? good(names)
+    : bad('set names of models, comma-separated, each once, or none')
+}
+
 /** A WebSocket address without query. */
 export function socketUrl(value: string): Parsed<string> {
   const fix = bad('set a wss:// or ws:// address without query, for example wss://api.example.com')

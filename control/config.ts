@@ -18,6 +18,7 @@ import {
   ipAddress,
   longSecret,
   mailAddress,
+  modelNames,
   networks,
   onnxFile,
   type Parsed,
@@ -263,6 +264,17 @@ export const VARIABLES = [
     default: '24000',
     description: 'Sample rate of its raw PCM: 8000, 16000, 24000 or 48000',
   },
+  {
+    name: 'PARLEY_OPENAI_REALTIME_MODELS',
+    default: 'gpt-realtime,gpt-realtime-mini with OpenAI itself',
+    description: 'Speech-to-speech models of that endpoint, comma-separated; none offers none',
+  },
+  {
+    name: 'PARLEY_OPENAI_REALTIME_TURNS',
+    default: 'semantic',
+    description:
+      'Who ends the turn of a caller to them: semantic, server (by silence) or ours (our detector)',
+  },
   ...VENDOR_VARIABLES,
 ] as const satisfies readonly Variable[]
 
@@ -412,15 +424,24 @@ function readOpenai(
     return null
   }
   const rate = read('PARLEY_OPENAI_SPEECH_RATE', '24000', choice('8000', '16000', '24000', '48000'))
+  const baseUrl = read('PARLEY_OPENAI_BASE_URL', OPENAI_ITSELF, httpUrl) ?? ''
+  const transcriptionModel = read('PARLEY_OPENAI_TRANSCRIPTION_MODEL', 'gpt-4o-mini-transcribe', text) ?? ''
+  // Few of the compatible endpoints have the realtime socket.
+  const offered = baseUrl === OPENAI_ITSELF ? 'gpt-realtime,gpt-realtime-mini' : 'none'
+  const models = read('PARLEY_OPENAI_REALTIME_MODELS', offered, modelNames) ?? []
+  const turns = read('PARLEY_OPENAI_REALTIME_TURNS', 'semantic', choice('semantic', 'server', 'ours'))
   return {
-    baseUrl: read('PARLEY_OPENAI_BASE_URL', 'https://api.openai.com/v1', httpUrl) ?? '',
+    baseUrl,
     apiKey,
     chatModel: read('PARLEY_OPENAI_CHAT_MODEL', 'gpt-4o-mini', text) ?? '',
-    transcriptionModel: read('PARLEY_OPENAI_TRANSCRIPTION_MODEL', 'gpt-4o-mini-transcribe', text) ?? '',
+    transcriptionModel,
     speechModel: read('PARLEY_OPENAI_SPEECH_MODEL', 'gpt-4o-mini-tts', text) ?? '',
     speechVoice: read('PARLEY_OPENAI_SPEECH_VOICE', 'alloy', text) ?? '',
     speechRate: SPEECH_RATES[rate ?? '24000'],
+    realtime: models.length === 0 ? null : { models, transcriptionModel, turns: turns ?? 'semantic' },
   }
 }
+
+const OPENAI_ITSELF = 'https://api.openai.com/v1'
 
 const SPEECH_RATES = { '8000': 8000, '16000': 16000, '24000': 24000, '48000': 48000 } as const

@@ -45,6 +45,9 @@ function vendors(ears: Ear[]): Vendors {
       },
     }),
     textToSpeech: (id) => ({ id, firstAudioDeadlineMs: 600, speak: () => ({ cancel() {} }) }),
+    speechToSpeech: () => {
+      throw new Error('none here')
+    },
     languageModel: () => ({ id: 'main', firstTokenDeadlineMs: 1200, generate: () => ({ cancel() {} }) }),
   }
 }

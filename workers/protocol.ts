@@ -3,6 +3,7 @@ import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.
 import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.js'
 import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
 import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
+import type { RealtimeSettings } from '../media/agent/vendors/openai/settings.js'
 import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
 import type { BotEvent } from '../media/byo/bot-event.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
@@ -179,6 +180,7 @@ export interface ProviderSettings {
     readonly speechModel: string
     readonly speechVoice: string
     readonly speechRate: 8000 | 16000 | 24000 | 48000
+    readonly realtime?: RealtimeSettings | null
   } | null
   readonly deepgram?: DeepgramSettings | null
   readonly sarvam?: SarvamSettings | null

@@ -3,6 +3,7 @@ import {
   findLanguageModel,
   findRecognitionModel,
   findVoice,
+  OPENAI_REALTIME,
   voices,
 } from '../../media/agent/vendors/catalogue.js'
 import type { AgentConfig } from './config.js'
@@ -69,15 +70,20 @@ export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
 /** What the voice and model catalogue says against a configuration. */
 export function catalogueProblem(config: AgentConfig, providers: CatalogueProviders): ConfigProblem | null {
   const { voice, ttsOptions } = config
-  if (findLanguageModel(config.llmModel, providers) === null) {
-    return { path: 'llmModel', message: 'There is no such language model.' }
-  }
+  const model = findLanguageModel(config.llmModel, providers)
+  if (model === null) return { path: 'llmModel', message: 'There is no such language model.' }
   const row = findVoice(voice.ttsModel, voice.ttsVoice, providers)
   if (row === null) {
     const modelExists = voices(providers).some((entry) => entry.ttsModel === voice.ttsModel)
     return modelExists
       ? { path: 'voice.ttsVoice', message: `The speech model ${voice.ttsModel} has no such voice.` }
       : { path: 'voice.ttsModel', message: 'There is no such speech model.' }
+  }
+  // A model that hears and speaks by itself is all three.
+  const whole = model.vendor === OPENAI_REALTIME
+  if (whole !== (row.vendor === OPENAI_REALTIME) || (whole && row.ttsModel !== config.llmModel)) {
+    const needed = whole ? config.llmModel : 'of another vendor'
+    return { path: 'voice.ttsModel', message: `With this language model the speech model is ${needed}.` }
   }
   const recognition = findRecognitionModel(voice.sttModel, providers)
   if (recognition === null || !row.sttModels.includes(voice.sttModel)) {

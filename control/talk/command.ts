@@ -5,6 +5,7 @@ import { openConversation } from '../../media/agent/conversation.js'
 import type { ConversationEvent } from '../../media/agent/events.js'
 import type { AgentSpec } from '../../media/agent/spec.js'
 import type { ToolRunner } from '../../media/agent/tools.js'
+import { OPENAI_REALTIME } from '../../media/agent/vendors/catalogue.js'
 import { openVendors } from '../../media/agent/vendors/registry.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -271,6 +272,11 @@ async function specOf(
     settings.providers,
   )
   if (spec === null) throw new UsageError('a voice or model of this agent is not configured here')
+  if (spec.languageModel.vendor === OPENAI_REALTIME) {
+    throw new UsageError(
+      'the model of this agent hears and speaks by itself: it cannot be talked to in writing',
+    )
+  }
   return spec
 }
 

@@ -6,7 +6,7 @@ import type { Floor } from './floor.js'
 import { lineText } from './lines.js'
 import type { VendorFailure, Vendors } from './ports.js'
 import { LinePreparation } from './prepare.js'
-import { Speaker, type Spoken } from './speaker.js'
+import { type LiveSentence, type LiveSound, Speaker, type Spoken } from './speaker.js'
 import type { AgentSpec } from './spec.js'
 import { Synthesiser, type VoiceChoice } from './synthesis.js'
 import type { Line } from './turn-types.js'
@@ -93,6 +93,11 @@ export class AgentVoice {
 
   say(turn: TurnId, text: string, language: string): void {
     this.#speaker.say(turn, text, language)
+  }
+
+  /** Sound of a model that speaks by itself. */
+  stream(turn: TurnId, language: string, live: LiveSound): LiveSentence {
+    return this.#speaker.stream(turn, language, live)
   }
 
   sayLine(turn: TurnId, line: Line): void {

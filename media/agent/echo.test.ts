@@ -56,6 +56,9 @@ async function call(path: EchoPath | null, caller?: { readonly atMs: number; rea
         return { cancel: () => timer.cancel() }
       },
     }),
+    speechToSpeech: () => {
+      throw new Error('none here')
+    },
     languageModel: () => ({ id: 'main', firstTokenDeadlineMs: 1200, generate: () => ({ cancel() {} }) }),
   }
   const conversation = openConversation({

@@ -3,7 +3,7 @@ import type { RecognitionMode, SpeakerScript, TimedWord } from './spec.js'
 import type { TokenCount } from './usage.js'
 
 /*
- * The three vendor ports. Everything a vendor does is cancellable by its handle, reports through
+ * The four vendor ports. Everything a vendor does is cancellable by its handle, reports through
  * callbacks on the same thread, and calls none of them after `close`/`cancel` returned. Differences
  * between vendors are declared as capabilities, not discovered as special cases.
  */
@@ -149,6 +149,92 @@ export interface LanguageModel {
   generate(request: GenerateRequest, events: GenerateEvents): Cancellable
 }
 
+// ---- speech to speech: one model that hears and speaks by itself
+
+export interface SpeechToSpeechCapabilities {
+  /** Says by itself when the caller's turn is over (`committed`); otherwise `commit` does. */
+  readonly turnEnd: boolean
+  /** The first sound of a reply is expected within this many ms of `respond`. */
+  readonly firstAudioDeadlineMs: number
+  /** A connection lives no longer than this; null: as long as the call. */
+  readonly longestMs: number | null
+}
+
+/** Tokens of one reply, as the vendor counts them for its bill; those of sound have a price of their own. */
+export interface SpokenTokens extends TokenCount {
+  readonly cachedTokens: number
+  readonly promptAudioTokens: number
+  readonly completionAudioTokens: number
+}
+
+export interface SpeechToSpeechOptions {
+  readonly rate: SessionRate
+  readonly model: string
+  readonly voice: string
+  /** 1 is the vendor's normal speed. */
+  readonly pace: number
+  /** What is spoken, for the transcription beside the model; null: one of several. */
+  readonly language: string | null
+  readonly instructions: string
+  readonly tools: readonly ToolDeclaration[]
+  /** The conversation so far, without the instructions: after a lost connection. */
+  readonly history: readonly ChatMessage[]
+}
+
+export interface SpeechToSpeechEvents {
+  /** The vendor's own detector. Only with `turnEnd`. */
+  callerStarted(): void
+  callerStopped(): void
+  /** What the caller said since the last time is part of the conversation now, under this id. */
+  committed(item: string): void
+  /** The words of an item; null when they cannot be had. May come long after the reply began. */
+  transcript(item: string, text: string | null): void
+  /** The connection is gone; after this each reply that was under way fails, and nothing follows. */
+  failed(error: VendorFailure): void
+}
+
+export interface SpokenReplyEvents {
+  /**
+   * Sound of the item, in order and faster than it is heard. Mono PCM, owned by the receiver. A reply
+   * may have several items, one after the other.
+   */
+  audio(item: string, pcm: Int16Array, rate: Rate): void
+  /** Words of the item, a piece at a time, before, with or after their sound. */
+  words(item: string, piece: string): void
+  /** Something is being made that is no sound, a tool call for one. */
+  progress(): void
+  /** Everything came. */
+  done(calls: readonly ToolCall[], usage: SpokenTokens | null): void
+  failed(error: VendorFailure): void
+}
+
+export interface SpeechToSpeechStream {
+  /** Caller audio at the session rate, in order. Borrowed. What comes before the vendor is ready is kept. */
+  write(pcm: Int16Array): void
+  /** What was written since the last commit is the caller's turn; `committed` follows. */
+  commit(): void
+  /** Answers the conversation as it is, after a reply that is still under way has ended. */
+  respond(options: { readonly mayUseTools: boolean }, events: SpokenReplyEvents): Cancellable
+  /** Says these words beside the conversation, of which they do not become a part. */
+  say(text: string, events: SpokenReplyEvents): Cancellable
+  /** Only the first `audioMs` of the item's sound was heard. */
+  truncate(item: string, audioMs: number): void
+  /** The item was never heard, or was no speech. */
+  forget(item: string): void
+  /** Adds written words to the conversation. */
+  tell(role: 'user' | 'assistant' | 'system', text: string): void
+  toolResult(callId: string, output: string): void
+  /** Idempotent. */
+  close(): void
+}
+
+export interface SpeechToSpeech {
+  readonly id: string
+  readonly capabilities: SpeechToSpeechCapabilities
+  /** Connects at once; what fails then is told by `failed`. */
+  open(options: SpeechToSpeechOptions, events: SpeechToSpeechEvents): SpeechToSpeechStream
+}
+
 /**
  * What a media thread offers a conversation: vendors by id (`embedded`, `openai`). Adding a vendor is
  * one file and one line of `vendors/registry.ts`.
@@ -157,4 +243,6 @@ export interface Vendors {
   speechToText(id: string): SpeechToText
   textToSpeech(id: string): TextToSpeech
   languageModel(id: string): LanguageModel
+  /** One model in the place of all three. */
+  speechToSpeech(id: string): SpeechToSpeech
 }

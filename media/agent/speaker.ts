@@ -6,7 +6,7 @@ import { AUDIBLE } from './lead-trim.js'
 import type { PreparedLine } from './line-cache.js'
 import type { Cancellable } from './ports.js'
 import type { TimedWord } from './spec.js'
-import type { Synthesiser, VoiceChoice } from './synthesis.js'
+import type { SynthesisEvents, Synthesiser, VoiceChoice } from './synthesis.js'
 
 export interface SpeakerEvents {
   /** A vendor is sent this much of the utterance's text. */
@@ -27,16 +27,30 @@ export interface Spoken {
   readonly words: readonly TimedWord[] | null
 }
 
+/** Sound whose words come with it, from a model that speaks by itself. */
+export interface LiveSentence {
+  addWords(piece: string): void
+  /** Samples of it that were sent; also after the utterance was stopped. */
+  readonly sentSamples: number
+}
+
+/** Begins to deliver the sound; `done` and nothing else may be told later than at once. */
+export type LiveSound = (events: SynthesisEvents) => Cancellable
+
 interface Sentence {
-  readonly text: string
+  text: string
   readonly language: string
   readonly prepared: PreparedLine | null
+  /** Null: it is to be synthesised. */
+  readonly live: LiveSound | null
   readonly words: SpokenWord[]
   start: number
   samples: number
   voiced: number
   complete: boolean
 }
+
+const SILENT = { text: '', prepared: null, live: null, start: 0, samples: 0, voiced: 0, complete: false }
 
 interface Utterance {
   readonly id: TurnId
@@ -74,19 +88,22 @@ export class Speaker {
 
   /** Adds a sentence to the utterance, which begins with its first one. */
   say(id: TurnId, text: string, language: string, prepared: PreparedLine | null = null): void {
-    const utterance = this.#utterance(id)
-    if (utterance.finished) return
-    utterance.sentences.push({
-      text,
-      language,
-      prepared,
-      words: [],
-      start: 0,
-      samples: 0,
-      voiced: 0,
-      complete: false,
-    })
-    this.#pump(utterance)
+    this.#append(id, { ...SILENT, text, language, prepared, words: [] })
+  }
+
+  /** Adds sound that is made elsewhere, with what is known of its words when it is. */
+  stream(id: TurnId, language: string, live: LiveSound): LiveSentence {
+    const sentence: Sentence = { ...SILENT, language, live, words: [] }
+    this.#append(id, sentence)
+    const playout = this.#playout
+    return {
+      addWords: (piece) => {
+        sentence.text += piece
+      },
+      get sentSamples() {
+        return Math.min(sentence.samples, Math.max(0, playout.sentSamples(id) - sentence.start))
+      },
+    }
   }
 
   /** No sentence will follow: the playout tells when the last sample was sent. */
@@ -123,6 +140,13 @@ export class Speaker {
 
   get current(): TurnId | null {
     return this.#current?.id ?? null
+  }
+
+  #append(id: TurnId, sentence: Sentence): void {
+    const utterance = this.#utterance(id)
+    if (utterance.finished) return
+    utterance.sentences.push(sentence)
+    this.#pump(utterance)
   }
 
   #utterance(id: TurnId): Utterance {
@@ -179,7 +203,7 @@ export class Speaker {
       sentence.complete = true
       return
     }
-    utterance.job = this.#synthesiser.speak(sentence.text, sentence.language, {
+    const events: SynthesisEvents = {
       asked: (choice, characters) => this.#events.asked(utterance.id, choice, characters),
       audio: (pcm) => this.#add(utterance, sentence, pcm),
       word: (word) => {
@@ -194,7 +218,10 @@ export class Speaker {
         utterance.job = null
         this.#events.mute(utterance.id)
       },
-    })
+    }
+    utterance.job = sentence.live
+      ? sentence.live(events)
+      : this.#synthesiser.speak(sentence.text, sentence.language, events)
   }
 
   #add(utterance: Utterance, sentence: Sentence, pcm: Int16Array): void {

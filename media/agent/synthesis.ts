@@ -12,6 +12,8 @@ export interface VoiceChoice {
   readonly voice: string
   readonly model: string | null
   readonly pace: number
+  /** How long its first sound is waited for where that is longer than usual. */
+  readonly waitMs?: number
 }
 
 export interface SynthesisEvents {
@@ -146,7 +148,7 @@ class Sentence implements Cancellable {
     const live = () => !this.#closed && this.#attempt === attempt
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
-    this.#arm(Math.min(choice.tts.firstAudioDeadlineMs, FIRST_AUDIO_LIMIT_MS))
+    this.#arm(Math.min(choice.tts.firstAudioDeadlineMs, choice.waitMs ?? FIRST_AUDIO_LIMIT_MS))
     this.#events.asked(choice, text.length)
     try {
       const job = choice.tts.speak(

@@ -14,6 +14,7 @@ export interface CatalogueProviders {
     readonly transcriptionModel: string
     readonly speechModel: string
     readonly speechVoice: string
+    readonly realtime?: { readonly models: readonly string[] } | null
   } | null
   readonly deepgram?: object | null
   readonly sarvam?: object | null
@@ -50,6 +51,8 @@ export interface RecognitionEntry {
 
 export const EMBEDDED = 'embedded'
 export const OPENAI = 'openai'
+/** Models that hear and speak by themselves: an agent with one has it for all three of its models. */
+export const OPENAI_REALTIME = 'openai-realtime'
 export const DEEPGRAM = 'deepgram'
 export const SARVAM = 'sarvam'
 export const ELEVENLABS = 'elevenlabs'
@@ -77,6 +80,19 @@ const OPENAI_VOICES = [
   'verse',
   'marin',
   'cedar',
+]
+/** Those of them that its realtime models have. */
+const REALTIME_VOICES = [
+  'marin',
+  'cedar',
+  'alloy',
+  'ash',
+  'ballad',
+  'coral',
+  'echo',
+  'sage',
+  'shimmer',
+  'verse',
 ]
 const OPENAI_OWN_MODEL = /^(gpt-4o-mini-tts|tts-1)/
 
@@ -149,6 +165,15 @@ export function recognitionModels(providers: CatalogueProviders): readonly Recog
         : ['transcribe', 'translate', 'codemix'],
     })
   }
+  for (const sttModel of realtimeModels(providers)) {
+    entries.push({
+      vendor: OPENAI_REALTIME,
+      sttModel,
+      label: `What ${sttModel} hears, written down beside it`,
+      languages: VOICE_LANGUAGES,
+      modes: ['transcribe'],
+    })
+  }
   if (providers.deepgram) entries.push(...DEEPGRAM_MODELS)
   if (providers.sarvam) entries.push(...SARVAM_MODELS)
   return entries
@@ -165,11 +190,25 @@ export function languageModels(providers: CatalogueProviders): readonly Language
       label: 'OpenAI-compatible chat completions',
     })
   }
+  for (const llmModel of realtimeModels(providers)) {
+    entries.push({
+      vendor: OPENAI_REALTIME,
+      llmModel,
+      label: 'OpenAI Realtime, hears and speaks by itself: the same name is its ttsModel and sttModel',
+    })
+  }
   return entries
 }
 
+function realtimeModels({ openai }: CatalogueProviders): readonly string[] {
+  return openai?.realtime?.models ?? []
+}
+
 export function voices(providers: CatalogueProviders): readonly VoiceEntry[] {
-  const sttModels = recognitionModels(providers).map((entry) => entry.sttModel)
+  // What a model that hears and speaks writes down goes with its own voices alone.
+  const sttModels = recognitionModels(providers)
+    .filter(({ vendor }) => vendor !== OPENAI_REALTIME)
+    .map((entry) => entry.sttModel)
   const entries: VoiceEntry[] = ESPEAK_VOICES.map(({ voice, gender }) => ({
     vendor: EMBEDDED,
     ttsModel: EMBEDDED_SPEECH_MODEL,
@@ -193,6 +232,20 @@ export function voices(providers: CatalogueProviders): readonly VoiceEntry[] {
         sttModels,
         paceMin: 0.25,
         paceMax: 4,
+      })
+    }
+  }
+  for (const ttsModel of realtimeModels(providers)) {
+    for (const ttsVoice of REALTIME_VOICES) {
+      entries.push({
+        vendor: OPENAI_REALTIME,
+        ttsModel,
+        ttsVoice,
+        gender: 'neutral',
+        languages: VOICE_LANGUAGES,
+        sttModels: [ttsModel],
+        paceMin: 0.25,
+        paceMax: 1.5,
       })
     }
   }

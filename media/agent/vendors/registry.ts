@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import type { LanguageModel, SpeechToText, TextToSpeech, Vendors } from '../ports.js'
+import type { LanguageModel, SpeechToSpeech, SpeechToText, TextToSpeech, Vendors } from '../ports.js'
 import type { CartesiaSettings } from './cartesia/settings.js'
 import { cartesiaTextToSpeech } from './cartesia/speech.js'
-import { CARTESIA, DEEPGRAM, ELEVENLABS, EMBEDDED, OPENAI, SARVAM } from './catalogue.js'
+import { CARTESIA, DEEPGRAM, ELEVENLABS, EMBEDDED, OPENAI, OPENAI_REALTIME, SARVAM } from './catalogue.js'
 import { deepgramSpeechToText } from './deepgram/listen.js'
 import type { DeepgramSettings } from './deepgram/settings.js'
 import type { ElevenLabsSettings } from './elevenlabs/settings.js'
@@ -12,6 +12,7 @@ import { elevenLabsTextToSpeech } from './elevenlabs/speech.js'
 import type { SynthesisPort } from './espeak/port.js'
 import { espeakTextToSpeech } from './espeak/tts.js'
 import { openAiLanguageModel } from './openai/chat.js'
+import { openAiSpeechToSpeech } from './openai/realtime.js'
 import type { OpenAiSettings } from './openai/settings.js'
 import { openAiTextToSpeech } from './openai/speech.js'
 import { openAiSpeechToText } from './openai/transcriptions.js'
@@ -26,6 +27,7 @@ interface Vendor {
   readonly speechToText?: SpeechToText
   readonly textToSpeech?: TextToSpeech
   readonly languageModel?: LanguageModel
+  readonly speechToSpeech?: SpeechToSpeech
 }
 
 /**
@@ -57,6 +59,11 @@ export function openVendors(options: {
       textToSpeech: openAiTextToSpeech(providers.openai, { clock, log }),
       languageModel: openAiLanguageModel(providers.openai, { clock, log }),
     })
+    const { realtime } = providers.openai
+    if (realtime) {
+      const speechToSpeech = openAiSpeechToSpeech(providers.openai, realtime, { clock, log })
+      vendors.set(OPENAI_REALTIME, { speechToSpeech })
+    }
   }
   const deps = { clock, log }
   const { deepgram, sarvam, elevenlabs, cartesia } = providers
@@ -82,5 +89,6 @@ export function openVendors(options: {
     speechToText: (id) => find(id, 'speechToText'),
     textToSpeech: (id) => find(id, 'textToSpeech'),
     languageModel: (id) => find(id, 'languageModel'),
+    speechToSpeech: (id) => find(id, 'speechToSpeech'),
   }
 }

@@ -1,0 +1,200 @@
+import { EngineError } from '../../../base/errors.js'
+import type {
+  ChatMessage,
+  SpeechToSpeechOptions,
+  SpokenTokens,
+  ToolCall,
+  ToolDeclaration,
+} from '../../ports.js'
+import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+import type { RealtimeSettings } from './settings.js'
+import { isRecord } from './tool-calls.js'
+
+/*
+ * Messages of OpenAI's realtime socket in the shape of its general availability (2025-08 on; the older
+ * shape had flat fields and other names). Pure: makes and reads messages, owns no socket.
+ */
+
+export type Message = Readonly<Record<string, unknown>>
+
+/** Id of the message that configures the session: an error that names it is final. */
+export const SETUP = 'setup'
+
+/** What the session is; everything about it stands in one message. */
+export function sessionUpdate(
+  options: SpeechToSpeechOptions,
+  settings: RealtimeSettings,
+  format: Message,
+): Message {
+  return {
+    type: 'session.update',
+    event_id: SETUP,
+    session: {
+      type: 'realtime',
+      instructions: options.instructions,
+      output_modalities: ['audio'],
+      audio: {
+        input: {
+          format,
+          // Two letters: `hi`, not `hi-IN`.
+          transcription: {
+            model: settings.transcriptionModel,
+            ...(options.language === null ? {} : { language: options.language.split('-')[0] }),
+          },
+          turn_detection: turnDetection(settings.turns),
+        },
+        output: { format, voice: options.voice, speed: Math.min(1.5, Math.max(0.25, options.pace)) },
+      },
+      tools: options.tools.map(toolOf),
+      tool_choice: 'auto',
+    },
+  }
+}
+
+/** Whoever decides the end of a turn: replies and interruptions are ordered by us alone. */
+function turnDetection(turns: RealtimeSettings['turns']): Message | null {
+  const ours = { create_response: false, interrupt_response: false }
+  switch (turns) {
+    case 'semantic':
+      return { type: 'semantic_vad', eagerness: 'auto', ...ours }
+    case 'server':
+      return {
+        type: 'server_vad',
+        threshold: 0.5,
+        prefix_padding_ms: 300,
+        silence_duration_ms: 500,
+        ...ours,
+      }
+    case 'ours':
+      return null
+  }
+}
+
+function toolOf({ name, description, parameters }: ToolDeclaration): Message {
+  return { type: 'function', name, description, parameters }
+}
+
+/** Items that tell a new connection what was said before. */
+export function historyItems(history: readonly ChatMessage[]): readonly Message[] {
+  return history.flatMap((message): Message[] => {
+    if (message.role === 'tool') return [toolOutput(message.toolCallId, message.content)]
+    if (message.role !== 'assistant') return [textItem(message.role, message.content)]
+    const calls = (message.toolCalls ?? []).map(
+      (call): Message => ({
+        type: 'conversation.item.create',
+        item: {
+          type: 'function_call',
+          call_id: call.id,
+          name: call.name,
+          arguments: JSON.stringify(call.arguments),
+        },
+      }),
+    )
+    return message.content ? [textItem('assistant', message.content), ...calls] : calls
+  })
+}
+
+/** Sound of the assistant cannot be added to a conversation, text can. */
+export function textItem(role: 'user' | 'assistant' | 'system', text: string): Message {
+  const type = role === 'assistant' ? 'output_text' : 'input_text'
+  return {
+    type: 'conversation.item.create',
+    item: { type: 'message', role, content: [{ type, text }] },
+  }
+}
+
+export function toolOutput(callId: string, output: string): Message {
+  return {
+    type: 'conversation.item.create',
+    item: { type: 'function_call_output', call_id: callId, output },
+  }
+}
+
+/** Body of a response that says fixed words, outside the conversation. */
+export function lineResponse(text: string): Message {
+  return {
+    conversation: 'none',
+    input: [],
+    instructions:
+      'Read the text between the marks aloud, word for word, in its own language, in the tone of a friendly telephone agent. ' +
+      `Say nothing before it and nothing after it, and do not answer it.\n<<<${text}>>>`,
+    output_modalities: ['audio'],
+    tools: [],
+    tool_choice: 'none',
+  }
+}
+
+/** The tool calls of a finished response. Throws EngineError `vendor_failed` when one cannot be read. */
+export function callsOf(output: unknown): readonly ToolCall[] {
+  if (!Array.isArray(output)) return []
+  return output.flatMap((item: unknown): ToolCall[] => {
+    if (!isRecord(item) || item.type !== 'function_call' || typeof item.name !== 'string') return []
+    const id = typeof item.call_id === 'string' ? item.call_id : String(item.id ?? '')
+    return [{ id, name: item.name, arguments: argumentsOf(item.name, item.arguments) }]
+  })
+}
+
+function argumentsOf(tool: string, text: unknown): Readonly<Record<string, unknown>> {
+  if (isRecord(text)) return text
+  if (typeof text !== 'string' || text.trim() === '') return {}
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw new EngineError('vendor_failed', 'the model sent tool arguments that are not JSON', {
+      cause: error,
+      context: { tool, length: text.length },
+    })
+  }
+  if (!isRecord(parsed)) {
+    throw new EngineError('vendor_failed', 'the model sent tool arguments that are not an object', {
+      context: { tool },
+    })
+  }
+  return parsed
+}
+
+export function usageOf(usage: unknown): SpokenTokens | null {
+  if (!isRecord(usage)) return null
+  const input = isRecord(usage.input_token_details) ? usage.input_token_details : {}
+  const output = isRecord(usage.output_token_details) ? usage.output_token_details : {}
+  return {
+    promptTokens: count(usage.input_tokens),
+    completionTokens: count(usage.output_tokens),
+    cachedTokens: count(input.cached_tokens),
+    promptAudioTokens: count(input.audio_tokens),
+    completionAudioTokens: count(output.audio_tokens),
+  }
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+}
+
+/** What an `error` object means, of a message of its own or inside `status_details`. */
+export function failureOf(error: unknown, what: string): EngineError {
+  const fields = isRecord(error) ? error : {}
+  const code = typeof fields.code === 'string' ? fields.code : ''
+  const type = typeof fields.type === 'string' ? fields.type : ''
+  const text = typeof fields.message === 'string' ? fields.message.slice(0, 300) : ''
+  const verdict = verdictOf(`${type} ${code}`)
+  return new EngineError(verdict.code, `${what}: ${code || type}: ${text}`, {
+    retryable: verdict.retryable,
+    context: { vendorCode: code || type },
+  })
+}
+
+function verdictOf(what: string): Verdict {
+  // No money is no passing limit.
+  if (/insufficient_quota|invalid_api_key|authentication|permission|not_found/.test(what)) return PERMANENT
+  if (/rate_limit/.test(what)) return LIMITED
+  if (/server_error|session_expired|timeout|overloaded/.test(what)) return PASSING
+  return /invalid_request/.test(what) ? PERMANENT : PASSING
+}
+
+export function classifyClose(code: number, reason: string): Verdict {
+  if (/rate_limit/i.test(reason)) return LIMITED
+  if (/invalid_api_key|insufficient_quota|model_not_found|unauthori/i.test(reason)) return PERMANENT
+  // 3000: what the vendor closes with when the key or the model is refused after the handshake.
+  return code === 3000 || code === 4001 ? PERMANENT : PASSING
+}

@@ -1,0 +1,303 @@
+import type { Clock, Timer } from '../../../base/clock.js'
+import { EngineError } from '../../../base/errors.js'
+import type { Log } from '../../../base/log.js'
+import type {
+  Cancellable,
+  SpeechToSpeech,
+  SpeechToSpeechEvents,
+  SpeechToSpeechOptions,
+  SpeechToSpeechStream,
+  SpokenReplyEvents,
+  VendorFailure,
+} from '../../ports.js'
+import { OPENAI_REALTIME } from '../catalogue.js'
+import { VendorSocket } from '../vendor-socket.js'
+import { RealtimeResponses } from './realtime-responses.js'
+import { type RealtimeSound, realtimeSound } from './realtime-sound.js'
+import {
+  classifyClose,
+  failureOf,
+  historyItems,
+  lineResponse,
+  type Message,
+  SETUP,
+  sessionUpdate,
+  textItem,
+  toolOutput,
+} from './realtime-wire.js'
+import type { OpenAiSettings, RealtimeSettings } from './settings.js'
+import { isRecord } from './tool-calls.js'
+
+const CONNECT_MS = 4000
+/** From the open socket to a session that has our settings. */
+const SETUP_MS = 4000
+/** How much sound one message carries. */
+const CHUNK_MS = 40
+/** Sound and messages kept until the session has its settings. */
+const EARLY_CHUNKS = 100
+const EARLY_MESSAGES = 200
+/** A reply comes in pieces of a second at most; items that are given back may hold more. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+const MAX_WAITING_BYTES = 512 * 1024
+/** The vendor ends a session after 60 minutes, and none can be resumed. */
+const LONGEST_MS = 60 * 60_000
+const FIRST_AUDIO_MS = 2500
+
+/** OpenAI Realtime (general availability, 2025-08 on) over its WebSocket, and what speaks the same. */
+export function openAiSpeechToSpeech(
+  settings: OpenAiSettings,
+  realtime: RealtimeSettings,
+  deps: { readonly clock: Clock; readonly log: Log },
+): SpeechToSpeech {
+  return {
+    id: OPENAI_REALTIME,
+    capabilities: {
+      turnEnd: realtime.turns !== 'ours',
+      firstAudioDeadlineMs: FIRST_AUDIO_MS,
+      longestMs: LONGEST_MS,
+    },
+    open: (options, events) => new RealtimeStream(settings, realtime, options, events, deps),
+  }
+}
+
+class RealtimeStream implements SpeechToSpeechStream {
+  readonly #realtime: RealtimeSettings
+  readonly #options: SpeechToSpeechOptions
+  readonly #events: SpeechToSpeechEvents
+  readonly #log: Log
+  readonly #socket: VendorSocket
+  readonly #sound: RealtimeSound
+  readonly #responses: RealtimeResponses
+  readonly #chunk: Int16Array
+  #filled = 0
+  /** Until the session has its settings. */
+  readonly #earlySound: string[] = []
+  readonly #earlyMessages: string[] = []
+  #setup: Timer | null = null
+  #ready = false
+  #over = false
+
+  constructor(
+    settings: OpenAiSettings,
+    realtime: RealtimeSettings,
+    options: SpeechToSpeechOptions,
+    events: SpeechToSpeechEvents,
+    { clock, log }: { readonly clock: Clock; readonly log: Log },
+  ) {
+    this.#realtime = realtime
+    this.#options = options
+    this.#events = events
+    this.#log = log
+    this.#sound = realtimeSound(options.rate)
+    this.#chunk = new Int16Array((options.rate * CHUNK_MS) / 1000)
+    this.#responses = new RealtimeResponses({
+      send: (message) => this.#send(message),
+      sound: this.#sound,
+      clock,
+    })
+    this.#socket = new VendorSocket(
+      {
+        url: `${settings.baseUrl.replace(/^http/, 'ws')}/realtime?model=${encodeURIComponent(options.model)}`,
+        headers: settings.apiKey === null ? {} : { Authorization: `Bearer ${settings.apiKey}` },
+        clock,
+        connectMs: CONNECT_MS,
+        maxMessageBytes: MAX_MESSAGE_BYTES,
+        maxWaitingBytes: MAX_WAITING_BYTES,
+        classify: classifyClose,
+      },
+      {
+        open: () => {
+          this.#setup = clock.after(SETUP_MS, () =>
+            this.#fail(
+              new EngineError('vendor_stalled', 'the vendor did not open a session', { retryable: true }),
+            ),
+          )
+        },
+        message: (message) => this.#read(message),
+        closed: (error) => this.#fail(error),
+      },
+    )
+  }
+
+  write(pcm: Int16Array): void {
+    let from = 0
+    while (from < pcm.length && !this.#over) {
+      const take = Math.min(pcm.length - from, this.#chunk.length - this.#filled)
+      this.#chunk.set(pcm.subarray(from, from + take), this.#filled)
+      this.#filled += take
+      from += take
+      if (this.#filled === this.#chunk.length) this.#append(this.#chunk)
+    }
+  }
+
+  commit(): void {
+    if (this.#filled > 0) this.#append(this.#chunk.subarray(0, this.#filled))
+    this.#send({ type: 'input_audio_buffer.commit' })
+  }
+
+  respond({ mayUseTools }: { readonly mayUseTools: boolean }, events: SpokenReplyEvents): Cancellable {
+    return this.#begin(mayUseTools ? {} : { tool_choice: 'none' }, true, events)
+  }
+
+  say(text: string, events: SpokenReplyEvents): Cancellable {
+    return this.#begin(lineResponse(text), false, events)
+  }
+
+  truncate(item: string, audioMs: number): void {
+    this.#send({
+      type: 'conversation.item.truncate',
+      item_id: item,
+      content_index: 0,
+      audio_end_ms: Math.floor(audioMs),
+    })
+  }
+
+  forget(item: string): void {
+    this.#send({ type: 'conversation.item.delete', item_id: item })
+  }
+
+  tell(role: 'user' | 'assistant' | 'system', text: string): void {
+    this.#send(textItem(role, text))
+  }
+
+  toolResult(callId: string, output: string): void {
+    this.#send(toolOutput(callId, output))
+  }
+
+  close(): void {
+    if (this.#over) return
+    this.#end()
+    this.#responses.close()
+    this.#socket.close()
+  }
+
+  #begin(body: Message, inBand: boolean, events: SpokenReplyEvents): Cancellable {
+    let cancelled = false
+    let job: Cancellable | null = null
+    // The caller needs its handle before the first event.
+    queueMicrotask(() => {
+      if (cancelled) return
+      if (this.#over) events.failed(new EngineError('closed', 'the connection is gone', { retryable: true }))
+      else job = this.#responses.begin(body, inBand, events)
+    })
+    return {
+      cancel: () => {
+        cancelled = true
+        job?.cancel()
+      },
+    }
+  }
+
+  #append(pcm: Int16Array): void {
+    this.#filled = 0
+    const message = `{"type":"input_audio_buffer.append","audio":"${this.#sound.encode(pcm)}"}`
+    if (this.#ready) {
+      this.#socket.send(message)
+      return
+    }
+    this.#earlySound.push(message)
+    if (this.#earlySound.length > EARLY_CHUNKS) this.#earlySound.shift()
+  }
+
+  #send(message: Message): void {
+    if (this.#over) return
+    const text = JSON.stringify(message)
+    if (this.#ready) {
+      this.#socket.send(text)
+      return
+    }
+    this.#earlyMessages.push(text)
+    if (this.#earlyMessages.length > EARLY_MESSAGES) {
+      this.#fail(new EngineError('vendor_stalled', 'the vendor does not open a session', { retryable: true }))
+    }
+  }
+
+  // ---- what the vendor says
+
+  #read(message: Message): void {
+    if (this.#over || this.#responses.read(message)) return
+    const { type } = message
+    switch (type) {
+      case 'session.created':
+        this.#socket.send(JSON.stringify(sessionUpdate(this.#options, this.#realtime, this.#sound.format)))
+        return
+      case 'session.updated':
+        this.#begun()
+        return
+      case 'input_audio_buffer.speech_started':
+        this.#events.callerStarted()
+        return
+      case 'input_audio_buffer.speech_stopped':
+        this.#events.callerStopped()
+        return
+      case 'input_audio_buffer.committed':
+        if (typeof message.item_id === 'string') this.#events.committed(message.item_id)
+        return
+      case 'conversation.item.input_audio_transcription.completed':
+      case 'conversation.item.input_audio_transcription.failed':
+        this.#transcript(message)
+        return
+      case 'rate_limits.updated':
+        this.#limits(message.rate_limits)
+        return
+      case 'error':
+        if (isRecord(message.error)) this.#error(message.error)
+        return
+      default:
+    }
+  }
+
+  #begun(): void {
+    if (this.#ready) return
+    this.#ready = true
+    this.#setup?.cancel()
+    for (const item of historyItems(this.#options.history)) this.#send(item)
+    for (const message of this.#earlySound.splice(0)) this.#socket.send(message)
+    for (const message of this.#earlyMessages.splice(0)) this.#socket.send(message)
+  }
+
+  #transcript({ item_id, transcript }: Message): void {
+    if (typeof item_id !== 'string') return
+    this.#events.transcript(item_id, typeof transcript === 'string' ? transcript.trim() : null)
+  }
+
+  #limits(limits: unknown): void {
+    if (!Array.isArray(limits)) return
+    for (const limit of limits) {
+      if (isRecord(limit) && limit.remaining === 0) {
+        this.#log.warn(
+          { limit: limit.name, resetSeconds: limit.reset_seconds },
+          'a limit of the vendor is used up',
+        )
+      }
+    }
+  }
+
+  /** Most errors concern one message and nothing else: a cancel that came too late, an empty buffer. */
+  #error(error: Message): void {
+    const { code, event_id } = error
+    if (typeof event_id === 'string' && this.#responses.refused(event_id, error)) return
+    const failure = failureOf(error, 'the vendor reports')
+    if (event_id === SETUP || code === 'session_expired' || code === 'invalid_api_key') {
+      this.#fail(failure)
+      return
+    }
+    // Without a session nothing else that it says can be helped.
+    if (!this.#ready) this.#fail(failure)
+    else this.#log.info({ vendorCode: code ?? error.type }, 'the vendor reports an error of one message')
+  }
+
+  #fail(error: VendorFailure): void {
+    if (this.#over) return
+    this.#end()
+    this.#socket.close()
+    // First the connection: whoever answers the failure of a reply must find that it is gone.
+    this.#events.failed(error)
+    this.#responses.fail(error)
+  }
+
+  #end(): void {
+    this.#over = true
+    this.#setup?.cancel()
+  }
+}
