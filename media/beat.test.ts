@@ -1,6 +1,8 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import t from 'tap'
 import { VirtualClock } from '../fixtures/clock.js'
-import type { Clock } from './base/clock.js'
+import { type Clock, systemClock } from './base/clock.js'
 import { type BeatMember, LATENESS_BOUNDS_MS, startBeat } from './beat.js'
 
 interface Recorded extends BeatMember {
@@ -134,6 +136,41 @@ t.test('after a long stall three frames are caught up and the rest skipped and c
   t.end()
 })
 
+t.test('after a stall sockets are read before frames are made', async (t) => {
+  const receiver = createSocket('udp4')
+  const sender = createSocket('udp4')
+  t.teardown(() => {
+    receiver.close()
+    sender.close()
+  })
+  receiver.bind(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  sender.connect(receiver.address().port, '127.0.0.1')
+  await once(sender, 'connect')
+  const order: string[] = []
+  let stalled = false
+  receiver.on('message', () => order.push('datagram'))
+  const beat = startBeat(systemClock, noFault)
+  const done = new Promise<void>((resolve) => {
+    beat.add(
+      member(() => {
+        if (!stalled) return
+        order.push('frame')
+        if (order.includes('datagram')) resolve()
+      }),
+    )
+  })
+  // After `setImmediate` the loop comes to its timers first, then to its sockets.
+  setImmediate(() => {
+    stalled = true
+    sender.send('sound')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60)
+  })
+  await done
+  beat.close()
+  t.equal(order[0], 'datagram')
+})
+
 t.test('lateness: window figures forget, the histogram does not', (t) => {
   const clock = new StallingClock()
   const beat = startBeat(clock, noFault)
@@ -214,5 +251,52 @@ t.test('joining and leaving from inside a tick', (t) => {
   t.ok(late.ticks.length >= 7)
   beat.close()
   t.equal(clock.pending, 0)
+  t.end()
+})
+
+t.test('a member moves to an earlier phase: one shorter wait, then every 20 ms', (t) => {
+  for (const phases of [1, 2, 3]) {
+    const clock = new VirtualClock()
+    const beat = startBeat(clock, noFault)
+    const moved: boolean[] = []
+    const mover: Recorded = member(() => {
+      if (mover.ticks.length === 3) moved.push(beat.sooner(mover, phases))
+    })
+    const others = Array.from({ length: 8 }, () => member())
+    for (const each of [mover, ...others]) beat.add(each)
+    t.equal(beat.sooner(mover, phases), false, 'only from its own tick')
+    clock.advance(400)
+    t.strictSame(moved, [true])
+    const waits = mover.ticks.slice(1).map((at, i) => at - (mover.ticks[i] ?? 0))
+    t.strictSame([...new Set(waits.slice(0, 2))], [20])
+    t.equal(waits[2], 20 - 5 * phases)
+    t.strictSame([...new Set(waits.slice(3))], [20])
+    for (const { ticks } of others) {
+      t.equal(ticks.length, 20)
+      t.ok(ticks.every((at, i) => i === 0 || at - (ticks[i - 1] ?? 0) === 20))
+    }
+    t.equal(beat.load().members, 9)
+    beat.close()
+    t.equal(clock.pending, 0)
+  }
+  t.end()
+})
+
+t.test('no phase gets more than its share by moving', (t) => {
+  const clock = new VirtualClock()
+  const beat = startBeat(clock, noFault)
+  const members: Recorded[] = Array.from({ length: 120 }, () => {
+    const each: Recorded = member((idealMs) => {
+      const phase = (idealMs / 5) % 4
+      if (phase !== 0) beat.sooner(each, phase)
+    })
+    return each
+  })
+  for (const each of members) beat.add(each)
+  clock.advance(1000)
+  const last = members.map((each) => ((each.ticks.at(-1) ?? 0) / 5) % 4)
+  t.equal(last.filter((phase) => phase === 0).length, 60, 'half of all')
+  t.ok(members.every((each) => each.ticks.length >= 49))
+  beat.close()
   t.end()
 })

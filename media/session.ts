@@ -66,6 +66,11 @@ export interface Session extends MediaSession {
   /** Leaves out beats after a stall of the thread. */
   skip(frames: number): void
   /**
+   * Beats come so many ms earlier from now on than frames are long: what comes in is played that much
+   * sooner, and what goes out runs ahead of the session's time by it.
+   */
+  hasten(ms: number): void
+  /**
    * Idempotent. Closes the ends and finishes the recording; rejects with EngineError `internal` when an
    * end threw, everything else being closed all the same.
    */
@@ -105,6 +110,8 @@ class RoutedSession implements Session {
   #phase: 'idle' | 'starting' | 'live' | 'closed' = 'idle'
   #originMs = 0
   #frames = 0
+  /** Samples by which beats run ahead of the clock. */
+  #lead = 0
   #closed: Promise<FinishedSession> | null = null
 
   constructor(options: SessionOptions) {
@@ -232,7 +239,7 @@ class RoutedSession implements Session {
     const members = this.#members
     for (let i = 0; i < members.length; i++) {
       const member = members[i] as Member
-      member.sounding = !member.gone && member.end.pull(member.pcm, at)
+      member.sounding = !member.gone && member.end.pull(member.pcm, at - this.#lead)
     }
     this.#hasSpoken = false
     for (let i = 0; i < members.length; i++) this.#feed(members[i] as Member, at)
@@ -244,6 +251,10 @@ class RoutedSession implements Session {
     }
     this.#frames++
     this.#recorder?.advance(this.#frames * this.#frameSamples)
+  }
+
+  hasten(ms: number): void {
+    this.#lead += (ms * this.rate) / 1000
   }
 
   skip(frames: number): void {

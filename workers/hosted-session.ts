@@ -8,7 +8,7 @@ import { OPENAI_REALTIME } from '../media/agent/vendors/catalogue.js'
 import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
-import type { Beat, BeatMember } from '../media/beat.js'
+import { type Beat, type BeatMember, PHASE_MS } from '../media/beat.js'
 import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { DetectorEvent } from '../media/detect/events.js'
@@ -242,6 +242,13 @@ class LegSession implements HostedSession {
     return this.#closed
   }
 
+  /** Within a beat. */
+  #sooner(ms: number): boolean {
+    if (!this.#host.beat.sooner(this.#member, ms / PHASE_MS)) return false
+    this.#session.hasten(ms)
+    return true
+  }
+
   /** As events when the far side takes them, else as tones in the audio. */
   #pressed(digits: readonly Digit[], timing?: KeyTiming): boolean {
     if (this.#remote === null || this.#leave === null) return false
@@ -292,6 +299,7 @@ class LegSession implements HostedSession {
       allowPrivate: settings.allowPrivateUrls,
       emit: this.#order.emit,
       press: (digits, timing) => this.#pressed(digits, timing),
+      sooner: (ms) => this.#sooner(ms),
       onFault: (error) => this.fault(error),
     })
     return {

@@ -12,9 +12,9 @@ import { openDialect } from './dialects.js'
 import { handshakeOf } from './handshake.js'
 import { ReplyTimes } from './latency.js'
 import { type BotLine, GOING_AWAY, NO_STATUS, NORMAL } from './line.js'
-import { LiveWatch } from './live.js'
+import { LiveVoice } from './live-voice.js'
 import { BotMouth } from './mouth.js'
-import { type Marker, PlaybackQueue } from './queue.js'
+import type { Marker, PlaybackQueue } from './queue.js'
 import { durationMs, readSound, type Sound, soundOf } from './sound.js'
 import type { BotSpec } from './spec.js'
 
@@ -39,6 +39,13 @@ export interface BotEndOptions {
   readonly press: (digits: readonly Digit[], timing?: KeyTiming) => boolean
   /** Once: something of ours threw. */
   readonly onFault: (error: unknown) => void
+  /**
+   * Asked within `pull`: beats come so many ms earlier from the next one on, steps of 5 up to 15; false
+   * when they cannot.
+   */
+  readonly sooner: (ms: number) => boolean
+  /** Reaches the bot; `connectBot` unless told. */
+  readonly dial?: typeof connectBot
 }
 
 /** The customer's bot as an end of a session. */
@@ -65,9 +72,9 @@ class SocketBot implements BotEnd {
   readonly #clock: Clock
   readonly #dialect: Dialect
   readonly #sound: Sound
+  readonly #voice: LiveVoice
   readonly #queue: PlaybackQueue
   readonly #mouth: BotMouth
-  readonly #live = new LiveWatch()
   readonly #times = new ReplyTimes()
   readonly #scope = new Scope()
   readonly #afterBeat = () => this.#tellReached()
@@ -84,7 +91,6 @@ class SocketBot implements BotEnd {
   #lastErrorMs = Number.NEGATIVE_INFINITY
   #faulty = false
   #droppedOutMs = 0
-  #trimmedMs = 0
   #marks = 0
   #errors = 0
   #closeCode: number | null = null
@@ -103,15 +109,16 @@ class SocketBot implements BotEnd {
       streamId: randomUUID(),
       startedAt: clock.wall(),
     })
-    this.#queue = new PlaybackQueue(rate)
+    this.#voice = new LiveVoice(rate, options.sooner)
+    this.#queue = this.#voice.queue
     this.#mouth = new BotMouth(this.#dialect, sound, rate)
   }
 
   async connect(): Promise<boolean> {
     if (this.#phase !== 'idle') return this.#phase !== 'over'
     this.#phase = 'connecting'
-    const { clock, lookup, allowPrivate, log } = this.#options
-    const result = await connectBot(
+    const { clock, lookup, allowPrivate, log, dial = connectBot } = this.#options
+    const result = await dial(
       {
         handshake: handshakeOf(this.#spec, randomUUID()),
         clock,
@@ -159,15 +166,14 @@ class SocketBot implements BotEnd {
     const phase = this.#phase
     if (phase !== 'live' && phase !== 'draining') return false
     const nowMs = this.#clock.now()
-    const sounding = this.#queue.pull(into)
+    const sounding = this.#voice.pull(into, nowMs)
     this.#times.bot(sounding ? into : null, nowMs)
     if (this.#queue.hasReached) queueMicrotask(this.#afterBeat)
     if (phase === 'draining') {
       if (this.#queue.idle || nowMs >= this.#drainUntilMs) queueMicrotask(this.#drained)
-      return sounding
+    } else {
+      this.#voice.shorten(nowMs)
     }
-    const excessMs = this.#live.played(this.#queue.queuedMs, nowMs)
-    if (excessMs > 0) this.#trimmedMs += this.#queue.skip(excessMs)
     return sounding
   }
 
@@ -272,14 +278,8 @@ class SocketBot implements BotEnd {
       this.#error('bad_audio', found)
       return
     }
-    const ms = durationMs(found)
-    const { underruns } = this.#queue
-    if (this.#queue.play(found.body, found.sound)) {
-      const nowMs = this.#clock.now()
-      if (this.#queue.underruns > underruns) this.#live.ranDry(nowMs)
-      this.#live.came(ms, nowMs, this.#mouth.saidMs)
-    } else {
-      this.#droppedOutMs += ms
+    if (!this.#voice.say(found, this.#clock.now(), this.#mouth.saidMs)) {
+      this.#droppedOutMs += durationMs(found)
       this.#error('buffer_full', 'more than 300 s of sound wait')
     }
     if (id !== null) this.#queued({ kind: 'played', id })
@@ -297,7 +297,7 @@ class SocketBot implements BotEnd {
 
   #clear(): void {
     const { droppedMs, marks } = this.#queue.clear()
-    this.#live.restart(this.#clock.now())
+    this.#voice.restart(this.#clock.now())
     for (const marker of marks) {
       if (marker.kind === 'mark') this.#send(this.#dialect.marked(marker.name, 'cleared'))
     }
@@ -388,7 +388,7 @@ class SocketBot implements BotEnd {
       underruns: this.#queue.underruns,
       droppedInMs: this.#mouth.droppedMs,
       droppedOutMs: Math.round(this.#droppedOutMs),
-      trimmedMs: Math.round(this.#trimmedMs),
+      trimmedMs: Math.round(this.#voice.trimmedMs),
       marks: this.#marks,
       errors: this.#errors,
       closeCode: this.#closeCode,

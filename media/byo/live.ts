@@ -1,3 +1,5 @@
+import { FRAME_MS } from '../frame.js'
+
 /*
  * A live bot sends what it says as it is spoken: never ahead of time. When it, or the way to it, stood
  * still for a moment, what it says afterwards is late for the rest of the call, because we played
@@ -19,17 +21,25 @@ const ON_ITS_WAY_MS = 150
 const LEAD_FRAMES = 5
 /** Nothing for so long and it has to be proved again. */
 const FORGET_MS = 2_000
-/** A backlog stands when there was this much of it all the time ... */
+/** Sound waits longer than it must when all of it did for so many frames, by two frames or more ... */
 const WINDOW_FRAMES = 10
-/** ... or, of a single frame, for this long: it may be what smooths a jittery way. */
-const LONG_WINDOWS = 10
-/** Running dry so soon after a frame was left out means that it was needed, for this long at least. */
+/** ... or for so many times that: less may be what smooths a jittery way. */
+const LONG_WINDOWS = 5
+const TWO_FRAMES = 2 * FRAME_MS
+/** Sound waits so long on purpose: beats and sockets are read a millisecond early or late. */
+const LEAST_WAIT_MS = 2
+/** Running dry so soon after the wait was shortened means that it was needed, for this long ... */
 const REGRET_MS = 10_000
-const CUSHION_MS = 60_000
-const FRAME_MS = 20
+const CUSHION_MS = 10_000
+/** ... and for twice as long each time it happens again, up to this. */
+const MOST_CUSHION_MS = 80_000
+/** Later than this by a frame is no jitter but a standstill: no cushion helps. */
+const JITTER_MS = 60
 
-/** Watches how much waits. Pure; times are ms of one clock. */
+/** Watches how long sound waits. Pure; times are ms of one clock. */
 export class LiveWatch {
+  /** Beside what the last `played` returned: by so much less than a frame sound could wait less. */
+  spareMs = 0
   #epochMs = Number.NaN
   #acceptedMs = 0
   /** What the bot had been sent when the epoch began. */
@@ -47,10 +57,12 @@ export class LiveWatch {
   #frames = 0
   #windows = 0
   #leastLong = Number.POSITIVE_INFINITY
-  /** When the last single frame was left out. */
-  #thinnedMs = Number.NEGATIVE_INFINITY
-  /** Until then one frame more than needed may wait: without it, speech had holes. */
-  #cushionMs = Number.NEGATIVE_INFINITY
+  /** When waiting was shortened last. */
+  #shortenedMs = Number.NEGATIVE_INFINITY
+  /** Sound is left to wait so long: less, and speech had holes. */
+  #cushionMs = LEAST_WAIT_MS
+  #cushionUntilMs = Number.NEGATIVE_INFINITY
+  #holdMs = CUSHION_MS
 
   /**
    * Sound of `ms` came; `sentMs` is what the bot was sent so far in all, which after a stall of the
@@ -73,9 +85,14 @@ export class LiveWatch {
     if (this.#acceptedMs - dueMs > AHEAD_MS) this.#ahead = true
   }
 
-  /** Sound ran out in the middle of speech. */
-  ranDry(nowMs: number): void {
-    if (nowMs - this.#thinnedMs < REGRET_MS) this.#cushionMs = nowMs + CUSHION_MS
+  /** Sound ran out in the middle of speech and came so much later; by a frame unless told. */
+  ranDry(nowMs: number, lateMs: number = FRAME_MS): void {
+    if (nowMs - this.#shortenedMs >= REGRET_MS || lateMs > JITTER_MS) return
+    const goneMs = nowMs - this.#cushionUntilMs
+    if (goneMs >= 0) this.#cushionMs = LEAST_WAIT_MS
+    this.#holdMs = goneMs > MOST_CUSHION_MS ? CUSHION_MS : Math.min(MOST_CUSHION_MS, 2 * this.#holdMs)
+    this.#cushionMs = Math.max(this.#cushionMs, lateMs + LEAST_WAIT_MS)
+    this.#cushionUntilMs = nowMs + this.#holdMs
   }
 
   /** The bot begins anew: what it sent until now is forgotten. */
@@ -91,31 +108,42 @@ export class LiveWatch {
     this.#restartWindow()
   }
 
-  /** After every frame played, with what is left waiting. Returns how many ms are to be left out. */
-  played(waitingMs: number, nowMs: number): number {
+  /**
+   * After every frame played, with how long its sound had waited; 0 when there was none. Returns how many
+   * ms are to be left out, whole frames.
+   */
+  played(waitedMs: number, nowMs: number): number {
+    this.spareMs = 0
     if (!this.#ahead && this.#leadsAt(nowMs)) this.#ahead = true
     if (this.#ahead || this.#pacedMs < PROOF_MS) {
-      if (this.#frames > 0) this.#restartWindow()
+      if (this.#frames > 0 || this.#windows > 0) this.#restartWindow()
       return 0
     }
-    if (waitingMs < this.#least) this.#least = waitingMs
+    if (waitedMs < this.#least) this.#least = waitedMs
     this.#frames++
     if (this.#frames < WINDOW_FRAMES) return 0
-    const least = this.#least
+    const cushionMs = nowMs < this.#cushionUntilMs ? this.#cushionMs : LEAST_WAIT_MS
+    let spareMs = this.#least - cushionMs
+    if (this.#least < this.#leastLong) this.#leastLong = this.#least
     this.#least = Number.POSITIVE_INFINITY
     this.#frames = 0
-    if (least < this.#leastLong) this.#leastLong = least
     this.#windows++
-    if (least >= 2 * FRAME_MS) {
-      this.#restartWindow()
-      return least - FRAME_MS
+    if (spareMs < TWO_FRAMES) {
+      if (this.#windows < LONG_WINDOWS) return 0
+      spareMs = this.#leastLong - cushionMs
     }
-    if (this.#windows < LONG_WINDOWS) return 0
-    const standing = this.#leastLong
     this.#restartWindow()
-    if (standing < FRAME_MS || nowMs < this.#cushionMs) return 0
-    this.#thinnedMs = nowMs
-    return standing
+    if (spareMs <= 0) return 0
+    const wholeMs = Math.floor(spareMs / FRAME_MS) * FRAME_MS
+    if (wholeMs > 0) this.#shortenedMs = nowMs
+    this.spareMs = spareMs - wholeMs
+    return wholeMs
+  }
+
+  /** From now on sound waits less, because beats come sooner. */
+  hastened(nowMs: number): void {
+    this.#shortenedMs = nowMs
+    this.#restartWindow()
   }
 
   /** Whether it is ahead of real time by more than what it says back could explain. */

@@ -153,6 +153,41 @@ t.test('skipping leaves out the oldest sound and reaches the marks on the way', 
   t.strictSame(played(pull(queue, 3)), pcm.subarray(1120))
 })
 
+t.test('what is left out in the middle of sound makes no click', async (t) => {
+  for (const [name, rate] of [
+    ['linear16', 8000],
+    ['mulaw', 8000],
+    ['linear16', 24_000],
+  ] as const) {
+    const how = sound(name, rate)
+    const queue = new PlaybackQueue(8000)
+    // 20 ms are 2.6 periods of 130 Hz: a hard cut jumps.
+    queue.play(wire(how, tone(130, 400, rate)), how)
+    const before = pull(queue, 3)
+    queue.skip(20)
+    const out = played([...before, ...pull(queue, 5)])
+    let most = 0
+    for (let i = 1; i < out.length; i++) most = Math.max(most, Math.abs((out[i] ?? 0) - (out[i - 1] ?? 0)))
+    const height = Math.max(...out)
+    const steepest = height * 2 * Math.PI * (130 / 8000)
+    t.ok(
+      most < 1.6 * steepest,
+      `${name} ${rate}: ${most} at most, ${Math.round(steepest)} in the tone itself`,
+    )
+  }
+})
+
+t.test('when the sound of a frame came, as if it had come sample by sample', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  queue.play(wire(L16, tone(440, 100)), L16, 1000)
+  queue.play(wire(L16, tone(440, 30)), L16, 1110)
+  const came = Array.from({ length: 8 }, () => {
+    queue.pull(new Int16Array(160))
+    return queue.cameMs
+  })
+  t.strictSame(came, [1000, 1020, 1040, 1060, 1080, 1110, Infinity, Infinity], 'half a frame is none')
+})
+
 t.test('running dry in the middle of speech is counted, a pause is not', async (t) => {
   const queue = new PlaybackQueue(8000)
   const frame = wire(L16, tone(440, 20))

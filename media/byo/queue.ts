@@ -12,6 +12,8 @@ const UNDERRUN_FRAMES = 15
 const KEY_MS = 320
 /** What `w` in a string of keys stands for: 500 ms. */
 const PAUSE_FRAMES = 25
+/** Over this long the sound before a piece left out fades into the one after it: no click. */
+const FADE_MS = 5
 /** Sizes are counted in 1/48000 s, of which every rate but 22050 Hz has a whole number a sample. */
 const TICKS_PER_MS = 48
 
@@ -26,6 +28,8 @@ export type Marker =
 interface Chunk {
   readonly bytes: Uint8Array
   readonly sound: Sound
+  /** When it came. */
+  readonly atMs: number
   offset: number
 }
 
@@ -41,6 +45,11 @@ const isChunk = (item: Item): item is Chunk => 'bytes' in item
 export class PlaybackQueue {
   /** Times the queue ran dry in the middle of speech. */
   underruns = 0
+  /**
+   * When the last sound of the last frame came here, had it come sample by sample; infinite when the frame
+   * was not full.
+   */
+  cameMs = Number.POSITIVE_INFINITY
   readonly #rate: SessionRate
   readonly #frameSamples: number
   #items: Item[] = []
@@ -54,7 +63,12 @@ export class PlaybackQueue {
   #dry = UNDERRUN_FRAMES + 1
   #reached: Marker[] = []
   readonly #resamplers = new Map<Sound, Resampler>()
-  #scratch = new Int16Array(960)
+  readonly #scratch = new Int16Array(960)
+  /** The beginning of what was left out, to fade from. */
+  readonly #fade = new Int16Array(48 * FADE_MS)
+  #sounding = false
+  #fadeSamples = 0
+  #fadeSound: Sound | null = null
 
   constructor(rate: SessionRate) {
     this.#rate = rate
@@ -70,8 +84,8 @@ export class PlaybackQueue {
     return this.#head === this.#items.length && this.#blocked === 0
   }
 
-  /** Adds sound, kept without a copy; false, and nothing is taken, when it does not fit. */
-  play(bytes: Uint8Array, sound: Sound): boolean {
+  /** Adds sound that came just now, kept without a copy; false, and nothing is taken, when it does not fit. */
+  play(bytes: Uint8Array, sound: Sound, nowMs = 0): boolean {
     const ticks = (bytes.length / sound.bytesPerSample) * (48_000 / sound.rate)
     if (this.#ticks + ticks > CAPACITY_MS * TICKS_PER_MS) return false
     const whole = sound.bytesPerSample === 1 ? bytes : this.#samplesOf(bytes, sound)
@@ -80,7 +94,7 @@ export class PlaybackQueue {
       if (this.#dry <= UNDERRUN_FRAMES) this.underruns++
       this.#dry = 0
     }
-    this.#items.push({ bytes: whole, sound, offset: 0 })
+    this.#items.push({ bytes: whole, sound, atMs: nowMs, offset: 0 })
     this.#ticks += (whole.length / sound.bytesPerSample) * (48_000 / sound.rate)
     return true
   }
@@ -108,6 +122,7 @@ export class PlaybackQueue {
     this.#markers = 0
     this.#half = null
     this.#blocked = 0
+    this.#fadeSamples = 0
     this.#dry = UNDERRUN_FRAMES + 1
     return { droppedMs, marks }
   }
@@ -120,9 +135,13 @@ export class PlaybackQueue {
     this.#pass()
   }
 
-  /** Leaves out the oldest sound; markers on the way are reached. Returns the ms left out. */
+  /**
+   * Leaves out the oldest sound, faded over into what follows; markers on the way are reached. Returns the
+   * ms left out.
+   */
   skip(ms: number): number {
     const before = this.#ticks
+    this.#keepFade()
     let left = ms * TICKS_PER_MS
     while (left > 0 && this.#blocked === 0) {
       this.#pass()
@@ -142,6 +161,14 @@ export class PlaybackQueue {
 
   /** Fills `into` with the next 20 ms; false when there is no sound for it. */
   pull(into: Int16Array): boolean {
+    this.cameMs = Number.NEGATIVE_INFINITY
+    const sounding = this.#pull(into)
+    this.#sounding = sounding
+    if (!sounding) this.cameMs = Number.POSITIVE_INFINITY
+    return sounding
+  }
+
+  #pull(into: Int16Array): boolean {
     if (this.#blocked > 0) {
       this.#blocked--
       if (this.#blocked === 0) this.#pass()
@@ -155,11 +182,11 @@ export class PlaybackQueue {
     const { sound } = first
     if (sound.rate === this.#rate) {
       const filled = this.#read(sound, into, this.#frameSamples)
-      if (filled < into.length) into.fill(0, filled)
+      if (filled < into.length) this.#pad(into, filled)
     } else {
       const samples = Math.round(sound.rate / 50)
       const filled = this.#read(sound, this.#scratch, samples)
-      this.#scratch.fill(0, filled, samples)
+      if (filled < samples) this.#pad(this.#scratch, filled)
       const frame = this.#resampler(sound).process(this.#scratch.subarray(0, samples))
       into.set(frame.length > into.length ? frame.subarray(0, into.length) : frame)
     }
@@ -188,10 +215,39 @@ export class PlaybackQueue {
       const take = Math.min(ready, samples - filled)
       decodeSound(sound, chunk.bytes, chunk.offset, take, into, filled)
       filled += take
+      const cameMs = chunk.atMs + (chunk.offset / sound.bytesPerSample / sound.rate) * 1000
+      if (cameMs > this.cameMs) this.cameMs = cameMs
       this.#consume(chunk, take)
       this.#pass()
     }
+    if (this.#fadeSamples > 0) this.#fadeInto(sound, into, filled)
     return filled
+  }
+
+  #pad(into: Int16Array, from: number): void {
+    into.fill(0, from)
+    this.cameMs = Number.POSITIVE_INFINITY
+  }
+
+  #keepFade(): void {
+    const chunk = this.#items[this.#head]
+    // Two pieces in one beat: the first began where sound was played last.
+    if (!this.#sounding || this.#fadeSamples > 0 || chunk === undefined || !isChunk(chunk)) return
+    const { sound } = chunk
+    const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
+    this.#fadeSamples = Math.min(ready, Math.floor((sound.rate / 1000) * FADE_MS))
+    this.#fadeSound = sound
+    decodeSound(sound, chunk.bytes, chunk.offset, this.#fadeSamples, this.#fade, 0)
+  }
+
+  #fadeInto(sound: Sound, into: Int16Array, filled: number): void {
+    const length = Math.min(this.#fadeSamples, filled)
+    this.#fadeSamples = 0
+    if (sound !== this.#fadeSound) return
+    for (let i = 0; i < length; i++) {
+      const share = (i + 1) / (length + 1)
+      into[i] = Math.round((this.#fade[i] as number) * (1 - share) + (into[i] as number) * share)
+    }
   }
 
   #consume(chunk: Chunk, samples: number): void {

@@ -1,0 +1,133 @@
+import t from 'tap'
+import { type EchoCall, type EchoCallOptions, echoCall } from '../../fixtures/echo-rig.js'
+import { seeded } from '../../fixtures/random.js'
+
+/*
+ * Where the milliseconds of an echo go, on a clock that has nothing of the host: a packet in, through the
+ * ear to the bot, back into the queue, and out with the next beat. The bot takes 1 ms.
+ */
+
+const FRAMES_PER_SECOND = 50
+
+/** Delays of the caller's packets from `fromS` on, before `toS`. */
+function delays({ delays }: EchoCall, fromS: number, toS = Number.POSITIVE_INFINITY): number[] {
+  return [...delays].flatMap(([index, ms]) =>
+    index >= fromS * FRAMES_PER_SECOND && index < toS * FRAMES_PER_SECOND ? [ms] : [],
+  )
+}
+
+const sorted = (list: readonly number[]) => [...list].sort((a, b) => a - b)
+const median = (list: readonly number[]) => sorted(list)[Math.floor(list.length / 2)]
+const holes = ({ returned }: EchoCall, fromS: number) =>
+  returned.slice(fromS * FRAMES_PER_SECOND).filter(({ index }) => index === null).length
+
+/** The same call at every phase between the caller's packets and our beat. */
+async function atEveryPhase(options: EchoCallOptions): Promise<EchoCall[]> {
+  const calls: EchoCall[] = []
+  for (let phase = 0; phase < 20; phase++) {
+    calls.push(await echoCall({ ...options, arrivesMs: (index) => 100 + phase + 20 * index }))
+  }
+  return calls
+}
+
+t.test('an echo waits for the next beat and for nothing else', async (t) => {
+  const calls = await atEveryPhase({ seconds: 4, aligned: false })
+  const steady = calls.map((call) => [...new Set(delays(call, 2))])
+  t.ok(
+    steady.every((seen) => seen.length === 1),
+    'always the same in one call',
+  )
+  // 1 ms of the bot, and between 2 and 21 ms until the beat: no frame stands.
+  t.strictSame(
+    sorted(steady.flat()),
+    Array.from({ length: 20 }, (_, i) => 3 + i),
+  )
+})
+
+t.test('beats come just after what the bot says', async (t) => {
+  const calls = await atEveryPhase({ seconds: 4 })
+  const steady = calls.map((call) => [...new Set(delays(call, 2))])
+  t.ok(steady.every((seen) => seen.length === 1))
+  // 1 ms of the bot, 2 ms to spare, and what is left until the next of the four phases.
+  t.strictSame(
+    sorted(steady.flat()),
+    [3, 4, 5, 6, 7].flatMap((ms) => [ms, ms, ms, ms]),
+  )
+  for (const call of calls) {
+    t.equal(holes(call, 2), 0)
+    t.equal(call.stats.underruns, 0)
+    t.equal(call.concealedFrames, 0)
+  }
+})
+
+t.test('packets go on without a gap when the beat is moved', async (t) => {
+  const { returned } = await echoCall({ arrivesMs: (index) => 107 + 20 * index, seconds: 4 })
+  const gaps: number[] = []
+  returned.forEach(({ atMs, sequence, timestamp }, i) => {
+    const before = returned[i - 1]
+    if (before === undefined) return
+    gaps.push(atMs - before.atMs)
+    t.equal(sequence - before.sequence, 1)
+    t.equal(timestamp - before.timestamp, 160)
+  })
+  t.strictSame(
+    gaps.filter((gap) => gap !== 20),
+    [5],
+    'once, and sooner, never later',
+  )
+})
+
+t.test('one late answer is a hole of one frame, and then on time again', async (t) => {
+  const call = await echoCall({
+    arrivesMs: (index) => 103 + 20 * index,
+    botMs: (index) => (index === 200 ? 19 : 1),
+    seconds: 20,
+  })
+  const before = delays(call, 2, 3)
+  t.strictSame([...new Set(before)], [7])
+  t.equal(holes(call, 2), 1)
+  t.equal(call.stats.underruns, 1)
+  t.strictSame([...new Set(delays(call, 6, 13))], [17], 'in case it is late again, for ten seconds')
+  t.strictSame([...new Set(delays(call, 16))], [7], 'and then no more')
+})
+
+t.test('a bot that froze for 400 ms is on time again half a second later', async (t) => {
+  const call = await echoCall({
+    arrivesMs: (index) => 103 + 20 * index,
+    // Packets 200 to 219 come while it stands still.
+    botMs: (index) => (index >= 200 && index < 220 ? 401 - (index - 200) * 20 : 1),
+    seconds: 10,
+  })
+  const usual = median(delays(call, 2, 3)) ?? 0
+  const late = [...call.delays].filter(([index, ms]) => index >= 220 && ms > usual)
+  t.ok(late.length <= 0.25 * FRAMES_PER_SECOND, `${late.length} frames were late after it`)
+  t.equal(median(delays(call, 6)), usual)
+})
+
+t.test('a network that stalled for 300 ms delays nothing for longer', async (t) => {
+  const call = await echoCall({
+    arrivesMs: (index) => 103 + 20 * (index >= 200 && index < 215 ? 215 : index),
+    seconds: 10,
+  })
+  t.equal(median(delays(call, 6)), median(delays(call, 2, 3)))
+})
+
+t.test('jitter of the way is waited for, no more than that, and only while there is some', async (t) => {
+  const random = seeded(1)
+  const jittery = await echoCall({ botMs: () => 1 + random.next() * 10, seconds: 20 })
+  t.equal(holes(jittery, 4), 0)
+  const most = Math.max(...delays(jittery, 4))
+  t.ok(most <= 1 + 10 + 2 + 5, `${most} ms at most`)
+
+  // Twelve milliseconds late every three seconds, for half a minute.
+  const now = (index: number) => index / FRAMES_PER_SECOND
+  const hiccups = await echoCall({
+    botMs: (index) => (now(index) < 30 && index % 150 === 0 ? 13 : 1),
+    seconds: 120,
+  })
+  t.ok(holes(hiccups, 2) <= 2, `${holes(hiccups, 2)} holes in ten hiccups`)
+  const during = median(delays(hiccups, 20, 30)) ?? 0
+  t.ok(during >= 13 && during <= 1 + 12 + 2 + 5, `${during} ms meanwhile`)
+  const after = Math.max(...delays(hiccups, 100))
+  t.ok(after < during, `${after} ms a minute later`)
+})

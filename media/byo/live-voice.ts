@@ -1,0 +1,67 @@
+import { PHASE_MS as STEP_MS } from '../beat.js'
+import type { SessionRate } from '../frame.js'
+import { LiveWatch } from './live.js'
+import { PlaybackQueue } from './queue.js'
+import { durationMs, type SoundBody } from './sound.js'
+
+/** All moves of a call together: packets that come ever sooner are a sender whose clock runs too fast. */
+const MOST_STEPS = 8
+
+/**
+ * What a bot says, on its way to the caller: its queue, kept short while the bot is live. Sound that waits
+ * for the next beat longer than it must is played on an earlier one; whole frames that wait without need
+ * are left out.
+ */
+export class LiveVoice {
+  readonly queue: PlaybackQueue
+  /** Late sound left out. */
+  trimmedMs = 0
+  readonly #sooner: (ms: number) => boolean
+  readonly #watch = new LiveWatch()
+  #steps = MOST_STEPS
+  /** When the beat found nothing, after sound. */
+  #dryMs = Number.NaN
+
+  /** @param sooner has beats come so much earlier from now on, whole steps; false when they cannot. */
+  constructor(rate: SessionRate, sooner: (ms: number) => boolean) {
+    this.queue = new PlaybackQueue(rate)
+    this.#sooner = sooner
+  }
+
+  /** Takes sound that came just now; false when it is too much. `sentMs` is what the bot was sent so far. */
+  say(what: SoundBody, nowMs: number, sentMs: number): boolean {
+    const { underruns } = this.queue
+    if (!this.queue.play(what.body, what.sound, nowMs)) return false
+    if (this.queue.underruns > underruns) this.#watch.ranDry(nowMs, nowMs - this.#dryMs)
+    this.#watch.came(durationMs(what), nowMs, sentMs)
+    return true
+  }
+
+  /** The next 20 ms; false when there is nothing. */
+  pull(into: Int16Array, nowMs: number): boolean {
+    const sounding = this.queue.pull(into)
+    if (sounding) this.#dryMs = Number.NaN
+    else if (Number.isNaN(this.#dryMs)) this.#dryMs = nowMs
+    return sounding
+  }
+
+  /** After `pull`, on the beat: keeps the wait as short as it can be. */
+  shorten(nowMs: number): void {
+    const excessMs = this.#watch.played(Math.max(0, nowMs - this.queue.cameMs), nowMs)
+    if (excessMs > 0) this.trimmedMs += this.queue.skip(excessMs)
+    const spare = Math.floor(this.#watch.spareMs / STEP_MS)
+    if (spare > 0) this.#hasten(spare, nowMs)
+  }
+
+  /** The bot begins anew. */
+  restart(nowMs: number): void {
+    this.#watch.restart(nowMs)
+  }
+
+  #hasten(wanted: number, nowMs: number): void {
+    const steps = Math.min(wanted, this.#steps)
+    if (steps === 0 || !this.#sooner(steps * STEP_MS)) return
+    this.#steps -= steps
+    this.#watch.hastened(nowMs)
+  }
+}
