@@ -1,14 +1,15 @@
 import type { Clock } from '../base/clock.js'
 import { FRAME_MS, type SessionRate } from '../frame.js'
 import { Playout } from '../playout.js'
+import { breakersOf } from './breaker.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
 import { lineText } from './lines.js'
-import type { VendorFailure, Vendors } from './ports.js'
+import type { Vendors } from './ports.js'
 import { LinePreparation } from './prepare.js'
 import { type LiveSentence, type LiveSound, Speaker, type Spoken } from './speaker.js'
 import type { AgentSpec } from './spec.js'
-import { Synthesiser, type VoiceChoice } from './synthesis.js'
+import { Synthesiser, type VoiceChoice, type VoiceTrouble } from './synthesis.js'
 import type { Line } from './turn-types.js'
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
@@ -32,7 +33,7 @@ export interface AgentVoiceOptions {
   firstAudio(turn: TurnId): void
   /** Its first packet with sound is being sent. */
   firstPacket(turn: TurnId): void
-  trouble(error: VendorFailure): void
+  readonly trouble: VoiceTrouble
 }
 
 /** What the agent sounds like: sentences and lines as sound on the beat, one utterance at a time. */
@@ -57,6 +58,7 @@ export class AgentVoice {
       voices,
       rate,
       clock,
+      breakers: breakersOf(vendors, clock),
       trouble: options.trouble,
     })
     this.#playout = new Playout(rate, PLAYOUT_MS)

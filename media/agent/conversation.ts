@@ -12,6 +12,7 @@ import { CallerEar } from './caller-ear.js'
 import type { RecogniserChoice } from './ears.js'
 import type { ConversationEvent } from './events.js'
 import type { Floor } from './floor.js'
+import { ModelChain } from './model-chain.js'
 import type { SpeechToText, Vendors } from './ports.js'
 import { type Replies, ReplyMaker } from './reply-maker.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
@@ -65,6 +66,8 @@ export interface Mind {
   /** Those that go on when it fails. */
   readonly spareRecognisers?: readonly RecogniserChoice[]
   readonly firstTokenDeadlineMs: number
+  /** Models that can answer; absent: one. */
+  readonly models?: number
   /** The agent's voice and what stands in for it. */
   readonly voices: readonly VoiceChoice[]
   /** Numbers of turn-taking that are other than usual. */
@@ -80,18 +83,25 @@ export function openConversation(options: ConversationOptions, openMind: OpenMin
 }
 
 /** A recogniser's words go to a language model, its sentences to a synthesis. */
-const cascade: OpenMind = ({ spec, vendors, tools }, floor) => {
-  const model = vendors.languageModel(spec.languageModel.vendor)
+const cascade: OpenMind = ({ spec, vendors, tools, clock }, floor) => {
+  const choice = ({ vendor, model }: AgentSpec['languageModel']) => ({
+    vendor: vendors.languageModel(vendor),
+    model,
+  })
+  const own = choice(spec.languageModel)
+  const spares = (spec.spares?.languageModel ?? []).map(choice)
+  const models = new ModelChain([own, ...spares], breakersOf(vendors, clock))
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
     spareRecognisers: (spec.spares?.speechToText ?? []).map((spare) => ({
       ...spare,
       recogniser: vendors.speechToText(spare.vendor),
     })),
-    firstTokenDeadlineMs: model.firstTokenDeadlineMs,
+    firstTokenDeadlineMs: own.vendor.firstTokenDeadlineMs,
+    models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},
-    replies: (voice, tracer) => new ReplyMaker({ spec, model, tools, voice, floor, tracer }),
+    replies: (voice, tracer) => new ReplyMaker({ spec, models, tools, voice, floor, tracer }),
   }
 }
 
@@ -137,7 +147,8 @@ class AgentConversation implements Conversation {
       asked: (turn, { tts, model }, characters) => tracer.spoke(turn, tts.id, model, characters),
       firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
       firstPacket: (turn) => tracer.sent(turn),
-      trouble: ({ code, message }) => this.#trouble('text_to_speech', code, message),
+      trouble: ({ code, message }, vendor, instead) =>
+        this.#trouble('text_to_speech', code, message, vendor, instead),
     })
     const { model, mode, languages = null } = spec.speechToText
     this.#ear = new CallerEar({
@@ -232,8 +243,8 @@ class AgentConversation implements Conversation {
 
   #policy(): TurnPolicy {
     const { finalDeadlineMs, understandsSpeech, partials } = this.#ear.capabilities
-    const { firstTokenDeadlineMs, policy } = this.#mind
-    const limits = { finalDeadlineMs, understandsSpeech, partials, firstTokenDeadlineMs }
+    const { firstTokenDeadlineMs, models = 1, policy } = this.#mind
+    const limits = { finalDeadlineMs, understandsSpeech, partials, firstTokenDeadlineMs, models }
     return { ...policyFor(this.#spec, limits, this.#language.current), ...policy }
   }
 
@@ -300,7 +311,7 @@ class AgentConversation implements Conversation {
         this.#account.waited(effect.turn)
         return
       case 'trouble':
-        this.#trouble(effect.part, effect.code, effect.message)
+        this.#machineTrouble(effect)
         return
       case 'reopenEars':
         this.#ear.reopen()
@@ -318,6 +329,11 @@ class AgentConversation implements Conversation {
       default:
         effect satisfies never
     }
+  }
+
+  #machineTrouble({ part, code, message, again = false }: TurnEffect & { do: 'trouble' }): void {
+    const model = part === 'language_model' ? this.#replies.modelFailed?.(code, again) : undefined
+    this.#trouble(part, code, message, model?.vendor, model?.instead)
   }
 
   #trouble(

@@ -125,28 +125,33 @@ export class LinePreparation {
     }
     const chunks: Int16Array[] = []
     const words: SpokenWord[] = []
-    this.#job = this.#synthesiser.speak(text, language, {
-      asked: this.#asked,
-      audio: (pcm) => {
-        chunks.push(pcm)
+    this.#job = this.#synthesiser.speak(
+      text,
+      language,
+      {
+        asked: this.#asked,
+        audio: (pcm) => {
+          chunks.push(pcm)
+        },
+        word: (word) => {
+          words.push(word)
+        },
+        done: () => {
+          this.#job = null
+          const line = { text, pcm: joined(chunks), words }
+          this.#own.set(key, line)
+          // Other calls may still have the voice that this one lost.
+          if (!this.#synthesiser.degraded) this.#cache.set(key, line)
+          this.#each(rest, done)
+        },
+        // It was reported; the line is tried again when it is needed.
+        failed: () => {
+          this.#job = null
+          done()
+        },
       },
-      word: (word) => {
-        words.push(word)
-      },
-      done: () => {
-        this.#job = null
-        const line = { text, pcm: joined(chunks), words }
-        this.#own.set(key, line)
-        // Other calls may still have the voice that this one lost.
-        if (!this.#synthesiser.degraded) this.#cache.set(key, line)
-        this.#each(rest, done)
-      },
-      // It was reported; the line is tried again when it is needed.
-      failed: () => {
-        this.#job = null
-        done()
-      },
-    })
+      true,
+    )
   }
 
   #languageOf(text: string): string {

@@ -3,8 +3,9 @@ import { ConversationContext } from './context.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
 import { languageOf } from './language.js'
+import type { ModelChain } from './model-chain.js'
 import { startModelJob } from './model-job.js'
-import type { Cancellable, LanguageModel, ToolCall } from './ports.js'
+import type { Cancellable, ToolCall } from './ports.js'
 import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
 import { ToolRounds } from './tool-rounds.js'
@@ -14,7 +15,7 @@ import type { CallerTurn, TurnEffect } from './turn-types.js'
 
 export interface ReplyMakerOptions {
   readonly spec: AgentSpec
-  readonly model: LanguageModel
+  readonly models: ModelChain
   readonly tools: ToolRunner
   readonly voice: AgentVoice
   readonly floor: Floor
@@ -26,6 +27,8 @@ export interface Replies {
   /** `mayUseTools` false: the model can only answer. */
   ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void
   cancelModel(): void
+  /** The model failed; who it was, and which other one is asked instead when it is asked `again`. */
+  modelFailed?(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null }
   /** Ends sound and jobs of a reply. */
   stop(turn: TurnId): void
   /** Ends a reply and keeps what was heard of it. */
@@ -38,7 +41,7 @@ export interface Replies {
 /** Makes replies: asks the model, runs its tools, hands sentences to the voice, keeps what was said. */
 export class ReplyMaker implements Replies {
   readonly #spec: AgentSpec
-  readonly #model: LanguageModel
+  readonly #models: ModelChain
   readonly #tools: ToolRounds
   readonly #voice: AgentVoice
   readonly #floor: Floor
@@ -46,9 +49,9 @@ export class ReplyMaker implements Replies {
   readonly #context: ConversationContext
   #job: Cancellable | null = null
 
-  constructor({ spec, model, tools, voice, floor, tracer }: ReplyMakerOptions) {
+  constructor({ spec, models, tools, voice, floor, tracer }: ReplyMakerOptions) {
     this.#spec = spec
-    this.#model = model
+    this.#models = models
     this.#voice = voice
     this.#floor = floor
     this.#tracer = tracer
@@ -64,8 +67,10 @@ export class ReplyMaker implements Replies {
   ask({ turn, caller }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
     const floor = this.#floor
     const tracer = this.#tracer
-    const { vendor, model } = this.#spec.languageModel
     this.cancelModel()
+    const choice = this.#models.next(turn)
+    const { model } = choice
+    const vendor = choice.vendor.id
     this.#context.callerSpeaks(floor.language.current)
     tracer.mark(turn, 'modelRequestMs')
     tracer.asked(vendor, model)
@@ -74,7 +79,7 @@ export class ReplyMaker implements Replies {
       messages: this.#context.messages(caller?.text ?? null, this.#tools.messages),
       tools: mayUseTools ? declarations(this.#spec.tools) : [],
     }
-    this.#job = startModelJob(this.#model, request, {
+    this.#job = startModelJob(choice.vendor, request, {
       token: () => {
         tracer.mark(turn, 'modelFirstTokenMs')
         floor.feed({ on: 'token', turn, at: floor.now() })
@@ -88,6 +93,7 @@ export class ReplyMaker implements Replies {
       done: (text, calls, usage) => {
         this.#job = null
         tracer.answered(vendor, model, usage)
+        this.#models.answered()
         this.#answered(turn, text, calls)
       },
       failed: ({ code, message }) => {
@@ -95,6 +101,10 @@ export class ReplyMaker implements Replies {
         floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
       },
     })
+  }
+
+  modelFailed(code: string, again: boolean) {
+    return this.#models.failed(code, again)
   }
 
   cancelModel(): void {

@@ -138,6 +138,8 @@ export interface AgentSpec {
     readonly model: string | null
     readonly voice: string
     readonly pace: number
+    /** As far as the catalogue knows it. */
+    readonly gender?: 'female' | 'male' | 'neutral'
     /** What the voice speaks; absent: all of the agent's. */
     readonly languages?: readonly string[]
   }

@@ -2,11 +2,12 @@ import type { Clock, Timer } from '../base/clock.js'
 import { EngineError, errorText } from '../base/errors.js'
 import { openResampler } from '../codec/resample.js'
 import type { Rate, SessionRate } from '../frame.js'
+import { type Breakers, breakerKey } from './breaker.js'
 import { resumeOffset, type SpokenWord } from './heard.js'
 import { LeadTrim } from './lead-trim.js'
 import type { Cancellable, TextToSpeech, VendorFailure } from './ports.js'
 
-/** A voice of one vendor; the first that works is used. */
+/** A voice of one vendor; the first that works and speaks the language is used. */
 export interface VoiceChoice {
   readonly tts: TextToSpeech
   readonly voice: string
@@ -14,6 +15,10 @@ export interface VoiceChoice {
   readonly pace: number
   /** How long its first sound is waited for where that is longer than usual. */
   readonly waitMs?: number
+  /** Absent: every language of the agent. */
+  readonly languages?: readonly string[]
+  /** It needs no network and is nobody's choice: what is waited for when nothing else is left. */
+  readonly embedded?: boolean
 }
 
 export interface SynthesisEvents {
@@ -30,64 +35,131 @@ export interface SynthesisEvents {
 
 /** A vendor's own deadline counts only up to this: two voices in turn must fit into 3 s. */
 const FIRST_AUDIO_LIMIT_MS = 1000
+/** The same when another hosted voice can speak instead (Dead_air in the table of figures). */
+const FIRST_AUDIO_WITH_SPARE_MS = 600
 /** Longest gap within one sentence. */
 const STALL_MS = 1500
 /** Nobody says a sentence for so long; a vendor that does is broken. */
 const LONGEST_MS = 60_000
 
+/** A failure of a voice, and the vendor that speaks instead; null: the same one tries again, or nobody. */
+export type VoiceTrouble = (error: VendorFailure, vendor: string, instead: string | null) => void
+
 /**
- * Says sentences through the first voice that works: one retry after a quick failure, then the next
- * voice, for the rest of the call. What was already said of a broken sentence is not repeated.
+ * Says sentences through the first voice that works and speaks their language: one retry after a quick
+ * failure, then the next voice, for the rest of the call. What was already said of a broken sentence is
+ * not repeated. A vendor that failed on other calls just now is not waited for.
  */
 export class Synthesiser {
   readonly #voices: readonly VoiceChoice[]
   readonly #rate: SessionRate
   readonly #clock: Clock
-  readonly #trouble: (error: VendorFailure) => void
-  #using = 0
+  readonly #breakers: Breakers
+  readonly #trouble: VoiceTrouble
+  readonly #givenUp = new Set<VoiceChoice>()
+  /** Languages that the agent's own voice does not speak, told once. */
+  readonly #unspoken = new Set<string>()
 
   constructor(options: {
     readonly voices: readonly VoiceChoice[]
     readonly rate: SessionRate
     readonly clock: Clock
+    readonly breakers: Breakers
     /** Every failure, also those that a retry heals. */
-    readonly trouble: (error: VendorFailure) => void
+    readonly trouble: VoiceTrouble
   }) {
     this.#voices = options.voices
     this.#rate = options.rate
     this.#clock = options.clock
+    this.#breakers = options.breakers
     this.#trouble = options.trouble
   }
 
   /** Whether the agent's own voice was given up. */
   get degraded(): boolean {
-    return this.#using > 0
+    return this.#givenUp.size > 0
   }
 
-  /** Callbacks never come before this returned, nor after `cancel`. */
-  speak(text: string, language: string, events: SynthesisEvents): Cancellable {
+  /**
+   * Callbacks never come before this returned, nor after `cancel`. `patient`: nobody is on the line yet,
+   * so that a connection may take its time.
+   */
+  speak(text: string, language: string, events: SynthesisEvents, patient = false): Cancellable {
     return new Sentence(text, language, events, {
       rate: this.#rate,
       clock: this.#clock,
-      voice: () => this.#voices[this.#using],
-      failed: (error, timedOut, tries) => {
-        this.#trouble(error)
-        const more = this.#using + 1 < this.#voices.length
+      voice: () => this.#voice(language),
+      limitMs: (choice) => {
+        const next = this.#able(language).find((other) => other !== choice)
+        const limitMs = patient || !next || next.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_SPARE_MS
+        return Math.min(choice.tts.firstAudioDeadlineMs, choice.waitMs ?? limitMs)
+      },
+      began: (choice) => this.#breakers.succeeded(keyOf(choice)),
+      failed: (choice, error, timedOut, tries) => {
+        this.#breakers.failed(keyOf(choice), timedOut)
+        const next = this.#able(language).find((other) => other !== choice)
         // Waiting twice for a silent vendor would be dead air.
-        if (tries < 2 && !(timedOut && more)) return true
-        if (more) this.#using++
-        return more
+        if (tries < 2 && !(timedOut && next !== undefined)) {
+          this.#trouble(error, choice.tts.id, null)
+          return true
+        }
+        this.#trouble(error, choice.tts.id, next?.tts.id ?? null)
+        if (next !== undefined) this.#givenUp.add(choice)
+        return next !== undefined
       },
     })
   }
+
+  /** Voices that can speak it, best first. */
+  #able(language: string): readonly VoiceChoice[] {
+    return this.#voices.filter((choice) => !this.#givenUp.has(choice) && speaks(choice, language))
+  }
+
+  #voice(language: string): VoiceChoice | undefined {
+    const able = this.#able(language)
+    const [own] = this.#voices
+    for (const [index, choice] of able.entries()) {
+      const next = able[index + 1]
+      // The last one is asked in any case.
+      if (next !== undefined && !this.#breakers.allows(keyOf(choice))) {
+        const resting = new EngineError('vendor_unreachable', 'the voice failed on other calls just now')
+        this.#trouble(resting, choice.tts.id, next.tts.id)
+        this.#givenUp.add(choice)
+        continue
+      }
+      if (own !== undefined && !speaks(own, language)) this.#tellUnspoken(own, choice, language)
+      return choice
+    }
+    // No voice speaks it: better an accent than silence.
+    return this.#voices.find((choice) => !this.#givenUp.has(choice)) ?? this.#voices.at(-1)
+  }
+
+  #tellUnspoken(own: VoiceChoice, instead: VoiceChoice, language: string): void {
+    if (this.#unspoken.has(language)) return
+    this.#unspoken.add(language)
+    const error = new EngineError('vendor_rejected', `the voice ${own.voice} does not speak ${language}`)
+    this.#trouble(error, own.tts.id, instead.tts.id)
+  }
+}
+
+function speaks({ languages }: VoiceChoice, language: string): boolean {
+  return languages?.includes(language) ?? true
+}
+
+function keyOf({ tts, model }: VoiceChoice): string {
+  return breakerKey('text_to_speech', tts.id, model)
 }
 
 interface SentenceDeps {
   readonly rate: SessionRate
   readonly clock: Clock
   voice(): VoiceChoice | undefined
+  /** By when its first sound has to be there. */
+  limitMs(choice: VoiceChoice): number
+  /** It speaks. */
+  began(choice: VoiceChoice): void
   /** Whether to try again. */
-  failed(error: VendorFailure, timedOut: boolean, tries: number): boolean
+  failed(choice: VoiceChoice, error: VendorFailure, timedOut: boolean, tries: number): boolean
 }
 
 class Sentence implements Cancellable {
@@ -148,7 +220,7 @@ class Sentence implements Cancellable {
     const live = () => !this.#closed && this.#attempt === attempt
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
-    this.#arm(Math.min(choice.tts.firstAudioDeadlineMs, choice.waitMs ?? FIRST_AUDIO_LIMIT_MS))
+    this.#arm(this.#deps.limitMs(choice))
     this.#events.asked(choice, text.length)
     try {
       const job = choice.tts.speak(
@@ -204,6 +276,7 @@ class Sentence implements Cancellable {
         // The resampler's output is its own scratch; ours is kept.
         const sound = trim.push(resampler ? resampler.process(pcm).slice() : pcm)
         if (sound.length === 0) return
+        if (this.#lastAudioMs < 0 && this.#triedVoice) this.#deps.began(this.#triedVoice)
         this.#lastAudioMs = this.#deps.clock.now()
         this.#samples += sound.length
         if (this.#samples > (LONGEST_MS * rate) / 1000) {
@@ -243,7 +316,8 @@ class Sentence implements Cancellable {
 
   #fail(error: VendorFailure, timedOut: boolean): void {
     this.#stopAttempt()
-    const again = this.#deps.failed(error, timedOut, this.#tries)
+    const choice = this.#triedVoice
+    const again = choice !== undefined && this.#deps.failed(choice, error, timedOut, this.#tries)
     if (this.#closed) return
     if (again) {
       this.#begin()

@@ -261,7 +261,7 @@ export class TurnDraft {
     this.reply({ askedAtMs: this.at, lastTokenMs: null, modelBusy: true })
     const { id, attempt, round } = s.reply
     this.effects.push({ do: 'ask', turn: id, caller: s.answering, attempt, round })
-    this.timer(id, 'modelFirst', policy.modelFirstTokenMs)
+    this.timer(id, 'modelFirst', Math.min(policy.modelSlowMs, policy.modelFirstTokenMs))
   }
 
   // ---- the agent's floor

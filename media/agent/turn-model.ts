@@ -92,14 +92,17 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
   if (!reply) return
   cancelDeadlines(t)
   t.cancel(reply.id, 'tools')
+  // Asking again cannot help against a refusal (a wrong key, an unknown model); another model may.
+  const hopeless = code === 'vendor_rejected' && reply.attempt >= policy.models
+  const again = !reply.said && !hopeless && reply.attempt < policy.modelAttempts
   t.effects.push(
     { do: 'cancelModel', turn: reply.id },
-    { do: 'trouble', part: 'language_model', code, message },
+    { do: 'trouble', part: 'language_model', code, message, again },
   )
   // What was already given to synthesis is said; the rest of the answer is lost.
   if (reply.said) {
     s.brokenReplies++
-    if (s.brokenReplies >= policy.giveUpAfter) {
+    if (s.brokenReplies >= policy.giveUpAfter * policy.models) {
       giveUp(t)
       return
     }
@@ -107,8 +110,7 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
     t.effects.push({ do: 'say', turn: reply.id, line: 'trouble' }, { do: 'finishSpeech', turn: reply.id })
     return
   }
-  // Asking again cannot help against a refusal (a wrong key, an unknown model).
-  if (code === 'vendor_rejected' || reply.attempt >= policy.modelAttempts) {
+  if (!again) {
     giveUp(t)
     return
   }
@@ -130,7 +132,7 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
         t.unexpected()
         return
       }
-      modelFailed(t, 'vendor_stalled', 'the model did not begin to answer in time')
+      slow(t)
       return
     case 'modelStall': {
       if (!reply.modelBusy) {
@@ -163,6 +165,23 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
     default:
       t.unexpected()
   }
+}
+
+/** No token yet: the caller gets a word, and the model what is left of its time. */
+function slow(t: TurnDraft): void {
+  const { policy } = t
+  const reply = t.s.reply
+  if (!reply) return
+  const leftMs = reply.askedAtMs + policy.modelFirstTokenMs - t.at
+  if (leftMs <= 1) {
+    modelFailed(t, 'vendor_stalled', 'the model did not begin to answer in time')
+    return
+  }
+  t.timer(reply.id, 'modelFirst', leftMs)
+  // Tools have words of their own for the wait.
+  if (reply.apologised || reply.said || waitsForTools(reply)) return
+  t.reply({ apologised: true })
+  t.effects.push({ do: 'say', turn: reply.id, line: 'wait' })
 }
 
 /** The agent has the floor and nothing of it was heard for too long. */

@@ -36,7 +36,12 @@ export interface TurnPolicy {
   readonly waitMs: Readonly<Record<Openness, Waiting>>
   /** Sound shorter than this, for which no text came, is not worth asking about. */
   readonly worthAskingMs: number
+  /** A model that has not begun by then is given up, */
   readonly modelFirstTokenMs: number
+  /** and by then the caller is told to wait. */
+  readonly modelSlowMs: number
+  /** Models that can answer, the agent's own included. */
+  readonly models: number
   /** Longest gap between two tokens. */
   readonly modelStallMs: number
   /** Attempts for one reply while nothing of it was spoken. */
@@ -74,10 +79,15 @@ export interface TurnPolicy {
 export interface VendorLimits {
   readonly finalDeadlineMs: number
   readonly firstTokenDeadlineMs: number
+  /** Models that can answer; absent: the agent's own alone. */
+  readonly models?: number
   readonly understandsSpeech: boolean
   /** Words come while the caller still speaks. */
   readonly partials: boolean
 }
+
+/** A first token later than this is felt as silence. */
+const SLOW_MS = 1200
 
 /** VAD: sound this long is an onset, quiet this long an offset. */
 export const VAD_START_MS = 60
@@ -87,6 +97,7 @@ export const VAD_STOP_MS = 300
 export function policyFor(spec: AgentSpec, limits: VendorLimits, language: string | null = null): TurnPolicy {
   const nudgesMs = nudgeDelays(spec)
   const last = nudgesMs.at(-1)
+  const { models = 1 } = limits
   return {
     confirmSpeechMs: 700,
     confirmBackchannelMs: 1200,
@@ -105,9 +116,13 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
       spelling: { sure: 700, usual: 1200, own: 2000, most: 2000 },
     },
     worthAskingMs: 400,
-    modelFirstTokenMs: limits.firstTokenDeadlineMs,
+    // With another to ask, nobody waits longer (Dead_air in the table of figures).
+    modelFirstTokenMs:
+      models > 1 ? Math.min(limits.firstTokenDeadlineMs, SLOW_MS) : limits.firstTokenDeadlineMs,
+    modelSlowMs: SLOW_MS,
+    models,
     modelStallMs: 1500,
-    modelAttempts: 3,
+    modelAttempts: Math.max(3, models + 1),
     // With two first-token deadlines still below the 3 s of dead air.
     retryDelayMs: 400,
     apologiseAfterMs: 900,

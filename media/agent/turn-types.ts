@@ -231,6 +231,8 @@ export type TurnEffect =
       readonly part: 'speech_to_text' | 'language_model'
       readonly code: string
       readonly message: string
+      /** The model is asked once more for the same reply. */
+      readonly again?: boolean
     }
   | { readonly do: 'reopenEars' }
   /** What the detector takes for the caller's speech is noise. */

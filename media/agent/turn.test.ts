@@ -29,6 +29,8 @@ const POLICY: TurnPolicy = {
   openness: (text) => (/ and$/.test(text) ? 'open' : 'closed'),
   worthAskingMs: 400,
   modelFirstTokenMs: 1200,
+  modelSlowMs: 1200,
+  models: 1,
   modelStallMs: 1500,
   modelAttempts: 3,
   retryDelayMs: 400,

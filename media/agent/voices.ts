@@ -2,11 +2,23 @@ import type { Vendors } from './ports.js'
 import type { AgentSpec } from './spec.js'
 import type { VoiceChoice } from './synthesis.js'
 import { EMBEDDED, EMBEDDED_VOICE } from './vendors/catalogue.js'
+import { ESPEAK_VOICES } from './vendors/espeak/voices.js'
 
-/** The agent's voice, then the embedded one, which needs no network. */
+/** The agent's voice, those that stand in for it, then the embedded one, which needs no network. */
 export function voicesFor(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {
-  const { vendor, voice, model, pace } = spec.textToSpeech
-  const own: VoiceChoice = { tts: vendors.textToSpeech(vendor), voice, model, pace }
+  const { vendor, voice, model, pace, languages } = spec.textToSpeech
+  const tts = vendors.textToSpeech(vendor)
+  const own: VoiceChoice = { tts, voice, model, pace, ...(languages ? { languages } : {}) }
   if (vendor === EMBEDDED) return [own]
-  return [own, { tts: vendors.textToSpeech(EMBEDDED), voice: EMBEDDED_VOICE, model: null, pace: 1 }]
+  const spares = (spec.spares?.textToSpeech ?? []).map((spare) => ({
+    ...spare,
+    tts: vendors.textToSpeech(spare.vendor),
+  }))
+  const embedded = vendors.textToSpeech(EMBEDDED)
+  return [own, ...spares, { tts: embedded, voice: embeddedVoice(spec), model: null, pace: 1, embedded: true }]
+}
+
+/** Of the gender that the agent's voice is known to have. */
+function embeddedVoice({ textToSpeech: { gender } }: AgentSpec): string {
+  return ESPEAK_VOICES.find((voice) => voice.gender === gender)?.voice ?? EMBEDDED_VOICE
 }

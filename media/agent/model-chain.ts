@@ -1,0 +1,81 @@
+import { type Breakers, breakerKey } from './breaker.js'
+import type { TurnId } from './events.js'
+import type { LanguageModel } from './ports.js'
+
+/** A model of a vendor. */
+export interface ModelChoice {
+  readonly vendor: LanguageModel
+  readonly model: string
+}
+
+/** After a quick failure the same model is asked once more. */
+const TRIES = 2
+
+/**
+ * Which model answers: the agent's own, and those that stand in for it while nothing was spoken. One that
+ * was waited for in vain, or refused, is not asked again for the same reply; one that failed on other
+ * replies just now is not waited for at all.
+ */
+export class ModelChain {
+  readonly #choices: readonly [ModelChoice, ...ModelChoice[]]
+  readonly #breakers: Breakers
+  #turn: TurnId | null = null
+  /** Failures of each for this reply; `TRIES` and more leave it out. */
+  readonly #failures = new Map<ModelChoice, number>()
+  #asked: ModelChoice
+
+  constructor(choices: readonly [ModelChoice, ...ModelChoice[]], breakers: Breakers) {
+    this.#choices = choices
+    this.#breakers = breakers
+    this.#asked = choices[0]
+  }
+
+  get size(): number {
+    return this.#choices.length
+  }
+
+  /** Whom to ask for this reply. */
+  next(turn: TurnId): ModelChoice {
+    if (turn !== this.#turn) this.#failures.clear()
+    this.#turn = turn
+    const left = this.#left()
+    this.#asked = left.find((choice) => this.#breakers.allows(keyOf(choice))) ?? left[0] ?? this.#choices[0]
+    return this.#asked
+  }
+
+  /** The one that was asked has answered. */
+  answered(): void {
+    this.#breakers.succeeded(keyOf(this.#asked))
+  }
+
+  /**
+   * The one that was asked failed; `again`: the reply is asked for once more. Returns who it was, and who is
+   * asked instead when that is another.
+   */
+  failed(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null } {
+    const asked = this.#asked
+    const stalled = code === 'vendor_stalled'
+    // An answer that breaks off costs the caller as much as one that does not come.
+    this.#breakers.failed(keyOf(asked), stalled || !again)
+    const hopeless = stalled || code === 'vendor_rejected'
+    this.#failures.set(asked, (this.#failures.get(asked) ?? 0) + (hopeless ? TRIES : 1))
+    const left = this.#left()
+    const next = left.find((choice) => !this.#breakers.rests(keyOf(choice))) ?? left[0] ?? asked
+    return { vendor: nameOf(asked), instead: again && next !== asked ? nameOf(next) : null }
+  }
+
+  /** Who was not given up for this reply; everybody when all were. */
+  #left(): readonly ModelChoice[] {
+    const left = this.#choices.filter((choice) => (this.#failures.get(choice) ?? 0) < TRIES)
+    return left.length > 0 ? left : this.#choices
+  }
+}
+
+/** Models of one vendor can stand in for each other. */
+function nameOf({ vendor, model }: ModelChoice): string {
+  return `${vendor.id} ${model}`
+}
+
+function keyOf({ vendor, model }: ModelChoice): string {
+  return breakerKey('language_model', vendor.id, model)
+}
