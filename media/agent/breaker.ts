@@ -4,9 +4,9 @@ import type { Clock } from '../base/clock.js'
 const FAILURES = 3
 /** Of a stall, which costs a caller a wait, fewer are needed. */
 const STALL_WEIGHT = 1.5
-/** How long it is left alone; doubled each time its probe fails. */
-const REST_MS = 10_000
-const LONGEST_REST_MS = 120_000
+/** How long it is left alone; doubled each time its probe fails, which costs a caller a wait. */
+const REST_MS = 30_000
+const LONGEST_REST_MS = 240_000
 /** A probe that tells nothing is over after this. */
 const PROBE_MS = 10_000
 

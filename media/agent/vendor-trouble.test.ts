@@ -1,0 +1,78 @@
+import t from 'tap'
+import { ConversationRig } from '../../fixtures/conversation-rig.js'
+import { OUTAGES, type OutagePlan, Outages, type Part, SPARES } from '../../fixtures/outages.js'
+
+/* Every way a vendor goes wrong, for each of the three, with and without another one that stands in. */
+
+const PARTS: readonly Part[] = ['speech_to_text', 'language_model', 'text_to_speech']
+const TURNS = 4
+/** The promise: silence longer than this has a cause. */
+const LONGEST_SILENCE_MS = 3000
+
+interface Heard {
+  readonly rig: ConversationRig
+  readonly outages: Outages
+  /** From the end of each thing the caller said to the agent's next sound, or the end of the call. */
+  readonly waitsMs: readonly number[]
+}
+
+/** A caller who asks four times, each time when the agent has been silent for a second. */
+async function call(plan: OutagePlan, spare: boolean): Promise<Heard> {
+  const outages = new Outages(plan)
+  const rig = new ConversationRig({ vendors: outages.vendors, spec: spare ? SPARES : {} })
+  await rig.start()
+  const waitsMs: number[] = []
+  for (let turn = 0; turn < TURNS && rig.of('finished').length === 0; turn++) {
+    rig.sound(100, { ms: 900, text: `Question number ${turn + 1}?` })
+    await rig.run(1000)
+    const endedMs = rig.nowMs
+    await rig.until(() => rig.agentSounding || rig.of('finished').length > 0, 10_000)
+    waitsMs.push(rig.nowMs - endedMs)
+    let quietMs = 0
+    for (let ms = 0; ms < 30_000 && quietMs < 1500 && rig.of('finished').length === 0; ms += 20) {
+      await rig.run(20)
+      quietMs = rig.agentSounding ? 0 : quietMs + 20
+    }
+  }
+  return { rig, outages, waitsMs }
+}
+
+for (const part of PARTS) {
+  for (const outage of OUTAGES) {
+    t.test(`${part} ${outage}, another one takes over`, async (t) => {
+      const { rig, outages, waitsMs } = await call({ [`${part} main`]: outage }, true)
+      const wrong = `${JSON.stringify(rig.kinds())} ${waitsMs}`
+      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs}`)
+      t.equal(rig.of('finished').length, 0, `the call goes on: ${wrong}`)
+      t.equal(rig.turns('caller').length, TURNS, wrong)
+      const answered = rig.turns('agent').filter(({ heardText }) => /Answer/.test(heardText))
+      // A model that dies in its answer is noticed only then, twice.
+      const unanswered = part === 'language_model' && outage === 'die' ? 2 : 0
+      t.equal(answered.length, TURNS - unanswered, wrong)
+      const takeover = rig.of('trouble').filter(({ instead }) => instead !== undefined)
+      if (unanswered === 0) t.ok(takeover.length > 0 && takeover.every((event) => event.part === part), wrong)
+      t.ok(outages.times(part, 'second') > 0)
+      t.ok(outages.times(part, 'main') <= 4, `left alone after ${outages.times(part, 'main')} tries`)
+      t.ok(
+        waitsMs.at(-1) !== undefined && (waitsMs.at(-1) ?? 9999) <= 1300,
+        `the last turn waits for nobody: ${waitsMs}`,
+      )
+      t.equal(rig.close(), 0, 'no timer left')
+    })
+
+    t.test(`${part} ${outage}, nobody stands in`, async (t) => {
+      const { rig, waitsMs } = await call({ [`${part} main`]: outage }, false)
+      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.kinds())}`)
+      t.ok(rig.of('trouble').some((event) => event.part === part) || outage === 'slow', 'told')
+      t.ok(rig.of('trouble').every(({ instead }) => instead === undefined || instead === 'embedded'))
+      t.equal(rig.close(), 0, 'no timer left')
+    })
+
+    t.test(`${part} ${outage}, and the other one too`, async (t) => {
+      const plan = { [`${part} main`]: outage, [`${part} second`]: outage }
+      const { rig, waitsMs } = await call(plan, true)
+      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.kinds())}`)
+      t.equal(rig.close(), 0, 'no timer left')
+    })
+  }
+}
