@@ -1,0 +1,182 @@
+import t from 'tap'
+import { ConversationRig } from '../../fixtures/conversation-rig.js'
+import { engineLines } from './lines.js'
+import type { AgentSpec } from './spec.js'
+
+const BOTH: Partial<AgentSpec> = {
+  languages: ['en-IN', 'hi-IN'],
+  textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1, languages: ['en-IN', 'hi-IN'] },
+}
+const ENGLISH = 'I would like to book an appointment for tomorrow.'
+const HINDI = 'मुझे कल शाम को कितने बजे आना है'
+const ANSWER = 'आप पाँच बजे आ सकते हैं।'
+
+/** A call that began in English and went on in Hindi. */
+async function switched(spec: Partial<AgentSpec> = {}, hears?: (language: string) => readonly string[]) {
+  const rig = new ConversationRig({ spec: { ...BOTH, ...spec }, ...(hears ? { hears } : {}) })
+  await rig.start()
+  rig.sound(200, { ms: 900, text: ENGLISH, language: 'en-IN' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  rig.model.push([
+    { after: 100, text: ANSWER },
+    { after: 0, done: true },
+  ])
+  rig.sound(300, { ms: 900, text: HINDI, language: 'hi-IN' })
+  await rig.until(() => rig.turns('agent').length === 2)
+  return rig
+}
+
+const prompt = (rig: ConversationRig): string => String(rig.requests.at(-1)?.messages[0]?.content)
+
+t.test('voice, context and transcript follow the caller', async (t) => {
+  const rig = await switched()
+  t.match(rig.requests[0]?.messages[0]?.content, /The caller speaks English now: answer in English\./)
+  t.match(prompt(rig), /The caller speaks Hindi now: answer in Hindi, written in Devanagari/)
+  t.same(
+    rig.of('turn').map(({ turn }) => turn.language),
+    ['en-IN', 'en-IN', 'hi-IN', 'hi-IN'],
+  )
+  t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.language, 'hi-IN')
+  // Code-mixing is no change back.
+  rig.sound(300, { ms: 600, text: 'Okay, Friday confirm', language: 'en-IN' })
+  await rig.until(() => rig.turns('agent').length === 3)
+  t.match(prompt(rig), /speaks Hindi now/)
+  t.equal(rig.turns('caller')[2]?.language, 'hi-IN')
+  rig.sound(300, { ms: 600, text: 'Can we speak English please?' })
+  await rig.until(() => rig.turns('agent').length === 4)
+  t.match(prompt(rig), /speaks English now/)
+  t.equal(rig.close(), 0)
+})
+
+t.test('romanised words of the answer are spoken as what they are', async (t) => {
+  const rig = await switched()
+  rig.model.push([
+    { after: 100, text: 'Aap kal subah aa sakte hain. Doctor Rao will see you.' },
+    { after: 0, done: true },
+  ])
+  rig.sound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
+  await rig.until(() => rig.turns('agent').length === 3)
+  t.same(
+    rig.spoken.slice(-2).map(({ language }) => language),
+    ['hi-IN', 'en-IN'],
+  )
+  t.equal(rig.close(), 0)
+})
+
+t.test("the engine's own lines, fillers and nudges follow", async (t) => {
+  const rig = await switched({
+    tools: [
+      {
+        name: 'slots',
+        description: 'Free places',
+        parameters: [],
+        speech: { 'en-IN': 'Let me look.', 'hi-IN': 'मैं देखती हूँ।' },
+        action: { kind: 'transfer_call' },
+      },
+    ],
+    nudges: { enabled: true, hangupAfter: false, steps: [{ afterSeconds: 5, text: 'Hello?' }] },
+  })
+  await rig.until(() => rig.spoken.some(({ text }) => text === engineLines('hi-IN').stillThere), 12_000)
+  t.equal(rig.spoken.at(-1)?.language, 'hi-IN')
+  // A model that stays away: excuse and goodbye in Hindi.
+  rig.model.push([], [], [])
+  rig.sound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
+  await rig.until(() => rig.of('finished').length === 1)
+  const said = rig.turns('agent').at(-1)?.heardText ?? ''
+  t.match(said, /माफ़ कीजिए/)
+  t.match(said, /तकनीकी समस्या/)
+  t.equal(rig.close(), 0)
+})
+
+t.test('who listens for unfinished sentences knows the language', async (t) => {
+  const rig = await switched()
+  // "hai lekin" ends an English sentence as a name would, a Hindi one not at all.
+  const asked = rig.requests.length
+  rig.sound(300, { ms: 700, text: 'mujhe kal aana hai lekin' })
+  await rig.run(300 + 700 + 300 + 100 + 300)
+  t.equal(rig.requests.length, asked, 'waited for')
+  await rig.until(() => rig.requests.length === asked + 1)
+  t.equal(rig.close(), 0)
+})
+
+t.test('a recogniser that hears one language is opened in the other, and loses no sound', async (t) => {
+  const rig = await switched({}, (language) => [language])
+  t.same(rig.listened, ['en-IN', 'hi-IN'])
+  t.equal(rig.openStreams, 1, 'the old one is closed')
+  const [from = -1] = rig.written
+  t.ok(
+    rig.written.every((atMs, index) => atMs === from + index * 20),
+    'frame by frame, none twice, none missing',
+  )
+  rig.sound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
+  await rig.until(() => rig.turns('agent').length === 3)
+  t.equal(rig.listened.length, 2, 'and stays')
+  t.equal(rig.close(), 0)
+})
+
+t.test('one that hears both is left alone', async (t) => {
+  const rig = await switched({}, () => ['en-IN', 'hi-IN'])
+  t.same(rig.listened, ['en-IN'])
+  t.equal(rig.close(), 0)
+})
+
+t.test('no recogniser for the language: told once, the ear stays', async (t) => {
+  const rig = await switched({
+    speechToText: {
+      vendor: 'main',
+      model: null,
+      language: 'en-IN',
+      mode: 'transcribe',
+      languages: ['en-IN'],
+    },
+  })
+  t.same(rig.listened, ['en-IN'])
+  t.match(rig.of('trouble'), [{ part: 'speech_to_text', code: 'vendor_rejected', vendor: 'main' }])
+  t.equal(rig.of('trouble').length, 1)
+  t.equal(rig.close(), 0)
+})
+
+t.test('a voice that does not speak the language: another one does, told once', async (t) => {
+  const rig = await switched({
+    textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1, languages: ['en-IN'] },
+    spares: {
+      speechToText: [],
+      languageModel: [],
+      textToSpeech: [{ vendor: 'main', model: 'm2', voice: 'hindi', pace: 1, languages: ['hi-IN'] }],
+    },
+  })
+  t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.voice, 'hindi')
+  rig.sound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
+  rig.model.push([
+    { after: 100, text: `${ANSWER} Please bring the card.` },
+    { after: 0, done: true },
+  ])
+  await rig.until(() => rig.turns('agent').length === 3)
+  t.same(
+    rig.spoken.slice(-2).map(({ voice }) => voice),
+    ['hindi', 'v'],
+    'English is still spoken by its own voice',
+  )
+  t.match(rig.of('trouble'), [{ part: 'text_to_speech', code: 'vendor_rejected', instead: 'main' }])
+  t.equal(rig.of('trouble').length, 1)
+  t.equal(rig.close(), 0)
+})
+
+t.test('no hosted voice for the language: the embedded one, of the same gender', async (t) => {
+  const rig = await switched({
+    textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1, gender: 'male', languages: ['en-IN'] },
+  })
+  t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.voice, 'ravi')
+  t.match(rig.of('trouble'), [{ part: 'text_to_speech', vendor: 'main', instead: 'embedded' }])
+  t.equal(rig.close(), 0)
+})
+
+t.test('an agent of one language stays in it', async (t) => {
+  const rig = new ConversationRig()
+  await rig.start()
+  rig.sound(200, { ms: 900, text: HINDI })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.notMatch(prompt(rig), /speaks/)
+  t.equal(rig.turns('caller')[0]?.language, 'en-IN')
+  t.equal(rig.close(), 0)
+})
