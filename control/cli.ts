@@ -54,10 +54,11 @@ parley trace CALL_ID [--full|--json]
     headers and bodies. Secrets are masked, phone numbers are not. Then a line for each utterance of the
     agent: where its time went, tokens, characters, sound recognised; kept as long as the transcript.
 
-parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace]
-    Talk to an agent by typing, without telephony: its prompt, model, tools and turn-taking are the real
-    ones, nothing is recognised or synthesised. FILE holds JSON like the body of POST /v1/agents. Lines
-    come from standard input, so that a conversation can be kept in a file.
+parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace] [--in FILE.wav ... --out FILE.wav]
+    Talk to an agent without telephony: its prompt, model, tools and turn-taking are the real ones. By
+    typing, where nothing is recognised or synthesised, or with recordings of a caller, which the agent
+    hears and answers in its voice. FILE holds JSON like the body of POST /v1/agents. Lines come from
+    standard input, so that a conversation can be kept in a file. parley talk --help lists the options.
 
 parley results again CALL_ID
     Asks the language model once more what an ended call came to: summary, outputs, evaluation.

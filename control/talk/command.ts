@@ -2,9 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { ZodError } from 'zod'
 import { openConversation } from '../../media/agent/conversation.js'
-import type { ConversationEvent } from '../../media/agent/events.js'
 import type { AgentSpec } from '../../media/agent/spec.js'
-import type { ToolRunner } from '../../media/agent/tools.js'
 import { OPENAI_REALTIME } from '../../media/agent/vendors/catalogue.js'
 import { openVendors } from '../../media/agent/vendors/registry.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
@@ -20,8 +18,9 @@ import { parseOptions, UsageError } from '../command-line.js'
 import type { Settings } from '../config.js'
 import type { Db } from '../db/open.js'
 import { openEgress } from '../egress.js'
-import { buildRequest } from '../tools/http-request.js'
-import { sendTool } from '../tools/send.js'
+import { Printer } from './printer.js'
+import { readInputs, type SpokenOptions, talkInSound } from './spoken.js'
+import { toolsOf } from './tools.js'
 import { printedVoice, TypedCaller } from './typed.js'
 
 const RATE = 8000
@@ -33,9 +32,33 @@ export interface TalkStreams {
   write(text: string): void
 }
 
+const HELP = `parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace]
+parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] --in FILE.wav ... [options]
+
+Talks to an agent without telephony: its prompt, model, tools and turn-taking are the real ones.
+
+By typing: nothing is recognised or synthesised. Lines come from standard input.
+
+With --in in sound: the agent's recogniser hears the recordings and its voice answers, in real time, or
+as fast as it goes when all of the agent is embedded. Transcript, waiting times and usage are printed.
+
+  --agent FILE_OR_ID   a JSON file like the body of POST /v1/agents, or the draft of an agent
+  --variable NAME=VALUE  a value of {{NAME}}, repeated
+  --trace              also when typing: where the time of each reply went
+  --in FILE.wav        what the caller says, repeated: each when the agent has answered the one before.
+                       16-bit PCM of 8, 16, 22.05, 24, 44.1 or 48 kHz; of a stereo file the left channel
+  --out FILE.wav       the conversation: caller left, agent right; replaced when it exists
+  --agent-only         --out holds the agent alone, mono
+  --at-once            the recordings follow each other from the first moment, over whatever the agent
+                       says: for interruptions
+  --said TEXT          once for each --in: its words, for parley-sandbox, which cannot listen
+
+Exit status 0; 1 when a provider failed; 2 for wrong options and files.
+`
+
 /**
- * `parley talk`: the agent's prompt, model, tools and turn-taking without telephony, recognition or
- * synthesis. Ends with the conversation, or with the input. Exit status 0, or 1 when a provider failed.
+ * `parley talk`: the agent's prompt, model, tools and turn-taking without telephony, by typing or in
+ * sound. Ends with the conversation, or with the input. Exit status 0, or 1 when a provider failed.
  */
 export async function talkCommand(
   args: readonly string[],
@@ -46,11 +69,30 @@ export async function talkCommand(
     agent: { type: 'string' },
     variable: { type: 'string', multiple: true, default: [] },
     trace: { type: 'boolean', default: false },
+    in: { type: 'string', multiple: true, default: [] },
+    out: { type: 'string' },
+    'agent-only': { type: 'boolean', default: false },
+    'at-once': { type: 'boolean', default: false },
+    said: { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', default: false },
   })
+  if (values.help) {
+    streams.write(HELP)
+    return 0
+  }
+  const sound = soundOf(values)
   let status = 0
   await withDatabase(async (db, settings) => {
     const spec = await specOf(db, settings, values.agent, variablesOf(values.variable ?? []))
-    status = await talk(spec, settings, streams, { trace: values.trace === true, clock: systemClock })
+    if (sound === null && spec.languageModel.vendor === OPENAI_REALTIME) {
+      throw new UsageError(
+        'the model of this agent hears and speaks by itself: it cannot be talked to in writing, but with --in',
+      )
+    }
+    status =
+      sound === null
+        ? await talk(spec, settings, streams, { trace: values.trace === true, clock: systemClock })
+        : await talkInSound(spec, settings, sound, (text) => streams.write(text))
   })
   return status
 }
@@ -63,7 +105,7 @@ async function talk(
 ): Promise<number> {
   const scope = new Scope()
   const caller = new TypedCaller()
-  const printer = new Printer(streams, trace)
+  const printer = new Printer({ write: (text) => streams.write(text), trace, times: false })
   const egress = scope.add(openEgress({ allowPrivate: settings.allowPrivateUrls }))
   const vendors = openVendors({
     providers: settings.providers,
@@ -118,123 +160,29 @@ async function talk(
   return printer.failed ? 1 : 0
 }
 
-/** Prints what happens, and lets the next line wait for the agent's answer. */
-class Printer {
-  over = false
-  failed = false
-  readonly #streams: TalkStreams
-  readonly #trace: boolean
-  #waiting: (() => void) | null = null
-
-  constructor(streams: TalkStreams, trace: boolean) {
-    this.#streams = streams
-    this.#trace = trace
+/** Null for a conversation by typing, which takes none of the options of sound. */
+function soundOf(values: {
+  readonly in?: string[]
+  readonly out?: string
+  readonly 'agent-only'?: boolean
+  readonly 'at-once'?: boolean
+  readonly said?: string[]
+}): SpokenOptions | null {
+  const paths = values.in ?? []
+  const given = {
+    out: values.out ?? null,
+    agentOnly: values['agent-only'] === true,
+    heedless: values['at-once'] === true,
+    said: values.said ?? [],
   }
-
-  /** Resolves with the agent's next complete turn, or the end of the conversation. */
-  agentSpoke(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.over) resolve()
-      else this.#waiting = resolve
-    })
-  }
-
-  event(event: ConversationEvent): void {
-    switch (event.type) {
-      case 'turn':
-        if (event.turn.speaker === 'caller') this.line(`you    ${event.turn.text}`)
-        else {
-          this.line(`agent  ${event.turn.heardText}`)
-          this.#wake()
-        }
-        return
-      case 'tool':
-        this.line(`tool   ${event.name}(${JSON.stringify(event.arguments)}) -> ${event.result}`)
-        return
-      case 'trace': {
-        const { speechEndMs, decidedMs, modelFirstTokenMs, firstSentenceMs } = event.trace
-        const since = (ms: number | null): string =>
-          ms === null ? '-' : `${Math.round(ms - speechEndMs)} ms`
-        if (this.#trace) {
-          this.line(
-            `       asked after ${since(decidedMs)}, first token ${since(modelFirstTokenMs)}, first sentence ${since(firstSentenceMs)}`,
-          )
-        }
-        return
-      }
-      case 'trouble':
-        this.failed = true
-        this.line(`!      ${event.part}: ${event.code}: ${event.message}`)
-        return
-      case 'finished':
-        this.line(`       ended: ${event.why}`)
-        this.over = true
-        this.#wake()
-        return
-      default:
-        return
+  if (paths.length === 0) {
+    if (given.out !== null || given.agentOnly || given.heedless || given.said.length > 0) {
+      throw new UsageError('--out, --agent-only, --at-once and --said go with --in')
     }
+    return null
   }
-
-  fault(error: unknown): void {
-    this.failed = true
-    this.over = true
-    this.line(`!      ${errorText(error)}`)
-    this.#wake()
-  }
-
-  line(text: string): void {
-    this.#streams.write(`${text}\n`)
-  }
-
-  #wake(): void {
-    const wake = this.#waiting
-    this.#waiting = null
-    wake?.()
-  }
-}
-
-/** HTTP tools are sent without their credentials: this command may read the agent, not its secrets. */
-function toolsOf(
-  spec: AgentSpec,
-  {
-    egress,
-    clock,
-    printer,
-  }: { readonly egress: ReturnType<typeof openEgress>; readonly clock: Clock; readonly printer: Printer },
-): ToolRunner {
-  return {
-    run({ tool, arguments: given, timeoutMs }, done) {
-      let cancelled = false
-      const found = spec.tools.find(({ name }) => name === tool)
-      const sent =
-        found?.action.kind === 'http'
-          ? sendTool({
-              egress,
-              clock,
-              request: buildRequest(found.action.request, given, { primary: null, secondary: null }),
-              timeoutMs,
-            })
-          : Promise.resolve(`Failed: there is no request named ${tool}.`)
-      sent.then(
-        (result) => {
-          if (!cancelled) done(result)
-        },
-        (error: unknown) => {
-          if (!cancelled) done(`Failed: ${errorText(error)}`)
-        },
-      )
-      return {
-        cancel: () => {
-          cancelled = true
-        },
-      }
-    },
-    press(digits) {
-      printer.line(`keys   ${digits}`)
-      return true
-    },
-  }
+  if (given.agentOnly && given.out === null) throw new UsageError('--agent-only goes with --out')
+  return { ...given, inputs: readInputs(paths) }
 }
 
 function variablesOf(given: readonly string[]): Readonly<Record<string, string>> {
@@ -272,11 +220,6 @@ async function specOf(
     settings.providers,
   )
   if (spec === null) throw new UsageError('a voice or model of this agent is not configured here')
-  if (spec.languageModel.vendor === OPENAI_REALTIME) {
-    throw new UsageError(
-      'the model of this agent hears and speaks by itself: it cannot be talked to in writing',
-    )
-  }
   return spec
 }
 

@@ -1,0 +1,114 @@
+import type { ConversationEvent, TurnRecord } from '../../media/agent/events.js'
+import type { Usage } from '../../media/agent/usage.js'
+import { errorText } from '../../media/base/errors.js'
+
+export interface PrinterOptions {
+  write(text: string): void
+  /** Where the time of each reply went, as it goes. */
+  readonly trace: boolean
+  /** Seconds of the conversation before each line, and what was cut. */
+  readonly times: boolean
+}
+
+/** Prints what happens, and lets the caller wait for the agent's answer. */
+export class Printer {
+  over = false
+  failed = false
+  /** The account so far. */
+  readonly turns: TurnRecord[] = []
+  usage: Usage | null = null
+  readonly #options: PrinterOptions
+  #waiting: (() => void) | null = null
+
+  constructor(options: PrinterOptions) {
+    this.#options = options
+  }
+
+  /** Resolves with the agent's next complete turn, or the end of the conversation. */
+  agentSpoke(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.over) resolve()
+      else this.#waiting = resolve
+    })
+  }
+
+  event(event: ConversationEvent): void {
+    switch (event.type) {
+      case 'turn': {
+        const { speaker, text, heardText, startMs, cutAtMs } = event.turn
+        if (speaker === 'caller') this.line(`you    ${text}`, startMs)
+        else {
+          const cut = this.#options.times && cutAtMs !== undefined ? ` … (interrupted, was: ${text})` : ''
+          this.line(`agent  ${heardText}${cut}`, startMs)
+          this.#wake()
+        }
+        return
+      }
+      case 'tool':
+        this.line(`tool   ${event.name}(${JSON.stringify(event.arguments)}) -> ${event.result}`, event.atMs)
+        return
+      case 'resumed':
+        if (this.#options.times) {
+          this.line(`       went on after ${Math.round(event.pausedMs)} ms: no interruption`, event.atMs)
+        }
+        return
+      case 'trace':
+        if (this.#options.trace) this.line(`       ${waited(event.trace)}`, event.trace.firstPacketMs)
+        return
+      case 'turn_record':
+        this.turns.push(event.record)
+        return
+      case 'usage':
+        this.usage = event.usage
+        return
+      case 'trouble':
+        this.failed = true
+        this.line(`!      ${event.part}: ${event.code}: ${event.message}`, event.atMs)
+        return
+      case 'finished':
+        this.line(`       ended: ${event.why}`)
+        this.over = true
+        this.#wake()
+        return
+      default:
+        return
+    }
+  }
+
+  fault(error: unknown): void {
+    this.failed = true
+    this.over = true
+    this.line(`!      ${errorText(error)}`)
+    this.#wake()
+  }
+
+  /** `atMs`: session time of what is told. */
+  line(text: string, atMs: number | null = null): void {
+    const at = !this.#options.times ? '' : atMs === null ? '         ' : `${seconds(atMs).padStart(7)}  `
+    this.#options.write(`${at}${text}\n`)
+  }
+
+  #wake(): void {
+    const wake = this.#waiting
+    this.#waiting = null
+    wake?.()
+  }
+}
+
+/** What the caller waited for, counted from the end of the speech. */
+function waited(trace: (ConversationEvent & { type: 'trace' })['trace']): string {
+  const since = (ms: number | null): string =>
+    ms === null ? '-' : `${Math.round(ms - trace.speechEndMs)} ms`
+  const parts = [
+    `asked after ${since(trace.decidedMs)}`,
+    `first token ${since(trace.modelFirstTokenMs)}`,
+    `first sentence ${since(trace.firstSentenceMs)}`,
+    `first sound ${since(trace.ttsFirstAudioMs)}`,
+    `heard ${since(trace.firstPacketMs)}`,
+  ]
+  return parts.join(', ')
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(2)
+}

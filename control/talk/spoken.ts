@@ -1,0 +1,201 @@
+import { openConversation } from '../../media/agent/conversation.js'
+import { openRealtimeConversation } from '../../media/agent/realtime-conversation.js'
+import type { AgentSpec, SpeakerScript } from '../../media/agent/spec.js'
+import { EMBEDDED, OPENAI_REALTIME } from '../../media/agent/vendors/catalogue.js'
+import type { SynthesisPort } from '../../media/agent/vendors/espeak/port.js'
+import { openVendors } from '../../media/agent/vendors/registry.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { Scope } from '../../media/base/scope.js'
+import { FRAME_MS, type SessionRate } from '../../media/frame.js'
+import { loadVad, type VadFactory } from '../../media/vad.js'
+import { openSynthesisJobs } from '../../workers/jobs.js'
+import { accountTable } from '../calls/account-table.js'
+import { UsageError } from '../command-line.js'
+import type { Settings } from '../config.js'
+import { openEgress } from '../egress.js'
+import { Printer } from './printer.js'
+import { ConversationFile, framed, type Recording, readRecording } from './sound-files.js'
+import { SpeakingCaller, scripted } from './speaking-caller.js'
+import { StepClock } from './step-clock.js'
+import { toolsOf } from './tools.js'
+
+/** A conversation of recordings ends by then, whatever the agent's own limit is. */
+const LONGEST_MS = 3_600_000
+
+export interface SpokenOptions {
+  readonly inputs: readonly Recording[]
+  readonly out: string | null
+  readonly agentOnly: boolean
+  readonly heedless: boolean
+  /** The words of each input, for the embedded recogniser; empty: nobody knows them. */
+  readonly said: readonly string[]
+}
+
+/** Reads all files first: a wrong one is told before anything is said. Throws UsageError. */
+export function readInputs(paths: readonly string[]): readonly Recording[] {
+  return paths.map(readRecording)
+}
+
+/**
+ * A conversation in sound: recordings of the caller into the agent's real ears, its real voice into a
+ * file. In real time, or as fast as it goes when all of the agent is embedded. Exit status 0, or 1 when a
+ * provider failed.
+ */
+export async function talkInSound(
+  spec: AgentSpec,
+  settings: Settings,
+  options: SpokenOptions,
+  write: (text: string) => void,
+): Promise<number> {
+  const rate: SessionRate = options.inputs.some((input) => input.rate >= 16_000) ? 16_000 : 8_000
+  const recordings = options.inputs.map((input) => framed(input, rate))
+  const vad = await loadVad()
+  const script = scriptOf(spec, options, recordings, rate, vad)
+  const printer = new Printer({ write, trace: true, times: true })
+  if (script === null && spec.speechToText.vendor === EMBEDDED) {
+    printer.line(
+      '!      parley-sandbox understands no recording: tell the words with --said, once for each --in',
+    )
+  }
+  const scope = new Scope()
+  try {
+    const file =
+      options.out === null
+        ? null
+        : new ConversationFile(
+            options.out,
+            rate,
+            options.agentOnly,
+            options.inputs.map(({ path }) => path),
+          )
+    const jobs = openSynthesisJobs({ clock: systemClock, log: silentLog })
+    scope.own(() => jobs.close())
+    const synthesis = new Awaited(jobs)
+    const steps = isEmbedded(spec) ? new StepClock(systemClock.wall()) : null
+    const clock: Clock = steps ?? systemClock
+    const egress = scope.add(openEgress({ allowPrivate: settings.allowPrivateUrls }))
+    // One model for hearing, thinking and speaking, or a vendor for each.
+    const whole = spec.languageModel.vendor === OPENAI_REALTIME
+    const open = whole ? openRealtimeConversation : openConversation
+    const conversation = open({
+      id: 'agent',
+      spec,
+      rate,
+      vendors: openVendors({ providers: settings.providers, synthesis, clock, log: silentLog }),
+      vad,
+      clock,
+      emit: (event) => printer.event(event),
+      log: silentLog,
+      tools: toolsOf(spec, { egress, clock, printer }),
+      onFault: (error) => printer.fault(error),
+    })
+    const caller = new SpeakingCaller(recordings, {
+      rate,
+      heedless: options.heedless,
+      greeted: spec.openingLine !== null,
+    })
+    const heard = new Int16Array((rate / 1000) * FRAME_MS)
+    const said = new Int16Array(heard.length)
+    try {
+      await conversation.prepare()
+      conversation.start(script)
+      const pace = steps === null ? realTime() : fast(steps, synthesis)
+      for (let at = 0; !printer.over; at += heard.length) {
+        const atMs = (at * 1000) / rate
+        if (caller.done(atMs) || atMs >= LONGEST_MS) break
+        caller.speak(said, atMs, conversation.pull(heard, at))
+        conversation.push({ pcm: said, rate, at })
+        file?.add(said, heard)
+        await pace()
+      }
+    } finally {
+      conversation.close('hangup')
+      const seconds = file?.close()
+      if (file !== null) printer.line(`       ${seconds?.toFixed(2)} s written to ${file.path}`)
+    }
+  } finally {
+    await scope.close()
+  }
+  write(`\n${accountTable({ turns: printer.turns, usage: printer.usage })}`)
+  return printer.failed ? 1 : 0
+}
+
+/** Null for a recogniser that hears for itself. */
+function scriptOf(
+  spec: AgentSpec,
+  { inputs, said }: SpokenOptions,
+  recordings: readonly Int16Array[],
+  rate: SessionRate,
+  vad: VadFactory,
+): SpeakerScript | null {
+  if (said.length === 0) return null
+  if (spec.speechToText.vendor !== EMBEDDED) {
+    throw new UsageError(
+      `--said is for parley-sandbox; ${spec.speechToText.model ?? 'this model'} hears for itself`,
+    )
+  }
+  if (said.length !== inputs.length) {
+    throw new UsageError(`--said was given ${said.length} times, --in ${inputs.length} times`)
+  }
+  return {
+    utterances: recordings.map((pcm, i) => {
+      const clip = inputs[i]?.path ?? ''
+      const text = said[i] ?? ''
+      const utterance = scripted(pcm, { clip, text, language: spec.speechToText.language }, rate, vad)
+      if (utterance === null) throw new UsageError(`${clip}: no speech is heard in it`)
+      return utterance
+    }),
+  }
+}
+
+/** Nothing of the agent is beyond this process, so that its time need not be the world's. */
+function isEmbedded(spec: AgentSpec): boolean {
+  const vendors = [spec.speechToText.vendor, spec.textToSpeech.vendor, spec.languageModel.vendor]
+  return (
+    vendors.every((vendor) => vendor === EMBEDDED) && spec.tools.every(({ action }) => action.kind !== 'http')
+  )
+}
+
+/** Waits for the next beat; beats that were missed follow at once. */
+function realTime(): () => Promise<void> {
+  let dueMs = systemClock.now()
+  return () => {
+    dueMs += FRAME_MS
+    return new Promise((resolve) => systemClock.after(Math.max(0, dueMs - systemClock.now()), resolve))
+  }
+}
+
+/** Moves time on when all that takes real time was waited for. */
+function fast(clock: StepClock, synthesis: Awaited): () => Promise<void> {
+  return async () => {
+    clock.step(FRAME_MS)
+    await synthesis.idle()
+  }
+}
+
+/** Synthesis that can be waited for. */
+class Awaited implements SynthesisPort {
+  readonly #port: SynthesisPort
+  readonly #running = new Set<Promise<unknown>>()
+
+  constructor(port: SynthesisPort) {
+    this.#port = port
+  }
+
+  synthesize(...asked: Parameters<SynthesisPort['synthesize']>): ReturnType<SynthesisPort['synthesize']> {
+    const work = this.#port.synthesize(...asked)
+    this.#running.add(work)
+    const over = (): void => void this.#running.delete(work)
+    work.then(over, over)
+    return work
+  }
+
+  /** Resolves when nothing is being synthesised and what came of it was delivered. */
+  async idle(): Promise<void> {
+    do {
+      await Promise.allSettled(this.#running)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    } while (this.#running.size > 0)
+  }
+}

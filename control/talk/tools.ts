@@ -1,0 +1,51 @@
+import type { AgentSpec } from '../../media/agent/spec.js'
+import type { ToolRunner } from '../../media/agent/tools.js'
+import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { openEgress } from '../egress.js'
+import { buildRequest } from '../tools/http-request.js'
+import { sendTool } from '../tools/send.js'
+import type { Printer } from './printer.js'
+
+/** HTTP tools are sent without their credentials: this command may read the agent, not its secrets. */
+export function toolsOf(
+  spec: AgentSpec,
+  {
+    egress,
+    clock,
+    printer,
+  }: { readonly egress: ReturnType<typeof openEgress>; readonly clock: Clock; readonly printer: Printer },
+): ToolRunner {
+  return {
+    run({ tool, arguments: given, timeoutMs }, done) {
+      let cancelled = false
+      const found = spec.tools.find(({ name }) => name === tool)
+      const sent =
+        found?.action.kind === 'http'
+          ? sendTool({
+              egress,
+              clock,
+              request: buildRequest(found.action.request, given, { primary: null, secondary: null }),
+              timeoutMs,
+            })
+          : Promise.resolve(`Failed: there is no request named ${tool}.`)
+      sent.then(
+        (result) => {
+          if (!cancelled) done(result)
+        },
+        (error: unknown) => {
+          if (!cancelled) done(`Failed: ${errorText(error)}`)
+        },
+      )
+      return {
+        cancel: () => {
+          cancelled = true
+        },
+      }
+    },
+    press(digits) {
+      printer.line(`keys   ${digits}`)
+      return true
+    },
+  }
+}
