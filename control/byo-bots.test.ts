@@ -116,7 +116,13 @@ t.test('@jambonz/sdk: an audio endpoint', async (t) => {
   await caller.answered()
   const callId = await caller.callId()
   await caller.until('both sounds', () => caller.rtp.loud().length >= 38 && done.length === 1)
-  t.match(metadata, { from: caller.from, to: e164, sampleRate: 8000, mixType: 'mono' })
+  t.match(metadata, {
+    from: caller.from,
+    to: e164,
+    sampleRate: 8000,
+    mixType: 'mono',
+    callId: caller.dialog.callId,
+  })
   t.strictSame(marks, ['first playout'])
   t.strictSame(done, ['p1'])
   t.ok(sounds > 20, 'it hears the caller')

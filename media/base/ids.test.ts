@@ -1,5 +1,5 @@
 import t from 'tap'
-import { idFloor, isId, newId, ulid } from './ids.js'
+import { idFloor, idOfUuid, isId, newId, ulid, uuidOf } from './ids.js'
 
 t.test('ids of one process sort by creation, within a millisecond too', (t) => {
   const start = Date.UTC(2025, 0, 15)
@@ -29,6 +29,21 @@ t.test('ids of a kind fall below or above a moment', (t) => {
 t.test('time is in the first ten characters', (t) => {
   // The example of the ULID specification.
   t.equal(ulid(2 ** 48 - 1).slice(0, 10), '7ZZZZZZZZZ')
+  t.end()
+})
+
+t.test('as a UUID an id is one that strict readers take, and the same id again', (t) => {
+  const start = Date.UTC(2101, 0, 1)
+  const ids = Array.from({ length: 2000 }, (_, i) => newId('call', start + Math.floor(i / 4)))
+  const version7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+  t.strictSame(
+    ids.filter((id) => !version7.test(uuidOf(id))),
+    [],
+  )
+  t.strictSame(
+    ids.map((id) => idOfUuid('call', uuidOf(id))),
+    ids,
+  )
   t.end()
 })
 

@@ -37,18 +37,17 @@ let lastRandom = new Uint8Array(10)
 
 /**
  * A ULID: 48 bits of milliseconds, 80 random bits, 26 characters, sortable. Within one
- * millisecond the random part is incremented, so that ids of one process sort by creation.
+ * millisecond the random part is incremented, so that ids of one process sort by creation. Six of the
+ * random bits are fixed, so that the same 128 bits are a UUID of version 7 too (RFC 9562, 5.7): there
+ * are readers that take no other.
  */
 export function ulid(wallMs: number): string {
   if (wallMs > lastTime) {
     lastTime = wallMs
-    lastRandom = new Uint8Array(randomBytes(10))
-  } else {
-    for (let i = 9; i >= 0; i--) {
-      const next = ((lastRandom[i] ?? 0) + 1) & 0xff
-      lastRandom[i] = next
-      if (next !== 0) break
-    }
+    lastRandom = drawn()
+  } else if (!increment(lastRandom)) {
+    lastTime++
+    lastRandom = drawn()
   }
   let text = timePart(lastTime)
   let bits = 0
@@ -62,6 +61,24 @@ export function ulid(wallMs: number): string {
     }
   }
   return text
+}
+
+/** 80 random bits with the version and the variant of a UUID among them. */
+function drawn(): Uint8Array<ArrayBuffer> {
+  const random = new Uint8Array(randomBytes(10))
+  random[0] = 0x70 | ((random[0] ?? 0) & 0x0f)
+  random[2] = 0x80 | ((random[2] ?? 0) & 0x3f)
+  return random
+}
+
+/** Adds one to what stands behind the fixed bits; false when there is no room for more. */
+function increment(random: Uint8Array): boolean {
+  for (let i = 9; i > 2; i--) {
+    const next = ((random[i] ?? 0) + 1) & 0xff
+    random[i] = next
+    if (next !== 0) return true
+  }
+  return false
 }
 
 /** `<prefix>_<ULID>`, for example `call_01J...`. */
