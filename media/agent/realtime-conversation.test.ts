@@ -1,0 +1,567 @@
+import t from 'tap'
+import { ConversationRig, type RigOptions } from '../../fixtures/conversation-rig.js'
+import type { ScriptedModelOptions, ScriptedSpeechModel } from '../../fixtures/scripted-speech-model.js'
+import { openRealtimeConversation } from './realtime-conversation.js'
+import type { ToolSpec } from './spec.js'
+import { OPENAI_REALTIME } from './vendors/catalogue.js'
+
+/* Conversations with a model that hears and speaks, on a virtual clock. */
+
+const END_CALL: ToolSpec = {
+  name: 'end_call',
+  description: 'Ends the call',
+  parameters: [],
+  speech: {},
+  action: { kind: 'end_call' },
+}
+const LOOK: ToolSpec = {
+  name: 'look',
+  description: 'Looks something up',
+  parameters: [],
+  speech: { 'en-IN': 'Let me look.' },
+  action: {
+    kind: 'http',
+    request: {
+      method: 'GET',
+      url: 'https://api.example.com',
+      timeoutMs: 8000,
+      headers: {},
+      bodyFormat: 'json',
+      bodyRoot: null,
+      auth: null,
+      connectionId: null,
+    },
+  },
+}
+
+/** Sound that is paused fades out in a frame of its own, and begins again where the fade began. */
+const FADE_MS = 20
+
+type RealtimeRig = ConversationRig & { readonly speechModel: ScriptedSpeechModel }
+
+async function begun(options: RigOptions = {}, model: ScriptedModelOptions = {}): Promise<RealtimeRig> {
+  const rig = new ConversationRig({
+    ...options,
+    open: openRealtimeConversation,
+    speechModel: model,
+    spec: {
+      speechToText: { vendor: OPENAI_REALTIME, model: 'gpt-realtime', language: 'en-IN', mode: 'transcribe' },
+      textToSpeech: { vendor: OPENAI_REALTIME, model: 'gpt-realtime', voice: 'marin', pace: 1 },
+      languageModel: { vendor: OPENAI_REALTIME, model: 'gpt-realtime' },
+      ...options.spec,
+    },
+  }) as RealtimeRig
+  await rig.start()
+  return rig
+}
+
+/** The caller asked something and the model is in the middle of ten seconds of answer. */
+async function answering(options: RigOptions = {}, model: ScriptedModelOptions = {}): Promise<RealtimeRig> {
+  const rig = await begun(options, model)
+  rig.speechModel.replies.push({ items: [{ words: LONG, ms: 10_000 }] })
+  rig.speechModel.heard.push({ text: 'When are you open?' })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.agentSounding)
+  await rig.run(2000)
+  return rig
+}
+
+const LONG =
+  'We are open from nine in the morning until seven in the evening on weekdays, and until noon on Saturdays.'
+
+function left(rig: RealtimeRig): void {
+  t.equal(rig.close(), 0, 'no timer left')
+  t.equal(rig.speechModel.connections, 0, 'no connection left')
+}
+
+t.test(
+  'the opening line is said by the model before the call; a turn is answered as it was heard',
+  async (t) => {
+    const rig = await begun({ spec: { openingLine: 'Good morning, Sunrise Dental.' } })
+    const model = rig.speechModel
+    t.equal(model.lines[0], 'Good morning, Sunrise Dental.', 'beside the conversation, while it rings')
+    t.match(model.opened, [
+      {
+        voice: 'marin',
+        model: 'gpt-realtime',
+        language: 'en-IN',
+        instructions: /You are Asha\..*telephone/s,
+      },
+    ])
+    await rig.run(20)
+    t.ok(rig.agentSounding, 'sound in the very first frame')
+    await rig.until(() => rig.turns('agent').length === 1)
+    model.heard.push({ text: 'When are you open?', afterMs: 900 })
+    rig.sound(500, { ms: 900, text: null })
+    await rig.until(() => rig.turns('agent').length === 2)
+    t.same(
+      rig.kinds().filter((kind) => kind !== 'turn_record'),
+      ['agent: Good morning, Sunrise Dental.', 'caller: When are you open?', 'trace', 'agent: Answer 1.'],
+      'in order, although the words came after the answer began',
+    )
+    t.same(
+      model.orders,
+      ['tell assistant Good morning, Sunrise Dental.', 'committed caller_6', 'respond'].map((order) =>
+        order.replace('caller_6', model.orders[1]?.split(' ')[1] ?? ''),
+      ),
+    )
+    const caller = rig.turns('caller')[0]
+    const trace = rig.of('trace')[0]?.trace
+    t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
+    t.equal(trace?.speechEndMs, caller?.endMs)
+    t.equal(rig.turns('agent')[1]?.startMs, trace?.firstPacketMs)
+    t.ok(
+      (trace?.firstPacketMs ?? 9999) - (caller?.endMs ?? 0) <= 500 + 10 + 200 + 60,
+      'the vendor’s silence, its answer, a beat',
+    )
+    t.match(rig.of('turn_record').at(-1)?.record.usage.models, [
+      {
+        vendor: OPENAI_REALTIME,
+        model: 'gpt-realtime',
+        requests: 1,
+        promptTokens: 100,
+        completionTokens: 20,
+      },
+    ])
+    left(rig)
+  },
+)
+
+t.test('an interruption: paused at once, then cut; the model is told what was really heard', async (t) => {
+  const rig = await answering()
+  const model = rig.speechModel
+  const before = model.orders.length
+  const soundMs = rig.nowMs
+  model.heard.push({ text: 'And on Sunday?' })
+  rig.sound(0, { ms: 1200, text: null })
+  await rig.run(120)
+  t.notOk(rig.agentSounding, 'paused within the detector’s time')
+  await rig.until(() => rig.of('interrupted').length === 1)
+  const sentMs = rig.sentSamples() / 8 - FADE_MS
+  const item = model.orders.slice(before).find((order) => order.startsWith('truncate'))
+  const told = Number(item?.split(' ')[2])
+  t.ok(Math.abs(told - sentMs) <= 5, `told ${told} ms, ${sentMs} ms were sent`)
+  const [turn] = rig.turns('agent')
+  t.equal(turn?.text, LONG)
+  t.ok(LONG.startsWith(turn?.heardText ?? '-') && (turn?.heardText.length ?? 0) < LONG.length / 2)
+  t.ok((turn?.cutAtMs ?? 0) - soundMs <= 100)
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(
+    rig.kinds().filter((kind) => !/turn_record|trace/.test(kind)),
+    [
+      'caller: When are you open?',
+      'interrupted',
+      `agent: ${turn?.heardText} |`,
+      'caller: And on Sunday?',
+      'agent: Answer 1.',
+    ],
+  )
+  t.equal(model.orders.filter((order) => order === 'respond').length, 2)
+  left(rig)
+})
+
+t.test('a reply still being made is cancelled, and never comes back', async (t) => {
+  const rig = await begun()
+  const model = rig.speechModel
+  model.replies.push({ items: [{ words: LONG, ms: 10_000, leadMs: 300 }], endless: true })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.agentSounding)
+  await rig.run(2000)
+  rig.sound(0, { ms: 1200, text: null })
+  await rig.until(() => rig.turns('agent').length === 2)
+  const [cancel, truncate] = model.orders.filter((order) => /cancel|truncate/.test(order))
+  t.equal(cancel, 'cancel')
+  // The silence at its beginning was left out and is part of the vendor's count: all but its last 10 ms.
+  const firstMs = rig.sentSamples() / 8 - FADE_MS - 1000
+  t.ok(Math.abs(Number(truncate?.split(' ')[2]) - (firstMs + 290)) <= 1, `${truncate}, ${firstMs} ms sent`)
+  left(rig)
+})
+
+for (const [name, ms, text] of [
+  ['a cough', 200, ''],
+  ['a backchannel', 400, 'mm-hmm'],
+] as const) {
+  t.test(`${name} pauses the agent and does not stop it`, async (t) => {
+    const rig = await answering()
+    const model = rig.speechModel
+    model.heard.push({ text })
+    rig.sound(0, { ms, text: null })
+    await rig.run(ms + 700)
+    t.ok(rig.agentSounding, 'it goes on')
+    await rig.until(() => rig.turns('agent').length === 1)
+    t.same(rig.of('interrupted'), [])
+    t.equal(rig.of('resumed').length, 1)
+    t.equal(rig.turns('agent')[0]?.heardText, LONG)
+    t.equal(rig.sentSamples() / 8 - FADE_MS, 10_000, 'nothing of it was lost')
+    t.equal(model.orders.filter((order) => order === 'respond').length, 1)
+    t.notOk(model.orders.some((order) => /truncate|cancel/.test(order)))
+    t.equal(model.orders.filter((order) => order.startsWith('forget')).length, text === '' ? 1 : 0)
+    t.same(
+      rig.turns('caller').map(({ heardText }) => heardText),
+      text === '' ? ['When are you open?'] : ['When are you open?', 'mm-hmm'],
+    )
+    left(rig)
+  })
+}
+
+t.test('short words that are no backchannel stop the agent when they are known', async (t) => {
+  const rig = await answering()
+  rig.speechModel.heard.push({ text: 'Stop.' })
+  rig.sound(0, { ms: 400, text: null })
+  await rig.until(() => rig.of('interrupted').length === 1)
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.equal(rig.of('resumed').length, 1, 'it went on until then')
+  t.match(rig.turns('caller')[1], { heardText: 'Stop.' })
+  left(rig)
+})
+
+t.test('a short sound while the agent waits: noise is not answered, a yes is', async (t) => {
+  const rig = await begun()
+  const model = rig.speechModel
+  model.heard.push({ text: '' }, { text: 'Haan.' })
+  rig.sound(200, { ms: 160, text: null })
+  await rig.run(3000)
+  t.same(rig.kinds(), [])
+  t.notOk(model.orders.includes('respond'))
+  rig.sound(0, { ms: 240, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['Haan.'],
+  )
+  left(rig)
+})
+
+t.test('sound that the vendor takes for no speech is forgotten', async (t) => {
+  const rig = await begun({}, { silenceMs: 60_000 })
+  // Below the vendor's threshold and above the detector's.
+  rig.speechModel.stream.write = () => {}
+  rig.sound(200, { ms: 900, text: null })
+  await rig.run(5000)
+  t.same(rig.kinds(), [])
+  left(rig)
+})
+
+t.test('a turn that the vendor does not end is ended here', async (t) => {
+  const rig = await begun({}, { silenceMs: 60_000 })
+  rig.speechModel.heard.push({ text: 'My number is.' })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  const caller = rig.turns('caller')[0]
+  const first = rig.of('trace')[0]?.trace.firstPacketMs ?? 0
+  t.ok(first - (caller?.endMs ?? 0) <= 1800 + 10 + 200 + 60, 'below the limit of dead air')
+  left(rig)
+})
+
+t.test('without a detector of the vendor, ours ends the turn; silence is not sent', async (t) => {
+  const rig = await begun({}, { turnEnd: false })
+  const model = rig.speechModel
+  model.heard.push({ text: 'I want to book a visit for Monday.' })
+  rig.sound(200, { ms: 500, text: null })
+  rig.sound(1000, { ms: 500, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(
+    model.orders.filter((order) => order.startsWith('committed')).length,
+    1,
+    'one turn in spite of its pause',
+  )
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['I want to book a visit for Monday.'],
+  )
+  t.ok(model.loudFrames >= 48, 'from the first voiced frame on')
+  left(rig)
+})
+
+t.test('a caller who goes on before the answer is heard is answered once, for everything', async (t) => {
+  const rig = await begun()
+  const model = rig.speechModel
+  model.replies.push({ afterMs: 1500, items: [{ words: 'Never heard.', ms: 1000 }] })
+  model.heard.push({ text: 'I want to book' }, { text: 'for Monday.' })
+  rig.sound(200, { ms: 900, text: null })
+  rig.sound(1900, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['I want to book for Monday.'],
+  )
+  t.same(
+    model.orders.filter((order) => /respond|cancel/.test(order)),
+    ['respond', 'cancel', 'respond'],
+  )
+  t.equal(rig.turns('agent')[0]?.heardText, 'Answer 1.')
+  left(rig)
+})
+
+t.test('keys are told to the model', async (t) => {
+  const rig = await begun()
+  for (const digit of ['1', '2', '#'] as const) rig.press(digit)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.speechModel.orders.slice(0, 2), ['tell user Keys pressed on the telephone: 12', 'respond'])
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['12'],
+  )
+  left(rig)
+})
+
+t.test('a tool: the filler in the agent’s voice, its result, the answer', async (t) => {
+  const rig = await begun({ spec: { tools: [LOOK, END_CALL] } })
+  const model = rig.speechModel
+  t.match(model.opened[0]?.tools, [{ name: 'look' }, { name: 'end_call' }])
+  model.heard.push({ text: 'Is Monday free?' })
+  model.replies.push(
+    { calls: [{ id: 'call_1', name: 'look', arguments: { day: 'Monday' } }] },
+    { items: [{ words: 'Yes, at nine.', ms: 900 }] },
+  )
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.asked.length === 1)
+  await rig.run(600)
+  t.ok(rig.agentSounding, 'the filler')
+  t.ok(model.lines.includes('Let me look.'))
+  rig.asked[0]?.done('Free at nine.')
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(model.orders.slice(-3), ['respond', 'tool call_1 Free at nine.', 'respond'])
+  t.equal(rig.turns('agent')[0]?.heardText, 'Let me look. Yes, at nine.')
+  t.match(rig.of('tool'), [{ name: 'look', result: 'Free at nine.' }])
+  left(rig)
+})
+
+t.test(
+  'a tool whose reply was interrupted: the model has an answer for its call, then the late result',
+  async (t) => {
+    const rig = await begun({ spec: { tools: [LOOK] } })
+    const model = rig.speechModel
+    model.heard.push({ text: 'Is Monday free?' }, { text: 'No wait, I mean Tuesday.' })
+    model.replies.push({ calls: [{ id: 'call_1', name: 'look', arguments: { day: 'Monday' } }] })
+    rig.sound(200, { ms: 900, text: null })
+    await rig.until(() => rig.asked.length === 1)
+    await rig.run(600)
+    rig.sound(0, { ms: 1200, text: null })
+    await rig.until(() => rig.of('interrupted').length === 1)
+    await rig.run(100)
+    rig.asked[0]?.done('Monday is free.')
+    await rig.until(() => rig.turns('agent').length === 2)
+    const told = model.orders.filter((order) => /^tool|system/.test(order))
+    t.match(told, [
+      /^tool call_1 No result yet/,
+      /^tell system The result of look, which came late: Monday is free/,
+    ])
+    left(rig)
+  },
+)
+
+t.test('end_call: the goodbye is heard to its last sample, then the call ends', async (t) => {
+  const rig = await begun({ spec: { tools: [END_CALL], hangupLine: 'Goodbye.' } })
+  const model = rig.speechModel
+  model.replies.push({
+    items: [{ words: 'See you on Monday.', ms: 1300 }],
+    calls: [{ id: 'call_1', name: 'end_call', arguments: {} }],
+  })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(
+    rig.turns('agent').map(({ heardText }) => heardText),
+    ['See you on Monday.', 'Goodbye.'],
+  )
+  t.equal(rig.sentSamples() / 8, 1300 + 'Goodbye.'.length * 60)
+  t.equal(
+    rig
+      .kinds()
+      .filter((kind) => kind !== 'usage')
+      .at(-1),
+    'finished agent_hangup',
+  )
+  left(rig)
+})
+
+t.test('nudges, then the end, as with every other agent', async (t) => {
+  const rig = await begun({
+    spec: {
+      hangupLine: 'Goodbye.',
+      nudges: {
+        enabled: true,
+        hangupAfter: true,
+        steps: [
+          { afterSeconds: 5, text: 'Are you there?' },
+          { afterSeconds: 10, text: 'Hello?' },
+        ],
+      },
+    },
+  })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(
+    rig.turns('agent').map(({ heardText }) => heardText),
+    ['Are you there?', 'Hello?', 'Goodbye.'],
+  )
+  t.ok(
+    rig.speechModel.orders.includes('tell assistant Are you there?'),
+    'the model knows what was said for it',
+  )
+  t.match(rig.of('finished'), [{ why: 'silence' }])
+  left(rig)
+})
+
+t.test('the longest call ends with its line', async (t) => {
+  const rig = await begun({ spec: { hangupLine: 'Time is up.', maxCallSeconds: 5 } })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.same(
+    rig.turns('agent').map(({ heardText }) => heardText),
+    ['Time is up.'],
+  )
+  t.match(rig.of('finished'), [{ why: 'max_duration' }])
+  left(rig)
+})
+
+t.test(
+  'a model that says nothing: the embedded voice excuses it, a new connection is tried, then goodbye',
+  async (t) => {
+    const rig = await begun({}, { lineMs: null })
+    const model = rig.speechModel
+    model.replies.push({ stall: true }, { stall: true })
+    model.heard.push({ text: 'When are you open?' })
+    rig.sound(200, { ms: 900, text: null })
+    await rig.until(() => rig.of('finished').length === 1)
+    const texts = rig.turns('agent').map(({ heardText }) => heardText)
+    t.match(texts.join(' '), /having trouble.*technical problem/s)
+    t.match(rig.of('finished'), [{ why: 'provider_failure' }])
+    t.equal(model.opened.length, 2, 'the second try is on a new connection')
+    t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
+    const endMs = rig.turns('caller')[0]?.endMs ?? 0
+    t.ok(rig.longestSilence(endMs, rig.nowMs - 300) <= 3000, 'no dead air')
+    left(rig)
+  },
+)
+
+t.test('a refused key: nothing is tried for long, the caller hears a goodbye', async (t) => {
+  const refusals = Array.from({ length: 20 }, () => 'vendor_rejected' as const)
+  const rig = await begun({ spec: { openingLine: 'Hello.' } }, { refusals })
+  await rig.until(() => rig.of('finished').length === 1, 20_000)
+  t.match(rig.of('finished'), [{ why: 'provider_failure' }])
+  t.match(rig.turns('agent').at(-1)?.heardText, /technical problem/)
+  t.ok(rig.of('trouble').length > 0)
+  left(rig)
+})
+
+t.test(
+  'a connection lost in the middle of an answer: what was said is kept, the next one knows it',
+  async (t) => {
+    const rig = await answering()
+    const model = rig.speechModel
+    model.break()
+    await rig.until(() => rig.turns('agent').length === 1)
+    t.equal(rig.turns('agent')[0]?.heardText, LONG, 'its sound had come')
+    model.heard.push({ text: 'Thank you.' })
+    rig.sound(300, { ms: 900, text: null })
+    await rig.until(() => rig.turns('agent').length === 2)
+    t.equal(model.opened.length, 2)
+    t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
+    t.equal(rig.turns('agent')[1]?.heardText, 'Answer 1.')
+    left(rig)
+  },
+)
+
+t.test('a connection lost before the answer: it is asked for again at once', async (t) => {
+  const rig = await begun()
+  const model = rig.speechModel
+  model.replies.push({ stall: true })
+  model.heard.push({ text: 'When are you open?' })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => model.orders.includes('respond'))
+  await rig.run(500)
+  model.break()
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(model.opened.length, 2)
+  t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
+  t.equal(rig.turns('agent')[0]?.heardText, 'Answer 1.')
+  t.same(
+    rig.kinds().filter((kind) => kind.startsWith('trouble')),
+    ['trouble language_model vendor_failed'],
+  )
+  left(rig)
+})
+
+t.test('a connection lost while nobody speaks is opened again', async (t) => {
+  const rig = await begun()
+  const model = rig.speechModel
+  await rig.run(1000)
+  model.break()
+  await rig.run(1000)
+  t.equal(model.connections, 1)
+  model.heard.push({ text: 'Are you there?' })
+  rig.sound(0, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['Are you there?'],
+  )
+  left(rig)
+})
+
+t.test('a connection is replaced before its time is over, when nobody speaks', async (t) => {
+  const rig = await begun({}, { longestMs: 40_000 })
+  const model = rig.speechModel
+  model.heard.push({ text: 'When are you open?' }, { text: 'Thank you.' })
+  model.replies.push({ items: [{ words: LONG, ms: 10_000 }] })
+  rig.sound(17_000, { ms: 900, text: null })
+  await rig.run(22_000)
+  t.equal(model.opened.length, 1, 'not in the middle of an answer')
+  await rig.until(() => model.opened.length === 2)
+  t.equal(rig.turns('agent').length, 1)
+  t.match(model.opened[1]?.history, [
+    { role: 'user', content: 'When are you open?' },
+    { role: 'assistant', content: LONG },
+  ])
+  t.equal(model.connections, 1)
+  rig.sound(300, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(
+    rig.kinds().filter((kind) => kind.startsWith('trouble')),
+    [],
+  )
+  left(rig)
+})
+
+t.test('words that never come do not hold up the transcript', async (t) => {
+  const rig = await begun()
+  const model = rig.speechModel
+  model.heard.push({ text: 'Nobody reads this.', afterMs: 60_000 }, { text: null })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['[…]'],
+  )
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['[…]', '[…]'],
+  )
+  left(rig)
+})
+
+t.test('a call that ends in the middle of everything is told to its end', async (t) => {
+  const rig = await answering()
+  rig.sound(0, { ms: 5000, text: null })
+  await rig.run(60)
+  rig.conversation.close('hangup')
+  const [turn] = rig.turns('agent')
+  t.ok(LONG.startsWith(turn?.heardText ?? '-'))
+  t.same(
+    rig.turns('caller').map(({ heardText }) => heardText),
+    ['When are you open?'],
+  )
+  const told = rig.events.length
+  await rig.run(6000)
+  t.equal(rig.events.length, told, 'nothing afterwards')
+  left(rig)
+})
+
+t.test('a wide session hears and speaks the same', async (t) => {
+  const rig = await begun({ rate: 16_000 })
+  rig.sound(200, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.sentSamples() / 16, 1000)
+  left(rig)
+})
