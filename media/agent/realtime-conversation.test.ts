@@ -423,7 +423,7 @@ t.test(
     rig.sound(200, { ms: 900, text: null })
     await rig.until(() => rig.of('finished').length === 1)
     const texts = rig.turns('agent').map(({ heardText }) => heardText)
-    t.match(texts.join(' '), /having trouble.*technical problem/s)
+    t.match(texts.join(' '), /One moment please.*technical problem/s)
     t.match(rig.of('finished'), [{ why: 'provider_failure' }])
     t.equal(model.opened.length, 2, 'the second try is on a new connection')
     t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
