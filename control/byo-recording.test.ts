@@ -1,0 +1,130 @@
+import t from 'tap'
+import { openBot } from '../fixtures/bot.js'
+import { openByoService } from '../fixtures/byo-rig.js'
+import { call } from '../fixtures/caller.js'
+import { decodeG711, encodeG711 } from '../fixtures/g711.js'
+import type { Json } from '../fixtures/service.js'
+import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { readWav } from '../fixtures/wav.js'
+
+/*
+ * What a recording of a bot's call holds: caller and bot take turns with four tones, each waiting for the
+ * one before it to be over.
+ */
+
+const LENGTH_MS = 300
+const AMPLITUDE = 0.3
+/** What a frame may be off, and what the jitter buffer may take or give. */
+const FRAME = 160
+const PLAYOUT = 800
+
+interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+/** Where there is sound, in samples of 8 kHz; pauses under 60 ms belong to it. */
+function stretches(pcm: Int16Array): Stretch[] {
+  const found: { from: number; to: number }[] = []
+  for (let at = 0; at + 80 <= pcm.length; at += 80) {
+    if (levelDbfs(pcm, at, at + 80) < -40) continue
+    const last = found.at(-1)
+    if (last !== undefined && at - last.to < 480) last.to = at + 80
+    else found.push({ from: at, to: at + 80 })
+  }
+  return found
+}
+
+const service = await openByoService(t)
+
+t.test('both voices, each on its channel, at their levels and in their places', async (t) => {
+  const answers = [700, 1200]
+  let loudFrames = 0
+  let quietFrames = 0
+  const bot = await openBot(t, {
+    onMessage: (there, { json }) => {
+      if (json?.event !== 'media') return
+      const ulaw = Buffer.from(String((json.media as Json).payload), 'base64')
+      if (levelDbfs(decodeG711('PCMU', ulaw)) > -40) {
+        loudFrames++
+        quietFrames = 0
+      } else if (loudFrames > 0 && ++quietFrames === 3) {
+        loudFrames = 0
+        const answer = encodeG711('PCMU', tone(answers.shift() ?? 0, LENGTH_MS))
+        there.send({ event: 'media', media: { payload: Buffer.from(answer).toString('base64') } })
+      }
+    },
+  })
+  const { id, e164 } = await service.routed({
+    type: 'static',
+    url: bot.url,
+    format: 'mulaw',
+    sampleRate: 8000,
+  })
+  await service.api('PATCH', `/v1/numbers/${id}`, { recordCalls: true })
+  const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+  await caller.answered()
+  const callId = await caller.callId()
+
+  // The jitter buffer finds its size in the first second.
+  await caller.until('a second', () => caller.rtp.audio().length >= 50)
+
+  /** Packets of the caller's tones, and of the bot's as they came: first of each. */
+  const said: number[] = []
+  const heard: number[] = []
+  for (const hz of [440, 950]) {
+    const utterance = caller.rtp.say(tone(hz, LENGTH_MS))
+    await utterance.done
+    const beganMs = utterance.spokenAtMs(0) ?? 0
+    said.push(caller.rtp.sent.find(({ atMs }) => atMs > beganMs + 1)?.timestamp ?? 0)
+    const before = caller.rtp.audio().length
+    const answer = () =>
+      caller.rtp
+        .audio()
+        .slice(before)
+        .filter(({ payload }) => levelDbfs(decodeG711('PCMU', payload)) > -40)
+    await caller.until('the answer', () => answer().length >= LENGTH_MS / 20)
+    heard.push(answer()[0]?.timestamp ?? 0)
+    const after = caller.rtp.audio().length
+    await caller.until('a pause', () => caller.rtp.audio().length >= after + 10)
+  }
+  await caller.hangUp()
+  t.match(await service.ended(callId), { hasRecording: true })
+
+  const { url } = await service.api('GET', `/v1/calls/${callId}/recording`)
+  const wav = readWav(new Uint8Array(await (await fetch(String(url))).arrayBuffer()))
+  t.equal(wav.rate, 8000)
+  const [left = new Int16Array(), right = new Int16Array()] = wav.channels
+  t.equal(left.length, right.length)
+  const [a, c, ...more] = stretches(left)
+  const [b, d, ...rest] = stretches(right)
+  if (!a || !b || !c || !d)
+    throw new Error(`${stretches(left).length} and ${stretches(right).length} stretches`)
+  t.strictSame([...more, ...rest], [], 'two on each channel and nothing else')
+
+  for (const [name, pcm, { from, to }, hz] of [
+    ['caller', left, a, 440],
+    ['bot', right, b, 700],
+    ['caller', left, c, 950],
+    ['bot', right, d, 1200],
+  ] as const) {
+    const ms = (to - from) / 8
+    t.ok(Math.abs(ms - LENGTH_MS) <= (name === 'bot' ? 20 : PLAYOUT / 8), `${name}: ${ms} ms of ${hz} Hz`)
+    const level = toneLevel(pcm.subarray(from + 400, to - 400), hz)
+    t.ok(Math.abs(level - AMPLITUDE) < 0.02, `at ${level.toFixed(3)}`)
+  }
+  for (const [pcm, others] of [
+    [left, [700, 1200]],
+    [right, [440, 950]],
+  ] as const) {
+    for (const hz of others) t.ok(toneLevel(pcm, hz) < 0.001, `no ${hz} Hz on the other channel`)
+  }
+
+  // The bot hears packets as they come, the recording after the jitter buffer.
+  t.ok(b.from > a.to - PLAYOUT && c.from > b.to && d.from > c.to - PLAYOUT, 'each after the one before it')
+  const apart = (two: readonly number[]) => ((two[1] ?? 0) - (two[0] ?? 0)) | 0
+  const ours = d.from - b.from - apart(heard)
+  t.ok(Math.abs(ours) <= FRAME, `the bot's as far apart as they were sent: ${ours} samples off`)
+  const theirs = c.from - a.from - apart(said)
+  t.ok(Math.abs(theirs) <= PLAYOUT, `the caller's as far apart as they were said: ${theirs} samples off`)
+})

@@ -1,0 +1,163 @@
+import t from 'tap'
+import { baresipInstalled } from '../fixtures/baresip.js'
+import { openBot } from '../fixtures/bot.js'
+import { encodeFor } from '../fixtures/bot-wires.js'
+import { type ByoService, openByoService } from '../fixtures/byo-rig.js'
+import type { Json } from '../fixtures/service.js'
+import { openStreamBot } from '../fixtures/stream-bot.js'
+import { joined, tone, toneLevel } from '../fixtures/tones.js'
+import { readWav } from '../fixtures/wav.js'
+import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS, type WideCodec } from '../fixtures/wide-phone.js'
+
+/*
+ * Bots in wideband calls: a softphone says two tones, one above what a telephone carries; the bot has to
+ * hear both, and answers with two others, which the softphone has to hear. The recording has all four,
+ * two on each channel.
+ */
+
+const ANSWER_LOW_HZ = 1500
+const ANSWER_HIGH_HZ = 6000
+const SAYS_MS = 1200
+/** The bot answers when it has heard so much of the caller. */
+const HEARD_MS = 600
+const ANSWER_MS = 1000
+
+interface Wire {
+  readonly name: string
+  readonly codec: WideCodec
+  readonly rate: number
+  /** A bot that hands `said` what it hears and plays what comes back; returns where it is. */
+  open(t: BotTest, said: (pcm: Int16Array) => Int16Array | null): Promise<Json>
+}
+
+interface BotTest {
+  teardown(run: () => Promise<void>): unknown
+}
+
+const pcmOf = (bytes: Buffer) =>
+  Int16Array.from({ length: bytes.length / 2 }, (_, i) => bytes.readInt16LE(2 * i))
+
+/** A bot of the native protocol. */
+function native(codec: WideCodec, rate: number): Wire {
+  return {
+    name: `a ${rate} Hz bot in a call in ${codec.name}`,
+    codec,
+    rate,
+    async open(t, said) {
+      const bot = await openBot(t, {
+        onMessage: (call, { json }) => {
+          if (json?.event !== 'media') return
+          const answer = said(pcmOf(Buffer.from(String((json.media as Json).payload), 'base64')))
+          if (answer !== null) call.send(encodeFor('linear16', answer))
+        },
+      })
+      return { type: 'static', url: bot.url, format: 'linear16', sampleRate: rate }
+    },
+  }
+}
+
+/** A bot of AudioSocket at 16 kHz. */
+const stream: Wire = {
+  name: 'a 16000 Hz AudioSocket bot in a call in L16',
+  codec: WIDE_CODECS.l16,
+  rate: 16_000,
+  async open(t, said) {
+    const bot = await openStreamBot(t, {
+      onFrame: (call, { kind, payload }) => {
+        const answer = kind === 0x12 ? said(pcmOf(payload)) : null
+        if (answer !== null) call.send(0x12, encodeFor('linear16', answer))
+      },
+    })
+    return { type: 'audiosocket', url: bot.url, sampleRate: 16_000 }
+  },
+}
+
+const service = await openByoService(t)
+t.jobs = 4
+const skip = !baresipInstalled && 'baresip is not installed (Debian: baresip-core)'
+
+const WIRES = [
+  native(WIDE_CODECS.g722, 16_000),
+  native(WIDE_CODECS.opus, 24_000),
+  native(WIDE_CODECS.opus, 16_000),
+  stream,
+]
+for (const [i, wire] of WIRES.entries()) {
+  t.test(wire.name, { skip, buffered: true, timeout: 60_000 }, async (t) => {
+    const { rate, codec } = wire
+    const heard: Int16Array[] = []
+    let heardMs = 0
+    let answered = false
+    const endpoint = await wire.open(t, (pcm) => {
+      heard.push(pcm)
+      if (toneLevel(pcm, LOW_HZ, rate) > AMPLITUDE / 2) heardMs += 20
+      if (answered || heardMs < HEARD_MS) return null
+      answered = true
+      const high = tone(ANSWER_HIGH_HZ, ANSWER_MS, rate, AMPLITUDE)
+      return tone(ANSWER_LOW_HZ, ANSWER_MS, rate, AMPLITUDE).map((sample, at) => sample + (high[at] ?? 0))
+    })
+    const { id, e164 } = await service.routed(endpoint)
+    await service.api('PATCH', `/v1/numbers/${id}`, { recordCalls: true })
+    const phone = await callWide(t, service, {
+      codec,
+      from: `+91981113000${i + 1}`,
+      to: e164,
+      saysFromMs: 500,
+      saysMs: SAYS_MS,
+    })
+    await phone.heardFor(4_000)
+    const callId = await phone.hangUp()
+    t.match(await service.ended(callId), { endedReason: 'caller_hangup', hasRecording: true })
+
+    holds(t, 'the bot', joined(...heard), rate, [LOW_HZ, HIGH_HZ], [])
+    const [line = new Int16Array()] = (await phone.heard()).channels
+    holds(t, 'the caller', line, codec.rate, [ANSWER_LOW_HZ, ANSWER_HIGH_HZ], [])
+    const recording = await recordingOf(service, callId)
+    t.equal(recording.rate, 16_000)
+    const [left = new Int16Array(), right = new Int16Array()] = recording.channels
+    const said = holds(
+      t,
+      'the left channel',
+      left,
+      16_000,
+      [LOW_HZ, HIGH_HZ],
+      [ANSWER_LOW_HZ, ANSWER_HIGH_HZ],
+    )
+    const replied = holds(
+      t,
+      'the right channel',
+      right,
+      16_000,
+      [ANSWER_LOW_HZ, ANSWER_HIGH_HZ],
+      [LOW_HZ, HIGH_HZ],
+    )
+    t.ok(replied - said > (HEARD_MS - 100) * 16, 'the answer begins after what it answers')
+  })
+}
+
+/** The wanted tones are there at their levels, the others are not; returns where they begin. */
+function holds(
+  t: { ok(what: unknown, name: string): boolean },
+  who: string,
+  pcm: Int16Array,
+  rate: number,
+  wanted: readonly number[],
+  others: readonly number[],
+): number {
+  const begins = pcm.findIndex((sample) => Math.abs(sample) > (AMPLITUDE * 32_767) / 2)
+  const middle = pcm.subarray(begins + rate * 0.2, begins + rate * 0.8)
+  for (const hz of wanted) {
+    const level = toneLevel(middle, hz, rate)
+    t.ok(Math.abs(level - AMPLITUDE) < 0.02, `${who} hears ${hz} Hz at ${level.toFixed(3)}`)
+  }
+  for (const hz of others) {
+    const level = toneLevel(pcm, hz, rate)
+    t.ok(level < 0.002, `${who} has no ${hz} Hz, ${level.toFixed(4)}`)
+  }
+  return begins
+}
+
+async function recordingOf({ api }: ByoService, callId: string) {
+  const { url } = await api('GET', `/v1/calls/${callId}/recording`)
+  return readWav(new Uint8Array(await (await fetch(String(url))).arrayBuffer()))
+}
