@@ -1,6 +1,13 @@
 import type { LanguageModel } from '../media/agent/ports.js'
-import { findLanguageModel, OPENAI, OPENAI_REALTIME } from '../media/agent/vendors/catalogue.js'
+import {
+  findLanguageModel,
+  OPENAI,
+  OPENAI_REALTIME,
+  SARVAM,
+  SECOND_CHAT,
+} from '../media/agent/vendors/catalogue.js'
 import { openAiLanguageModel } from '../media/agent/vendors/openai/chat.js'
+import { sarvamLanguageModel } from '../media/agent/vendors/sarvam/chat.js'
 import { recordingsFolder } from './calls/settle.js'
 import type { Deps } from './deps.js'
 import { retentionHandlers, scheduleRetention } from './jobs/retention.js'
@@ -39,16 +46,19 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
 
 /** The models that can be asked about calls: those of agents, where they are more than rules. */
 function analysts({ settings, clock, log }: BackgroundDeps): (name: string) => LanguageModel | null {
-  const { openai } = settings.providers
-  if (openai === null) return () => null
-  const model = openAiLanguageModel(openai, { clock, log })
-  // A model that speaks is not asked in writing: the chat model of its vendor is.
-  const chat: LanguageModel = {
-    ...model,
-    generate: (request, events) => model.generate({ ...request, model: openai.chatModel }, events),
+  const { openai, sarvam, secondChat } = settings.providers
+  const models = new Map<string, LanguageModel>()
+  if (openai) {
+    const model = openAiLanguageModel(openai, { clock, log })
+    models.set(OPENAI, model)
+    // A model that speaks is not asked in writing: the chat model of its vendor is.
+    models.set(OPENAI_REALTIME, {
+      ...model,
+      generate: (request, events) => model.generate({ ...request, model: openai.chatModel }, events),
+    })
   }
-  return (name) => {
-    const vendor = findLanguageModel(name, settings.providers)?.vendor
-    return vendor === OPENAI ? model : vendor === OPENAI_REALTIME ? chat : null
-  }
+  if (sarvam) models.set(SARVAM, sarvamLanguageModel(sarvam, { clock, log }))
+  if (secondChat)
+    models.set(SECOND_CHAT, openAiLanguageModel(secondChat, { clock, log }, { id: SECOND_CHAT }))
+  return (name) => models.get(findLanguageModel(name, settings.providers)?.vendor ?? '') ?? null
 }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { ProviderSettings } from '../workers/protocol.js'
+import { readSpares, SPARE_VARIABLES } from './config-spares.js'
 import {
   bad,
   choice,
@@ -276,6 +277,7 @@ export const VARIABLES = [
       'Who ends the turn of a caller to them: semantic, server (by silence) or ours (our detector)',
   },
   ...VENDOR_VARIABLES,
+  ...SPARE_VARIABLES,
 ] as const satisfies readonly Variable[]
 
 type VariableName = (typeof VARIABLES)[number]['name']
@@ -323,6 +325,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     given(name) === null ? null : read(name, '', parse)
 
   const dataFolder = read('PARLEY_DATA', '.data', folder(folderPath))
+  const providers = { openai: readOpenai(given, read), ...readVendors(given, read) }
   const partial = {
     httpAddress: read('PARLEY_HTTP_ADDRESS', '127.0.0.1', ipAddress),
     httpPort: read('PARLEY_HTTP_PORT', '8080', integer(0, 65_535)),
@@ -361,7 +364,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
     mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
     secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),
-    providers: { openai: readOpenai(given, read), ...readVendors(given, read) },
+    providers: { ...providers, ...readSpares(given, read, providers) },
   }
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
   // Every required value is set now: `read` returned null only together with a complaint.

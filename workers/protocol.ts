@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../media/agent/events.js'
 import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
 import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.js'
+import type { SpareNames } from '../media/agent/vendors/catalogue.js'
 import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
 import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
 import type { RealtimeSettings } from '../media/agent/vendors/openai/settings.js'
@@ -186,6 +187,9 @@ export interface ProviderSettings {
   readonly sarvam?: SarvamSettings | null
   readonly elevenlabs?: ElevenLabsSettings | null
   readonly cartesia?: CartesiaSettings | null
+  /** A second endpoint for chat completions. */
+  readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
+  readonly spares?: SpareNames
 }
 
 export interface WorkerSettings {

@@ -5,6 +5,7 @@ import {
   findRecognitionModel,
   findVoice,
 } from '../../media/agent/vendors/catalogue.js'
+import { sparesOf } from '../../media/agent/vendors/spares.js'
 import type { AgentConfig } from './config.js'
 import { type BuiltIn, fill, type Values } from './placeholders.js'
 
@@ -59,12 +60,15 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       model: voice.sttModel,
       language: voice.sttLanguage,
       mode: voice.sttMode,
+      languages: recognition.languages,
     },
     textToSpeech: {
       vendor: speech.vendor,
       model: voice.ttsModel,
       voice: voice.ttsVoice,
       pace: config.ttsOptions.pace,
+      gender: speech.gender,
+      languages: speech.languages,
     },
     languageModel: { vendor: model.vendor, model: config.llmModel },
     tools: config.tools.flatMap((tool) => toolSpec(tool, values)),
@@ -88,6 +92,17 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       afterMissLine: line(callSettings.transfer.afterMissLine),
     },
     maxCallSeconds: callSettings.maxCallSeconds,
+    spares: sparesOf(
+      {
+        voice: speech,
+        pace: config.ttsOptions.pace,
+        languages: voice.languages,
+        recognition,
+        mode: voice.sttMode,
+        model,
+      },
+      providers,
+    ),
   }
 }
 

@@ -20,6 +20,18 @@ export interface CatalogueProviders {
   readonly sarvam?: object | null
   readonly elevenlabs?: { readonly voices: readonly { readonly name: string }[] } | null
   readonly cartesia?: { readonly voices: readonly { readonly name: string }[] } | null
+  /** A second endpoint for chat completions, and the model asked there. */
+  readonly secondChat?: { readonly model: string } | null
+  readonly spares?: SpareNames | null
+}
+
+/** Who stands in when a vendor fails, in order; null: one of each other vendor that is configured. */
+export interface SpareNames {
+  /** Models. */
+  readonly stt: readonly string[] | null
+  readonly llm: readonly string[] | null
+  /** `model/voice`, or a model alone. */
+  readonly tts: readonly string[] | null
 }
 
 export interface VoiceEntry {
@@ -51,6 +63,7 @@ export interface RecognitionEntry {
 
 export const EMBEDDED = 'embedded'
 export const OPENAI = 'openai'
+export const SECOND_CHAT = 'openai-second'
 /** Models that hear and speak by themselves: an agent with one has it for all three of its models. */
 export const OPENAI_REALTIME = 'openai-realtime'
 export const DEEPGRAM = 'deepgram'
@@ -63,6 +76,9 @@ export const EMBEDDED_LANGUAGE_MODEL = 'parley-rules-1'
 export const EMBEDDED_RECOGNITION_MODEL = 'parley-sandbox'
 export const EMBEDDED_SPEECH_MODEL = 'espeak-ng'
 export const EMBEDDED_VOICE = 'asha'
+
+/** Sarvam's model for voice agents. */
+const SARVAM_CHAT_MODEL = 'sarvam-105b-conversations'
 
 // The speech models of OpenAI itself have these; a clone's voices are any string, so that only the
 // configured one is known.
@@ -189,6 +205,13 @@ export function languageModels(providers: CatalogueProviders): readonly Language
       llmModel: providers.openai.chatModel,
       label: 'OpenAI-compatible chat completions',
     })
+  }
+  if (providers.secondChat) {
+    const { model } = providers.secondChat
+    entries.push({ vendor: SECOND_CHAT, llmModel: model, label: 'Second OpenAI-compatible endpoint' })
+  }
+  if (providers.sarvam) {
+    entries.push({ vendor: SARVAM, llmModel: SARVAM_CHAT_MODEL, label: 'Sarvam 105B for conversations' })
   }
   for (const llmModel of realtimeModels(providers)) {
     entries.push({

@@ -4,7 +4,16 @@ import type { Log } from '../../base/log.js'
 import type { LanguageModel, SpeechToSpeech, SpeechToText, TextToSpeech, Vendors } from '../ports.js'
 import type { CartesiaSettings } from './cartesia/settings.js'
 import { cartesiaTextToSpeech } from './cartesia/speech.js'
-import { CARTESIA, DEEPGRAM, ELEVENLABS, EMBEDDED, OPENAI, OPENAI_REALTIME, SARVAM } from './catalogue.js'
+import {
+  CARTESIA,
+  DEEPGRAM,
+  ELEVENLABS,
+  EMBEDDED,
+  OPENAI,
+  OPENAI_REALTIME,
+  SARVAM,
+  SECOND_CHAT,
+} from './catalogue.js'
 import { deepgramSpeechToText } from './deepgram/listen.js'
 import type { DeepgramSettings } from './deepgram/settings.js'
 import type { ElevenLabsSettings } from './elevenlabs/settings.js'
@@ -18,6 +27,7 @@ import { openAiTextToSpeech } from './openai/speech.js'
 import { openAiSpeechToText } from './openai/transcriptions.js'
 import { rulesLanguageModel } from './sandbox/model.js'
 import { sandboxSpeechToText } from './sandbox/recogniser.js'
+import { sarvamLanguageModel } from './sarvam/chat.js'
 import { sarvamSpeechToText } from './sarvam/recognition.js'
 import type { SarvamSettings } from './sarvam/settings.js'
 import { sarvamTextToSpeech } from './sarvam/speech.js'
@@ -41,6 +51,7 @@ export function openVendors(options: {
     readonly sarvam?: SarvamSettings | null
     readonly elevenlabs?: ElevenLabsSettings | null
     readonly cartesia?: CartesiaSettings | null
+    readonly secondChat?: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> | null
   }
   readonly synthesis: SynthesisPort
   readonly clock: Clock
@@ -66,12 +77,16 @@ export function openVendors(options: {
     }
   }
   const deps = { clock, log }
-  const { deepgram, sarvam, elevenlabs, cartesia } = providers
+  const { deepgram, sarvam, elevenlabs, cartesia, secondChat } = providers
+  if (secondChat) {
+    vendors.set(SECOND_CHAT, { languageModel: openAiLanguageModel(secondChat, deps, { id: SECOND_CHAT }) })
+  }
   if (deepgram) vendors.set(DEEPGRAM, { speechToText: deepgramSpeechToText(deepgram, deps) })
   if (sarvam) {
     vendors.set(SARVAM, {
       speechToText: sarvamSpeechToText(sarvam, deps),
       textToSpeech: sarvamTextToSpeech(sarvam, deps),
+      languageModel: sarvamLanguageModel(sarvam, deps),
     })
   }
   if (elevenlabs) vendors.set(ELEVENLABS, { textToSpeech: elevenLabsTextToSpeech(elevenlabs, deps) })

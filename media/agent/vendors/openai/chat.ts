@@ -10,10 +10,19 @@ import { isRecord, ToolCallAssembly } from './tool-calls.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 1024 * 1024 }
 
+/** What another vendor's endpoint of the same shape has of its own. */
+export interface ChatDialect {
+  /** The vendor's id. */
+  readonly id?: string
+  /** Fields of every request. */
+  readonly extra?: Readonly<Record<string, unknown>>
+}
+
 /** Chat completions over server-sent events, as OpenAI and its many clones speak them. */
 export function openAiLanguageModel(
-  settings: OpenAiSettings,
+  settings: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> & Partial<OpenAiSettings>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { id = OPENAI, extra = {} }: ChatDialect = {},
 ): LanguageModel {
   // A few clones refuse `stream_options`; learnt once, remembered for the thread's life.
   let streamOptions = true
@@ -24,7 +33,7 @@ export function openAiLanguageModel(
       post({
         url,
         apiKey: settings.apiKey,
-        body: JSON.stringify(bodyOf(request, withOptions)),
+        body: JSON.stringify({ ...bodyOf(request, withOptions), ...extra }),
         limits: LIMITS,
         clock,
         signal,
@@ -42,7 +51,7 @@ export function openAiLanguageModel(
   }
 
   return {
-    id: OPENAI,
+    id,
     firstTokenDeadlineMs: 1800,
     generate(request, events) {
       const stop = new AbortController()

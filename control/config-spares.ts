@@ -1,0 +1,96 @@
+import {
+  type CatalogueProviders,
+  recognitionModels,
+  type SpareNames,
+  voices,
+} from '../media/agent/vendors/catalogue.js'
+import { bad, good, httpUrl, type Parsed } from './config-values.js'
+
+/** Who stands in when a vendor fails. */
+export const SPARE_VARIABLES = [
+  {
+    name: 'PARLEY_STT_FALLBACK',
+    default: 'one of each other vendor',
+    description: "Recognition models that stand in when an agent's own fails, comma-separated, or none",
+  },
+  {
+    name: 'PARLEY_LLM_FALLBACK',
+    default: 'one of each other vendor',
+    description: 'The same for language models',
+  },
+  {
+    name: 'PARLEY_LLM_FALLBACK_URL',
+    default: '',
+    description: 'Another OpenAI-compatible endpoint; PARLEY_LLM_FALLBACK then begins with its model',
+  },
+  { name: 'PARLEY_LLM_FALLBACK_API_KEY', default: '', description: 'Its key', secret: true },
+  {
+    name: 'PARLEY_TTS_FALLBACK',
+    default: 'one of each other vendor',
+    description:
+      'The same for voices, as model/voice or a model alone; the embedded voice comes last by itself',
+  },
+] as const
+
+type Name = (typeof SPARE_VARIABLES)[number]['name']
+type Read = <T>(name: Name, fallback: string, parse: (value: string) => Parsed<T>) => T | null
+
+export interface SpareSettings {
+  readonly spares?: SpareNames
+  readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
+}
+
+/** Nothing of what is not set. */
+export function readSpares(
+  given: (name: Name) => string | null,
+  read: Read,
+  providers: CatalogueProviders,
+): SpareSettings {
+  const list = (name: Name, known: (entry: string) => boolean): readonly string[] | null =>
+    given(name) === null ? null : read(name, '', names(known))
+  const llm = list(
+    'PARLEY_LLM_FALLBACK',
+    () => providers.openai !== null || given('PARLEY_LLM_FALLBACK_URL') !== null,
+  )
+  const spares: SpareNames = {
+    stt: list('PARLEY_STT_FALLBACK', (name) =>
+      recognitionModels(providers).some(({ sttModel }) => sttModel === name),
+    ),
+    llm,
+    tts: list('PARLEY_TTS_FALLBACK', (name) =>
+      voices(providers).some((row) => name === row.ttsModel || name === `${row.ttsModel}/${row.ttsVoice}`),
+    ),
+  }
+  const chosen = Object.values(spares).some((names) => names !== null)
+  const secondChat = readSecondChat(given, read, llm?.[0])
+  return { ...(chosen ? { spares } : {}), ...(secondChat === null ? {} : { secondChat }) }
+}
+
+function readSecondChat(
+  given: (name: Name) => string | null,
+  read: Read,
+  model: string | undefined,
+): NonNullable<SpareSettings['secondChat']> | null {
+  const apiKey = given('PARLEY_LLM_FALLBACK_API_KEY')
+  if (given('PARLEY_LLM_FALLBACK_URL') === null) {
+    if (apiKey !== null) {
+      read('PARLEY_LLM_FALLBACK_API_KEY', '', () => bad('also set PARLEY_LLM_FALLBACK_URL, or remove it'))
+    }
+    return null
+  }
+  const baseUrl = read('PARLEY_LLM_FALLBACK_URL', '', (value) =>
+    model === undefined ? bad('also set PARLEY_LLM_FALLBACK to a model of it') : httpUrl(value),
+  )
+  return baseUrl === null || model === undefined ? null : { baseUrl, apiKey, model }
+}
+
+function names(known: (entry: string) => boolean): (value: string) => Parsed<readonly string[]> {
+  return (value) => {
+    if (value === 'none') return good([])
+    const entries = value.split(',').map((entry) => entry.trim())
+    const strange = entries.find((entry) => entry === '' || !known(entry))
+    if (strange !== undefined)
+      return bad(`${strange || 'an empty name'} is not offered by what is configured`)
+    return new Set(entries).size === entries.length ? good(entries) : bad('name each once')
+  }
+}

@@ -1,0 +1,104 @@
+import t from 'tap'
+import { findLanguageModel, findRecognitionModel, findVoice, type SpareNames } from './catalogue.js'
+import { sparesOf } from './spares.js'
+
+const OPENAI = {
+  chatModel: 'gpt',
+  transcriptionModel: 'whisper-1',
+  speechModel: 'tts-1',
+  speechVoice: 'alloy',
+}
+const ALL = {
+  openai: OPENAI,
+  deepgram: {},
+  sarvam: {},
+  elevenlabs: { voices: [{ name: 'asha' }, { name: 'ravi' }] },
+  cartesia: null,
+}
+
+function spares(
+  providers: Parameters<typeof sparesOf>[1],
+  {
+    voice = ['bulbul:v2', 'karun'],
+    stt = 'nova-3',
+    llm = 'gpt',
+    languages = ['en-IN', 'hi-IN'],
+    pace = 1,
+  }: {
+    readonly voice?: readonly [string, string]
+    readonly stt?: string
+    readonly llm?: string
+    readonly languages?: readonly string[]
+    readonly pace?: number
+  } = {},
+) {
+  const row = findVoice(voice[0], voice[1], providers)
+  const recognition = findRecognitionModel(stt, providers)
+  const model = findLanguageModel(llm, providers)
+  if (!row || !recognition || !model) throw new Error('not in the catalogue')
+  const found = sparesOf({ voice: row, pace, languages, recognition, mode: 'transcribe', model }, providers)
+  return {
+    stt: found.speechToText.map(({ vendor, model }) => `${vendor} ${model}`),
+    llm: found.languageModel.map(({ vendor, model }) => `${vendor} ${model}`),
+    tts: found.textToSpeech.map(({ vendor, model, voice }) => `${vendor} ${model} ${voice}`),
+    paces: found.textToSpeech.map(({ pace }) => pace),
+  }
+}
+
+t.test('one of each other vendor, in the order of the catalogue', async (t) => {
+  const { stt, llm, tts } = spares(ALL)
+  t.same(stt, ['openai whisper-1', 'sarvam saaras:v3-realtime'])
+  t.same(llm, ['sarvam sarvam-105b-conversations'])
+  t.same(tts, ['openai tts-1 alloy', 'elevenlabs eleven_flash_v2_5 asha'])
+})
+
+t.test('only what speaks or hears a language of the agent', async (t) => {
+  const { stt, tts } = spares(ALL, { voice: ['tts-1', 'alloy'], stt: 'saaras:v3', languages: ['od-IN'] })
+  t.same(stt, ['openai whisper-1'], 'no Odia with Deepgram')
+  t.same(tts, ['sarvam bulbul:v3 shubh'], 'nor with ElevenLabs')
+})
+
+t.test('a voice that lacks a language: one of its own model first', async (t) => {
+  const providers = { ...ALL, sarvam: null }
+  const voice = findVoice('eleven_flash_v2_5', 'asha', providers)
+  t.notOk(voice?.languages.includes('od-IN'))
+  const { tts } = spares(providers, { voice: ['eleven_flash_v2_5', 'asha'], languages: ['en-IN', 'od-IN'] })
+  t.same(tts, ['openai tts-1 alloy'], 'none of its own vendor speaks it')
+})
+
+t.test('paces are what the other voice can do', async (t) => {
+  t.same(spares(ALL, { pace: 3 }).paces, [3, 1.2])
+})
+
+t.test('what needs no network has no spare, and stands in for nobody', async (t) => {
+  const embedded = { voice: ['espeak-ng', 'asha'], stt: 'parley-sandbox', llm: 'parley-rules-1' } as const
+  t.match(spares(ALL, embedded), { stt: [], llm: [], tts: [] })
+  const alone = { openai: OPENAI }
+  const own = { voice: ['tts-1', 'alloy'], stt: 'whisper-1' } as const
+  t.match(spares(alone, own), { stt: [], llm: [], tts: [] })
+})
+
+t.test("the operator's list decides", async (t) => {
+  const names: SpareNames = {
+    stt: ['saaras:v3', 'nova-3'],
+    llm: ['gpt-other', 'sarvam-105b-conversations'],
+    tts: ['eleven_flash_v2_5/ravi', 'bulbul:v3', 'bulbul:v2'],
+  }
+  const { stt, llm, tts } = spares({ ...ALL, spares: names })
+  t.same(stt, ['sarvam saaras:v3'], "not the agent's own")
+  t.same(llm, ['openai gpt-other', 'sarvam sarvam-105b-conversations'])
+  t.same(tts, ['elevenlabs eleven_flash_v2_5 ravi', 'sarvam bulbul:v3 shubh', 'sarvam bulbul:v2 abhilash'])
+  const nobody = spares({ ...ALL, spares: { stt: [], llm: [], tts: [] } })
+  t.match(nobody, { stt: [], llm: [], tts: [] })
+})
+
+t.test('a second endpoint may have the model of the first', async (t) => {
+  const names: SpareNames = { stt: null, llm: ['gpt'], tts: null }
+  const { llm } = spares(
+    { ...ALL, sarvam: null, elevenlabs: null, secondChat: { model: 'gpt' }, spares: names },
+    {
+      voice: ['tts-1', 'alloy'],
+    },
+  )
+  t.same(llm, ['openai-second gpt'])
+})
