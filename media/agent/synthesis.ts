@@ -37,6 +37,8 @@ export interface SynthesisEvents {
 const FIRST_AUDIO_LIMIT_MS = 1000
 /** The same when another hosted voice can speak instead (Dead_air in the table of figures). */
 const FIRST_AUDIO_WITH_SPARE_MS = 600
+/** The last voice has nobody after it: beginning again would only take longer. */
+const FIRST_AUDIO_OF_LAST_MS = 1900
 /** Longest gap within one sentence. */
 const STALL_MS = 1500
 /** Nobody says a sentence for so long; a vendor that does is broken. */
@@ -91,7 +93,8 @@ export class Synthesiser {
       voice: () => this.#voice(language),
       limitMs: (choice) => {
         const next = this.#able(language).find((other) => other !== choice)
-        const limitMs = patient || !next || next.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_SPARE_MS
+        const usualMs = patient || next?.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_SPARE_MS
+        const limitMs = next === undefined ? FIRST_AUDIO_OF_LAST_MS : usualMs
         return Math.min(choice.tts.firstAudioDeadlineMs, choice.waitMs ?? limitMs)
       },
       began: (choice) => this.#breakers.succeeded(keyOf(choice)),
