@@ -44,6 +44,12 @@ export class CallLanguage {
     if (this.#state.current !== before) this.#changed(this.#state.current)
   }
 
+  /** What the language of the call would be after `said`. */
+  after(turn: TurnId, text: string): string {
+    const before = turn === this.#turn ? this.#before : this.#state
+    return afterTurn(before, this.#spoken(text), this.#languages).current
+  }
+
   /** The language of the caller's words; the call's when nothing tells. */
   ofCaller(text: string): string {
     return spokenIn(this.#spoken(text), this.#languages, this.current)?.language ?? this.current

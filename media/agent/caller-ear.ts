@@ -71,6 +71,7 @@ export class CallerEar {
         floor.feed({ on: 'final', text, words, at: floor.now() })
         this.#answered(this.#answer?.words(text, floor.now()))
       },
+      eager: (complete) => floor.feed({ on: 'eager', complete, at: floor.now() }),
       failed: ({ code, message }) => floor.feed({ on: 'deaf', code, message, at: floor.now() }),
     })
     this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })

@@ -38,6 +38,8 @@ export interface ConversationOptions {
   readonly log: Log
   /** What tools need of the outside. */
   readonly tools: ToolRunner
+  /** Ask the model before the caller's turn is decided. Costs requests whose answers nobody hears. */
+  readonly speculate?: boolean
   /**
    * Once: the conversation failed, on whoever's call: a timer's, a vendor's, the beat's. Nothing more is
    * said or heard, and it waits to be closed. Without it the error is thrown where it happened.
@@ -116,6 +118,7 @@ class AgentConversation implements Conversation {
   readonly #emit: (event: ConversationEvent) => void
   readonly #mind: Mind
   readonly #language: CallLanguage
+  readonly #speculate: boolean
   readonly #voice: AgentVoice
   readonly #ear: CallerEar
   readonly #replies: Replies
@@ -127,6 +130,7 @@ class AgentConversation implements Conversation {
     this.id = id
     this.#spec = spec
     this.#rate = rate
+    this.#speculate = options.speculate ?? false
     this.#log = log
     this.#emit = emit
     this.#language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
@@ -244,7 +248,15 @@ class AgentConversation implements Conversation {
   #policy(): TurnPolicy {
     const { finalDeadlineMs, understandsSpeech, partials } = this.#ear.capabilities
     const { firstTokenDeadlineMs, models = 1, policy } = this.#mind
-    const limits = { finalDeadlineMs, understandsSpeech, partials, firstTokenDeadlineMs, models }
+    const speculates = this.#speculate && this.#replies.early !== undefined
+    const limits = {
+      finalDeadlineMs,
+      understandsSpeech,
+      partials,
+      firstTokenDeadlineMs,
+      models,
+      speculates,
+    }
     return { ...policyFor(this.#spec, limits, this.#language.current), ...policy }
   }
 
@@ -293,6 +305,19 @@ class AgentConversation implements Conversation {
         this.#account.begin(effect.turn, 'reply', effect.caller)
         // After the last allowed round the model can only answer.
         this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds)
+        return
+      case 'speculate':
+        this.#replies.early?.begin(effect.caller)
+        return
+      case 'dropSpeculation':
+        this.#replies.early?.drop()
+        return
+      case 'keepSpeculation':
+        this.#language.said(effect.caller.id, effect.caller.text)
+        this.#account.begin(effect.turn, 'reply', effect.caller)
+        if (!this.#replies.early?.keep(effect.turn)) {
+          this.#replies.ask({ ...effect, do: 'ask', attempt: 1, round: 0 }, true)
+        }
         return
       case 'cancelModel':
         this.#replies.cancelModel()

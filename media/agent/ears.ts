@@ -46,6 +46,7 @@ export interface EarsOptions {
   readonly clock: Clock
   partial(text: string): void
   final(text: string, words: readonly TimedWord[] | null, language: string | null): void
+  eager(complete: boolean): void
   /** Nobody is left to go on; `reopen` begins again. */
   failed(error: VendorFailure): void
   /** It failed, or cannot hear what is spoken now; `instead` goes on, given what was not answered. */
@@ -260,6 +261,9 @@ export class Ears {
           },
           final: (text, words, heard = null) => {
             if (line !== null && mine()) this.#answered(line, text, words, heard)
+          },
+          eager: (complete) => {
+            if (line !== null && this.#line === line) this.#options.eager(complete)
           },
           failed: (error) => {
             if (line !== null && mine()) this.#failed(line, error)

@@ -43,6 +43,13 @@ export class ModelChain {
     return this.#asked
   }
 
+  /** The reply is given by one that was asked before there was a reply. */
+  taken(turn: TurnId, by: ModelChoice): void {
+    this.#failures.clear()
+    this.#turn = turn
+    this.#asked = by
+  }
+
   /** The one that was asked has answered. */
   answered(): void {
     this.#breakers.succeeded(keyOf(this.#asked))

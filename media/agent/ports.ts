@@ -38,6 +38,11 @@ export interface SpeechToTextEvents {
    * absent when it does not tell, or was told which to expect.
    */
   final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
+  /**
+   * Optional: the words so far may well be all (true), or were taken for that and are not (false). The final
+   * text comes all the same.
+   */
+  eager?(complete: boolean): void
   failed(error: VendorFailure): void
 }
 

@@ -1,10 +1,11 @@
 import type { AgentVoice } from './agent-voice.js'
 import { ConversationContext } from './context.js'
+import { EarlyAnswer } from './early-answer.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
 import { languageOf } from './language.js'
-import type { ModelChain } from './model-chain.js'
-import { startModelJob } from './model-job.js'
+import type { ModelChain, ModelChoice } from './model-chain.js'
+import { type ModelJobEvents, startModelJob } from './model-job.js'
 import type { Cancellable, ToolCall } from './ports.js'
 import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
@@ -34,8 +35,29 @@ export interface Replies {
   /** Ends a reply and keeps what was heard of it. */
   commitAgent(turn: TurnId, cutAtMs: number | null): void
   commitCaller(caller: CallerTurn, forModel: boolean): void
+  /** Absent where nothing can be asked before a turn is decided. */
+  readonly early?: EarlyReplies
   /** Nothing is told any more. */
   close(): void
+}
+
+/** Replies begun before it is decided that the caller has finished. One at a time. */
+export interface EarlyReplies {
+  begin(caller: CallerTurn): void
+  /** The turn is decided: as `ask`, with what was begun. False: it does not fit, and nothing was done. */
+  keep(turn: TurnId): boolean
+  drop(): void
+}
+
+/** No reply: what is asked before there is one. */
+const NO_REPLY: TurnId = -1
+
+interface Asked {
+  /** The caller's, when they are not part of the conversation yet. */
+  readonly words: string | null
+  readonly language: string
+  /** False: the model can only answer. */
+  readonly mayUseTools: boolean
 }
 
 /** Makes replies: asks the model, runs its tools, hands sentences to the voice, keeps what was said. */
@@ -48,6 +70,11 @@ export class ReplyMaker implements Replies {
   readonly #tracer: TurnTracer
   readonly #context: ConversationContext
   #job: Cancellable | null = null
+  #begun: {
+    readonly answer: EarlyAnswer
+    readonly language: string
+    readonly choice: ModelChoice
+  } | null = null
 
   constructor({ spec, models, tools, voice, floor, tracer }: ReplyMakerOptions) {
     this.#spec = spec
@@ -59,48 +86,63 @@ export class ReplyMaker implements Replies {
     this.#tools = new ToolRounds(spec.tools, tools, {
       used: ({ name, arguments: given }, result) =>
         floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
-      late: ({ name }, result) => this.#context.toolCameLate(name, result),
+      late: ({ name }, result) => {
+        this.#context.toolCameLate(name, result)
+        floor.feed({ on: 'learnt', at: floor.now() })
+      },
     })
   }
 
   /** `mayUseTools` false: the model can only answer. */
   ask({ turn, caller }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
-    const floor = this.#floor
-    const tracer = this.#tracer
     this.cancelModel()
-    const choice = this.#models.next(turn)
-    const { model } = choice
-    const vendor = choice.vendor.id
-    this.#context.callerSpeaks(floor.language.current)
-    tracer.mark(turn, 'modelRequestMs')
-    tracer.asked(vendor, model)
-    const request = {
-      model,
-      messages: this.#context.messages(caller?.text ?? null, this.#tools.messages),
-      tools: mayUseTools ? declarations(this.#spec.tools) : [],
-    }
-    this.#job = startModelJob(choice.vendor, request, {
-      token: () => {
-        tracer.mark(turn, 'modelFirstTokenMs')
-        floor.feed({ on: 'token', turn, at: floor.now() })
-      },
-      sentence: (text) => {
-        tracer.mark(turn, 'firstSentenceMs')
-        floor.feed({ on: 'sentence', turn, at: floor.now() })
-        const language = languageOf(text, this.#spec.languages, floor.language.current)
-        this.#voice.say(turn, spokenForm(text, language), language)
-      },
-      done: (text, calls, usage) => {
-        this.#job = null
-        tracer.answered(vendor, model, usage)
-        this.#models.answered()
-        this.#answered(turn, text, calls)
-      },
-      failed: ({ code, message }) => {
-        this.#job = null
-        floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
-      },
-    })
+    this.#tracer.mark(turn, 'modelRequestMs')
+    const asked = { words: caller?.text ?? null, language: this.#floor.language.current, mayUseTools }
+    this.#job = this.#start(this.#models.next(turn), asked, this.#reply(turn))
+  }
+
+  readonly early: EarlyReplies = {
+    begin: ({ id, text }) => {
+      const floor = this.#floor
+      const language = floor.language.after(id, text)
+      this.#begun?.answer.cancel()
+      const choice = this.#models.next(NO_REPLY)
+      const asked = { words: text, language, mayUseTools: true }
+      const answer = new EarlyAnswer({
+        now: () => floor.now(),
+        start: (events) => this.#start(choice, asked, events),
+        failed: ({ code }) => {
+          this.#models.failed(code, true)
+          floor.feed({ on: 'speculationFailed', at: floor.now() })
+        },
+      })
+      this.#begun = { answer, language, choice }
+    },
+    keep: (turn) => {
+      // The final text may be in another language than its beginning.
+      if (this.#begun?.language !== this.#floor.language.current) {
+        this.early.drop()
+        return false
+      }
+      const { answer, choice } = this.#begun
+      const tracer = this.#tracer
+      this.#begun = null
+      this.cancelModel()
+      this.#models.taken(turn, choice)
+      tracer.kept(turn)
+      tracer.mark(turn, 'modelRequestMs', answer.askedAtMs)
+      if (answer.firstTokenMs !== null) tracer.mark(turn, 'modelFirstTokenMs', answer.firstTokenMs)
+      if (answer.firstSentenceMs !== null) tracer.mark(turn, 'firstSentenceMs', answer.firstSentenceMs)
+      this.#job = answer
+      answer.keep(this.#reply(turn))
+      return true
+    },
+    drop: () => {
+      if (this.#begun === null) return
+      this.#begun.answer.cancel()
+      this.#begun = null
+      this.#tracer.thrownAway()
+    },
   }
 
   modelFailed(code: string, again: boolean) {
@@ -161,7 +203,55 @@ export class ReplyMaker implements Replies {
   /** Nothing is told any more. */
   close(): void {
     this.cancelModel()
+    this.early.drop()
     this.#tools.close()
+  }
+
+  /** Asks the model, after the caller's words when they are not part of the conversation yet. */
+  #start(choice: ModelChoice, { words, language, mayUseTools }: Asked, events: ModelJobEvents): Cancellable {
+    const { model } = choice
+    const vendor = choice.vendor.id
+    this.#context.callerSpeaks(language)
+    const request = {
+      model,
+      messages: this.#context.messages(words, this.#tools.messages),
+      tools: mayUseTools ? declarations(this.#spec.tools) : [],
+    }
+    this.#tracer.asked(vendor, model)
+    return startModelJob(choice.vendor, request, {
+      ...events,
+      done: (text, calls, usage) => {
+        this.#tracer.answered(vendor, model, usage)
+        events.done(text, calls, usage)
+      },
+    })
+  }
+
+  /** What becomes of an answer that is this reply. */
+  #reply(turn: TurnId): ModelJobEvents {
+    const floor = this.#floor
+    const tracer = this.#tracer
+    return {
+      token: () => {
+        tracer.mark(turn, 'modelFirstTokenMs')
+        floor.feed({ on: 'token', turn, at: floor.now() })
+      },
+      sentence: (text) => {
+        tracer.mark(turn, 'firstSentenceMs')
+        floor.feed({ on: 'sentence', turn, at: floor.now() })
+        const language = languageOf(text, this.#spec.languages, floor.language.current)
+        this.#voice.say(turn, spokenForm(text, language), language)
+      },
+      done: (text, calls) => {
+        this.#job = null
+        this.#models.answered()
+        this.#answered(turn, text, calls)
+      },
+      failed: ({ code, message }) => {
+        this.#job = null
+        floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+      },
+    }
   }
 
   #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {

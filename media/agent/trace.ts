@@ -88,7 +88,8 @@ export class TurnTracer {
 
   /** An answer was begun, and is not used. */
   thrownAway(): void {
-    this.#thrownAway = true
+    if (this.#open) this.#open.speculation = 'dropped'
+    else this.#thrownAway = true
   }
 
   trouble(): void {

@@ -11,6 +11,7 @@ import { CALL, type TurnInput, type TurnState } from './turn-types.js'
 
 export function onset(t: TurnDraft, fromMs: number): void {
   const { s } = t
+  t.forgetSpeculation()
   const begin = () => {
     // From here on a final text belongs to the new utterance.
     s.usedPartial = null
@@ -156,6 +157,8 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
       else t.settle(false)
       return
     case 'callerSpeaking':
+      // The recogniser heard the end before the detector did.
+      if (s.caller?.early) t.speculate()
       return
     case 'waitingFinal':
       if (s.caller?.owed === 0) t.settle(false)

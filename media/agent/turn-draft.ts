@@ -1,5 +1,6 @@
 import type { TurnId } from './events.js'
 import type { TurnPolicy } from './turn-policy.js'
+import { speculationOn, stands } from './turn-speculation.js'
 import {
   CALL,
   type CallerTurn,
@@ -19,6 +20,7 @@ export const initialTurnState: TurnState = {
   caller: null,
   answering: null,
   reply: null,
+  speculation: null,
   nudged: 0,
   digits: '',
   digitsOnlySaid: false,
@@ -124,6 +126,25 @@ export class TurnDraft {
     }
     s.phase = 'waitingFinal'
     this.timer(caller.id, 'final', caller.endMs + policy.finalDeadlineMs - this.at)
+    this.speculate()
+  }
+
+  /** Asks the model already, when there is a reason to and it was not done for this turn. */
+  speculate(): void {
+    const { s, policy } = this
+    const begun = speculationOn(s, policy)
+    if (begun === null || !s.caller) return
+    s.speculation = begun
+    const { text, partial } = s.caller
+    const caller = { ...s.caller, text: join(text, partial), partial: '' }
+    this.effects.push({ do: 'speculate', caller })
+  }
+
+  forgetSpeculation(): void {
+    const { s } = this
+    if (!s.speculation?.live) return
+    s.speculation = { ...s.speculation, live: false }
+    this.effects.push({ do: 'dropSpeculation' })
   }
 
   /** Nothing more is expected of the caller's turn: answer it, or go on listening. */
@@ -159,6 +180,7 @@ export class TurnDraft {
     s.phase = 'waitingFinal'
     s.caller = { ...caller, held: true }
     this.timer(caller.id, 'final', leftMs)
+    this.speculate()
     return true
   }
 
@@ -246,17 +268,30 @@ export class TurnDraft {
     const caller = s.caller
     if (!caller) return
     this.effects.push({ do: 'cancelTimers', turn: caller.id })
+    // A partial text that is left is not answered.
+    const kept = stands({ ...s, caller: { ...caller, partial: '' } })
     s.caller = null
     s.answering = { ...caller, partial: '', voiced: false, early: false }
     s.nudged = 0
     const reply = this.newReply({ kind: 'reply', modelBusy: true, interruptible: true })
     s.phase = 'thinking'
-    this.ask()
+    if (kept) this.keepSpeculation(s.answering)
+    else this.ask()
     this.timer(reply.id, 'floor', Math.max(200, caller.endMs + policy.floorMs - this.at))
+  }
+
+  /** The answer is there, or on its way: the model's time counts from now. */
+  keepSpeculation(caller: CallerTurn): void {
+    const { s, policy } = this
+    if (!s.reply || !s.speculation) return
+    s.speculation = { ...s.speculation, live: false }
+    this.effects.push({ do: 'keepSpeculation', turn: s.reply.id, caller })
+    this.timer(s.reply.id, 'modelFirst', policy.modelFirstTokenMs)
   }
 
   ask(): void {
     const { s, policy } = this
+    this.forgetSpeculation()
     if (!s.reply) return
     this.reply({ askedAtMs: this.at, lastTokenMs: null, modelBusy: true })
     const { id, attempt, round } = s.reply

@@ -60,6 +60,8 @@ export interface TurnPolicy {
   readonly toolsAgainMs: number
   readonly digitsIdleMs: number
   readonly understandsSpeech: boolean
+  /** The model is asked before the caller's turn is decided, once a turn, when the words look complete. */
+  readonly speculates: boolean
   readonly maxCallMs: number
   readonly endingLimitMs: number
   /** After the last sample was sent: the far side's jitter buffer still plays it. */
@@ -84,6 +86,8 @@ export interface VendorLimits {
   readonly understandsSpeech: boolean
   /** Words come while the caller still speaks. */
   readonly partials: boolean
+  /** Whether the model may be asked in vain: it costs requests, and saves the recogniser's last word. */
+  readonly speculates?: boolean
 }
 
 /** A first token later than this is felt as silence. */
@@ -134,6 +138,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     toolsAgainMs: 2000,
     digitsIdleMs: 2000,
     understandsSpeech: limits.understandsSpeech,
+    speculates: limits.speculates ?? false,
     maxCallMs: spec.maxCallSeconds * 1000,
     endingLimitMs: 30_000,
     tailMs: 200,

@@ -95,6 +95,16 @@ export interface Reply {
   readonly why: FinishWhy | null
 }
 
+/** A model asked before the caller's turn is decided. */
+export interface Speculation {
+  /** The caller's turn. */
+  readonly caller: TurnId
+  /** What it answers, in plain words. */
+  readonly words: string
+  /** False: it was used or thrown away, and there is no other for the turn. */
+  readonly live: boolean
+}
+
 export interface TurnState {
   readonly phase: Phase
   readonly nextTurn: TurnId
@@ -103,6 +113,7 @@ export interface TurnState {
   /** The caller's turn the reply answers; final once the reply is audible, merged into the next before. */
   readonly answering: CallerTurn | null
   readonly reply: Reply | null
+  readonly speculation: Speculation | null
   /** Nudges spoken since the caller last said something. */
   readonly nudged: number
   readonly digits: string
@@ -160,6 +171,12 @@ export type TurnInput = { readonly at: number } & (
   | { readonly on: 'judged'; readonly lastVoicedMs: number; readonly likely: number }
   | { readonly on: 'partial'; readonly text: string }
   | { readonly on: 'final'; readonly text: string; readonly words: readonly TimedWord[] | null }
+  /** The recogniser takes the words so far for complete, and is not sure yet; or no longer does. */
+  | { readonly on: 'eager'; readonly complete: boolean }
+  /** The model would be told something else now than a moment ago: a tool's late result. */
+  | { readonly on: 'learnt' }
+  /** What was asked before the decision cannot be answered. */
+  | { readonly on: 'speculationFailed' }
   | { readonly on: 'deaf'; readonly code: string; readonly message: string }
   | { readonly on: 'digit'; readonly digit: string }
   | { readonly on: 'token'; readonly turn: TurnId }
@@ -217,6 +234,12 @@ export type TurnEffect =
       readonly attempt: number
       readonly round: number
     }
+  /** Ask the model what `ask` would ask. Nothing of it is heard, no tool of it runs. */
+  | { readonly do: 'speculate'; readonly caller: CallerTurn }
+  /** It was in vain. */
+  | { readonly do: 'dropSpeculation' }
+  /** As `ask`, at first, with the answer that was begun already. */
+  | { readonly do: 'keepSpeculation'; readonly turn: TurnId; readonly caller: CallerTurn }
   | { readonly do: 'cancelModel'; readonly turn: TurnId }
   | { readonly do: 'say'; readonly turn: TurnId; readonly line: Line }
   /** Nothing follows the sentences given so far; `drained` comes when the last sample was sent. */

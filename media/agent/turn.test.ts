@@ -3,7 +3,8 @@ import { VirtualClock } from '../../fixtures/clock.js'
 import type { Timer } from '../base/clock.js'
 import { isBackchannel } from './backchannel.js'
 import { initialTurnState, step } from './turn.js'
-import { remainder } from './turn-late.js'
+import { join } from './turn-draft.js'
+import { plainWords, remainder } from './turn-late.js'
 import type { TurnPolicy } from './turn-policy.js'
 import {
   CALL,
@@ -49,6 +50,7 @@ const POLICY: TurnPolicy = {
   hangupAfterMs: 10_000,
   hangupLine: true,
   giveUpAfter: 2,
+  speculates: true,
   isBackchannel,
 }
 
@@ -101,6 +103,10 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   judged: (at) => ({ on: 'judged', lastVoicedMs: at - 200, likely: 0.1, at }),
   'partial:words': (at) => ({ on: 'partial', text: 'wait a', at }),
   'partial:mm': (at) => ({ on: 'partial', text: 'mm-hmm', at }),
+  eager: (at) => ({ on: 'eager', complete: true, at }),
+  'eager:not': (at) => ({ on: 'eager', complete: false, at }),
+  learnt: (at) => ({ on: 'learnt', at }),
+  speculationFailed: (at) => ({ on: 'speculationFailed', at }),
   'final:words': (at) => ({ on: 'final', text: 'Wait a moment.', words: null, at }),
   'final:mm': (at) => ({ on: 'final', text: 'Haan.', words: null, at }),
   'final:empty': (at) => ({ on: 'final', text: '', words: null, at }),
@@ -140,6 +146,7 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
 const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>> = {
   opening: { start: 'thinking', close: 'ended' },
   listening: {
+    learnt: '=',
     onset: 'callerSpeaking',
     'partial:words': '=',
     'partial:mm': '=',
@@ -154,6 +161,9 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     close: 'ended',
   },
   callerSpeaking: {
+    learnt: '=',
+    eager: '=',
+    'eager:not': '=',
     offset: 'waitingFinal',
     judged: '=',
     'partial:words': '=',
@@ -169,6 +179,9 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     close: 'ended',
   },
   waitingFinal: {
+    learnt: '=',
+    eager: '=',
+    'eager:not': '=',
     onset: 'callerSpeaking',
     judged: '=',
     'partial:words': '=',
@@ -184,6 +197,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     close: 'ended',
   },
   thinking: {
+    learnt: '=',
     onset: 'paused',
     'final:words': 'thinking',
     'final:mm': 'thinking',
@@ -209,6 +223,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     close: 'ended',
   },
   speaking: {
+    learnt: '=',
     onset: 'paused',
     'final:words': 'thinking',
     'final:mm': '=',
@@ -232,6 +247,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     close: 'ended',
   },
   paused: {
+    learnt: '=',
     onset: '=',
     'voice:long': 'callerSpeaking',
     'voice:quiet': 'speaking',
@@ -262,6 +278,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     close: 'ended',
   },
   ending: {
+    learnt: '=',
     onset: '=',
     'final:words': '=',
     'final:mm': '=',
@@ -428,6 +445,8 @@ class RandomCall {
   finished = 0
   learned = 0
   waitedForTools = 0
+  kept = 0
+  thrownAway = 0
   #stopped = false
   #queue: TurnInput[] = []
   #busy = false
@@ -443,6 +462,9 @@ class RandomCall {
   } | null = null
   #paused = false
   #model: { turn: number; timer: Timer } | null = null
+  /** Asked before the decision; the caller's turns for which that was done. */
+  #early: { readonly words: string; readonly caller: number } | null = null
+  #tried = new Set<number>()
   #others = new Set<Timer>()
   #speaking: { fromMs: number; untilMs: number; told: boolean; text: string } | null = null
   #vad = { speaking: false, onsetMs: 0, lastMs: 0 }
@@ -460,6 +482,7 @@ class RandomCall {
       understandsSpeech: this.random() < 0.9,
       openness: () => (this.random() < 0.15 ? 'open' : this.random() < 0.05 ? 'spelling' : 'closed'),
       nudgesMs: this.random() < 0.7 ? [4000, 5000] : [],
+      speculates: this.random() < 0.8,
     }
   }
 
@@ -509,6 +532,13 @@ class RandomCall {
     if (this.#paused !== (phase === 'paused')) throw new Error(`paused ${this.#paused} in ${phase}`)
     if (this.#voice && this.#voice.turn !== reply?.id) throw new Error('an utterance without a reply')
     if (this.#model && this.#model.turn !== reply?.id) throw new Error('a model job without a reply')
+    if (this.#early) {
+      if (reply || caller?.id !== this.#early.caller) throw new Error(`asked early in ${phase}`)
+      if (phase !== 'waitingFinal' && phase !== 'callerSpeaking') throw new Error(`asked early in ${phase}`)
+      if (this.state.digits !== '') throw new Error('asked early for keys')
+      const now = plainWords(join(caller.text, caller.partial)).join(' ')
+      if (now !== this.#early.words) throw new Error(`asked for "${this.#early.words}", heard "${now}"`)
+    }
     if (phase === 'thinking' || phase === 'speaking' || phase === 'paused') {
       if (!reply) throw new Error(`${phase} without a reply`)
     }
@@ -569,6 +599,7 @@ class RandomCall {
       this.#silentMs = 0
       this.feed({ on: 'digit', digit: this.random() < 0.3 ? '#' : '5', at })
     }
+    if (this.random() < 0.001) this.feed({ on: 'learnt', at })
     if (this.random() < 0.0004) this.feed({ on: 'deaf', code: 'vendor_failed', message: 'x', at })
     const speech = this.#speaking
     const vad = this.#vad
@@ -580,7 +611,11 @@ class RandomCall {
       this.feed({ on: 'onset', fromMs: speech.fromMs, at })
       const { text } = speech
       if (text !== '' && this.random() < 0.5) {
-        this.#later(200 + this.random() * 300, () => this.feed({ on: 'partial', text, at: this.now }))
+        const heard = this.random() < 0.3 ? (text.split(' ')[0] ?? text) : text
+        this.#later(200 + this.random() * 300, () => {
+          this.feed({ on: 'partial', text: heard, at: this.now })
+          if (this.random() < 0.3) this.feed({ on: 'eager', complete: this.random() < 0.8, at: this.now })
+        })
       }
     } else if (vad.speaking && at - vad.lastMs >= 200 && at - vad.lastMs < 220) {
       const lastVoicedMs = vad.lastMs
@@ -660,6 +695,33 @@ class RandomCall {
         if (this.#model) this.#model.timer.cancel()
         this.#ask(effect.turn)
         return
+      case 'speculate': {
+        const { id, text } = effect.caller
+        if (this.#early) throw new Error('asked early twice at once')
+        if (this.#tried.has(id)) throw new Error('asked early twice for one turn')
+        this.#tried.add(id)
+        const early = { caller: id, words: plainWords(text).join(' ') }
+        this.#early = early
+        if (this.random() < 0.05) {
+          this.#later(this.random() * 400, () => {
+            if (this.#early === early) this.feed({ on: 'speculationFailed', at: this.now })
+          })
+        }
+        return
+      }
+      case 'dropSpeculation':
+        if (!this.#early) throw new Error('nothing was asked early')
+        this.#early = null
+        this.thrownAway++
+        return
+      case 'keepSpeculation': {
+        const words = plainWords(effect.caller.text).join(' ')
+        if (this.#early?.words !== words) throw new Error(`kept an answer to other words: ${words}`)
+        this.#early = null
+        this.kept++
+        this.#ask(effect.turn)
+        return
+      }
       case 'cancelModel':
         this.#model?.timer.cancel()
         this.#model = null
@@ -789,6 +851,8 @@ t.test('thousands of random calls keep every rule', async (t) => {
   const phases = new Map<string, number>()
   let learned = 0
   let waitedForTools = 0
+  let kept = 0
+  let thrownAway = 0
   const CALLS = 4000
   for (let seed = 1; seed <= CALLS; seed++) {
     const call = new RandomCall(seed)
@@ -800,12 +864,16 @@ t.test('thousands of random calls keep every rule', async (t) => {
     }
     learned += call.learned
     waitedForTools += call.waitedForTools
+    kept += call.kept
+    thrownAway += call.thrownAway
     for (const line of call.log) {
       const phase = line.split(' ')[1] ?? ''
       phases.set(phase, (phases.get(phase) ?? 0) + 1)
     }
   }
   t.ok(waitedForTools > CALLS / 4, `tools were waited for ${waitedForTools} times`)
+  t.ok(kept > CALLS / 2, `${kept} early answers were kept`)
+  t.ok(thrownAway > CALLS / 10, `${thrownAway} were thrown away`)
   t.ok(learned > CALLS / 100, `noise was learned ${learned} times`)
   for (const phase of [
     'listening',

@@ -13,6 +13,7 @@ import {
 import { initialTurnState, TurnDraft } from './turn-draft.js'
 import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './turn-model.js'
 import type { TurnPolicy } from './turn-policy.js'
+import { stands } from './turn-speculation.js'
 import { CALL, type Step, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
 
 export { initialTurnState }
@@ -33,6 +34,7 @@ export function step(state: TurnState, input: TurnInput, policy: TurnPolicy): St
     t.unexpected()
   } else {
     apply(t, input)
+    if (t.s.speculation?.live && !stands(t.s)) t.forgetSpeculation()
   }
   return { next: t.s, effects: t.effects }
 }
@@ -69,6 +71,18 @@ function apply(t: TurnDraft, input: TurnInput): void {
       return
     case 'final':
       final(t, input)
+      return
+    case 'eager':
+      if (s.phase !== 'callerSpeaking' && s.phase !== 'waitingFinal') t.unexpected()
+      else if (input.complete) t.speculate()
+      else t.forgetSpeculation()
+      return
+    case 'learnt':
+      t.forgetSpeculation()
+      return
+    case 'speculationFailed':
+      if (s.speculation?.live) t.forgetSpeculation()
+      else t.unexpected()
       return
     case 'deaf':
       deaf(t, input.code, input.message)

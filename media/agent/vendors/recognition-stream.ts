@@ -10,6 +10,8 @@ export interface RecognitionReader {
   /** `language`: what the vendor heard, as a contract's tag; null when it does not tell. */
   partial(text: string, language?: string | null): void
   final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
+  /** Optional: the text so far may be all of it; false: it is not, after all. */
+  eager?(complete: boolean): void
   /** The vendor reports a failure in a message. */
   failed(error: EngineError): void
 }
@@ -214,6 +216,9 @@ export class RecognitionStream implements SpeechToTextStream {
       this.#failures = 0
       this.#utterance = null
       if (!this.#closed) this.#events.final(text, words === null ? null : this.#placed(words), language)
+    },
+    eager: (complete) => {
+      if (!this.#closed) this.#events.eager?.(complete)
     },
     failed: (error) => {
       this.#socket?.close()

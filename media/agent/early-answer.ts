@@ -1,0 +1,58 @@
+import type { ModelJobEvents } from './model-job.js'
+import type { Cancellable, ToolCall, VendorFailure } from './ports.js'
+import type { TokenCount } from './usage.js'
+
+/**
+ * The answer to a question that may not be asked: it comes in, and nobody is told of it before it is kept.
+ * Its tools run with whoever keeps it, never before.
+ */
+export class EarlyAnswer implements Cancellable {
+  readonly askedAtMs: number
+  firstTokenMs: number | null = null
+  firstSentenceMs: number | null = null
+  readonly #sentences: string[] = []
+  readonly #job: Cancellable
+  #done: readonly [string, readonly ToolCall[], TokenCount | null] | null = null
+  #keeper: ModelJobEvents | null = null
+
+  constructor(options: {
+    readonly now: () => number
+    readonly start: (events: ModelJobEvents) => Cancellable
+    /** Before it was kept. */
+    readonly failed: (error: VendorFailure) => void
+  }) {
+    const { now, start, failed } = options
+    this.askedAtMs = now()
+    this.#job = start({
+      token: () => {
+        this.firstTokenMs ??= now()
+        this.#keeper?.token()
+      },
+      sentence: (text) => {
+        this.firstSentenceMs ??= now()
+        if (this.#keeper) this.#keeper.sentence(text)
+        else this.#sentences.push(text)
+      },
+      done: (text, calls, usage) => {
+        if (this.#keeper) this.#keeper.done(text, calls, usage)
+        else this.#done = [text, calls, usage]
+      },
+      failed: (error) => {
+        if (this.#keeper) this.#keeper.failed(error)
+        else failed(error)
+      },
+    })
+  }
+
+  /** Tells what has come so far, and from now on what comes. Once. */
+  keep(events: ModelJobEvents): void {
+    this.#keeper = events
+    if (this.firstTokenMs !== null) events.token()
+    for (const sentence of this.#sentences) events.sentence(sentence)
+    if (this.#done) events.done(...this.#done)
+  }
+
+  cancel(): void {
+    this.#job.cancel()
+  }
+}
