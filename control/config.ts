@@ -71,6 +71,7 @@ export interface Settings {
   /** ONNX file of a neural voice detector; null for the built-in one alone. */
   readonly vadModel: string | null
   readonly turnModel: string | null
+  readonly speculate: boolean
   readonly logLevel: LogLevel
   readonly rootKey: string | null
   /** What GET /v1/metrics takes as Bearer token; null: nobody may read it. */
@@ -189,6 +190,12 @@ export const VARIABLES = [
     name: 'PARLEY_SIP_TRACE_HOURS',
     default: '24',
     description: 'How long the SIP messages of a call are kept for parley trace; 0 keeps none',
+  },
+  {
+    name: 'PARLEY_SPECULATE',
+    default: 'true',
+    description:
+      'Ask the language model before the caller has surely finished; false saves requests, costs time',
   },
   {
     name: 'PARLEY_RECORDING_OPUS',
@@ -354,6 +361,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),
     vadModel: optional('PARLEY_VAD_MODEL', onnxFile(folderPath)),
+    speculate: read('PARLEY_SPECULATE', 'true', flag),
     turnModel: optional('PARLEY_TURN_MODEL', onnxFile(folderPath)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     rootKey: optional('PARLEY_ROOT_KEY', hexKey),

@@ -146,6 +146,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     compressRecordings: settings.compressRecordings,
     vadModel: settings.vadModel,
     turnModel: settings.turnModel,
+    speculate: settings.speculate,
     allowPrivateUrls: settings.allowPrivateUrls,
     providers: settings.providers,
     clock,

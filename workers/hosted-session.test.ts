@@ -86,6 +86,7 @@ async function thread(t: Test) {
       compressRecordings: false,
       vadModel: null,
       turnModel: null,
+      speculate: true,
       providers: { openai: null },
     },
     vendors: vendors(ears),

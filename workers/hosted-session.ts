@@ -317,7 +317,7 @@ class LegSession implements HostedSession {
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
-    const { vendors, vad, ending, clock, log } = this.#host
+    const { vendors, vad, ending, clock, log, settings } = this.#host
     // One model for hearing, thinking and speaking, or a vendor for each.
     const whole = party.agent.languageModel.vendor === OPENAI_REALTIME
     const open = whole ? openRealtimeConversation : openConversation
@@ -328,6 +328,7 @@ class LegSession implements HostedSession {
       vendors,
       vad,
       ending,
+      speculate: settings.speculate,
       clock,
       emit: this.#order.emit,
       log,

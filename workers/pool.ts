@@ -30,6 +30,7 @@ export interface MediaPoolSettings {
   readonly vadModel?: string | null
   /** ONNX file of a model of turn endings; none unless told. */
   readonly turnModel?: string | null
+  readonly speculate?: boolean
   /** False unless told. */
   readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
@@ -94,6 +95,7 @@ class ThreadPool implements RunningMediaPool {
           compressRecordings: settings.compressRecordings ?? false,
           vadModel: settings.vadModel ?? null,
           turnModel: settings.turnModel ?? null,
+          speculate: settings.speculate ?? false,
           allowPrivateUrls: settings.allowPrivateUrls ?? false,
           providers: settings.providers,
         },

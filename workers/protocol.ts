@@ -205,6 +205,8 @@ export interface WorkerSettings {
   readonly vadModel: string | null
   /** ONNX file of a model of turn endings; null for the words alone. */
   readonly turnModel: string | null
+  /** Agents may ask their model before the caller's turn is decided. */
+  readonly speculate: boolean
   /** Development: bots may be at private addresses and speak plain `ws`. */
   readonly allowPrivateUrls: boolean
   readonly providers: ProviderSettings

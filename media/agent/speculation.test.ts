@@ -244,3 +244,15 @@ t.test('a hang-up before the decision leaves nothing running', async (t) => {
   t.equal(rig.abandoned, 1)
   t.equal(rig.turns('caller')[0]?.text, ASKED)
 })
+
+t.test('the same words turn out to be of another language: asked anew', async (t) => {
+  const rig = await begun({ spec: { languages: ['en-IN', 'hi-IN'] } })
+  // No word of a list: the recogniser alone tells the language, with the final text.
+  const said = 'Bijnor Unnao Sitapur Kanpur Rampur'
+  rig.sound(0, { ms: 900, text: said, partials: [[300, said]], language: 'hi-IN' })
+  await rig.until(() => rig.turns('agent').length === 1)
+  const spoken = rig.requests.map(({ messages }) => /speaks (\w+) now/.exec(messages[0]?.content ?? '')?.[1])
+  t.same(spoken, ['English', 'Hindi'])
+  t.equal(rig.of('turn_record')[0]?.record.speculation, 'dropped')
+  t.equal(rig.close(), 0)
+})
