@@ -59,8 +59,11 @@ export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
     }
     case 'dtmf':
       return at('system', `The caller pressed ${event.digit}.`, event.atMs)
-    case 'trouble':
-      return at('system', `Trouble with ${event.part.replaceAll('_', ' ')} (${event.code}).`, event.atMs)
+    case 'trouble': {
+      const instead = event.instead === undefined ? '' : `; ${event.instead} took over`
+      const text = `Trouble with ${event.part.replaceAll('_', ' ')} (${event.code})${instead}.`
+      return at('system', text, event.atMs)
+    }
     case 'tool':
       return at('tool', `${event.name}(${JSON.stringify(event.arguments)}) -> ${event.result}`, event.atMs)
     default:

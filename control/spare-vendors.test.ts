@@ -1,0 +1,160 @@
+import t, { type Test } from 'tap'
+import { eventStream, jsonReply, openFakeOpenAi, pcmReply } from '../fixtures/fake-openai.js'
+import { openFakeSarvam } from '../fixtures/fake-sarvam.js'
+import { chatFrames, errorBody, pcmBytes } from '../fixtures/openai-frames.js'
+import { dial } from '../fixtures/phone.js'
+import { SARVAM_REALTIME } from '../fixtures/recognition-wires.js'
+import { openService } from '../fixtures/service.js'
+import { openSipPeer } from '../fixtures/sip-peer.js'
+import { findClip, readClip } from '../fixtures/speech/manifest.js'
+import { SARVAM } from '../fixtures/speech-wires.js'
+import { tone } from '../fixtures/tones.js'
+
+/*
+ * The whole service with two vendors on real sockets: one goes on where the other fails, and a caller who
+ * changes the language is followed.
+ */
+
+const HINDI = 'मुझे कल शाम को कितने बजे आना है'
+const says = (text: string) => eventStream(chatFrames([text]))
+const heard = (text: string) => jsonReply(JSON.stringify({ text }))
+
+async function open(t: Parameters<typeof openService>[0]) {
+  const fake = await openFakeOpenAi()
+  const second = await openFakeOpenAi()
+  const sarvam = await openFakeSarvam(() => 'Heard by the other one.')
+  t.teardown(async () => {
+    await Promise.all([fake.close(), second.close(), sarvam.close()])
+  })
+  second.setDefault('chat', says('The second answers.'))
+  const service = await openService(t, {
+    env: {
+      PARLEY_OPENAI_BASE_URL: fake.baseUrl,
+      PARLEY_OPENAI_CHAT_MODEL: 'fake-chat',
+      PARLEY_OPENAI_TRANSCRIPTION_MODEL: 'fake-ears',
+      PARLEY_OPENAI_SPEECH_MODEL: 'fake-voice',
+      PARLEY_OPENAI_SPEECH_VOICE: 'vera',
+      PARLEY_SARVAM_API_KEY: 'secret-key',
+      PARLEY_SARVAM_URL: sarvam.baseUrl,
+      PARLEY_LLM_FALLBACK: 'other-chat',
+      PARLEY_LLM_FALLBACK_URL: second.baseUrl,
+    },
+    agent: {
+      systemPrompt: 'You help.',
+      llmModel: 'fake-chat',
+      voice: {
+        sttModel: 'fake-ears',
+        ttsModel: 'fake-voice',
+        ttsVoice: 'vera',
+        languages: ['en-IN', 'hi-IN'],
+        sttLanguage: 'en-IN',
+      },
+      callSettings: { inboundOpeningLine: { text: 'Hello there.' } },
+    },
+  })
+  const peer = await openSipPeer()
+  t.teardown(() => peer.close())
+  return { fake, second, sarvam, service, peer }
+}
+
+const rig = await open(t)
+const { fake, second, sarvam, service } = rig
+
+/** A call to vendors that all work; resolves after the greeting. */
+async function call(t: Test) {
+  fake.setDefault('speech', (request) => {
+    const { input } = JSON.parse(request.body.toString()) as { input: string }
+    return pcmReply([pcmBytes(tone(700, input.length * 60, 24_000))])
+  })
+  fake.setDefault('transcriptions', heard('I have a question about tomorrow.'))
+  fake.setDefault('chat', says('The first answers.'))
+  const target = service.target('udp')
+  const from = service.events.length
+  const phone = await dial(rig.peer, {
+    uri: `sip:${service.number}@${target.address}:${target.port}`,
+    target,
+    from: '+919812345678',
+    rtp: { codec: 'PCMA' },
+  })
+  const turns = () => service.events.slice(from).filter((event) => event.type === 'turn')
+  await service.until('the greeting', () => turns().length > 0)
+  const callId = service.events[from]?.callId ?? ''
+  t.teardown(async () => {
+    await phone.close()
+    await service.ended(callId)
+  })
+  return { callId, speak: () => phone.rtp.say(readClip(findClip('interrupt-price'))).done }
+}
+
+function said(callId: string, speaker: 'agent' | 'caller'): string[] {
+  return service
+    .of(callId, 'turn')
+    .filter((event) => event.turn.speaker === speaker)
+    .map((event) => event.turn.heardText)
+}
+
+const answers = (callId: string, text: string) =>
+  service.until(text, () => said(callId, 'agent').some((words) => words.includes(text)), 30_000)
+
+t.test('the caller changes the language, and the call with him', { timeout: 60_000 }, async (t) => {
+  const { callId, speak } = await call(t)
+  await speak()
+  await answers(callId, 'The first answers.')
+  fake.setDefault('transcriptions', heard(HINDI))
+  fake.setDefault('chat', says('आप पाँच बजे आ सकते हैं।'))
+  await speak()
+  await answers(callId, 'पाँच बजे')
+  const prompts = fake.requests
+    .filter(({ path }) => path.endsWith('/chat/completions'))
+    .map((request) => JSON.parse(request.body.toString()).messages[0].content as string)
+  t.match(prompts[0], /speaks English now/)
+  t.match(prompts.at(-1), /speaks Hindi now: answer in Hindi, written in Devanagari/)
+  const forms = fake.requests.filter(({ path }) => path.endsWith('/transcriptions'))
+  t.notMatch(forms[0]?.body.toString('latin1') ?? '', /name="language"/, 'no language is forced')
+  const transcript = await service.api('GET', `/v1/calls/${callId}/transcript`)
+  t.same(transcript.languages, ['en-IN', 'hi-IN'])
+})
+
+t.test('recognition is down: the next vendor hears what was said', { timeout: 60_000 }, async (t) => {
+  const { callId, speak } = await call(t)
+  fake.setDefault('transcriptions', jsonReply(errorBody('down'), 500))
+  await speak()
+  await answers(callId, 'The first answers.')
+  t.same(said(callId, 'caller'), ['Heard by the other one.'], 'asked for nothing again')
+  const ears = sarvam.connections.filter(({ url }) => url.pathname === SARVAM_REALTIME.path)
+  t.equal(ears.length, 1)
+  t.equal(ears[0]?.url.searchParams.get('language_code'), 'auto', 'it listens for both languages')
+  t.match(
+    service.of(callId, 'trouble').filter((event) => event.part === 'speech_to_text'),
+    [{ vendor: 'openai', instead: 'sarvam' }],
+  )
+})
+
+t.test('the model stalls: a second endpoint answers', { timeout: 60_000 }, async (t) => {
+  const { callId, speak } = await call(t)
+  fake.setDefault('chat', { headers: { 'content-type': 'text/event-stream' }, steps: [{ stall: true }] })
+  await speak()
+  await answers(callId, 'The second answers.')
+  t.equal(JSON.parse(second.requests[0]?.body.toString() ?? '{}').model, 'other-chat')
+  t.match(service.of(callId, 'trouble')[0], {
+    part: 'language_model',
+    code: 'vendor_stalled',
+    vendor: 'openai fake-chat',
+    instead: 'openai-second other-chat',
+  })
+})
+
+t.test('the voice is down: the next vendor speaks', { timeout: 60_000 }, async (t) => {
+  const { callId, speak } = await call(t)
+  fake.setDefault('speech', jsonReply(errorBody('down'), 503))
+  await speak()
+  await answers(callId, 'The first answers.')
+  const spoken = sarvam.connections.filter(({ url }) => SARVAM.path.test(url.pathname)).flatMap(SARVAM.asked)
+  t.ok(spoken.some(({ text }) => text === 'The first answers.'))
+  t.ok(
+    service
+      .of(callId, 'trouble')
+      .some((event) => event.part === 'text_to_speech' && event.instead === 'sarvam'),
+    'an event says who took over',
+  )
+})
