@@ -1,30 +1,56 @@
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
+import type { FromByoBot, ToByoBot } from './byo-job.js'
 
 /*
  * A bot in a process of its own that says back what it hears, as soon as it hears it: JSON for the
  * native type, binary messages for the others. Told `freeze`, it stands still for that long.
  */
 
-const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
+const PAYLOAD = Buffer.from('"payload":"')
+const HEAD = Buffer.from('{"event":"media","media":{"payload":"')
+const TAIL = Buffer.from('"}}')
+const QUOTE = 0x22
+
+const tell = (message: FromByoBot): void => {
+  process.send?.(message)
+}
+
+const server = new WebSocketServer({
+  port: 0,
+  host: '127.0.0.1',
+  perMessageDeflate: false,
+  skipUTF8Validation: true,
+})
 server.on('connection', (socket) => {
   socket.on('error', () => {}) // the engine ends its calls as it likes
+  const answer = { binary: false }
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (isBinary) {
       socket.send(data)
       return
     }
-    const text = data.toString()
     // The message is as one of the engine's always is: no need to read all of it to find the sound.
-    const at = text.indexOf('"payload":"')
+    const at = data.indexOf(PAYLOAD)
     if (at < 0) return
-    const payload = text.slice(at + 11, text.indexOf('"', at + 11))
-    socket.send(`{"event":"media","media":{"payload":"${payload}"}}`)
+    const from = at + PAYLOAD.length
+    socket.send(Buffer.concat([HEAD, data.subarray(from, data.indexOf(QUOTE, from)), TAIL]), answer)
   })
 })
-server.on('listening', () => process.send?.({ port: (server.address() as AddressInfo).port }))
-process.on('message', ({ freezeMs }: { readonly freezeMs: number }) => {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, freezeMs)
-  process.send?.({ thawedAtMs: Number(process.hrtime.bigint()) / 1e6 })
+server.on('listening', () => tell({ kind: 'ready', port: (server.address() as AddressInfo).port }))
+process.on('message', (message: ToByoBot) => {
+  switch (message.do) {
+    case 'freeze':
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, message.ms)
+      tell({ kind: 'thawed', atMs: Number(process.hrtime.bigint()) / 1e6 })
+      return
+    case 'usage': {
+      const { user, system } = process.cpuUsage()
+      tell({ kind: 'usage', cpuMs: (user + system) / 1000 })
+      return
+    }
+    default:
+      message satisfies never
+  }
 })
 process.on('disconnect', () => process.exit(0))

@@ -4,6 +4,8 @@ export interface ByoJob {
   readonly to: string
   readonly calls: number
   readonly callsPerSecond: number
+  /** A call refused with 503 is tried again, when the answer says, until so long after the first one. */
+  readonly patienceMs: number
   /** A loud frame is sent so often on every call. */
   readonly everyMs: number
   /** The bot's sound comes back as it went: each loud frame is known again by its samples. */
@@ -32,8 +34,18 @@ export interface ByoResult {
   readonly gapMax: number
   /** How late the caller's own packets went out, p99: above that nothing says anything of the engine. */
   readonly ownLateP99: number
+  /** CPU of this process, of a core, in the time that counts. */
+  readonly ownCores: number
 }
 
 export type FromByoCaller =
-  | { readonly kind: 'up'; readonly established: number }
+  /** `tries` counts the INVITEs, refused ones included. */
+  | { readonly kind: 'up'; readonly established: number; readonly tries: number }
   | { readonly kind: 'result'; readonly result: ByoResult }
+
+export type ToByoBot = { readonly do: 'freeze'; readonly ms: number } | { readonly do: 'usage' }
+
+export type FromByoBot =
+  | { readonly kind: 'ready'; readonly port: number }
+  | { readonly kind: 'thawed'; readonly atMs: number }
+  | { readonly kind: 'usage'; readonly cpuMs: number }

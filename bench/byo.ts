@@ -1,9 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { type Engine, startEngine } from '../fixtures/engine.js'
 import type { EngineUsage } from '../fixtures/engine-messages.js'
-import type { ByoResult, Echo, FromByoCaller, ToByoCaller } from './byo-job.js'
+import type { ByoResult, Echo } from './byo-job.js'
+import { BINARY, OTHER_WAYS, openByoRig, type Way } from './byo-rig.js'
 import { figure, type Measured } from './figures.js'
 import { percentile, rounded } from './statistics.js'
 import { pause } from './telephone.js'
@@ -13,28 +10,11 @@ import { pause } from './telephone.js'
  * process each; the engine has one media worker.
  */
 
-interface Way {
-  readonly name: string
-  readonly endpoint: { readonly type: string; readonly format: string; readonly sampleRate: number }
-}
-
-const BINARY: Way = {
-  name: '',
-  endpoint: { type: 'jambonz', format: 'linear16', sampleRate: 8000 },
-}
-const WAYS: readonly Way[] = [
-  { name: 'json', endpoint: { type: 'static', format: 'mulaw', sampleRate: 8000 } },
-  { name: 'wide', endpoint: { type: 'vonage', format: 'linear16', sampleRate: 16_000 } },
-  { name: 'json-wide', endpoint: { type: 'static', format: 'linear16', sampleRate: 16_000 } },
-]
 const STEPS = [10, 50, 100, 200, 400] as const
-/** The other ways are measured at these. */
-const OTHER_STEPS = [100]
 const HEADLINES: readonly (readonly [string, number])[] = [
   ['C_byo', 200],
   ['E_byo', 100],
 ]
-const CALLS_PER_SECOND = 20
 const SETTLE_MS = 3_000
 const MEASURE_MS = 12_000
 const EVERY_MS = 500
@@ -49,13 +29,15 @@ export interface ByoStep {
 }
 
 /**
- * C_byo and E_byo at every number of calls; with each, packet spacing and the engine's own beat. What
- * carries no `@` is C_byo where most of its gate's calls run, and E_byo at the number its gate names.
+ * C_byo and E_byo at every number of calls, in binary messages and then in three other ways; with each, packet spacing and the engine's own
+ * beat. C_byo is judged by CPU: how many calls of such a cost 65 % of a core would carry. The calls that
+ * really ran, with callers and bot on the same cores, stand beside it. What carries no `@` is C_byo with
+ * the calls of its gate, and E_byo at the number its gate names.
  */
-export const BYO_STEPS: readonly ByoStep[] = [
-  ...STEPS.map((calls) => stepOf(BINARY, calls, `@${calls}`)),
-  ...WAYS.flatMap((way) => OTHER_STEPS.map((calls) => stepOf(way, calls, `@${calls}-${way.name}`))),
-]
+export const BYO_STEPS: readonly ByoStep[] = STEPS.map((calls) => stepOf(BINARY, calls, `@${calls}`))
+export const OTHER_BYO_STEPS: readonly ByoStep[] = OTHER_WAYS.flatMap((way) =>
+  STEPS.map((calls) => stepOf(way, calls, `@${calls}-${way.name}`)),
+)
 
 function stepOf(way: Way, calls: number, suffix: string): ByoStep {
   const ids = ['C_byo', 'E_byo'].map((id) => `${id}${suffix}`)
@@ -122,6 +104,8 @@ interface Run {
   readonly calls: number
   readonly result: ByoResult
   readonly established: number
+  readonly tries: number
+  readonly botCores: number
   readonly usPerCallFrame: number
   readonly cores: number
   readonly rssMbPerCall: number
@@ -129,9 +113,10 @@ interface Run {
   readonly skipped: number
 }
 
-function holds({ established, calls, result, skipped }: Run): boolean {
+/** Every call that was up lost nothing. */
+function holds({ result, skipped }: Run): boolean {
   const back = result.echoes.filter(({ delayMs }) => delayMs !== null).length
-  return established === calls && result.lost === 0 && skipped === 0 && back >= 0.999 * result.echoes.length
+  return result.lost === 0 && skipped === 0 && back >= 0.999 * result.echoes.length
 }
 
 function rowsOf(suffix: string, run: Run): Measured[] {
@@ -148,7 +133,7 @@ function rowsOf(suffix: string, run: Run): Measured[] {
 
 function capacity(id: string, run: Run): Measured {
   const calls = Math.floor((SHARE * 1e6) / (FRAMES_PER_SECOND * run.usPerCallFrame))
-  return figure(id, { n: run.calls, value: holds(run) ? calls : 0 }, contextOf(run))
+  return figure(id, { n: run.established, value: holds(run) ? calls : 0 }, contextOf(run))
 }
 
 function contextOf(run: Run): Readonly<Record<string, unknown>> {
@@ -156,6 +141,8 @@ function contextOf(run: Run): Readonly<Record<string, unknown>> {
   return {
     calls: run.calls,
     established: run.established,
+    invites: run.tries,
+    judged: 'by CPU share; callers and bot run on the same cores',
     usPerCallFrame: rounded(run.usPerCallFrame),
     engineCores: rounded(run.cores),
     rssMbPerCall: rounded(run.rssMbPerCall),
@@ -168,6 +155,8 @@ function contextOf(run: Run): Readonly<Record<string, unknown>> {
     beatMax: usage.workers[0]?.maxMs,
     skippedFrames: run.skipped,
     callerLateP99: rounded(result.ownLateP99),
+    callerCores: rounded(result.ownCores),
+    botCores: rounded(run.botCores),
   }
 }
 
@@ -178,11 +167,13 @@ async function bridge(way: Way, calls: number): Promise<Run> {
     const caller = await rig.call(calls, EVERY_MS)
     await pause(SETTLE_MS)
     const before = await rig.engine.usage()
+    const botBefore = await rig.botCpuMs()
     const startedMs = performance.now()
     caller.send({ do: 'begin' })
     await pause(MEASURE_MS)
     const after = await rig.engine.usage()
     const elapsedMs = performance.now() - startedMs
+    const botCores = ((await rig.botCpuMs()) - botBefore) / elapsedMs
     const result = await caller.result()
     const cpuMs = after.cpuMs - before.cpuMs
     const skipped = (usage: EngineUsage) =>
@@ -191,94 +182,15 @@ async function bridge(way: Way, calls: number): Promise<Run> {
       calls,
       result,
       established: caller.established,
-      usPerCallFrame: (cpuMs * 1000) / ((calls * elapsedMs * FRAMES_PER_SECOND) / 1000),
+      tries: caller.tries,
+      botCores,
+      usPerCallFrame: (cpuMs * 1000) / ((caller.established * elapsedMs * FRAMES_PER_SECOND) / 1000),
       cores: cpuMs / elapsedMs,
-      rssMbPerCall: (after.rssBytes - idle.rssBytes) / 1e6 / calls,
+      rssMbPerCall: (after.rssBytes - idle.rssBytes) / 1e6 / caller.established,
       usage: after,
       skipped: skipped(after) - skipped(before),
     }
   } finally {
     await rig.close()
-  }
-}
-
-interface RunningCaller {
-  readonly established: number
-  send(message: ToByoCaller): void
-  result(): Promise<ByoResult>
-}
-
-interface ByoRig {
-  readonly engine: Engine
-  call(calls: number, everyMs: number): Promise<RunningCaller>
-  /** Resolves with when it went on. */
-  freeze(ms: number): Promise<number>
-  close(): Promise<void>
-}
-
-async function openByoRig(way: Way): Promise<ByoRig> {
-  const children: ChildProcess[] = []
-  const start = (file: string): ChildProcess => {
-    const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
-    children.push(child)
-    return child
-  }
-  const engine = await startEngine({
-    env: { PARLEY_MEDIA_WORKERS: '1', PARLEY_ALLOW_PRIVATE_URLS: 'true' },
-    byoCalls: 1000,
-  })
-  const bot = start('./byo-bot.js')
-  const [{ port }] = (await once(bot, 'message')) as [{ readonly port: number }]
-  const numbers = (await engine.api('GET', '/v1/numbers')) as {
-    readonly data: readonly { readonly id: string; readonly e164: string }[]
-  }
-  const [number] = numbers.data
-  if (number === undefined) throw new Error('no sandbox number')
-  await engine.api('PATCH', `/v1/numbers/${number.id}`, {
-    routingMode: 'byo_ws',
-    recordCalls: false,
-    mediaEndpoint: { ...way.endpoint, url: `ws://127.0.0.1:${port}/` },
-  })
-  return {
-    engine,
-    async call(calls, everyMs) {
-      const child = start('./byo-caller.js')
-      const next = async (): Promise<FromByoCaller> => ((await once(child, 'message')) as [FromByoCaller])[0]
-      const send = (message: ToByoCaller): void => {
-        child.send(message)
-      }
-      const up = next()
-      const target = { address: '127.0.0.1', port: engine.sipPort }
-      const exact = way.endpoint.sampleRate === 8000
-      const job = { target, to: number.e164, calls, callsPerSecond: CALLS_PER_SECOND, everyMs, exact }
-      send({ do: 'call', job })
-      const first = await up
-      if (first.kind !== 'up') throw new Error('the caller did not come up')
-      return {
-        established: first.established,
-        send,
-        async result() {
-          const answer = next()
-          send({ do: 'end' })
-          const last = await answer
-          if (last.kind !== 'result') throw new Error('the caller has no result')
-          const gone = once(child, 'exit')
-          send({ do: 'hang_up' })
-          await gone
-          return last.result
-        },
-      }
-    },
-    async freeze(ms) {
-      const thawed = once(bot, 'message') as Promise<[{ readonly thawedAtMs: number }]>
-      bot.send({ freezeMs: ms })
-      return (await thawed)[0].thawedAtMs
-    },
-    async close() {
-      await engine.close()
-      for (const child of children) if (child.exitCode === null && child.connected) child.disconnect()
-    },
   }
 }

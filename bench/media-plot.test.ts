@@ -1,4 +1,6 @@
 import t from 'tap'
+import { byoPicture, byoSeries } from './byo-plot.js'
+import type { Figure } from './figures.js'
 import { callsPicture, type Step } from './media-plot.js'
 
 const step = (calls: number, beatP99: number, cpuPercent: number): Step => ({
@@ -30,4 +32,35 @@ t.test('a line for each variant in both panels, limits and all values inside the
 
 t.test('nothing measured is still a picture', async (t) => {
   t.match(callsPicture(new Map()), /^<svg [\s\S]*<\/svg>\n$/)
+})
+
+t.test('calls to bots: a line for each way, of the calls that were up', async (t) => {
+  const row = (id: string, p50: number, established: number): Figure => ({
+    id,
+    p50,
+    n: 1,
+    unit: 'ms',
+    gate: 12,
+    goal: 7,
+    pass: true,
+    nullProbeMs: 1,
+    context: { established, engineCores: 0.4 },
+  })
+  const series = byoSeries([
+    row('E_byo@10', 6, 10),
+    row('E_byo@400', 9, 388),
+    row('E_byo@10-json', 7, 10),
+    row('E_byo', 6, 10),
+    { ...row('E_byo@50', 6, 50), context: { established: 50, engineCores: 0.4, void: true } },
+    row('C_byo@10', 6, 10),
+  ])
+  t.strictSame([...series.keys()], ['binary', 'json'])
+  t.strictSame(
+    series.get('binary')?.map(({ calls, cpuPercent }) => [calls, cpuPercent]),
+    [
+      [10, 40],
+      [388, 40],
+    ],
+  )
+  t.equal(byoPicture(series).match(/<circle/g)?.length, 6)
 })

@@ -30,39 +30,46 @@ export function drawCalls(series: ReadonlyMap<string, readonly Step[]>): string 
   return 'bench/results/media-calls.svg'
 }
 
-/** Two panels over the same number of calls: lateness of the beat, and CPU. */
+/** Lateness of the beat, and CPU. */
 export function callsPicture(series: ReadonlyMap<string, readonly Step[]>): string {
+  return picture(series, 'bridged calls on one media thread', [
+    { title: 'lateness of the 20 ms beat, p99, ms', value: ({ beatP99 }) => beatP99, limit: 5 },
+    { title: 'CPU, per cent of a core', value: ({ cpuPercent }) => cpuPercent, limit: 65 },
+  ])
+}
+
+/** One value of every step, and what it must stay below. */
+export interface Panel<S> {
+  readonly title: string
+  readonly value: (step: S) => number
+  readonly limit: number
+}
+
+/** Two panels, one below the other, over the same number of calls. */
+export function picture<S extends { readonly calls: number }>(
+  series: ReadonlyMap<string, readonly S[]>,
+  foot: string,
+  both: readonly [Panel<S>, Panel<S>],
+): string {
   const all = [...series.values()].flat()
   const mostCalls = Math.max(10, ...all.map(({ calls }) => calls))
   const height = TOP + 2 * PANEL + GAP + 50
-  const panels = [
-    panel(series, TOP, 'lateness of the 20 ms beat, p99, ms', mostCalls, ({ beatP99 }) => beatP99, 5),
-    panel(
-      series,
-      TOP + PANEL + GAP,
-      'CPU, per cent of a core',
-      mostCalls,
-      ({ cpuPercent }) => cpuPercent,
-      65,
-    ),
-  ]
+  const panels = both.map((each, i) => panel(series, TOP + i * (PANEL + GAP), each, mostCalls))
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">`,
     `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
     ...panels,
-    `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${height - 12}" text-anchor="middle" ${FONT}>bridged calls on one media thread</text>`,
+    `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${height - 12}" text-anchor="middle" ${FONT}>${foot}</text>`,
     '</svg>',
     '',
   ].join('\n')
 }
 
-function panel(
-  series: ReadonlyMap<string, readonly Step[]>,
+function panel<S extends { readonly calls: number }>(
+  series: ReadonlyMap<string, readonly S[]>,
   top: number,
-  title: string,
+  { title, value, limit }: Panel<S>,
   mostCalls: number,
-  value: (step: Step) => number,
-  limit: number,
 ): string {
   const values = [...series.values()].flat().map(value)
   const most = niceAbove(Math.max(limit, ...values))

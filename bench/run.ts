@@ -8,7 +8,8 @@ import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureGet, measureStart } from './api.js'
 import { BARGE_IN_IDS, measureBargeIn } from './barge-in.js'
-import { BYO_STEPS, measureRecovery } from './byo.js'
+import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo.js'
+import { drawByo } from './byo-plot.js'
 import { measureCodecs } from './codecs.js'
 import { measureBeat, measureDensity } from './density.js'
 import { measureDetectors } from './detectors.js'
@@ -26,14 +27,15 @@ import { measureSipParsing } from './sip-parse.js'
 import { measureVoice } from './voice.js'
 import { measureWebhooks } from './webhooks.js'
 
-const MINUTES = 60
+const MINUTES = 90
 
 const HELP = `npm run bench [-- --only ID,ID] [--json FILE] [--minutes N]
 
-Measures the engine on the wire and prints a table. Everything takes about 40 minutes on a quiet
+Measures the engine on the wire and prints a table. Everything takes about an hour on a quiet
 host; a noisy one repeats runs, but begins no new one after N minutes (${MINUTES}).
 Figures: ${FIGURE_IDS.join(', ')}; sub-figures like R_engine@typical.
-Calls@relay, @transcode, @opus, @record and @srtp also draw bench/results/media-calls.svg.
+Calls@relay, @transcode, @opus, @record and @srtp also draw bench/results/media-calls.svg, E_byo@N
+bench/results/byo-calls.svg.
 The results are also written as JSON: to FILE, or to bench/results/<date>-<commit>.json.
 Exit status 0: the runs were valid, whatever passed. 3: the host was too noisy in all tries, or the
 time was over. 1: the bench failed.
@@ -89,6 +91,7 @@ const RUNS: readonly Run[] = [
     }),
   ),
   { ids: ['C'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
+  ...OTHER_BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
 ]
 
 /** Measures until the host was quiet enough, three times at most; the last noisy one is marked void. */
@@ -199,6 +202,8 @@ async function bench(argv: readonly string[]): Promise<number> {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(figures, null, 2)}\n`)
   say(`Written to ${path}`)
+  const picture = drawByo(figures)
+  if (picture !== null) say(`Drawn: ${picture}`)
   if (left.length > 0) {
     say(`The time was over before ${left.join(', ')}.`)
     return 3

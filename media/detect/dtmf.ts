@@ -34,6 +34,8 @@ const KEYS: readonly Digit[] = [
 const BLOCK_MS = 10
 /** A tone is at least -38 dBm0 (Q.24 asks for -25); 0 dBm0 is 3.14 dB below a full-scale sine (G.711). */
 const MIN_POWER = powerOfDb(-41)
+/** Blocks this much softer than the softest tone are silence: most of a call. */
+const SILENCE = 0.01
 /** Limits of the twist with 1.5 and 2 dB for tones beside their frequency, which weigh less. */
 const MAX_HIGH_OVER_LOW = 10 ** 0.55
 const MAX_LOW_OVER_HIGH = 10
@@ -101,7 +103,7 @@ class DtmfDetector implements Detector {
 
   #block(pcm: Int16Array, from: number, atMs: number): void {
     const bank = this.#bank
-    const energy = bank.measure(pcm, from)
+    const energy = bank.measure(pcm, from, MIN_POWER * SILENCE * this.#samples)
     this.#window(energy)
     if (this.#found !== this.#key && this.#found !== -1) {
       this.#end()

@@ -37,8 +37,11 @@ export class ToneBank {
     this.#sin = sin
   }
 
-  /** Measures one block from `from` on; returns its energy. */
-  measure(pcm: Int16Array, from: number): number {
+  /**
+   * Measures one block from `from` on; returns its energy. A block of less than `least` counts as without
+   * any tone, which costs next to nothing.
+   */
+  measure(pcm: Int16Array, from: number, least = 0): number {
     const samples = this.#samples
     const block = this.#block
     let energy = 0
@@ -46,6 +49,11 @@ export class ToneBank {
       const sample = pcm[from + i] as number
       block[i] = sample
       energy += sample * sample
+    }
+    if (energy < least) {
+      this.re.fill(0)
+      this.im.fill(0)
+      return energy
     }
     const cos = this.#cos
     const sin = this.#sin

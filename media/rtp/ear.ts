@@ -171,14 +171,14 @@ export class ArrivalEar {
   #take(pcm: Int16Array, length: number): void {
     const frame = this.#pcm
     const size = this.#samples
-    let filled = this.#filled
-    for (let i = 0; i < length; i++) {
-      frame[filled++] = pcm[i] as number
-      if (filled < size) continue
-      this.#hand()
-      filled = 0
+    for (let done = 0; done < length; ) {
+      const filled = this.#filled
+      const count = Math.min(size - filled, length - done)
+      for (let i = 0; i < count; i++) frame[filled + i] = pcm[done + i] as number
+      done += count
+      this.#filled = filled + count
+      if (this.#filled === size) this.#hand()
     }
-    this.#filled = filled
   }
 
   /** Completes the frame at hand, usually an empty one, with silence. */

@@ -1,0 +1,127 @@
+import type { Socket } from 'node:dgram'
+import type { SipDialog } from '../fixtures/sip-dialog.js'
+import { systemClock } from '../media/base/clock.js'
+import type { Echo } from './byo-job.js'
+
+/*
+ * One telephone of bench/byo-caller.ts, as cheap as can be: silence but for a loud frame now and then,
+ * whose way back is timed.
+ */
+
+const FRAME = 160
+const PACKET = 12 + FRAME
+const SILENCE = 0xd5
+/** Loud frames are square waves of so many different heights, as A-law codes. */
+const HEIGHTS = 32
+const LOUD_CODE = 0x40
+const NEVER = Number.NaN
+
+export class Phone {
+  readonly echoes: Echo[] = []
+  /** Deviation of each packet's distance to the one before from what their timestamps say. */
+  readonly gaps: number[] = []
+  packets = 0
+  lost = 0
+  dialog: SipDialog | null = null
+  counting = false
+  readonly #socket: Socket
+  readonly #exact: boolean
+  readonly #quiet = Buffer.alloc(PACKET, SILENCE)
+  readonly #loud = Buffer.alloc(PACKET, SILENCE)
+  #talking = false
+  #sequence = 0
+  /** When the loud frame of each height went out; not a number once it came back. */
+  readonly #sentMs = new Float64Array(HEIGHTS).fill(NEVER)
+  #height = 0
+  #lastSequence = -1
+  #lastMs = 0
+  #lastTimestamp = 0
+  #frames: number
+
+  /** @param exact each loud frame is known again by its samples. */
+  constructor(socket: Socket, index: number, exact: boolean) {
+    this.#socket = socket
+    this.#exact = exact
+    this.#frames = index
+    for (const packet of [this.#quiet, this.#loud]) {
+      packet[0] = 0x80
+      packet[1] = 8
+      packet.writeUInt32BE(index + 1, 8)
+    }
+    socket.on('message', (bytes) => this.#heard(bytes))
+    socket.on('error', () => {}) // the far side is gone when the call is over
+  }
+
+  get port(): number {
+    return this.#socket.address().port
+  }
+
+  start(remote: { readonly address: string; readonly port: number }): void {
+    this.#socket.connect(remote.port, remote.address, () => {
+      this.#talking = true
+    })
+  }
+
+  send(everyFrames: number): void {
+    if (!this.#talking) return
+    const loud = this.#frames++ % everyFrames === 0
+    if (loud) this.#raise()
+    const packet = loud ? this.#loud : this.#quiet
+    this.#sequence = (this.#sequence + 1) & 0xffff
+    packet.writeUInt16BE(this.#sequence, 2)
+    packet.writeUInt32BE((this.#frames * FRAME) >>> 0, 4)
+    if (loud) this.#sentMs[this.#height] = systemClock.now()
+    this.#socket.send(packet)
+  }
+
+  close(): void {
+    this.#talking = false
+    this.dialog?.bye()
+    this.#socket.close()
+  }
+
+  #heard(bytes: Buffer): void {
+    if (bytes.length !== PACKET) return
+    const atMs = systemClock.now()
+    if (this.counting) this.#count(bytes, atMs)
+    // The bot's resampling spreads a loud frame over two packets: one with few loud samples is its edge.
+    let loud = 0
+    let height = this.#height
+    for (let i = 12; i < PACKET; i += 8) {
+      const code = ((bytes[i] as number) ^ 0x55) & 0x7f
+      if (code < LOUD_CODE) continue
+      loud++
+      if (this.#exact) height = (code - LOUD_CODE) % HEIGHTS
+    }
+    const sentMs = this.#sentMs[height] ?? NEVER
+    if (loud < 5 || Number.isNaN(sentMs)) return
+    if (this.counting) this.echoes.push({ sentMs, delayMs: atMs - sentMs })
+    this.#sentMs[height] = NEVER
+  }
+
+  #count(bytes: Buffer, atMs: number): void {
+    const sequence = bytes.readUInt16BE(2)
+    const timestamp = bytes.readUInt32BE(4)
+    if (this.#lastSequence >= 0) {
+      this.lost += ((sequence - this.#lastSequence - 1) << 16) >> 16
+      const spokenMs = ((timestamp - this.#lastTimestamp) | 0) / 8
+      this.gaps.push(Math.abs(atMs - this.#lastMs - spokenMs))
+    }
+    this.packets++
+    this.#lastSequence = sequence
+    this.#lastTimestamp = timestamp
+    this.#lastMs = atMs
+  }
+
+  /** The next loud frame; one of the same height that never came back is given up. */
+  #raise(): void {
+    this.#height = (this.#height + 1) % HEIGHTS
+    const before = this.#exact ? this.#height : (this.#height + HEIGHTS - 1) % HEIGHTS
+    const lostMs = this.#sentMs[before] ?? NEVER
+    if (!Number.isNaN(lostMs) && this.counting) this.echoes.push({ sentMs: lostMs, delayMs: null })
+    this.#sentMs[before] = NEVER
+    for (let i = 0; i < FRAME; i++) {
+      this.#loud[12 + i] = ((LOUD_CODE + this.#height) ^ 0x55) | (((i >> 3) & 1) << 7)
+    }
+  }
+}

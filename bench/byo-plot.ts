@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectRoot } from '../media/base/paths.js'
+import type { Figure } from './figures.js'
+import { picture } from './media-plot.js'
+
+interface Step {
+  readonly calls: number
+  readonly echoP50: number
+  readonly cpuPercent: number
+}
+
+const LINE = /^E_byo@(\d+)(?:-([\w-]+))?$/
+
+/** Writes bench/results/byo-calls.svg from the echo figures of valid runs; null when there are none. */
+export function drawByo(figures: readonly Figure[]): string | null {
+  const series = byoSeries(figures)
+  if (series.size === 0) return null
+  const folder = join(projectRoot, 'bench', 'results')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'byo-calls.svg'), byoPicture(series))
+  return 'bench/results/byo-calls.svg'
+}
+
+/** A line for each way a bot is spoken to, over the calls that really were up. */
+export function byoSeries(figures: readonly Figure[]): ReadonlyMap<string, readonly Step[]> {
+  const series = new Map<string, Step[]>()
+  for (const { id, p50, context } of figures) {
+    const found = LINE.exec(id)
+    const { established, engineCores } = context
+    // What a noisy host was measured at says nothing.
+    if (found === null || context.void === true || p50 === undefined || typeof established !== 'number')
+      continue
+    if (typeof engineCores !== 'number') continue
+    const name = found[2] ?? 'binary'
+    const steps = series.get(name) ?? []
+    steps.push({ calls: established, echoP50: p50, cpuPercent: engineCores * 100 })
+    series.set(name, steps)
+  }
+  return series
+}
+
+export function byoPicture(series: ReadonlyMap<string, readonly Step[]>): string {
+  return picture(series, 'calls bridged to a bot on one media thread', [
+    { title: 'echo through the bot, p50, ms', value: ({ echoP50 }) => echoP50, limit: 12 },
+    {
+      title: 'CPU of the whole service, per cent of a core',
+      value: ({ cpuPercent }) => cpuPercent,
+      limit: 65,
+    },
+  ])
+}
