@@ -29,10 +29,10 @@ export interface ByoStep {
 }
 
 /**
- * C_byo and E_byo at every number of calls, in binary messages and then in three other ways; with each, packet spacing and the engine's own
- * beat. C_byo is judged by CPU: how many calls of such a cost 65 % of a core would carry. The calls that
- * really ran, with callers and bot on the same cores, stand beside it. What carries no `@` is C_byo with
- * the calls of its gate, and E_byo at the number its gate names.
+ * C_byo and E_byo at every number of calls, in binary messages and then in three other ways; with each,
+ * packet spacing and the engine's own beat. C_byo is judged by CPU: how many calls of such a cost 65 % of a
+ * core would carry. The calls that really ran, with callers and bot on the same cores, stand beside it.
+ * What carries no `@` is C_byo with the calls of its gate, and E_byo at the number its gate names.
  */
 export const BYO_STEPS: readonly ByoStep[] = STEPS.map((calls) => stepOf(BINARY, calls, `@${calls}`))
 export const OTHER_BYO_STEPS: readonly ByoStep[] = OTHER_WAYS.flatMap((way) =>
