@@ -138,6 +138,7 @@ async function dial(url: string, more: { allowPrivate?: boolean; clock?: Clock }
       lookup: openSafeNames(allowPrivate).lookup,
       allowPrivate,
       events: {
+        opened: () => {},
         text: () => {
           throw new Error('there is no text')
         },

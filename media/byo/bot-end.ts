@@ -20,6 +20,9 @@ import type { BotSpec } from './spec.js'
 
 /** What waits is played out for so long when the bot says goodbye. */
 const DRAIN_MS = 5_000
+/** What a bot may send while the telephone still rings: a greeting, generously. */
+const MAX_EARLY = 10_000
+const MAX_EARLY_BYTES = 4 * 1024 * 1024
 /** At most one error in so long is told. */
 const ERROR_EVERY_MS = 1_000
 /** After these the bot meant to end the call. */
@@ -79,6 +82,8 @@ class SocketBot implements BotEnd {
   readonly #scope = new Scope()
   readonly #afterBeat = () => this.#tellReached()
   #line: BotLine | null = null
+  readonly #early: BotCommand[] = []
+  #earlyBytes = 0
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the bot does. */
   #started = false
@@ -125,6 +130,7 @@ class SocketBot implements BotEnd {
         lookup,
         allowPrivate,
         events: {
+          opened: (line) => this.#opened(line),
           text: (data) => this.#text(data),
           binary: (data) => this.#binary(data),
           closed: (code) => this.#closed(code),
@@ -141,14 +147,7 @@ class SocketBot implements BotEnd {
       }
       return false
     }
-    this.#line = result.line
-    if (this.#isOver()) {
-      result.line.close(NORMAL)
-      return false
-    }
-    this.#phase = 'connected'
-    if (this.#started) this.#begin()
-    return true
+    return !this.#isOver()
   }
 
   start(sipCallId: string | null): void {
@@ -209,9 +208,21 @@ class SocketBot implements BotEnd {
     if (this.#phase === 'draining') this.#finish('bot_hangup', 'agent_hangup')
   }
 
+  #opened(line: BotLine): void {
+    this.#line = line
+    if (this.#isOver()) {
+      line.close(NORMAL)
+      return
+    }
+    this.#phase = 'connected'
+    if (this.#started) this.#begin()
+  }
+
   #begin(): void {
     this.#phase = 'live'
     for (const message of this.#dialect.opening(this.#sipCallId)) this.#send(message)
+    for (const command of this.#early) this.#obey(command)
+    this.#early.length = 0
   }
 
   #text(data: Buffer): void {
@@ -220,8 +231,9 @@ class SocketBot implements BotEnd {
 
   #binary(data: Buffer): void {
     if (!this.#heeds()) return
-    if (this.#dialect.hear === undefined) this.#play(data, null, null)
-    else this.#obey(this.#dialect.hear(data))
+    if (this.#dialect.hear !== undefined) this.#obey(this.#dialect.hear(data))
+    else if (this.#phase === 'live') this.#play(data, null, null)
+    else this.#obey({ do: 'play', audio: data, rate: null, id: null })
   }
 
   #heeds(): boolean {
@@ -229,6 +241,7 @@ class SocketBot implements BotEnd {
   }
 
   #obey(command: BotCommand): void {
+    if (this.#phase === 'connected' && this.#waits(command)) return
     switch (command.do) {
       case 'play':
         if (command.replaces) this.#clear()
@@ -269,6 +282,17 @@ class SocketBot implements BotEnd {
       case 'nothing':
         return
     }
+  }
+
+  /** Before the stream begins nothing is answered or played; what a bot wants then is done after. */
+  #waits(command: BotCommand): boolean {
+    if (command.do === 'hangup' || command.do === 'give_up') return false
+    const bytes = command.do === 'play' ? command.audio.length : 0
+    if (this.#early.length < MAX_EARLY && this.#earlyBytes + bytes <= MAX_EARLY_BYTES) {
+      this.#early.push(command)
+      this.#earlyBytes += bytes
+    } else this.#errors++
+    return true
   }
 
   /** `rate` is what the message names for itself. */

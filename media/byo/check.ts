@@ -61,6 +61,7 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
       lookup,
       allowPrivate,
       events: {
+        opened: (line) => visit.opened(line),
         text: (data) => visit.obey(visit.dialect.read(data.toString())),
         binary: (data) => visit.binary(data),
         closed: (code) => visit.closed(code),
@@ -75,19 +76,13 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
     return visit.report(result.reason, connectMs)
   }
   const { line } = result
-  const send = (message: BotMessage | null): void => {
-    if (message !== null) line.send(message)
-  }
-  visit.answer = send
-  visit.begin()
-  for (const message of visit.dialect.opening(null)) send(message)
   for (let beat = 0; beat * 20 < SCRIPT.endAtMs && visit.closedWith === null; beat++) {
     visit.beat(beat, line)
-    if (beat * 20 === SCRIPT.keyAtMs) send(visit.dialect.dtmf('5', 160))
+    if (beat * 20 === SCRIPT.keyAtMs) visit.answer(visit.dialect.dtmf('5', 160))
     await until(clock, startedMs + connectMs + (beat + 1) * 20)
   }
   visit.leave()
-  send(visit.dialect.stop('caller_hangup'))
+  visit.answer(visit.dialect.stop('caller_hangup'))
   line.close(NORMAL)
   await visit.gone
   await scope.close()
@@ -135,8 +130,12 @@ class Visit {
     })
   }
 
-  begin(): void {
+  opened(line: BotLine): void {
+    this.answer = (message) => {
+      if (message !== null) line.send(message)
+    }
     this.#startMs = this.#clock.now()
+    for (const message of this.dialect.opening(null)) this.answer(message)
   }
 
   leave(): void {

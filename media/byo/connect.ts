@@ -24,7 +24,8 @@ export type Connection =
   | { readonly ok: false; readonly reason: string; readonly status: number | null }
 
 /**
- * Dials a bot: 5 s in all, a second try after a quick failure unless the bot said no. Never rejects.
+ * Dials a bot: 5 s in all, a second try after a quick failure unless the bot said no. Never rejects. The
+ * line is handed over by `opened` too, which is earlier.
  * `scope` closed, the attempt is given up.
  */
 export async function connectBot(options: ConnectOptions, scope: Scope): Promise<Connection> {
@@ -75,7 +76,8 @@ function attempt(
     }
     const giveUp = DIALS[handshake.transport](options, subprotocol, {
       opened(line) {
-        if (!settle({ ok: true, line })) line.terminate()
+        if (settle({ ok: true, line })) events.opened(line)
+        else line.terminate()
       },
       failed: fail,
     })

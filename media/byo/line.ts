@@ -23,11 +23,13 @@ export const MISSED_SIGNS = 2
 export const MAX_WAITING_BYTES = 1024 * 1024
 
 export interface LineEvents {
+  /** Once, before anything else: what comes in the first packet comes before a promise would tell. */
+  opened(line: BotLine): void
   /** Borrowed until the call returns. */
   text(data: Buffer): void
   /** The receiver's to keep. */
   binary(data: Buffer): void
-  /** Once, after the last message; `ABNORMAL` when it broke. */
+  /** Once, after the last message of an open line; `ABNORMAL` when it broke. */
   closed(code: number): void
   /** Something of ours threw at a message; nothing more is delivered. */
   fault(error: unknown): void

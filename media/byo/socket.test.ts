@@ -26,6 +26,7 @@ function listener() {
     closed = resolve
   })
   const events: LineEvents = {
+    opened: () => {},
     text: (data) => {
       seen.push(data.toString())
     },
