@@ -9,14 +9,16 @@ import { toInt16 } from '../fixtures/speech/sound.js'
 import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
 import { makeAsides } from './asides.js'
-import type {
-  AsideJob,
-  AsideSample,
-  CallerJob,
-  CallerResult,
-  FromCaller,
-  InterruptSample,
-  TurnSample,
+import {
+  type AsideJob,
+  type AsideSample,
+  type CallerJob,
+  type CallerResult,
+  callerNumber,
+  type FaultSample,
+  type FromCaller,
+  type InterruptSample,
+  type TurnSample,
 } from './job.js'
 import { Listener } from './listener.js'
 import { summarise } from './summary.js'
@@ -29,9 +31,12 @@ import { type Caller, type Clip, pause, quiet, required, until } from './telepho
 const REPLY_DEADLINE_MS = 6_000
 const ADMISSION_TRIES = 15
 const ADMISSION_WAIT_MS = 1_000
+const FAULT_TURNS = 2
+const FAULT_WATCH_MS = 9_000
 const PROGRESS_MS = 15_000
 const NOISE_SAMPLES = 10 * CLIP_RATE
 const CONDITIONS: readonly Condition[] = ['clean', 'car', 'office', 'far']
+const CLEAN: readonly Condition[] = ['clean']
 /** Half of them clean, where the labels are exact. */
 const TURN_CONDITIONS: readonly Condition[] = ['clean', 'car', 'clean', 'office', 'clean', 'far']
 /** What the small sounds of the fixtures were made in. */
@@ -39,6 +44,7 @@ const ASIDE_CONDITIONS: readonly Condition[] = ['clean', 'office']
 
 const turns: TurnSample[] = []
 const interrupts: InterruptSample[] = []
+const faults: FaultSample[] = []
 const errors: string[] = []
 
 async function run(job: CallerJob): Promise<CallerResult> {
@@ -84,6 +90,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
       turns,
       interrupts,
       asides,
+      faults,
       speechStarts: Object.fromEntries(callers.map(({ from, listener }) => [from, listener.speechStartMs])),
       streams: job.kind === 'density' ? [] : callers.map(({ listener }) => listener.packets),
       density:
@@ -107,9 +114,15 @@ async function run(job: CallerJob): Promise<CallerResult> {
 
 async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {
   const listener = new Listener({ words: job.kind === 'interrupt' })
-  const from = `+9198${String(10_000_000 + index)}`
+  const from = callerNumber(index)
   const conditions =
-    job.kind === 'aside' ? ASIDE_CONDITIONS : job.kind === 'turns' ? TURN_CONDITIONS : CONDITIONS
+    job.kind === 'aside'
+      ? ASIDE_CONDITIONS
+      : job.kind === 'turns'
+        ? TURN_CONDITIONS
+        : job.kind === 'faults'
+          ? CLEAN
+          : CONDITIONS
   const condition =
     (job.kind === 'aside' && job.echo ? null : conditions[index % conditions.length]) ?? 'clean'
   const noise = surroundings(condition, NOISE_SAMPLES, job.seed + index, CLIP_RATE, TALKER_DBFS)
@@ -149,7 +162,11 @@ async function converse(
 ): Promise<void> {
   const own = clips.filter(({ entry }) => entry.condition === caller.condition)
   for (let turn = 0; ; turn++) {
-    if (job.kind === 'density' ? systemClock.now() > allUpMs() + job.holdMs : turn >= job.turnsPerCall) return
+    const over =
+      job.kind === 'density'
+        ? systemClock.now() > allUpMs() + job.holdMs
+        : turn >= (job.kind === 'faults' ? FAULT_TURNS : job.turnsPerCall)
+    if (over) return
     if (caller.phone.dialog.state === 'ended') {
       errors.push(`the call of ${caller.from} ended early`)
       return
@@ -157,6 +174,7 @@ async function converse(
     const clip = own[(index + turn) % own.length]
     if (clip === undefined) throw new Error(`no clips in condition ${caller.condition}`)
     if (job.kind === 'interrupt') await interrupt(caller, clip)
+    else if (job.kind === 'faults' && turn === FAULT_TURNS - 1) await askInVain(caller, clip)
     else await takeTurn(caller, clip)
   }
 }
@@ -179,6 +197,20 @@ async function takeTurn(caller: Caller, clip: Clip): Promise<void> {
     offsetMs,
     replyMs: listener.firstLoudAfter(offsetMs),
     early,
+  })
+}
+
+/** A question that a vendor will fail: what comes instead is listened to for a while. */
+async function askInVain(caller: Caller, clip: Clip): Promise<void> {
+  const { listener } = caller
+  await takeTurn(caller, clip)
+  const offsetMs = turns.findLast(({ from }) => from === caller.from)?.offsetMs ?? systemClock.now()
+  await until(() => systemClock.now() > offsetMs + FAULT_WATCH_MS, FAULT_WATCH_MS)
+  faults.push({
+    from: caller.from,
+    offsetMs,
+    loudMs: listener.loudMs.filter((atMs) => atMs >= offsetMs),
+    untilMs: offsetMs + FAULT_WATCH_MS,
   })
 }
 

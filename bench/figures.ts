@@ -38,6 +38,8 @@ export const TARGETS = {
   B_flush: { unit: 'ms', gate: { max: 20 }, goal: { max: 20 }, better: 'lower' },
   /** Words of the agent believed heard at a cut against words that were on the wire. */
   H_err: { unit: 'words', gate: { p99: 1 }, goal: { p99: 0 }, better: 'lower' },
+  /** From a vendor's fault to the agent's next sound: a filler, a fallback, or the answer after all. */
+  Dead_air: { unit: 's', gate: { max: 1.5 }, goal: { max: 0.8 }, better: 'lower' },
   Beat: {
     unit: 'ms',
     gate: { p50: 1, p99: 3, max: 15 },

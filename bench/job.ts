@@ -8,6 +8,8 @@ export type CallerJob =
   /** Rudeness: speak while the agent speaks, until it stops, again. */
   | (Common & { readonly kind: 'interrupt'; readonly turnsPerCall: number })
   | AsideJob
+  /** Two questions each; a vendor fails the second one. */
+  | (Common & { readonly kind: 'faults' })
   /** Conversation on many calls for a time; only timing is kept. */
   | (Common & { readonly kind: 'density'; readonly holdMs: number; readonly callsPerSecond: number })
 
@@ -71,6 +73,15 @@ export interface AsideSample {
   readonly resumedMs: number | null
 }
 
+/** What was heard after a question that a vendor failed. */
+export interface FaultSample {
+  readonly from: string
+  readonly offsetMs: number
+  /** Arrivals of the agent's loud packets from then on, as long as was listened. */
+  readonly loudMs: readonly number[]
+  readonly untilMs: number
+}
+
 export interface DensityResult {
   readonly established: number
   readonly failed: number
@@ -97,12 +108,18 @@ export interface CallerResult {
   readonly turns: readonly TurnSample[]
   readonly interrupts: readonly InterruptSample[]
   readonly asides: readonly AsideSample[]
+  readonly faults: readonly FaultSample[]
   /** First loud packet of each stretch of agent speech, per call: calibrates session time. */
   readonly speechStarts: Readonly<Record<string, readonly number[]>>
   /** The agent's packets per call. */
   readonly streams: readonly (readonly OutPacket[])[]
   readonly density: DensityResult | null
   readonly errors: readonly string[]
+}
+
+/** Number of the caller at `index`. */
+export function callerNumber(index: number): string {
+  return `+9198${String(10_000_000 + index)}`
 }
 
 export type FromCaller =

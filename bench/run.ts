@@ -11,6 +11,7 @@ import { BARGE_IN_IDS, measureBargeIn } from './barge-in.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo.js'
 import { drawByo } from './byo-plot.js'
 import { measureCodecs } from './codecs.js'
+import { measureDeadAir } from './dead-air.js'
 import { measureBeat, measureDensity } from './density.js'
 import { measureDetectors } from './detectors.js'
 import { measureFalseStops } from './false-stops.js'
@@ -24,6 +25,7 @@ import { measurePackets } from './rtp-packets.js'
 import { measureSipCalls } from './sip-calls.js'
 import { measureSipMemory } from './sip-memory.js'
 import { measureSipParsing } from './sip-parse.js'
+import { FAULTS } from './vendors/messages.js'
 import { measureVoice } from './voice.js'
 import { measureWebhooks } from './webhooks.js'
 
@@ -70,6 +72,7 @@ const RUNS: readonly Run[] = [
     ids: ['B_false', ...['cough', 'backchannel', 'echo'].map((sub) => `B_false@${sub}`)],
     measure: quietly(measureFalseStops),
   },
+  { ids: ['Dead_air', ...FAULTS.map((fault) => `Dead_air@${fault}`)], measure: quietly(measureDeadAir) },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
