@@ -461,6 +461,21 @@ t.test(
   },
 )
 
+for (const [name, reply] of [
+  ['stops', { endless: true }],
+  ['fails', { fail: 'vendor_failed' }],
+] as const) {
+  t.test(`an answer that ${name} in the middle: what came of it is said, then an excuse`, async (t) => {
+    const rig = await begun()
+    rig.speechModel.replies.push({ items: [{ words: 'We are open from nine.', ms: 3000 }], ...reply })
+    rig.sound(200, { ms: 900, text: null })
+    await rig.until(() => rig.turns('agent').length === 1)
+    t.match(rig.turns('agent')[0]?.heardText, /^We are open from nine\. Sorry, I am having trouble/)
+    t.same(rig.kinds().filter((kind) => kind.startsWith('trouble')).length, 1)
+    left(rig)
+  })
+}
+
 t.test('a connection lost before the answer: it is asked for again at once', async (t) => {
   const rig = await begun()
   const model = rig.speechModel
@@ -555,6 +570,49 @@ t.test('a call that ends in the middle of everything is told to its end', async 
   const told = rig.events.length
   await rig.run(6000)
   t.equal(rig.events.length, told, 'nothing afterwards')
+  left(rig)
+})
+
+t.test('a recorder is known by its words before it is answered', async (t) => {
+  const rig = await begun({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
+  rig.speechModel.heard.push({ text: 'Please leave a message after the tone.', afterMs: 400 })
+  rig.sound(200, { ms: 3000, text: null })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.match(rig.of('finished'), [{ why: 'voicemail' }])
+  t.match(rig.of('answered_by').at(-1), { by: 'voicemail', evidence: 'words' })
+  t.same(rig.speechModel.orders.slice(-2), ['respond', 'cancel'], 'an answer is not waited for')
+  t.equal(rig.sentSamples(), 0, 'nobody talks to a recorder')
+  left(rig)
+})
+
+t.test('several languages: the transcription finds out which, and the lines follow the caller', async (t) => {
+  const rig = await begun({
+    spec: {
+      languages: ['en-IN', 'hi-IN'],
+      tools: [{ ...LOOK, speech: { 'en-IN': 'Let me look.', 'hi-IN': 'मैं देखती हूँ।' } }],
+    },
+  })
+  const model = rig.speechModel
+  t.equal(model.opened[0]?.language, null)
+  model.heard.push({ text: 'मुझे सोमवार को डॉक्टर से मिलना है' }, { text: 'क्या सुबह नौ बजे जगह है' })
+  model.replies.push(
+    { items: [{ words: 'जी, सोमवार को।', ms: 1000 }] },
+    { calls: [{ id: 'call_1', name: 'look', arguments: {} }], afterMs: 600 },
+  )
+  rig.sound(200, { ms: 1500, text: null })
+  await rig.until(() => rig.turns('agent').length === 1)
+  rig.sound(300, { ms: 1500, text: null })
+  await rig.until(() => rig.asked.length === 1)
+  await rig.run(600)
+  rig.asked[0]?.done('Free.')
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(
+    rig.turns('caller').map(({ language }) => language),
+    ['hi-IN', 'hi-IN'],
+  )
+  t.equal(rig.turns('agent')[0]?.language, 'hi-IN')
+  t.match(rig.turns('agent')[1]?.heardText, /^मैं देखती हूँ।/)
+  t.equal(model.opened.length, 1, 'the same connection understands both')
   left(rig)
 })
 

@@ -94,6 +94,8 @@ export class RealtimeReplies implements Replies {
   cancelModel(): void {
     this.#stalled = this.#job !== null
     this.#stop()
+    // What came of it is said, and then what is said instead of the rest.
+    for (const item of this.#items) item.end()
   }
 
   stop(turn: TurnId): Spoken | null {
