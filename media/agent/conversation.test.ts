@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type CallerSound, ConversationRig, type RigOptions } from '../../fixtures/conversation-rig.js'
+import { Outages } from '../../fixtures/outages.js'
 import type { ToolSpec } from './spec.js'
 
 const FRAME_MS = 20
@@ -378,6 +379,40 @@ t.test('the recogniser fails: it is opened again; failing on, the call ends with
   t.equal(rig.of('finished')[0]?.why, 'provider_failure')
   t.match(rig.turns('agent').at(-1)?.heardText, /Goodbye/)
   t.equal(rig.clock.pending, 0)
+})
+
+t.test('nobody recognises anything: once more please, then the keys, then goodbye', async (t) => {
+  const rig = await begun()
+  for (let i = 1; i <= 3; i++) {
+    rig.sound(300, { ms: 900, text: null })
+    await rig.until(() => rig.turns('agent').length === i)
+  }
+  const [first, second, third] = rig.turns('agent').map(({ heardText }) => heardText)
+  t.match(first, /say it again/)
+  t.match(second, /use the keys/)
+  t.match(third, /Goodbye/)
+  await rig.until(() => rig.of('finished').length === 1)
+  t.equal(rig.of('finished')[0]?.why, 'provider_failure')
+  t.equal(rig.close(), 0)
+})
+
+t.test('a model that takes its time: a word for the wait, and its answer', async (t) => {
+  const outages = new Outages({ 'language_model main': 'slow' })
+  const rig = await begun({
+    vendors: (own, rig) => {
+      const { languageModel } = outages.vendors(own, rig)
+      // It declares that it may take longer than anybody wants to wait in silence.
+      return { ...own, languageModel: (id) => ({ ...languageModel(id), firstTokenDeadlineMs: 3000 }) }
+    },
+  })
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.agentSounding)
+  t.ok(rig.nowMs <= 900 + 300 + 100 + 1200 + 200, `spoke at ${rig.nowMs} ms`)
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(rig.turns('agent')[0]?.heardText, 'One moment please. Answer of main.')
+  t.equal(outages.times('language_model', 'main'), 1, 'asked once')
+  t.equal(rig.of('trouble').length, 0)
+  t.equal(rig.close(), 0)
 })
 
 t.test('the model stalls: an excuse within 1.5 s, then the answer of the second attempt', async (t) => {

@@ -119,6 +119,7 @@ export function partial(t: TurnDraft, text: string): void {
 export function final(t: TurnDraft, input: TurnInput & { on: 'final' }): void {
   const { s } = t
   s.deafness = 0
+  s.repeated = false
   const late = s.usedPartial
   s.usedPartial = null
   const text = late === null ? input.text.trim() : remainder(late, input.text.trim())
@@ -209,7 +210,7 @@ export function deaf(t: TurnDraft, code: string, message: string): void {
   }
   t.effects.push({ do: 'cancelTimers', turn: s.caller?.id ?? CALL })
   s.caller = null
-  t.speak(['repeat'])
+  t.sayUnheard()
 }
 
 export function digit(t: TurnDraft, pressed: string): void {

@@ -26,6 +26,7 @@ export const initialTurnState: TurnState = {
   digitsOnlySaid: false,
   brokenReplies: 0,
   deafness: 0,
+  repeated: false,
   pauseMs: null,
   cutMs: 0,
   usedPartial: null,
@@ -259,7 +260,13 @@ export class TurnDraft {
   /** After a sound in which nothing was understood. */
   speakAgain(cut: TurnState['cutBySound']): void {
     if (cut === 'opening') this.speak(['opening'], { opening: true })
-    else this.speak(['repeat'])
+    else this.sayUnheard()
+  }
+
+  /** Nothing came of what the caller said: once more, please; after that, the keys still work. */
+  sayUnheard(): void {
+    this.speak([this.s.repeated ? 'digitsOnly' : 'repeat'])
+    this.s.repeated = true
   }
 
   /** Asks the model to answer the caller's turn. */

@@ -121,6 +121,8 @@ export interface TurnState {
   /** Replies in a row that a model failure cut short. */
   readonly brokenReplies: number
   readonly deafness: number
+  /** The caller was asked to say it again, and no text has come since. */
+  readonly repeated: boolean
   /** How long this caller pauses in the middle of what he says, in ms; null until it was heard. */
   readonly pauseMs: number | null
   /** The same after words that seemed complete; less again with every turn that was. */
