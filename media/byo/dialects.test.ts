@@ -232,6 +232,8 @@ t.test('exotel', async (t) => {
     named('5', 'stop', { call_sid: CALL, account_sid: ACCOUNT, reason: 'callended' }),
   )
   t.match(json(dialect.stop('bot_hangup')), { stop: { reason: 'stopped' } })
+  const [, start] = open('exotel', { url: 'wss://bot.example.com/?plan=gold&k=query' }).opening(null)
+  t.match(json(start ?? ''), { start: { custom_parameters: { plan: 'gold', k: 'v', k2: 'v2' } } })
 })
 
 t.test('telnyx', async (t) => {

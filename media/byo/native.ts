@@ -1,7 +1,7 @@
 import type { Digit } from '../frame.js'
-import type { BotCommand, BotErrorCode, Dialect, StopReason, StreamFacts, TransferUpdate } from './dialect.js'
+import type { BotErrorCode, Dialect, StopReason, StreamFacts } from './dialect.js'
 import type { BotFormat } from './spec.js'
-import { readStream } from './wire.js'
+import { StreamDialect } from './stream-dialect.js'
 
 /*
  * The native protocol: a superset of Twilio Media Streams in any of our formats, with events for what
@@ -20,19 +20,13 @@ export function openNative(facts: StreamFacts): Dialect {
   return new Native(facts)
 }
 
-class Native implements Dialect {
-  readonly soundHead = null
-  readonly framesPerMessage = 1
-  readonly #facts: StreamFacts
-  #sequence = 0
-  #chunk = 0
-
+class Native extends StreamDialect {
   constructor(facts: StreamFacts) {
-    this.#facts = facts
+    super(facts, { sequence: 'sequenceNumber', stream: 'streamSid' }, facts.streamId)
   }
 
   opening(): readonly string[] {
-    const { spec, streamId } = this.#facts
+    const { spec, streamId } = this.facts
     const { callId, accountId, from, to, direction, format, sampleRate, customParameters } = spec
     const start = {
       streamSid: streamId,
@@ -55,65 +49,30 @@ class Native implements Dialect {
       customParameters,
       extensions: EXTENSIONS,
     }
-    this.#sequence++
     return [
       JSON.stringify({ event: 'connected', protocol: 'Call', version: '1.0.0' }),
-      JSON.stringify({
-        event: 'start',
-        sequenceNumber: String(this.#sequence),
-        streamSid: streamId,
-        streamId,
-        start,
-      }),
+      this.event('start', start, { streamId }),
     ]
   }
 
-  media(payload: string, atMs: number): string {
-    this.#sequence++
-    this.#chunk++
-    return `{"event":"media","sequenceNumber":"${this.#sequence}","streamSid":"${this.#facts.streamId}","media":{"track":"inbound","chunk":"${this.#chunk}","timestamp":"${atMs}","payload":"${payload}"}}`
-  }
-
   dtmf(digit: Digit, durationMs: number): string {
-    return this.#event('dtmf', { track: 'inbound_track', digit, durationMs })
+    return this.event('dtmf', { track: 'inbound_track', digit, durationMs })
   }
 
-  marked(name: string, status: 'played' | 'cleared'): string {
-    return this.#event('mark', { name, status })
+  override marked(name: string, status: 'played' | 'cleared'): string {
+    return this.event('mark', { name, status })
   }
 
-  played(): null {
-    return null
+  override cleared(droppedMs: number): string {
+    return this.event('cleared', { droppedMs })
   }
 
-  cleared(droppedMs: number): string {
-    return this.#event('cleared', { droppedMs })
-  }
-
-  transfer(update: TransferUpdate): string {
-    return this.#event('transfer', update)
-  }
-
-  error(code: BotErrorCode, message: string): string {
-    return this.#event('error', { code, message, fatal: false })
+  override error(code: BotErrorCode, message: string): string {
+    return this.event('error', { code, message, fatal: false })
   }
 
   stop(reason: StopReason): string {
-    const { accountId, callId } = this.#facts.spec
-    return this.#event('stop', { accountSid: accountId, callSid: callId, reason })
-  }
-
-  read(line: string): BotCommand {
-    return readStream(line)
-  }
-
-  #event(event: string, body: object): string {
-    this.#sequence++
-    return JSON.stringify({
-      event,
-      sequenceNumber: String(this.#sequence),
-      streamSid: this.#facts.streamId,
-      [event]: body,
-    })
+    const { accountId, callId } = this.facts.spec
+    return this.event('stop', { accountSid: accountId, callSid: callId, reason })
   }
 }

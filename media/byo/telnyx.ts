@@ -1,9 +1,9 @@
 import type { Digit } from '../frame.js'
-import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
-import { readStream } from './wire.js'
+import type { Dialect, StreamFacts } from './dialect.js'
+import { StreamDialect } from './stream-dialect.js'
 
 /*
- * Telnyx media streaming: snake case, `stream_id` at the top of every message to the bot and in none
+ * Telnyx media streaming: snake case, the stream at the top of every message to the bot and in none
  * from it.
  */
 
@@ -11,94 +11,40 @@ export function openTelnyx(facts: StreamFacts): Dialect {
   return new Telnyx(facts)
 }
 
-class Telnyx implements Dialect {
-  readonly soundHead = null
-  readonly framesPerMessage = 1
-  readonly #facts: StreamFacts
-  readonly #callControlId: string
-  #sequence = 0
-  #chunk = 0
+class Telnyx extends StreamDialect {
+  /** What the beginning and the end of a stream both name. */
+  readonly #ids: { readonly user_id: string; readonly call_control_id: string }
 
   constructor(facts: StreamFacts) {
-    this.#facts = facts
-    this.#callControlId = `v3:${facts.spec.callId}`
+    super(facts, { sequence: 'sequence_number', stream: 'stream_id' }, facts.streamId)
+    this.#ids = { user_id: facts.spec.accountId, call_control_id: `v3:${facts.spec.callId}` }
   }
 
   opening(): readonly string[] {
-    const { spec, streamId } = this.#facts
-    this.#sequence++
-    return [
-      JSON.stringify({ event: 'connected', version: '1.0.0' }),
-      JSON.stringify({
-        event: 'start',
-        sequence_number: String(this.#sequence),
-        stream_id: streamId,
-        start: {
-          user_id: spec.accountId,
-          call_control_id: this.#callControlId,
-          call_session_id: spec.callId,
-          from: spec.from,
-          to: spec.to,
-          tags: [],
-          client_state: null,
-          custom_parameters: spec.customParameters,
-          media_format: {
-            encoding: spec.format === 'alaw' ? 'PCMA' : 'PCMU',
-            sample_rate: 8000,
-            channels: 1,
-          },
-        },
-      }),
-    ]
-  }
-
-  media(payload: string, atMs: number): string {
-    this.#sequence++
-    this.#chunk++
-    return `{"event":"media","sequence_number":"${this.#sequence}","stream_id":"${this.#facts.streamId}","media":{"track":"inbound","chunk":"${this.#chunk}","timestamp":"${atMs}","payload":"${payload}"}}`
+    const { spec } = this.facts
+    const start = {
+      ...this.#ids,
+      call_session_id: spec.callId,
+      from: spec.from,
+      to: spec.to,
+      tags: [],
+      client_state: null,
+      custom_parameters: spec.customParameters,
+      media_format: {
+        encoding: spec.format === 'alaw' ? 'PCMA' : 'PCMU',
+        sample_rate: 8000,
+        channels: 1,
+      },
+    }
+    return [JSON.stringify({ event: 'connected', version: '1.0.0' }), this.event('start', start)]
   }
 
   dtmf(digit: Digit): string {
-    const occurredAt = new Date(this.#facts.startedAt + this.#chunk * 20).toISOString()
-    return this.#event('dtmf', { occurred_at: occurredAt, dtmf: { digit } })
-  }
-
-  marked(name: string): string {
-    return this.#event('mark', { mark: { name } })
-  }
-
-  played(): null {
-    return null
-  }
-
-  cleared(): null {
-    return null
-  }
-
-  transfer(update: TransferUpdate): string {
-    return this.#event('transfer', { transfer: update })
-  }
-
-  error(): null {
-    return null
+    const occurredAt = new Date(this.facts.startedAt + this.chunks * 20).toISOString()
+    return this.event('dtmf', { digit }, { occurred_at: occurredAt })
   }
 
   stop(): string {
-    const stop = { user_id: this.#facts.spec.accountId, call_control_id: this.#callControlId }
-    return this.#event('stop', { stop })
-  }
-
-  read(line: string): BotCommand {
-    return readStream(line)
-  }
-
-  #event(event: string, body: object): string {
-    this.#sequence++
-    return JSON.stringify({
-      event,
-      sequence_number: String(this.#sequence),
-      stream_id: this.#facts.streamId,
-      ...body,
-    })
+    return this.event('stop', this.#ids)
   }
 }

@@ -1,10 +1,10 @@
 import type { Digit } from '../frame.js'
-import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
-import { readStream } from './wire.js'
+import type { Dialect, StreamFacts } from './dialect.js'
+import { StreamDialect } from './stream-dialect.js'
 
 /*
- * Twilio Media Streams, bidirectional. Counters are strings; ids have Twilio's prefixes before the 32
- * hexadecimal digits of ours, because its bots look at them.
+ * Twilio Media Streams, bidirectional. Ids have Twilio's prefixes before the 32 hexadecimal digits of
+ * ours, because its bots look at them.
  */
 
 export function openTwilio(facts: StreamFacts): Dialect {
@@ -16,91 +16,39 @@ export function sid(prefix: 'AC' | 'CA' | 'MZ', uuid: string): string {
   return `${prefix}${uuid.replaceAll('-', '')}`
 }
 
-class Twilio implements Dialect {
-  readonly soundHead = null
-  readonly framesPerMessage = 1
-  readonly #facts: StreamFacts
+class Twilio extends StreamDialect {
   readonly #streamSid: string
-  readonly #callSid: string
-  readonly #accountSid: string
-  #sequence = 0
-  #chunk = 0
+  /** What the beginning and the end of a stream both name. */
+  readonly #ids: { readonly accountSid: string; readonly callSid: string }
 
   constructor(facts: StreamFacts) {
-    this.#facts = facts
-    this.#streamSid = sid('MZ', facts.streamId)
-    this.#callSid = sid('CA', facts.spec.callId)
-    this.#accountSid = sid('AC', facts.spec.accountId)
+    const streamSid = sid('MZ', facts.streamId)
+    super(facts, { sequence: 'sequenceNumber', stream: 'streamSid' }, streamSid)
+    this.#streamSid = streamSid
+    this.#ids = { accountSid: sid('AC', facts.spec.accountId), callSid: sid('CA', facts.spec.callId) }
   }
 
   opening(): readonly string[] {
-    const { spec } = this.#facts
+    const { from, to, customParameters } = this.facts.spec
     const start = {
       streamSid: this.#streamSid,
-      accountSid: this.#accountSid,
-      callSid: this.#callSid,
+      ...this.#ids,
       tracks: ['inbound'],
       mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
       // Where bots built on Pipecat look for the numbers; the customer's own come last and win.
-      customParameters: { from_number: spec.from, to_number: spec.to, ...spec.customParameters },
+      customParameters: { from_number: from, to_number: to, ...customParameters },
     }
-    this.#sequence++
     return [
       JSON.stringify({ event: 'connected', protocol: 'Call', version: '1.0.0' }),
-      JSON.stringify({
-        event: 'start',
-        sequenceNumber: String(this.#sequence),
-        streamSid: this.#streamSid,
-        start,
-      }),
+      this.event('start', start),
     ]
   }
 
-  media(payload: string, atMs: number): string {
-    this.#sequence++
-    this.#chunk++
-    return `{"event":"media","sequenceNumber":"${this.#sequence}","streamSid":"${this.#streamSid}","media":{"track":"inbound","chunk":"${this.#chunk}","timestamp":"${atMs}","payload":"${payload}"}}`
-  }
-
   dtmf(digit: Digit): string {
-    return this.#event('dtmf', { track: 'inbound_track', digit })
-  }
-
-  marked(name: string): string {
-    return this.#event('mark', { name })
-  }
-
-  played(): null {
-    return null
-  }
-
-  cleared(): null {
-    return null
-  }
-
-  transfer(update: TransferUpdate): string {
-    return this.#event('transfer', update)
-  }
-
-  error(): null {
-    return null
+    return this.event('dtmf', { track: 'inbound_track', digit })
   }
 
   stop(): string {
-    return this.#event('stop', { accountSid: this.#accountSid, callSid: this.#callSid })
-  }
-
-  read(line: string): BotCommand {
-    return readStream(line)
-  }
-
-  #event(event: string, body: object): string {
-    this.#sequence++
-    return JSON.stringify({
-      event,
-      sequenceNumber: String(this.#sequence),
-      streamSid: this.#streamSid,
-      [event]: body,
-    })
+    return this.event('stop', this.#ids)
   }
 }
