@@ -80,6 +80,11 @@ async function run(job: CallerJob): Promise<CallerResult> {
       await pause(spacingMs)
     }
     allUpMs = systemClock.now()
+    if (job.kind === 'density') {
+      send({ kind: 'phase', phase: 'up' })
+      await pause(job.holdMs)
+      send({ kind: 'phase', phase: 'over' })
+    }
     await Promise.all(talks)
     if (job.kind === 'aside') {
       asides = await makeAsides(callers, job, saying, (done) => {
@@ -102,6 +107,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
               allUpMs,
             )
           : null,
+      cpuMs: cpuMs(),
       errors,
     }
   } finally {
@@ -110,6 +116,11 @@ async function run(job: CallerJob): Promise<CallerResult> {
     await pause(200) // answers to the BYEs
     await peer.close()
   }
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {

@@ -15,8 +15,14 @@ export interface Share {
   readonly ingestMs: number
   /** Text to the model's request, and its first sentence to the request for its sound. */
   readonly decideMs: number
+  /** Of it, the part before the model. */
+  readonly askMs: number
   /** First sound from the synthesis to the packet at the caller. */
   readonly emitMs: number
+  /** What the vendors took. */
+  readonly transcriptionMs: number
+  readonly modelMs: number
+  readonly speechMs: number
 }
 
 /** Null for a turn without a reply, or with one whose requests were not all seen. */
@@ -29,7 +35,8 @@ export function engineShare(turn: TurnSample, waits: readonly TurnWaits[]): Shar
     .at(-1)
   if (own === undefined) return null
   const ingestMs = own.flushMs - offsetMs - VAD_STOP_MS
-  const decideMs = own.askedMs - own.finalMs + (own.speakMs - own.sentenceMs)
+  const askMs = own.askedMs - own.finalMs
+  const decideMs = askMs + (own.speakMs - own.sentenceMs)
   const emitMs = replyMs - own.audioMs
   return {
     clip: turn.clip,
@@ -37,7 +44,11 @@ export function engineShare(turn: TurnSample, waits: readonly TurnWaits[]): Shar
     ms: ingestMs + decideMs + emitMs,
     ingestMs,
     decideMs,
+    askMs,
     emitMs,
+    transcriptionMs: own.finalMs - own.flushMs,
+    modelMs: own.sentenceMs - own.askedMs,
+    speechMs: own.audioMs - own.speakMs,
   }
 }
 

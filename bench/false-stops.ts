@@ -1,15 +1,15 @@
 import { findClip, readManifest } from '../fixtures/speech/manifest.js'
 import { callers, sessionStart } from './barge-in.js'
+import { spread } from './engine-share.js'
 import { figure, type Measured } from './figures.js'
 import type { AsideSample } from './job.js'
 import { openRig, type Rig } from './rig.js'
-import { percentile, rounded } from './statistics.js'
+import { rounded } from './statistics.js'
 import { PROFILES } from './vendors/messages.js'
 
-const CALLS = 4
-const REPEATS = 3
+const CALLS = 12
 const REPLY_SECONDS = 30
-const ECHOES = 10
+const ECHOES = 4
 /** A speakerphone whose echo canceller leaves this much. */
 const ECHO = { delayMs: 60, gainDb: -30 }
 const PROMPT = 'test-u06-clean'
@@ -24,8 +24,8 @@ interface Judged extends AsideSample {
 }
 
 /**
- * B_false: sounds that are no interruption and end the agent's speech all the same, in percent, and how
- * long after their end the agent goes on. Half of the callers are in an office.
+ * B_false: sounds that are no interruption and end the agent's speech all the same, in percent; @resume,
+ * how long after their end an agent that paused goes on. Half of the callers are in an office.
  */
 export async function measureFalseStops(): Promise<Measured[]> {
   const names = [
@@ -35,7 +35,7 @@ export async function measureFalseStops(): Promise<Measured[]> {
         .map(({ clip, condition }) => clip.slice(0, -condition.length - 1)),
     ),
   ]
-  const sounds = await measure(Array.from({ length: REPEATS }, () => names).flat(), null)
+  const sounds = await measure(names, null)
   const echoes = await measure(
     Array.from({ length: ECHOES }, () => 'echo'),
     ECHO,
@@ -44,6 +44,7 @@ export async function measureFalseStops(): Promise<Measured[]> {
   const context = { calls: CALLS, echo: ECHO, errors: [...sounds.errors, ...echoes.errors] }
   return [
     row('B_false', all, context),
+    resumeRow(all, context),
     ...(['cough', 'backchannel', 'echo'] as const).map((kind) =>
       row(
         `B_false@${kind}`,
@@ -60,8 +61,9 @@ async function measure(
 ): Promise<{ readonly judged: readonly Judged[]; readonly errors: readonly string[] }> {
   const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: false })
   try {
-    const result = await rig.call({ kind: 'aside', calls: CALLS, clips, prompt: PROMPT, echo }, (clip) =>
-      rig.vendors.hears(clip === null ? null : textOf(clip)),
+    const result = await rig.call(
+      { kind: 'aside', calls: CALLS, clips, prompt: PROMPT, echo },
+      { saying: (clip) => rig.vendors.hears(clip === null ? null : textOf(clip)) },
     )
     const stops = await interruptions(rig, result.speechStarts)
     const judged = result.asides.map(
@@ -104,27 +106,28 @@ async function interruptions(
 
 function row(id: string, all: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
   const samples = all.filter(({ spoken }) => spoken)
-  const gaps = samples.flatMap(({ ended, resumedMs, endMs }) =>
-    ended || resumedMs === null ? [] : [resumedMs - endMs],
-  )
   const ended = samples.filter((sample) => sample.ended)
   return figure(
     id,
     {
       n: samples.length,
       value: samples.length === 0 ? Number.NaN : rounded((100 * ended.length) / samples.length),
-      // No pause at all is no gap.
-      p99: gaps.length === 0 ? 0 : rounded(percentile(gaps, 0.99)),
     },
     {
       ...context,
       // After a false stop the agent may still be silent at the next sound.
       agentWasSilent: all.length - samples.length,
-      paused: gaps.length,
-      gapP50: gaps.length === 0 ? 0 : rounded(percentile(gaps, 0.5)),
       endedBy: [...new Set(ended.map(({ clip }) => clip))],
     },
   )
+}
+
+/** How long the agent stayed silent after a sound for which it paused. */
+function resumeRow(all: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
+  const gaps = all.flatMap(({ spoken, ended, resumedMs, endMs }) =>
+    !spoken || ended || resumedMs === null ? [] : [resumedMs - endMs],
+  )
+  return figure('B_false@resume', spread(gaps), context)
 }
 
 function textOf(clip: string): string {

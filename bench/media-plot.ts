@@ -13,14 +13,14 @@ export interface Step {
   readonly beatMax: number
 }
 
-const WIDTH = 720
-const PANEL = 230
-const LEFT = 60
-const RIGHT = 110
-const GAP = 60
-const TOP = 40
+export const WIDTH = 720
+export const PANEL = 230
+export const LEFT = 60
+export const RIGHT = 110
+export const GAP = 60
+export const TOP = 40
 const COLOURS = ['#1f5fa8', '#c0392b', '#2e8b57', '#8e44ad', '#b9770e']
-const FONT = 'font-family="sans-serif" font-size="12"'
+export const FONT = 'font-family="sans-serif" font-size="12"'
 
 /** Writes bench/results/media-calls.svg from all variants measured so far; returns its path. */
 export function drawCalls(series: ReadonlyMap<string, readonly Step[]>): string {
@@ -54,18 +54,27 @@ export function picture<S extends { readonly calls: number }>(
   const all = [...series.values()].flat()
   const mostCalls = Math.max(10, ...all.map(({ calls }) => calls))
   const height = TOP + 2 * PANEL + GAP + 50
-  const panels = both.map((each, i) => panel(series, TOP + i * (PANEL + GAP), each, mostCalls))
+  return sheet(
+    height,
+    foot,
+    both.map((each, i) => panel(series, TOP + i * (PANEL + GAP), each, mostCalls)),
+  )
+}
+
+/** A picture of parts that are placed already, with a line under them. */
+export function sheet(height: number, foot: string, parts: readonly string[]): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">`,
     `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
-    ...panels,
+    ...parts,
     `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${height - 12}" text-anchor="middle" ${FONT}>${foot}</text>`,
     '</svg>',
     '',
   ].join('\n')
 }
 
-function panel<S extends { readonly calls: number }>(
+/** Lines over a number of calls, with a dashed limit. */
+export function panel<S extends { readonly calls: number }>(
   series: ReadonlyMap<string, readonly S[]>,
   top: number,
   { title, value, limit }: Panel<S>,

@@ -1,8 +1,10 @@
 import { readManifest } from '../fixtures/speech/manifest.js'
 import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
+import { drawWaterfall, type Stage } from './conversation-plot.js'
 import { engineShare, partRows, replyRow, type Share } from './engine-share.js'
 import type { Measured } from './figures.js'
 import { openRig } from './rig.js'
+import { percentile } from './statistics.js'
 import { PROFILES, type Profile } from './vendors/messages.js'
 
 /** Six of them clean, two in each noise. */
@@ -30,6 +32,12 @@ export async function measureReplies(): Promise<Measured[]> {
   const those = (shares: readonly Share[], condition: string): Share[] =>
     shares.filter(({ clip }) => clip.endsWith(`-${condition}`))
   const clean = those(all, 'clean')
+  drawWaterfall(
+    (['zero', 'typical', 'tail'] as const).map((profile) => ({
+      name: profile,
+      stages: stagesOf(those(runs[profile].shares, 'clean')),
+    })),
+  )
   const context = { calls: CALLS, silencePolicyMs: VAD_STOP_MS, vendors: 'JSON and base64 over TLS' }
   return [
     replyRow('R_engine', clean, context),
@@ -43,6 +51,21 @@ export async function measureReplies(): Promise<Measured[]> {
     ...['car', 'office', 'far'].map((condition) =>
       replyRow(`R_engine@${condition}`, those(all, condition), context),
     ),
+  ]
+}
+
+/** Medians, in order of time. */
+function stagesOf(shares: readonly Share[]): readonly Stage[] {
+  const median = (value: (share: Share) => number): number => percentile(shares.map(value), 0.5)
+  return [
+    { name: 'silence', of: 'policy', ms: VAD_STOP_MS },
+    { name: 'ingest', of: 'engine', ms: median(({ ingestMs }) => ingestMs) },
+    { name: 'text', of: 'vendor', ms: median(({ transcriptionMs }) => transcriptionMs) },
+    { name: 'decide', of: 'engine', ms: median(({ askMs }) => askMs) },
+    { name: 'model', of: 'vendor', ms: median(({ modelMs }) => modelMs) },
+    { name: 'sentence', of: 'engine', ms: median(({ decideMs, askMs }) => decideMs - askMs) },
+    { name: 'speech', of: 'vendor', ms: median(({ speechMs }) => speechMs) },
+    { name: 'emit', of: 'engine', ms: median(({ emitMs }) => emitMs) },
   ]
 }
 

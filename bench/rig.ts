@@ -14,12 +14,18 @@ export type Job = CallerJob extends infer J
     : never
   : never
 
+/** What a job tells while it runs. */
+export interface Told {
+  /** What an `aside` job is about to say. */
+  saying?(clip: string | null): Promise<void>
+  phase?(phase: 'up' | 'over'): void
+}
+
 /** Engine, vendors and callers, each a process of its own. */
 export interface Rig {
   readonly engine: Engine
   readonly vendors: BenchVendors
-  /** `saying`: what an `aside` job is about to say. */
-  call(job: Job, saying?: (clip: string | null) => Promise<void>): Promise<CallerResult>
+  call(job: Job, told?: Told): Promise<CallerResult>
   close(): Promise<void>
 }
 
@@ -50,7 +56,7 @@ export async function openRig(options: {
     return {
       engine,
       vendors,
-      call: (job, saying) =>
+      call: (job, told) =>
         runCaller(
           {
             ...job,
@@ -58,7 +64,7 @@ export async function openRig(options: {
             target: { address: '127.0.0.1', port: running.sipPort },
             seed: SEED,
           },
-          saying ?? (async () => {}),
+          told ?? {},
         ),
       async close() {
         await running.close()
@@ -105,10 +111,7 @@ async function prepare(
   return text(numbers, 'data', 0, 'e164')
 }
 
-async function runCaller(
-  job: CallerJob,
-  saying: (clip: string | null) => Promise<void>,
-): Promise<CallerResult> {
+async function runCaller(job: CallerJob, told: Told): Promise<CallerResult> {
   const child = fork(fileURLToPath(new URL('./caller.js', import.meta.url)), {
     execArgv: ['--enable-source-maps'],
     serialization: 'advanced',
@@ -118,9 +121,10 @@ async function runCaller(
   let answer: FromCaller | null = null
   child.on('message', (message: FromCaller) => {
     if (message.kind === 'progress') process.stderr.write(`  ${message.done} of ${message.of}\n`)
+    else if (message.kind === 'phase') told.phase?.(message.phase)
     else if (message.kind === 'saying') {
       // A rig that failed meanwhile ends the caller, which waits for this, by itself.
-      saying(message.clip).then(
+      Promise.resolve(told.saying?.(message.clip)).then(
         () => child.send('told'),
         () => child.kill('SIGKILL'),
       )

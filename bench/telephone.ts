@@ -10,7 +10,8 @@ import type { Listener } from './listener.js'
  */
 
 const QUIET_MS = 500
-const LOOK_MS = 5
+/** What is measured has its own moments: looking more often would only cost CPU, for each of many calls. */
+const LOOK_MS = 20
 
 export interface Clip {
   readonly entry: ClipEntry
@@ -31,7 +32,7 @@ export function quiet(listener: Listener): boolean {
   return systemClock.now() - listener.lastLoudMs > QUIET_MS
 }
 
-/** Looks every few milliseconds; returns at the deadline as well, what then is so is measured. */
+/** Looks every 20 ms; returns at the deadline as well, what then is so is measured. */
 export async function until(done: () => boolean, deadlineMs: number): Promise<void> {
   const deadline = systemClock.now() + deadlineMs
   while (!done() && systemClock.now() < deadline) await pause(LOOK_MS)
