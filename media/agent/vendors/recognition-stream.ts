@@ -24,7 +24,7 @@ export interface RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** How much sound one message carries. */
+  /** How much sound one message carries while somebody speaks. */
   readonly chunkMs: number
   /** Sound as the vendor takes it. The result is sent at once. */
   encode(pcm: Int16Array): string | Uint8Array
@@ -43,6 +43,11 @@ export interface RecognitionDialect {
 const CONNECT_MS = 4000
 /** Sound kept to be sent (again) after a lost connection. */
 const MEMORY_MS = 4000
+/**
+ * How much sound one message carries while nobody speaks: a message over TLS costs the same whatever is in
+ * it, and most of a call one side only listens. What waits is sent with the first sound of speech.
+ */
+const QUIET_CHUNK_MS = 180
 /** Before the detector's onset: the first consonant. */
 const PRE_ROLL_MS = 300
 /** A hole in the sound up to this long is filled with silence, so that times stay right. */
@@ -68,6 +73,7 @@ export class RecognitionStream implements SpeechToTextStream {
   readonly #clock: Clock
   readonly #log: Log
   readonly #memory: Int16Array
+  readonly #spokenSize: number
   readonly #chunk: Int16Array
   /** Session ms of sample 0. */
   #originMs: number | null = null
@@ -100,7 +106,8 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#clock = options.clock
     this.#log = options.log
     this.#memory = new Int16Array(this.#samples(MEMORY_MS))
-    this.#chunk = new Int16Array(this.#samples(options.dialect.chunkMs))
+    this.#spokenSize = this.#samples(options.dialect.chunkMs)
+    this.#chunk = new Int16Array(Math.max(this.#spokenSize, this.#samples(QUIET_CHUNK_MS)))
     this.#connect()
   }
 
@@ -117,6 +124,7 @@ export class RecognitionStream implements SpeechToTextStream {
     if (this.#closed) return
     const at = this.#samples(atMs - PRE_ROLL_MS - (this.#originMs ?? atMs))
     this.#utterance ??= Math.max(0, Math.min(at, this.#written))
+    this.#pump(false)
   }
 
   utteranceEnd(_atMs: number): void {
@@ -161,7 +169,8 @@ export class RecognitionStream implements SpeechToTextStream {
   #pump(all: boolean): void {
     const socket = this.#socket
     if (!socket?.isOpen) return
-    const size = this.#chunk.length
+    // Until the text is there the vendor may still be listening for the end.
+    const size = this.#utterance === null ? this.#chunk.length : this.#spokenSize
     while (this.#written - this.#sent >= size || (all && this.#written > this.#sent)) {
       const count = Math.min(size, this.#written - this.#sent)
       let at = this.#sent % this.#memory.length
@@ -170,7 +179,7 @@ export class RecognitionStream implements SpeechToTextStream {
         if (at === this.#memory.length) at = 0
       }
       this.#sent += count
-      socket.send(this.#dialect.encode(count === size ? this.#chunk : this.#chunk.subarray(0, count)))
+      socket.send(this.#dialect.encode(this.#chunk.subarray(0, count)))
       if (!socket.isOpen) return
       this.#lastSentMs = this.#clock.now()
     }

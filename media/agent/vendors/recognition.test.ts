@@ -118,6 +118,28 @@ for (const wire of RECOGNITION_WIRES) {
       t.same(r.failures, [])
     })
 
+    t.test('few messages while nobody speaks, all of the sound at once when somebody does', async (t) => {
+      const r = await rig(t, wire)
+      const { fake, stream } = r
+      const sent = () => fake.last.texts.length + fake.last.binaries.length
+      const arrived = (frames: number) =>
+        fake.until(() => wire.sound(fake.last).length === frames * FRAME * 2, `${frames} frames`)
+      await fake.until(() => fake.connections.length === 1, 'a connection')
+      await settled(() => fake.last.open)
+      speak(r, 0, 53)
+      await arrived(45)
+      t.equal(sent(), 5, 'messages of 180 ms')
+      stream.utteranceStart(1040)
+      await settled(() => wire.sound(fake.last).length > 45 * FRAME * 2)
+      const before = sent()
+      t.ok(wire.sound(fake.last).length >= 48 * FRAME * 2, 'what waited, but for less than a chunk')
+      speak(r, 53, 24)
+      await settled(() => sent() >= before + 6)
+      t.ok(sent() <= before + 13, 'and chunks from then on')
+      stream.utteranceEnd(1540)
+      await arrived(77)
+    })
+
     t.test('does not mind what it does not know', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')

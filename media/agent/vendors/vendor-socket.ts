@@ -96,7 +96,9 @@ export class VendorSocket {
       )
       return
     }
-    this.#socket.send(message)
+    // As bytes of its own the frame is written in one piece, not its header and its payload apart.
+    if (typeof message === 'string') this.#socket.send(Buffer.from(message), { binary: false })
+    else this.#socket.send(message)
   }
 
   /** Idempotent; no event follows. `last` is sent before the socket closes. */
