@@ -25,6 +25,7 @@ import { measurePackets } from './rtp-packets.js'
 import { measureSipCalls } from './sip-calls.js'
 import { measureSipMemory } from './sip-memory.js'
 import { measureSipParsing } from './sip-parse.js'
+import { measureTurnEnds } from './turn-ends.js'
 import { FAULTS } from './vendors/messages.js'
 import { measureVoice } from './voice.js'
 import { measureWebhooks } from './webhooks.js'
@@ -81,6 +82,7 @@ const RUNS: readonly Run[] = [
   { ids: ['M_mix'], measure: quietly(measureMixing) },
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
   { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVoice) },
+  { ids: ['E_turn@300', 'E_turn@600', 'E_turn@wait5'], measure: atOnce(() => measureTurnEnds(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

@@ -190,8 +190,8 @@ export class TurnDraft {
     const { s, policy } = this
     const open = policy.openness(text)
     const { sure, usual, own, most } = policy.waitMs[open]
-    const pauseMs = open === 'closed' ? s.cutMs : (s.pauseMs ?? 0)
-    const waitMs = Math.min(own, Math.max(usual, pauseMs * 1.5))
+    const ownMs = open === 'closed' ? s.cutMs : (s.pauseMs ?? 0) * 1.5
+    const waitMs = Math.min(own, Math.max(usual, ownMs))
     // A judgement of an earlier pause says nothing about this one.
     if (judged === null || judged.endMs !== endMs) return waitMs
     const lean = 2 * judged.likely - 1

@@ -125,7 +125,7 @@ export interface TurnState {
   readonly repeated: boolean
   /** How long this caller pauses in the middle of what he says, in ms; null until it was heard. */
   readonly pauseMs: number | null
-  /** The same after words that seemed complete; less again with every turn that was. */
+  /** The same after words that seemed complete; half as long after every turn that was. */
   readonly cutMs: number
   /** A partial text used as final when the recogniser was late: its final must not count twice. */
   readonly usedPartial: string | null

@@ -12,7 +12,7 @@ import {
 } from './turn-caller.js'
 import { initialTurnState, TurnDraft } from './turn-draft.js'
 import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './turn-model.js'
-import type { TurnPolicy } from './turn-policy.js'
+import { type TurnPolicy, VAD_STOP_MS } from './turn-policy.js'
 import { stands } from './turn-speculation.js'
 import { CALL, type Step, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
 
@@ -168,8 +168,8 @@ function firstSample(t: TurnDraft, turn: number): void {
   if (s.answering) {
     t.effects.push({ do: 'commitCaller', caller: s.answering, forModel: true }, { do: 'trace', turn })
     s.answering = null
-    // The words were complete: a quarter of the caution goes, the last tenth of a second at once.
-    s.cutMs = s.cutMs < 100 ? 0 : s.cutMs * 0.75
+    // The words were complete: half of the caution goes.
+    s.cutMs = s.cutMs < VAD_STOP_MS ? 0 : s.cutMs / 2
   }
 }
 
