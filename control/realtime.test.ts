@@ -29,6 +29,21 @@ const AGENT = {
   callSettings: { inboundOpeningLine: { text: 'Hello there.' }, hangupLine: { text: 'Bye for now.' } },
 }
 
+const SUMMARY = JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      finish_reason: 'stop',
+      message: {
+        role: 'assistant',
+        content: '{"summary":"A caller asked for the price.","outputs":{},"evaluation":[]}',
+      },
+    },
+  ],
+})
+
 async function open(t: Parameters<typeof openService>[0], env: Readonly<Record<string, string>> = {}) {
   const fake = await FakeRealtime.open()
   t.teardown(() => fake.close())
@@ -48,6 +63,11 @@ async function open(t: Parameters<typeof openService>[0], env: Readonly<Record<s
 
 t.test('a call: asked, answered, interrupted, a tool, ended by the model', { timeout: 60_000 }, async (t) => {
   const { fake, service, peer } = await open(t)
+  const asked: Json[] = []
+  fake.socket.script.request = (path, body) => {
+    asked.push({ path, ...(JSON.parse(body) as Json) })
+    return SUMMARY
+  }
   fake.heard.push({ text: 'How much does it cost?', afterMs: 300 }, { text: 'Stop, I understand.' })
   fake.replies.push(
     { items: [{ words: LONG, ms: 8000 }] },
@@ -145,6 +165,11 @@ t.test('a call: asked, answered, interrupted, a tool, ended by the model', { tim
   t.ok(toneLevel(middle, 700) > 0.1, 'the model’s voice in the agent’s channel')
   t.ok(levelDbfs(caller) > -50, 'the caller in the other')
   await phone.close()
+
+  // What the call came to is asked of a model that is written to.
+  await fake.socket.until(() => asked.length > 0, 'the question about the call')
+  t.match(asked[0], { path: '/v1/chat/completions', model: 'gpt-4o-mini' })
+  t.match(JSON.stringify(asked[0]), /How much does it cost/)
 })
 
 t.test(

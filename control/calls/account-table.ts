@@ -54,9 +54,12 @@ export function accountTable({ turns, usage }: CallAccount): string {
 function totals({ recognition, models, speech }: Usage): string[] {
   return [
     ...recognition.map(({ vendor, model, audioMs }) => `${name(vendor, model)}: heard ${seconds(audioMs)} s`),
-    ...models.map(({ vendor, model, requests, counted, promptTokens, completionTokens }) => {
+    ...models.map(({ vendor, model, requests, counted, promptTokens, completionTokens, sound }) => {
       const told = counted === requests ? '' : `, tokens of ${counted} of them`
-      return `${name(vendor, model)}: ${requests} requests${told}: ${promptTokens ?? '-'} in, ${completionTokens ?? '-'} out`
+      const heard = sound
+        ? ` (of sound ${sound.promptTokens} in, ${sound.completionTokens} out; ${sound.cachedTokens} kept)`
+        : ''
+      return `${name(vendor, model)}: ${requests} requests${told}: ${promptTokens ?? '-'} in, ${completionTokens ?? '-'} out${heard}`
     }),
     ...speech.map(
       ({ vendor, model, requests, characters }) =>

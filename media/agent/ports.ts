@@ -165,13 +165,6 @@ export interface SpeechToSpeechCapabilities {
   readonly longestMs: number | null
 }
 
-/** Tokens of one reply, as the vendor counts them for its bill; those of sound have a price of their own. */
-export interface SpokenTokens extends TokenCount {
-  readonly cachedTokens: number
-  readonly promptAudioTokens: number
-  readonly completionAudioTokens: number
-}
-
 export interface SpeechToSpeechOptions {
   readonly rate: SessionRate
   readonly model: string
@@ -209,7 +202,7 @@ export interface SpokenReplyEvents {
   /** Something is being made that is no sound, a tool call for one. */
   progress(): void
   /** Everything came. */
-  done(calls: readonly ToolCall[], usage: SpokenTokens | null): void
+  done(calls: readonly ToolCall[], usage: TokenCount | null): void
   failed(error: VendorFailure): void
 }
 

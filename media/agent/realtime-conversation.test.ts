@@ -114,6 +114,11 @@ t.test(
       (trace?.firstPacketMs ?? 9999) - (caller?.endMs ?? 0) <= 500 + 10 + 200 + 60,
       'the vendor’s silence, its answer, a beat',
     )
+    t.match(
+      rig.of('turn_record').at(-1)?.record.usage.models[0]?.sound,
+      { promptTokens: 80, completionTokens: 15 },
+      'tokens of sound, which cost more',
+    )
     t.match(rig.of('turn_record').at(-1)?.record.usage.models, [
       {
         vendor: OPENAI_REALTIME,

@@ -10,6 +10,7 @@ import { RealtimeReplies } from './realtime-replies.js'
 import { CallerWords, EventLine } from './realtime-words.js'
 import { declarations } from './tools.js'
 import type { TurnTracer } from './trace.js'
+import type { TokenCount } from './usage.js'
 import { EMBEDDED, EMBEDDED_VOICE } from './vendors/catalogue.js'
 
 /** A line is one more thing for the model to say: longer than a synthesis takes, still below dead air. */
@@ -39,6 +40,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
   const words = new CallerWords()
   const context = new ConversationContext(spec.systemPrompt, spec.languages)
   let replies: RealtimeReplies | null = null
+  let spent = (_tokens: TokenCount | null): void => {}
   const link = new RealtimeLink({
     model,
     open: {
@@ -73,7 +75,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
     firstTokenDeadlineMs: model.capabilities.firstAudioDeadlineMs,
     voices: [
       {
-        tts: lineVoice(link, model),
+        tts: lineVoice(link, model, (tokens) => spent(tokens)),
         voice: spec.textToSpeech.voice,
         model: spec.textToSpeech.model,
         pace: spec.textToSpeech.pace,
@@ -88,6 +90,11 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
       modelAttempts: 2,
     },
     replies: (voice: AgentVoice, tracer: TurnTracer) => {
+      const { vendor, model: name } = spec.languageModel
+      spent = (tokens) => {
+        tracer.asked(vendor, name)
+        tracer.answered(vendor, name, tokens)
+      }
       replies = new RealtimeReplies({ spec, rate, link, words, line, context, tools, voice, floor, tracer })
       return replies
     },
@@ -95,7 +102,11 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
 }
 
 /** The model reads a line aloud, beside the conversation. */
-function lineVoice(link: RealtimeLink, { id }: SpeechToSpeech): TextToSpeech {
+function lineVoice(
+  link: RealtimeLink,
+  { id }: SpeechToSpeech,
+  spent: (tokens: TokenCount | null) => void,
+): TextToSpeech {
   return {
     id,
     firstAudioDeadlineMs: LINE_WAIT_MS,
@@ -108,7 +119,8 @@ function lineVoice(link: RealtimeLink, { id }: SpeechToSpeech): TextToSpeech {
         },
         words: () => {},
         progress: () => {},
-        done: () => {
+        done: (_calls, tokens) => {
+          spent(tokens)
           if (sounded) events.done()
           else
             events.failed(new EngineError('vendor_failed', 'the vendor sent no sound', { retryable: true }))

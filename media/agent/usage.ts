@@ -18,6 +18,15 @@ export interface ModelUsage {
   /** Of the counted requests; null when there are none. */
   readonly promptTokens: number | null
   readonly completionTokens: number | null
+  /** What of them has a price of its own; absent for a model that does not speak. */
+  readonly sound?: SoundTokens
+}
+
+/** Tokens of sound, and of the prompt those that the vendor had kept from before. */
+export interface SoundTokens {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
 }
 
 export interface SpeechUsage {
@@ -38,6 +47,7 @@ export interface Usage {
 export interface TokenCount {
   readonly promptTokens: number
   readonly completionTokens: number
+  readonly sound?: SoundTokens
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -63,6 +73,7 @@ export class UsageMeter {
     entry.counted++
     entry.promptTokens = (entry.promptTokens ?? 0) + tokens.promptTokens
     entry.completionTokens = (entry.completionTokens ?? 0) + tokens.completionTokens
+    if (tokens.sound !== undefined) entry.sound = added(entry.sound, tokens.sound)
   }
 
   spoke(vendor: string, model: string | null, characters: number): void {
@@ -93,6 +104,14 @@ export class UsageMeter {
       promptTokens: null,
       completionTokens: null,
     }))
+  }
+}
+
+function added(before: SoundTokens | undefined, more: SoundTokens): SoundTokens {
+  return {
+    promptTokens: (before?.promptTokens ?? 0) + more.promptTokens,
+    completionTokens: (before?.completionTokens ?? 0) + more.completionTokens,
+    cachedTokens: (before?.cachedTokens ?? 0) + more.cachedTokens,
   }
 }
 

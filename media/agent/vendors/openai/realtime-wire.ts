@@ -1,11 +1,6 @@
 import { EngineError } from '../../../base/errors.js'
-import type {
-  ChatMessage,
-  SpeechToSpeechOptions,
-  SpokenTokens,
-  ToolCall,
-  ToolDeclaration,
-} from '../../ports.js'
+import type { ChatMessage, SpeechToSpeechOptions, ToolCall, ToolDeclaration } from '../../ports.js'
+import type { TokenCount } from '../../usage.js'
 import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
 import type { RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
@@ -154,16 +149,18 @@ function argumentsOf(tool: string, text: unknown): Readonly<Record<string, unkno
   return parsed
 }
 
-export function usageOf(usage: unknown): SpokenTokens | null {
+export function usageOf(usage: unknown): TokenCount | null {
   if (!isRecord(usage)) return null
   const input = isRecord(usage.input_token_details) ? usage.input_token_details : {}
   const output = isRecord(usage.output_token_details) ? usage.output_token_details : {}
   return {
     promptTokens: count(usage.input_tokens),
     completionTokens: count(usage.output_tokens),
-    cachedTokens: count(input.cached_tokens),
-    promptAudioTokens: count(input.audio_tokens),
-    completionAudioTokens: count(output.audio_tokens),
+    sound: {
+      promptTokens: count(input.audio_tokens),
+      completionTokens: count(output.audio_tokens),
+      cachedTokens: count(input.cached_tokens),
+    },
   }
 }
 

@@ -7,13 +7,8 @@ import type { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
 import { silentLog } from '../../../base/log.js'
 import type { SessionRate } from '../../../frame.js'
-import type {
-  ChatMessage,
-  SpeechToSpeechStream,
-  SpokenReplyEvents,
-  SpokenTokens,
-  ToolCall,
-} from '../../ports.js'
+import type { ChatMessage, SpeechToSpeechStream, SpokenReplyEvents, ToolCall } from '../../ports.js'
+import type { TokenCount } from '../../usage.js'
 import { openAiSpeechToSpeech } from './realtime.js'
 import type { RealtimeSettings } from './settings.js'
 
@@ -34,7 +29,7 @@ class Reply {
   words = ''
   progressed = 0
   calls: readonly ToolCall[] | null = null
-  usage: SpokenTokens | null = null
+  usage: TokenCount | null = null
   failure: EngineError | null = null
   readonly events: SpokenReplyEvents = {
     audio: (item, pcm, rate) => {
@@ -255,9 +250,7 @@ t.test('a reply: sound, words, usage; two items of it apart', async (t) => {
   t.same(reply.usage, {
     promptTokens: USAGE.input_tokens,
     completionTokens: USAGE.output_tokens,
-    cachedTokens: 64,
-    promptAudioTokens: 120,
-    completionAudioTokens: 80,
+    sound: { promptTokens: 120, completionTokens: 80, cachedTokens: 64 },
   })
 })
 
