@@ -261,6 +261,11 @@ export const VARIABLES = [
   },
   { name: 'PARLEY_OPENAI_CHAT_MODEL', default: 'gpt-4o-mini', description: 'Chat completions model' },
   {
+    name: 'PARLEY_OPENAI_CHAT_WINDOW',
+    default: '',
+    description: 'Tokens it takes, prompt and answer together; empty: by its name, else 32768',
+  },
+  {
     name: 'PARLEY_OPENAI_TRANSCRIPTION_MODEL',
     default: 'gpt-4o-mini-transcribe',
     description: 'Transcription model',
@@ -445,6 +450,9 @@ function readOpenai(
     baseUrl,
     apiKey,
     chatModel: read('PARLEY_OPENAI_CHAT_MODEL', 'gpt-4o-mini', text) ?? '',
+    ...(given('PARLEY_OPENAI_CHAT_WINDOW') === null
+      ? {}
+      : { chatWindowTokens: read('PARLEY_OPENAI_CHAT_WINDOW', '', integer(2048, 10_000_000)) ?? null }),
     transcriptionModel,
     speechModel: read('PARLEY_OPENAI_SPEECH_MODEL', 'gpt-4o-mini-tts', text) ?? '',
     speechVoice: read('PARLEY_OPENAI_SPEECH_VOICE', 'alloy', text) ?? '',

@@ -177,6 +177,7 @@ export interface ProviderSettings {
     readonly baseUrl: string
     readonly apiKey: string | null
     readonly chatModel: string
+    readonly chatWindowTokens?: number | null
     readonly transcriptionModel: string
     readonly speechModel: string
     readonly speechVoice: string

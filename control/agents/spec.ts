@@ -1,6 +1,7 @@
 import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/spec.js'
 import {
   type CatalogueProviders,
+  chosenModel,
   findLanguageModel,
   findRecognitionModel,
   findVoice,
@@ -70,7 +71,7 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       gender: speech.gender,
       languages: speech.languages,
     },
-    languageModel: { vendor: model.vendor, model: config.llmModel },
+    languageModel: chosenModel(model),
     tools: config.tools.flatMap((tool) => toolSpec(tool, values)),
     nudges: {
       enabled: callSettings.nudges.enabled,

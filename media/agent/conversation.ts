@@ -15,7 +15,7 @@ import type { Floor } from './floor.js'
 import { ModelChain } from './model-chain.js'
 import type { SpeechToText, Vendors } from './ports.js'
 import { type Replies, ReplyMaker } from './reply-maker.js'
-import type { AgentSpec, SpeakerScript } from './spec.js'
+import type { AgentSpec, ChosenModel, SpeakerScript } from './spec.js'
 import type { VoiceChoice } from './synthesis.js'
 import type { ToolRunner } from './tools.js'
 import type { TurnTracer } from './trace.js'
@@ -86,10 +86,7 @@ export function openConversation(options: ConversationOptions, openMind: OpenMin
 
 /** A recogniser's words go to a language model, its sentences to a synthesis. */
 const cascade: OpenMind = ({ spec, vendors, tools, clock }, floor) => {
-  const choice = ({ vendor, model }: AgentSpec['languageModel']) => ({
-    vendor: vendors.languageModel(vendor),
-    model,
-  })
+  const choice = (chosen: ChosenModel) => ({ ...chosen, vendor: vendors.languageModel(chosen.vendor) })
   const own = choice(spec.languageModel)
   const spares = (spec.spares?.languageModel ?? []).map(choice)
   const models = new ModelChain([own, ...spares], breakersOf(vendors, clock))

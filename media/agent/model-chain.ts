@@ -6,6 +6,8 @@ import type { LanguageModel } from './ports.js'
 export interface ModelChoice {
   readonly vendor: LanguageModel
   readonly model: string
+  /** Tokens of a prompt and its answer together; absent: what is usual. */
+  readonly windowTokens?: number
 }
 
 /** After a quick failure the same model is asked once more. */

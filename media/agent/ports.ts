@@ -147,6 +147,12 @@ export interface GenerateEvents {
   failed(error: VendorFailure): void
 }
 
+/**
+ * `context.reason` of a `vendor_rejected`: the prompt has more tokens than the model takes. Asking again with
+ * a shorter one may work.
+ */
+export const PROMPT_TOO_LONG = 'prompt_too_long'
+
 export interface LanguageModel {
   readonly id: string
   /** First token is expected within this many ms, else the conversation falls back. */

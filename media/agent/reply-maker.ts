@@ -5,7 +5,8 @@ import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
 import { languageOf } from './language.js'
 import type { ModelChain, ModelChoice } from './model-chain.js'
-import { type ModelJobEvents, startModelJob } from './model-job.js'
+import type { ModelJobEvents } from './model-job.js'
+import { ModelRequests } from './model-requests.js'
 import type { Cancellable, ToolCall } from './ports.js'
 import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
@@ -68,6 +69,7 @@ export class ReplyMaker implements Replies {
   readonly #voice: AgentVoice
   readonly #floor: Floor
   readonly #tracer: TurnTracer
+  readonly #requests: ModelRequests
   readonly #context: ConversationContext
   #job: Cancellable | null = null
   #begun: {
@@ -82,6 +84,7 @@ export class ReplyMaker implements Replies {
     this.#voice = voice
     this.#floor = floor
     this.#tracer = tracer
+    this.#requests = new ModelRequests(tracer)
     this.#context = new ConversationContext(spec.systemPrompt, spec.languages)
     this.#tools = new ToolRounds(spec.tools, tools, {
       used: ({ name, arguments: given }, result) =>
@@ -209,22 +212,9 @@ export class ReplyMaker implements Replies {
 
   /** Asks the model, after the caller's words when they are not part of the conversation yet. */
   #start(choice: ModelChoice, { words, language, mayUseTools }: Asked, events: ModelJobEvents): Cancellable {
-    const { model } = choice
-    const vendor = choice.vendor.id
     this.#context.callerSpeaks(language)
-    const request = {
-      model,
-      messages: this.#context.messages(words, this.#tools.messages),
-      tools: mayUseTools ? declarations(this.#spec.tools) : [],
-    }
-    this.#tracer.asked(vendor, model)
-    return startModelJob(choice.vendor, request, {
-      ...events,
-      done: (text, calls, usage) => {
-        this.#tracer.answered(vendor, model, usage)
-        events.done(text, calls, usage)
-      },
-    })
+    const messages = this.#context.messages(words, this.#tools.messages)
+    return this.#requests.start(choice, messages, mayUseTools ? declarations(this.#spec.tools) : [], events)
   }
 
   /** What becomes of an answer that is this reply. */

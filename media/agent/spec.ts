@@ -88,6 +88,14 @@ export interface TransferSpec {
   readonly ringTimeoutSeconds: number
 }
 
+/** A language model of a vendor. */
+export interface ChosenModel {
+  readonly vendor: string
+  readonly model: string
+  /** Tokens of a prompt and its answer together; absent: what is usual. */
+  readonly windowTokens?: number
+}
+
 /** A voice that speaks when the agent's own does not, and in what languages it can. */
 export interface SpareVoice {
   readonly vendor: string
@@ -107,7 +115,7 @@ export interface SpareRecogniser {
 /** Who goes on when a vendor of the agent's own fails: each in the order in which they are asked. */
 export interface SpareVendors {
   readonly speechToText: readonly SpareRecogniser[]
-  readonly languageModel: readonly { readonly vendor: string; readonly model: string }[]
+  readonly languageModel: readonly ChosenModel[]
   /** The embedded voice stands behind them by itself. */
   readonly textToSpeech: readonly SpareVoice[]
 }
@@ -143,7 +151,7 @@ export interface AgentSpec {
     /** What the voice speaks; absent: all of the agent's. */
     readonly languages?: readonly string[]
   }
-  readonly languageModel: { readonly vendor: string; readonly model: string }
+  readonly languageModel: ChosenModel
   readonly tools: readonly ToolSpec[]
   readonly nudges: {
     readonly enabled: boolean

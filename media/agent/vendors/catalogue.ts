@@ -1,4 +1,4 @@
-import type { RecognitionMode } from '../spec.js'
+import type { ChosenModel, RecognitionMode } from '../spec.js'
 import { ESPEAK_PACE_MAX, ESPEAK_PACE_MIN, ESPEAK_VOICES, VOICE_LANGUAGES } from './espeak/voices.js'
 import { BULBULS } from './sarvam/voices.js'
 
@@ -11,6 +11,8 @@ import { BULBULS } from './sarvam/voices.js'
 export interface CatalogueProviders {
   readonly openai: {
     readonly chatModel: string
+    /** Null or absent: as the model's name tells. */
+    readonly chatWindowTokens?: number | null
     readonly transcriptionModel: string
     readonly speechModel: string
     readonly speechVoice: string
@@ -50,6 +52,8 @@ export interface LanguageModelEntry {
   readonly vendor: string
   readonly llmModel: string
   readonly label: string
+  /** Tokens of a prompt and its answer together, as far as that is known; absent: what is usual. */
+  readonly windowTokens?: number
 }
 
 export interface RecognitionEntry {
@@ -204,6 +208,7 @@ export function languageModels(providers: CatalogueProviders): readonly Language
       vendor: OPENAI,
       llmModel: providers.openai.chatModel,
       label: 'OpenAI-compatible chat completions',
+      ...windowOf(providers.openai.chatModel, providers.openai.chatWindowTokens),
     })
   }
   if (providers.secondChat) {
@@ -321,6 +326,20 @@ export function findVoice(
   providers: CatalogueProviders,
 ): VoiceEntry | null {
   return voices(providers).find((entry) => entry.ttsModel === ttsModel && entry.ttsVoice === ttsVoice) ?? null
+}
+
+/** As a conversation runs it. */
+export function chosenModel({ vendor, llmModel, windowTokens }: LanguageModelEntry): ChosenModel {
+  return { vendor, model: llmModel, ...(windowTokens === undefined ? {} : { windowTokens }) }
+}
+
+/** OpenAI's own since 2024 take this or more. */
+const OPENAI_WINDOW_TOKENS = 128_000
+const OPENAI_OWN_CHAT = /^(chatgpt-|gpt-4o|gpt-4\.1|gpt-[5-9]|o[1-9](-|$))/
+
+function windowOf(model: string, configured: number | null = null): { readonly windowTokens?: number } {
+  if (configured !== null) return { windowTokens: configured }
+  return OPENAI_OWN_CHAT.test(model) ? { windowTokens: OPENAI_WINDOW_TOKENS } : {}
 }
 
 export function findLanguageModel(

@@ -1,6 +1,7 @@
 import type { RecognitionMode, SpareRecogniser, SpareVendors, SpareVoice } from '../spec.js'
 import {
   type CatalogueProviders,
+  chosenModel,
   EMBEDDED,
   findLanguageModel,
   type LanguageModelEntry,
@@ -129,14 +130,14 @@ function spareModels(own: OwnVendors, providers: CatalogueProviders): SpareVendo
         // The endpoint of the first vendor may have models that the catalogue does not name.
         const row = rows.find(({ llmModel, vendor }) => llmModel === name && vendor !== own.model.vendor)
         const found = row ?? findLanguageModel(name, providers)
-        if (found) return [{ vendor: found.vendor, model: name }]
+        if (found) return [chosenModel(found)]
         return providers.openai === null ? [] : [{ vendor: OPENAI, model: name }]
       })
     : vendorsOf(rows, own.model.vendor).flatMap((vendor) =>
         rows
           .filter((row) => row.vendor === vendor)
           .slice(0, 1)
-          .map((row) => ({ vendor, model: row.llmModel })),
+          .map(chosenModel),
       )
   return chosen.filter(({ vendor, model }) => vendor !== own.model.vendor || model !== own.model.llmModel)
 }

@@ -15,7 +15,13 @@ import {
 import { type Clock, systemClock } from '../../../base/clock.js'
 import type { EngineError } from '../../../base/errors.js'
 import { silentLog } from '../../../base/log.js'
-import type { Cancellable, GenerateRequest, LanguageModel, ToolCall } from '../../ports.js'
+import {
+  type Cancellable,
+  type GenerateRequest,
+  type LanguageModel,
+  PROMPT_TOO_LONG,
+  type ToolCall,
+} from '../../ports.js'
 import { openAiLanguageModel } from './chat.js'
 
 const REQUEST: GenerateRequest = {
@@ -208,6 +214,25 @@ t.test('errors are classed, with the vendor’s words', async (t) => {
     t.match(error, { code, retryable, message: `the vendor answered ${status}: Because.` }, `${status}`)
     t.equal(fake.requests.length - before, tries, `${status}: tries`)
   }
+})
+
+t.test('a prompt that is too long is told apart from every other refusal', async (t) => {
+  const { fake, model } = await setUp(t)
+  const body = (message: string, code: string | null = null) =>
+    JSON.stringify({ error: { message, type: 'invalid_request_error', param: 'messages', code } })
+  for (const said of [
+    body('Please shorten it.', 'context_length_exceeded'),
+    body("This model's maximum context length is 8192 tokens."),
+    body('the request exceeds the available context size, try increasing it'),
+    body('prompt is too long: 210000 tokens > 200000 maximum'),
+  ]) {
+    const before = fake.requests.length
+    fake.enqueue('chat', jsonReply(said, 400))
+    t.match((await ask(model)).error, { code: 'vendor_rejected', context: { reason: PROMPT_TOO_LONG } }, said)
+    t.equal(fake.requests.length - before, 1, 'the options are not to blame')
+  }
+  fake.enqueue('chat', jsonReply(body('Bad tools.'), 400), jsonReply(body('Bad tools.'), 400))
+  t.equal((await ask(model)).error?.context.reason, undefined)
 })
 
 t.test('429 with a short Retry-After is tried once more, a long one fails at once', async (t) => {

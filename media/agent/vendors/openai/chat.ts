@@ -43,6 +43,8 @@ export function openAiLanguageModel(
       return await send(true)
     } catch (error) {
       if (!(error instanceof VendorRefusal) || error.status !== 400) throw error
+      // It says what is wrong, and it is not the option.
+      if (error.context.reason !== undefined) throw error
       const response = await send(false)
       streamOptions = false
       log.info({}, 'the language model refuses stream_options: going on without usage figures')

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError, errorText } from '../../../base/errors.js'
+import { PROMPT_TOO_LONG } from '../../ports.js'
 
 /** Bounds of one exchange; each ends in an abort and `vendor_stalled`. */
 export interface ExchangeLimits {
@@ -37,9 +38,11 @@ export interface VendorResponse {
 export class VendorRefusal extends EngineError {
   readonly status: number
 
-  constructor(status: number, message: string) {
+  constructor(status: number, body: string) {
     const { code, retryable } = classify(status)
-    super(code, message, { retryable, context: { status } })
+    const message = `the vendor answered ${status}: ${messageOf(body).slice(0, 300)}`
+    const context = saysTooLong(status, body) ? { status, reason: PROMPT_TOO_LONG } : { status }
+    super(code, message, { retryable, context })
     this.status = status
   }
 }
@@ -204,7 +207,7 @@ function classify(status: number): { code: EngineError['code']; retryable: boole
   return { code: 'vendor_rejected', retryable: false }
 }
 
-/** The vendor's own words, shortened: `{"error":{"message":…}}` or whatever it sent. */
+/** The vendor's own words, bounded: `{"error":{"message":…}}` or whatever it sent. */
 async function refusalText(response: Response, watch: Watch): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -218,7 +221,15 @@ async function refusalText(response: Response, watch: Watch): Promise<string> {
     if (done || value === undefined) break
     text += decoder.decode(value, { stream: true })
   }
-  return `the vendor answered ${response.status}: ${messageOf(text).slice(0, 300)}`
+  return text
+}
+
+/** As OpenAI, vLLM, llama.cpp and others word it; there is no code that all of them send. */
+const TOO_LONG =
+  /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens/i
+
+function saysTooLong(status: number, body: string): boolean {
+  return (status === 400 || status === 413 || status === 422) && TOO_LONG.test(body)
 }
 
 /** The message inside an error body or error event; the text itself when it has another shape. */

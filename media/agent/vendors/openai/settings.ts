@@ -6,6 +6,8 @@ export interface OpenAiSettings {
   /** Null for local servers that want none. Never logged. */
   readonly apiKey: string | null
   readonly chatModel: string
+  /** Tokens it takes in all; null or absent: as its name tells. */
+  readonly chatWindowTokens?: number | null
   readonly transcriptionModel: string
   readonly speechModel: string
   readonly speechVoice: string

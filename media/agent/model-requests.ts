@@ -1,0 +1,75 @@
+import { fitting, promptBudget, tokensOf, USUAL_WINDOW_TOKENS } from './context-window.js'
+import type { ModelChoice } from './model-chain.js'
+import { type ModelJobEvents, startModelJob } from './model-job.js'
+import {
+  type Cancellable,
+  type ChatMessage,
+  PROMPT_TOO_LONG,
+  type ToolDeclaration,
+  type VendorFailure,
+} from './ports.js'
+import type { TurnTracer } from './trace.js'
+
+/**
+ * The requests of one conversation to its models: what fits into the model's window, and when the vendor says
+ * that it did not, half of that, once. What each costs is counted.
+ */
+export class ModelRequests {
+  readonly #tracer: TurnTracer
+  /** Prompts this long were refused: the rest of the call keeps below. */
+  readonly #known = new Map<ModelChoice, number>()
+
+  constructor(tracer: TurnTracer) {
+    this.#tracer = tracer
+  }
+
+  start(
+    choice: ModelChoice,
+    messages: readonly ChatMessage[],
+    tools: readonly ToolDeclaration[],
+    events: ModelJobEvents,
+  ): Cancellable {
+    const window = promptBudget(choice.windowTokens ?? USUAL_WINDOW_TOKENS, messages, tools)
+    const first = fitting(messages, Math.min(window, this.#known.get(choice) ?? window))
+    let job = this.#send(choice, first, tools, events, (error) => {
+      const half = Math.floor(tokensOf(first) / 2)
+      const shorter = fitting(messages, half)
+      if (!isTooLong(error) || tokensOf(shorter) >= tokensOf(first)) {
+        events.failed(error)
+        return
+      }
+      this.#known.set(choice, half)
+      job = this.#send(choice, shorter, tools, events, (again) => events.failed(again))
+    })
+    return { cancel: () => job.cancel() }
+  }
+
+  #send(
+    choice: ModelChoice,
+    messages: readonly ChatMessage[],
+    tools: readonly ToolDeclaration[],
+    events: ModelJobEvents,
+    failed: (error: VendorFailure) => void,
+  ): Cancellable {
+    const { model } = choice
+    const vendor = choice.vendor.id
+    this.#tracer.asked(vendor, model)
+    return startModelJob(
+      choice.vendor,
+      { model, messages, tools },
+      {
+        token: () => events.token(),
+        sentence: (text) => events.sentence(text),
+        done: (text, calls, usage) => {
+          this.#tracer.answered(vendor, model, usage)
+          events.done(text, calls, usage)
+        },
+        failed,
+      },
+    )
+  }
+}
+
+function isTooLong({ code, context }: VendorFailure): boolean {
+  return code === 'vendor_rejected' && context.reason === PROMPT_TOO_LONG
+}
