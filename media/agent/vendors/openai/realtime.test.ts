@@ -545,6 +545,47 @@ t.test('a vendor that opens no session is given up', async (t) => {
   await r.until(() => reply.over, 'the failed reply')
 })
 
+t.test('a cancelled reply whose end is never told does not hold up the next one', async (t) => {
+  const r = await rig(t)
+  await ready(r)
+  r.fake.losesCancelled = true
+  r.fake.replies.push({ items: [{ words: 'One two.', ms: 500 }], endless: true })
+  const first = respond(r)
+  await r.until(() => first.reply.samples.size > 0, 'its sound')
+  first.cancel()
+  const second = respond(r)
+  await r.until(() => r.fake.sent('response.cancel').length > 0, 'the cancel')
+  t.equal(r.fake.sent('response.create').length, 1)
+  r.clock.advance(1500)
+  await r.until(() => second.reply.over, 'the second reply')
+  t.equal(second.reply.words, 'Yes.')
+})
+
+t.test('a connection that is half open is noticed', async (t) => {
+  const r = await rig(t)
+  await ready(r)
+  await r.until(() => r.fake.socket.last.texts.length > 0, 'the settings')
+  const { reply } = respond(r)
+  await r.until(() => reply.over, 'a reply')
+  r.fake.socket.last.freeze()
+  for (let i = 0; i < 3; i++) r.clock.advance(10_000)
+  await r.until(() => r.heard.failures.length > 0, 'the failure')
+  t.match(r.heard.failures, [{ code: 'vendor_stalled', retryable: true }])
+})
+
+t.test('a vendor that does not read is given up before memory is', async (t) => {
+  const r = await rig(t, { rate: 16_000 })
+  const { reply } = respond(r)
+  await r.until(() => reply.over, 'a reply')
+  r.fake.socket.last.freeze()
+  const second = new Int16Array(16_000)
+  for (let i = 0; i < 1000 && r.heard.failures.length === 0; i++) {
+    r.stream.write(second)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.match(r.heard.failures, [{ code: 'vendor_stalled', retryable: true }])
+})
+
 t.test('closing says nothing more to anybody', async (t) => {
   const r = await rig(t)
   r.fake.replies.push({ items: [{ words: 'One two.', ms: 500 }], endless: true })
