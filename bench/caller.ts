@@ -52,6 +52,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
     const entry = findClip(name)
     return { entry, pcm: readClip(entry) }
   })
+  for (const condition of CONDITIONS) noiseOf(condition, job.seed)
   const peer = await openSipPeer()
   const callers: Caller[] = []
   let asides: readonly AsideSample[] = []
@@ -81,9 +82,9 @@ async function run(job: CallerJob): Promise<CallerResult> {
     }
     allUpMs = systemClock.now()
     if (job.kind === 'density') {
-      send({ kind: 'phase', phase: 'up' })
+      send({ kind: 'phase', phase: 'up', cpuMs: cpuMs() })
       await pause(job.holdMs)
-      send({ kind: 'phase', phase: 'over' })
+      send({ kind: 'phase', phase: 'over', cpuMs: cpuMs() })
     }
     await Promise.all(talks)
     if (job.kind === 'aside') {
@@ -107,7 +108,6 @@ async function run(job: CallerJob): Promise<CallerResult> {
               allUpMs,
             )
           : null,
-      cpuMs: cpuMs(),
       errors,
     }
   } finally {
@@ -116,6 +116,18 @@ async function run(job: CallerJob): Promise<CallerResult> {
     await pause(200) // answers to the BYEs
     await peer.close()
   }
+}
+
+const noises = new Map<Condition, Int16Array | null>()
+
+/** Made once, before anybody rings: it takes a tenth of a second, for which no caller could send. */
+function noiseOf(condition: Condition, seed: number): Int16Array | null {
+  const known = noises.get(condition)
+  if (known !== undefined) return known
+  const made = surroundings(condition, NOISE_SAMPLES, seed, CLIP_RATE, TALKER_DBFS)
+  const noise = made === null ? null : toInt16(made)
+  noises.set(condition, noise)
+  return noise
 }
 
 function cpuMs(): number {
@@ -136,7 +148,7 @@ async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Calle
           : CONDITIONS
   const condition =
     (job.kind === 'aside' && job.echo ? null : conditions[index % conditions.length]) ?? 'clean'
-  const noise = surroundings(condition, NOISE_SAMPLES, job.seed + index, CLIP_RATE, TALKER_DBFS)
+  const noise = noiseOf(condition, job.seed)
   for (let attempt = 1; ; attempt++) {
     try {
       const phone = await dial(peer, {
@@ -147,7 +159,7 @@ async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Calle
           codec: 'PCMA',
           keep: false,
           onPacket: listener.hear,
-          ...(noise === null ? {} : { background: toInt16(noise) }),
+          ...(noise === null ? {} : { background: noise }),
           ...(job.kind === 'aside' && job.echo ? { echo: job.echo } : {}),
         },
       })

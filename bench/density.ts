@@ -28,6 +28,7 @@ interface Cores {
   readonly media: number
   readonly main: number
   readonly vendors: number
+  readonly callers: number
 }
 
 interface Load {
@@ -35,8 +36,6 @@ interface Load {
   readonly shares: readonly Share[]
   readonly errors: readonly string[]
   readonly cores: Cores
-  /** Of the callers' whole life, ringing included. */
-  readonly callerCores: number
   readonly rssMb: number
   readonly skippedFrames: number
 }
@@ -191,7 +190,7 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
       mediaPercent: rounded(100 * cores.media),
       mainPercent: rounded(100 * cores.main),
       vendorsPercent: rounded(100 * cores.vendors),
-      callersPercent: rounded(100 * run.callerCores),
+      callersPercent: rounded(100 * cores.callers),
       latenessP99: rounded(result.latenessP99),
       replyP99: rounded(
         percentile(
@@ -227,17 +226,19 @@ interface Meter {
   readonly engineMs: number
   readonly threads: readonly ThreadUsage[]
   readonly vendorsMs: number
+  readonly callersMs: number
   readonly rssBytes: number
   readonly skippedFrames: number
 }
 
-async function read(rig: Rig): Promise<Meter> {
+async function read(rig: Rig, callersMs: number): Promise<Meter> {
   const [usage, report] = await Promise.all([rig.engine.usage(), rig.vendors.report()])
   return {
     atMs: performance.now(),
     engineMs: usage.cpuMs,
     threads: usage.threads,
     vendorsMs: report.cpuMs,
+    callersMs,
     rssBytes: usage.rssBytes,
     skippedFrames: usage.workers.reduce((sum, worker) => sum + worker.skippedFrames, 0),
   }
@@ -246,13 +247,11 @@ async function read(rig: Rig): Promise<Meter> {
 async function load(calls: number, holdMs: number): Promise<Load> {
   const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: true })
   try {
-    const startedMs = performance.now()
     const meters: Promise<Meter>[] = []
     const result = await rig.call(
       { kind: 'density', calls, clips: judgingClips(), holdMs, callsPerSecond: CALLS_PER_SECOND },
-      { phase: () => void meters.push(read(rig)) },
+      { phase: (_phase, callersMs) => void meters.push(read(rig, callersMs)) },
     )
-    const lasted = performance.now() - startedMs
     const [before, after] = await Promise.all(meters)
     if (result.density === null || before === undefined || after === undefined) {
       throw new Error('the caller measured no density')
@@ -275,8 +274,8 @@ async function load(calls: number, holdMs: number): Promise<Load> {
         media: Math.max(0, ...others) / wallMs,
         main: main / wallMs,
         vendors: (after.vendorsMs - before.vendorsMs) / wallMs,
+        callers: (after.callersMs - before.callersMs) / wallMs,
       },
-      callerCores: result.cpuMs / lasted,
       rssMb: Math.round(after.rssBytes / 1e6),
       skippedFrames: after.skippedFrames,
     }

@@ -114,8 +114,6 @@ export interface CallerResult {
   /** The agent's packets per call. */
   readonly streams: readonly (readonly OutPacket[])[]
   readonly density: DensityResult | null
-  /** CPU of the callers' process since it began. */
-  readonly cpuMs: number
   readonly errors: readonly string[]
 }
 
@@ -126,8 +124,8 @@ export function callerNumber(index: number): string {
 
 export type FromCaller =
   | { readonly kind: 'progress'; readonly done: number; readonly of: number }
-  /** All calls of a `density` job are up; its time is over. */
-  | { readonly kind: 'phase'; readonly phase: 'up' | 'over' }
+  /** All calls of a `density` job are up; its time is over. With the CPU of this process until then. */
+  | { readonly kind: 'phase'; readonly phase: 'up' | 'over'; readonly cpuMs: number }
   /** Answered with any message once the providers know. */
   | { readonly kind: 'saying'; readonly clip: string | null }
   | { readonly kind: 'result'; readonly result: CallerResult }

@@ -18,7 +18,8 @@ export type Job = CallerJob extends infer J
 export interface Told {
   /** What an `aside` job is about to say. */
   saying?(clip: string | null): Promise<void>
-  phase?(phase: 'up' | 'over'): void
+  /** `callersMs`: CPU of the callers' process since it began. */
+  phase?(phase: 'up' | 'over', callersMs: number): void
 }
 
 /** Engine, vendors and callers, each a process of its own. */
@@ -121,7 +122,7 @@ async function runCaller(job: CallerJob, told: Told): Promise<CallerResult> {
   let answer: FromCaller | null = null
   child.on('message', (message: FromCaller) => {
     if (message.kind === 'progress') process.stderr.write(`  ${message.done} of ${message.of}\n`)
-    else if (message.kind === 'phase') told.phase?.(message.phase)
+    else if (message.kind === 'phase') told.phase?.(message.phase, message.cpuMs)
     else if (message.kind === 'saying') {
       // A rig that failed meanwhile ends the caller, which waits for this, by itself.
       Promise.resolve(told.saying?.(message.clip)).then(
