@@ -1,0 +1,55 @@
+import t from 'tap'
+import { ConversationRig } from '../../fixtures/conversation-rig.js'
+import { OUTAGES, type Outage, Outages, type Part, SPARES } from '../../fixtures/outages.js'
+import { seeded } from '../../fixtures/random.js'
+
+/* Vendors that come and go as they like, all at once: the promises hold whatever happens. */
+
+const CALLS = 60
+const PARTS: readonly Part[] = ['speech_to_text', 'language_model', 'text_to_speech']
+const LONGEST_SILENCE_MS = 3000
+
+function randomPlan(random: () => number): Record<string, Outage> {
+  const plan: Record<string, Outage> = {}
+  for (const part of PARTS) {
+    for (const vendor of ['main', 'second']) {
+      const outage = OUTAGES[Math.floor(random() * OUTAGES.length * 3)]
+      if (outage !== undefined) plan[`${part} ${vendor}`] = outage
+    }
+  }
+  return plan
+}
+
+t.test('many calls through changing weather', async (t) => {
+  for (let seed = 1; seed <= CALLS; seed++) {
+    const random = seeded(seed).next
+    const outages = new Outages({})
+    const rig = new ConversationRig({ vendors: outages.vendors, spec: SPARES })
+    await rig.start()
+    const waits: number[] = []
+    const plans: string[] = []
+    for (let turn = 0; turn < 5 && rig.of('finished').length === 0; turn++) {
+      outages.plan = randomPlan(random)
+      plans.push(JSON.stringify(outages.plan))
+      const ms = 400 + Math.floor(random() * 60) * 20
+      rig.sound(100, { ms, text: `Question number ${turn + 1}?` })
+      await rig.run(100 + ms)
+      const endedMs = rig.nowMs
+      await rig.until(() => rig.agentSounding || rig.of('finished').length > 0, 10_000)
+      waits.push(rig.nowMs - endedMs)
+      let quietMs = 0
+      while (quietMs < 1500 && rig.of('finished').length === 0) {
+        await rig.run(20)
+        quietMs = rig.agentSounding ? 0 : quietMs + 20
+      }
+    }
+    const wrong = waits.some((ms) => ms > LONGEST_SILENCE_MS)
+    const left = rig.close()
+    if (wrong || left > 0 || rig.openStreams > 0) {
+      t.fail(
+        `seed ${seed}: waits ${waits}, ${left} timers, ${rig.openStreams} streams\n${plans.join('\n')}\n${rig.kinds().join(' | ')}`,
+      )
+    }
+  }
+  t.pass(`${CALLS} calls`)
+})
