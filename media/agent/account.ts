@@ -1,7 +1,6 @@
 import type { CallerEar } from './caller-ear.js'
 import type { TurnId, TurnRecord } from './events.js'
 import type { Floor } from './floor.js'
-import type { AgentSpec } from './spec.js'
 import { TurnTracer } from './trace.js'
 import type { CallerTurn } from './turn-types.js'
 
@@ -9,13 +8,11 @@ import type { CallerTurn } from './turn-types.js'
 export class ConversationAccount {
   readonly tracer: TurnTracer
   readonly #floor: Floor
-  readonly #spec: AgentSpec
   readonly #ear: () => CallerEar
   #told = false
 
-  constructor(floor: Floor, spec: AgentSpec, ear: () => CallerEar) {
+  constructor(floor: Floor, ear: () => CallerEar) {
     this.#floor = floor
-    this.#spec = spec
     this.#ear = ear
     this.tracer = new TurnTracer(() => floor.now())
   }
@@ -48,8 +45,6 @@ export class ConversationAccount {
   }
 
   #meterEar(): void {
-    const { vendor, model } = this.#spec.speechToText
-    const ms = this.#ear().takeGivenMs()
-    if (ms > 0) this.tracer.heard(vendor, model, ms)
+    for (const { vendor, model, ms } of this.#ear().takeGiven()) this.tracer.heard(vendor, model, ms)
   }
 }

@@ -6,7 +6,7 @@ import { type AudioFrame, FRAME_MS, type SessionRate } from '../frame.js'
 import type { Vad, VadFactory } from '../vad.js'
 import { AnswerListener, type AnswerVerdict } from './answer.js'
 import type { Breakers } from './breaker.js'
-import { Ears, type RecogniserChoice } from './ears.js'
+import { Ears, type RecogniserChoice, type SoundGiven } from './ears.js'
 import type { Floor } from './floor.js'
 import { PauseJudge } from './pause-judge.js'
 import type { SpeechToTextCapabilities, VendorFailure } from './ports.js'
@@ -94,8 +94,8 @@ export class CallerEar {
   }
 
   /** Sound given to recognition since the last call of this. */
-  takeGivenMs(): number {
-    return this.#ears.takeGivenMs()
+  takeGiven(): readonly SoundGiven[] {
+    return this.#ears.takeGiven()
   }
 
   /** Returns why there is no recogniser, null when there is one. */

@@ -132,7 +132,7 @@ class AgentConversation implements Conversation {
     this.#emit = emit
     this.#language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
     const floor = this.#floor()
-    this.#account = new ConversationAccount(floor, spec, () => this.#ear)
+    this.#account = new ConversationAccount(floor, () => this.#ear)
     const { tracer } = this.#account
     const mind = openMind(options, floor)
     this.#mind = mind

@@ -125,6 +125,11 @@ t.test(
     t.same(marks, ['start 1900 after 1980', 'end 2900'], 'told when a detector would have told')
     second.last.events.final('heard', null)
     main.last.events.final('too late', null)
+    t.same(ears.takeGiven(), [
+      { vendor: 'main', model: null, ms: 2500 },
+      { vendor: 'second', model: null, ms: 1400 },
+    ])
+    t.same(ears.takeGiven(), [], 'counted once')
     t.same(told.slice(1), ['final heard'])
   },
 )

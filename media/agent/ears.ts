@@ -55,9 +55,18 @@ export interface EarsOptions {
   changed(): void
 }
 
+/** What a recogniser was given to hear, for the account. */
+export interface SoundGiven {
+  readonly vendor: string
+  readonly model: string | null
+  readonly ms: number
+}
+
 /** A stream and the recogniser it is of. */
 interface Line {
   readonly choice: RecogniserChoice
+  /** Its place among the recognisers. */
+  readonly at: number
   readonly language: string
   readonly stream: SpeechToTextStream
 }
@@ -91,11 +100,13 @@ export class Ears {
   #reopening: Timer | null = null
   #deadline: Timer | null = null
   #closed = false
-  #givenSamples = 0
+  /** Samples, by recogniser. */
+  readonly #given: number[]
 
   constructor(options: EarsOptions) {
     this.#options = options
     this.#language = options.language
+    this.#given = options.recognisers.map(() => 0)
     const alone = options.recognisers.length < 2 && options.languages.length < 2
     this.#memory = alone ? null : new SoundMemory(options.rate, MEMORY_MS)
   }
@@ -151,17 +162,18 @@ export class Ears {
   write(pcm: Int16Array, atMs: number): void {
     this.#lastMs = atMs
     this.#memory?.write(pcm, atMs)
-    this.#line?.stream.write(pcm, atMs)
-    this.#rescue?.stream.write(pcm, atMs)
-    if (this.#line !== null) this.#givenSamples += pcm.length
-    if (this.#rescue !== null) this.#givenSamples += pcm.length
+    if (this.#line !== null) this.#give(this.#line, pcm, atMs)
+    if (this.#rescue !== null) this.#give(this.#rescue, pcm, atMs)
   }
 
-  /** Sound given to recognition since the last call of this. */
-  takeGivenMs(): number {
-    const ms = (this.#givenSamples * 1000) / this.#options.rate
-    this.#givenSamples = 0
-    return ms
+  /** Sound given to each recogniser since the last call of this. */
+  takeGiven(): readonly SoundGiven[] {
+    return this.#options.recognisers.flatMap(({ recogniser, model }, at) => {
+      const samples = this.#given[at] ?? 0
+      this.#given[at] = 0
+      const ms = (samples * 1000) / this.#options.rate
+      return samples > 0 ? [{ vendor: recogniser.id, model, ms }] : []
+    })
   }
 
   utteranceStart(atMs: number): void {
@@ -233,7 +245,12 @@ export class Ears {
   #use(line: Line): void {
     this.#line = line
     this.#options.changed()
-    this.#replay(line.stream)
+    this.#replay(line)
+  }
+
+  #give(line: Line, pcm: Int16Array, atMs: number): void {
+    line.stream.write(pcm, atMs)
+    this.#given[line.at] = (this.#given[line.at] ?? 0) + pcm.length
   }
 
   #open(choice: RecogniserChoice): Line | VendorFailure {
@@ -270,7 +287,7 @@ export class Ears {
           },
         },
       )
-      line = { choice, language, stream }
+      line = { choice, at: this.#options.recognisers.indexOf(choice), language, stream }
       return line
     } catch (error) {
       return asFailure(error)
@@ -278,7 +295,8 @@ export class Ears {
   }
 
   /** Gives it what is not answered yet. */
-  #replay(stream: SpeechToTextStream): void {
+  #replay(line: Line): void {
+    const { stream } = line
     const utterance = this.#utterance
     const fromMs = (utterance?.startMs ?? this.#lastMs) - PRE_ROLL_MS
     let told = utterance === null
@@ -287,7 +305,7 @@ export class Ears {
         told = true
         stream.utteranceStart(utterance.startMs)
       }
-      stream.write(pcm, atMs)
+      this.#give(line, pcm, atMs)
     })
     if (utterance === null) return
     if (!told) stream.utteranceStart(utterance.startMs)
@@ -381,7 +399,7 @@ export class Ears {
       if (opened instanceof EngineError) this.#tried.add(next)
       else {
         this.#rescue = opened
-        this.#replay(opened.stream)
+        this.#replay(opened)
       }
     })
   }
