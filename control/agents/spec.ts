@@ -72,6 +72,8 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       languages: speech.languages,
     },
     languageModel: chosenModel(model),
+    // Knowledge bases cannot be attached yet: an agent that names one is not saved (references.ts).
+    knowledge: [],
     tools: config.tools.flatMap((tool) => toolSpec(tool, values)),
     nudges: {
       enabled: callSettings.nudges.enabled,

@@ -3,6 +3,7 @@ import type { AgentVoice } from './agent-voice.js'
 import { ConversationContext } from './context.js'
 import { type Conversation, type ConversationOptions, type Mind, openConversation } from './conversation.js'
 import type { Floor } from './floor.js'
+import { promptOf } from './knowledge.js'
 import type { SpeechToSpeech, TextToSpeech } from './ports.js'
 import { RealtimeEars } from './realtime-ears.js'
 import { RealtimeLink } from './realtime-link.js'
@@ -38,7 +39,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
   const { spec, rate, vendors, clock, log, tools } = options
   const model = vendors.speechToSpeech(spec.languageModel.vendor)
   const words = new CallerWords()
-  const context = new ConversationContext(spec.systemPrompt, spec.languages)
+  const context = new ConversationContext(promptOf(spec), spec.languages)
   let replies: RealtimeReplies | null = null
   let spent = (_tokens: TokenCount | null): void => {}
   const link = new RealtimeLink({

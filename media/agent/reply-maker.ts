@@ -3,6 +3,7 @@ import { ConversationContext } from './context.js'
 import { EarlyAnswer } from './early-answer.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
+import { promptOf } from './knowledge.js'
 import { languageOf } from './language.js'
 import type { ModelChain, ModelChoice } from './model-chain.js'
 import type { ModelJobEvents } from './model-job.js'
@@ -85,7 +86,7 @@ export class ReplyMaker implements Replies {
     this.#floor = floor
     this.#tracer = tracer
     this.#requests = new ModelRequests(tracer)
-    this.#context = new ConversationContext(spec.systemPrompt, spec.languages)
+    this.#context = new ConversationContext(promptOf(spec), spec.languages)
     this.#tools = new ToolRounds(spec.tools, tools, {
       used: ({ name, arguments: given }, result) =>
         floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),

@@ -120,6 +120,17 @@ export interface SpareVendors {
   readonly textToSpeech: readonly SpareVoice[]
 }
 
+/**
+ * Knowledge that stands whole in the prompt. A knowledge base that is searched during the call will be
+ * another `mode`.
+ */
+export interface KnowledgeText {
+  readonly mode: 'inline'
+  /** Of the knowledge base or document. */
+  readonly name: string
+  readonly text: string
+}
+
 /** One agent version, with variables filled in, as a conversation runs it. */
 export interface AgentSpec {
   readonly agentId: string
@@ -152,6 +163,8 @@ export interface AgentSpec {
     readonly languages?: readonly string[]
   }
   readonly languageModel: ChosenModel
+  /** What it answers from, in order of importance; absent: nothing but its prompt. */
+  readonly knowledge?: readonly KnowledgeText[]
   readonly tools: readonly ToolSpec[]
   readonly nudges: {
     readonly enabled: boolean
