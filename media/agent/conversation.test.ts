@@ -521,6 +521,18 @@ t.test('synthesis stalls: the embedded voice speaks after one deadline', async (
   const asked = rig.nowMs
   await rig.until(() => rig.agentSounding)
   t.ok(rig.nowMs - asked < 1100)
+  // Late once is forgiven; the second time it is not.
+  const voices: string[][] = []
+  for (const stall of [false, true, false]) {
+    await rig.run(2000)
+    if (stall) rig.voice.push({ stall })
+    const from = rig.spoken.length
+    const before = rig.turns('agent').length
+    rig.sound(300, say('And on Sunday?'))
+    await rig.until(() => rig.turns('agent').length > before)
+    voices.push(rig.spoken.slice(from).map(({ voice }) => voice))
+  }
+  t.same(voices, [['v'], ['v', 'asha'], ['asha']])
   t.equal(rig.close(), 0)
 })
 

@@ -49,7 +49,7 @@ export type VoiceTrouble = (error: VendorFailure, vendor: string, instead: strin
 
 /**
  * Says sentences through the first voice that works and speaks their language: one retry after a quick
- * failure, then the next voice, for the rest of the call. What was already said of a broken sentence is
+ * failure, then the next voice, for the rest of the call; for one sentence when it was only late, once. What was already said of a broken sentence is
  * not repeated. A vendor that failed on other calls just now is not waited for.
  */
 export class Synthesiser {
@@ -59,6 +59,8 @@ export class Synthesiser {
   readonly #breakers: Breakers
   readonly #trouble: VoiceTrouble
   readonly #givenUp = new Set<VoiceChoice>()
+  /** Were waited for in vain once. */
+  readonly #late = new Set<VoiceChoice>()
   /** Languages that the agent's own voice does not speak, told once. */
   readonly #unspoken = new Set<string>()
 
@@ -77,9 +79,9 @@ export class Synthesiser {
     this.#trouble = options.trouble
   }
 
-  /** Whether the agent's own voice was given up. */
+  /** Whether another than the agent's own voice may have spoken. */
   get degraded(): boolean {
-    return this.#givenUp.size > 0
+    return this.#givenUp.size + this.#late.size > 0
   }
 
   /**
@@ -90,25 +92,30 @@ export class Synthesiser {
     return new Sentence(text, language, events, {
       rate: this.#rate,
       clock: this.#clock,
-      voice: () => this.#voice(language),
-      limitMs: (choice) => {
-        const next = this.#able(language).find((other) => other !== choice)
+      voice: (skipped) => this.#voice(language, skipped),
+      limitMs: (choice, skipped) => {
+        const next = this.#after(choice, language, skipped)
         const usualMs = patient || next?.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_SPARE_MS
         const limitMs = next === undefined ? FIRST_AUDIO_OF_LAST_MS : usualMs
         return Math.min(choice.tts.firstAudioDeadlineMs, choice.waitMs ?? limitMs)
       },
       began: (choice) => this.#breakers.succeeded(keyOf(choice)),
-      failed: (choice, error, timedOut, tries) => {
+      failed: (choice, error, { timedOut, tries, skipped }) => {
         this.#breakers.failed(keyOf(choice), timedOut)
-        const next = this.#able(language).find((other) => other !== choice)
+        const next = this.#after(choice, language, skipped)
         // Waiting twice for a silent vendor would be dead air.
         if (tries < 2 && !(timedOut && next !== undefined)) {
           this.#trouble(error, choice.tts.id, null)
           return true
         }
         this.#trouble(error, choice.tts.id, next?.tts.id ?? null)
-        if (next !== undefined) this.#givenUp.add(choice)
-        return next !== undefined
+        if (next === undefined) return false
+        // Late once is a busy moment: the voice of the whole call does not change for it.
+        if (timedOut && !this.#late.has(choice)) {
+          this.#late.add(choice)
+          skipped.add(choice)
+        } else this.#givenUp.add(choice)
+        return true
       },
     })
   }
@@ -118,8 +125,13 @@ export class Synthesiser {
     return this.#voices.filter((choice) => !this.#givenUp.has(choice) && speaks(choice, language))
   }
 
-  #voice(language: string): VoiceChoice | undefined {
-    const able = this.#able(language)
+  /** Who would speak instead of it. */
+  #after(choice: VoiceChoice, language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
+    return this.#able(language).find((other) => other !== choice && !skipped.has(other))
+  }
+
+  #voice(language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
+    const able = this.#able(language).filter((choice) => !skipped.has(choice))
     const [own] = this.#voices
     for (const [index, choice] of able.entries()) {
       const next = able[index + 1]
@@ -156,13 +168,18 @@ function keyOf({ tts, model }: VoiceChoice): string {
 interface SentenceDeps {
   readonly rate: SessionRate
   readonly clock: Clock
-  voice(): VoiceChoice | undefined
+  /** `skipped`: those that this sentence was waited for in vain from. */
+  voice(skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined
   /** By when its first sound has to be there. */
-  limitMs(choice: VoiceChoice): number
+  limitMs(choice: VoiceChoice, skipped: ReadonlySet<VoiceChoice>): number
   /** It speaks. */
   began(choice: VoiceChoice): void
-  /** Whether to try again. */
-  failed(choice: VoiceChoice, error: VendorFailure, timedOut: boolean, tries: number): boolean
+  /** Whether to try again; whoever is not asked again for this sentence is added to `skipped`. */
+  failed(
+    choice: VoiceChoice,
+    error: VendorFailure,
+    how: { readonly timedOut: boolean; readonly tries: number; readonly skipped: Set<VoiceChoice> },
+  ): boolean
 }
 
 class Sentence implements Cancellable {
@@ -175,6 +192,7 @@ class Sentence implements Cancellable {
   #attempt = 0
   #tries = 0
   #triedVoice: VoiceChoice | undefined
+  readonly #skipped = new Set<VoiceChoice>()
   #timer: Timer | null = null
   #lastAudioMs = 0
   #samples = 0
@@ -195,7 +213,7 @@ class Sentence implements Cancellable {
   }
 
   #begin(): void {
-    const choice = this.#deps.voice()
+    const choice = this.#deps.voice(this.#skipped)
     if (this.#closed || !choice) return
     if (choice !== this.#triedVoice) this.#tries = 0
     this.#triedVoice = choice
@@ -223,7 +241,7 @@ class Sentence implements Cancellable {
     const live = () => !this.#closed && this.#attempt === attempt
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
-    this.#arm(this.#deps.limitMs(choice))
+    this.#arm(this.#deps.limitMs(choice, this.#skipped))
     this.#events.asked(choice, text.length)
     try {
       const job = choice.tts.speak(
@@ -320,7 +338,8 @@ class Sentence implements Cancellable {
   #fail(error: VendorFailure, timedOut: boolean): void {
     this.#stopAttempt()
     const choice = this.#triedVoice
-    const again = choice !== undefined && this.#deps.failed(choice, error, timedOut, this.#tries)
+    const how = { timedOut, tries: this.#tries, skipped: this.#skipped }
+    const again = choice !== undefined && this.#deps.failed(choice, error, how)
     if (this.#closed) return
     if (again) {
       this.#begin()
