@@ -1,10 +1,8 @@
 import type { LookupFunction } from 'node:net'
-import { openConversation } from '../media/agent/conversation.js'
 import { openPersona } from '../media/agent/persona.js'
 import type { Vendors } from '../media/agent/ports.js'
-import { openRealtimeConversation } from '../media/agent/realtime-conversation.js'
+import { openAgent } from '../media/agent/realtime-conversation.js'
 import type { SpeakerScript } from '../media/agent/spec.js'
-import { OPENAI_REALTIME } from '../media/agent/vendors/catalogue.js'
 import type { Clock } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
@@ -318,10 +316,7 @@ class LegSession implements HostedSession {
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
     const { vendors, vad, ending, clock, log, settings } = this.#host
-    // One model for hearing, thinking and speaking, or a vendor for each.
-    const whole = party.agent.languageModel.vendor === OPENAI_REALTIME
-    const open = whole ? openRealtimeConversation : openConversation
-    const conversation = open({
+    const conversation = openAgent({
       id: PARTY,
       spec: party.agent,
       rate: this.#order.rate,

@@ -1,7 +1,6 @@
-import { openConversation } from '../../media/agent/conversation.js'
-import { openRealtimeConversation } from '../../media/agent/realtime-conversation.js'
+import { openAgent } from '../../media/agent/realtime-conversation.js'
 import type { AgentSpec, SpeakerScript } from '../../media/agent/spec.js'
-import { EMBEDDED, OPENAI_REALTIME } from '../../media/agent/vendors/catalogue.js'
+import { EMBEDDED } from '../../media/agent/vendors/catalogue.js'
 import type { SynthesisPort } from '../../media/agent/vendors/espeak/port.js'
 import { openVendors } from '../../media/agent/vendors/registry.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
@@ -75,10 +74,7 @@ export async function talkInSound(
     const steps = isEmbedded(spec) ? new StepClock(systemClock.wall()) : null
     const clock: Clock = steps ?? systemClock
     const egress = scope.add(openEgress({ allowPrivate: settings.allowPrivateUrls }))
-    // One model for hearing, thinking and speaking, or a vendor for each.
-    const whole = spec.languageModel.vendor === OPENAI_REALTIME
-    const open = whole ? openRealtimeConversation : openConversation
-    const conversation = open({
+    const conversation = openAgent({
       id: 'agent',
       spec,
       rate,

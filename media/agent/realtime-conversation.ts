@@ -1,4 +1,5 @@
 import { EngineError } from '../base/errors.js'
+import type { Log } from '../base/log.js'
 import type { AgentVoice } from './agent-voice.js'
 import { ConversationContext } from './context.js'
 import { type Conversation, type ConversationOptions, type Mind, openConversation } from './conversation.js'
@@ -11,8 +12,9 @@ import { RealtimeReplies } from './realtime-replies.js'
 import { CallerWords, EventLine } from './realtime-words.js'
 import { declarations } from './tools.js'
 import type { TurnTracer } from './trace.js'
+import { plainWords } from './turn-late.js'
 import type { TokenCount } from './usage.js'
-import { EMBEDDED, EMBEDDED_VOICE } from './vendors/catalogue.js'
+import { EMBEDDED, EMBEDDED_VOICE, OPENAI_REALTIME } from './vendors/catalogue.js'
 
 /** A line is one more thing for the model to say: longer than a synthesis takes, still below dead air. */
 const LINE_WAIT_MS = 1800
@@ -33,6 +35,12 @@ export function openRealtimeConversation(options: ConversationOptions): Conversa
   return openConversation({ ...options, emit: (event) => line.push(event) }, (given, floor) =>
     realtimeMind(given, floor, line),
   )
+}
+
+/** What the agent's model makes of a conversation: one model for all, or a vendor for each part. */
+export function openAgent(options: ConversationOptions): Conversation {
+  const whole = options.spec.languageModel.vendor === OPENAI_REALTIME
+  return whole ? openRealtimeConversation(options) : openConversation(options)
 }
 
 function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLine): Mind {
@@ -76,7 +84,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
     firstTokenDeadlineMs: model.capabilities.firstAudioDeadlineMs,
     voices: [
       {
-        tts: lineVoice(link, model, (tokens) => spent(tokens)),
+        tts: lineVoice(link, model, log, (tokens) => spent(tokens)),
         voice: spec.textToSpeech.voice,
         model: spec.textToSpeech.model,
         pace: spec.textToSpeech.pace,
@@ -106,6 +114,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
 function lineVoice(
   link: RealtimeLink,
   { id }: SpeechToSpeech,
+  log: Log,
   spent: (tokens: TokenCount | null) => void,
 ): TextToSpeech {
   return {
@@ -113,15 +122,19 @@ function lineVoice(
     firstAudioDeadlineMs: LINE_WAIT_MS,
     speak: ({ text }, events) => {
       let sounded = false
+      let said = ''
       return link.say(text, {
         audio: (_item, pcm, rate) => {
           sounded = true
           events.audio(pcm, rate)
         },
-        words: () => {},
+        words: (_item, piece) => {
+          said += piece
+        },
         progress: () => {},
         done: (_calls, tokens) => {
           spent(tokens)
+          if (!alike(text, said)) log.warn({ vendor: id }, 'the model did not say a line as it is written')
           if (sounded) events.done()
           else
             events.failed(new EngineError('vendor_failed', 'the vendor sent no sound', { retryable: true }))
@@ -130,4 +143,11 @@ function lineVoice(
       })
     },
   }
+}
+
+/** Most of the words are there; numbers and names are written in more than one way. */
+function alike(text: string, said: string): boolean {
+  const heard = new Set(plainWords(said))
+  const words = plainWords(text)
+  return words.filter((word) => heard.has(word)).length >= words.length / 2
 }

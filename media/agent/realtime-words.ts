@@ -65,6 +65,9 @@ export function keyed(text: string): string {
 /** Words come within seconds of the speech; then the transcript goes on without them. */
 const AWAITED_MS = 4000
 
+/** They belong to no turn, and somebody may be waiting for them. */
+const AT_ONCE: ReadonlySet<ConversationEvent['type']> = new Set(['answered_by', 'dtmf', 'detected'])
+
 /** The events of a conversation in order, held back where the words of one are still awaited. */
 export class EventLine {
   readonly #emit: (event: ConversationEvent) => void
@@ -80,7 +83,7 @@ export class EventLine {
   push(event: ConversationEvent): void {
     // The end waits for nothing.
     if (event.type === 'finished') this.flush()
-    if (this.#queue.length === 0) this.#emit(event)
+    if (this.#queue.length === 0 || AT_ONCE.has(event.type)) this.#emit(event)
     else this.#queue.push(() => event)
   }
 

@@ -1,0 +1,77 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { isBackchannel } from './backchannel.js'
+import type { ConversationEvent } from './events.js'
+import { CallerWords, EventLine, keyed } from './realtime-words.js'
+
+const interrupted = (turnId: number): ConversationEvent => ({ type: 'interrupted', turnId, atMs: 0 })
+
+/** A line whose events are told by a number. */
+function line() {
+  const clock = new VirtualClock()
+  const told: string[] = []
+  const events = new EventLine(
+    (event) => told.push('turnId' in event ? `${event.turnId}` : event.type),
+    clock,
+  )
+  return { clock, told, events }
+}
+
+t.test('words stand where they belong, whenever they come', async (t) => {
+  const words = new CallerWords()
+  const text = `${words.mark('a')} ${words.mark('b', 'haan')} 12`
+  t.equal(words.read(text, true), null, 'the first is awaited')
+  t.equal(words.read(text, false), '[…] haan 12')
+  words.known('a', 'My number is')
+  t.equal(words.read(text, true), 'My number is haan 12')
+  t.equal(keyed(text), '12')
+  words.known('b', null)
+  t.equal(words.read(words.mark('b'), true), '[…]', 'they will not come')
+  words.known('c', '')
+  t.equal(words.read(words.mark('c'), true), '')
+  words.mark('d')
+  words.giveUp()
+  t.equal(words.read(words.mark('d'), true), '[…]')
+  t.equal(words.read('no mark at all', true), 'no mark at all')
+})
+
+t.test('a mark says nothing by itself and leaves its words what they are', async (t) => {
+  const words = new CallerWords()
+  t.equal(isBackchannel(words.mark('a'), true), false)
+  t.equal(isBackchannel(words.mark('b', 'mm-hmm'), false), true)
+  t.equal(isBackchannel(words.mark('c', 'stop'), false), false)
+})
+
+t.test('events keep their order; keys and who answered do not wait', async (t) => {
+  const { told, events, clock } = line()
+  let known = false
+  events.push(interrupted(1))
+  events.later((waiting) => (known || !waiting ? interrupted(2) : null))
+  events.push(interrupted(3))
+  events.push({ type: 'dtmf', digit: '1', atMs: 0, durationMs: 100 })
+  t.same(told, ['1', 'dtmf'])
+  known = true
+  events.look()
+  t.same(told, ['1', 'dtmf', '2', '3'])
+  events.later(() => 'none')
+  events.push(interrupted(4))
+  t.same(told.slice(4), ['4'], 'nothing to tell holds nothing up')
+  t.equal(clock.pending, 0)
+})
+
+t.test('each event that is overdue is told in its own time; the end tells all', async (t) => {
+  const { told, events, clock } = line()
+  const overdue = (turnId: number) => (waiting: boolean) => (waiting ? null : interrupted(turnId))
+  events.later(overdue(1))
+  clock.advance(3000)
+  events.later(overdue(2))
+  events.push(interrupted(3))
+  clock.advance(1000)
+  t.same(told, ['1'])
+  clock.advance(4000)
+  t.same(told, ['1', '2', '3'])
+  events.later(overdue(4))
+  events.push({ type: 'finished', why: 'silence' })
+  t.same(told.slice(3), ['4', 'finished'])
+  t.equal(clock.pending, 0, 'no timer left')
+})
