@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openByoService } from '../fixtures/byo-rig.js'
 import { call } from '../fixtures/caller.js'
+import { makeAuthority } from '../fixtures/certificates.js'
 import { type CliTest, runCli, temporaryFolder } from '../fixtures/cli.js'
+import { openStreamBot } from '../fixtures/stream-bot.js'
 import { tone } from '../fixtures/tones.js'
 import { projectRoot } from '../media/base/paths.js'
 
@@ -116,4 +118,37 @@ t.test('bot-check', { timeout: 60_000 }, async (t) => {
   t.match(good.stdout, /connected in .*\n.*\d+ play.*\n.*sent .* of sound.*\n.*This bot would do\./s)
   t.equal(await strange.exit(30_000), 1)
   t.match(strange.stdout, /FAIL {2}sent no sound/)
+})
+
+t.test('bot-check of an AudioSocket, over TLS and plain', { timeout: 60_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const authority = makeAuthority(t)
+  const keys: string[] = []
+  const bot = await openStreamBot(t, {
+    tls: authority.issue('IP:127.0.0.1'),
+    onFrame: (there, { kind, payload }) => {
+      if (kind === 0x03) keys.push(payload.toString())
+      if (kind === 0x12) there.send(kind, payload)
+    },
+  })
+  const silent = await openStreamBot(t)
+  const type = ['--type', 'audiosocket', '--private']
+  const trusting = { NODE_EXTRA_CA_CERTS: authority.certificateFile }
+  const good = runCli(t, folder, ['bot-check', bot.url, ...type, '--rate', '16000'], trusting)
+  const doubting = runCli(t, folder, ['bot-check', bot.url, ...type])
+  const mute = runCli(t, folder, ['bot-check', silent.url, ...type])
+  const strict = runCli(t, folder, ['bot-check', silent.url, '--type', 'audiosocket'])
+  const secret = runCli(t, folder, ['bot-check', silent.url, ...type, '--secret', 'x'])
+  t.equal(await secret.exit(), 2)
+  t.match(secret.stderr, /bots of type audiosocket can be told no --secret and no --param/)
+  t.equal(await strict.exit(), 1)
+  t.match(strict.stdout, /FAIL {2}cannot be reached: the address is not tls/)
+  t.equal(await doubting.exit(), 1)
+  t.match(doubting.stdout, /FAIL {2}cannot be reached: no connection \(/)
+  t.equal(await good.exit(30_000), 0)
+  t.match(good.stdout, /\d+ play\n.*sent .* of sound.*This bot would do\./s)
+  t.strictSame(keys, ['5'])
+  t.match((await bot.call()).heard.at(-1), { kind: 0 }, 'and it is told that the call is over')
+  t.equal(await mute.exit(30_000), 1)
+  t.match(mute.stdout, /FAIL {2}sent no sound/)
 })
