@@ -47,6 +47,38 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
   t.match(there.of('stop')[0]?.json, { stop: { reason: 'caller_hangup' } })
 })
 
+t.test('keys last as long as the bot asks for', async (t) => {
+  const bot = await openBot(t)
+  await service.api('PATCH', `/v1/numbers/${service.numberId}`, {
+    routingMode: 'byo_ws',
+    mediaEndpoint: { type: 'static', url: bot.url },
+  })
+  const caller = await call(t, service, { rtp: { codec: 'PCMU' } })
+  await caller.answered()
+  const there = await bot.call()
+  there.send({ event: 'dtmf', dtmf: { digits: '1', durationMs: 9 } })
+  await there.until('a refusal', () => there.of('error').length === 1)
+  t.match(there.of('error')[0]?.json, { error: { code: 'bad_frame', message: /durationMs .* 40 to 1000/ } })
+  there.send({ event: 'dtmf', dtmf: { digits: '79', durationMs: 60, gapMs: 240 } })
+  const ends = () =>
+    caller.rtp.received
+      .filter(({ payloadType, payload }) => payloadType === 101 && ((payload[1] ?? 0) & 0x80) !== 0)
+      .map(({ payload, timestamp }) => [payload[0], ((payload[2] ?? 0) << 8) | (payload[3] ?? 0), timestamp])
+  await caller.until('both', () => ends().some(([digit]) => digit === 9))
+  const [seven, ...more] = ends()
+  const nine = more.find(([digit]) => digit === 9)
+  t.match(
+    [seven, nine],
+    [
+      [7, 480],
+      [9, 480],
+    ],
+    '60 ms each',
+  )
+  t.equal((nine?.[2] ?? 0) - (seven?.[2] ?? 0), 300 * 8, 'and 240 ms between them')
+  await caller.hangUp()
+})
+
 t.test(
   'a bot hangs up as its carrier would have it, with an API key in the place of the token',
   async (t) => {

@@ -186,6 +186,12 @@ await onEachEngine(t, async (t, open) => {
         callId: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
       },
     })
+    await patch(endpoint({ type: 'audiosocket', url: STREAM }))
+    t.match(errorOf(await place({ variables: { b: '3' } })), {
+      code: 'unprocessable_entity',
+      details: { path: 'variables' },
+    })
+    await patch(endpoint({ type: 'twilio' }))
     const checks = await deps.db.selectFrom('checks').select('trigger').distinct().execute()
     t.same(checks, [{ trigger: 'byo' }])
     for (let i = 1; i < 5; i++) t.equal((await place()).status, 201)

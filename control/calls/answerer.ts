@@ -1,4 +1,5 @@
 import { uuidOf } from '../../media/base/ids.js'
+import { transportOf } from '../../media/byo/spec.js'
 import type { CallParty } from '../../signalling/ports.js'
 import type { ProviderSettings } from '../../workers/protocol.js'
 import { readConfig } from '../agents/config.js'
@@ -80,7 +81,7 @@ export function agentAnswerer(
 /** Any call is over at two hours (decisions 4); the reaper comes two minutes after the bot's own limit. */
 const MAX_BOT_SECONDS = 2 * 3600 - 120
 
-export type BotProblem = 'no_endpoint' | 'no_classification'
+export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables'
 
 /** The bot of a number in `byo_ws`, or what it lacks. Throws EngineError `storage_failed`. */
 export async function botAnswerer(
@@ -92,6 +93,8 @@ export async function botAnswerer(
   const { db, rootKey } = deps
   const endpoint = readEndpoint(number.mediaEndpoint)
   if (endpoint === null) return 'no_endpoint'
+  // A protocol without words: what it was given would go nowhere.
+  if (transportOf(endpoint.type) === 'tcp' && Object.keys(variables).length > 0) return 'no_variables'
   const { organizationId } = number
   const classification = await classificationOf(db, organizationId)
   // Whom we call has rights that hang on it; whoever calls us called by themselves.

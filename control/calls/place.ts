@@ -137,6 +137,9 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
     if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
     const answerer = await botAnswerer(deps, number, ends, placement.variables)
     if (answerer === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
+    if (answerer === 'no_variables') {
+      return contradiction('The bot of this number cannot be told variables.', 'variables')
+    }
     if (answerer === 'no_classification') {
       return contradiction('The sender classification of the organization has to be set first.', 'numberId')
     }

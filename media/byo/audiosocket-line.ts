@@ -18,7 +18,7 @@ import {
 } from './line.js'
 
 /** Measured: what a frame costs to read beside its bytes. */
-const FRAME_MS = 0.001
+const FRAME_MS = 0.002
 
 /** Over TLS, or plain where the address says so. */
 export const dialAudioSocket: Dial = ({ handshake, clock, lookup, events }, _subprotocol, trial) => {

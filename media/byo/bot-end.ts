@@ -87,6 +87,8 @@ class SocketBot implements BotEnd {
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the bot does. */
   #started = false
+  /** There was a beat: before the first one the line takes no keys. */
+  #pulled = false
   #startMs = 0
   #sipCallId: string | null = null
   #drainUntilMs = 0
@@ -164,6 +166,7 @@ class SocketBot implements BotEnd {
   pull(into: Int16Array): boolean {
     const phase = this.#phase
     if (phase !== 'live' && phase !== 'draining') return false
+    this.#pulled = true
     const nowMs = this.#clock.now()
     const sounding = this.#voice.pull(into, nowMs)
     this.#times.bot(sounding ? into : null, nowMs)
@@ -315,7 +318,7 @@ class SocketBot implements BotEnd {
       return false
     }
     // With nothing before it, it is reached at once.
-    if (this.#queue.hasReached) this.#tellReached()
+    if (this.#queue.hasReached && this.#pulled) this.#tellReached()
     return true
   }
 

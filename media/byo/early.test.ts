@@ -56,9 +56,11 @@ t.test('what a bot says with its first packet counts', { timeout: 10_000 }, asyn
   const payload = Buffer.alloc(1_600, 0x20).toString('base64')
   const bot = await openHastyBot(t, [
     { event: 'mark', mark: { name: 'early' } },
+    { event: 'dtmf', dtmf: { digits: '5' } },
     { event: 'media', media: { payload } },
   ])
   const events: BotEvent[] = []
+  const pressed: string[] = []
   const end = openBotEnd({
     id: 'bot',
     spec: {
@@ -81,7 +83,7 @@ t.test('what a bot says with its first packet counts', { timeout: 10_000 }, asyn
     lookup: openSafeNames(true).lookup,
     allowPrivate: true,
     emit: (event) => events.push(event),
-    press: () => true,
+    press: (digits) => pressed.push(...digits) > 0,
     sooner: () => false,
     onFault: (error) => {
       throw error
@@ -90,11 +92,16 @@ t.test('what a bot says with its first packet counts', { timeout: 10_000 }, asyn
   t.teardown(() => end.close('hangup'))
   t.equal(await end.connect(), true)
   end.start(null)
+  await bot.hears('"start"')
+  t.strictSame(pressed, [], 'the line takes keys from the first beat on, not before')
+  const pcm = new Int16Array(160)
+  t.equal(end.pull(pcm, 0), false)
   await bot.hears('"early"')
+  t.strictSame(pressed, ['5'])
   const order = bot.heard.map((message) => (JSON.parse(message) as { event: string }).event)
   t.strictSame(order, ['connected', 'start', 'mark'], 'answered when the stream has begun, not before')
   let frames = 0
-  while (end.pull(new Int16Array(160), frames * 160)) frames++
+  for (let beat = 1; beat < 60; beat++) if (end.pull(pcm, beat * 160)) frames++
   t.equal(frames, 10, 'and its sound is played')
   t.strictSame(events, [])
 })
