@@ -1,0 +1,139 @@
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../fixtures/clock.js'
+import { openFakeVendorSocket } from '../../fixtures/fake-vendor-socket.js'
+import { DEEPGRAM_LISTEN, SARVAM_REALTIME } from '../../fixtures/recognition-wires.js'
+import { silentLog } from '../base/log.js'
+import { Breakers } from './breaker.js'
+import { Ears } from './ears.js'
+import { deepgramSpeechToText } from './vendors/deepgram/listen.js'
+import { sarvamSpeechToText } from './vendors/sarvam/recognition.js'
+
+/* The recognisers of one call on real sockets: what each of them was sent, to the sample. */
+
+/** A frame whose every sample names its place. */
+const frame = (atMs: number): Int16Array =>
+  Int16Array.from({ length: 160 }, (_, i) => (atMs * 8 + i) % 30_000)
+
+function bytes(fromMs: number, untilMs: number): Buffer {
+  const frames: Buffer[] = []
+  for (let atMs = fromMs; atMs < untilMs; atMs += 20)
+    frames.push(Buffer.from(frame(atMs).buffer as ArrayBuffer))
+  return Buffer.concat(frames)
+}
+
+async function rig(t: Test, languages: readonly string[]) {
+  const deepgram = await openFakeVendorSocket()
+  const sarvam = await openFakeVendorSocket()
+  const clock = new VirtualClock()
+  const deps = { clock, log: silentLog }
+  const told: string[] = []
+  const ears = new Ears({
+    languages,
+    language: languages[0] ?? 'en-IN',
+    rate: 8000,
+    recognisers: [
+      {
+        recogniser: deepgramSpeechToText({ baseUrl: deepgram.baseUrl, apiKey: 'secret-key' }, deps),
+        model: 'nova-3',
+        mode: 'transcribe',
+        languages: ['en-IN', 'hi-IN', 'ta-IN'],
+      },
+      {
+        recogniser: sarvamSpeechToText(
+          { baseUrl: sarvam.baseUrl, apiKey: 'secret-key', languageField: 'language_code' },
+          deps,
+        ),
+        model: 'saaras:v3-realtime',
+        mode: 'transcribe',
+        languages: null,
+      },
+    ],
+    breakers: new Breakers(clock),
+    clock,
+    partial: () => {},
+    final: (text, _words, language) => told.push(`${text} ${language}`),
+    failed: ({ code }) => told.push(`failed ${code}`),
+    replaced: ({ code }, vendor, instead) => told.push(`${vendor} ${code}, ${instead} goes on`),
+    changed: () => {},
+    eager: () => {},
+  })
+  t.teardown(async () => {
+    ears.close()
+    await Promise.all([deepgram.close(), sarvam.close()])
+    if (clock.pending > 0) throw new Error(`${clock.pending} timers are left`)
+  })
+  let nowMs = 0
+  const hear = (ms: number) => {
+    for (const until = nowMs + ms; nowMs < until; nowMs += 20) ears.write(frame(nowMs), nowMs)
+  }
+  ears.open(null)
+  await deepgram.until(() => deepgram.connections.length === 1, 'a connection')
+  return { deepgram, sarvam, clock, ears, told, hear }
+}
+
+t.test(
+  'another language: a new connection in it, which gets every sample of what is being said',
+  async (t) => {
+    const { deepgram, ears, hear } = await rig(t, ['en-IN', 'ta-IN'])
+    t.equal(deepgram.last.url.searchParams.get('language'), 'en-IN')
+    hear(1000)
+    await deepgram.until(() => DEEPGRAM_LISTEN.sound(deepgram.last).length > 0, 'the first sound')
+    ears.utteranceStart(800)
+    hear(200)
+    ears.listenFor('ta-IN')
+    // Before the connection is open.
+    hear(400)
+    await deepgram.until(() => deepgram.connections.length === 2, 'the second connection')
+    t.equal(deepgram.last.url.searchParams.get('language'), 'ta')
+    hear(400)
+    ears.utteranceEnd(1900)
+    await deepgram.until(() => DEEPGRAM_LISTEN.flushed(deepgram.last) === true, 'the request for the text')
+    t.ok(DEEPGRAM_LISTEN.sound(deepgram.last).equals(bytes(500, 2000)))
+    t.equal(deepgram.connections[0]?.closeCode, 1000)
+  },
+)
+
+t.test('a vendor that goes away for good: the next one gets what was not answered', async (t) => {
+  const { deepgram, sarvam, ears, told, hear } = await rig(t, ['en-IN', 'hi-IN'])
+  t.equal(deepgram.last.url.searchParams.get('language'), 'multi')
+  for (const message of DEEPGRAM_LISTEN.final('नमस्ते')) deepgram.last.send(message)
+  await until(() => told.length === 1)
+  t.same(told, ['नमस्ते hi-IN'])
+  hear(1000)
+  ears.utteranceStart(700)
+  hear(300)
+  deepgram.last.close(1008, 'DATA-0000')
+  await until(() => told.length === 2)
+  t.same(told.slice(1), ['deepgram vendor_rejected, sarvam goes on'])
+  await sarvam.until(() => sarvam.connections.length === 1, 'the other vendor')
+  hear(500)
+  ears.utteranceEnd(1700)
+  const expected = bytes(400, 1800)
+  await sarvam.until(() => SARVAM_REALTIME.sound(sarvam.last).length >= expected.length, 'the sound')
+  t.ok(SARVAM_REALTIME.sound(sarvam.last).equals(expected))
+  for (const message of SARVAM_REALTIME.final('कल आइए')) sarvam.last.send(message)
+  await until(() => told.length === 3)
+  t.same(told.slice(2), ['कल आइए hi-IN'])
+})
+
+t.test('a vendor that keeps silent: the other one is asked beside it', async (t) => {
+  const { deepgram, sarvam, clock, ears, told, hear } = await rig(t, ['en-IN', 'hi-IN'])
+  hear(1000)
+  ears.utteranceStart(300)
+  ears.utteranceEnd(900)
+  clock.advance(800)
+  await sarvam.until(() => sarvam.connections.length === 1, 'the other vendor')
+  t.ok(deepgram.last.open, 'the first is not given up yet')
+  for (const message of SARVAM_REALTIME.final('जी हाँ')) sarvam.last.send(message)
+  await until(() => told.length === 2)
+  t.same(told, ['deepgram vendor_stalled, sarvam goes on', 'जी हाँ hi-IN'])
+  await deepgram.until(() => !deepgram.last.open, 'the first is closed')
+})
+
+/** Resolves when the condition holds; rejects after 10 s. */
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = performance.now() + 10_000; !condition(); ) {
+    if (performance.now() > end) throw new Error('condition not reached')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
