@@ -80,6 +80,8 @@ export const TARGETS = {
    * the detector alone does in the same calls. No target was given but "against plain VAD".
    */
   E_turn: { unit: '% of VAD', gate: { value: 100 }, goal: { value: 60 }, better: 'lower' },
+  /** Who answered, right in so many percent of a fixture set. No target was given. */
+  A_answer: { unit: '%', gate: { value: 90 }, goal: { value: 97 }, better: 'higher' },
   A_get: { unit: 'ms', gate: { p50: 3, p99: 10 }, goal: { p50: 1, p99: 4 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },

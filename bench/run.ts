@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
+import { measureAnswers } from './answers.js'
 import { measureGet, measureStart } from './api.js'
 import { BARGE_IN_IDS, measureBargeIn } from './barge-in.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo.js'
@@ -83,6 +84,7 @@ const RUNS: readonly Run[] = [
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
   { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVoice) },
   { ids: ['E_turn@300', 'E_turn@600', 'E_turn@wait5'], measure: atOnce(() => measureTurnEnds(say)) },
+  { ids: ['A_answer'], measure: atOnce(() => measureAnswers(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

@@ -25,7 +25,7 @@ function listen(steps: readonly Step[], untilMs: number, windowMs = 8000) {
         const [from, to] = step.speech
         if (from === at) listener.onset(from)
         if (to + 300 === at) listener.offset(to)
-        if (step.text !== undefined && to + 400 === at) tell(listener.words(step.text, at), at)
+        if (step.text !== undefined && to + 400 === at) tell(listener.words(step.text, at, true), at)
       }
     }
     tell(listener.tick(at), at)
@@ -91,6 +91,41 @@ t.test('words after the window say nothing about who answered', async (t) => {
   ])
 })
 
+t.test('an announcement is one over its pauses; half a sentence of a person is not judged', async (t) => {
+  const { verdicts } = listen(
+    [
+      { speech: [400, 2400], text: 'The customer you are trying to reach' },
+      { speech: [2800, 4400], text: 'is out of coverage area.' },
+    ],
+    12_000,
+  )
+  t.match(verdicts.at(-1), { by: 'voicemail', evidence: 'words' })
+  t.equal(spokenAnswer('I am driving, leave me a message', false), null)
+  t.equal(spokenAnswer('leave me a message and I will call', false), 'voicemail')
+})
+
+t.test('a tone of the network is no greeting; who speaks after it is a person', async (t) => {
+  const listener = new AnswerListener(8000)
+  const burst = (fromMs: number) => {
+    listener.onset(fromMs)
+    listener.offset(fromMs + 400)
+    return listener.tick(fromMs + 400 + 520)
+  }
+  t.match(burst(500), { by: 'human' })
+  const ringing = { type: 'progress', tone: 'ringback', plan: 'india', startMs: 500 } as const
+  t.match(listener.heard(ringing), { by: 'unknown', evidence: 'tone' })
+  t.equal(burst(3500), null)
+  t.match(listener.words('Hello?', 6000, true), { by: 'human', evidence: 'words' })
+  const other = new AnswerListener(8000)
+  t.equal(other.heard(ringing), null)
+  other.onset(3500)
+  other.offset(3900)
+  t.match(other.tick(8000), { by: 'unknown', evidence: 'time' })
+  // What a machine said stays said.
+  t.match(other.words('Please leave a message after the tone', 8100, true), { by: 'voicemail' })
+  t.equal(other.heard(ringing), null)
+})
+
 t.test('phrases in the eleven languages; what people say is nobody’s', async (t) => {
   const table: readonly [string, ReturnType<typeof spokenAnswer>][] = [
     ['You have reached my voicemail.', 'voicemail'],
@@ -116,6 +151,17 @@ t.test('phrases in the eleven languages; what people say is nobody’s', async (
     ['Yes, speaking. What is it about?', null],
     ['हाँ जी, बोलिए।', null],
     ['I am busy, call me later.', null],
+    ['I am in a meeting, leave me a message on WhatsApp.', null],
+    ['She is out. Would you like to leave a message?', null],
+    ['Can I leave a message for him?', null],
+    ['You can leave a message and I will call you.', 'voicemail'],
+    ['You have reached the Green Park Hotel.', null],
+    ['My father is not available right now.', null],
+    ['थोड़ी देर बाद कॉल कीजिए।', null],
+    ['I am the digital assistant of Ravi.', 'screening'],
+    ['All our agents are busy.', 'ivr'],
+    ['తెలుగు కోసం ఒకటి నొక్కండి', 'ivr'],
+    ['மீண்டும் முயற்சிக்கவும்', 'voicemail'],
   ]
   for (const [text, expected] of table) t.equal(spokenAnswer(text), expected, text)
 })

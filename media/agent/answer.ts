@@ -1,3 +1,4 @@
+import type { DetectorEvent } from '../detect/events.js'
 import { type SpokenAnswer, spokenAnswer } from './answer-words.js'
 
 /** Who or what took a call that we made. */
@@ -5,8 +6,11 @@ export type Answerer = 'human' | SpokenAnswer | 'fax' | 'unknown'
 
 export interface AnswerVerdict {
   readonly by: Answerer
-  /** What decided: words, the tone of a recorder, a fax machine's tone, how long the greeting was, time. */
-  readonly evidence: 'words' | 'beep' | 'fax' | 'greeting' | 'time'
+  /**
+   * What decided: words, the tone of a recorder, a fax machine's tone, how long the greeting was, time; or
+   * the greeting was no voice but a tone of the network.
+   */
+  readonly evidence: 'words' | 'beep' | 'fax' | 'greeting' | 'time' | 'tone'
 }
 
 /** A person says hello in less, and then waits. */
@@ -16,6 +20,8 @@ const WAITS_MS = 500
 const LEAST_GREETING_MS = 700
 /** After the window, a tone still tells a recorder from a person who spoke long. */
 const BEEP_WINDOW_MS = 30_000
+/** An announcement is remembered over its pauses, by so many letters. */
+const REMEMBERED = 300
 
 /**
  * Listens to the first seconds of an outbound call and says who answered: a person as soon as a short
@@ -30,6 +36,9 @@ export class AnswerListener {
   #speaking = false
   #spokenMs = 0
   #onsetMs = 0
+  #said = ''
+  /** The network was heard: its tones look like short greetings, so only words tell a person now. */
+  #toned = false
   #over = false
 
   constructor(windowMs: number) {
@@ -58,10 +67,36 @@ export class AnswerListener {
   }
 
   /** Partial or final words of the far side. The new verdict, or null when it stays. */
-  words(text: string, atMs: number): AnswerVerdict | null {
+  words(text: string, atMs: number, final = false): AnswerVerdict | null {
     if (this.#over || atMs > this.#windowMs + SHORT_GREETING_MS) return null
-    const by = spokenAnswer(text)
-    return by === null ? null : this.#decide({ by, evidence: 'words' })
+    const said = `${this.#said} ${text}`.slice(-REMEMBERED)
+    if (final) this.#said = said
+    const by = spokenAnswer(said, final)
+    if (by !== null) return this.#decide({ by, evidence: 'words' })
+    return this.#toned && text !== '' ? this.#decide({ by: 'human', evidence: 'words' }) : null
+  }
+
+  /** A sound other than speech. The new verdict, or null when it stays. */
+  heard(event: DetectorEvent): AnswerVerdict | null {
+    switch (event.type) {
+      case 'beep':
+        return this.beep(event.startMs)
+      case 'fax':
+        return this.fax()
+      case 'progress':
+      case 'information_tone':
+        return this.tone()
+      default:
+        return null
+    }
+  }
+
+  /** Ringing, busy, the tones before an announcement: what was taken for a greeting was none. */
+  tone(): AnswerVerdict | null {
+    this.#toned = true
+    this.#spokenMs = 0
+    if (this.#over || this.#verdict === null || this.#verdict.evidence === 'words') return null
+    return this.#decide({ by: 'unknown', evidence: 'tone' })
   }
 
   beep(startMs: number): AnswerVerdict | null {
@@ -79,14 +114,14 @@ export class AnswerListener {
   tick(atMs: number): AnswerVerdict | null {
     if (this.#over) return null
     const first = this.#firstOnsetMs
-    if (this.#verdict === null && first !== null && !this.#speaking) {
+    if (this.#verdict === null && !this.#toned && first !== null && !this.#speaking) {
       const short = this.#lastVoicedMs - first <= SHORT_GREETING_MS
       if (short && atMs - this.#lastVoicedMs >= WAITS_MS)
         return this.#decide({ by: 'human', evidence: 'greeting' })
     }
     if (atMs < this.#windowMs) return null
     if (this.#verdict === null) {
-      return this.#decide({ by: first === null ? 'unknown' : 'human', evidence: 'time' })
+      return this.#decide({ by: first === null || this.#toned ? 'unknown' : 'human', evidence: 'time' })
     }
     if (atMs >= BEEP_WINDOW_MS) this.#over = true
     return null

@@ -69,7 +69,7 @@ export class CallerEar {
         this.#lastFinalMs = floor.now()
         if (text !== '') floor.language.heard(language)
         floor.feed({ on: 'final', text, words, at: floor.now() })
-        this.#answered(this.#answer?.words(text, floor.now()))
+        this.#answered(this.#answer?.words(text, floor.now(), true))
       },
       eager: (complete) => floor.feed({ on: 'eager', complete, at: floor.now() }),
       failed: ({ code, message }) => floor.feed({ on: 'deaf', code, message, at: floor.now() }),
@@ -156,8 +156,7 @@ export class CallerEar {
 
   /** Of the far side beside speech. */
   heard(event: DetectorEvent): void {
-    if (event.type === 'beep') this.#answered(this.#answer?.beep(event.startMs))
-    else if (event.type === 'fax') this.#answered(this.#answer?.fax())
+    this.#answered(this.#answer?.heard(event))
   }
 
   /** Idempotent; nothing is told afterwards. */

@@ -1,0 +1,39 @@
+import { confusionOf, confusionTable, correct, standing } from '../fixtures/answers/confusion.js'
+import { heardAnswers, type JudgedAnswer, judgeAnswer } from '../fixtures/answers/listen.js'
+import { loadVad } from '../media/vad.js'
+import { figure, type Measured } from './figures.js'
+import { percentile, rounded } from './statistics.js'
+
+/**
+ * A_answer: how often it is known who or what answered, on the held-out items of fixtures/answers, with the
+ * real detectors and a recogniser that errs not. Prints the confusion table. No clock of the host is involved.
+ */
+export async function measureAnswers(say: (line: string) => void): Promise<Measured[]> {
+  const vad = await loadVad()
+  const judged = (await heardAnswers('test')).map((answer) => judgeAnswer(answer, vad))
+  const confusion = confusionOf(judged)
+  for (const line of confusionTable(confusion)) say(line)
+  for (const one of judged.filter((answer) => standing(answer) !== answer.item.is)) {
+    say(`  ${one.item.is}, taken for ${standing(one)}: ${JSON.stringify(one.item.parts)}`)
+  }
+  const known = judged.flatMap(knownAfterMs)
+  return [
+    figure(
+      'A_answer',
+      { n: judged.length, value: rounded((100 * correct(judged)) / judged.length) },
+      {
+        confusion,
+        // From the last sound of a person's greeting; 500 ms of it are waited.
+        personKnownAfterMs: { p50: rounded(percentile(known, 0.5)), p99: rounded(percentile(known, 0.99)) },
+        humanCalledVoicemail: confusion.human.voicemail,
+      },
+    ),
+  ]
+}
+
+function knownAfterMs({ item, greetingEndMs, verdicts }: JudgedAnswer): number[] {
+  const first = verdicts.find(({ by }) => by === 'human')
+  return item.is === 'human' && first?.evidence === 'greeting' && first.atMs >= greetingEndMs
+    ? [first.atMs - greetingEndMs]
+    : []
+}

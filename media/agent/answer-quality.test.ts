@@ -1,0 +1,31 @@
+import t from 'tap'
+import { ANSWERS } from '../../fixtures/answers/catalogue.js'
+import { confusionOf, confusionTable, correct } from '../../fixtures/answers/confusion.js'
+import { heardAnswers, judgeAnswer } from '../../fixtures/answers/listen.js'
+import { loadVad } from '../vad.js'
+
+t.test('the sets have nothing in common', async (t) => {
+  const said = ANSWERS.map(({ parts }) => JSON.stringify(parts)).filter((parts) => parts.includes('say'))
+  t.equal(new Set(said).size, said.length)
+  t.ok(ANSWERS.filter(({ set }) => set === 'test').length >= 40)
+})
+
+for (const set of ['tuning', 'test'] as const) {
+  t.test(`who answered, on the ${set} set`, async (t) => {
+    const vad = await loadVad()
+    const judged = (await heardAnswers(set)).map((answer) => judgeAnswer(answer, vad))
+    const confusion = confusionOf(judged)
+    for (const line of confusionTable(confusion)) t.comment(line)
+    t.ok(correct(judged) >= judged.length * 0.9, `${correct(judged)} of ${judged.length}`)
+    // Nobody hangs up on a person.
+    t.equal(confusion.human.voicemail, 0)
+    t.equal(confusion.human.fax, 0)
+    t.same(
+      judged.filter(
+        ({ item, verdicts }) => item.is === 'human' && verdicts.some(({ by }) => by === 'voicemail'),
+      ),
+      [],
+      'not for a moment either',
+    )
+  })
+}
