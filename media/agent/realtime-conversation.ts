@@ -88,9 +88,11 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
         voice: spec.textToSpeech.voice,
         model: spec.textToSpeech.model,
         pace: spec.textToSpeech.pace,
-        waitMs: LINE_WAIT_MS,
+        get waitMs() {
+          return replies?.silent ? 0 : LINE_WAIT_MS
+        },
       },
-      { tts: vendors.textToSpeech(EMBEDDED), voice: EMBEDDED_VOICE, model: null, pace: 1 },
+      { tts: vendors.textToSpeech(EMBEDDED), voice: EMBEDDED_VOICE, model: null, pace: 1, embedded: true },
     ],
     policy: {
       waitMs: { closed: AT_ONCE, open: AT_ONCE, spelling: AT_ONCE },

@@ -41,6 +41,8 @@ export class RealtimeReplies implements Replies {
   #job: Cancellable | null = null
   /** The running attempt was given up because nothing came. */
   #stalled = false
+  /** It was asked for an answer and has said nothing, or failed. */
+  #silent = false
   /** Of the utterance in the making. */
   readonly #items = new Set<RealtimeItem>()
   /** The caller's words that are being answered and belong to the past only when the answer is heard. */
@@ -60,6 +62,11 @@ export class RealtimeReplies implements Replies {
         link.tell('system', `The result of ${name}, which came late: ${result}`)
       },
     })
+  }
+
+  /** The model owes an answer, or failed to give one: a line is not worth waiting for either. */
+  get silent(): boolean {
+    return this.#silent
   }
 
   /** What a new connection is told; it has everything then. */
@@ -88,19 +95,27 @@ export class RealtimeReplies implements Replies {
       if (caller) this.#tellKeys(caller)
       this.#tellTools()
     }
+    this.#silent = true
     this.#job = this.#listen(turn, mayUseTools)
   }
 
   cancelModel(): void {
     this.#stalled = this.#job !== null
+    this.#silent ||= this.#stalled
     this.#stop()
     // What came of it is said, and then what is said instead of the rest.
     for (const item of this.#items) item.end()
   }
 
+  /** Nobody else can be asked: nobody else heard the caller. */
+  modelFailed(): { readonly vendor: string; readonly instead: null } {
+    return { vendor: this.#options.spec.languageModel.vendor, instead: null }
+  }
+
   stop(turn: TurnId): Spoken | null {
     const { link, voice } = this.#options
     this.#stop()
+    this.#silent = false
     this.#tools.leave()
     const spoken = voice.stop(turn)
     for (const { id, whole, sentMs } of this.#items) {
@@ -205,6 +220,7 @@ export class RealtimeReplies implements Replies {
     const mine: RealtimeItem[] = []
     const job = link.respond(mayUseTools, {
       audio: (id, pcm, rate) => {
+        this.#silent = false
         tracer.mark(turn, 'modelFirstTokenMs')
         floor.feed({ on: 'token', turn, at: floor.now() })
         // Whatever the machine made of that: it may have ended the reply.
@@ -225,12 +241,14 @@ export class RealtimeReplies implements Replies {
       progress: () => floor.feed({ on: 'token', turn, at: floor.now() }),
       done: (calls, usage) => {
         this.#job = null
+        this.#silent = false
         tracer.answered(vendor, model, usage)
         for (const item of mine) item.end()
         this.#answered(turn, [...texts.values()].join(' ').trim(), calls)
       },
       failed: ({ code, message }) => {
         this.#job = null
+        this.#silent = true
         for (const item of mine) item.end()
         floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
       },
