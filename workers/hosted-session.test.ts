@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { DEFAULT_SPEC, loudnessDetectors } from '../fixtures/conversation-rig.js'
+import { DEFAULT_SPEC } from '../fixtures/conversation-rig.js'
 import { keyTone } from '../fixtures/dtmf.js'
+import { loudnessDetectors } from '../fixtures/loudness.js'
 import { openRtpPeer, type RtpPeer } from '../fixtures/rtp-peer.js'
 import { joined, tone, toneLevel } from '../fixtures/tones.js'
 import type { SpeechToTextEvents, Vendors } from '../media/agent/ports.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loudnessDetectors } from '../../fixtures/conversation-rig.js'
+import { loudnessDetectors } from '../../fixtures/loudness.js'
 import { FRAME_MS } from '../frame.js'
 import { openPersona, type Persona } from './persona.js'
 import type { PersonaSpec } from './spec.js'
