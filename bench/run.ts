@@ -52,6 +52,8 @@ type MayGoOn = () => boolean
 
 interface Run {
   readonly ids: readonly string[]
+  /** All rows or none, and only when one is named as it is: R_engine does not ask for R_engine@100. */
+  readonly together?: boolean
   readonly measure: (probe: Probe, mayGoOn: MayGoOn) => Promise<Figure[]>
 }
 
@@ -98,7 +100,11 @@ const RUNS: readonly Run[] = [
       measure: (probe, mayGoOn) => measureCalls(variant, probe, say, mayGoOn),
     }),
   ),
-  { ids: ['C', 'C@cpu', 'R_engine@100'], measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn) },
+  {
+    ids: ['C', 'C@cpu', 'R_engine@100'],
+    together: true,
+    measure: (probe, mayGoOn) => measureDensity(probe, say, mayGoOn),
+  },
   ...OTHER_BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
 ]
 
@@ -180,7 +186,9 @@ async function bench(argv: readonly string[]): Promise<number> {
   const only = values.only?.split(',').map((id) => id.trim())
   const wanted = (id: string): boolean =>
     only === undefined || only.some((name) => id === name || id.startsWith(`${name}@`))
-  const runs = RUNS.filter((run) => run.ids.some(wanted))
+  const runs = RUNS.filter(({ ids, together }) =>
+    together === true ? only === undefined || ids.some((id) => only.includes(id)) : ids.some(wanted),
+  )
   if (runs.length === 0) {
     say(`No figure of ${values.only}. There are: ${RUNS.flatMap((run) => run.ids).join(', ')}`)
     return 1
@@ -204,7 +212,8 @@ async function bench(argv: readonly string[]): Promise<number> {
       }
       say(`Measuring ${run.ids.join(', ')} ...`)
       for (const row of await run.measure(probe, mayGoOn)) {
-        if (wanted(row.id)) figures.push({ ...row, context: { ...row.context, ...host } })
+        if (run.together === true || wanted(row.id))
+          figures.push({ ...row, context: { ...row.context, ...host } })
       }
     }
   } finally {
