@@ -1,44 +1,20 @@
-import type { ThreadUsage } from '../fixtures/engine-messages.js'
 import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
+import { type Beats, load } from './agent-load.js'
 import { type DensityStep, drawDensity } from './conversation-plot.js'
-import { engineShare, replyRow, type Share } from './engine-share.js'
+import { replyRow, type Share } from './engine-share.js'
 import { type Figure, figure, type Measured } from './figures.js'
 import type { DensityResult } from './job.js'
 import { NULL_LIMIT_MS, type Probe } from './probe.js'
-import { judgingClips } from './reply.js'
-import { openRig, type Rig } from './rig.js'
 import { percentile, rounded } from './statistics.js'
-import { PROFILES } from './vendors/messages.js'
 
-const REPLY_SECONDS = 4
 const STEADY_CALLS = 20
 const STEADY_MS = 30_000
 const HOLD_MS = 60_000
-const CALLS_PER_SECOND = 5
 const ROUNDS = 2
 /** The engine may use so much of a core: the rest is for what comes at once. */
 const FULL = 0.65
 /** Tried in this order until one fails; then half-way between. */
 const STEPS = [25, 50, 75, 100, 150, 200, 300]
-
-/** What processes used while all calls were up, in cores. */
-interface Cores {
-  readonly engine: number
-  /** Of it: the thread of the media, and the main one. */
-  readonly media: number
-  readonly main: number
-  readonly vendors: number
-  readonly callers: number
-}
-
-interface Load {
-  readonly result: DensityResult
-  readonly shares: readonly Share[]
-  readonly errors: readonly string[]
-  readonly cores: Cores
-  readonly rssMb: number
-  readonly skippedFrames: number
-}
 
 /** Beat and Gap at a moderate load, from the packets of all calls. */
 export async function measureBeat(): Promise<Measured[]> {
@@ -75,8 +51,8 @@ export async function measureBeat(): Promise<Measured[]> {
 }
 
 /**
- * C: the most calls at which every packet still leaves in time. A number of calls that holds, holds
- * however noisy the host was. One that fails while the null probe failed too says nothing, and is
+ * C: the most calls at which every frame still leaves in time, by the engine's own account: the callers
+ * share its host, and are late themselves. A number of calls that holds, holds however noisy the host was. One that fails while the null probe failed too says nothing, and is
  * tried again; when it stays so (callers and vendors share this host, and load is noise as well) the last
  * number that held is given as a lower bound. C@cpu is what the CPU of one call allows of a core at 65 %,
  * measured with the most calls that were up, on a core that carries nothing but the engine. R_engine@100
@@ -174,10 +150,9 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
   await probe.take()
   const run = await load(calls, HOLD_MS)
   const nullProbeMs = await probe.take()
-  const { result, cores } = run
+  const { result, cores, beats } = run
   const replies = result.replyAfterMs.map((ms) => ms - VAD_STOP_MS)
-  const why = failure(result)
-  const percentLate = rounded((100 * result.lateOver5) / Math.max(1, result.packets))
+  const why = failure(result, beats)
   return {
     calls,
     established: result.established,
@@ -200,86 +175,27 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
       ),
     },
     shares: run.shares,
-    percentLateOver5: percentLate,
-    lateOver20: result.lateOver20,
+    percentLateOver5: rounded((100 * beats.over5) / Math.max(1, beats.frames)),
+    lateOver20: beats.over20,
+    skippedFrames: beats.skipped,
     lost: result.lost,
+    // What the callers saw, their own lateness in it.
+    percentPacketsLateOver5: rounded((100 * result.lateOver5) / Math.max(1, result.packets)),
+    packetsLateOver20: result.lateOver20,
     replyAfterPolicyP99: rounded(percentile(replies, 0.99)),
     unanswered: result.unanswered,
     rssMb: run.rssMb,
-    skippedFrames: run.skippedFrames,
     errors: run.errors.slice(0, 3),
   }
 }
 
 /** The first condition that was not met, or nothing. */
-function failure(result: DensityResult): string {
+function failure(result: DensityResult, { frames, over5, over20, skipped }: Beats): string {
   if (result.failed > 0) return `${result.failed} calls were not admitted`
   if (result.packets === 0) return 'nothing was sent'
   if (result.lost > 0) return `${result.lost} packets were lost`
-  if (result.lateOver20 > 0) return `${result.lateOver20} frames were over 20 ms late`
-  if (result.lateOver5 >= 0.001 * result.packets) return `${result.lateOver5} frames were over 5 ms late`
+  if (skipped > 0) return `${skipped} frames were skipped`
+  if (over20 > 0) return `${over20} frames were over 20 ms late`
+  if (over5 >= 0.001 * frames) return `${over5} of ${frames} frames were over 5 ms late`
   return result.unanswered > 0 ? `${result.unanswered} questions got no answer` : ''
-}
-
-interface Meter {
-  readonly atMs: number
-  readonly engineMs: number
-  readonly threads: readonly ThreadUsage[]
-  readonly vendorsMs: number
-  readonly callersMs: number
-  readonly rssBytes: number
-  readonly skippedFrames: number
-}
-
-async function read(rig: Rig, callersMs: number): Promise<Meter> {
-  const [usage, report] = await Promise.all([rig.engine.usage(), rig.vendors.report()])
-  return {
-    atMs: performance.now(),
-    engineMs: usage.cpuMs,
-    threads: usage.threads,
-    vendorsMs: report.cpuMs,
-    callersMs,
-    rssBytes: usage.rssBytes,
-    skippedFrames: usage.workers.reduce((sum, worker) => sum + worker.skippedFrames, 0),
-  }
-}
-
-async function load(calls: number, holdMs: number): Promise<Load> {
-  const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: true })
-  try {
-    const meters: Promise<Meter>[] = []
-    const result = await rig.call(
-      { kind: 'density', calls, clips: judgingClips(), holdMs, callsPerSecond: CALLS_PER_SECOND },
-      { phase: (_phase, callersMs) => void meters.push(read(rig, callersMs)) },
-    )
-    const [before, after] = await Promise.all(meters)
-    if (result.density === null || before === undefined || after === undefined) {
-      throw new Error('the caller measured no density')
-    }
-    const { turns: waits } = await rig.vendors.report()
-    const wallMs = after.atMs - before.atMs
-    const [main = 0, ...others] = after.threads.map(
-      ({ id, cpuMs }) => cpuMs - (before.threads.find((thread) => thread.id === id)?.cpuMs ?? 0),
-    )
-    return {
-      result: result.density,
-      // Where the labels are exact.
-      shares: result.turns.flatMap((turn) =>
-        turn.clip.endsWith('-clean') ? (engineShare(turn, waits) ?? []) : [],
-      ),
-      errors: result.errors,
-      cores: {
-        engine: (after.engineMs - before.engineMs) / wallMs,
-        // The one media worker is by far the busiest of the others.
-        media: Math.max(0, ...others) / wallMs,
-        main: main / wallMs,
-        vendors: (after.vendorsMs - before.vendorsMs) / wallMs,
-        callers: (after.callersMs - before.callersMs) / wallMs,
-      },
-      rssMb: Math.round(after.rssBytes / 1e6),
-      skippedFrames: after.skippedFrames,
-    }
-  } finally {
-    await rig.close()
-  }
 }
