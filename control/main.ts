@@ -50,6 +50,7 @@ import { openRootKey } from './root-key.js'
 import { readTls } from './sip-tls.js'
 import { API_VERSION } from './system/api.js'
 import { openAgentTools } from './tools/runner.js'
+import { services } from './tools/services.js'
 import { openTrunkCallers } from './trunks/callers.js'
 import { loadTrunks } from './trunks/load.js'
 import { testFileTrunks } from './trunks/probe.js'
@@ -199,7 +200,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
     directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
     gate: permits,
-    tools: openAgentTools({ db, rootKey, egress, clock, log }),
+    tools: openAgentTools({ db, rootKey, egress, clock, log, services }),
     events: {
       publish: (event) => {
         bridge.publish(event)

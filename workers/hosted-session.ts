@@ -329,6 +329,7 @@ class LegSession implements HostedSession {
       log,
       tools: {
         run: (request, done) => this.#tools.run(request, done),
+        serve: (request, done) => this.#tools.run(request, done),
         press: (digits) => this.#pressed([...digits] as Digit[]),
       },
       onFault: (error) => this.fault(error),

@@ -1,4 +1,13 @@
+import {
+  type ServiceAnswer,
+  type ServiceKind,
+  type ServiceTools,
+  serviceRequest,
+  toldOf,
+} from '../../media/agent/service-tools.js'
+import type { ToolAction } from '../../media/agent/spec.js'
 import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { AgentTools } from '../../signalling/ports.js'
 import { findConnection } from '../connections/store.js'
@@ -14,7 +23,7 @@ import { sendTool } from './send.js'
 const MAX_AT_ONCE = 8
 
 /**
- * Carries out the HTTP tools of live calls. Secrets are read for each request, so that a replaced one
+ * Carries out the HTTP tools of live calls, and has their presets carried out. Secrets are read for each request, so that a replaced one
  * counts at once, and never leave this thread.
  */
 export function openAgentTools(deps: {
@@ -23,8 +32,9 @@ export function openAgentTools(deps: {
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
+  readonly services: ServiceTools
 }): AgentTools {
-  const { db, egress, clock, log } = deps
+  const { db, egress, clock, log, services } = deps
   const vault = openVault(deps.rootKey, 'secret-encryption')
   const running = new Map<string, number>()
 
@@ -33,8 +43,10 @@ export function openAgentTools(deps: {
     tool: Parameters<AgentTools['run']>[1],
     given: Readonly<Record<string, unknown>>,
   ): Promise<string> {
-    if (tool.action.kind !== 'http') return `Failed: ${tool.name} is no request to another system.`
-    const { request } = tool.action
+    const { action } = tool
+    if (isService(action)) return await serve(callId, action.kind, given)
+    if (action.kind !== 'http') return `Failed: ${tool.name} is no request to another system.`
+    const { request } = action
     const call = await db
       .selectFrom('calls')
       .select('organizationId')
@@ -69,6 +81,25 @@ export function openAgentTools(deps: {
     return result
   }
 
+  async function serve(
+    callId: string,
+    kind: ServiceKind,
+    given: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    const request = serviceRequest(kind, given, clock.wall())
+    if (typeof request === 'string') return request
+    let answer: ServiceAnswer
+    try {
+      answer = await services.carryOut(callId, request)
+    } catch (error) {
+      log.error({ callId, preset: kind, error: errorText(error) }, 'a preset failed')
+      answer = { status: 'failed' }
+    }
+    const refusal = answer.status === 'refused' ? answer.refusal : undefined
+    log.info({ callId, preset: kind, status: answer.status, refusal }, 'a preset was used')
+    return toldOf(kind, answer)
+  }
+
   return {
     async run(callId, tool, given) {
       const count = running.get(callId) ?? 0
@@ -83,4 +114,8 @@ export function openAgentTools(deps: {
       }
     },
   }
+}
+
+function isService(action: ToolAction): action is { readonly kind: ServiceKind } {
+  return action.kind === 'transfer_call' || action.kind === 'opt_out' || action.kind === 'schedule_callback'
 }

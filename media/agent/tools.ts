@@ -1,5 +1,6 @@
 import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from './ports.js'
-import type { ServicePreset, ToolSpec } from './spec.js'
+import { toldOf } from './service-tools.js'
+import type { ToolSpec } from './spec.js'
 
 /** A tool that needs something outside the conversation. */
 export interface ToolRequest {
@@ -16,6 +17,8 @@ export interface ToolRunner {
    * failure too is told in words. Cancelling stops the waiting, not the request: it may have been taken.
    */
   run(request: ToolRequest, done: (result: string) => void): Cancellable
+  /** The same for a preset of the service (service-tools.ts); absent: none of them is available. */
+  serve?(request: ToolRequest, done: (result: string) => void): Cancellable
   /** Presses keys towards the far side; false when they cannot be sent. */
   press(digits: string): boolean
 }
@@ -33,15 +36,8 @@ export interface ToolRound {
   readonly messages: readonly ChatMessage[]
 }
 
-/**
- * What the model is told when it calls what this release cannot do yet: it can say so to the caller.
- * Whoever builds one takes its line out.
- */
-const NOT_AVAILABLE: Readonly<Record<Exclude<ServicePreset, 'send_dtmf'>, string>> = {
-  transfer_call: 'Failed: calls cannot be transferred in this release. The caller is still with you.',
-  opt_out: 'Failed: opt-outs cannot be recorded in this release. Nothing was recorded.',
-  schedule_callback: 'Failed: callbacks cannot be scheduled in this release. Nothing was scheduled.',
-}
+/** Another part of the service answers from its own database, mostly; a slow one is not waited for longer. */
+const SERVICE_TIMEOUT_MS = 8000
 
 /** What stands for a result that had not come when the caller spoke. */
 const UNFINISHED = 'No result yet: the caller spoke while this was still running. Do not call it again.'
@@ -144,18 +140,20 @@ class Running implements RunningTools {
         return 'The call ends after these words.'
       case 'send_dtmf':
         return pressed(call, runner)
-      case 'http': {
-        const waiting: { readonly tool: ToolSpec; job: Cancellable | null } = { tool, job: null }
-        this.#waiting.set(at, waiting)
-        waiting.job = runner.run(
-          { tool: tool.name, arguments: call.arguments, timeoutMs: action.request.timeoutMs },
-          (result) => this.#came(at, call, result),
-        )
-        return null
-      }
+      case 'http':
+        return this.#wait(at, call, tool, action.request.timeoutMs, runner.run.bind(runner))
       default:
-        return NOT_AVAILABLE[action.kind]
+        if (runner.serve === undefined) return toldOf(action.kind, { status: 'not_available' })
+        return this.#wait(at, call, tool, SERVICE_TIMEOUT_MS, runner.serve.bind(runner))
     }
+  }
+
+  #wait(at: number, call: ToolCall, tool: ToolSpec, timeoutMs: number, run: ToolRunner['run']): null {
+    const waiting: { readonly tool: ToolSpec; job: Cancellable | null } = { tool, job: null }
+    this.#waiting.set(at, waiting)
+    const request = { tool: tool.name, arguments: call.arguments, timeoutMs }
+    waiting.job = run(request, (result) => this.#came(at, call, result))
+    return null
   }
 
   #came(at: number, call: ToolCall, result: string): void {
