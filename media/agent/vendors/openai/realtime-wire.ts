@@ -1,4 +1,5 @@
 import { EngineError } from '../../../base/errors.js'
+import { vendorTag } from '../../language-tags.js'
 import type { ChatMessage, SpeechToSpeechOptions, ToolCall, ToolDeclaration } from '../../ports.js'
 import type { TokenCount } from '../../usage.js'
 import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
@@ -31,10 +32,9 @@ export function sessionUpdate(
       audio: {
         input: {
           format,
-          // Two letters: `hi`, not `hi-IN`.
           transcription: {
             model: settings.transcriptionModel,
-            ...(options.language === null ? {} : { language: options.language.split('-')[0] }),
+            ...(options.language === null ? {} : { language: vendorTag('iso', options.language) }),
           },
           turn_detection: turnDetection(settings.turns),
         },

@@ -69,6 +69,7 @@ interface Rig {
 }
 
 interface RigOptions {
+  readonly language?: string | null
   readonly rate?: SessionRate
   readonly turns?: RealtimeSettings['turns']
   readonly history?: readonly ChatMessage[]
@@ -77,7 +78,7 @@ interface RigOptions {
 }
 
 async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
-  const { rate = 8000, turns = 'semantic', history = [], log = silentLog } = options
+  const { rate = 8000, turns = 'semantic', history = [], log = silentLog, language = 'hi-IN' } = options
   const fake = await FakeRealtime.open()
   options.setUp?.(fake)
   const clock = new VirtualClock()
@@ -103,7 +104,7 @@ async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
       model: 'gpt-realtime',
       voice: 'marin',
       pace: 1.2,
-      language: 'hi-IN',
+      language,
       instructions: 'You are Asha.',
       tools: [{ name: 'end_call', description: 'Ends it.', parameters: { type: 'object', properties: {} } }],
       history,
@@ -187,6 +188,19 @@ t.test('the session is set up as it will be used, and in no older shape', async 
     tool_choice: 'auto',
   })
 })
+
+for (const [language, expected] of [
+  ['od-IN', { model: 'gpt-4o-mini-transcribe', language: 'or' }],
+  [null, { model: 'gpt-4o-mini-transcribe' }],
+] as const) {
+  t.test(`the transcription is told of ${language}`, async (t) => {
+    const r = await rig(t, { language })
+    await ready(r)
+    const [update] = r.fake.sent('session.update')
+    const { session } = update as { session: { audio: { input: { transcription: unknown } } } }
+    t.strictSame(session.audio.input.transcription, expected)
+  })
+}
 
 for (const [turns, expected] of [
   ['server', { type: 'server_vad', silence_duration_ms: 500, create_response: false }],
