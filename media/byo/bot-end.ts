@@ -5,6 +5,7 @@ import { errorText } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../frame.js'
+import { type Answer, Answers } from './answers.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import { connectBot } from './connect.js'
 import type { BotCommand, BotErrorCode, BotMessage, Dialect, StopReason, TransferUpdate } from './dialect.js'
@@ -80,7 +81,11 @@ class SocketBot implements BotEnd {
   readonly #mouth: BotMouth
   readonly #times = new ReplyTimes()
   readonly #scope = new Scope()
-  readonly #afterBeat = () => this.#tellReached()
+  readonly #answers = new Answers((answer) => this.#answer(answer))
+  readonly #afterBeat = () => {
+    this.#answers.beat()
+    this.#tellReached()
+  }
   #line: BotLine | null = null
   readonly #early: BotCommand[] = []
   #earlyBytes = 0
@@ -170,7 +175,7 @@ class SocketBot implements BotEnd {
     const nowMs = this.#clock.now()
     const sounding = this.#voice.pull(into, nowMs)
     this.#times.bot(sounding ? into : null, nowMs)
-    if (this.#queue.hasReached) queueMicrotask(this.#afterBeat)
+    if (this.#queue.hasReached || this.#answers.used) queueMicrotask(this.#afterBeat)
     if (phase === 'draining') {
       if (this.#queue.idle || nowMs >= this.#drainUntilMs) queueMicrotask(this.#drained)
     } else {
@@ -326,17 +331,27 @@ class SocketBot implements BotEnd {
     const { droppedMs, marks } = this.#queue.clear()
     this.#voice.restart(this.#clock.now())
     for (const marker of marks) {
-      if (marker.kind === 'mark') this.#send(this.#dialect.marked(marker.name, 'cleared'))
+      if (marker.kind === 'mark') this.#tell({ to: 'mark', name: marker.name, how: 'cleared' })
     }
-    this.#send(this.#dialect.cleared(droppedMs))
+    this.#tell({ to: 'clear', droppedMs })
+  }
+
+  #tell(answer: Answer): void {
+    if (!this.#answers.tell(answer)) this.#line?.terminate()
+  }
+
+  #answer(answer: Answer): void {
+    if (answer.to === 'mark') this.#send(this.#dialect.marked(answer.name, answer.how))
+    else if (answer.to === 'sound') this.#send(this.#dialect.played(answer.id))
+    else this.#send(this.#dialect.cleared(answer.droppedMs))
   }
 
   #tellReached(): void {
     const reached = this.#queue.reached()
     if (reached === null) return
     for (const marker of reached) {
-      if (marker.kind === 'mark') this.#send(this.#dialect.marked(marker.name, 'played'))
-      else if (marker.kind === 'played') this.#send(this.#dialect.played(marker.id))
+      if (marker.kind === 'mark') this.#tell({ to: 'mark', name: marker.name, how: 'played' })
+      else if (marker.kind === 'played') this.#tell({ to: 'sound', id: marker.id })
       else if (marker.kind === 'key' && !this.#options.press([marker.digit], marker.timing)) {
         this.#error('bad_frame', 'keys cannot be sent on this call')
       }

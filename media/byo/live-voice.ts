@@ -47,7 +47,8 @@ export class LiveVoice {
 
   /** After `pull`, on the beat: keeps the wait as short as it can be. */
   shorten(nowMs: number): void {
-    const excessMs = this.#watch.played(Math.max(0, nowMs - this.queue.cameMs), nowMs)
+    const waitedMs = Math.max(0, nowMs - this.queue.cameMs, this.queue.queuedMs)
+    const excessMs = this.#watch.played(waitedMs, nowMs)
     if (excessMs > 0) this.trimmedMs += this.queue.skip(excessMs)
     const spare = Math.floor(this.#watch.spareMs / STEP_MS)
     if (spare > 0) this.#hasten(spare, nowMs)

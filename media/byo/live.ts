@@ -109,8 +109,8 @@ export class LiveWatch {
   }
 
   /**
-   * After every frame played, with how long its sound had waited; 0 when there was none. Returns how many
-   * ms are to be left out, whole frames.
+   * After every frame played, with how long its sound had waited, 0 when there was none, or with what is
+   * left waiting, whichever is more. Returns how many ms are to be left out, whole frames.
    */
   played(waitedMs: number, nowMs: number): number {
     this.spareMs = 0
@@ -128,7 +128,10 @@ export class LiveWatch {
     this.#least = Number.POSITIVE_INFINITY
     this.#frames = 0
     this.#windows++
-    if (spareMs < TWO_FRAMES) {
+    if (spareMs >= TWO_FRAMES) {
+      // What came late once may do so again: the last frame is looked at for longer.
+      spareMs -= FRAME_MS
+    } else {
       if (this.#windows < LONG_WINDOWS) return 0
       spareMs = this.#leastLong - cushionMs
     }

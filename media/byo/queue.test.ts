@@ -142,6 +142,54 @@ t.test('bounds', async (t) => {
   t.equal(queue.clear().marks.length, 10_000)
 })
 
+t.test('no number of tiny pieces fills the memory, and forgetting marks costs nothing', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const ulaw = sound('mulaw', 8000)
+  const byte = Buffer.alloc(1, 0xff)
+  queue.add({ kind: 'pause' })
+  let pieces = 0
+  while (queue.play(byte, ulaw)) pieces++
+  t.equal(pieces, 49_999 + 1)
+  t.equal(queue.add({ kind: 'mark', name: 'm' }), false)
+  queue.clear()
+  // A mark and its forgetting, over and over: those forgotten count as items until they are reached.
+  queue.play(Buffer.alloc(160, 0xff), ulaw)
+  let marks = 0
+  while (queue.add({ kind: 'mark', name: String(marks) })) {
+    marks++
+    queue.forgetMarks()
+  }
+  t.equal(marks, 49_999)
+  pull(queue, 2)
+  t.strictSame(names(queue), [], 'none of them is told')
+  queue.add({ kind: 'mark', name: 'new' })
+  t.strictSame(names(queue), ['new'])
+})
+
+t.test('forgotten marks stay forgotten, others are told', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const ulaw = sound('mulaw', 8000)
+  const frame = Buffer.alloc(160, 0xff)
+  for (let i = 0; i < 600; i++) {
+    queue.play(frame, ulaw)
+    queue.add({ kind: 'mark', name: `old ${i}` })
+  }
+  pull(queue, 300)
+  t.equal(names(queue).length, 300)
+  queue.add({ kind: 'played', id: 'p' })
+  queue.forgetMarks()
+  queue.play(frame, ulaw)
+  queue.add({ kind: 'mark', name: 'new' })
+  t.strictSame(
+    queue.clear().marks.map((marker) => marker.kind),
+    ['played', 'mark'],
+  )
+  queue.play(frame, ulaw)
+  queue.add({ kind: 'mark', name: 'after' })
+  pull(queue, 2)
+  t.strictSame(names(queue), ['after'])
+})
+
 t.test('skipping leaves out the oldest sound and reaches the marks on the way', async (t) => {
   const queue = new PlaybackQueue(8000)
   const pcm = tone(440, 200)

@@ -6,6 +6,8 @@ import { decodeSound, type Sound } from './sound.js'
 export const CAPACITY_MS = 300_000
 /** Marks and keys waiting at once: a bot that sends more never meant them. */
 const MAX_MARKERS = 10_000
+/** Pieces of sound and markers together: 300 s in pieces of 6 ms. */
+const MAX_ITEMS = 50_000
 /** Sound that comes within this many frames of running dry belonged to the same speech. */
 const UNDERRUN_FRAMES = 15
 /** A key and the pause after it, unless it has a timing of its own. */
@@ -54,8 +56,13 @@ export class PlaybackQueue {
   readonly #frameSamples: number
   #items: Item[] = []
   #head = 0
+  /** Items that were before the first one of the array. */
+  #gone = 0
   #ticks = 0
   #markers = 0
+  /** Among them marks that were not forgotten; those before that place in all items were. */
+  #marks = 0
+  #forgotten = 0
   /** The first half of a cut sample. */
   #half: { readonly byte: number; readonly sound: Sound } | null = null
   /** Frames still taken by keys or a pause. */
@@ -87,6 +94,7 @@ export class PlaybackQueue {
   /** Adds sound that came just now, kept without a copy; false, and nothing is taken, when it does not fit. */
   play(bytes: Uint8Array, sound: Sound, nowMs = 0): boolean {
     const ticks = (bytes.length / sound.bytesPerSample) * (48_000 / sound.rate)
+    if (this.#items.length - this.#head >= MAX_ITEMS) return false
     if (this.#ticks + ticks > CAPACITY_MS * TICKS_PER_MS) return false
     const whole = sound.bytesPerSample === 1 ? bytes : this.#samplesOf(bytes, sound)
     if (whole.length === 0) return true
@@ -101,8 +109,9 @@ export class PlaybackQueue {
 
   /** False when too many wait. */
   add(marker: Marker): boolean {
-    if (this.#markers >= MAX_MARKERS) return false
+    if (this.#markers >= MAX_MARKERS || this.#items.length - this.#head >= MAX_ITEMS) return false
     this.#markers++
+    if (marker.kind === 'mark') this.#marks++
     this.#items.push(marker)
     if (this.#head === this.#items.length - 1) this.#pass()
     return true
@@ -114,12 +123,15 @@ export class PlaybackQueue {
     const marks: Marker[] = []
     for (let i = this.#head; i < this.#items.length; i++) {
       const item = this.#items[i] as Item
-      if (!isChunk(item) && (item.kind === 'mark' || item.kind === 'played')) marks.push(item)
+      if (isChunk(item) || (item.kind === 'mark' && this.#gone + i < this.#forgotten)) continue
+      if (item.kind === 'mark' || item.kind === 'played') marks.push(item)
     }
+    this.#gone += this.#items.length
     this.#items = []
     this.#head = 0
     this.#ticks = 0
     this.#markers = 0
+    this.#marks = 0
     this.#half = null
     this.#blocked = 0
     this.#fadeSamples = 0
@@ -129,10 +141,9 @@ export class PlaybackQueue {
 
   /** Forgets the marks that wait; sound stays. */
   forgetMarks(): void {
-    this.#items = this.#items.slice(this.#head).filter((item) => isChunk(item) || item.kind !== 'mark')
-    this.#head = 0
-    this.#markers = this.#items.reduce((count, item) => count + (isChunk(item) ? 0 : 1), 0)
-    this.#pass()
+    this.#forgotten = this.#gone + this.#items.length
+    this.#markers -= this.#marks
+    this.#marks = 0
   }
 
   /**
@@ -261,8 +272,11 @@ export class PlaybackQueue {
     while (this.#blocked === 0) {
       const item = this.#items[this.#head]
       if (item === undefined || isChunk(item)) return
-      this.#markers--
+      const forgotten = item.kind === 'mark' && this.#gone + this.#head < this.#forgotten
       this.#advance()
+      if (forgotten) continue
+      this.#markers--
+      if (item.kind === 'mark') this.#marks--
       if (item.kind === 'key') {
         const { timing } = item
         this.#blocked = (timing === undefined ? KEY_MS : timing.toneMs + timing.gapMs) / FRAME_MS
@@ -275,12 +289,14 @@ export class PlaybackQueue {
   #advance(): void {
     this.#head++
     if (this.#head === this.#items.length) {
+      this.#gone += this.#head
       this.#items.length = 0
       this.#head = 0
       // Against the rounding of 22050 Hz.
       this.#ticks = 0
     } else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
       this.#items.splice(0, this.#head)
+      this.#gone += this.#head
       this.#head = 0
     }
   }

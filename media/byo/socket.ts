@@ -15,8 +15,8 @@ import {
 } from './line.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-/** Measured: what a small message of text costs to read. */
-const MESSAGE_MS = 0.02
+/** Measured: what a small message of text costs to read. What it is answered is paced elsewhere. */
+const MESSAGE_MS = 0.005
 
 export const dialWebSocket: Dial = ({ handshake, clock, lookup, events }, subprotocol, trial) => {
   const ws = new WebSocket(handshake.url, subprotocol === null ? [] : [subprotocol], {

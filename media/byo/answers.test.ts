@@ -1,0 +1,53 @@
+import t from 'tap'
+import { type Answer, Answers } from './answers.js'
+
+function rig() {
+  const given: string[] = []
+  const answers = new Answers((answer: Answer) => given.push(answer.to === 'mark' ? answer.name : answer.to))
+  const mark = (name: string) => answers.tell({ to: 'mark', name, how: 'played' })
+  return { given, answers, mark }
+}
+
+t.test('a few are answered at once', async (t) => {
+  const { given, answers, mark } = rig()
+  mark('a')
+  answers.tell({ to: 'clear', droppedMs: 20 })
+  t.strictSame(given, ['a', 'clear'])
+  t.equal(answers.used, true)
+  answers.beat()
+  t.equal(answers.used, false)
+})
+
+t.test('thousands are answered in order, 25 a beat', async (t) => {
+  const { given, answers, mark } = rig()
+  for (let i = 0; i < 10_000; i++) mark(String(i))
+  answers.tell({ to: 'clear', droppedMs: 20 })
+  t.equal(given.length, 25)
+  let beats = 0
+  let most = 0
+  while (answers.waiting > 0) {
+    const before = given.length
+    answers.beat()
+    if (beats++ < 300) mark('late')
+    most = Math.max(most, given.length - before)
+  }
+  t.equal(most, 25)
+  t.equal(beats, Math.ceil((10_001 + 300 - 25) / 25))
+  t.strictSame(
+    given.slice(0, 10_000),
+    Array.from({ length: 10_000 }, (_, i) => String(i)),
+  )
+  t.equal(given[10_000], 'clear')
+  t.ok(
+    given.slice(10_001).every((name) => name === 'late'),
+    'what comes later waits its turn',
+  )
+})
+
+t.test('there is a bound', async (t) => {
+  const { answers, mark } = rig()
+  let taken = 0
+  while (mark('x')) taken++
+  t.equal(taken, 20_025)
+  t.equal(answers.waiting, 20_000)
+})
