@@ -1,9 +1,10 @@
 import t from 'tap'
-import { type Answer, Answers } from './answers.js'
+import { Answers } from './answers.js'
 
 function rig() {
   const given: string[] = []
-  const answers = new Answers((answer: Answer) => given.push(answer.to === 'mark' ? answer.name : answer.to))
+  const words = { marked: (name: string) => name, played: (id: string) => id, cleared: () => 'clear' }
+  const answers = new Answers(words, (message) => given.push(message ?? 'nothing'))
   const mark = (name: string) => answers.tell({ to: 'mark', name, how: 'played' })
   return { given, answers, mark }
 }

@@ -1,3 +1,5 @@
+import type { Dialect } from './dialect.js'
+
 /** A bot that asks for more than this at once is answered in portions: each costs a write to its line. */
 const A_BEAT = 25
 /** More that wait are no marks anybody meant: the bot is told no more, and its line is given up. */
@@ -13,13 +15,19 @@ export type Answer =
  * many a beat that the other calls of the thread do not notice.
  */
 export class Answers {
-  readonly #give: (answer: Answer) => void
+  readonly #dialect: Pick<Dialect, 'marked' | 'played' | 'cleared'>
+  readonly #send: (message: string | null) => void
   readonly #waiting: Answer[] = []
   #head = 0
   #left = A_BEAT
 
-  constructor(give: (answer: Answer) => void) {
-    this.#give = give
+  /** @param send is given null for what the dialect has no word for. */
+  constructor(
+    dialect: Pick<Dialect, 'marked' | 'played' | 'cleared'>,
+    send: (message: string | null) => void,
+  ) {
+    this.#dialect = dialect
+    this.#send = send
   }
 
   get waiting(): number {
@@ -54,5 +62,11 @@ export class Answers {
       this.#waiting.length = 0
       this.#head = 0
     }
+  }
+
+  #give(answer: Answer): void {
+    if (answer.to === 'mark') this.#send(this.#dialect.marked(answer.name, answer.how))
+    else if (answer.to === 'sound') this.#send(this.#dialect.played(answer.id))
+    else this.#send(this.#dialect.cleared(answer.droppedMs))
   }
 }

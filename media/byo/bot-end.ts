@@ -81,7 +81,7 @@ class SocketBot implements BotEnd {
   readonly #mouth: BotMouth
   readonly #times = new ReplyTimes()
   readonly #scope = new Scope()
-  readonly #answers = new Answers((answer) => this.#answer(answer))
+  readonly #answers: Answers
   readonly #afterBeat = () => {
     this.#answers.beat()
     this.#tellReached()
@@ -121,6 +121,7 @@ class SocketBot implements BotEnd {
       streamId: randomUUID(),
       startedAt: clock.wall(),
     })
+    this.#answers = new Answers(this.#dialect, (message) => this.#send(message))
     this.#voice = new LiveVoice(rate, options.sooner)
     this.#queue = this.#voice.queue
     this.#mouth = new BotMouth(this.#dialect, sound, rate)
@@ -338,12 +339,6 @@ class SocketBot implements BotEnd {
 
   #tell(answer: Answer): void {
     if (!this.#answers.tell(answer)) this.#line?.terminate()
-  }
-
-  #answer(answer: Answer): void {
-    if (answer.to === 'mark') this.#send(this.#dialect.marked(answer.name, answer.how))
-    else if (answer.to === 'sound') this.#send(this.#dialect.played(answer.id))
-    else this.#send(this.#dialect.cleared(answer.droppedMs))
   }
 
   #tellReached(): void {

@@ -129,8 +129,8 @@ export class LiveWatch {
     this.#frames = 0
     this.#windows++
     if (spareMs >= TWO_FRAMES) {
-      // What came late once may do so again: the last frame is looked at for longer.
-      spareMs -= FRAME_MS
+      // What came late once may do so again: of the last frame a part is left, and looked at for longer.
+      spareMs = Math.ceil(spareMs / FRAME_MS - 1) * FRAME_MS
     } else {
       if (this.#windows < LONG_WINDOWS) return 0
       spareMs = this.#leastLong - cushionMs
