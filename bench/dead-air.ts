@@ -1,4 +1,5 @@
-import { figure, type Measured } from './figures.js'
+import { spread } from './engine-share.js'
+import { figure, type Measured, part } from './figures.js'
 import { callerNumber, type FaultSample } from './job.js'
 import { judgingClips } from './reply.js'
 import { openRig } from './rig.js'
@@ -16,6 +17,8 @@ interface Recovered {
   readonly fault: Fault
   /** From the fault to the agent's next sound; null: it never came. */
   readonly ms: number | null
+  /** From the caller's last sound to the agent's first, vendors and silence policy included. */
+  readonly waitedMs: number
   /** Silences of the line that were longer than `SILENCE_MS`. */
   readonly silences: readonly number[]
 }
@@ -46,6 +49,7 @@ export async function measureDeadAir(): Promise<Measured[]> {
     }
     return [
       row('Dead_air', all, context),
+      part('Dead_air@silence', spread(all.map(({ waitedMs }) => waitedMs / 1000)), context),
       ...FAULTS.map((fault) =>
         row(
           `Dead_air@${fault}`,
@@ -88,11 +92,15 @@ function recovery(sample: FaultSample, { fault, atMs }: FaultMoment): Recovered 
     .map((at, i) => ({ fromMs: heard[i] ?? offsetMs, ms: at - (heard[i] ?? offsetMs) }))
   const silences = gaps.map(({ ms }) => ms).filter((ms) => ms > SILENCE_MS)
   const [first] = loudMs
-  if (first === undefined) return { fault, ms: null, silences: [untilMs - offsetMs] }
+  if (first === undefined) {
+    const waitedMs = untilMs - offsetMs
+    return { fault, ms: null, waitedMs, silences: [waitedMs] }
+  }
+  const waitedMs = first - offsetMs
   if (fault === 'tts_stalls' || fault === 'tts_fails') {
     const broken = gaps.slice(1).map(({ ms }) => ms)
     const longest = broken.length === 0 ? 0 : maximum(broken)
-    return { fault, ms: longest > PAUSE_MS ? longest : 0, silences }
+    return { fault, ms: longest > PAUSE_MS ? longest : 0, waitedMs, silences }
   }
-  return { fault, ms: Math.max(0, first - Math.max(offsetMs, atMs)), silences }
+  return { fault, ms: Math.max(0, first - Math.max(offsetMs, atMs)), waitedMs, silences }
 }

@@ -77,7 +77,10 @@ const RUNS: readonly Run[] = [
     // A late packet can end the agent's speech, never keep it: noise makes a share no better.
     measure: quietly(measureFalseStops, ({ unit }) => unit === '%'),
   },
-  { ids: ['Dead_air', ...FAULTS.map((fault) => `Dead_air@${fault}`)], measure: quietly(measureDeadAir) },
+  {
+    ids: ['Dead_air', 'Dead_air@silence', ...FAULTS.map((fault) => `Dead_air@${fault}`)],
+    measure: quietly(measureDeadAir),
+  },
   { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
