@@ -16,7 +16,7 @@ import { OPENAI_REALTIME } from './vendors/catalogue.js'
  * tools and loses its connection. What must hold in each of them is looked at in the end.
  */
 
-const SCENARIOS = 60
+const SCENARIOS = 30
 const LENGTH_MS = 40_000
 /** The agent never leaves who waits for it in silence for longer. */
 const DEAD_AIR_MS = 3000
