@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ConversationRig } from '../../fixtures/conversation-rig.js'
 import { AnswerListener, type AnswerVerdict } from './answer.js'
 import { spokenAnswer } from './answer-words.js'
 
@@ -164,4 +165,20 @@ t.test('phrases in the eleven languages; what people say is nobody’s', async (
     ['மீண்டும் முயற்சிக்கவும்', 'voicemail'],
   ]
   for (const [text, expected] of table) t.equal(spokenAnswer(text), expected, text)
+})
+
+t.test('the model is told of a machine that talks, and the prompt decides what then', async (t) => {
+  const rig = new ConversationRig({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
+  await rig.start()
+  rig.sound(500, { ms: 3000, text: 'Please say your name and why you are calling.', finalAfterMs: 60 })
+  await rig.until(() => rig.of('answered_by').some(({ by }) => by === 'screening'))
+  rig.sound(4000, { ms: 900, text: 'Hello?', finalAfterMs: 60 })
+  await rig.until(() => rig.requests.length > 0 && rig.told().some((line) => line.includes('Hello?')))
+  const told = rig.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`) ?? []
+  t.ok(
+    told.some((line) => line.startsWith('system: A call-screening service answered')),
+    told.join(' | '),
+  )
+  t.same(rig.of('finished'), [], 'the call goes on')
+  rig.close()
 })

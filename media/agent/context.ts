@@ -1,3 +1,5 @@
+import type { Answerer } from './answer.js'
+import { AnsweredNote } from './answered-note.js'
 import { languageName } from './language-tags.js'
 import type { ChatMessage } from './ports.js'
 
@@ -17,6 +19,7 @@ export class ConversationContext {
   readonly #messages: ChatMessage[]
   readonly #prompt: string
   readonly #several: boolean
+  readonly #answered = new AnsweredNote()
 
   constructor(systemPrompt: string, languages: readonly string[]) {
     const spoken = `Languages of this call: ${languages.join(', ')}.`
@@ -33,6 +36,13 @@ export class ConversationContext {
       language === 'en-IN' ? '' : `, written in ${script}, also when the caller's words come in Latin letters`
     const content = `${this.#prompt} The caller speaks ${name} now: answer in ${name}${letters}.`
     this.#messages[0] = { role: 'system', content }
+  }
+
+  /** Tells the model when it is not simply a person. Returns what was told, null when nothing was. */
+  answeredBy(by: Answerer): string | null {
+    const content = this.#answered.of(by)
+    if (content !== null) this.#messages.push({ role: 'system', content })
+    return content
   }
 
   callerSaid(text: string): void {

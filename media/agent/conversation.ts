@@ -238,7 +238,10 @@ class AgentConversation implements Conversation {
       language: this.#language,
       feed: (input) => this.#loop.feed(input),
       failed: (error) => this.#loop.failed(error),
-      emit: this.#emit,
+      emit: (event) => {
+        this.#emit(event)
+        if (event.type === 'answered_by') this.#replies.answeredBy(event.by)
+      },
     }
   }
 

@@ -1,6 +1,7 @@
 import { EngineError } from '../base/errors.js'
 import type { SessionRate } from '../frame.js'
 import type { AgentVoice } from './agent-voice.js'
+import type { Answerer } from './answer.js'
 import type { ConversationContext } from './context.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
@@ -178,6 +179,12 @@ export class RealtimeReplies implements Replies {
         },
       }
     })
+  }
+
+  answeredBy(by: Answerer): void {
+    const { context, link } = this.#options
+    const note = context.answeredBy(by)
+    if (note !== null) link.tell('system', note)
   }
 
   close(): void {

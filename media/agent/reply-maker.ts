@@ -1,4 +1,5 @@
 import type { AgentVoice } from './agent-voice.js'
+import type { Answerer } from './answer.js'
 import { ConversationContext } from './context.js'
 import { EarlyAnswer } from './early-answer.js'
 import type { TurnId } from './events.js'
@@ -37,6 +38,8 @@ export interface Replies {
   /** Ends a reply and keeps what was heard of it. */
   commitAgent(turn: TurnId, cutAtMs: number | null): void
   commitCaller(caller: CallerTurn, forModel: boolean): void
+  /** Who or what took a call that we made. */
+  answeredBy(by: Answerer): void
   /** Absent where nothing can be asked before a turn is decided. */
   readonly early?: EarlyReplies
   /** Nothing is told any more. */
@@ -202,6 +205,11 @@ export class ReplyMaker implements Replies {
         words: words.length > 0 ? words : null,
       },
     })
+  }
+
+  /** Who or what took a call that we made: what to do then is the prompt's to say. */
+  answeredBy(by: Answerer): void {
+    if (this.#context.answeredBy(by) !== null) this.#floor.feed({ on: 'learnt', at: this.#floor.now() })
   }
 
   /** Nothing is told any more. */
