@@ -2,7 +2,7 @@ import type { AgentConfig } from './config.js'
 
 const PLACEHOLDER = /\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,49})\s*\}\}/g
 
-/** Values every call has without a declaration. A declared input variable of the name wins. */
+/** Values every call has without a declaration (docs/agents.md). A declared input variable of the name wins. */
 export const BUILT_INS = [
   'agentName',
   'businessName',
@@ -10,6 +10,7 @@ export const BUILT_INS = [
   'calledNumber',
   'direction',
   'currentDate',
+  'currentDay',
   'currentTime',
 ] as const
 export type BuiltIn = (typeof BUILT_INS)[number]

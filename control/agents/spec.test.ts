@@ -5,7 +5,7 @@ import { fill, resolveVariables, undeclared } from './placeholders.js'
 import { buildSpec, type SpecInput } from './spec.js'
 
 const config = mergeConfig(defaultConfig, {
-  systemPrompt: 'You work for {{clinic}}. Now it is {{currentDate}} {{ currentTime }}.',
+  systemPrompt: 'You work for {{clinic}}. Now it is {{currentDay}} {{currentDate}} {{ currentTime }}.',
   inputVariables: [
     { name: 'clinic', description: '', required: true, default: null },
     { name: 'title', description: '', required: false, default: 'Dr' },
@@ -55,7 +55,7 @@ const none = { openai: null }
 t.test('a version becomes a spec with its placeholders filled', async (t) => {
   const spec = buildSpec(input, none)
   t.match(spec, {
-    systemPrompt: 'You work for Smile. Now it is 2026-03-02 00:15.',
+    systemPrompt: 'You work for Smile. Now it is Monday 2026-03-02 00:15.',
     openingLine: 'Hello +919876543210, Dr here.',
     hangupLine: null,
     speechToText: { vendor: 'embedded', model: 'parley-sandbox' },

@@ -11,6 +11,9 @@ import type { AgentConfig } from './config.js'
 import { type BuiltIn, fill, type Values } from './placeholders.js'
 
 const IST_OFFSET_MS = 330 * 60_000
+const DAY_MS = 86_400_000
+/** 1 January 1970 was a Thursday. */
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
 
 export interface SpecInput {
   readonly agentId: string
@@ -138,6 +141,7 @@ function builtIns(input: SpecInput): Readonly<Record<BuiltIn, string>> {
     calledNumber: inbound ? input.to : input.from,
     direction: input.direction,
     currentDate: ist.slice(0, 10),
+    currentDay: WEEKDAYS[(Math.floor((input.now + IST_OFFSET_MS) / DAY_MS) + 4) % 7] ?? '',
     currentTime: ist.slice(11, 16),
   }
 }

@@ -1,6 +1,9 @@
 const CODE_FENCE = /```[^\n]*\n?/g
 const IMAGE_OR_LINK = /!?\[([^\]]*)\]\([^)]*\)/g
 const BARE_URL = /\bhttps?:\/\/\S+/gi
+/** Of HTML and SSML, as models write them; other words in angle brackets are text. */
+const TAG =
+  /<\/?(?:a|b|br|break|code|div|em|emphasis|h[1-6]|i|li|ol|p|phoneme|pre|prosody|s|say-as|span|speak|strong|sub|u|ul|voice)(?:\s[^<>]*)?\/?>/gi
 const HEADING = /^\s{0,3}#{1,6}\s+/gm
 const QUOTE = /^\s{0,3}>\s?/gm
 const BULLET = /^\s*[-*+•]\s+/gm
@@ -24,6 +27,7 @@ export function speakable(text: string): string {
   const plain = text
     .replace(CODE_FENCE, ' ')
     .replace(IMAGE_OR_LINK, '$1')
+    .replace(TAG, ' ')
     .replace(BARE_URL, ' ')
     .replace(NOTE, ' ')
     .replace(HEADING, '')

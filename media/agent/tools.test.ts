@@ -95,6 +95,16 @@ t.test('what needs nothing from outside is done at once', async (t) => {
   t.equal(run('', [call('3', 'nope')]).first?.next, 'again')
 })
 
+t.test('a huge result is cut before the model and the transcript see it', async (t) => {
+  const { asked, rounds } = run('', [call('1', 'order')])
+  asked[0]?.done('👍'.repeat(40_000))
+  const result = rounds[0]?.outcomes[0]?.result ?? ''
+  t.ok(result.length < 8100)
+  t.match(result, /left out\]$/)
+  t.notOk(/[\ud800-\udbff](?![\udc00-\udfff])/.test(result))
+  t.match(rounds[0]?.messages[1], { role: 'tool', content: result })
+})
+
 t.test('keys are pressed, wrong ones are not', async (t) => {
   const right = run('', [call('1', 'keys', { digits: '12-3 #' })])
   t.same(right.pressed, ['123#'])

@@ -36,6 +36,9 @@ export interface ToolRound {
   readonly messages: readonly ChatMessage[]
 }
 
+/** Of one result, in UTF-16 units: a model uses no more, and every turn of the call would cost it again. */
+const MOST_RESULT = 8000
+
 /** Another part of the service answers from its own database, mostly; a slow one is not waited for longer. */
 const SERVICE_TIMEOUT_MS = 8000
 
@@ -106,7 +109,7 @@ class Running implements RunningTools {
   start(tools: readonly ToolSpec[], runner: ToolRunner): void {
     for (const [at, call] of this.#calls.entries()) {
       const result = this.#begin(at, call, tools, runner)
-      if (result !== null) this.#results[at] = result
+      if (result !== null) this.#results[at] = bounded(result)
     }
     if (this.#waiting.size === 0) this.#finish()
   }
@@ -158,8 +161,9 @@ class Running implements RunningTools {
 
   #came(at: number, call: ToolCall, result: string): void {
     if (!this.#waiting.delete(at)) return
-    this.#results[at] = result
-    if (this.#late !== null) this.#late({ call, result })
+    const told = bounded(result)
+    this.#results[at] = told
+    if (this.#late !== null) this.#late({ call, result: told })
     else if (this.#waiting.size === 0) this.#finish()
   }
 
@@ -182,6 +186,12 @@ class Running implements RunningTools {
       ),
     ]
   }
+}
+
+function bounded(result: string): string {
+  if (result.length <= MOST_RESULT) return result
+  const beginning = result.slice(0, MOST_RESULT).replace(/[\ud800-\udbff]$/, '')
+  return `${beginning} [the rest of the result is left out]`
 }
 
 const KEYS = /^[0-9A-D*#]{1,32}$/i
