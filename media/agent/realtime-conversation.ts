@@ -99,6 +99,8 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
       openness: () => 'closed',
       // The first sound of a model that speaks takes as long as two tries of one that writes.
       modelAttempts: 2,
+      // Its own words are the ones for the wait: a line between would have to be taken back.
+      modelSlowMs: Number.POSITIVE_INFINITY,
     },
     replies: (voice: AgentVoice, tracer: TurnTracer) => {
       const { vendor, model: name } = spec.languageModel
