@@ -63,7 +63,10 @@ export class Printer {
         return
       case 'trouble':
         this.failed = true
-        this.line(`!      ${event.part}: ${event.code}: ${event.message}`, event.atMs)
+        this.line(
+          `!      ${event.part}: ${event.code}: ${event.message}${event.instead ? `; ${event.instead} took over` : ''}`,
+          event.atMs,
+        )
         return
       case 'finished':
         this.line(`       ended: ${event.why}`)

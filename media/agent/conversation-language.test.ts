@@ -180,3 +180,17 @@ t.test('an agent of one language stays in it', async (t) => {
   t.equal(rig.turns('caller')[0]?.language, 'en-IN')
   t.equal(rig.close(), 0)
 })
+
+t.test('what is said when a vendor fails is ready in the new language', async (t) => {
+  const rig = await switched()
+  await rig.run(2000)
+  const { trouble, goodbye } = engineLines('hi-IN')
+  const ready = (line: string) => rig.spoken.some(({ text }) => line.startsWith(text))
+  t.ok(ready(trouble) && ready(goodbye), 'spoken ahead')
+  const asked = rig.spoken.length
+  rig.model.push([], [], [])
+  rig.sound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
+  await rig.until(() => rig.of('finished').length === 1)
+  t.equal(rig.spoken.length, asked, 'and not asked for again')
+  t.equal(rig.close(), 0)
+})

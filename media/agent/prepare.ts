@@ -34,6 +34,8 @@ export class LinePreparation {
   #limit: Timer | null = null
   #prepared: (() => void) | null = null
   #closed = false
+  /** For when what is being prepared is done. */
+  #due: readonly string[] = []
   /** Of the call now. */
   #language: string
 
@@ -70,19 +72,22 @@ export class LinePreparation {
       this.#each(opening, () => {
         this.#limit?.cancel()
         resolve()
-        this.#each(later, () => {})
+        this.#each(later, () => this.#prepareDue())
       })
     })
   }
 
-  /** The lines for trouble in another language of the agent, unawaited, when nothing else is prepared. */
+  /** The lines for trouble in another language of the agent, unawaited. */
   prepareFor(language: string): void {
     this.#language = language
-    if (this.#job !== null) return
-    this.#each(
-      troubleLines(language).flatMap((line) => this.#texts(line)),
-      () => {},
-    )
+    this.#due = troubleLines(language).flatMap((line) => this.#texts(line))
+    if (this.#job === null) this.#prepareDue()
+  }
+
+  #prepareDue(): void {
+    const due = this.#due
+    this.#due = []
+    if (due.length > 0) this.#each(due, () => this.#prepareDue())
   }
 
   /** Idempotent. A `prepare` still waiting resolves. */
