@@ -249,3 +249,26 @@ t.test('a flood is not read faster than many times real time', async (t) => {
   connection.line.terminate()
   t.ok(seen.length < 40)
 })
+
+t.test('of a flood of tiny messages so many are read a second, and no more', async (t) => {
+  const bot = await openBot(t)
+  const clock = new VirtualClock()
+  const { connection, seen } = await dial(bot.url, { clock })
+  if (!connection.ok) throw new Error(connection.reason)
+  const there = await bot.call()
+  // On the wire at once; the line decides what is read of it.
+  for (let i = 0; i < 40_000; i++) there.send('{}')
+  const settle = () => new Promise<void>((resolve) => systemClock.after(100, resolve))
+  const settled = async (): Promise<number> => {
+    for (let before = -1; before !== seen.length; await settle()) before = seen.length
+    return seen.length
+  }
+  while (seen.length === 0) await settle()
+  // 30 ms at 5 us each, and one piece that the system hands over at once: 64 KiB in messages of 4 bytes.
+  const first = await settled()
+  t.ok(first <= 6_000 + 16_384, `${first} while no time passed`)
+  clock.advance(1_000)
+  const second = (await settled()) - first
+  t.ok(second > 0 && second <= 4_000 + 16_384, `${second} in a second`)
+  connection.line.terminate()
+})
