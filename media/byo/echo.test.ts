@@ -131,3 +131,29 @@ t.test('jitter of the way is waited for, no more than that, and only while there
   const after = Math.max(...delays(hiccups, 100))
   t.ok(after < during, `${after} ms a minute later`)
 })
+
+t.test('a bot that floods beside: no packet of the other call is late, and few answers a beat', async (t) => {
+  const frame = Buffer.alloc(160, 0x20).toString('base64')
+  const call = { arrivesMs: (index: number) => 103 + 20 * index, seconds: 12 }
+  const alone = await echoCall(call)
+  const beside = await echoCall({
+    ...call,
+    flood: {
+      messages: [
+        `{"event":"media","media":{"payload":"${frame}"}}`,
+        ...Array.from({ length: 9_000 }, (_, i) => `{"event":"mark","mark":{"name":"${i}"}}`),
+        ...Array.from({ length: 5_000 }, () => 'junk'),
+      ],
+    },
+  })
+  t.strictSame(
+    beside.returned.map(({ index }) => index),
+    alone.returned.map(({ index }) => index),
+    'packet by packet the same',
+  )
+  t.equal(beside.stats.underruns, 0)
+  t.equal(beside.floodAnsweredMs.length, 9_000, 'all of them were answered')
+  const beats = new Map<number, number>()
+  for (const ms of beside.floodAnsweredMs) beats.set(ms, (beats.get(ms) ?? 0) + 1)
+  t.ok(Math.max(...beats.values()) <= 25)
+})
