@@ -434,6 +434,20 @@ t.test('the model stalls: an excuse within 1.5 s, then the answer of the second 
   t.equal(rig.close(), 0)
 })
 
+t.test('a model that only thinks is a model that stalls', async (t) => {
+  const rig = await begun()
+  rig.model.push([
+    { after: 100, text: '<think>Let me' },
+    ...Array.from({ length: 40 }, () => ({ after: 200, text: ' think' })),
+  ])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.requests.length === 2)
+  t.match(rig.of('trouble'), [{ part: 'language_model', code: 'vendor_stalled' }])
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.match(rig.turns('agent')[0]?.heardText, /Answer 2\.$/)
+  t.equal(rig.close(), 0)
+})
+
 t.test('a quick failure is retried without a word', async (t) => {
   const rig = await begun()
   rig.model.push([{ after: 30, fail: 'HTTP 500' }])

@@ -5,6 +5,7 @@ import { asFailure } from './synthesis.js'
 import type { TokenCount } from './usage.js'
 
 export interface ModelJobEvents {
+  /** Something of use: words to be spoken or tool calls, not thought and not spaces. */
   token(): void
   /** A sentence ready to be spoken. */
   sentence(text: string): void
@@ -41,6 +42,8 @@ export function startModelJob(
   }
   const hear = (piece: string) => {
     const said = thoughts.push(piece)
+    if (said.trim() !== '') events.token()
+    if (closed) return
     text += said
     give(splitter.push(said))
   }
@@ -53,9 +56,7 @@ export function startModelJob(
     if (closed) return
     const started = model.generate(request, {
       text: (delta) => {
-        if (closed || delta === '') return
-        events.token()
-        hear(delta)
+        if (!closed && delta !== '') hear(delta)
       },
       toolCalls: (made) => {
         if (closed) return
