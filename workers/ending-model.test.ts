@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../fixtures/clock.js'
+import { ConversationRig } from '../fixtures/conversation-rig.js'
 import {
   failingNetwork,
   featureNetwork,
@@ -159,6 +160,32 @@ t.test('late answers are not told, and too many questions are put aside', { skip
   t.ok((await ask(replaced, 100)) > 0.9)
   t.notOk(told.includes('replaced'))
   t.notOk(told.includes('closed'))
+})
+
+t.test('in a conversation its answer decides how long a caller is waited for', { skip }, async (t) => {
+  /** From the caller's last sound to the question to the language model. */
+  const waited = async (model: RunningEndingModel): Promise<number> => {
+    const rig = new ConversationRig({ ending: model })
+    await rig.start()
+    const { asked } = model.stats()
+    rig.sound(500, { ms: 1000, text: 'I would like to book a visit.', finalAfterMs: 60 })
+    await rig.until(() => model.stats().asked > asked)
+    // The call stands still until the thread has answered.
+    const { answered } = model.stats()
+    const giveUpMs = systemClock.now() + 15_000
+    while (model.stats().answered === answered) {
+      if (systemClock.now() > giveUpMs) throw new Error('it does not answer')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    await rig.until(() => rig.requests.length === 1)
+    const atMs = rig.nowMs
+    rig.close()
+    return atMs
+  }
+  // The mean square of a second among eight is next to nothing; every sound at all is over the limit.
+  const goesOn = await waited(await running(t, 'goes-on', powerNetwork(128_000)))
+  const finished = await waited(await running(t, 'finished', loudnessNetwork(128_000, 1e-9)))
+  t.ok(goesOn > finished + 900, `${goesOn} and ${finished} ms`)
 })
 
 t.test('it ends while it is asked, and the process does not', { skip }, async (t) => {
