@@ -10,8 +10,6 @@ import { runSuite } from '../fixtures/conversations/suite.js'
  */
 
 const wanted = new RegExp(process.env.PARLEY_CONVERSATIONS ?? '.')
-await runSuite(
-  t,
-  SCENARIOS.filter(({ name }) => wanted.test(name)),
-  12,
-)
+const scenarios = SCENARIOS.filter(({ name }) => wanted.test(name))
+
+t.test(`${scenarios.length} conversations`, { timeout: 900_000 }, (t) => runSuite(t, scenarios, 10))

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import { FRAME_MS, type SessionRate } from '../frame.js'
 import { Playout } from '../playout.js'
+import { KEY_TIMING } from '../rtp/dtmf.js'
 import { breakersOf } from './breaker.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
@@ -14,6 +15,9 @@ import type { Line } from './turn-types.js'
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
 const PLAYOUT_MS = 5000
+const KEY_MS = KEY_TIMING.toneMs + KEY_TIMING.gapMs
+/** Of words that wait for more keys some are lost: an agent that is silent for longer has failed. */
+const LONGEST_HOLD_MS = 3200
 
 export interface AgentVoiceOptions {
   readonly spec: AgentSpec
@@ -48,6 +52,7 @@ export class AgentVoice {
   #drainedOf: TurnId | null = null
   /** The last frame of the utterance had sound. */
   #sounding = false
+  #heldFrames = 0
 
   constructor(options: AgentVoiceOptions) {
     const { spec, rate, vendors, voices, clock, floor } = options
@@ -123,6 +128,11 @@ export class AgentVoice {
     this.#playout.resume()
   }
 
+  /** Keys are sent in the place of sound from the next beat on: nothing is said meanwhile, and nothing lost. */
+  keysAreSent(count: number): void {
+    this.#heldFrames += Math.min(count * KEY_MS, LONGEST_HOLD_MS) / FRAME_MS
+  }
+
   /** Forgets what was not sent; returns what the utterance came to, null when there was none. */
   stop(turn: TurnId): Spoken | null {
     const spoken = this.#speaker.stop(turn)
@@ -134,6 +144,11 @@ export class AgentVoice {
   /** The next frame; `at` is its first sample. False: nothing to send. */
   pull(into: Int16Array, at: number): boolean {
     const { floor } = this.#options
+    if (this.#heldFrames > 0) {
+      this.#heldFrames--
+      into.fill(0)
+      return false
+    }
     const turn = this.#speaker.current
     const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
     const sound = this.#playout.pull(into)

@@ -90,7 +90,15 @@ export class ReplyMaker implements Replies {
     this.#tracer = tracer
     this.#requests = new ModelRequests(tracer)
     this.#context = new ConversationContext(promptOf(spec), spec.languages)
-    this.#tools = new ToolRounds(spec.tools, tools, {
+    const runner: ToolRunner = {
+      run: (request, done) => tools.run(request, done),
+      press: (digits) => {
+        const sent = tools.press(digits)
+        if (sent) voice.keysAreSent(digits.length)
+        return sent
+      },
+    }
+    this.#tools = new ToolRounds(spec.tools, runner, {
       used: ({ name, arguments: given }, result) =>
         floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
       late: ({ name }, result) => {

@@ -159,7 +159,10 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
       return
     case 'callerSpeaking':
       // The recogniser heard the end before the detector did.
-      if (s.caller?.early) t.speculate()
+      if (s.caller?.early) {
+        t.speculate()
+        t.callerSpeaks()
+      }
       return
     case 'waitingFinal':
       if (s.caller?.owed === 0) t.settle(false)

@@ -101,9 +101,16 @@ export class TurnDraft {
 
   /** The caller has the floor and is heard. */
   callerSpeaks(): void {
-    const { s, policy } = this
+    const { s } = this
     s.phase = 'callerSpeaking'
-    if (s.caller) this.timer(s.caller.id, 'wordless', s.callerProvedMs + policy.wordlessMs - this.at)
+    if (s.caller) this.timer(s.caller.id, 'wordless', this.wordlessLeftMs())
+  }
+
+  /** How long sound may still go on without words. */
+  wordlessLeftMs(): number {
+    const { s, policy } = this
+    const over = s.caller?.early === true && s.caller.partial === ''
+    return s.callerProvedMs + (over ? policy.afterWordsMs : policy.wordlessMs) - this.at
   }
 
   /** Words of the caller: whatever sounded was no noise. */

@@ -26,6 +26,8 @@ export interface TurnPolicy {
   readonly confirmBackchannelMs: number
   /** Sound that lasts this long without words of the caller is noise: music, a machine, another's talk. */
   readonly wordlessMs: number
+  /** The same once the recogniser has said that the caller's words are over. */
+  readonly afterWordsMs: number
   /** Quiet after a sound that was no interruption before the agent goes on. */
   readonly resumeAfterMs: number
   /** Longest pause without proof, when even the caller's packets stop coming. */
@@ -108,6 +110,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     // Partial texts come within a second; without them a text comes at the first breath, which the
     // longest sentences of telephone talk do not reach 15 s without.
     wordlessMs: limits.partials ? 4000 : 15_000,
+    // A caller who goes on is heard to within a second; a television would go on for ever.
+    afterWordsMs: limits.partials ? 1000 : 15_000,
     resumeAfterMs: 260,
     pauseLimitMs: 2000,
     // The promise is no dead air over 3 s: a slower recogniser meets a question, and its late text

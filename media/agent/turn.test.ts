@@ -19,6 +19,7 @@ const POLICY: TurnPolicy = {
   confirmSpeechMs: 550,
   confirmBackchannelMs: 1200,
   wordlessMs: 5000,
+  afterWordsMs: 1000,
   resumeAfterMs: 260,
   pauseLimitMs: 2000,
   finalDeadlineMs: 800,

@@ -229,9 +229,8 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
       return
     }
     if (name === 'wordless' && s.phase === 'callerSpeaking') {
-      const leftMs = s.callerProvedMs + policy.wordlessMs - t.at
       // Less than a timer's own error is nothing.
-      if (leftMs <= 1) {
+      if (t.wordlessLeftMs() <= 1) {
         s.callerProvedMs = t.at
         t.effects.push({ do: 'learnNoise' })
       }

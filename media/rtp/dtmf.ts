@@ -137,7 +137,7 @@ export interface DtmfBeat {
  * Well above the 40 ms each of ITU-T Q.24, for slow receivers, and short enough to type an extension.
  * The end packet and its two repetitions (section 2.5.1.4) are sent in the pause.
  */
-const TIMING: KeyTiming = { toneMs: 160, gapMs: 160 }
+export const KEY_TIMING: KeyTiming = { toneMs: 160, gapMs: 160 }
 const END_FRAMES = 3
 const MAX_QUEUED = 64
 /** -10 dBm0, the usual level. */
@@ -156,7 +156,7 @@ export class DtmfSender {
   #frame = -1
 
   /** Queues digits; false, and none queued, when they do not fit. */
-  press(digits: readonly Digit[], { toneMs, gapMs } = TIMING): boolean {
+  press(digits: readonly Digit[], { toneMs, gapMs } = KEY_TIMING): boolean {
     if (this.#size + digits.length > MAX_QUEUED) return false
     for (const digit of digits) {
       const at = (this.#read + this.#size) % MAX_QUEUED
