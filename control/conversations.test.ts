@@ -1,7 +1,7 @@
 import t from 'tap'
-import { BESIDE } from '../fixtures/conversations/scenarios/beside.js'
-import { HANG_UPS } from '../fixtures/conversations/scenarios/hang-ups.js'
-import { TURN_TAKING } from '../fixtures/conversations/scenarios/turn-taking.js'
+import { FEW_SCENARIOS } from '../fixtures/conversations/all.js'
 import { runSuite } from '../fixtures/conversations/suite.js'
 
-await runSuite(t, [...TURN_TAKING, ...BESIDE, ...HANG_UPS], 12)
+/* Some of the conversations of conversations.long.test.ts: what they run on is looked at with every change. */
+
+t.test('some conversations', { timeout: 240_000 }, (t) => runSuite(t, FEW_SCENARIOS, 6))
