@@ -384,8 +384,16 @@ t.test('where the words are over, a sound that goes on is soon taken for noise',
   t.same(walk(heard).effects.at(-1), waiting)
   const over = walk([...heard, { on: 'timer', turn: 1, name: 'wordless', at: 5400 }])
   t.same(over.effects, [{ do: 'learnNoise' }, waiting])
-  const more = walk([...heard, { on: 'partial', text: 'and', at: 5000 }, { on: 'timer', turn: 1, name: 'wordless', at: 5400 }])
-  t.same(more.effects.at(-1), { ...waiting, ms: 5000 + POLICY.wordlessMs - 5400 }, 'more words: it is patient again')
+  const more = walk([
+    ...heard,
+    { on: 'partial', text: 'and', at: 5000 },
+    { on: 'timer', turn: 1, name: 'wordless', at: 5400 },
+  ])
+  t.same(
+    more.effects.at(-1),
+    { ...waiting, ms: 5000 + POLICY.wordlessMs - 5400 },
+    'more words: it is patient again',
+  )
 })
 
 t.test('a model that is refused is not asked again', async (t) => {
