@@ -40,7 +40,7 @@ export class LiveVoice {
   /** The next 20 ms; false when there is nothing. */
   pull(into: Int16Array, nowMs: number): boolean {
     const sounding = this.queue.pull(into)
-    if (sounding) this.#dryMs = Number.NaN
+    if (!this.queue.dry) this.#dryMs = Number.NaN
     else if (Number.isNaN(this.#dryMs)) this.#dryMs = nowMs
     return sounding
   }

@@ -236,6 +236,45 @@ t.test('when the sound of a frame came, as if it had come sample by sample', asy
   t.strictSame(came, [1000, 1020, 1040, 1060, 1080, 1110, Infinity, Infinity], 'half a frame is none')
 })
 
+t.test('converted sound ends with its last sample, and nothing of it comes later', async (t) => {
+  const silent = (frames: readonly (Int16Array | null)[]) => Math.max(...played(frames).map(Math.abs)) < 200
+  for (const rate of [16_000, 24_000]) {
+    const how = sound('linear16', rate)
+    const spoken = wire(how, tone(700, 100, rate))
+    const silence = wire(how, new Int16Array(rate / 10))
+
+    const queue = new PlaybackQueue(8000)
+    queue.play(spoken, how)
+    const out = pull(queue, 8)
+    t.strictSame(
+      out.map((frame) => frame !== null),
+      [true, true, true, true, true, true, false, false],
+      'the sixth frame is what the filter held',
+    )
+    t.ok(toneLevel(played(out).subarray(0, 800), 700) > 0.28)
+    queue.play(silence, how)
+    t.ok(silent(pull(queue, 5)), `${rate}: after a pause`)
+
+    queue.play(spoken, how)
+    pull(queue, 3)
+    queue.clear()
+    queue.play(silence, how)
+    t.ok(silent(pull(queue, 5)), `${rate}: after it was cleared`)
+
+    queue.play(spoken, how)
+    queue.play(wire(L16, new Int16Array(160)), L16)
+    pull(queue, 7)
+    queue.play(silence, how)
+    t.ok(silent(pull(queue, 5)), `${rate}: after sound of another rate`)
+
+    queue.play(spoken, how)
+    queue.add({ kind: 'key', digit: '1' })
+    pull(queue, 5 + 16)
+    queue.play(silence, how)
+    t.ok(silent(pull(queue, 5)), `${rate}: after a key`)
+  }
+})
+
 t.test('running dry in the middle of speech is counted, a pause is not', async (t) => {
   const queue = new PlaybackQueue(8000)
   const frame = wire(L16, tone(440, 20))

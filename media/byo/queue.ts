@@ -76,6 +76,8 @@ export class PlaybackQueue {
   #sounding = false
   #fadeSamples = 0
   #fadeSound: Sound | null = null
+  /** The sound whose last samples are still in its filter. */
+  #tail: Sound | null = null
 
   constructor(rate: SessionRate) {
     this.#rate = rate
@@ -84,6 +86,11 @@ export class PlaybackQueue {
 
   get queuedMs(): number {
     return this.#ticks / TICKS_PER_MS
+  }
+
+  /** The last beat found nothing. */
+  get dry(): boolean {
+    return this.#dry > 0
   }
 
   /** Nothing waits to be played or done. */
@@ -135,6 +142,7 @@ export class PlaybackQueue {
     this.#half = null
     this.#blocked = 0
     this.#fadeSamples = 0
+    this.#endTail(null)
     this.#dry = UNDERRUN_FRAMES + 1
     return { droppedMs, marks }
   }
@@ -183,14 +191,15 @@ export class PlaybackQueue {
     if (this.#blocked > 0) {
       this.#blocked--
       if (this.#blocked === 0) this.#pass()
-      return false
+      return this.#endTail(into)
     }
     const first = this.#items[this.#head]
     if (first === undefined || !isChunk(first)) {
       if (this.#dry <= UNDERRUN_FRAMES) this.#dry++
-      return false
+      return this.#endTail(into)
     }
     const { sound } = first
+    if (sound !== this.#tail) this.#endTail(null)
     if (sound.rate === this.#rate) {
       const filled = this.#read(sound, into, this.#frameSamples)
       if (filled < into.length) this.#pad(into, filled)
@@ -200,7 +209,24 @@ export class PlaybackQueue {
       if (filled < samples) this.#pad(this.#scratch, filled)
       const frame = this.#resampler(sound).process(this.#scratch.subarray(0, samples))
       into.set(frame.length > into.length ? frame.subarray(0, into.length) : frame)
+      this.#tail = sound
     }
+    return true
+  }
+
+  /**
+   * Converting delays: what is still in the filter when its sound is over is played now, or with null
+   * forgotten, so that it is not the beginning of what is said next. True when there was some to play.
+   */
+  #endTail(into: Int16Array | null): boolean {
+    const sound = this.#tail
+    if (sound === null) return false
+    this.#tail = null
+    const samples = Math.round(sound.rate / 50)
+    const frame = this.#resampler(sound).process(this.#scratch.fill(0, 0, samples).subarray(0, samples))
+    if (into === null) return false
+    into.set(frame.length > into.length ? frame.subarray(0, into.length) : frame)
+    this.cameMs = Number.POSITIVE_INFINITY
     return true
   }
 
