@@ -89,7 +89,17 @@ const cascade: OpenMind = ({ spec, vendors, tools, clock }, floor) => {
   const choice = (chosen: ChosenModel) => ({ ...chosen, vendor: vendors.languageModel(chosen.vendor) })
   const own = choice(spec.languageModel)
   const spares = (spec.spares?.languageModel ?? []).map(choice)
-  const models = new ModelChain([own, ...spares], breakersOf(vendors, clock))
+  const models = new ModelChain([own, ...spares], breakersOf(vendors, clock), (who) => {
+    const message = 'the model failed on other turns just now'
+    floor.emit({
+      type: 'trouble',
+      part: 'language_model',
+      code: 'vendor_unreachable',
+      message,
+      ...who,
+      atMs: floor.now(),
+    })
+  })
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
     spareRecognisers: (spec.spares?.speechToText ?? []).map((spare) => ({

@@ -26,7 +26,16 @@ export class ModelChain {
   readonly #failures = new Map<ModelChoice, number>()
   #asked: ModelChoice
 
-  constructor(choices: readonly [ModelChoice, ...ModelChoice[]], breakers: Breakers) {
+  readonly #passedOver: (who: { readonly vendor: string; readonly instead: string }) => void
+  #told = false
+
+  /** `passedOver`: the agent's own model is not asked, because of what happened before; told once. */
+  constructor(
+    choices: readonly [ModelChoice, ...ModelChoice[]],
+    breakers: Breakers,
+    passedOver: (who: { readonly vendor: string; readonly instead: string }) => void,
+  ) {
+    this.#passedOver = passedOver
     this.#choices = choices
     this.#breakers = breakers
     this.#asked = choices[0]
@@ -42,6 +51,12 @@ export class ModelChain {
     this.#turn = turn
     const left = this.#left()
     this.#asked = left.find((choice) => this.#breakers.allows(keyOf(choice))) ?? left[0] ?? this.#choices[0]
+    const [own] = this.#choices
+    // What failed for this very reply was told when it did.
+    if (this.#asked !== own && !this.#failures.has(own) && !this.#told) {
+      this.#told = true
+      this.#passedOver({ vendor: nameOf(own), instead: nameOf(this.#asked) })
+    }
     return this.#asked
   }
 

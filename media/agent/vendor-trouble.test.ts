@@ -80,3 +80,17 @@ for (const part of PARTS) {
     })
   }
 }
+
+t.test('a model that is left alone for a while is passed over, and that is told once', async (t) => {
+  const { rig, outages } = await call({ 'language_model main': 'stall' }, true)
+  t.same(
+    rig.of('trouble').map(({ code, vendor, instead }) => [code, vendor, instead]),
+    [
+      ['vendor_stalled', 'main m', 'second m2'],
+      ['vendor_stalled', 'main m', 'second m2'],
+      ['vendor_unreachable', 'main m', 'second m2'],
+    ],
+  )
+  t.equal(outages.times('language_model', 'main'), 2)
+  t.equal(rig.close(), 0)
+})
