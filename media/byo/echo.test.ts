@@ -87,7 +87,7 @@ t.test('one late answer is a hole of one frame, and then on time again', async (
   t.strictSame([...new Set(before)], [7])
   t.equal(holes(call, 2), 1)
   t.equal(call.stats.underruns, 1)
-  t.strictSame([...new Set(delays(call, 6, 13))], [17], 'in case it is late again, for ten seconds')
+  t.strictSame([...new Set(delays(call, 6, 13))], [22], 'in case it is late again, for ten seconds')
   t.strictSame([...new Set(delays(call, 16))], [7], 'and then no more')
 })
 
@@ -130,6 +130,23 @@ t.test('jitter of the way is waited for, no more than that, and only while there
   t.ok(during >= 13 && during <= 1 + 12 + 2 + 5, `${during} ms meanwhile`)
   const after = Math.max(...delays(hiccups, 100))
   t.ok(after < during, `${after} ms a minute later`)
+})
+
+t.test('what is late by frames is waited for when it happens often', async (t) => {
+  const now = (index: number) => index / FRAMES_PER_SECOND
+  const every = async (seconds: number) => {
+    const frames = seconds * FRAMES_PER_SECOND
+    const call = await echoCall({
+      botMs: (index) => (now(index) > 3 && index % frames === 0 ? 50 : 1),
+      seconds: 60,
+    })
+    return { waits: median(delays(call, 40)) ?? 0, holes: holes(call, 40) }
+  }
+  const seldom = await every(5)
+  t.ok(seldom.waits <= 1 + 20 + 2 + 5, `${seldom.waits} ms with one in five seconds`)
+  const often = await every(1)
+  t.ok(often.holes <= 5, `${often.holes} frames missing with twenty that came late`)
+  t.ok(often.waits >= 50 && often.waits <= 50 + 2 + 20, `${often.waits} ms with one every second`)
 })
 
 t.test('a bot that floods beside: no packet of the other call is late, and few answers a beat', async (t) => {

@@ -63,6 +63,6 @@ export class LiveVoice {
     const steps = Math.min(wanted, this.#steps)
     if (steps === 0 || !this.#sooner(steps * STEP_MS)) return
     this.#steps -= steps
-    this.#watch.hastened(nowMs)
+    this.#watch.hastened(steps * STEP_MS, nowMs)
   }
 }

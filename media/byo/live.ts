@@ -35,6 +35,8 @@ const CUSHION_MS = 10_000
 const MOST_CUSHION_MS = 80_000
 /** Later than this by a frame is no jitter but a standstill: no cushion helps. */
 const JITTER_MS = 60
+/** More than a frame late is waited for when it happens so often: else a hole is better than the wait. */
+const OFTEN_MS = 3_000
 
 /** Watches how long sound waits. Pure; times are ms of one clock. */
 export class LiveWatch {
@@ -63,6 +65,11 @@ export class LiveWatch {
   #cushionMs = LEAST_WAIT_MS
   #cushionUntilMs = Number.NEGATIVE_INFINITY
   #holdMs = CUSHION_MS
+  /** What all sound waited in the last windows of frames, the latest and the one before it. */
+  #usualMs = 0
+  #usualBeforeMs = 0
+  /** When sound ran out last. */
+  #dryMs = Number.NEGATIVE_INFINITY
 
   /**
    * Sound of `ms` came; `sentMs` is what the bot was sent so far in all, which after a stall of the
@@ -87,11 +94,17 @@ export class LiveWatch {
 
   /** Sound ran out in the middle of speech and came so much later; by a frame unless told. */
   ranDry(nowMs: number, lateMs: number = FRAME_MS): void {
-    if (nowMs - this.#shortenedMs >= REGRET_MS || lateMs > JITTER_MS) return
+    if (lateMs > JITTER_MS) return
+    const often = nowMs - this.#dryMs < OFTEN_MS
+    this.#dryMs = nowMs
+    if (nowMs - this.#shortenedMs >= REGRET_MS) return
     const goneMs = nowMs - this.#cushionUntilMs
     if (goneMs >= 0) this.#cushionMs = LEAST_WAIT_MS
     this.#holdMs = goneMs > MOST_CUSHION_MS ? CUSHION_MS : Math.min(MOST_CUSHION_MS, 2 * this.#holdMs)
-    this.#cushionMs = Math.max(this.#cushionMs, lateMs + LEAST_WAIT_MS)
+    // So late although it would have waited.
+    const neededMs = Math.max(this.#usualMs, this.#usualBeforeMs) + lateMs
+    const cushionMs = Math.min(neededMs, often ? JITTER_MS : FRAME_MS) + LEAST_WAIT_MS
+    this.#cushionMs = Math.max(this.#cushionMs, cushionMs)
     this.#cushionUntilMs = nowMs + this.#holdMs
   }
 
@@ -125,6 +138,8 @@ export class LiveWatch {
     const cushionMs = nowMs < this.#cushionUntilMs ? this.#cushionMs : LEAST_WAIT_MS
     let spareMs = this.#least - cushionMs
     if (this.#least < this.#leastLong) this.#leastLong = this.#least
+    this.#usualBeforeMs = this.#usualMs
+    this.#usualMs = this.#least
     this.#least = Number.POSITIVE_INFINITY
     this.#frames = 0
     this.#windows++
@@ -138,15 +153,21 @@ export class LiveWatch {
     this.#restartWindow()
     if (spareMs <= 0) return 0
     const wholeMs = Math.floor(spareMs / FRAME_MS) * FRAME_MS
-    if (wholeMs > 0) this.#shortenedMs = nowMs
+    if (wholeMs > 0) this.#shorten(wholeMs, nowMs)
     this.spareMs = spareMs - wholeMs
     return wholeMs
   }
 
-  /** From now on sound waits less, because beats come sooner. */
-  hastened(nowMs: number): void {
-    this.#shortenedMs = nowMs
+  /** From now on sound waits `ms` less, because beats come sooner. */
+  hastened(ms: number, nowMs: number): void {
+    this.#shorten(ms, nowMs)
     this.#restartWindow()
+  }
+
+  #shorten(ms: number, nowMs: number): void {
+    this.#shortenedMs = nowMs
+    this.#usualMs = Math.max(0, this.#usualMs - ms)
+    this.#usualBeforeMs = 0
   }
 
   /** Whether it is ahead of real time by more than what it says back could explain. */
