@@ -64,7 +64,7 @@ const { fake, second, sarvam, service } = rig
 async function call(t: Test) {
   fake.setDefault('speech', (request) => {
     const { input } = JSON.parse(request.body.toString()) as { input: string }
-    return pcmReply([pcmBytes(tone(700, input.length * 60, 24_000))])
+    return pcmReply([pcmBytes(tone(700, input.length * 15, 24_000))])
   })
   fake.setDefault('transcriptions', heard('I have a question about tomorrow.'))
   fake.setDefault('chat', says('The first answers.'))
