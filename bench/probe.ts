@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { percentile, rounded } from './statistics.js'
+import { maximum, percentile, rounded } from './statistics.js'
 
 /** Above this the host itself is late and says nothing about the engine. */
 export const NULL_LIMIT_MS = 5
@@ -9,6 +9,8 @@ export const NULL_LIMIT_MS = 5
 export interface Probe {
   /** p99.9 of its lateness since it was asked before, in ms. */
   take(): Promise<number>
+  /** The worst of the lateness that was taken last: how long the host stood still for everybody. */
+  readonly worstMs: number
   close(): void
 }
 
@@ -16,10 +18,17 @@ export function openProbe(): Probe {
   const child = fork(fileURLToPath(new URL('./null-probe.js', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+  let worstMs = 0
   return {
+    get worstMs() {
+      return worstMs
+    },
     take: () =>
       new Promise((resolve, reject) => {
-        child.once('message', (late: number[]) => resolve(rounded(percentile(late, 0.999))))
+        child.once('message', (late: number[]) => {
+          worstMs = rounded(maximum(late))
+          resolve(rounded(percentile(late, 0.999)))
+        })
         child.send('take', (error) => {
           if (error !== null) reject(error)
         })
