@@ -92,6 +92,7 @@ export class ReplyMaker implements Replies {
     this.#context = new ConversationContext(promptOf(spec), spec.languages)
     const runner: ToolRunner = {
       run: (request, done) => tools.run(request, done),
+      ...(tools.serve && { serve: tools.serve.bind(tools) }),
       press: (digits) => {
         const sent = tools.press(digits)
         if (sent) voice.keysAreSent(digits.length)
