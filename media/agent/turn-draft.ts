@@ -1,4 +1,5 @@
 import type { TurnId } from './events.js'
+import { beginningOfCaller, beginningOfReply } from './turn-beginnings.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { speculationOn, stands } from './turn-speculation.js'
 import {
@@ -13,29 +14,6 @@ import {
 } from './turn-types.js'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
-export const initialTurnState: TurnState = {
-  phase: 'opening',
-  nextTurn: 1,
-  caller: null,
-  answering: null,
-  reply: null,
-  speculation: null,
-  nudged: 0,
-  digits: '',
-  digitsOnlySaid: false,
-  brokenReplies: 0,
-  deafness: 0,
-  repeated: false,
-  pauseMs: null,
-  cutMs: 0,
-  usedPartial: null,
-  cutBySound: null,
-  soundMistrusted: false,
-  callerProvedMs: 0,
-  leaving: null,
-  unexpected: 0,
-}
 
 /** One step in the making: a private copy of the state, and the moves that several inputs share. */
 export class TurnDraft {
@@ -71,19 +49,7 @@ export class TurnDraft {
   }
 
   newCaller(startMs: number): CallerTurn {
-    const caller: CallerTurn = {
-      id: this.s.nextTurn++,
-      startMs,
-      endMs: startMs,
-      voiced: false,
-      text: '',
-      words: [],
-      partial: '',
-      owed: 0,
-      early: false,
-      held: false,
-      judged: null,
-    }
+    const caller = beginningOfCaller(this.s.nextTurn++, startMs)
     this.s.caller = caller
     return caller
   }
@@ -316,24 +282,7 @@ export class TurnDraft {
   // ---- the agent's floor
 
   newReply(change: Pick<Reply, 'kind' | 'interruptible' | 'modelBusy'> & Partial<Reply>): Reply {
-    const reply: Reply = {
-      id: this.s.nextTurn++,
-      opening: false,
-      audible: false,
-      said: false,
-      pausedAtMs: null,
-      askedAtMs: this.at,
-      attempt: 1,
-      round: 0,
-      lastTokenMs: null,
-      apologised: false,
-      toolsRun: false,
-      sounding: false,
-      waits: 0,
-      stalls: 0,
-      why: null,
-      ...change,
-    }
+    const reply = { ...beginningOfReply(this.s.nextTurn++, this.at), ...change }
     this.s.reply = reply
     return reply
   }

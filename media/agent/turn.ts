@@ -1,3 +1,4 @@
+import { initialTurnState } from './turn-beginnings.js'
 import {
   deaf,
   digit,
@@ -10,7 +11,7 @@ import {
   partial,
   voiceDecides,
 } from './turn-caller.js'
-import { initialTurnState, TurnDraft } from './turn-draft.js'
+import { TurnDraft } from './turn-draft.js'
 import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './turn-model.js'
 import { type TurnPolicy, VAD_STOP_MS } from './turn-policy.js'
 import { stands } from './turn-speculation.js'
