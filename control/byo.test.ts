@@ -29,12 +29,10 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
   t.match(there.of('start')[0]?.json, {
     start: { from: caller.from, to: service.number, direction: 'inbound', tracks: ['inbound'] },
   })
-  // A frame that a busy host left out shifts the tone: each tenth of the last second is looked at for itself.
-  const last = caller.rtp.heard().pcm.subarray(-8_000)
-  const levels = Array.from({ length: 10 }, (_, i) => toneLevel(last.subarray(i * 800, i * 800 + 800), 440))
-  t.ok(
-    levels.filter((level) => level > 0.2).length >= 7,
-    `the tone comes back: ${levels.map((l) => l.toFixed(2))}`,
+  // Seams, where a busy host was late, turn its phase: then the sum over a second is small.
+  await caller.until(
+    'a second of the tone without a seam',
+    () => toneLevel(caller.rtp.heard().pcm.subarray(-8_000), 440) > 0.2,
   )
 
   const callId = await caller.callId()
