@@ -1,15 +1,18 @@
 import t from 'tap'
-import { SCENARIOS } from '../fixtures/conversations/all.js'
+import { SUITES } from '../fixtures/conversations/all.js'
 import { runSuite } from '../fixtures/conversations/suite.js'
 
 /*
- * Named conversations over the whole service: real SIP and RTP, vendors on their own wires, a dozen calls
- * at once in one engine. What was heard is read from the packets.
+ * Named conversations over the whole service: real SIP and RTP, vendors on their own wires, ten calls at
+ * once in one engine. What was heard is read from the packets.
  *
  *   PARLEY_CONVERSATIONS='television|cough' plays those whose name holds one of the words.
  */
 
 const wanted = new RegExp(process.env.PARLEY_CONVERSATIONS ?? '.')
-const scenarios = SCENARIOS.filter(({ name }) => wanted.test(name))
 
-t.test(`${scenarios.length} conversations`, { timeout: 900_000 }, (t) => runSuite(t, scenarios, 10))
+for (const [kind, all] of Object.entries(SUITES)) {
+  const scenarios = all.filter(({ name }) => wanted.test(name))
+  if (scenarios.length === 0) continue
+  t.test(`${scenarios.length} conversations ${kind}`, { timeout: 600_000 }, (t) => runSuite(t, scenarios, 10))
+}
