@@ -47,8 +47,14 @@ export async function openRig(options: {
   let engine: Engine | null = null
   try {
     engine = await startEngine({
-      // The vendors' answers are no summaries, which the engine would warn about for every call.
-      env: { ...vendors.env, PARLEY_MEDIA_WORKERS: '1', PARLEY_LOG_LEVEL: 'error' },
+      env: {
+        ...vendors.env,
+        PARLEY_MEDIA_WORKERS: '1',
+        // The vendors' answers are no summaries, which the engine would warn about for every call.
+        PARLEY_LOG_LEVEL: 'error',
+        // A model asked while the text is awaited would hide a part of what is subtracted for it.
+        PARLEY_SPECULATE: 'false',
+      },
       agentCalls: 1000,
     })
     const opening = options.voice === 'words' ? RECITAL.join(' ') : 'Hello, this is the bench.'
