@@ -23,8 +23,10 @@ const MEMORY_MS = 4000
 /** Before the detector's onset: the first consonant; and what the detector needs to tell it. */
 const PRE_ROLL_MS = 300
 const ONSET_TOLD_MS = 100
-/** What the next recogniser may take after the first one's deadline. */
-const RESCUE_MS = 900
+/** What the next recogniser may take at least, from being asked. */
+const RESCUE_MS = 700
+/** It is asked after this part of what the first one takes at most (p99): few answers are so late. */
+const LATE = 0.5
 
 /** A recogniser as the agent uses it. */
 export interface RecogniserChoice {
@@ -92,6 +94,7 @@ export class Ears {
   #line: Line | null = null
   /** Asked beside the other, which is late. */
   #rescue: Line | null = null
+  #askedMs = 0
   /** Failed since a text last came. */
   readonly #tried = new Set<RecogniserChoice>()
   #language: string
@@ -114,7 +117,8 @@ export class Ears {
   get capabilities(): SpeechToTextCapabilities {
     const capabilities = this.#line?.stream.capabilities ?? UNKNOWN
     if (this.#next() === null) return capabilities
-    return { ...capabilities, finalDeadlineMs: capabilities.finalDeadlineMs + RESCUE_MS }
+    const { finalDeadlineMs } = capabilities
+    return { ...capabilities, finalDeadlineMs: Math.max(finalDeadlineMs, finalDeadlineMs * LATE + RESCUE_MS) }
   }
 
   /** Returns why none could be opened, null when one was. */
@@ -372,13 +376,14 @@ export class Ears {
 
   /** The one that was asked beside it takes the place of the first. */
   #promote(error: VendorFailure): void {
-    const { breakers, replaced } = this.#options
+    const { breakers, clock, replaced } = this.#options
     const before = this.#line
     const rescue = this.#rescue
     if (rescue === null) return
     this.#rescue = null
     if (before !== null) {
-      if (!this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
+      const stalled = clock.now() - this.#askedMs >= before.stream.capabilities.finalDeadlineMs * (1 - LATE)
+      if (stalled && !this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
       before.stream.close()
       replaced(error, before.choice.recogniser.id, rescue.choice.recogniser.id)
     }
@@ -392,13 +397,14 @@ export class Ears {
     const line = this.#line
     const owed = this.#utterance !== null && this.#utterance.endMs !== null
     if (!owed || line === null || this.#rescue !== null || this.#next() === null) return
-    this.#deadline = this.#options.clock.after(line.stream.capabilities.finalDeadlineMs, () => {
+    this.#deadline = this.#options.clock.after(line.stream.capabilities.finalDeadlineMs * LATE, () => {
       const next = this.#next()
       if (this.#closed || this.#utterance === null || this.#rescue !== null || next === null) return
       const opened = this.#open(next)
       if (opened instanceof EngineError) this.#tried.add(next)
       else {
         this.#rescue = opened
+        this.#askedMs = this.#options.clock.now()
         this.#replay(opened)
       }
     })
