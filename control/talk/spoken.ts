@@ -6,6 +6,7 @@ import { openVendors } from '../../media/agent/vendors/registry.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import { StepClock } from '../../media/base/step-clock.js'
 import { FRAME_MS, type SessionRate } from '../../media/frame.js'
 import { loadVad, type VadFactory } from '../../media/vad.js'
 import { openSynthesisJobs } from '../../workers/jobs.js'
@@ -16,7 +17,6 @@ import { openEgress } from '../egress.js'
 import { Printer } from './printer.js'
 import { ConversationFile, framed, type Recording, readRecording } from './sound-files.js'
 import { SpeakingCaller, scripted } from './speaking-caller.js'
-import { StepClock } from './step-clock.js'
 import { toolsOf } from './tools.js'
 
 /** A conversation of recordings ends by then, whatever the agent's own limit is. */
@@ -165,7 +165,7 @@ function realTime(): () => Promise<void> {
 /** Moves time on when all that takes real time was waited for. */
 function fast(clock: StepClock, synthesis: Awaited): () => Promise<void> {
   return async () => {
-    clock.step(FRAME_MS)
+    clock.advance(FRAME_MS)
     await synthesis.idle()
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Clock, Timer } from './clock.js'
 
 interface Pending {
   readonly dueMs: number
@@ -6,16 +6,30 @@ interface Pending {
   readonly run: () => void
 }
 
-/** Time that only `step` moves: a conversation without real vendors need not last as long as it sounds. */
+/**
+ * Time that only `advance` moves: what falls due runs in order of due time, then of creation, including
+ * timers made meanwhile; `now()` inside a callback is its due time.
+ */
 export class StepClock implements Clock {
-  readonly #wallAtZero: number
   readonly #timers = new Set<Pending>()
-  #nowMs = 0
+  readonly #wallAtZero: number
+  #nowMs: number
   #order = 0
 
-  /** `wallMs`: the time of day at which it begins, Unix ms. */
-  constructor(wallMs: number) {
-    this.#wallAtZero = wallMs
+  /** `wallMs`: the time of day at which it begins, Unix ms; `nowMs`: what `now()` is then. */
+  constructor(wallMs: number, nowMs = 0) {
+    this.#nowMs = nowMs
+    this.#wallAtZero = wallMs - nowMs
+  }
+
+  /** Timers that neither ran nor were cancelled. */
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  /** Due time of the next timer, or null when nothing waits. */
+  get nextDueMs(): number | null {
+    return this.#next()?.dueMs ?? null
   }
 
   now(): number {
@@ -32,8 +46,8 @@ export class StepClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) }
   }
 
-  /** Moves time on; what falls due runs in order, each at its own time. */
-  step(ms: number): void {
+  /** Moves time forward by `ms`. A throwing callback stops the move at its due time. */
+  advance(ms: number): void {
     const targetMs = this.#nowMs + ms
     for (let next = this.#next(); next !== null && next.dueMs <= targetMs; next = this.#next()) {
       this.#timers.delete(next)
