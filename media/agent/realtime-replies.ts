@@ -6,16 +6,16 @@ import type { ConversationContext } from './context.js'
 import type { TurnId } from './events.js'
 import type { Floor } from './floor.js'
 import { languageOf } from './language.js'
-import type { Cancellable, ChatMessage, ToolCall } from './ports.js'
+import type { Cancellable, ChatMessage } from './ports.js'
 import { RealtimeItem } from './realtime-item.js'
 import type { RealtimeLink } from './realtime-link.js'
 import { type CallerWords, type EventLine, keyed } from './realtime-words.js'
 import type { Replies } from './reply-maker.js'
 import type { Spoken } from './speaker.js'
 import type { AgentSpec } from './spec.js'
-import { spokenForm } from './spoken-form.js'
+import { runAnswer } from './tool-answer.js'
 import { ToolRounds } from './tool-rounds.js'
-import { fillerOf, type ToolRunner } from './tools.js'
+import type { ToolRunner } from './tools.js'
 import type { TurnTracer } from './trace.js'
 import type { CallerTurn, TurnEffect } from './turn-types.js'
 
@@ -251,7 +251,10 @@ export class RealtimeReplies implements Replies {
         this.#silent = false
         tracer.answered(vendor, model, usage)
         for (const item of mine) item.end()
-        this.#answered(turn, [...texts.values()].join(' ').trim(), calls)
+        runAnswer(
+          { turn, text: [...texts.values()].join(' ').trim(), calls: calls },
+          { ...this.#options, tools: this.#tools },
+        )
       },
       failed: ({ code, message }) => {
         this.#job = null
@@ -279,21 +282,5 @@ export class RealtimeReplies implements Replies {
     this.#stop()
     const { code, message } = new EngineError('vendor_failed', 'the reply does not end')
     floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
-  }
-
-  #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {
-    const { floor, voice } = this.#options
-    try {
-      const pending = this.#tools.run(text, calls, (next) =>
-        floor.feed({ on: 'modelDone', turn, next, at: floor.now() }),
-      )
-      if (pending === null) return
-      const language = floor.language.current
-      const filler = fillerOf(pending, language)
-      floor.feed({ on: 'toolsRun', turn, bridged: filler !== null, at: floor.now() })
-      if (filler !== null) voice.say(turn, spokenForm(filler, language), language)
-    } catch (error) {
-      floor.failed(error)
-    }
   }
 }

@@ -9,11 +9,12 @@ import { languageOf } from './language.js'
 import type { ModelChain, ModelChoice } from './model-chain.js'
 import type { ModelJobEvents } from './model-job.js'
 import { ModelRequests } from './model-requests.js'
-import type { Cancellable, ToolCall } from './ports.js'
+import type { Cancellable } from './ports.js'
 import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
+import { runAnswer } from './tool-answer.js'
 import { ToolRounds } from './tool-rounds.js'
-import { declarations, fillerOf, type ToolRunner } from './tools.js'
+import { declarations, type ToolRunner } from './tools.js'
 import type { TurnTracer } from './trace.js'
 import type { CallerTurn, TurnEffect } from './turn-types.js'
 
@@ -253,28 +254,12 @@ export class ReplyMaker implements Replies {
       done: (text, calls) => {
         this.#job = null
         this.#models.answered()
-        this.#answered(turn, text, calls)
+        runAnswer({ turn, text, calls }, { floor: this.#floor, voice: this.#voice, tools: this.#tools })
       },
       failed: ({ code, message }) => {
         this.#job = null
         floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
       },
-    }
-  }
-
-  #answered(turn: TurnId, text: string, calls: readonly ToolCall[]): void {
-    const floor = this.#floor
-    try {
-      const pending = this.#tools.run(text, calls, (next) =>
-        floor.feed({ on: 'modelDone', turn, next, at: floor.now() }),
-      )
-      if (pending === null) return
-      const language = floor.language.current
-      const filler = fillerOf(pending, language)
-      floor.feed({ on: 'toolsRun', turn, bridged: filler !== null, at: floor.now() })
-      if (filler !== null) this.#voice.say(turn, spokenForm(filler, language), language)
-    } catch (error) {
-      floor.failed(error)
     }
   }
 }
