@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { failuresOf } from './failures.mjs'
 import { root, SetUpError, say, setUp, tap } from './setup.mjs'
 
 const long = process.argv.includes('--long')
@@ -47,19 +48,24 @@ const scope = long
   : ['--jobs=2', '--timeout=300']
 const args = ['run', ...scope, ...reporter, `--output-file=${output}`, '--allow-empty-coverage', ...only]
 const { status } = spawnSync(process.execPath, [tap(), ...args], { cwd: root, stdio: ['ignore', 1, 2] })
-const { passed, failed, seen } = readTotals(output)
+const text = readTap(output)
+const { passed, failed, seen } = totals(text)
+for (const failure of failuresOf(text).slice(0, 50)) say(`Failed: ${failure}`)
 if (!seen) say(`tap reported no result (exit status ${status})`)
 // A run that failed without a failed assertion (no test found, tap itself broke) is a failure too.
 finish(passed, failed + failedChecks + (status !== 0 && failed === 0 ? 1 : 0))
 
-/** Totals of the raw TAP: its last top-level `# { total: .. }` comment. */
-function readTotals(path) {
-  let text = ''
+function readTap(path) {
   try {
-    text = readFileSync(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
+    return ''
   }
+}
+
+/** Totals of the raw TAP: its last top-level `# { total: .. }` comment. */
+function totals(text) {
   const summary = [...text.matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? ''
   const count = (name) => Number(summary.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0)
   return { passed: count('pass'), failed: count('fail'), seen: summary !== '' }
