@@ -149,3 +149,4 @@ process.on('message', (message: ToByoCaller) => {
       message satisfies never
   }
 })
+process.on('disconnect', () => process.exit(0))

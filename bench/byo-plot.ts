@@ -10,19 +10,21 @@ interface Step {
   readonly cpuPercent: number
 }
 
-const LINE = /^E_byo@(\d+)(?:-([\w-]+))?$/
+const LINE = /^E_byo(_asterisk)?@(\d+)(?:-([\w-]+))?$/
 
-/** Writes bench/results/byo-calls.svg from the echo figures of valid runs; null when there are none. */
+const BESIDE = 'Asterisk'
+
+/** Writes bench/results/byo-calls.svg from the echo figures of valid runs; null when none is of ours. */
 export function drawByo(figures: readonly Figure[]): string | null {
   const series = byoSeries(figures)
-  if (series.size === 0) return null
+  if ([...series.keys()].every((name) => name === BESIDE)) return null
   const folder = join(projectRoot, 'bench', 'results')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'byo-calls.svg'), byoPicture(series))
   return 'bench/results/byo-calls.svg'
 }
 
-/** A line for each way a bot is spoken to, over the calls that really were up. */
+/** A line for each way a bot is spoken to, and one for Asterisk, over the calls that really were up. */
 export function byoSeries(figures: readonly Figure[]): ReadonlyMap<string, readonly Step[]> {
   const series = new Map<string, Step[]>()
   for (const { id, p50, context } of figures) {
@@ -32,7 +34,7 @@ export function byoSeries(figures: readonly Figure[]): ReadonlyMap<string, reado
     if (found === null || context.void === true || p50 === undefined || typeof established !== 'number')
       continue
     if (typeof engineCores !== 'number') continue
-    const name = found[2] ?? 'binary'
+    const name = found[1] === undefined ? (found[3] ?? 'binary') : BESIDE
     const steps = series.get(name) ?? []
     steps.push({ calls: established, echoP50: p50, cpuPercent: engineCores * 100 })
     series.set(name, steps)
@@ -41,7 +43,7 @@ export function byoSeries(figures: readonly Figure[]): ReadonlyMap<string, reado
 }
 
 export function byoPicture(series: ReadonlyMap<string, readonly Step[]>): string {
-  return picture(series, 'calls bridged to a bot on one media thread', [
+  return picture(series, 'calls bridged to a bot on one media thread (Asterisk: on all it has)', [
     { title: 'echo through the bot, p50, ms', value: ({ echoP50 }) => echoP50, limit: 12 },
     {
       title: 'CPU of the whole service, per cent of a core',

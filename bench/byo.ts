@@ -68,7 +68,7 @@ export async function measureRecovery(): Promise<Measured[]> {
     const thaws: number[] = []
     for (let i = 0; i < FREEZES; i++) {
       await pause(4_000)
-      thaws.push(await rig.freeze(FREEZE_MS))
+      thaws.push(await rig.bot.freeze(FREEZE_MS))
     }
     await pause(4_000)
     const { echoes } = await caller.result()
@@ -167,13 +167,13 @@ async function bridge(way: Way, calls: number): Promise<Run> {
     const caller = await rig.call(calls, EVERY_MS)
     await pause(SETTLE_MS)
     const before = await rig.engine.usage()
-    const botBefore = await rig.botCpuMs()
+    const botBefore = await rig.bot.cpuMs()
     const startedMs = performance.now()
     caller.send({ do: 'begin' })
     await pause(MEASURE_MS)
     const after = await rig.engine.usage()
     const elapsedMs = performance.now() - startedMs
-    const botCores = ((await rig.botCpuMs()) - botBefore) / elapsedMs
+    const botCores = ((await rig.bot.cpuMs()) - botBefore) / elapsedMs
     const result = await caller.result()
     const cpuMs = after.cpuMs - before.cpuMs
     const skipped = (usage: EngineUsage) =>

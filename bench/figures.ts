@@ -67,6 +67,10 @@ export const TARGETS = {
   M_resample: { unit: 'us', gate: { value: 20 }, goal: { value: 6 }, better: 'lower' },
   C_byo: { unit: 'calls', gate: { value: 200 }, goal: { value: 350 }, better: 'higher' },
   E_byo: { unit: 'ms', gate: { p50: 12, p99: 21 }, goal: { p50: 7, p99: 10 }, better: 'lower' },
+  /** Our CPU of a bridged call over Asterisk's, in turn in one run; given for 100 and 200 calls. */
+  CPU_ratio: { unit: 'x', gate: { value: 0.6 }, goal: { value: 0.4 }, better: 'lower' },
+  /** What Asterisk's echo takes beside ours. A comparison: nothing to pass. */
+  E_byo_asterisk: { unit: 'ms', gate: {}, goal: {}, better: 'lower' },
   Recovery: { unit: 's', gate: { value: 1 }, goal: { value: 0.5 }, better: 'lower' },
   /** One call's mixing on one beat; a core has 20,000 us for all of its calls. No target was given. */
   M_mix: { unit: 'us', gate: { value: 20 }, goal: { value: 5 }, better: 'lower' },

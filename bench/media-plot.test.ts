@@ -53,8 +53,9 @@ t.test('calls to bots: a line for each way, of the calls that were up', async (t
     row('E_byo', 6, 10),
     { ...row('E_byo@50', 6, 50), context: { established: 50, engineCores: 0.4, void: true } },
     row('C_byo@10', 6, 10),
+    row('E_byo_asterisk@10', 20, 10),
   ])
-  t.strictSame([...series.keys()], ['binary', 'json'])
+  t.strictSame([...series.keys()], ['binary', 'json', 'Asterisk'])
   t.strictSame(
     series.get('binary')?.map(({ calls, cpuPercent }) => [calls, cpuPercent]),
     [
@@ -62,5 +63,5 @@ t.test('calls to bots: a line for each way, of the calls that were up', async (t
       [388, 40],
     ],
   )
-  t.equal(byoPicture(series).match(/<circle/g)?.length, 6)
+  t.equal(byoPicture(series).match(/<circle/g)?.length, 8)
 })

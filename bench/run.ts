@@ -10,6 +10,7 @@ import { measureAnswers } from './answers.js'
 import { measureGet, measureStart } from './api.js'
 import { BARGE_IN_IDS, measureBargeIn } from './barge-in.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo.js'
+import { BESIDE_STEPS } from './byo-asterisk.js'
 import { drawByo } from './byo-plot.js'
 import { measureCodecs } from './codecs.js'
 import { measureDeadAir } from './dead-air.js'
@@ -41,6 +42,7 @@ Figures: ${FIGURE_IDS.join(', ')}; sub-figures like R_engine@typical.
 Calls@relay, @transcode, @opus, @record and @srtp also draw bench/results/media-calls.svg, E_byo@N
 bench/results/byo-calls.svg, R_engine bench/results/reply-time.svg, C bench/results/agent-calls.svg.
 The results are also written as JSON: to FILE, or to bench/results/<date>-<commit>.json.
+CPU_ratio runs beside Asterisk, from a folder that node deploy/asterisk-root.mjs makes.
 Exit status 0: the runs were valid, whatever passed. 3: the host was too noisy in all tries, or the
 time was over. 1: the bench failed.
 `
@@ -85,6 +87,12 @@ const RUNS: readonly Run[] = [
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
   { ids: ['Recovery'], measure: quietly(measureRecovery) },
+  ...BESIDE_STEPS.map(
+    ({ ids, measure }): Run => ({
+      ids,
+      measure: (probe, mayGoOn) => measure(probe, say, mayGoOn),
+    }),
+  ),
   { ids: ['M_mix'], measure: quietly(measureMixing) },
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
   { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVoice) },

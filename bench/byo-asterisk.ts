@@ -1,0 +1,250 @@
+import { cpuMsOf, threadsOf } from '../fixtures/process-cpu.js'
+import { type Asterisk, findAsterisk, HOW_TO_GET_ASTERISK, type Installed, openAsterisk } from './asterisk.js'
+import { BOT_EXTENSION } from './asterisk-config.js'
+import type { ByoResult } from './byo-job.js'
+import { openCaller } from './byo-processes.js'
+import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './byo-rig.js'
+import { type Figure, figure, type Measured, part } from './figures.js'
+import { NULL_LIMIT_MS, type Probe } from './probe.js'
+import { maximum, percentile, rounded } from './statistics.js'
+import { pause } from './telephone.js'
+
+/*
+ * Side by side: the same callers, the same calls and the same bot process, on Parley and on Asterisk in
+ * turn (A-B-A-B), both engines up all the time. Asterisk bridges in the caller's own codec (A-law), which is
+ * the least it can do; Parley speaks linear samples to the bot in messages twice as large. CPU is of the
+ * whole process of each engine, SIP included, by the system's own account.
+ */
+
+export const BESIDE_CALLS = [25, 50, 100, 200] as const
+
+/** Turns of both that count, and how many are tried for that on a noisy host. */
+const PAIRS = 3
+const TRIES = 5
+const SETTLE_MS = 3_000
+const MEASURE_MS = 10_000
+/** After the calls are over: the engine that was not asked is to be at rest when the other is. */
+const REST_MS = 1_000
+const EVERY_MS = 500
+/** Beyond the time that the calls take to begin. */
+const PATIENCE_MS = 15_000
+const FRAMES_PER_MS = 0.05
+
+/** An engine as the bench sees it. */
+interface Side {
+  readonly pid: number
+  readonly sipPort: number
+  readonly to: string
+}
+
+/** One engine's turn. */
+export interface Turn {
+  readonly established: number
+  readonly elapsedMs: number
+  readonly cpuMs: number
+  /** Of the thread that took most, but for the main one. */
+  readonly threadCpuMs: number
+  readonly result: ByoResult
+  readonly botCores: number
+  readonly nullProbeMs: number
+}
+
+/** The turns of both, one after the other. */
+export interface Pair {
+  readonly parley: Turn
+  readonly asterisk: Turn
+}
+
+export interface BesideStep {
+  readonly ids: readonly string[]
+  measure(probe: Probe, say: (line: string) => void, mayGoOn: () => boolean): Promise<Figure[]>
+}
+
+export const BESIDE_STEPS: readonly BesideStep[] = BESIDE_CALLS.map((calls) => ({
+  ids: [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`],
+  measure: (probe, say, mayGoOn) => measureBeside(calls, probe, say, mayGoOn),
+}))
+
+async function measureBeside(
+  calls: number,
+  probe: Probe,
+  say: (line: string) => void,
+  mayGoOn: () => boolean,
+): Promise<Figure[]> {
+  const installed = findAsterisk()
+  if (installed === null) {
+    say(`  not measured: ${HOW_TO_GET_ASTERISK}`)
+    const context = { calls, notMeasured: HOW_TO_GET_ASTERISK }
+    return besideIds(calls).map((id) => ({ ...part(id, { n: 0 }, context), nullProbeMs: 0 }))
+  }
+  const pairs: Pair[] = []
+  const rig = await openByoRig(BINARY)
+  try {
+    const asterisk = await openAsterisk(installed, rig.bot.port)
+    try {
+      while (
+        pairs.filter(quiet).length < PAIRS &&
+        pairs.length < TRIES &&
+        (pairs.length === 0 || mayGoOn())
+      ) {
+        const pair = await takePair(rig, asterisk, calls, probe)
+        pairs.push(pair)
+        say(`  ${tell(pair)}${quiet(pair) ? '' : ': the host was too noisy, void'}`)
+      }
+    } finally {
+      await asterisk.close()
+    }
+  } finally {
+    await rig.close()
+  }
+  return besideRows(calls, pairs, installed)
+}
+
+const besideIds = (calls: number): readonly string[] => [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`]
+
+async function takePair(rig: ByoRig, asterisk: Asterisk, calls: number, probe: Probe): Promise<Pair> {
+  const parley = { pid: rig.engine.pid, sipPort: rig.engine.sipPort, to: rig.to }
+  const other = { pid: asterisk.pid, sipPort: asterisk.sipPort, to: BOT_EXTENSION }
+  return {
+    parley: await takeTurn(rig, parley, calls, probe),
+    asterisk: await takeTurn(rig, other, calls, probe),
+  }
+}
+
+async function takeTurn(rig: ByoRig, side: Side, calls: number, probe: Probe): Promise<Turn> {
+  const startMs = (calls * 1000) / CALLS_PER_SECOND
+  const caller = await openCaller({
+    target: { address: '127.0.0.1', port: side.sipPort },
+    to: side.to,
+    calls,
+    callsPerSecond: CALLS_PER_SECOND,
+    patienceMs: startMs + PATIENCE_MS,
+    everyMs: EVERY_MS,
+    exact: true,
+  })
+  try {
+    await pause(SETTLE_MS)
+    await probe.take()
+    const botBefore = await rig.bot.cpuMs()
+    const threadsBefore = threadsOf(side.pid)
+    const cpuBefore = cpuMsOf(side.pid)
+    const startedMs = performance.now()
+    caller.send({ do: 'begin' })
+    await pause(MEASURE_MS)
+    const cpuMs = cpuMsOf(side.pid) - cpuBefore
+    const elapsedMs = performance.now() - startedMs
+    const [, ...threads] = threadsOf(side.pid).map(
+      ({ id, cpuMs }) => cpuMs - (threadsBefore.find((thread) => thread.id === id)?.cpuMs ?? 0),
+    )
+    const botCores = ((await rig.bot.cpuMs()) - botBefore) / elapsedMs
+    const nullProbeMs = await probe.take()
+    const result = await caller.result()
+    await pause(REST_MS)
+    return {
+      established: caller.established,
+      elapsedMs,
+      cpuMs,
+      threadCpuMs: maximum([0, ...threads]),
+      result,
+      botCores,
+      nullProbeMs,
+    }
+  } finally {
+    caller.close()
+  }
+}
+
+/** CPU in us of a call and a frame both ways. */
+export function usPerCallFrame({ established, elapsedMs }: Turn, cpuMs: number): number {
+  return (cpuMs * 1000) / (established * elapsedMs * FRAMES_PER_MS)
+}
+
+export function ratioOf({ parley, asterisk }: Pair): number {
+  return usPerCallFrame(parley, parley.cpuMs) / usPerCallFrame(asterisk, asterisk.cpuMs)
+}
+
+function quiet({ parley, asterisk }: Pair): boolean {
+  return Math.max(parley.nullProbeMs, asterisk.nullProbeMs) <= NULL_LIMIT_MS
+}
+
+function tell(pair: Pair): string {
+  const { parley, asterisk } = pair
+  const us = (turn: Turn): string =>
+    `${rounded(usPerCallFrame(turn, turn.cpuMs))} us (${turn.established} calls)`
+  return `Parley ${us(parley)}, Asterisk ${us(asterisk)}: ${rounded(ratioOf(pair))}`
+}
+
+/**
+ * The figures of the pairs that count: the quiet ones, or, marked void, all of them when none was.
+ * CPU_ratio is their median.
+ */
+export function besideRows(
+  calls: number,
+  pairs: readonly Pair[],
+  { version }: Pick<Installed, 'version'>,
+): Figure[] {
+  const counted = pairs.some(quiet) ? pairs.filter(quiet) : pairs
+  const ratios = counted.map(ratioOf)
+  const parley = counted.map((pair) => pair.parley)
+  const asterisk = counted.map((pair) => pair.asterisk)
+  const nullProbeMs = maximum([...parley, ...asterisk].map((turn) => turn.nullProbeMs))
+  const context = {
+    calls,
+    beside: version,
+    pairs: pairs.length,
+    counted: counted.length,
+    ...(pairs.some(quiet) ? {} : { void: true }),
+  }
+  const [cpuId = '', echoId = ''] = besideIds(calls)
+  const rows: Measured[] = [
+    figure(
+      cpuId,
+      { n: counted.length, value: rounded(percentile(ratios, 0.5)) },
+      {
+        ...context,
+        ratios: ratios.map(rounded),
+        parley: sideOf(parley),
+        asterisk: sideOf(asterisk),
+        mediaThreadUsPerCallFrame: middle(parley, (turn) => usPerCallFrame(turn, turn.threadCpuMs)),
+      },
+    ),
+    part(echoId, echoOf(asterisk), {
+      ...context,
+      established: Math.min(...asterisk.map(({ established }) => established)),
+      engineCores: middle(asterisk, coresOf),
+      parley: echoOf(parley),
+    }),
+  ]
+  return rows.map((row) => ({ ...row, nullProbeMs }))
+}
+
+const coresOf = ({ cpuMs, elapsedMs }: Turn): number => cpuMs / elapsedMs
+
+function middle(turns: readonly Turn[], value: (turn: Turn) => number): number {
+  return rounded(percentile(turns.map(value), 0.5))
+}
+
+function echoOf(turns: readonly Turn[]): { n: number; p50: number; p99: number } {
+  const delays = turns.flatMap(({ result }) =>
+    result.echoes.flatMap(({ delayMs }) => (delayMs === null ? [] : [delayMs])),
+  )
+  return { n: delays.length, p50: rounded(percentile(delays, 0.5)), p99: rounded(percentile(delays, 0.99)) }
+}
+
+/** Medians of an engine's turns, and what went wrong in all of them. */
+function sideOf(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
+  const sum = (value: (turn: Turn) => number): number => turns.reduce((total, turn) => total + value(turn), 0)
+  return {
+    established: turns.map(({ established }) => established),
+    usPerCallFrame: turns.map((turn) => rounded(usPerCallFrame(turn, turn.cpuMs))),
+    cores: middle(turns, coresOf),
+    gapP99: middle(turns, ({ result }) => result.gapP99),
+    gapP999: middle(turns, ({ result }) => result.gapP999),
+    lost: sum(({ result }) => result.lost),
+    echoes: sum(({ result }) => result.echoes.length),
+    missingEchoes: sum(({ result }) => result.echoes.filter(({ delayMs }) => delayMs === null).length),
+    callerLateP99: middle(turns, ({ result }) => result.ownLateP99),
+    callerCores: middle(turns, ({ result }) => result.ownCores),
+    botCores: middle(turns, ({ botCores }) => botCores),
+  }
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { ByoJob, ByoResult, FromByoBot, FromByoCaller, ToByoBot, ToByoCaller } from './byo-job.js'
+
+/*
+ * The processes around an engine: a bot that says everything back, and callers.
+ */
+
+export interface ByoBot {
+  readonly port: number
+  /** Stands still; resolves with when it went on. */
+  freeze(ms: number): Promise<number>
+  /** CPU of its process so far. */
+  cpuMs(): Promise<number>
+  close(): void
+}
+
+export interface RunningCaller {
+  readonly established: number
+  readonly tries: number
+  send(message: ToByoCaller): void
+  /** Ends the time that counts and the calls. */
+  result(): Promise<ByoResult>
+  /** Ends the process, whatever it does. */
+  close(): void
+}
+
+export async function openBot(): Promise<ByoBot> {
+  const child = start('./byo-bot.js')
+  const ask = async <K extends FromByoBot['kind']>(message: ToByoBot, kind: K) => {
+    const answer = next<FromByoBot, K>(child, kind)
+    child.send(message)
+    return await answer
+  }
+  const { port } = await next<FromByoBot, 'ready'>(child, 'ready')
+  return {
+    port,
+    freeze: async (ms) => (await ask({ do: 'freeze', ms }, 'thawed')).atMs,
+    cpuMs: async () => (await ask({ do: 'usage' }, 'usage')).cpuMs,
+    close: () => leave(child),
+  }
+}
+
+/** Resolves when all calls of the job are up, or have found no room in the job's patience. */
+export async function openCaller(job: ByoJob): Promise<RunningCaller> {
+  const child = start('./byo-caller.js')
+  const send = (message: ToByoCaller): void => {
+    child.send(message)
+  }
+  try {
+    const up = next<FromByoCaller, 'up'>(child, 'up')
+    send({ do: 'call', job })
+    const { established, tries } = await up
+    return {
+      established,
+      tries,
+      send,
+      async result() {
+        const answer = next<FromByoCaller, 'result'>(child, 'result')
+        send({ do: 'end' })
+        const { result } = await answer
+        const gone = once(child, 'exit')
+        send({ do: 'hang_up' })
+        await gone
+        return result
+      },
+      close: () => leave(child),
+    }
+  } catch (error) {
+    leave(child)
+    throw error
+  }
+}
+
+function start(file: string): ChildProcess {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+/** Both end when nobody listens to them any more. */
+function leave(child: ChildProcess): void {
+  if (child.exitCode === null && child.connected) child.disconnect()
+}
+
+/** The next message, which must be of this kind; rejects when the process ends instead. */
+function next<Message extends { readonly kind: string }, K extends Message['kind']>(
+  child: ChildProcess,
+  kind: K,
+): Promise<Extract<Message, { kind: K }>> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: Message): void => {
+      child.off('exit', onExit)
+      if (isOf<Message, K>(message, kind)) resolve(message)
+      else reject(new Error(`expected ${kind} of a process of the bench, not ${message.kind}`))
+    }
+    const onExit = (code: number | null): void => {
+      child.off('message', onMessage)
+      reject(new Error(`a process of the bench ended with ${code} before it said ${kind}`))
+    }
+    child.once('message', onMessage)
+    child.once('exit', onExit)
+  })
+}
+
+function isOf<Message extends { readonly kind: string }, K extends Message['kind']>(
+  message: Message,
+  kind: K,
+): message is Extract<Message, { kind: K }> {
+  return message.kind === kind
+}
