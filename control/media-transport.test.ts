@@ -17,6 +17,7 @@ t.test('media over IPv6', async (t) => {
   await caller.answered()
   t.equal(caller.remote.address, '::1')
   await caller.until('the greeting', () => caller.rtp.loud().length > 20)
+  await caller.until('packets the other way', () => caller.rtp.sent.length > 25)
   const callId = await caller.callId()
   await caller.hangUp()
   await service.ended(callId)
