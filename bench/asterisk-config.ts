@@ -43,7 +43,17 @@ const MODULES = [
 ]
 
 /** Files it wants to find, and goes by its defaults in. */
-const EMPTY = ['acl', 'ccss', 'cel', 'chan_websocket', 'features', 'indications', 'pjproject', 'stasis']
+const EMPTY = [
+  'acl',
+  'ccss',
+  'cel',
+  'chan_websocket',
+  'features',
+  'indications',
+  'pjproject',
+  'stasis',
+  'udptl',
+]
 
 /** Q.850 cause 34, no circuit available: the caller hears 503 and may try again. */
 const NO_CIRCUIT = 34

@@ -82,7 +82,12 @@ export async function openAsterisk(installed: Installed, botPort: number): Promi
     child.once('exit', () => resolve())
     child.once('error', () => resolve()) // it was never there
   })
+  let closing = false
+  child.once('exit', () => {
+    if (!closing) process.stderr.write(`Asterisk ended by itself:\n${output}\n`)
+  })
   const close = async (): Promise<void> => {
+    closing = true
     child.kill('SIGTERM')
     const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
     await ended
@@ -99,7 +104,7 @@ export async function openAsterisk(installed: Installed, botPort: number): Promi
         resolve()
       }
       child.once('error', (error) => fail(`did not start (${error.message})`))
-      child.once('exit', (code) => fail(`ended with ${code}`))
+      child.once('exit', (code) => fail(`ended with ${code} before it was ready`))
     })
     if (child.pid === undefined) throw new Error('Asterisk has no process')
     return { pid: child.pid, sipPort, close }
