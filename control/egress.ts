@@ -60,6 +60,8 @@ export function openEgress(options: EgressOptions): Egress {
     if (parsed.username !== '' || parsed.password !== '') return { reason: 'must not hold user or password' }
     const host = hostOf(parsed)
     if (host === '') return { reason: 'names no host' }
+    // A socket has no place in a document.
+    if (kind === 'websocket' && parsed.hash !== '') return { reason: 'must not have a fragment' }
     if (kind === 'tcp' && parsed.port === '') return { reason: 'names no port' }
     if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
       return { reason: 'is not a public address' }

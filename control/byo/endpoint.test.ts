@@ -75,6 +75,9 @@ await onEachEngine(t, async (t, open) => {
       [{ url: 'wss://10.0.0.1/' }, 'url'],
       [{ url: 'wss://user:pass@bot.example.com/' }, 'url'],
       [{ url: 'wss://nowhere.invalid/' }, 'url'],
+      [{ url: `${BOT}#part` }, 'url'],
+      [{ url: 'wss://[::ffff:127.0.0.1]/' }, 'url'],
+      [{ url: 'wss://169.254.169.254/' }, 'url'],
       [{ url: STREAM }, 'url'],
       ...[
         BOT,

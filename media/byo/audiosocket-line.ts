@@ -98,8 +98,10 @@ class AudioSocketLine implements BotLine {
 
   #data(chunk: Buffer): void {
     if (!this.open) return
+    this.#budget.enter()
     const frames = this.#splitter.split(chunk, this.#deliver)
     this.#budget.charge(chunk.length, frames * FRAME_MS)
+    this.#budget.leave()
   }
 
   #frame(frame: Buffer): void {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { errorText } from '../base/errors.js'
 import { isPublicAddress } from '../base/public-address.js'
 import type { Scope } from '../base/scope.js'
 import { dialAudioSocket } from './audiosocket-line.js'
@@ -74,13 +75,20 @@ function attempt(
     const fail = (reason: string, status: number | null): void => {
       if (settle({ ok: false, reason, status })) giveUp()
     }
-    const giveUp = DIALS[handshake.transport](options, subprotocol, {
-      opened(line) {
-        if (settle({ ok: true, line })) events.opened(line)
-        else line.terminate()
-      },
-      failed: fail,
-    })
+    let giveUp = (): void => {}
+    try {
+      giveUp = DIALS[handshake.transport](options, subprotocol, {
+        opened(line) {
+          if (settle({ ok: true, line })) events.opened(line)
+          else line.terminate()
+        },
+        failed: fail,
+      })
+    } catch (error) {
+      // A client throws at an address or a header that it cannot send.
+      fail(`the request cannot be made (${errorText(error)})`, null)
+      return
+    }
     own.after(clock, Math.max(0, deadline - clock.now()), () => fail('the bot did not answer in time', null))
     own.own(() => fail('the call ended', null))
   })

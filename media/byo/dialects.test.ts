@@ -459,3 +459,58 @@ t.test('what bots write', async (t) => {
   t.match(native.read('{"event":"media","media":{}}'), { do: 'fault', code: 'bad_frame' })
   t.match(native.read('{"event":"media","media":{"payload":"***"}}'), { do: 'fault', code: 'bad_audio' })
 })
+
+t.test('base64 as bots write it, and what is none', async (t) => {
+  const native = open('static')
+  const read = (payload: string) => native.read(JSON.stringify({ event: 'media', media: { payload } }))
+  for (const length of [0, 1, 2, 3, 160, 161]) {
+    const audio = Buffer.alloc(length, 0xfb)
+    const standard = audio.toString('base64')
+    for (const payload of [
+      standard,
+      standard.replace(/=+$/, ''),
+      audio.toString('base64url'),
+      standard.replace(/(.{76})/g, '$1\r\n'),
+      `${standard}\n`,
+    ]) {
+      t.strictSame(read(payload), { do: 'play', audio, rate: null, id: null }, JSON.stringify(payload))
+    }
+  }
+  for (const payload of [
+    '***',
+    'AAAA****',
+    'AA*A',
+    'A',
+    'AAAAA',
+    'data:audio/basic;base64,AAAA',
+    'AA==AA==',
+    'ÿÿÿÿ',
+  ]) {
+    t.match(read(payload), { do: 'fault', code: 'bad_audio' }, payload)
+  }
+})
+
+t.test('a message of megabytes is parsed when it is one string, and not when it is a thicket', async (t) => {
+  const room = 4 * 1024 * 1024
+  const thickets = {
+    names: () => Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join(','),
+    numbers: () => `"a":[${'1,'.repeat(room / 2 - 50)}1]`,
+    arrays: () => `"payload":${'['.repeat(room / 2 - 50)}${']'.repeat(room / 2 - 50)}`,
+    objects: () => `"payload":${'{"a":'.repeat(room / 6 - 50)}1${'}'.repeat(room / 6 - 50)}`,
+  }
+  for (const [what, body] of Object.entries(thickets)) {
+    const line = `{"event":"notify","action":"notify","type":"x",${body()}}`
+    t.ok(line.length > room / 2 && line.length <= room, `${line.length}`)
+    for (const type of Object.keys(READS) as (keyof typeof READS)[]) {
+      t.match(open(type).read(line), { do: 'fault', code: 'bad_json' }, `${type}: ${what}`)
+    }
+  }
+  const audio = Buffer.alloc(3 * 1024 * 1024 - 64, 0x7f)
+  const line = JSON.stringify({ event: 'media', media: { payload: audio.toString('base64') } })
+  const read = open('static').read(line)
+  t.ok(read.do === 'play' && audio.equals(read.audio))
+  const note = 'so it is, '.repeat(500)
+  t.match(open('static').read(JSON.stringify({ event: 'transfer', id: 't', note })), { do: 'transfer' })
+  const deep = `{"action":"notify","payload":${'['.repeat(900)}${']'.repeat(900)}}`
+  t.match(open('vonage').read(deep), { do: 'mark' })
+})

@@ -83,6 +83,8 @@ const SHARE = 0.02
 const BYTE_MS = 5e-6
 /** A paused bot is read again when it may cost so much. */
 const RESUME_MS = 2
+/** A piece of the stream that takes longer than this is dear, whatever it says it holds. */
+const SLOW_MS = 2
 
 /** Counts what was read and pauses a line that is read too fast. */
 export class ReadBudget {
@@ -92,6 +94,9 @@ export class ReadBudget {
   #credit = BURST_MS
   #creditAt: number
   #paused = false
+  /** When the piece being read began, and what its messages cost so far. */
+  #pieceAtMs = 0
+  #chargedMs = 0
 
   /** `scope` owns the timer of a pause. */
   constructor(clock: Clock, scope: Scope, pause: (on: boolean) => void) {
@@ -101,9 +106,29 @@ export class ReadBudget {
     this.#creditAt = clock.now()
   }
 
+  /** A piece of the stream is going to be read. */
+  enter(): void {
+    this.#pieceAtMs = this.#clock.now()
+    this.#chargedMs = 0
+  }
+
+  /**
+   * It was. What it took beyond its charge is charged as well: frames and messages that are small and dear.
+   * A host that stood still meanwhile takes the burst of a good bot, and no more.
+   */
+  leave(): void {
+    const tookMs = Math.min(this.#clock.now() - this.#pieceAtMs, BURST_MS)
+    if (tookMs > SLOW_MS && tookMs > this.#chargedMs) this.#spend(tookMs - this.#chargedMs)
+  }
+
   /** `messageMs` is what the messages cost beside their bytes. */
   charge(bytes: number, messageMs: number): void {
-    this.#credit -= messageMs + bytes * BYTE_MS
+    this.#spend(messageMs + bytes * BYTE_MS)
+  }
+
+  #spend(ms: number): void {
+    this.#chargedMs += ms
+    this.#credit -= ms
     if (this.#credit >= 0) return
     const now = this.#clock.now()
     this.#credit = Math.min(BURST_MS, this.#credit + (now - this.#creditAt) * SHARE)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { WebSocket } from 'ws'
 import type { Clock } from '../base/clock.js'
 import { Scope } from '../base/scope.js'
@@ -34,7 +35,11 @@ export const dialWebSocket: Dial = ({ handshake, clock, lookup, events }, subpro
     response.resume()
     trial.failed(`the bot answered ${response.statusCode ?? 0}`, response.statusCode ?? null)
   })
-  ws.on('open', () => trial.opened(new BotSocket(ws, clock, events)))
+  let stream: Socket | null = null
+  ws.on('upgrade', ({ socket }: IncomingMessage) => {
+    stream = socket
+  })
+  ws.on('open', () => trial.opened(new BotSocket(ws, stream, clock, events)))
   return () => ws.terminate()
 }
 
@@ -49,11 +54,15 @@ class BotSocket implements BotLine {
   #closing = false
   #dead = false
 
-  constructor(ws: WebSocket, clock: Clock, events: LineEvents) {
+  /** `stream` is what carries it. */
+  constructor(ws: WebSocket, stream: Socket | null, clock: Clock, events: LineEvents) {
     this.#ws = ws
     this.#clock = clock
     this.#events = events
     this.#budget = new ReadBudget(clock, this.#scope, (on) => (on ? ws.pause() : ws.resume()))
+    // Around the WebSocket's own listener: frames that are no message cost time as well.
+    stream?.prependListener('data', () => this.#budget.enter())
+    stream?.on('data', () => this.#budget.leave())
     ws.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary))
     ws.on('pong', () => {
       this.#unanswered = 0

@@ -13,7 +13,15 @@ export const NOTHING: BotCommand = { do: 'nothing' }
 /** What one payload may name as keys. */
 const KEYS = /^[0-9*#A-Dw]{1,64}$/
 
+/** Longer text than this is looked at before it is parsed ... */
+const PLAIN_LENGTH = 2_048
+/** ... and holds fewer than so many of each of these: long messages are sound, one string. */
+const MOST_PARTS = 512
+const PARTS = [':', ',', '[', '{']
+
+/** Null for what is no JSON object, and for one whose parts would take the thread's time. */
 export function parse(text: string): Message | null {
+  if (text.length > PLAIN_LENGTH && PARTS.some((part) => holds(text, part, MOST_PARTS))) return null
   try {
     const value: unknown = JSON.parse(text)
     return isMessage(value) ? value : null
@@ -22,7 +30,11 @@ export function parse(text: string): Message | null {
   }
 }
 
-export const BAD_JSON: BotCommand = { do: 'fault', code: 'bad_json', message: 'not a JSON object' }
+export const BAD_JSON: BotCommand = {
+  do: 'fault',
+  code: 'bad_json',
+  message: 'not a JSON object, or one of hundreds of parts',
+}
 
 export function unknownEvent(event: string): BotCommand {
   return { do: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}` }
@@ -49,12 +61,30 @@ export function number(value: unknown): number | null {
 /** Sound from base64. */
 export function play(payload: unknown, more: { rate?: number | null; id?: string | null } = {}): BotCommand {
   if (typeof payload !== 'string') return { do: 'fault', code: 'bad_frame', message: 'media has no payload' }
-  const audio = Buffer.from(payload, 'base64')
-  if (audio.length === 0 && payload !== '') {
-    return { do: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
-  }
+  const audio = fromBase64(payload)
+  if (audio === null) return { do: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
   return { do: 'play', audio, rate: more.rate ?? null, id: more.id ?? null }
 }
+
+/**
+ * Base64 of either alphabet, padded or not, in lines or not; null for anything else, of which the decoder
+ * would make noise.
+ */
+function fromBase64(text: string): Buffer | null {
+  const audio = Buffer.from(text, 'base64')
+  if (audio.length === lengthOf(text)) return audio
+  const bare = text.replace(/\s+/g, '')
+  return audio.length === lengthOf(bare) ? audio : null
+}
+
+/** Bytes that so much base64 stands for; -1 when none does. */
+function lengthOf(text: string): number {
+  let length = text.length
+  while (length > text.length - 2 && text.charCodeAt(length - 1) === PAD) length--
+  return length % 4 === 1 ? -1 : Math.floor((length * 3) / 4)
+}
+
+const PAD = '='.charCodeAt(0)
 
 /** A mark without a name is a mark all the same. */
 export function mark(name: unknown): BotCommand {
@@ -145,6 +175,16 @@ function transferRequest(fields: Message): TransferRequest {
     note: text(fields.note),
     reason: text(fields.reason),
   }
+}
+
+/** Whether `part` is in it so often. Looking for one character is many times cheaper than parsing. */
+function holds(text: string, part: string, times: number): boolean {
+  let at = -1
+  for (let i = 0; i < times; i++) {
+    at = text.indexOf(part, at + 1)
+    if (at === -1) return false
+  }
+  return true
 }
 
 function isMessage(value: unknown): value is Message {
