@@ -97,7 +97,7 @@ async function measure(
     for (const sample of stopped) {
       const cut = cuts.get(sample.from)?.find(({ atMs }) => belongs(sample, atMs))
       if (cut === undefined || sample.lastSpeechMs === null) continue
-      flushes.push(sample.lastSpeechMs - cut.atMs)
+      flushes.push(stopOf(sample.stopsMs, sample.lastSpeechMs, cut) - cut.atMs)
       errors.push(mistakeOf(sample.heardWords, cut.heard))
     }
     return {
@@ -162,6 +162,12 @@ function mistakeOf(onWire: readonly HeardWord[], heard: string): { words: number
   const whole = onWire.filter(({ index, packets }) => packets >= wordMs(index) / 20 - 1)
   const heardMs = onWire.reduce((sum, { packets }) => sum + packets * 20, 0)
   return { words: Math.abs(believed.length - whole.length), ms: Math.abs(believedMs - heardMs) }
+}
+
+/** The end of speech that the decision made: an agent that paused and went on had stopped before. */
+function stopOf(stopsMs: readonly number[], lastSpeechMs: number, { atMs }: Cut): number {
+  const away = (stop: number): number => Math.abs(stop - atMs)
+  return stopsMs.reduce((best, stop) => (away(stop) < away(best) ? stop : best), lastSpeechMs)
 }
 
 function belongs(sample: InterruptSample, decidedMs: number): boolean {

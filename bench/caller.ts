@@ -43,7 +43,7 @@ const TURN_CONDITIONS: readonly Condition[] = ['clean', 'car', 'clean', 'office'
 const ASIDE_CONDITIONS: readonly Condition[] = ['clean', 'office']
 
 const turns: TurnSample[] = []
-const interrupts: InterruptSample[] = []
+const interrupts: Omit<InterruptSample, 'heardWords' | 'stopsMs'>[] = []
 const faults: FaultSample[] = []
 const errors: string[] = []
 
@@ -96,7 +96,13 @@ async function run(job: CallerJob): Promise<CallerResult> {
     }
     return {
       turns,
-      interrupts,
+      interrupts: interrupts.flatMap((sample) => {
+        const listener = callers.find(({ from }) => from === sample.from)?.listener
+        if (listener === undefined) return []
+        // Only now is every stopped reply over.
+        const { onsetMs } = sample
+        return { ...sample, heardWords: listener.recital(onsetMs), stopsMs: listener.stops(onsetMs) }
+      }),
       asides,
       faults,
       speechStarts: Object.fromEntries(callers.map(({ from, listener }) => [from, listener.speechStartMs])),
@@ -258,14 +264,7 @@ async function interrupt(caller: Caller, clip: Clip): Promise<void> {
   await until(() => listener.stoppedAfter(onsetMs, systemClock.now()) !== null, 3_000)
   const lastSpeechMs = listener.stoppedAfter(onsetMs, systemClock.now())
   await said.done
-  interrupts.push({
-    from: caller.from,
-    clip: clip.entry.clip,
-    onsetMs,
-    lastSpeechMs,
-    // All of it: it may have paused first and gone on.
-    heardWords: listener.recital(onsetMs),
-  })
+  interrupts.push({ from: caller.from, clip: clip.entry.clip, onsetMs, lastSpeechMs })
   // The answer to the interruption, which is interrupted next.
   await until(() => systemClock.now() - listener.lastLoudMs < 100, REPLY_DEADLINE_MS)
 }

@@ -50,8 +50,10 @@ export interface InterruptSample {
   readonly onsetMs: number
   /** Last packet of agent speech before a silence; null: it did not stop. */
   readonly lastSpeechMs: number | null
-  /** What came of the stopped reply, a tone a word. */
+  /** What came of the stopped reply, a tone a word, all of it: it may have paused first and gone on. */
   readonly heardWords: readonly HeardWord[]
+  /** Its last packets before each of its silences after the onset, and the last of all. */
+  readonly stopsMs: readonly number[]
 }
 
 /** Packets that carried the tone of a word. */

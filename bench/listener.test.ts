@@ -43,12 +43,14 @@ t.test('an agent that was silent before was not stopped, and did not go on', (t)
   t.end()
 })
 
-t.test('the words of a recital: from its beginning to the next one, a pause in it left out', (t) => {
+/** Two packets of each word after each other, -1 for silence; a word and its packets where told. */
+function reciting(said: readonly (number | readonly [word: number, packets: number])[]): Listener {
   const listener = new Listener({ words: true })
-  // Two packets of each word: a whole recital that was cut, then one that paused and went on.
-  const said = [0, 1, 2, 0, 1, -1, 1, 2, 3, -1, 0]
   said
-    .flatMap((word) => [word, word])
+    .flatMap((part) => {
+      const [word, packets] = typeof part === 'number' ? [part, 2] : part
+      return Array.from({ length: packets }, () => word)
+    })
     .forEach((word, i) => {
       listener.hear({
         atMs: i * 20,
@@ -62,17 +64,34 @@ t.test('the words of a recital: from its beginning to the next one, a pause in i
         port: 1,
       })
     })
-  t.same(listener.recital(100), [
-    { index: 0, packets: 2 },
-    { index: 1, packets: 2 },
-    { index: 2, packets: 2 },
-  ])
-  t.same(listener.recital(230), [
-    { index: 0, packets: 2 },
-    { index: 1, packets: 4 },
-    { index: 2, packets: 2 },
-    { index: 3, packets: 2 },
-  ])
+  return listener
+}
+
+const counted = (...words: readonly (readonly [index: number, packets: number])[]) =>
+  words.map(([index, packets]) => ({ index, packets }))
+
+t.test('the words of a recital: from its beginning to the next one, a pause in it left out', (t) => {
+  // A whole recital that was cut, then one that paused and went on.
+  const listener = reciting([0, 1, 2, 0, 1, -1, 1, 2, 3, -1, 0])
+  t.same(listener.recital(100), counted([0, 2], [1, 2], [2, 2]))
+  t.same(listener.recital(230), counted([0, 2], [1, 4], [2, 2], [3, 2]))
+  t.same(listener.recital(125), counted([0, 2], [1, 4], [2, 2], [3, 2]), 'asked about within its first word')
   t.same(new Listener({ words: true }).recital(10), [])
+  t.end()
+})
+
+t.test('a recital that is cut in its first word ends there; one that pauses in it goes on', (t) => {
+  const cut = reciting([[0, 3], [-1, 15], [0, 11], 1])
+  t.same(cut.recital(40), counted([0, 3]))
+  t.same(cut.recital(600), counted([0, 11], [1, 2]))
+  const paused = reciting([[0, 3], [-1, 15], [0, 9], 1])
+  t.same(paused.recital(40), counted([0, 12], [1, 2]))
+  t.end()
+})
+
+t.test('every end of its speech: where it paused, and where it was cut', (t) => {
+  const listener = reciting([0, [1, 5], [-1, 15], [1, 6], 2, [-1, 3], 0, 1])
+  t.same(listener.stops(60), [120, 720 - 140], 'the next recital follows at once')
+  t.same(listener.stops(400), [580])
   t.end()
 })

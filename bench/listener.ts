@@ -3,12 +3,14 @@ import type { ReceivedPacket } from '../fixtures/rtp-peer.js'
 import { levelDbfs } from '../fixtures/tones.js'
 import type { HeardWord } from './job.js'
 import type { OutPacket } from './statistics.js'
-import { wordIn } from './vendors/words.js'
+import { wordIn, wordMs } from './vendors/words.js'
 
 /** Audible, as the target table says. */
 const LOUD_DBFS = -45
 /** Silence that separates two stretches of speech: longer than a pause between words. */
 const STRETCH_GAP_MS = 200
+/** Packets of a recital's first word, when it is whole. */
+const FIRST_WORD = wordMs(0) / 20
 
 /** What one caller hears of the agent, packet by packet. */
 export class Listener {
@@ -41,17 +43,40 @@ export class Listener {
 
   /** The recital that was being said at `atMs`, up to the next one: packets of each word, in order. */
   recital(atMs: number): readonly HeardWord[] {
-    const words = this.#loudWords
-    let from = words.length
-    while (from > 0 && (this.loudMs[from - 1] ?? 0) > atMs) from--
-    let end = from
-    // Back to the last first word, and to its beginning; and on to the next one.
-    while (from > 0 && words[from - 1] !== 0) from--
-    while (from > 0 && words[from - 1] === 0) from--
-    while (end < words.length && words[end] !== 0) end++
     const counts = new Map<number, number>()
-    for (const index of words.slice(from, end)) counts.set(index, (counts.get(index) ?? 0) + 1)
+    for (const index of this.#loudWords.slice(...this.#recitalAt(atMs))) {
+      counts.set(index, (counts.get(index) ?? 0) + 1)
+    }
     return [...counts].map(([index, packets]) => ({ index, packets })).sort((a, b) => a.index - b.index)
+  }
+
+  /** Last loud packets of that recital from `atMs` on before each of its silences, and the last of all. */
+  stops(atMs: number): readonly number[] {
+    const said = this.loudMs.slice(...this.#recitalAt(atMs))
+    return said.filter(
+      (at, i) => at >= atMs && (said[i + 1] ?? Number.POSITIVE_INFINITY) - at > STRETCH_GAP_MS,
+    )
+  }
+
+  /** Its first loud packet and the one after its last, as places among all loud ones. */
+  #recitalAt(atMs: number): [from: number, end: number] {
+    const { loudMs } = this
+    let from = loudMs.length - 1
+    while (from >= 0 && (loudMs[from] ?? 0) > atMs) from--
+    while (from > 0 && !this.#begins(from)) from--
+    let end = from + 1
+    while (end < loudMs.length && !this.#begins(end)) end++
+    return from < 0 ? [0, 0] : [from, end]
+  }
+
+  /** Whether a recital begins there. One that was cut in its first word is followed by the same word. */
+  #begins(place: number): boolean {
+    const words = this.#loudWords
+    if (words[place] !== 0) return false
+    if (words[place - 1] !== 0) return true
+    const gapMs = (this.loudMs[place] ?? 0) - (this.loudMs[place - 1] ?? 0)
+    // What is left of a word that paused is no whole one.
+    return gapMs > STRETCH_GAP_MS && words.slice(place, place + FIRST_WORD).every((word) => word === 0)
   }
 
   /** Arrival of the last loud packet, or -Infinity. */

@@ -13,6 +13,9 @@ import type { SpeechToTextCapabilities, VendorFailure } from './ports.js'
 import type { AgentSpec, SpeakerScript } from './spec.js'
 import { VAD_START_MS, VAD_STOP_MS } from './turn-policy.js'
 
+/** Shorter than what makes the agent go on, and longer than the gaps of sound that is one. */
+const LEAST_GAP_MS = 200
+
 export interface CallerEarOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
@@ -45,6 +48,8 @@ export class CallerEar {
   /** While it matters who answered. */
   #answer: AnswerListener | null
   #lastOffsetMs: number | null = null
+  /** The last voiced sound of one that holds the agent back. */
+  #weighedMs: number | null = null
   #lastFinalMs: number | null = null
 
   constructor(options: CallerEarOptions) {
@@ -140,13 +145,14 @@ export class CallerEar {
     this.#judge?.hear(pcm, atMs, detector)
     if (this.#answer !== null) this.#answered(this.#answer.tick(atMs))
     if (floor.phase === 'paused') {
+      this.#weighedMs = detector.lastVoicedMs
       floor.feed({
         on: 'voice',
         voicedMs: detector.voicedMs,
         quietMs: atMs + FRAME_MS - detector.lastVoicedMs,
         at: floor.now(),
       })
-    }
+    } else if (this.#weighedMs !== null) this.#goesOn(atMs, this.#weighedMs)
   }
 
   /** What the far side is being sent: it may come back. */
@@ -164,6 +170,20 @@ export class CallerEar {
     this.#judge?.close()
     this.#ears.close()
     this.#detector.close()
+  }
+
+  /**
+   * The agent went on because the caller was quiet, too shortly for the detector to call it the end: no
+   * onset follows when the caller goes on.
+   */
+  #goesOn(atMs: number, weighedMs: number): void {
+    const detector = this.#detector
+    if (detector.speaking && detector.lastVoicedMs === weighedMs) return
+    this.#weighedMs = null
+    if (!detector.speaking || atMs - weighedMs < LEAST_GAP_MS) return
+    const { phase } = this.#floor
+    if (phase !== 'speaking' && phase !== 'thinking') return
+    this.#floor.feed({ on: 'onset', fromMs: detector.onsetMs, at: this.#floor.now() })
   }
 
   #tellEcho(delayMs: number, gain: number): void {

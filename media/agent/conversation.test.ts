@@ -187,6 +187,26 @@ t.test('words that come after a false resume still interrupt', async (t) => {
   t.equal(rig.close(), 0)
 })
 
+t.test('a caller who goes on after a breath that was taken for the end is not talked over', async (t) => {
+  const rig = await answering()
+  const from = rig.nowMs
+  // Quiet for longer than what makes the agent go on, and shorter than what the detector calls an end.
+  rig.sound(0, { ms: 300, text: 'No, I meant the other one, on Sunday.' })
+  rig.sound(580, { ms: 1200, text: '' })
+  await rig.until(() => rig.of('resumed').length === 1)
+  await rig.until(() => rig.agentSounding)
+  await rig.until(() => !rig.agentSounding)
+  t.ok(rig.nowMs - (from + 580) <= 80, `silent ${rig.nowMs - from - 580} ms after the caller went on`)
+  await rig.until(() => rig.of('interrupted').length === 1)
+  t.ok(rig.nowMs - from < 1200, 'what was said before the breath counts')
+  t.ok((rig.of('interrupted')[0]?.atMs ?? 0) - from <= 620, 'the cut is where the agent stopped')
+  await rig.until(() => rig.requests.length === 2)
+  t.equal(rig.told().at(-1), 'user: No, I meant the other one, on Sunday.')
+  await rig.until(() => rig.turns('caller').length === 2)
+  t.equal(rig.turns('caller')[1]?.startMs, from, 'one turn, from its beginning')
+  t.equal(rig.close(), 0)
+})
+
 t.test('a caller who goes on before the answer is heard says one turn', async (t) => {
   const rig = await begun()
   rig.model.push([
