@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -36,6 +38,35 @@ t.test('a timer of the system clock fires, or is cancelled', async (t) => {
   await new Promise<void>((resolve) => systemClock.after(15, resolve))
   t.ok(systemClock.now() - start >= 14)
   t.equal(cancelled, false)
+})
+
+t.test('a timer that comes late lets sockets be read first, and stays in order', async (t) => {
+  const [here, there] = [createSocket('udp4'), createSocket('udp4')]
+  t.teardown(() => {
+    here.close()
+    there.close()
+  })
+  here.bind(0, '127.0.0.1')
+  await once(here, 'listening')
+  there.connect(here.address().port, '127.0.0.1')
+  await once(there, 'connect')
+  const order: string[] = []
+  here.on('message', () => order.push('datagram'))
+  const over = new Promise<void>((resolve) => {
+    systemClock.after(20, () => order.push('late'))
+    const cancelled = systemClock.after(25, () => order.push('cancelled'))
+    systemClock.after(22, () => cancelled.cancel())
+    // In time, or nearly: but behind one that is not.
+    systemClock.after(58, () => order.push('next'))
+    systemClock.after(65, resolve)
+  })
+  // Between sockets and timers the thread stands still.
+  setImmediate(() => {
+    there.send('it comes before the timers are due')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60)
+  })
+  await over
+  t.strictSame(order, ['datagram', 'late', 'next'])
 })
 
 t.test('errors carry their code, cause and context', (t) => {

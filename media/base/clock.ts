@@ -12,7 +12,10 @@ export interface Clock {
   now(): number
   /** Unix epoch milliseconds, integer. For timestamps people read, never for intervals. */
   wall(): number
-  /** Runs `run` once, not earlier than `ms` from now. */
+  /**
+   * Runs `run` once, not earlier than `ms` from now. Real time that comes late (the thread was busy, or its
+   * host stood still) lets sockets be read first: what came in time is known before a timer judges it.
+   */
   after(ms: number, run: () => void): Timer
 }
 
@@ -20,11 +23,37 @@ export interface Clock {
 // difference is constant, and performance.now() allocates nothing.
 const origin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
+/** A timer so late was kept by more than other timers: sockets may have what came before it was due. */
+const LATE_MS = 5
+/** Late timers that wait until sockets were read; those behind them wait too, so that order stays. */
+let waiting = 0
+
 export const systemClock: Clock = {
   now: () => performance.now() + origin,
   wall: () => Date.now(),
   after(ms, run) {
-    const handle = setTimeout(run, ms)
-    return { cancel: () => clearTimeout(handle) }
+    const dueMs = performance.now() + ms
+    let afterSockets: NodeJS.Immediate | null = null
+    const handle = setTimeout(() => {
+      if (waiting === 0 && performance.now() - dueMs < LATE_MS) {
+        run()
+        return
+      }
+      waiting++
+      afterSockets = setImmediate(() => {
+        afterSockets = null
+        waiting--
+        run()
+      })
+    }, ms)
+    return {
+      cancel() {
+        clearTimeout(handle)
+        if (afterSockets === null) return
+        clearImmediate(afterSockets)
+        afterSockets = null
+        waiting--
+      },
+    }
   },
 }
