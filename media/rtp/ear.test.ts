@@ -138,6 +138,28 @@ t.test('after a stall nothing is lost: the late frames keep their own place', (t
   t.end()
 })
 
+t.test('a sender that stood still and goes on where it was is heard in one piece', (t) => {
+  const { packet, ear, firsts } = rig()
+  const frames = 30
+  // From the tenth packet on all come 300 ms late.
+  const pause = 15
+  for (let i = 0; i < frames; i++) {
+    if (i === 10) for (let beat = 0; beat < pause; beat++) ear.beat((i + beat) * FRAME, BEHIND)
+    const now = (i + (i < 10 ? 0 : pause)) * FRAME
+    packet(i, now)
+    ear.beat(now, BEHIND)
+  }
+  const heard = firsts()
+  const silent = heard.filter((first) => first === 0).length
+  t.ok(silent > 5 && silent <= pause, `${silent} frames of silence for a pause of ${pause}`)
+  t.strictSame(
+    heard.slice(-20),
+    Array.from({ length: 20 }, (_, i) => 1010 + i),
+    'then word for word',
+  )
+  t.end()
+})
+
 t.test('small differences of the time line move nothing, a drift of 5 ms does', (t) => {
   const { ear, heard } = rig()
   const pcm = new Int16Array(FRAME).fill(5)

@@ -45,6 +45,8 @@ export class ArrivalEar {
   #held = 0
   #heldSince = 0
   #next = -1
+  /** When a packet last came. */
+  #cameAt = Number.NEGATIVE_INFINITY
   /** Where the next sample belongs. */
   #cursor = 0
   #filled = 0
@@ -68,6 +70,7 @@ export class ArrivalEar {
 
   /** A packet, once: its unwrapped sequence number, the place of its first sample, and the time now. */
   put(sequence: number, position: number, pcm: Int16Array, length: number, now: number): void {
+    this.#cameAt = now
     if (this.#next === -1) this.#next = sequence
     const ahead = sequence - this.#next
     if (ahead < 0) {
@@ -103,9 +106,13 @@ export class ArrivalEar {
     this.#release(0)
   }
 
-  /** On the beat: gives up waiting, and fills with silence what is `behind` samples overdue. */
+  /**
+   * On the beat: gives up waiting, and fills with silence what is `behind` samples overdue. A stream that
+   * comes late, but comes, has its silence already: more of it between its packets would tear up words.
+   */
   beat(now: number, behind: number): void {
     if (this.#held > 0 && now - this.#heldSince > this.#maxHeld) this.#release(SLOTS)
+    if (this.#cameAt + this.#samples + behind > now) return
     if (this.#cursor + MAX_FILL_FRAMES * this.#samples < now - behind) this.#cursor = Math.round(now - behind)
     while (this.#cursor + this.#samples + behind <= now) this.#silence()
   }
