@@ -69,7 +69,7 @@ async function startBot(t: CliTest, command: readonly string[], mode: string): P
 
 for (const { name, command } of BOTS) {
   const skip = name === 'Python' && PYTHON === null ? 'python3-websockets is not installed' : false
-  t.test(`${name}: echo`, { skip, timeout: 60_000 }, async (t) => {
+  t.test(`${name}: echo`, { skip, timeout: 150_000 }, async (t) => {
     const url = await startBot(t, command, 'echo')
     const { e164 } = await service.routed({ type: 'static', format: 'mulaw', sampleRate: 8000, url })
     const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU', background: tone(440, 1000) } })
@@ -80,7 +80,7 @@ for (const { name, command } of BOTS) {
     t.match(await service.ended(await caller.callId()), { endedReason: 'agent_hangup' })
   })
 
-  t.test(`${name}: barge-in`, { skip, timeout: 60_000 }, async (t) => {
+  t.test(`${name}: barge-in`, { skip, timeout: 150_000 }, async (t) => {
     const url = await startBot(t, command, 'barge-in')
     const { e164 } = await service.routed({ type: 'static', format: 'mulaw', sampleRate: 8000, url })
     const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
@@ -99,7 +99,7 @@ for (const { name, command } of BOTS) {
   })
 }
 
-t.test('bot-check', { timeout: 60_000 }, async (t) => {
+t.test('bot-check', { timeout: 150_000 }, async (t) => {
   const folder = await temporaryFolder(t)
   const [typescript] = BOTS
   const url = await startBot(t, typescript?.command ?? [], 'echo')
@@ -114,13 +114,13 @@ t.test('bot-check', { timeout: 60_000 }, async (t) => {
   t.match(strict.stdout, /FAIL {2}cannot be reached: the address is not wss/)
   t.equal(await closed.exit(), 1)
   t.match(closed.stdout, /FAIL {2}cannot be reached/)
-  t.equal(await good.exit(30_000), 0)
+  t.equal(await good.exit(), 0)
   t.match(good.stdout, /connected in .*\n.*\d+ play.*\n.*sent .* of sound.*\n.*This bot would do\./s)
-  t.equal(await strange.exit(30_000), 1)
+  t.equal(await strange.exit(), 1)
   t.match(strange.stdout, /FAIL {2}sent no sound/)
 })
 
-t.test('bot-check of an AudioSocket, over TLS and plain', { timeout: 60_000 }, async (t) => {
+t.test('bot-check of an AudioSocket, over TLS and plain', { timeout: 150_000 }, async (t) => {
   const folder = await temporaryFolder(t)
   const authority = makeAuthority(t)
   const keys: string[] = []
@@ -145,10 +145,10 @@ t.test('bot-check of an AudioSocket, over TLS and plain', { timeout: 60_000 }, a
   t.match(strict.stdout, /FAIL {2}cannot be reached: the address is not tls/)
   t.equal(await doubting.exit(), 1)
   t.match(doubting.stdout, /FAIL {2}cannot be reached: no connection \(/)
-  t.equal(await good.exit(30_000), 0)
+  t.equal(await good.exit(), 0)
   t.match(good.stdout, /\d+ play\n.*sent .* of sound.*This bot would do\./s)
   t.strictSame(keys, ['5'])
   t.match((await bot.call()).heard.at(-1), { kind: 0 }, 'and it is told that the call is over')
-  t.equal(await mute.exit(30_000), 1)
+  t.equal(await mute.exit(), 1)
   t.match(mute.stdout, /FAIL {2}sent no sound/)
 })

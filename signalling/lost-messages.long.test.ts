@@ -64,8 +64,8 @@ const CASES: readonly Case[] = [
   ...cases('out', 'answer-cancelled', 'drop', m('CANCEL'), m('200', 'CANCEL'), m('487'), m('ACK')),
 ]
 
-/** Long enough for the second ACK, where the first is missed. */
-const TALK_MS = '900'
+/** Long enough for the second ACK, where the first is missed, and for a third. */
+const TALK_MS = '2000'
 
 const FATES = { drop: 'lost', twice: 'sent twice', hold: 'overtaken', pass: '' }
 
