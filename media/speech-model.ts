@@ -9,9 +9,10 @@ export interface SpeechModel {
 }
 
 export interface SpeechModelStats {
-  /** Windows judged, in how many batches. */
+  /** Windows given to the model, in how many batches, and those of them that were judged. */
   readonly windows: number
   readonly batches: number
+  readonly judged: number
   /** Frames for which no judgement came in time, so that the built-in detector decided. */
   readonly fallbackFrames: number
   /** Times the thread failed or hung and was replaced. */

@@ -8,6 +8,7 @@ import {
 } from '../media/ending-model.js'
 import type { SessionRate } from '../media/frame.js'
 import type { EndingAnswer, EndingQuestion } from './ending-model-question.js'
+import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
 
 export interface RunningEndingModel extends EndingModel {
@@ -22,9 +23,10 @@ export interface EndingModelOptions {
   readonly clock: Clock
   readonly log: Log
   readonly runtime?: string
+  /** How its thread is started: as one of this thread's, unless told. */
+  readonly start?: StartModel
 }
 
-const THREAD = new URL('./ending-model-thread.js', import.meta.url)
 /**
  * From the question to the answer. A pause is asked about 100 ms before the detector calls it the end of
  * speech; a beat of that is for the way there and back.
@@ -62,12 +64,11 @@ class ThreadModel implements RunningEndingModel {
   #late = 0
   #refused = 0
 
-  constructor({ path, runtime = 'onnxruntime-node', clock, log }: EndingModelOptions) {
+  constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: EndingModelOptions) {
     this.#clock = clock
     this.#thread = new ModelThread({
-      entry: THREAD,
-      name: 'turn model',
-      data: { path, runtime, setting: 'PARLEY_TURN_MODEL' },
+      order: { name: 'turn model', data: { path, runtime, setting: 'PARLEY_TURN_MODEL' } },
+      start,
       clock,
       log,
       meanwhile: 'the words alone decide',

@@ -4,7 +4,7 @@
  * is not caught here ends the thread: the pool counts its sessions as lost and starts another one.
  */
 import { getHeapStatistics } from 'node:v8'
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { EMBEDDED_VOICE } from '../media/agent/vendors/catalogue.js'
 import { openVendors } from '../media/agent/vendors/registry.js'
 import { systemClock } from '../media/base/clock.js'
@@ -17,6 +17,7 @@ import { openClips } from './clips.js'
 import { openEndingModel } from './ending-model.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
 import { openSynthesisJobs } from './jobs.js'
+import { modelsOver } from './model-host.js'
 import { Outbox } from './outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from './protocol.js'
 import { openRecordingJobs } from './recording-jobs.js'
@@ -27,7 +28,8 @@ import { threadLog } from './thread-log.js'
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
 const main: { postMessage(message: FromWorker): void } = parentPort
 const port = new Outbox({ port: main, onFull: (session) => lose(session) })
-const settings: WorkerSettings = workerData
+const { settings, models }: { readonly settings: WorkerSettings; readonly models: MessagePort } = workerData
+const start = modelsOver(models)
 const clock = systemClock
 const log = threadLog(port, settings.index)
 
@@ -40,9 +42,9 @@ const beat = startBeat(clock, (member, error) => {
 const jobs = openSynthesisJobs({ clock, log })
 const recordings = openRecordingJobs({ compress: settings.compressRecordings, log })
 const speechModel =
-  settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log })
+  settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log, start })
 const endingModel =
-  settings.turnModel === null ? null : await openEndingModel({ path: settings.turnModel, clock, log })
+  settings.turnModel === null ? null : await openEndingModel({ path: settings.turnModel, clock, log, start })
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),

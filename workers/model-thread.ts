@@ -1,8 +1,9 @@
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Clock, Timer } from '../media/base/clock.js'
 import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
-import { END, type FromModelThread, type ModelThreadData } from './onnx.js'
+import type { ModelOrder, StartedModel, StartModel } from './model-host.js'
+import { END, type FromModelThread } from './onnx.js'
 
 const START_MS = 20_000
 /** An answer that takes so long is a thread that hangs. */
@@ -13,11 +14,9 @@ const RESTART_MAX_MS = 30_000
 const END_MS = 3000
 
 export interface ModelThreadOptions<Answer> {
-  /** The entry file, which calls `serveModel`. */
-  readonly entry: URL
-  /** As errors call it. */
-  readonly name: string
-  readonly data: ModelThreadData
+  /** What to run; its name is what errors call it. */
+  readonly order: ModelOrder
+  readonly start: StartModel
   readonly clock: Clock
   readonly log: Log
   /** What goes on without it, for the log. */
@@ -27,13 +26,21 @@ export interface ModelThreadOptions<Answer> {
   lost(): void
 }
 
+/** One thread, and this side of its port. */
+interface Thread {
+  readonly port: MessagePort
+  readonly started: StartedModel
+  /** Resolves with the reason when it is gone and its port is closed. */
+  readonly ended: Promise<string>
+}
+
 /**
  * A thread that runs a model beside a media thread and off its beat: loaded once, one question at a time,
  * ended when it hangs or fails and started again after a pause that grows.
  */
 export class ModelThread<Ready, Question, Answer> {
   readonly #options: ModelThreadOptions<Answer>
-  #thread: Worker | null = null
+  #thread: Thread | null = null
   #busy = false
   #hung: Timer | null = null
   #restart: Timer | null = null
@@ -64,32 +71,32 @@ export class ModelThread<Ready, Question, Answer> {
    * EngineError `config_invalid` with the reason.
    */
   async start(): Promise<Ready | null> {
-    const { entry, name, data, clock } = this.#options
-    const thread = new Worker(entry, {
-      workerData: data,
-      execArgv: ['--enable-source-maps'],
-      name: name.replaceAll(' ', '-'),
-    })
+    const { order, start, clock } = this.#options
+    const { port1: port, port2 } = new MessageChannel()
+    const closed = new Promise<void>((resolve) => port.once('close', resolve))
+    const started = start(order, port2)
+    const ended = Promise.all([started.gone, closed]).then(([why]) => why)
+    const thread: Thread = { port, started, ended }
     const first = await new Promise<FromModelThread<Ready, Answer>>((resolve) => {
       const limit = clock.after(START_MS, () => resolve({ kind: 'failed', message: 'it takes too long' }))
       const done = (message: FromModelThread<Ready, Answer>): void => {
         limit.cancel()
         resolve(message)
       }
-      thread.once('message', done)
-      thread.once('error', (error) => done({ kind: 'failed', message: errorText(error) }))
+      port.once('message', done)
+      void ended.then((why) => done({ kind: 'failed', message: why }))
     })
     if (first.kind !== 'ready' || this.#closing) {
       await this.#end(thread)
       if (first.kind === 'failed') {
+        const { name, data } = order
         throw new EngineError('config_invalid', `the ${name} ${data.path} cannot be used: ${first.message}`)
       }
       return null
     }
     this.#thread = thread
-    thread.on('message', (message: FromModelThread<Ready, Answer>) => this.#heard(thread, message))
-    thread.on('error', (error) => this.#lost(thread, errorText(error)))
-    thread.on('exit', () => this.#lost(thread, 'it ended'))
+    port.on('message', (message: FromModelThread<Ready, Answer>) => this.#heard(thread, message))
+    void ended.then((why) => this.#lost(thread, why))
     return first.ready
   }
 
@@ -98,7 +105,7 @@ export class ModelThread<Ready, Question, Answer> {
     const thread = this.#thread
     if (thread === null || this.#busy) return
     this.#busy = true
-    thread.postMessage(question, transfer)
+    thread.port.postMessage(question, transfer)
     this.#hung = this.#options.clock.after(HUNG_MS, () => this.#lost(thread, 'it hangs'))
   }
 
@@ -113,21 +120,20 @@ export class ModelThread<Ready, Question, Answer> {
   }
 
   /** Resolves when it ended, or is not waited for any longer. */
-  async #end(thread: Worker): Promise<void> {
-    const { clock, log, name } = this.#options
-    const ended = new Promise<boolean>((resolve) => {
-      const limit = clock.after(END_MS, () => resolve(false))
-      thread.once('exit', () => {
-        limit.cancel()
-        resolve(true)
-      })
+  async #end({ port, started, ended }: Thread): Promise<void> {
+    const { clock, log, order } = this.#options
+    port.postMessage(END)
+    const late = new Promise<null>((resolve) => {
+      const limit = clock.after(END_MS, () => resolve(null))
+      void ended.then(() => limit.cancel())
     })
-    thread.postMessage(END)
-    thread.unref()
-    if (!(await ended)) log.warn({}, `a thread of the ${name} hangs and is left behind`)
+    if ((await Promise.race([ended, late])) !== null) return
+    log.warn({}, `a thread of the ${order.name} hangs and is left behind`)
+    port.close()
+    started.abandon()
   }
 
-  #heard(thread: Worker, message: FromModelThread<Ready, Answer>): void {
+  #heard(thread: Thread, message: FromModelThread<Ready, Answer>): void {
     if (thread !== this.#thread) return
     if (message.kind === 'failed') {
       this.#lost(thread, message.message)
@@ -141,26 +147,26 @@ export class ModelThread<Ready, Question, Answer> {
   }
 
   /** Ends a thread that failed; another one follows. */
-  #lost(thread: Worker, why: string): void {
+  #lost(thread: Thread, why: string): void {
     if (thread !== this.#thread) return
-    const { log, name, meanwhile, lost } = this.#options
+    const { log, order, meanwhile, lost } = this.#options
     this.#thread = null
     this.#busy = false
     this.#hung?.cancel()
     lost()
-    log.error({ why, pauseMs: this.#pauseMs }, `the ${name} failed; ${meanwhile}`)
+    log.error({ why, pauseMs: this.#pauseMs }, `the ${order.name} failed; ${meanwhile}`)
     this.#end(thread).catch((error: unknown) => log.warn({ error: errorText(error) }, 'a thread did not end'))
     this.#again()
   }
 
   #again(): void {
     if (this.#closing) return
-    const { clock, log, name } = this.#options
+    const { clock, log, order } = this.#options
     this.#restart = clock.after(this.#pauseMs, () => {
       this.#pauseMs = Math.min(this.#pauseMs * 2, RESTART_MAX_MS)
       this.#restarts++
       this.start().catch((error: unknown) => {
-        log.error({ error: errorText(error) }, `the ${name} did not start again`)
+        log.error({ error: errorText(error) }, `the ${order.name} did not start again`)
         this.#again()
       })
     })

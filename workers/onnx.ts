@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import { errorText } from '../media/base/errors.js'
 
 /*
@@ -71,12 +71,15 @@ export async function loadOnnx({
  */
 export const END = 'end'
 
-/** Runs a model thread: loads once, says what it is like, then answers one question after the other. */
+/**
+ * Runs a model thread: loads once, says what it is like, then answers one question after the other, until
+ * it is told to end or nobody is left to ask.
+ */
 export function serveModel<Ready, Question, Answer>(
   load: () => Promise<{ readonly ready: Ready; answer(question: Question): Promise<Answer> }>,
 ): void {
-  if (parentPort === null) throw new Error('a model is served in a worker thread only')
-  const port = parentPort
+  const { port }: { readonly port?: MessagePort } = workerData ?? {}
+  if (port === undefined) throw new Error('a model is served in a worker thread only')
   const send = (message: FromModelThread<Ready, Answer>): void => port.postMessage(message)
   const failed = (error: unknown): void => send({ kind: 'failed', message: errorText(error) })
   const loading = load()

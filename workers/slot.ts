@@ -4,6 +4,7 @@ import { EngineError, errorText } from '../media/base/errors.js'
 import type { Log } from '../media/base/log.js'
 import { Scope } from '../media/base/scope.js'
 import { RequestChannel } from './channel.js'
+import { ModelHost } from './model-host.js'
 import type {
   FromWorker,
   SessionEvent,
@@ -54,6 +55,7 @@ export class WorkerSlot {
   readonly index: number
   readonly #options: SlotOptions
   readonly #scope = new Scope()
+  readonly #models: ModelHost
   #life: Life | null = null
   #up = false
   #load: WorkerLoad | null = null
@@ -63,6 +65,7 @@ export class WorkerSlot {
   constructor(options: SlotOptions) {
     this.index = options.settings.index
     this.#options = options
+    this.#models = new ModelHost(options.clock, options.log)
   }
 
   /** Ready for sessions. */
@@ -106,20 +109,24 @@ export class WorkerSlot {
     this.#up = false
     await this.#scope.close()
     const life = this.#life
-    if (life === null) return
-    try {
-      await life.channel.request({ do: 'shutdown' }, SHUTDOWN_MS)
-    } catch (error) {
-      this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'media worker did not finish')
+    if (life !== null) {
+      try {
+        await life.channel.request({ do: 'shutdown' }, SHUTDOWN_MS)
+      } catch (error) {
+        this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'media worker did not finish')
+      }
+      await life.thread.terminate()
+      await life.exited
     }
-    await life.thread.terminate()
-    await life.exited
+    await this.#models.close()
   }
 
   async #spawn(): Promise<void> {
     const { settings, clock, log, onEvent, onLost } = this.#options
+    const models = this.#models.open()
     const thread = new Worker(MEDIA_WORKER, {
-      workerData: settings,
+      workerData: { settings, models },
+      transferList: [models],
       execArgv: ['--enable-source-maps'],
       name: `media-${this.index}`,
     })

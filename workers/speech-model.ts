@@ -2,6 +2,7 @@ import type { Clock } from '../media/base/clock.js'
 import type { Log } from '../media/base/log.js'
 import { FRAME_MS, type SessionRate } from '../media/frame.js'
 import type { SpeechModel, SpeechModelStats, SpeechModelStream } from '../media/speech-model.js'
+import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
 import type { JudgedBatch, SpeechQuestion, SpeechWindows } from './speech-model-batch.js'
 
@@ -17,9 +18,10 @@ export interface SpeechModelOptions {
   readonly clock: Clock
   readonly log: Log
   readonly runtime?: string
+  /** How its thread is started: as one of this thread's, unless told. */
+  readonly start?: StartModel
 }
 
-const THREAD = new URL('./speech-model-thread.js', import.meta.url)
 /** A judgement that is older than a window and this is too late to act on. */
 const DEADLINE_MS = 60
 /** More calls than a media worker carries. */
@@ -46,17 +48,18 @@ class ThreadModel implements RunningSpeechModel {
   #next = 1
   #windows = 0
   #batches = 0
+  #judged = 0
   #fallbackFrames = 0
 
-  constructor({ path, runtime = 'onnxruntime-node', clock, log }: SpeechModelOptions) {
+  constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: SpeechModelOptions) {
     this.#thread = new ModelThread({
-      entry: THREAD,
-      name: 'speech model',
-      data: { path, runtime, setting: 'PARLEY_VAD_MODEL' },
+      order: { name: 'speech model', data: { path, runtime, setting: 'PARLEY_VAD_MODEL' } },
+      start,
       clock,
       log,
       meanwhile: 'the built-in detector decides',
       answered: ({ streams, likely }) => {
+        this.#judged += streams.length
         streams.forEach((id, i) => {
           this.#streams.get(id)?.judged(likely[i] ?? 0)
         })
@@ -89,6 +92,7 @@ class ThreadModel implements RunningSpeechModel {
     return {
       windows: this.#windows,
       batches: this.#batches,
+      judged: this.#judged,
       fallbackFrames: this.#fallbackFrames,
       restarts: this.#thread.restarts,
     }
