@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -36,16 +37,43 @@ async function openSocket(t: Test): Promise<Socket> {
   return socket
 }
 
-/** An even one, for ffmpeg to bind itself. */
+/** An even one, for ffmpeg to bind itself with the next one: where no system gives ports to others by itself. */
 async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 30_000 + 2 * randomInt(500)
+    const taken = await Promise.all([port, port + 1].map(binds))
+    if (taken.every((binds) => binds)) return port
+  }
+}
+
+async function binds(port: number): Promise<boolean> {
   const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  const closed = once(socket, 'close')
-  socket.close()
-  await closed
-  return port - (port % 2)
+  try {
+    socket.bind({ port, address: '127.0.0.1', exclusive: true })
+    await once(socket, 'listening')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.close()
+  }
+}
+
+/** Sends, connected, until somebody listens: the system tells when nobody does. */
+async function deliver(socket: Socket, packet: Uint8Array, ended: () => boolean): Promise<void> {
+  let refused = true
+  const told = () => {
+    refused = true
+  }
+  socket.on('error', told)
+  while (refused && !ended()) {
+    refused = false
+    socket.send(packet)
+    await new Promise<void>((resolve) => setTimeout(resolve, 20))
+    // Sockets are read between a timer and this, also when both are late.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  socket.off('error', told)
 }
 
 for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
@@ -85,6 +113,10 @@ for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as co
     t.teardown(() => rm(folder, { recursive: true, force: true }))
     const socket = await openSocket(t)
     const port = await freePort()
+    // What is sent after the end of ffmpeg is refused.
+    socket.on('error', () => {})
+    socket.connect(port, '127.0.0.1')
+    await once(socket, 'connect')
     const offer = join(folder, 'offer.sdp')
     const file = join(folder, 'heard.wav')
     await writeFile(
@@ -116,12 +148,14 @@ for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as co
     const over = once(child, 'close')
     const out = new SrtpOut(suite, key)
     const payload = tone(HZ, 20)
-    // Over a roll-over of the sequence number.
-    for (let sequence = 65_500; child.exitCode === null && sequence < 67_000; sequence++) {
+    // Over a roll-over of the sequence number, which counts from what ffmpeg heard before it.
+    for (let sequence = 65_500; child.exitCode === null && sequence < 70_000; sequence++) {
       const packet = Buffer.alloc(172 + MAX_SRTP_OVERHEAD)
       writeRtpHeader(packet, 8, false, sequence & 0xffff, sequence * 160, 0x5eed)
       encodeAlaw(payload, 0, 160, packet, 12)
-      socket.send(packet.subarray(0, out.rtp(packet, 172)), port, '127.0.0.1')
+      const sealed = packet.subarray(0, out.rtp(packet, 172))
+      if (sequence === 65_500) await deliver(socket, sealed, () => child.exitCode !== null)
+      else socket.send(sealed)
       await new Promise<void>((resolve) => setTimeout(resolve, 8))
     }
     await over
