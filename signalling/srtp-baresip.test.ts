@@ -198,7 +198,7 @@ t.test('offers keys without insisting: both hear each other, and both report', {
 /** Waits until baresip has closed the file of what it heard: then its header tells the length. */
 async function written(folder: string, phone: Baresip): Promise<void> {
   const begin = performance.now()
-  while (performance.now() - begin < 10_000) {
+  while (performance.now() - begin < 30_000) {
     const heard = await baresipHeard(folder).catch(() => new Int16Array(0))
     if (heard.length >= 40_000) return
     await new Promise<void>((resolve) => setTimeout(resolve, 50))
@@ -208,7 +208,7 @@ async function written(folder: string, phone: Baresip): Promise<void> {
 
 /** What a promise gives, or what baresip said until then. */
 async function within<T>(promise: Promise<T>, phone: Baresip): Promise<T> {
-  const signal = AbortSignal.timeout(10_000)
+  const signal = AbortSignal.timeout(30_000)
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error(`not in time; baresip says:\n${phone.output()}`)))
     promise.then(resolve, reject)

@@ -24,7 +24,7 @@ const THEIRS = 121
 const OURS = 120
 
 async function until(what: string, ready: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 30_000
   while (!ready()) {
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
     await new Promise<void>((resolve) => setImmediate(resolve))

@@ -14,7 +14,7 @@ import type { RtpRemote } from './remote.js'
 
 assertNothingLeft(t)
 
-const DEADLINE_MS = 5000
+const DEADLINE_MS = 30_000
 
 async function until(what: string, ready: () => boolean): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS

@@ -26,7 +26,7 @@ const KEYS: SrtpKeys = {
 }
 
 async function until(what: string, ready: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5000
+  const deadline = performance.now() + 30_000
   while (!ready()) {
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
     await new Promise<void>((resolve) => setImmediate(resolve))

@@ -80,7 +80,7 @@ t.test('calls in over TLS, and hangs up when it ends', { skip }, async (t) => {
 
 /** What a promise gives, or what baresip said until then. */
 async function within<T>(promise: Promise<T>, output: () => string): Promise<T> {
-  const signal = AbortSignal.timeout(10_000)
+  const signal = AbortSignal.timeout(30_000)
   const late = () => new Error(`not in time; baresip says:\n${output()}`)
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(late()))

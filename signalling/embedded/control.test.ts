@@ -33,7 +33,7 @@ async function rawApp(t: { teardown(run: () => void): unknown }, rig: Rig) {
   const closed = once(socket, 'close')
   const send = (text: string) => void socket.write(`${Buffer.byteLength(text)}#${text}`)
   const next = async (): Promise<{ tokens: readonly string[]; body: string }> => {
-    const signal = AbortSignal.timeout(2_000)
+    const signal = AbortSignal.timeout(30_000)
     while (frames.length === 0) await once(socket, 'test:frame', { signal })
     return frames.shift() as { tokens: readonly string[]; body: string }
   }

@@ -62,7 +62,7 @@ t.test('every message of RFC 4475, on the wire to an application', async (t) => 
       return own.filter((answer) => !answer.start.startsWith('SIP/2.0 1'))
     }
     while (!marked() || (expect !== 'drop' && finals().length === 0)) {
-      await once(socket, 'test:answer', { signal: AbortSignal.timeout(2_000) })
+      await once(socket, 'test:answer', { signal: AbortSignal.timeout(30_000) })
     }
     const [answer] = finals()
     const title = `${section} ${name}`

@@ -269,7 +269,7 @@ function asked(r: Rig, wire: SpeechWire) {
 
 /** Turns of the event loop until it holds, 5 s at most. */
 async function settled(done: () => boolean): Promise<void> {
-  const give = Date.now() + 5000
+  const give = Date.now() + 30_000
   while (!done()) {
     if (Date.now() > give) throw new Error('did not happen in 5 s')
     await new Promise((resolve) => setImmediate(resolve))

@@ -123,7 +123,7 @@ async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
     if (clock.pending > 0) throw new Error(`${clock.pending} timers are left`)
   })
   const until = async (done: () => boolean, what: string) => {
-    for (let i = 0; i < 4000; i++) {
+    for (let i = 0; i < 15_000; i++) {
       if (done()) return
       await new Promise((resolve) => setImmediate(resolve))
       if (i > 200) await new Promise((resolve) => setTimeout(resolve, 2))
