@@ -300,3 +300,67 @@ t.test('no phase gets more than its share by moving', (t) => {
   beat.close()
   t.end()
 })
+
+t.test('a frame run early is not run again in its time, and the beat goes on as before', (t) => {
+  const clock = new VirtualClock()
+  const beat = startBeat(clock, noFault)
+  const at: number[] = []
+  const one = member(() => at.push(clock.now()))
+  const other = member()
+  const nested: boolean[] = []
+  const third: Recorded = member(() => nested.push(beat.early(third, 0)))
+  t.equal(beat.early(one, 0), false, 'not here yet')
+  for (const each of [one, other, third]) beat.add(each)
+  clock.advance(47)
+  const due = one.ticks.at(-1) ?? 0
+  const counted = beat.load().histogram.reduce((sum, count) => sum + count, 0)
+  t.equal(beat.early(one, due + 20 - 47), false, 'it is due that soon')
+  t.equal(beat.early(one, due + 20 - 48), true)
+  t.equal(beat.early(one, 0), false, 'once a frame')
+  t.equal(at.at(-1), 47)
+  t.equal(one.ticks.at(-1), due + 20, 'told when it was due')
+  t.equal(
+    beat.load().histogram.reduce((sum, count) => sum + count, 0),
+    counted,
+    'it was not late',
+  )
+  clock.advance(353)
+  t.strictSame(
+    one.ticks,
+    Array.from({ length: 20 }, (_, i) => (one.ticks[0] ?? 0) + 20 * i),
+  )
+  t.equal(other.ticks.length, 20)
+  t.notOk(nested.includes(true), 'not from inside a tick')
+  beat.close()
+  t.equal(beat.early(one, 0), false)
+  t.equal(clock.pending, 0)
+  t.end()
+})
+
+t.test(
+  'a frame run early is none of those that a stall leaves out; one that fails then ends its member',
+  (t) => {
+    const clock = new StallingClock()
+    const faults: BeatMember[] = []
+    const beat = startBeat(clock, (member) => faults.push(member))
+    const one = member()
+    const other = member()
+    const bad: Recorded = member(() => {
+      if (bad.ticks.length === 3) throw new Error('broken')
+    })
+    for (const each of [one, other, bad]) beat.add(each)
+    clock.advance(42)
+    t.equal(beat.early(one, 0), true)
+    t.equal(beat.early(bad, 0), true)
+    t.strictSame(faults, [bad])
+    t.equal(beat.load().members, 2)
+    clock.stall(400)
+    clock.advance(100)
+    const frames = ({ ticks, skips }: Recorded) => ticks.length + skips.reduce((sum, count) => sum + count, 0)
+    t.ok(one.skips.length > 0)
+    t.equal(frames(one), frames(other))
+    t.equal(new Set(one.ticks).size, one.ticks.length)
+    beat.close()
+    t.end()
+  },
+)

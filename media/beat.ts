@@ -59,6 +59,11 @@ export interface Beat {
    * to 3. False, and nothing changes, when that phase has its share of members already.
    */
   sooner(member: BeatMember, phases: number): boolean
+  /**
+   * Never from inside a tick: runs the member's next frame now when it is due more than `leastMs` from now;
+   * its time then passes without, and the beat goes on as before. False when it is not, or was run already.
+   */
+  early(member: BeatMember, leastMs: number): boolean
   load(): BeatLoad
   /** Idempotent; forgets all members. */
   close(): void
@@ -80,6 +85,8 @@ class PhaseBeat implements Beat {
   readonly #lateness: Lateness
   readonly #work: Lateness
   readonly #wake = () => this.#run()
+  /** Their next frame was run already. */
+  readonly #early = new Set<BeatMember>()
   #members = 0
   #timer: Timer | null = null
   /** Clock time of phase number 0. */
@@ -130,6 +137,22 @@ class PhaseBeat implements Beat {
     return true
   }
 
+  early(member: BeatMember, leastMs: number): boolean {
+    const phase = this.#phases.findIndex((members) => members.includes(member))
+    if (this.#running || phase === -1 || this.#early.has(member)) return false
+    const next = this.#next + ((phase - (this.#next % PHASES) + PHASES) % PHASES)
+    const idealMs = this.#origin + next * PHASE_MS
+    if (idealMs - this.#clock.now() <= leastMs) return false
+    this.#early.add(member)
+    // As on the beat: who leaves meanwhile only leaves a hole.
+    this.#running = true
+    this.#tick(member, idealMs)
+    this.#running = false
+    if (this.#holes) this.#compact()
+    if (this.#members === 0) this.#disarm()
+    return true
+  }
+
   load(): BeatLoad {
     const nowMs = this.#clock.now()
     const late = this.#lateness.snapshot(nowMs)
@@ -139,8 +162,8 @@ class PhaseBeat implements Beat {
 
   close(): void {
     this.#closed = true
-    this.#timer?.cancel()
-    this.#timer = null
+    this.#disarm()
+    this.#early.clear()
     for (const list of this.#phases) list.fill(null)
     this.#holes = true
     this.#members = 0
@@ -159,11 +182,14 @@ class PhaseBeat implements Beat {
     list[list.indexOf(member)] = null // the list may be walked right now
     this.#holes = true
     this.#members--
+    this.#early.delete(member)
     if (!this.#running) this.#compact()
-    if (this.#members === 0 && !this.#running) {
-      this.#timer?.cancel()
-      this.#timer = null
-    }
+    if (this.#members === 0 && !this.#running) this.#disarm()
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel()
+    this.#timer = null
   }
 
   #compact(): void {
@@ -204,14 +230,10 @@ class PhaseBeat implements Beat {
       for (let i = 0; i < length; i++) {
         const member = list[i]
         if (member === null || member === undefined) continue
+        if (this.#early.size > 0 && this.#early.delete(member)) continue
         const startMs = this.#clock.now()
         this.#lateness.add(startMs - idealMs, startMs)
-        try {
-          member.tick(idealMs)
-        } catch (error) {
-          this.#remove(member)
-          this.#onFault(member, error)
-        }
+        this.#tick(member, idealMs)
       }
       if (length === 0) continue
       const endedMs = this.#clock.now()
@@ -222,14 +244,24 @@ class PhaseBeat implements Beat {
     if (this.#members > 0 && !this.#closed) this.#arm()
   }
 
+  #tick(member: BeatMember, idealMs: number): void {
+    try {
+      member.tick(idealMs)
+    } catch (error) {
+      this.#remove(member)
+      this.#onFault(member, error)
+    }
+  }
+
   #skip(frames: number): void {
     this.#next += frames * PHASES
     for (const list of this.#phases) {
       for (const member of list) {
         if (member === null) continue
-        this.#lateness.skippedFrames += frames
+        const left = this.#early.delete(member) ? frames - 1 : frames
+        this.#lateness.skippedFrames += left
         try {
-          member.skip(frames)
+          member.skip(left)
         } catch (error) {
           this.#remove(member)
           this.#onFault(member, error)

@@ -131,6 +131,25 @@ t.test('flushing fades 5 ms and forgets the rest', (t) => {
   t.end()
 })
 
+t.test('the fade is told until it was pulled, and flushing again does not take it away', (t) => {
+  const { playout, pull } = rig()
+  playout.enqueue(1, new Int16Array(1000).fill(8000))
+  playout.pause()
+  t.equal(playout.fading, false, 'nothing sounded yet')
+  playout.resume()
+  pull()
+  t.equal(playout.fading, false)
+  playout.flush()
+  t.equal(playout.fading, true)
+  playout.flush()
+  t.equal(playout.fading, true)
+  const fade = pull() ?? []
+  t.strictSame([fade[0], fade[20], fade[40]], [8000, 4000, 0])
+  t.equal(playout.fading, false)
+  t.equal(pull(), null)
+  t.end()
+})
+
 t.test('flushing a pause sends nothing more, and late sound of it is dropped', (t) => {
   const { playout, pull, events } = rig()
   playout.enqueue(1, new Int16Array(8000).fill(8000))

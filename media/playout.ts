@@ -57,6 +57,11 @@ export class Playout {
     return this.#paused
   }
 
+  /** The next pull gives the fade of what was stopped in the middle, and nothing else. */
+  get fading(): boolean {
+    return this.#tailReady
+  }
+
   get queuedMs(): number {
     return (this.#size * 1000) / this.rate
   }
@@ -99,9 +104,13 @@ export class Playout {
     this.#tailReady = false
   }
 
-  /** Forgets all sound and utterances (`sentSamples` stays readable) and ends a pause. */
+  /**
+   * Forgets all sound and utterances (`sentSamples` stays readable) and ends a pause. What sounded fades
+   * out in the next pull.
+   */
   flush(): void {
-    if (!this.#paused) this.#keepTail()
+    // Flushed again, it still has to fade.
+    if (!this.#paused && this.#size > 0) this.#keepTail()
     this.#paused = false
     this.#fadeIn = false
     this.#size = 0

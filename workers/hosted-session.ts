@@ -11,7 +11,7 @@ import { type BotEnd, openBotEnd } from '../media/byo/bot-end.js'
 import type { TransferUpdate } from '../media/byo/dialect.js'
 import type { DetectorEvent } from '../media/detect/events.js'
 import type { EndingModel } from '../media/ending-model.js'
-import type { CloseReason, Digit, End, KeyTiming } from '../media/frame.js'
+import { type CloseReason, type Digit, type End, FRAME_MS, type KeyTiming } from '../media/frame.js'
 import { openRtpEnd, type RtpEnd } from '../media/rtp/end.js'
 import { openSession, type Session } from '../media/session.js'
 import type { VadFactory } from '../media/vad.js'
@@ -33,6 +33,8 @@ import { ToolRequests } from './tool-requests.js'
 
 const LEG = 'leg'
 const PARTY = 'party'
+/** A frame that is due later than this may leave before its time; nobody's jitter buffer is shorter. */
+const SOON_MS = FRAME_MS / 2
 
 /** What the sessions of one thread share. */
 export interface SessionHost {
@@ -247,6 +249,12 @@ class LegSession implements HostedSession {
     return true
   }
 
+  /** A stopped agent's last frame leaves at once, not most of a frame later. */
+  #soon(): void {
+    // After what is being handled: it may be a packet of this very session, or a beat.
+    queueMicrotask(() => this.#host.beat.early(this.#member, SOON_MS))
+  }
+
   /** As events when the far side takes them, else as tones in the audio. */
   #pressed(digits: readonly Digit[], timing?: KeyTiming): boolean {
     if (this.#remote === null || this.#leave === null) return false
@@ -327,6 +335,7 @@ class LegSession implements HostedSession {
       clock,
       emit: this.#order.emit,
       log,
+      soon: () => this.#soon(),
       tools: {
         run: (request, done) => this.#tools.run(request, done),
         serve: (request, done) => this.#tools.run(request, done),

@@ -37,6 +37,8 @@ export interface AgentVoiceOptions {
   firstAudio(turn: TurnId): void
   /** Its first packet with sound is being sent. */
   firstPacket(turn: TurnId): void
+  /** It was stopped in the middle of sound: its last frame, which fades, need not wait for its time. */
+  fading(): void
   readonly trouble: VoiceTrouble
 }
 
@@ -122,6 +124,7 @@ export class AgentVoice {
 
   pause(): void {
     this.#playout.pause()
+    if (this.#playout.fading) this.#options.fading()
   }
 
   resume(): void {
@@ -138,6 +141,7 @@ export class AgentVoice {
     const spoken = this.#speaker.stop(turn)
     // Also when nothing had been handed over yet: the pause ends with the reply.
     this.#playout.flush()
+    if (this.#playout.fading) this.#options.fading()
     return spoken
   }
 

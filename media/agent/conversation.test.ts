@@ -207,6 +207,34 @@ t.test('a caller who goes on after a breath that was taken for the end is not ta
   t.equal(rig.close(), 0)
 })
 
+t.test(
+  'the last frame of what is stopped is wanted at once, when it pauses and when it is cut',
+  async (t) => {
+    const rig = await answering()
+    rig.sound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
+    await rig.until(() => rig.soonMs.length === 1)
+    t.ok(rig.agentSounding, 'the pause is told before the next frame')
+    await rig.run(20)
+    t.ok(rig.agentSounding)
+    const [fade] = rig.frames.slice(-1)
+    t.ok(fade?.pcm?.some((sample) => sample !== 0) && fade.pcm.slice(40).every((sample) => sample === 0))
+    await rig.until(() => rig.of('resumed').length === 1)
+    // Words cut it in the middle of its speech, without a pause.
+    await rig.until(() => rig.of('interrupted').length === 1)
+    t.equal(rig.soonMs.length, 2)
+    await rig.run(20)
+    const cut = rig.frames.at(-1)?.pcm
+    t.ok(
+      cut?.some((sample) => sample !== 0) && cut.slice(40).every((sample) => sample === 0),
+      'it fades, no click',
+    )
+    await rig.run(20)
+    t.notOk(rig.agentSounding)
+    t.equal(rig.soonMs.length, 2)
+    t.equal(rig.close(), 0)
+  },
+)
+
 t.test('a caller who goes on before the answer is heard says one turn', async (t) => {
   const rig = await begun()
   rig.model.push([

@@ -38,6 +38,8 @@ export interface ConversationOptions {
   readonly log: Log
   /** What tools need of the outside. */
   readonly tools: ToolRunner
+  /** The next frame ends the agent's sound and may be pulled before its time. Not from within this call. */
+  soon?(): void
   /** Ask the model before the caller's turn is decided. Costs requests whose answers nobody hears. */
   readonly speculate?: boolean
   /**
@@ -158,6 +160,7 @@ class AgentConversation implements Conversation {
       asked: (turn, { tts, model }, characters) => tracer.spoke(turn, tts.id, model, characters),
       firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
       firstPacket: (turn) => tracer.sent(turn),
+      fading: () => options.soon?.(),
       trouble: ({ code, message }, vendor, instead) =>
         this.#trouble('text_to_speech', code, message, vendor, instead),
     })
