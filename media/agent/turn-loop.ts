@@ -79,11 +79,17 @@ export class TurnLoop {
     this.#policy = policy
   }
 
-  /** Session time counts from the first beat, which comes up to 20 ms after the start. */
+  /**
+   * Session time counts from the first beat, which comes up to 20 ms after the start. Beats may be late and
+   * are never early: the most punctual one so far tells when the first one was due. Until then the session
+   * would be behind its own packets for the whole call, by what a busy host made its first beat late.
+   */
   beat(atMs: number): void {
-    if (this.#onBeat || this.#startedAtMs === null) return
+    if (this.#startedAtMs === null) return
+    const zeroMs = this.#clock.now() - atMs
+    if (this.#onBeat && zeroMs >= this.#startedAtMs) return
     this.#onBeat = true
-    this.#startedAtMs = this.#clock.now() - atMs
+    this.#startedAtMs = zeroMs
   }
 
   /** An effect may bring the next input before the last one is done: inputs wait their turn. */
