@@ -8,7 +8,7 @@ import { writeSdp } from '../fixtures/sdp.js'
 import { type Json, openService } from '../fixtures/service.js'
 import { cseqOf, type SipMessage } from '../fixtures/sip-message.js'
 import { openUdp } from '../fixtures/sip-transport.js'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { levelDbfs, tone, toneLevel, usualToneLevel } from '../fixtures/tones.js'
 import { readWav } from '../fixtures/wav.js'
 
 /*
@@ -19,7 +19,7 @@ const service = await openService(t)
 t.jobs = 4
 
 /** Options of a test that runs beside others; each needs an object of its own. */
-const beside = () => ({ buffered: true, timeout: 60_000 })
+const beside = () => ({ buffered: true, timeout: 150_000 })
 
 const is200 = (message: SipMessage) => message.status === 200 && cseqOf(message).method === 'INVITE'
 
@@ -80,7 +80,13 @@ t.test('the first ACK is lost: the 200 comes again and the next ACK starts the c
   await caller.answered()
   await caller.until('the greeting', () => caller.rtp.loud().length > 0)
   t.equal(lost, 1)
-  t.equal(caller.peer.log.filter(({ message }) => is200(message)).length, 2)
+  // One more may have been on its way when the second ACK was.
+  const of200 = caller.peer.log.filter(({ message }) => is200(message))
+  t.ok(of200.length >= 2)
+  t.ok(
+    caller.rtp.received.every(({ atMs }) => atMs > (of200[1]?.atMs ?? 0)),
+    'no media before the ACK',
+  )
   await hangUp(t, caller)
 })
 
@@ -141,11 +147,7 @@ t.test('hold stops the media both ways, resume brings it back', beside(), async 
     t.equal(await caller.dialog.final(), 200)
     t.equal(caller.remote.direction, answer)
     await service.until('held', () => held().length === 2 * round + 1)
-    const before = caller.rtp.received.length
-    await caller.rtp.say(new Int16Array(4_000)).done // half a second
-    // Packets that were on their way when the answer was.
-    t.ok(caller.rtp.received.length - before <= 2, `${direction}: no packet while held`)
-
+    await caller.rtp.say(new Int16Array(8_000)).done // a second
     caller.dialog.reinvite(sdp('sendrecv', 3 + 2 * round))
     t.equal(await caller.dialog.final(), 200)
     t.equal(caller.remote.direction, 'sendrecv')
@@ -154,6 +156,17 @@ t.test('hold stops the media both ways, resume brings it back', beside(), async 
     await caller.until('media again', () => caller.rtp.received.length > again + 10)
   }
   t.strictSame(held(), [true, false, true, false])
+  // On the wire's own time: two pauses, as long as the holds but for what the telephone may be late.
+  const { received } = caller.rtp
+  const pauses = received.flatMap(({ timestamp }, i) => {
+    const samples = (timestamp - (received[i - 1]?.timestamp ?? timestamp)) | 0
+    return samples > 4_000 ? [samples / 8] : []
+  })
+  t.equal(pauses.length, 2, `no packet while held: nothing for ${pauses.join(' and ')} ms`)
+  t.ok(
+    pauses.every((ms) => ms >= 700),
+    'from the beginning of the hold to its end',
+  )
   t.equal(new Set(caller.rtp.received.map(({ ssrc }) => ssrc)).size, 1, 'one stream all along')
   await works(t, caller, '5')
   await hangUp(t, caller)
@@ -247,7 +260,7 @@ t.test('media from another socket is neither heard nor recorded, and gets nothin
   t.equal(service.of(callId, 'dtmf')[0]?.digit, '1')
   await hangUp(t, caller)
   const heard = (await callerChannel(callId)).subarray(4_000, 16_000)
-  t.ok(toneLevel(heard, 440) > 0.2)
+  t.ok(usualToneLevel(heard, 440) > 0.2)
   t.ok(toneLevel(heard, 1_000) < 0.003)
   const [ended] = service.of(callId, 'ended')
   t.ok((ended?.rtp?.refused ?? 0) >= 95, 'refused and counted')
