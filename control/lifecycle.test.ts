@@ -7,7 +7,7 @@ import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
 import { type StartedService, startService, temporaryFolder } from '../fixtures/cli.js'
 import { assertNothingLeft } from '../fixtures/leaks.js'
 import type { Json } from '../fixtures/service.js'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { levelDbfs, tone, usualToneLevel } from '../fixtures/tones.js'
 import { readWav } from '../fixtures/wav.js'
 
 /* Stopping and crashing: the service in a process of its own, with a call in progress. */
@@ -16,7 +16,7 @@ assertNothingLeft(t)
 t.jobs = 3
 
 /** Options of a test that runs beside others; each needs an object of its own. */
-const beside = () => ({ buffered: true, timeout: 60_000 })
+const beside = () => ({ buffered: true, timeout: 200_000 })
 
 /** A call that hears the agent. */
 async function answered(t: CallerTest, service: StartedService, background?: Int16Array): Promise<Caller> {
@@ -50,7 +50,7 @@ t.test('SIGTERM: no new calls, the live one goes on until its end, then exit 0',
   t.equal(caller.dialog.state, 'answered')
   t.match(await service.api('GET', `/v1/calls/${callId}`), { status: 'in_progress' })
   await caller.hangUp()
-  t.equal(await service.cli.exit(10_000), 0)
+  t.equal(await service.cli.exit(), 0)
   await service.cli.logged('stopped').catch(() => t.fail('it does not say that it stopped'))
 
   const again = await startService(t, folder, { key: service.key })
@@ -63,7 +63,7 @@ t.test('SIGTERM: no new calls, the live one goes on until its end, then exit 0',
   const next = await answered(t, again)
   await next.hangUp()
   again.cli.process.kill('SIGTERM')
-  t.equal(await again.cli.exit(10_000), 0)
+  t.equal(await again.cli.exit(), 0)
 })
 
 t.test('SIGTERM with a limit: the call is ended with a BYE when the time is up', beside(), async (t) => {
@@ -73,7 +73,7 @@ t.test('SIGTERM with a limit: the call is ended with a BYE when the time is up',
   service.cli.process.kill('SIGTERM')
   await caller.dialog.ended()
   t.equal(caller.dialog.endedBy, 'remote')
-  t.equal(await service.cli.exit(10_000), 0)
+  t.equal(await service.cli.exit(), 0)
 })
 
 t.test('a second signal ends it at once, the caller gets a BYE all the same', beside(), async (t) => {
@@ -85,7 +85,7 @@ t.test('a second signal ends it at once, the caller gets a BYE all the same', be
   service.cli.process.kill('SIGINT')
   await caller.dialog.ended()
   t.equal(caller.dialog.endedBy, 'remote')
-  t.equal(await service.cli.exit(10_000), 0)
+  t.equal(await service.cli.exit(), 0)
 })
 
 t.test('half requests and idle connections do not hold the service up', beside(), async (t) => {
@@ -119,7 +119,8 @@ t.test('half requests and idle connections do not hold the service up', beside()
   const caller = await answered(t, service)
   await caller.hangUp()
   service.cli.process.kill('SIGTERM')
-  t.equal(await service.cli.exit(8_000), 0)
+  // Long before a half request is given up (30 s) or an idle connection (65 s).
+  t.equal(await service.cli.exit(25_000), 0)
 })
 
 t.test('killed during a call: the next start settles it and keeps its recording', beside(), async (t) => {
@@ -149,8 +150,8 @@ t.test('killed during a call: the next start settles it and keeps its recording'
   const [left, right] = wav.channels
   if (left === undefined || right === undefined) throw new Error('not a stereo recording')
   t.ok(left.length / wav.rate > 1.5, `${left.length / wav.rate} s of 3 are there`)
-  t.ok(toneLevel(left.subarray(4_000, 12_000), 440) > 0.1, 'the caller is on the left')
-  t.ok(levelDbfs(right, 0, 8_000) > -50, 'the agent on the right')
+  t.ok(usualToneLevel(left.subarray(4_000, 12_000), 440) > 0.1, 'the caller is on the left')
+  t.ok(levelDbfs(right) > -50, 'the agent on the right')
   const view = new DataView(bytes.buffer)
   t.equal(view.getUint32(4, true), bytes.length - 8, 'the header tells the length: any player takes it')
   t.equal(view.getUint32(40, true), bytes.length - 44)
@@ -166,5 +167,5 @@ t.test('killed during a call: the next start settles it and keeps its recording'
   const next = await answered(t, again)
   await next.hangUp()
   again.cli.process.kill('SIGTERM')
-  t.equal(await again.cli.exit(10_000), 0)
+  t.equal(await again.cli.exit(), 0)
 })
