@@ -10,7 +10,7 @@ import { openByoService } from '../fixtures/byo-rig.js'
 import { call } from '../fixtures/caller.js'
 import { encodeG711 } from '../fixtures/g711.js'
 import type { Json } from '../fixtures/service.js'
-import { tone, toneLevel } from '../fixtures/tones.js'
+import { tone, usualToneLevel } from '../fixtures/tones.js'
 
 /* Bots of other makers, as they come from the registry, in calls of the whole service. */
 
@@ -64,16 +64,16 @@ t.test('@openai/agents: the Twilio transport, before a stand-in for the Realtime
   const { e164 } = await service.routed({ type: 'twilio', url: bot.url })
   const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
   await caller.answered()
-  await caller.until('its voice', () => caller.rtp.loud().length >= 10)
-  t.ok(toneLevel(caller.rtp.heard().pcm.subarray(-800), 600) > 0.2, 'as it was sent')
+  await caller.until('its voice', () => caller.rtp.loud().length >= 15)
+  t.ok(usualToneLevel(caller.rtp.heard().pcm.subarray(-1_600), 600) > 0.2, 'as it was sent')
   const callId = await caller.callId()
   const truncated = () => heard.find(({ type }) => type === 'conversation.item.truncate')
   await caller.until('the interruption', () => truncated() !== undefined)
-  const before = caller.rtp.audio().length
-  await caller.until('half a second', () => caller.rtp.audio().length >= before + 25)
-  const after = caller.rtp.audio().length - 10
+  const last = caller.rtp.audio().at(-1)?.timestamp ?? 0
+  const sinceLoud = () =>
+    ((caller.rtp.audio().at(-1)?.timestamp ?? last) - (caller.rtp.loud().at(-1)?.timestamp ?? last)) | 0
+  await caller.until('half a second of silence', () => sinceLoud() >= 4_000)
   t.ok(caller.rtp.loud().length < 120, 'it fell silent before its three seconds were over')
-  t.equal(caller.rtp.loud().filter((packet) => caller.rtp.audio().indexOf(packet) > after).length, 0)
   await caller.hangUp()
   t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
   t.strictSame(problems, [])

@@ -10,7 +10,7 @@ import { levelDbfs, tone } from '../fixtures/tones.js'
 
 const service = await openByoService(t)
 t.jobs = 3
-const beside = () => ({ buffered: true, timeout: 60_000 })
+const beside = () => ({ buffered: true, timeout: 150_000 })
 
 const native = (url: string) => ({ type: 'static', format: 'mulaw', sampleRate: 8000, url })
 
@@ -27,7 +27,7 @@ t.test('a bot that says no, or is not there: the call is never answered', beside
   ] as const) {
     const { e164 } = await service.routed(native(url))
     const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
-    t.equal(await caller.dialog.final(10_000), 480, what)
+    t.equal(await caller.dialog.final(), 480, what)
     const callId = await caller.callId()
     const ended = await service.ended(callId)
     t.match(ended, { disposition: 'failed', endedReason: 'bot_disconnected', billedPaise: 0 })
@@ -69,7 +69,7 @@ t.test('a flood beside a conversation', beside(), async (t) => {
   t.equal(there.closed, null, 'too much is no reason to hang up')
   await there.until('the errors', () => there.of('error').length >= 1)
   there.send({ event: 'clear' })
-  await there.until('what was dropped', () => there.of('cleared').length === 1, 30_000)
+  await there.until('what was dropped', () => there.of('cleared').length === 1)
   const cleared = there.of('cleared')[0]?.json.cleared as { droppedMs: number } | undefined
   const droppedMs = cleared?.droppedMs ?? 0
   t.ok(droppedMs > 200_000 && droppedMs <= 300_000, `${droppedMs} ms were waiting`)
@@ -101,7 +101,7 @@ t.test('a silent bot: the line stays open', beside(), async (t) => {
   await caller.until('a second and a half of silence', () => caller.rtp.audio().length >= 75)
   t.equal(caller.rtp.loud().length, 0)
   const there = await bot.call()
-  t.ok(there.of('media').length >= 50, 'the bot hears all the time')
+  await there.until('as much of the caller', () => there.of('media').length >= 70)
   const callId = await caller.callId()
   await caller.hangUp()
   t.match(await service.ended(callId), { endedReason: 'caller_hangup', latency: null })

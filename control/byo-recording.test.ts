@@ -4,7 +4,7 @@ import { openByoService } from '../fixtures/byo-rig.js'
 import { call } from '../fixtures/caller.js'
 import { decodeG711, encodeG711 } from '../fixtures/g711.js'
 import type { Json } from '../fixtures/service.js'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { levelDbfs, tone, toneLevel, usualToneLevel } from '../fixtures/tones.js'
 import { readWav } from '../fixtures/wav.js'
 
 /*
@@ -14,23 +14,29 @@ import { readWav } from '../fixtures/wav.js'
 
 const LENGTH_MS = 300
 const AMPLITUDE = 0.3
-/** What a frame may be off, and what the jitter buffer may take or give. */
+/** What a frame may be off; and what the jitter buffer may take or give, on a host that stands still. */
 const FRAME = 160
-const PLAYOUT = 800
+const PLAYOUT = 2_000
 
 interface Stretch {
   readonly from: number
   readonly to: number
+  /** Samples of it that sound: a beat that was left out is a hole. */
+  readonly sounding: number
 }
 
-/** Where there is sound, in samples of 8 kHz; pauses under 60 ms belong to it. */
+/** Where there is sound, in samples of 8 kHz; pauses under 150 ms belong to it. */
 function stretches(pcm: Int16Array): Stretch[] {
-  const found: { from: number; to: number }[] = []
+  const found: { from: number; to: number; sounding: number }[] = []
   for (let at = 0; at + 80 <= pcm.length; at += 80) {
     if (levelDbfs(pcm, at, at + 80) < -40) continue
-    const last = found.at(-1)
-    if (last !== undefined && at - last.to < 480) last.to = at + 80
-    else found.push({ from: at, to: at + 80 })
+    let last = found.at(-1)
+    if (last === undefined || at - last.to >= 1_200) {
+      last = { from: at, to: at, sounding: 0 }
+      found.push(last)
+    }
+    last.to = at + 80
+    last.sounding += 80
   }
   return found
 }
@@ -86,7 +92,7 @@ t.test('both voices, each on its channel, at their levels and in their places', 
     await caller.until('the answer', () => answer().length >= LENGTH_MS / 20)
     heard.push(answer()[0]?.timestamp ?? 0)
     const after = caller.rtp.audio().length
-    await caller.until('a pause', () => caller.rtp.audio().length >= after + 10)
+    await caller.until('a pause', () => caller.rtp.audio().length >= after + 20)
   }
   await caller.hangUp()
   t.match(await service.ended(callId), { hasRecording: true })
@@ -102,15 +108,16 @@ t.test('both voices, each on its channel, at their levels and in their places', 
     throw new Error(`${stretches(left).length} and ${stretches(right).length} stretches`)
   t.strictSame([...more, ...rest], [], 'two on each channel and nothing else')
 
-  for (const [name, pcm, { from, to }, hz] of [
+  for (const [name, pcm, { from, to, sounding }, hz] of [
     ['caller', left, a, 440],
     ['bot', right, b, 700],
     ['caller', left, c, 950],
     ['bot', right, d, 1200],
   ] as const) {
-    const ms = (to - from) / 8
-    t.ok(Math.abs(ms - LENGTH_MS) <= (name === 'bot' ? 20 : PLAYOUT / 8), `${name}: ${ms} ms of ${hz} Hz`)
-    const level = toneLevel(pcm.subarray(from + 400, to - 400), hz)
+    // Of the bot's nothing is lost; the caller's waits in the jitter buffer, which gives and takes.
+    const ms = sounding / 8
+    t.ok(Math.abs(ms - LENGTH_MS) <= (name === 'bot' ? 20 : 100), `${name}: ${ms} ms of ${hz} Hz`)
+    const level = usualToneLevel(pcm.subarray(from + 400, to - 400), hz)
     t.ok(Math.abs(level - AMPLITUDE) < 0.02, `at ${level.toFixed(3)}`)
   }
   for (const [pcm, others] of [
@@ -122,6 +129,7 @@ t.test('both voices, each on its channel, at their levels and in their places', 
 
   // The bot hears packets as they come, the recording after the jitter buffer.
   t.ok(b.from > a.to - PLAYOUT && c.from > b.to && d.from > c.to - PLAYOUT, 'each after the one before it')
+  t.ok(a.from < b.from && c.from < d.from, 'and begins later')
   const apart = (two: readonly number[]) => ((two[1] ?? 0) - (two[0] ?? 0)) | 0
   const ours = d.from - b.from - apart(heard)
   t.ok(Math.abs(ours) <= FRAME, `the bot's as far apart as they were sent: ${ours} samples off`)

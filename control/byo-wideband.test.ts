@@ -5,7 +5,7 @@ import { encodeFor } from '../fixtures/bot-wires.js'
 import { type ByoService, openByoService } from '../fixtures/byo-rig.js'
 import type { Json } from '../fixtures/service.js'
 import { openStreamBot } from '../fixtures/stream-bot.js'
-import { joined, tone, toneLevel } from '../fixtures/tones.js'
+import { joined, tone, toneLevel, usualToneLevel } from '../fixtures/tones.js'
 import { readWav } from '../fixtures/wav.js'
 import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS, type WideCodec } from '../fixtures/wide-phone.js'
 
@@ -21,6 +21,8 @@ const SAYS_MS = 1200
 /** The bot answers when it has heard so much of the caller. */
 const HEARD_MS = 600
 const ANSWER_MS = 1000
+/** What the jitter buffer may hold, on a host that stands still now and then. */
+const PLAYOUT_MS = 300
 
 interface Wire {
   readonly name: string
@@ -83,7 +85,7 @@ const WIRES = [
   stream,
 ]
 for (const [i, wire] of WIRES.entries()) {
-  t.test(wire.name, { skip, buffered: true, timeout: 60_000 }, async (t) => {
+  t.test(wire.name, { skip, buffered: true, timeout: 150_000 }, async (t) => {
     const { rate, codec } = wire
     const heard: Int16Array[] = []
     let heardMs = 0
@@ -131,7 +133,8 @@ for (const [i, wire] of WIRES.entries()) {
       [ANSWER_LOW_HZ, ANSWER_HIGH_HZ],
       [LOW_HZ, HIGH_HZ],
     )
-    t.ok(replied - said > (HEARD_MS - 100) * 16, 'the answer begins after what it answers')
+    // The bot hears packets as they come, the recording after the jitter buffer.
+    t.ok(replied - said > (HEARD_MS - PLAYOUT_MS) * 16, 'the answer begins after what it answers')
   })
 }
 
@@ -147,7 +150,7 @@ function holds(
   const begins = pcm.findIndex((sample) => Math.abs(sample) > (AMPLITUDE * 32_767) / 2)
   const middle = pcm.subarray(begins + rate * 0.2, begins + rate * 0.8)
   for (const hz of wanted) {
-    const level = toneLevel(middle, hz, rate)
+    const level = usualToneLevel(middle, hz, rate)
     t.ok(Math.abs(level - AMPLITUDE) < 0.02, `${who} hears ${hz} Hz at ${level.toFixed(3)}`)
   }
   for (const hz of others) {

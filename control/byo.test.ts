@@ -2,7 +2,7 @@ import t from 'tap'
 import { openBot } from '../fixtures/bot.js'
 import { call } from '../fixtures/caller.js'
 import { type Json, openService } from '../fixtures/service.js'
-import { tone, toneLevel } from '../fixtures/tones.js'
+import { tone, usualToneLevel } from '../fixtures/tones.js'
 
 /* A number routed to a customer's own bot: a call through the whole service to a WebSocket and back. */
 
@@ -29,11 +29,7 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
   t.match(there.of('start')[0]?.json, {
     start: { from: caller.from, to: service.number, direction: 'inbound', tracks: ['inbound'] },
   })
-  // Seams, where a busy host was late, turn its phase: then the sum over a second is small.
-  await caller.until(
-    'a second of the tone without a seam',
-    () => toneLevel(caller.rtp.heard().pcm.subarray(-8_000), 440) > 0.2,
-  )
+  t.ok(usualToneLevel(caller.rtp.heard().pcm.subarray(-8_000), 440) > 0.2, 'as it was said')
 
   const callId = await caller.callId()
   await caller.hangUp()
@@ -67,7 +63,7 @@ t.test('keys last as long as the bot asks for', async (t) => {
   const ends = () =>
     caller.rtp.received
       .filter(({ payloadType, payload }) => payloadType === 101 && ((payload[1] ?? 0) & 0x80) !== 0)
-      .map(({ payload, timestamp }) => [payload[0], ((payload[2] ?? 0) << 8) | (payload[3] ?? 0), timestamp])
+      .map(({ payload, sequence }) => [payload[0], ((payload[2] ?? 0) << 8) | (payload[3] ?? 0), sequence])
   await caller.until('both', () => ends().some(([digit]) => digit === 9))
   const [seven, ...more] = ends()
   const nine = more.find(([digit]) => digit === 9)
@@ -79,7 +75,8 @@ t.test('keys last as long as the bot asks for', async (t) => {
     ],
     '60 ms each',
   )
-  t.equal((nine?.[2] ?? 0) - (seven?.[2] ?? 0), 300 * 8, 'and 240 ms between them')
+  // A packet leaves every 20 ms, whatever a late host leaves out between two of them.
+  t.equal(((nine?.[2] ?? 0) - (seven?.[2] ?? 0)) & 0xffff, 300 / 20, 'and 240 ms between them')
   await caller.hangUp()
 })
 
