@@ -23,13 +23,18 @@ for (const kind of ['embedded', 'external'] as const) {
       const [, port] = await server.printed(/ control 127\.0\.0\.1:(\d+)/)
       env.PARLEY_DRACHTIO_URL = `tcp://:cymru@127.0.0.1:${port}`
     }
-    const service = await openService(t, { env })
+    // Longer than the trace of a live call takes to be written.
+    const text = 'Welcome to Smile Dental Clinic. '.repeat(15).trim()
+    const service = await openService(t, {
+      env,
+      agent: { callSettings: { inboundOpeningLine: { text } } },
+    })
     const caller = await call(t, service)
     await caller.answered()
     const callId = await caller.callId()
     const path = join(service.dataFolder, 'traces', `${callId}.json`)
     // While the call lives, two seconds behind.
-    await caller.until('the trace of a live call', () => existsSync(path), 5_000)
+    await caller.until('the trace of a live call', () => existsSync(path))
     await caller.hangUp()
     await service.ended(callId)
     await service.parley.close()
@@ -47,7 +52,9 @@ for (const kind of ['embedded', 'external'] as const) {
     const starts = trace.messages.map((message: { startLine: string }) =>
       message.startLine.split(' ').slice(0, 2).join(' '),
     )
-    t.strictSame(starts.slice(-4), [
+    // Said once, however often a late host made somebody repeat it.
+    const said = starts.filter((line: string, i: number) => line !== starts[i - 1])
+    t.strictSame(said.slice(-4), [
       'SIP/2.0 200',
       `ACK ${/ACK (\S+)/.exec(starts.join(' '))?.[1]}`,
       `BYE ${/BYE (\S+)/.exec(starts.join(' '))?.[1]}`,
@@ -73,7 +80,7 @@ for (const kind of ['embedded', 'external'] as const) {
 
 async function shell(args: readonly string[], dataFolder: string) {
   const cli = runCli(t, dataFolder, args, { PARLEY_DATA: dataFolder })
-  const status = await cli.exit(20_000)
+  const status = await cli.exit()
   return { status, text: cli.stdout }
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { baresipInstalled } from '../fixtures/baresip.js'
 import { openService } from '../fixtures/service.js'
-import { levelDbfs, toneLevel } from '../fixtures/tones.js'
+import { levelDbfs, toneLevel, usualToneLevel } from '../fixtures/tones.js'
 import { readWav } from '../fixtures/wav.js'
 import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS } from '../fixtures/wide-phone.js'
 
@@ -19,7 +19,7 @@ t.jobs = 3
 
 for (const [i, codec] of Object.values(WIDE_CODECS).entries()) {
   const skip = !baresipInstalled && 'baresip is not installed (Debian: baresip-core)'
-  const options = { skip, buffered: true, timeout: 60_000 }
+  const options = { skip, buffered: true, timeout: 150_000 }
   t.test(`a call in ${codec.name} is heard, spoken and recorded at 16 kHz`, options, async (t) => {
     const from = `+91981112000${i + 1}`
     const phone = await callWide(t, service, {
@@ -42,7 +42,7 @@ for (const [i, codec] of Object.values(WIDE_CODECS).entries()) {
     const loud = caller.findIndex((sample) => Math.abs(sample) > 3000)
     const middle = caller.subarray(loud + 3200, loud + 16_000)
     for (const hz of [LOW_HZ, HIGH_HZ]) {
-      const level = toneLevel(middle, hz, 16_000)
+      const level = usualToneLevel(middle, hz, 16_000)
       t.ok(Math.abs(level - AMPLITUDE) < 0.02, `the caller's ${hz} Hz at ${level.toFixed(3)}`)
     }
     t.ok(loudest(agent) > -30, 'the agent is on the other channel')
