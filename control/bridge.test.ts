@@ -2,6 +2,7 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../fixtures/calling.js'
 import { VirtualClock } from '../fixtures/clock.js'
 import { onEachEngine } from '../fixtures/databases.js'
+import { HANG_MS } from '../fixtures/hang.js'
 import { silentLog } from '../media/base/log.js'
 import type { CallEvent } from '../signalling/events.js'
 import { openBridge } from './bridge.js'
@@ -225,8 +226,8 @@ await onEachEngine(t, async (t, open) => {
 
 /** Repeats `step` until it is true; a real deadline ends it. */
 async function until(step: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + HANG_MS
   while (!(await step())) {
-    if (Date.now() > deadline) throw new Error('it did not happen in 10 s')
+    if (Date.now() > deadline) throw new Error(`it did not happen in ${HANG_MS} ms`)
   }
 }

@@ -12,7 +12,7 @@ assertNothingLeft(t)
 t.jobs = 3
 
 /** Options of a test that runs beside others; each needs an object of its own. */
-const beside = () => ({ buffered: true, timeout: 60_000 })
+const beside = () => ({ buffered: true, timeout: 150_000 })
 
 t.test('help, version and wrong use', beside(), async (t) => {
   const folder = await temporaryFolder(t)

@@ -9,7 +9,7 @@ import { readWav } from '../fixtures/wav.js'
 
 const PERSON = '+9190000000'
 
-t.test('each simulated person gives the right ending', { timeout: 180_000 }, async (t) => {
+t.test('each simulated person gives the right ending', { timeout: 250_000 }, async (t) => {
   const service = await openService(t, { mediaTimeoutMs: 2_000 })
   const impatient = await service.publishAgent({
     name: 'Impatient',
@@ -83,7 +83,7 @@ t.test('one Idempotency-Key gives one call', async (t) => {
 
 t.test(
   'an interrupted agent: list, transcript, recording and events agree',
-  { timeout: 60_000 },
+  { timeout: 150_000 },
   async (t) => {
     const service = await openService(t, {
       agent: {
@@ -146,7 +146,7 @@ t.test('an operator hangs up; afterwards there is nothing to hang up', async (t)
   t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'api_hangup' })
 })
 
-t.test('a simulated person calls in', { timeout: 60_000 }, async (t) => {
+t.test('a simulated person calls in', { timeout: 150_000 }, async (t) => {
   const service = await openService(t)
   await service.api('POST', '/v1/sandbox/inbound-calls', {
     numberId: service.numberId,

@@ -7,6 +7,7 @@ import t from 'tap'
 import { makeAuthority } from '../fixtures/certificates.js'
 import { type Cli, type CliTest, runCli, temporaryFolder } from '../fixtures/cli.js'
 import { request, SDP_A, wireMessage } from '../fixtures/embedded-rig.js'
+import { HANG_MS } from '../fixtures/hang.js'
 import { assertNothingLeft } from '../fixtures/leaks.js'
 import { openTlsPeer } from '../fixtures/tls-peer.js'
 import { openWsPeer } from '../fixtures/ws-peer.js'
@@ -17,7 +18,7 @@ import { sipServer } from './sip-server-command.js'
 
 assertNothingLeft(t)
 t.jobs = 3
-const beside = () => ({ buffered: true, timeout: 60_000 })
+const beside = () => ({ buffered: true, timeout: 150_000 })
 
 const ANY = ['--control', '127.0.0.1:0', '--secret', 'cymru']
 
@@ -117,7 +118,7 @@ t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async
   const from = { port: peer.address().port }
   const receive = async (start: string) => {
     for (;;) {
-      const [bytes] = await once(peer, 'message', { signal: AbortSignal.timeout(10_000) })
+      const [bytes] = await once(peer, 'message', { signal: AbortSignal.timeout(HANG_MS) })
       const message = wireMessage(String(bytes))
       if (message.start.startsWith(start)) return message
     }
@@ -129,7 +130,7 @@ t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async
   const frame = (text: string) => app.write(`${Buffer.byteLength(text)}#${text}`)
   const heard = async (pattern: RegExp) => {
     for (let text = ''; ; ) {
-      const [bytes] = await once(app, 'data', { signal: AbortSignal.timeout(10_000) })
+      const [bytes] = await once(app, 'data', { signal: AbortSignal.timeout(HANG_MS) })
       text += String(bytes)
       const found = pattern.exec(text)
       if (found) return found

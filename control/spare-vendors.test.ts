@@ -96,7 +96,7 @@ function said(callId: string, speaker: 'agent' | 'caller'): string[] {
 const answers = (callId: string, text: string) =>
   service.until(text, () => said(callId, 'agent').some((words) => words.includes(text)), 30_000)
 
-t.test('the caller changes the language, and the call with him', { timeout: 60_000 }, async (t) => {
+t.test('the caller changes the language, and the call with him', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   await speak()
   await answers(callId, 'The first answers.')
@@ -115,7 +115,7 @@ t.test('the caller changes the language, and the call with him', { timeout: 60_0
   t.same(transcript.languages, ['en-IN', 'hi-IN'])
 })
 
-t.test('recognition is down: the next vendor hears what was said', { timeout: 60_000 }, async (t) => {
+t.test('recognition is down: the next vendor hears what was said', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   fake.setDefault('transcriptions', jsonReply(errorBody('down'), 500))
   await speak()
@@ -130,7 +130,7 @@ t.test('recognition is down: the next vendor hears what was said', { timeout: 60
   )
 })
 
-t.test('the model stalls: a second endpoint answers', { timeout: 60_000 }, async (t) => {
+t.test('the model stalls: a second endpoint answers', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   fake.setDefault('chat', { headers: { 'content-type': 'text/event-stream' }, steps: [{ stall: true }] })
   await speak()
@@ -144,7 +144,7 @@ t.test('the model stalls: a second endpoint answers', { timeout: 60_000 }, async
   })
 })
 
-t.test('the voice is down: the next vendor speaks', { timeout: 60_000 }, async (t) => {
+t.test('the voice is down: the next vendor speaks', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   fake.setDefault('speech', jsonReply(errorBody('down'), 503))
   await speak()

@@ -14,7 +14,7 @@ import { tone } from '../fixtures/tones.js'
 const PARTIAL = 'what does it cost'
 const FINAL = 'What does it cost?'
 
-t.test('the recogniser waits for the model, and one request answers', { timeout: 60_000 }, async (t) => {
+t.test('the recogniser waits for the model, and one request answers', { timeout: 150_000 }, async (t) => {
   const deepgram = await openFakeVendorSocket()
   const fake = await openFakeOpenAi()
   t.teardown(async () => {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { runCli, START_ENV, temporaryFolder } from '../fixtures/cli.js'
+import { HANG_MS } from '../fixtures/hang.js'
 import { startPostgres } from '../fixtures/postgres.js'
 import { type Json, type ServiceAnswer, TEST_AGENT } from '../fixtures/service.js'
 import { systemClock } from '../media/base/clock.js'
@@ -23,7 +24,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
       })
     }),
   )
-  const ready = await Promise.all(clis.map((cli) => cli.logged('ready', 40_000)))
+  const ready = await Promise.all(clis.map((cli) => cli.logged('ready')))
   const bases = ready.map(({ api }) => String(api))
   const first = clis.filter(({ stderr }) => stderr.includes('First start'))
   t.equal(first.length, 1, 'one of them made the workspace')
@@ -85,7 +86,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
   for (const process of [0, 1] as const) {
     t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)
   }
-  const deadline = systemClock.now() + 20_000
+  const deadline = systemClock.now() + HANG_MS
   let call = data(await send(0, 'GET', `/v1/calls/${callId}`))
   while (call.status !== 'ended' && systemClock.now() < deadline) {
     await new Promise<void>((resolve) => systemClock.after(100, resolve))
@@ -94,9 +95,9 @@ t.test('two processes on one PostgreSQL', async (t) => {
   t.match(call, { status: 'ended', endedReason: 'api_hangup' })
 
   clis[0]?.process.kill('SIGTERM')
-  t.equal(await clis[0]?.exit(15_000), 0)
+  t.equal(await clis[0]?.exit(), 0)
   t.equal((await send(1, 'GET', `/v1/calls/${callId}`)).status, 200, 'the other one goes on')
   t.equal((await send(1, 'GET', '/v1/ready')).status, 200)
   clis[1]?.process.kill('SIGTERM')
-  t.equal(await clis[1]?.exit(15_000), 0)
+  t.equal(await clis[1]?.exit(), 0)
 })
