@@ -216,7 +216,7 @@ t.test('a refused stranger is never sent more than three bytes for one', async (
       socket.send(message, rig.port, '127.0.0.1')
     }
     while (received === 0) await once(socket, 'message')
-    // All repetitions are over when no transaction is left (64 T1 are 0.64 s here).
+    // All repetitions are over when no transaction is left (64 T1 are 1.28 s here).
     while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 20))
     await rig.routed(app)
     t.ok(received <= 3 * sent, `${what}: ${received} for ${sent}`)
