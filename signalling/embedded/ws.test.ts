@@ -168,7 +168,7 @@ t.test('connections are counted, upgrades that never come end with the server', 
 })
 
 t.test('we connect to a WebSocket server', async (t) => {
-  const rig = await openRig(t, WS)
+  const rig = await openRig(t, { ...WS, timers: { T1: 40, T2: 160, T4: 200 } })
   const app = await rig.app()
   const inbox = new Inbox()
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'sip' })
