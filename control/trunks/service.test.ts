@@ -127,8 +127,8 @@ t.test('a carrier with a password; registered there; strangers are asked for the
       register: true,
     },
   )
-  await carrier.until(() => guard.accepted > 0, 5_000, 'the registration')
-  await carrier.until(() => probes.length > 0, 5_000, 'the probe')
+  await carrier.until(() => guard.accepted > 0, 30_000, 'the registration')
+  await carrier.until(() => probes.length > 0, 30_000, 'the probe')
 
   const target = service.target('udp')
   const invite = async (to: string, authorization?: string) => {
