@@ -5,7 +5,7 @@ import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
 import { decodeG711, encodeG711 } from '../fixtures/g711.js'
 import { seeded } from '../fixtures/random.js'
 import { openStreamBot, type StreamBot, type StreamCall } from '../fixtures/stream-bot.js'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { levelDbfs, tone } from '../fixtures/tones.js'
 
 /*
  * Asterisk's AudioSocket in calls of the whole service: the list of byo-types.test.ts, as far as a
@@ -47,13 +47,11 @@ async function route(t: CallerTest, more: object = {}) {
 
 /** Received audio packets from `from` on that hold the tone. */
 function packetsOf({ caller }: Line, hz: number, from = 0) {
-  return caller.rtp
-    .audio()
-    .slice(from)
-    .filter(({ payload }) => {
-      const pcm = decodeG711('PCMU', payload)
-      return levelDbfs(pcm) > -40 && toneLevel(pcm, hz) > 0.15
-    })
+  const [first] = caller.rtp.audio().slice(from)
+  const held = caller.rtp.holding(hz)
+  return from === 0
+    ? held
+    : held.filter(({ sequence }) => first !== undefined && (sequence - first.sequence) << 16 >= 0)
 }
 
 const beside = { buffered: true, timeout: 150_000 }

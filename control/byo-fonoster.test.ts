@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { encodeFor } from '../fixtures/bot-wires.js'
 import { openByoService } from '../fixtures/byo-rig.js'
-import { type Caller, call } from '../fixtures/caller.js'
-import { decodeG711 } from '../fixtures/g711.js'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { call } from '../fixtures/caller.js'
+import { tone } from '../fixtures/tones.js'
 import { uuidOf } from '../media/base/ids.js'
 
 /* @fonoster/streams, a server of Asterisk's AudioSocket, as it comes from the registry. */
@@ -37,14 +36,6 @@ process.env.LOGS_LEVEL = 'error'
 const { AudioSocket }: Streams = createRequire(import.meta.url)('@fonoster/streams')
 
 const service = await openByoService(t)
-
-/** Received packets that hold the tone. */
-function packetsOf(caller: Caller, hz: number): number {
-  return caller.rtp.audio().filter(({ payload }) => {
-    const pcm = decodeG711('PCMU', payload)
-    return levelDbfs(pcm) > -40 && toneLevel(pcm, hz) > 0.15
-  }).length
-}
 
 t.test(
   'it says back what it hears, plays a file and hangs up; and notices that the caller did',
@@ -84,7 +75,7 @@ t.test(
     await caller.answered()
     const callId = await caller.callId()
     await caller.rtp.say(tone(440, 600)).done
-    await caller.until('its own voice', () => packetsOf(caller, 440) >= 15)
+    await caller.until('its own voice', () => caller.rtp.holding(440).length >= 15)
     const [first] = calls
     if (first === undefined) throw new Error('the bot was never called')
     t.equal(first.ref, uuidOf(callId), 'the call by its id')
@@ -93,7 +84,7 @@ t.test(
     echo = false
     caller.rtp.press('7')
     await first.stream.play(file)
-    await caller.until('the file', () => packetsOf(caller, 600) >= 12)
+    await caller.until('the file', () => caller.rtp.holding(600).length >= 12)
     first.stream.hangup()
     await caller.dialog.ended()
     t.match(await service.ended(callId), { endedReason: 'agent_hangup' })

@@ -47,13 +47,11 @@ const sound = ({ endpoint }: BotWire, hz: number, ms: number) =>
 
 /** Received audio packets from `from` on that hold the tone. */
 function packetsOf({ caller }: Line, hz: number, from = 0) {
-  return caller.rtp
-    .audio()
-    .slice(from)
-    .filter((packet) => {
-      const pcm = decodeG711(caller.rtp.codec, packet.payload)
-      return levelDbfs(pcm) > -40 && toneLevel(pcm, hz) > 0.15
-    })
+  const [first] = caller.rtp.audio().slice(from)
+  const held = caller.rtp.holding(hz)
+  return from === 0
+    ? held
+    : held.filter(({ sequence }) => first !== undefined && (sequence - first.sequence) << 16 >= 0)
 }
 
 for (const [index, wire] of BOT_WIRES.entries()) {
@@ -82,19 +80,20 @@ for (const [index, wire] of BOT_WIRES.entries()) {
       } else {
         const spoken = tone(700, 600)
         await caller.rtp.say(spoken).done
-        const level = () => {
+        const rate = wire.endpoint.sampleRate
+        const piece = rate / 20
+        let looked = 0
+        let pieces = 0
+        /** Pieces of 50 ms that hold the tone; each is looked at once. */
+        const holding = () => {
           const bytes = wire.audio(there)
-          const pcm = Int16Array.from({ length: Math.floor(bytes.length / 2) }, (_, i) =>
-            bytes.readInt16LE(i * 2),
-          )
-          const rate = wire.endpoint.sampleRate
-          let most = 0
-          for (let from = 0; from + rate / 4 <= pcm.length; from += rate / 20) {
-            most = Math.max(most, toneLevel(pcm.subarray(from, from + rate / 4), 700, rate))
+          for (; (looked + piece) * 2 <= bytes.length; looked += piece) {
+            const pcm = Int16Array.from({ length: piece }, (_, i) => bytes.readInt16LE((looked + i) * 2))
+            if (toneLevel(pcm, 700, rate) > 0.25) pieces++
           }
-          return most
+          return pieces
         }
-        await there.until('the tone', () => level() > 0.25)
+        await there.until('the tone', () => holding() >= 6)
       }
 
       // (c) a burst in pieces of any length comes out in order and without a gap
