@@ -3,6 +3,8 @@ import type { CallEvent } from '../../signalling/events.js'
 import type { TranscriptSegmentRow } from '../db/calling-tables.js'
 import { openEnum } from '../http/schemas.js'
 
+const Words = z.array(z.object({ w: z.string(), s: z.int(), e: z.int() }))
+
 const Segment = z.object({
   index: z.int(),
   role: openEnum('agent', 'caller', 'human_agent', 'tool', 'system'),
@@ -11,7 +13,7 @@ const Segment = z.object({
   endMs: z.int(),
   language: z.string().nullable(),
   interrupted: z.boolean(),
-  words: z.array(z.object({ w: z.string(), s: z.int(), e: z.int() })).nullable(),
+  words: Words.nullable(),
 })
 
 export const Transcript = z.object({
@@ -33,8 +35,8 @@ export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
     seq,
     role,
     text,
-    startMs: Math.round(atMs),
-    endMs: Math.round(atMs),
+    startMs: wholeMs(atMs),
+    endMs: wholeMs(atMs),
     language: null,
     interrupted: 0,
     words: null,
@@ -51,10 +53,10 @@ export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
       }))
       return {
         ...at(ROLES[turn.speaker], text, turn.startMs),
-        endMs: Math.round(turn.endMs),
+        endMs: wholeMs(turn.endMs),
         language: turn.language,
         interrupted: turn.cutAtMs === undefined ? 0 : 1,
-        words: words === undefined ? null : JSON.stringify(words),
+        words: words === undefined || !Words.safeParse(words).success ? null : JSON.stringify(words),
       }
     }
     case 'dtmf':
@@ -84,11 +86,25 @@ export function transcriptView(
       index,
       role: row.role,
       text: row.text,
-      startMs: row.startMs,
-      endMs: row.endMs,
+      startMs: wholeMs(row.startMs),
+      endMs: wholeMs(row.endMs),
       language: row.language,
       interrupted: row.interrupted === 1,
-      words: row.words === null ? null : JSON.parse(row.words),
+      words: row.words === null ? null : timesOf(row.words),
     })),
   }
+}
+
+/**
+ * A time as the transcript shows it. Times come from recognisers too, which may send anything that JSON
+ * can hold: one that is none must not make the whole transcript unreadable.
+ */
+function wholeMs(ms: number): number {
+  const whole = Math.round(ms)
+  return Number.isSafeInteger(whole) ? whole : 0
+}
+
+/** The stored words; null when one of their times is none, as may have been stored once. */
+function timesOf(text: string): z.infer<typeof Words> | null {
+  return Words.safeParse(JSON.parse(text)).data ?? null
 }

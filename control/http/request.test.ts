@@ -112,12 +112,13 @@ const broken = operation({
   tag: 'Things',
   summary: 'Fails in ways that are faults of ours',
   audience: 'public',
-  params: z.object({ how: z.enum(['throws', 'misfits']) }),
+  params: z.object({ how: z.enum(['throws', 'misfits', 'waits']) }),
   status: 200,
   result: z.object({ ok: z.boolean() }),
   fails: [],
   run: ({ params }): { ok: boolean } => {
     if (params.how === 'throws') throw new Error('password=hunter2')
+    if (params.how === 'waits') throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     return JSON.parse('{"ok":"hunter2"}')
   },
 })
@@ -169,7 +170,7 @@ const BAD: readonly BadInput[] = [
     path: '/v1/broken/sings',
     status: 400,
     code: 'validation_error',
-    issues: ['path.how: Invalid option: expected one of "throws"|"misfits"'],
+    issues: ['path.how: Invalid option: expected one of "throws"|"misfits"|"waits"'],
   },
   { name: 'no key', path: `/v1/things/${ID}`, request: { key: null }, status: 401, code: 'unauthenticated' },
   {
@@ -362,6 +363,7 @@ const BAD: readonly BadInput[] = [
   },
   { name: 'handler that throws', path: '/v1/broken/throws', status: 500, code: 'internal_error' },
   { name: 'result that does not fit', path: '/v1/broken/misfits', status: 500, code: 'internal_error' },
+  { name: 'database that is busy', path: '/v1/broken/waits', status: 503, code: 'internal_error' },
 ]
 
 const TYPES: Readonly<Record<number, string>> = {
@@ -371,6 +373,7 @@ const TYPES: Readonly<Record<number, string>> = {
   404: 'not_found',
   405: 'invalid_request',
   500: 'server_error',
+  503: 'server_error',
 }
 
 interface Envelope {
@@ -444,6 +447,8 @@ t.test('the API over HTTP', async (t) => {
       const { error } = answer.body as Envelope
       t.notMatch(JSON.stringify(answer.body), /hunter2/)
       t.ok(lines.some((line) => line.includes(error.request_id) && line.includes('hunter2')))
+      const busy = await api.send('GET', '/v1/broken/waits')
+      t.equal(busy.headers.get('retry-after'), '1', 'what may work in a moment says so')
       const misfit = (await api.send('GET', '/v1/broken/misfits')).body as Envelope
       t.notMatch(JSON.stringify(misfit), /hunter2/)
       t.ok(lines.some((line) => line.includes(misfit.error.request_id) && line.includes('does not fit')))

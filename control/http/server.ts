@@ -6,6 +6,7 @@ import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
 import { openKeyUse } from '../access/key-use.js'
 import { vendorHangups } from '../byo/vendor-hangup.js'
+import { isTransient } from '../db/transient.js'
 import type { Deps } from '../deps.js'
 import { CHALLENGES } from './admit.js'
 import { docsPages, errorDocsUrl } from './docs.js'
@@ -167,6 +168,11 @@ function failed(deps: Deps): ErrorRequestHandler {
     }
     if (error instanceof EngineError && error.code === 'overloaded' && error.retryable) {
       deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'request turned away')
+      sendRefusal(exchange, unavailable('The service is busy; try again in a moment.', null))
+      return
+    }
+    if (isTransient(error) && !response.headersSent) {
+      deps.log.error({ requestId: exchange.requestId, error: errorText(error) }, 'database busy or away')
       sendRefusal(exchange, unavailable('The service is busy; try again in a moment.', null))
       return
     }

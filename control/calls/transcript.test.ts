@@ -1,0 +1,39 @@
+import t from 'tap'
+import type { TimedWord } from '../../media/agent/spec.js'
+import type { CallEvent } from '../../signalling/events.js'
+import { segmentOf, Transcript, transcriptView } from './transcript.js'
+
+function turn(startMs: number, endMs: number, words: readonly TimedWord[] | null): CallEvent {
+  const text = 'one two'
+  const told = { id: 1, speaker: 'caller', text, heardText: text, language: 'en-IN' } as const
+  return { callId: 'call_1', seq: 3, at: 0, type: 'turn', turn: { ...told, startMs, endMs, words } }
+}
+
+const word = (text: string, startMs: number, endMs: number): TimedWord => ({ text, startMs, endMs })
+
+t.test('whatever times a recogniser tells, the transcript can be read', async (t) => {
+  for (const [startMs, endMs, words, expected] of [
+    [
+      40.4,
+      900.6,
+      [word('one', 40.4, 300)],
+      { startMs: 40, endMs: 901, words: [{ w: 'one', s: 40, e: 300 }] },
+    ],
+    [40, 900, [word('one', 40, Number.POSITIVE_INFINITY)], { startMs: 40, endMs: 900, words: null }],
+    [40, 900, [word('one', Number.NaN, 50), word('two', 60, 70)], { startMs: 40, endMs: 900, words: null }],
+    [40, 900, [word('one', 1e300, 50)], { startMs: 40, endMs: 900, words: null }],
+    [Number.NEGATIVE_INFINITY, Number.NaN, null, { startMs: 0, endMs: 0, words: null }],
+  ] as const) {
+    const row = segmentOf(turn(startMs, endMs, words))
+    if (row === null) throw new Error('no segment')
+    const view = Transcript.parse(transcriptView('call_1', [row]))
+    t.match(view.segments, [{ text: 'one two', ...expected }])
+  }
+})
+
+t.test('and what an earlier version stored of them', async (t) => {
+  const row = segmentOf(turn(0, 100, null))
+  if (row === null) throw new Error('no segment')
+  const old = { ...row, endMs: Number.POSITIVE_INFINITY, words: '[{"w":"one","s":0,"e":null}]' }
+  t.match(Transcript.parse(transcriptView('call_1', [old])).segments, [{ startMs: 0, endMs: 0, words: null }])
+})
