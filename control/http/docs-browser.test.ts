@@ -8,11 +8,12 @@ import { operations } from '../operations.js'
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
 
-/** Resolves with the number of elements as soon as there is one. */
-const appears = (selector: string) => `new Promise((resolve) => {
+/** Resolves with the number of elements as soon as there are so many, or when they do not come. */
+const appears = (selector: string, atLeast = 1) => `new Promise((resolve) => {
+  const giveUp = performance.now() + 30_000
   const look = () => {
     const { length } = document.querySelectorAll(${JSON.stringify(selector)})
-    if (length > 0) resolve(length)
+    if (length >= ${atLeast} || performance.now() > giveUp) resolve(length)
     else setTimeout(look, 20)
   }
   look()
@@ -31,11 +32,12 @@ t.test('the reference in a real browser', { skip }, async (t) => {
 
   await page.open(`${api.url}/docs`)
   const groups = new Set(operations.map(({ tag }) => tag))
-  t.ok(Number(await page.evaluate(appears('.opblock-tag-section'))) >= groups.size, 'every group is there')
+  const sections = Number(await page.evaluate(appears('.opblock-tag-section', groups.size)))
+  t.ok(sections >= groups.size, 'every group is there')
   await page.evaluate(`document.querySelector('#operations-tag-Agents').click()`)
   const agents = '.opblock-tag-section:has(#operations-tag-Agents)'
-  const shown = Number(await page.evaluate(appears(`${agents} .opblock`)))
-  t.equal(shown, operations.filter(({ tag }) => tag === 'Agents').length, 'and opens to its operations')
+  const { length } = operations.filter(({ tag }) => tag === 'Agents')
+  t.equal(await page.evaluate(appears(`${agents} .opblock`, length)), length, 'and opens to its operations')
   await page.evaluate(`document.querySelector('${agents} .opblock-summary-control').click()`)
   t.ok(
     Number(await page.evaluate(appears(`${agents} .opblock-body .responses-inner`))) > 0,
@@ -43,7 +45,7 @@ t.test('the reference in a real browser', { skip }, async (t) => {
   )
 
   await page.open(`${api.url}/docs/errors#not_found`)
-  await page.evaluate(appears('h2#not_found'))
+  t.equal(await page.evaluate(appears('h2#not_found')), 1)
   t.same(page.errors, [], 'nothing on the console')
   const elsewhere = page.requested.filter((url) => !url.startsWith(api.url) && !url.startsWith('data:'))
   t.same(elsewhere, [], 'nothing from elsewhere')
