@@ -157,7 +157,7 @@ t.test('a caller who hung up meanwhile: found out with the next connection', asy
 })
 
 t.test('a server that does not come back ends the calls after a while', async (t) => {
-  const rig = await rigFor(t, { reclaimMs: 400 })
+  const rig = await rigFor(t, { reclaimMs: 1_000 })
   await rig.callIn()
   rig.relay.state.shut = true
   rig.relay.cut()

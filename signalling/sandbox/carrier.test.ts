@@ -75,8 +75,7 @@ t.test('numbers that do not answer', async (t) => {
       const rig = await rigFor(t)
       rig.dial(to, ringTimeoutMs)
       t.match((await rig.ended()).ending, ending)
-      t.equal(rig.carrier.live, 0)
-      t.equal(rig.pool.live.length, 0)
+      await until(() => rig.carrier.live === 0 && rig.pool.live.length === 0)
     })
   }
 })
