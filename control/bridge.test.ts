@@ -130,10 +130,11 @@ await onEachEngine(t, async (t, open) => {
     const bridge = openBridge({ db: failing(deps.db, errors), clock, log: silentLog, folder })
     bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
     bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
-    for (let i = 0; i < 200 && bridge.waiting > 0; i++) {
+    await until(async () => {
       await clock.advanceAsync(100, 50)
       await new Promise((resolve) => setTimeout(resolve, 1))
-    }
+      return bridge.waiting === 0
+    })
     t.equal(errors.length, 0)
     t.equal(bridge.waiting, 0)
     t.match(dataOf(await calling.send('GET', `/v1/calls/${id}`)), {

@@ -52,9 +52,9 @@ t.test('SRTP over TLS, keys through to the media worker', { skip }, async (t) =>
     speaks: { file, hearsInto: folder },
     commands: [`/dial sip:${service.number}@127.0.0.1:${port};transport=tls`],
   })
-  await service.until('the answer', () => service.events.some(({ type }) => type === 'answered'), 15_000)
+  await service.until('the answer', () => service.events.some(({ type }) => type === 'answered'))
   const callId = service.events.find(({ type }) => type === 'answered')?.callId ?? ''
-  await service.until('the greeting', () => service.of(callId, 'turn').length > 0, 15_000)
+  await service.until('the greeting', () => service.of(callId, 'turn').length > 0)
   phone.process.kill('SIGTERM')
   await service.ended(callId)
   const [ended] = service.of(callId, 'ended')
