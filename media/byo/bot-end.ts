@@ -7,12 +7,22 @@ import { Scope } from '../base/scope.js'
 import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../frame.js'
 import { type Answer, Answers } from './answers.js'
 import type { BotEvent, BotStats } from './bot-event.js'
+import { Complaints } from './complaints.js'
 import { connectBot } from './connect.js'
-import type { BotCommand, BotErrorCode, BotMessage, Dialect, StopReason, TransferUpdate } from './dialect.js'
+import {
+  type BotCommand,
+  type BotErrorCode,
+  type BotMessage,
+  type Dialect,
+  type StopReason,
+  stopReasonOf,
+  type TransferUpdate,
+} from './dialect.js'
 import { openDialect } from './dialects.js'
+import { EarlyCommands } from './early.js'
 import { handshakeOf } from './handshake.js'
 import { ReplyTimes } from './latency.js'
-import { type BotLine, GOING_AWAY, NO_STATUS, NORMAL } from './line.js'
+import { type BotLine, GOING_AWAY, GOODBYES, NORMAL, POLICY } from './line.js'
 import { LiveVoice } from './live-voice.js'
 import { BotMouth } from './mouth.js'
 import type { Marker, PlaybackQueue } from './queue.js'
@@ -21,13 +31,8 @@ import type { BotSpec } from './spec.js'
 
 /** What waits is played out for so long when the bot says goodbye. */
 const DRAIN_MS = 5_000
-/** What a bot may send while the telephone still rings: a greeting, generously. */
-const MAX_EARLY = 10_000
-const MAX_EARLY_BYTES = 4 * 1024 * 1024
-/** At most one error in so long is told. */
-const ERROR_EVERY_MS = 1_000
-/** After these the bot meant to end the call. */
-const GOODBYES = [NORMAL, GOING_AWAY, NO_STATUS]
+/** Requests for a transfer in one call; each is answered, and a call makes two attempts. */
+const MAX_TRANSFERS = 100
 
 export interface BotEndOptions {
   readonly id: EndId
@@ -87,8 +92,8 @@ class SocketBot implements BotEnd {
     this.#tellReached()
   }
   #line: BotLine | null = null
-  readonly #early: BotCommand[] = []
-  #earlyBytes = 0
+  readonly #early = new EarlyCommands()
+  readonly #complaints: Complaints
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the bot does. */
   #started = false
@@ -99,12 +104,13 @@ class SocketBot implements BotEnd {
   #drainUntilMs = 0
   /** Why it is over, as the bot is told. */
   #reason: StopReason | null = null
-  #wantsTransfers = false
-  #lastErrorMs = Number.NEGATIVE_INFINITY
+  #transfers = 0
+  /** The warm one that was asked for last; once it is accepted the bot does not hear the caller. */
+  #warmId: string | null = null
+  #deaf = false
   #faulty = false
   #droppedOutMs = 0
   #marks = 0
-  #errors = 0
   #closeCode: number | null = null
 
   constructor(options: BotEndOptions) {
@@ -122,6 +128,10 @@ class SocketBot implements BotEnd {
       startedAt: clock.wall(),
     })
     this.#answers = new Answers(this.#dialect, (message) => this.#send(message))
+    this.#complaints = new Complaints({
+      tell: (code, message) => this.#send(this.#dialect.error(code, message)),
+      note: (code, message) => this.#trouble(code, message),
+    })
     this.#voice = new LiveVoice(rate, options.sooner)
     this.#queue = this.#voice.queue
     this.#mouth = new BotMouth(this.#dialect, sound, rate)
@@ -187,7 +197,7 @@ class SocketBot implements BotEnd {
 
   push(frame: AudioFrame): void {
     const line = this.#line
-    if (line === null || (this.#phase !== 'live' && this.#phase !== 'draining')) return
+    if (line === null || (this.#phase !== 'live' && this.#phase !== 'draining') || this.#deaf) return
     this.#times.caller(frame.pcm, this.#clock.now())
     this.#mouth.say(frame, line)
   }
@@ -200,17 +210,25 @@ class SocketBot implements BotEnd {
   }
 
   transferUpdate(update: TransferUpdate): void {
-    if (this.#wantsTransfers) this.#send(this.#dialect.transfer(update))
+    if (this.#transfers === 0 || this.#isOver()) return
+    this.#send(this.#dialect.transfer(update))
+    const { id, status } = update
+    if (status === 'completed') this.#leave('transferred')
+    else if (id === this.#warmId) this.#deaf = status !== 'rejected' && status !== 'failed'
   }
 
   close(why: CloseReason): void {
-    const line = this.#line
-    this.#reason ??= stopReasonOf(why)
-    this.#phase = 'over'
     if (this.#started) this.#options.emit({ type: 'bot_stats', stats: this.#stats() })
-    if (line?.open && this.#started) this.#send(this.#dialect.stop(this.#reason))
-    line?.close(why === 'shutdown' ? GOING_AWAY : NORMAL)
+    this.#leave(this.#reason ?? stopReasonOf(why), why === 'shutdown' ? GOING_AWAY : NORMAL)
     this.#scope.close().catch((error: unknown) => this.#fault(error))
+  }
+
+  /** Takes leave of the bot, whatever becomes of the call. */
+  #leave(reason: StopReason, code = NORMAL): void {
+    this.#reason = reason
+    this.#phase = 'over'
+    if (this.#line?.open && this.#started) this.#send(this.#dialect.stop(reason))
+    this.#line?.close(code)
   }
 
   readonly #drained = () => {
@@ -230,8 +248,7 @@ class SocketBot implements BotEnd {
   #begin(): void {
     this.#phase = 'live'
     for (const message of this.#dialect.opening(this.#sipCallId)) this.#send(message)
-    for (const command of this.#early) this.#obey(command)
-    this.#early.length = 0
+    for (const command of this.#early.take()) this.#obey(command)
   }
 
   #text(data: Buffer): void {
@@ -274,7 +291,11 @@ class SocketBot implements BotEnd {
         }
         return
       case 'transfer':
-        this.#wantsTransfers = true
+        if (++this.#transfers > MAX_TRANSFERS) {
+          this.#error('rate_limited', 'too many requests for a transfer')
+          return
+        }
+        if (!this.#deaf) this.#warmId = command.request.handoff === 'warm' ? command.request.id : null
         this.#options.emit({ type: 'transfer_requested', request: command.request })
         return
       case 'hangup':
@@ -296,11 +317,7 @@ class SocketBot implements BotEnd {
   /** Before the stream begins nothing is answered or played; what a bot wants then is done after. */
   #waits(command: BotCommand): boolean {
     if (command.do === 'hangup' || command.do === 'give_up') return false
-    const bytes = command.do === 'play' ? command.audio.length : 0
-    if (this.#early.length < MAX_EARLY && this.#earlyBytes + bytes <= MAX_EARLY_BYTES) {
-      this.#early.push(command)
-      this.#earlyBytes += bytes
-    } else this.#errors++
+    if (!this.#early.add(command)) this.#error('buffer_full', 'too much before the stream began')
     return true
   }
 
@@ -338,7 +355,7 @@ class SocketBot implements BotEnd {
   }
 
   #tell(answer: Answer): void {
-    if (!this.#answers.tell(answer)) this.#line?.terminate()
+    if (!this.#answers.tell(answer)) this.#line?.close(POLICY)
   }
 
   #tellReached(): void {
@@ -391,15 +408,14 @@ class SocketBot implements BotEnd {
   }
 
   #error(code: BotErrorCode, message: string): void {
-    this.#errors++
-    const nowMs = this.#clock.now()
-    if (nowMs - this.#lastErrorMs < ERROR_EVERY_MS) return
-    this.#lastErrorMs = nowMs
-    this.#send(this.#dialect.error(code, message))
+    this.#complaints.add(code, message, this.#clock.now())
   }
 
-  #send(message: BotMessage | null): void {
-    if (message !== null) this.#line?.send(message)
+  /** False when there was nothing to send. */
+  #send(message: BotMessage | null): boolean {
+    if (message === null) return false
+    this.#line?.send(message)
+    return true
   }
 
   #trouble(code: string, message: string): void {
@@ -427,22 +443,8 @@ class SocketBot implements BotEnd {
       droppedOutMs: Math.round(this.#droppedOutMs),
       trimmedMs: Math.round(this.#voice.trimmedMs),
       marks: this.#marks,
-      errors: this.#errors,
+      errors: this.#complaints.count,
       closeCode: this.#closeCode,
     }
-  }
-}
-
-function stopReasonOf(why: CloseReason): StopReason {
-  switch (why) {
-    case 'hangup':
-      return 'caller_hangup'
-    case 'api_hangup':
-      return 'bot_hangup'
-    case 'shutdown':
-      return 'shutdown'
-    case 'media_timeout':
-    case 'error':
-      return 'error'
   }
 }

@@ -1,4 +1,4 @@
-import type { Digit, KeyTiming } from '../frame.js'
+import type { CloseReason, Digit, KeyTiming } from '../frame.js'
 import type { BotSpec } from './spec.js'
 
 /** What went wrong, as the native protocol names it. */
@@ -104,4 +104,19 @@ export interface Dialect {
   read(text: string): BotCommand
   /** A binary message, where it is more than sound; absent: it is sound as it was agreed. */
   hear?(message: Buffer): BotCommand
+}
+
+/** What a bot is told when the call was closed. */
+export function stopReasonOf(why: CloseReason): StopReason {
+  switch (why) {
+    case 'hangup':
+      return 'caller_hangup'
+    case 'api_hangup':
+      return 'bot_hangup'
+    case 'shutdown':
+      return 'shutdown'
+    case 'media_timeout':
+    case 'error':
+      return 'error'
+  }
 }

@@ -13,6 +13,9 @@ export const NORMAL = 1000
 export const GOING_AWAY = 1001
 export const NO_STATUS = 1005
 export const ABNORMAL = 1006
+export const POLICY = 1008
+/** After these the bot meant to end the call. */
+export const GOODBYES: readonly number[] = [NORMAL, GOING_AWAY, NO_STATUS]
 
 /** What the other side may take to close as well. */
 export const CLOSE_MS = 1_000

@@ -52,7 +52,13 @@ t.test('formats and rates', async (t) => {
     ['linear16', 16_000],
     ['linear16', 24_000],
     ['linear16', 48_000],
+    ['linear16', 12_000],
     ['linear16', 22_050],
+    ['linear16', 32_000],
+    ['linear16', 44_100],
+    ['linear16', 64_000],
+    ['linear16', 96_000],
+    ['linear16', 192_000],
   ] as const) {
     const how = sound(format, rate)
     const queue = new PlaybackQueue(8000)
@@ -140,6 +146,33 @@ t.test('bounds', async (t) => {
   while (queue.add({ kind: 'mark', name: 'm' })) marks++
   t.equal(marks, 10_000)
   t.equal(queue.clear().marks.length, 10_000)
+})
+
+t.test('names of megabytes are bounded together, and room comes back', async (t) => {
+  const queue = new PlaybackQueue(8000)
+  const name = 'n'.repeat(100_000)
+  const fill = () => {
+    let marks = 0
+    while (queue.add({ kind: 'mark', name })) marks++
+    return marks
+  }
+  const frame = () => queue.play(Buffer.alloc(160, 0xff), sound('mulaw', 8000))
+  frame()
+  t.equal(fill(), 10)
+  t.equal(queue.add({ kind: 'played', id: name }), false)
+  t.equal(queue.add({ kind: 'mark', name: 'short' }), true)
+  pull(queue, 1)
+  t.equal(names(queue).length, 11)
+  frame()
+  t.equal(fill(), 10, 'when they were reached')
+  queue.clear()
+  frame()
+  t.equal(fill(), 10, 'when they were cleared')
+  queue.forgetMarks()
+  t.equal(fill(), 0, 'those forgotten are still held')
+  pull(queue, 1)
+  frame()
+  t.equal(fill(), 10)
 })
 
 t.test('no number of tiny pieces fills the memory, and forgetting marks costs nothing', async (t) => {

@@ -16,8 +16,12 @@ const KEY_MS = 320
 const PAUSE_FRAMES = 25
 /** Over this long the sound before a piece left out fades into the one after it: no click. */
 const FADE_MS = 5
-/** Sizes are counted in 1/48000 s, of which every rate but 22050 Hz has a whole number a sample. */
+/** Sizes are counted in 1/48000 s, of which all rates but 22050 and 44100 Hz have an exact number a sample. */
 const TICKS_PER_MS = 48
+/** The highest rate of any sound. */
+const MOST_RATE = 192_000
+/** Characters in the names of all that waits. */
+const MAX_NAMES = 1024 * 1024
 
 /** Something between two sounds. */
 export type Marker =
@@ -36,6 +40,10 @@ interface Chunk {
 }
 
 type Item = Chunk | Marker
+
+function nameLength(marker: Marker): number {
+  return marker.kind === 'mark' ? marker.name.length : marker.kind === 'played' ? marker.id.length : 0
+}
 
 const isChunk = (item: Item): item is Chunk => 'bytes' in item
 
@@ -60,6 +68,8 @@ export class PlaybackQueue {
   #gone = 0
   #ticks = 0
   #markers = 0
+  /** Characters in their names. */
+  #names = 0
   /** Among them marks that were not forgotten; those before that place in all items were. */
   #marks = 0
   #forgotten = 0
@@ -70,9 +80,9 @@ export class PlaybackQueue {
   #dry = UNDERRUN_FRAMES + 1
   #reached: Marker[] = []
   readonly #resamplers = new Map<Sound, Resampler>()
-  readonly #scratch = new Int16Array(960)
+  readonly #scratch = new Int16Array(MOST_RATE / 50)
   /** The beginning of what was left out, to fade from. */
-  readonly #fade = new Int16Array(48 * FADE_MS)
+  readonly #fade = new Int16Array((MOST_RATE / 1000) * FADE_MS)
   #sounding = false
   #fadeSamples = 0
   #fadeSound: Sound | null = null
@@ -117,6 +127,9 @@ export class PlaybackQueue {
   /** False when too many wait. */
   add(marker: Marker): boolean {
     if (this.#markers >= MAX_MARKERS || this.#items.length - this.#head >= MAX_ITEMS) return false
+    const name = nameLength(marker)
+    if (this.#names + name > MAX_NAMES) return false
+    this.#names += name
     this.#markers++
     if (marker.kind === 'mark') this.#marks++
     this.#items.push(marker)
@@ -138,6 +151,7 @@ export class PlaybackQueue {
     this.#head = 0
     this.#ticks = 0
     this.#markers = 0
+    this.#names = 0
     this.#marks = 0
     this.#half = null
     this.#blocked = 0
@@ -300,6 +314,7 @@ export class PlaybackQueue {
       if (item === undefined || isChunk(item)) return
       const forgotten = item.kind === 'mark' && this.#gone + this.#head < this.#forgotten
       this.#advance()
+      this.#names -= nameLength(item)
       if (forgotten) continue
       this.#markers--
       if (item.kind === 'mark') this.#marks--
@@ -318,7 +333,7 @@ export class PlaybackQueue {
       this.#gone += this.#head
       this.#items.length = 0
       this.#head = 0
-      // Against the rounding of 22050 Hz.
+      // Against the rounding of 22050 and 44100 Hz.
       this.#ticks = 0
     } else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
       this.#items.splice(0, this.#head)

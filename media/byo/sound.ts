@@ -11,7 +11,10 @@ export interface Sound {
   readonly frameBytes: number
 }
 
-const RATES: readonly InputRate[] = [8000, 16000, 22050, 24000, 48000]
+/** What bots may send, whatever was agreed: AudioSocket has nine, jambonz goes up to 64000, WAVs have any. */
+const RATES: readonly InputRate[] = [
+  8000, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 96000, 192000,
+]
 const sounds = new Map<string, Sound>()
 for (const format of ['linear16', 'mulaw', 'alaw'] as const) {
   for (const rate of RATES) {

@@ -166,14 +166,17 @@ export function extension(event: string, message: Message): BotCommand | null {
   }
 }
 
+/** Of what a person is told: it crosses threads and is spoken. */
+const MOST_NOTE = 4_000
+
 function transferRequest(fields: Message): TransferRequest {
   return {
     id: (text(fields.id) ?? '').slice(0, 128),
-    destination: text(fields.destination),
-    destinationId: text(fields.destinationId),
+    destination: text(fields.destination)?.slice(0, 256) ?? null,
+    destinationId: text(fields.destinationId)?.slice(0, 128) ?? null,
     handoff: fields.handoff === 'warm' ? 'warm' : 'cold',
-    note: text(fields.note),
-    reason: text(fields.reason),
+    note: text(fields.note)?.slice(0, MOST_NOTE) ?? null,
+    reason: text(fields.reason)?.slice(0, MOST_NOTE) ?? null,
   }
 }
 

@@ -8,8 +8,8 @@ import { EngineError } from '../base/errors.js'
 
 /** Most input samples a call takes. */
 export const MAX_PIECE = 2048
-/** Longest filter row and highest upsampling there is room for. */
-const MAX_TAPS = 256
+/** Longest filter row (192 kHz to 8 kHz) and highest upsampling there is room for. */
+const MAX_TAPS = 768
 const MAX_UP = 6
 
 const LINE_AT = 0

@@ -4,7 +4,7 @@ import { openFirKernel } from './fir-kernel.js'
 import { type InputRate, openResampler, resample } from './resample.js'
 
 const RATES: readonly Rate[] = [8000, 16000, 24000, 48000]
-const INPUTS: readonly InputRate[] = [...RATES, 22050]
+const INPUTS: readonly InputRate[] = [...RATES, 12000, 22050, 32000, 64000, 96000, 192000]
 
 function sine(rate: number, hertz: number, seconds: number, amplitude = 16000): Int16Array {
   return Int16Array.from({ length: Math.round(rate * seconds) }, (_, i) =>

@@ -1,8 +1,11 @@
 import type { Rate } from '../frame.js'
 import { type FirKernel, type KernelRows, MAX_PIECE, openFirKernel } from './fir-kernel.js'
 
-/** 22050 Hz is what eSpeak NG speaks; 44100 Hz is what an operator's music may have. */
-export type InputRate = Rate | 22050 | 44100
+/**
+ * 22050 Hz is what eSpeak NG speaks; 44100 Hz is what an operator's music may have; the others are what
+ * customers' bots may send. All have a whole number of samples in 20 ms.
+ */
+export type InputRate = Rate | 12000 | 22050 | 32000 | 44100 | 64000 | 96000 | 192000
 
 /** Filter length per output phase, in samples of the lower rate: 2 ms of delay at 8 kHz. */
 const TAPS = 32

@@ -1,0 +1,41 @@
+import type { BotCommand } from './dialect.js'
+
+/** What a bot may send while the telephone still rings: a greeting, generously. */
+const MAX_COMMANDS = 10_000
+const MAX_BYTES = 4 * 1024 * 1024
+
+/** What a bot wants before its stream begins, kept until then. */
+export class EarlyCommands {
+  #commands: BotCommand[] = []
+  #bytes = 0
+
+  /** False when it is too much. */
+  add(command: BotCommand): boolean {
+    const bytes = sizeOf(command)
+    if (this.#commands.length >= MAX_COMMANDS || this.#bytes + bytes > MAX_BYTES) return false
+    this.#commands.push(command)
+    this.#bytes += bytes
+    return true
+  }
+
+  /** Hands them over, in order, and keeps none. */
+  take(): readonly BotCommand[] {
+    const commands = this.#commands
+    this.#commands = []
+    this.#bytes = 0
+    return commands
+  }
+}
+
+function sizeOf(command: BotCommand): number {
+  switch (command.do) {
+    case 'play':
+      return command.audio.length
+    case 'mark':
+      return command.name.length
+    case 'transfer':
+      return (command.request.note?.length ?? 0) + (command.request.reason?.length ?? 0)
+    default:
+      return 0
+  }
+}
