@@ -62,10 +62,12 @@ export function findingsOf(report: BotReport): readonly Finding[] {
     )
   }
   for (const fault of faults) add('FAIL', `a message was not understood: ${fault}`)
+  for (const what of report.ignored) add('note', `a message was left unheeded: ${what}`)
+  if (report.hungUpMs !== null) add('note', `hung up ${ms(report.hungUpMs)} after the call began`)
   const asked = Object.entries(commands).filter(([name, count]) => count > 0 && name !== 'fault')
   add('ok', `messages: ${asked.map(([name, count]) => `${count} ${name}`).join(', ') || 'none'}`)
   if (firstSoundMs === null) {
-    add(audioMs > 0 ? 'note' : 'FAIL', audioMs > 0 ? 'sent silence only' : 'sent no sound in 8 s')
+    add(audioMs > 0 ? 'note' : 'FAIL', audioMs > 0 ? 'sent silence only' : 'sent no sound')
   } else {
     add(
       'ok',

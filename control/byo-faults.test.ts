@@ -21,16 +21,16 @@ const echo = (call: BotCall, json: Json | null) => {
 t.test('a bot that says no, or is not there: the call is never answered', beside(), async (t) => {
   const refused = await openBot(t, { refuse: () => 401 })
   const gone = { url: 'ws://127.0.0.1:9/' }
-  for (const [what, { url }] of [
-    ['401', refused],
-    ['nobody', gone],
+  for (const [what, { url }, error] of [
+    ['401', refused, 'the bot answered 401'],
+    ['nobody', gone, 'no connection (ECONNREFUSED)'],
   ] as const) {
     const { e164 } = await service.routed(native(url))
     const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
     t.equal(await caller.dialog.final(), 480, what)
     const callId = await caller.callId()
     const ended = await service.ended(callId)
-    t.match(ended, { disposition: 'failed', endedReason: 'bot_disconnected', billedPaise: 0 })
+    t.match(ended, { disposition: 'failed', endedReason: 'bot_disconnected', billedPaise: 0, error })
     t.match(service.of(callId, 'trouble'), [{ part: 'bot', code: 'bot_unreachable' }])
   }
 })

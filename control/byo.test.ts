@@ -41,6 +41,7 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
     endedReason: 'caller_hangup',
     hasRecording: true,
     hasTranscript: false,
+    bot: { errors: 0, marks: 0, droppedInMs: 0, droppedOutMs: 0, closeCode: null, underruns: Number },
   })
   await there.until('the end', () => there.closed !== null)
   t.equal(there.closed?.code, 1000)
@@ -105,12 +106,14 @@ t.test(
         request: (id: unknown, key: string) =>
           hangUp('POST', `/2010-04-01/Accounts/AC1/Calls/${id}.json`, key, 'Status=completed'),
         status: 200,
+        problem: { code: 20003, message: String, more_info: String, status: 401 },
       },
       {
         type: 'plivo',
         id: (start: Json) => start.callId,
         request: (id: unknown, key: string) => hangUp('DELETE', `/v1/Account/MA1/Call/${id}/`, key),
         status: 204,
+        problem: { api_id: String, error: String },
       },
       {
         type: 'telnyx',
@@ -118,9 +121,10 @@ t.test(
         request: (id: unknown, key: string) =>
           hangUp('POST', `/v2/calls/${encodeURIComponent(String(id))}/actions/hangup`, key),
         status: 200,
+        problem: { errors: [{ code: '10009', title: String, detail: String }] },
       },
     ]
-    for (const { type, id, request, status } of vendors) {
+    for (const { type, id, request, status, problem } of vendors) {
       await service.api('PATCH', number, { routingMode: 'byo_ws', mediaEndpoint: { type, url: bot.url } })
       const index = bot.calls.length
       const caller = await call(t, service)
@@ -129,7 +133,9 @@ t.test(
       await there.until('the start', () => there.of('start').length === 1)
       const name = id(there.of('start')[0]?.json.start as Json)
       t.match(uuid(name).replaceAll('-', ''), /^[0-9a-f]{32}$/)
-      t.equal((await request(name, 'svc_test_unknown')).status, 401, type)
+      const refused = await request(name, 'svc_test_unknown')
+      t.equal(refused.status, 401, type)
+      t.match(await refused.json(), problem, 'in the shape that its client reads')
       t.equal((await request(String(name).replace(/.$/, 'x'), service.keys.test)).status, 404)
       t.equal((await request(name, service.keys.live)).status, 404, 'of the other environment')
       t.equal((await request(name, service.keys.test)).status, status)

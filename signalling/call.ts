@@ -301,7 +301,7 @@ export class Call {
     if (this.#state.at === 'ended') return
     switch (event.type) {
       case 'finished':
-        this.finish(endingOfConversation(event.why))
+        this.finish(endingOfConversation(event.why, 'message' in event ? event.message : undefined))
         return
       case 'transfer_requested':
         this.#transferRequested(event.request)

@@ -121,13 +121,16 @@ export function endingOfError(error: unknown): Ending {
   }
 }
 
-/** The verdict on a conversation that says it is over. */
+/** The verdict on a conversation that says it is over; `note` is what became of a bot that was lost. */
 export function endingOfConversation(
   why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure' | 'bot_disconnected',
+  note?: string,
 ): Ending {
   if (why === 'provider_failure')
     return { by: 'engine', cause: 'internal', fault: 'ours', note: 'provider_failure' }
-  if (why === 'bot_disconnected') return { by: 'agent', cause: why, fault: 'customer' }
+  if (why === 'bot_disconnected') {
+    return { by: 'agent', cause: why, fault: 'customer', ...(note === undefined ? {} : { note }) }
+  }
   return { by: 'agent', cause: why, fault: 'none' }
 }
 

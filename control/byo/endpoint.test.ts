@@ -114,6 +114,63 @@ await onEachEngine(t, async (t, open) => {
     }
   })
 
+  await t.test('what a PATCH leaves out stays; another type begins anew', async (t) => {
+    await patch({ routingMode: 'svc_agent', mediaEndpoint: null })
+    for (const [fields, path] of [
+      [{ sampleRate: 16_000 }, 'mediaEndpoint.type'],
+      [{ type: 'static' }, 'mediaEndpoint.url'],
+    ] as const) {
+      t.match(errorOf(await patch({ mediaEndpoint: fields })), {
+        code: 'validation_error',
+        details: { issues: [{ path, reason: 'is required' }] },
+      })
+    }
+    const merged = async (mediaEndpoint: object) => dataOf(await patch({ mediaEndpoint })).mediaEndpoint
+    const whole = {
+      type: 'static',
+      url: BOT,
+      format: 'linear16',
+      sampleRate: 16_000,
+      authSecretId: null,
+      customParameters: { a: '1', b: '2' },
+    }
+    t.strictSame(await merged(whole), whole)
+    t.strictSame(await merged({ sampleRate: 24_000 }), { ...whole, sampleRate: 24_000 })
+    t.strictSame(await merged({ customParameters: { c: '3' } }), {
+      ...whole,
+      sampleRate: 24_000,
+      customParameters: { c: '3' },
+    })
+    t.strictSame(await merged({ format: 'mulaw' }), {
+      ...whole,
+      format: 'mulaw',
+      sampleRate: 8000,
+      customParameters: { c: '3' },
+    })
+    t.equal(
+      (await patch({ mediaEndpoint: { sampleRate: 16_000 } })).status,
+      422,
+      'and what comes of it is checked',
+    )
+    t.equal((await patch({ mediaEndpoint: { type: 'vonage' } })).status, 400)
+    t.strictSame(await merged({ type: 'vonage', url: BOT }), {
+      ...whole,
+      type: 'vonage',
+      sampleRate: 8000,
+      customParameters: {},
+    })
+  })
+
+  await t.test('the rate in the address of an Exotel bot is the one it gets', async (t) => {
+    const url = `${BOT}?sample-rate=16000`
+    t.match(dataOf(await patch(endpoint({ type: 'exotel', url }))), { mediaEndpoint: { sampleRate: 16_000 } })
+    t.match(errorOf(await patch(endpoint({ type: 'exotel', url, sampleRate: 8000 }))), {
+      details: { path: 'mediaEndpoint.sampleRate' },
+    })
+    const odd = await patch(endpoint({ type: 'exotel', url: `${BOT}?sample-rate=11025` }))
+    t.match(errorOf(odd), { details: { path: 'mediaEndpoint.sampleRate' } })
+  })
+
   await t.test('a secret that a number uses cannot be deleted', async (t) => {
     t.match(errorOf(await patch(endpoint({ authSecretId: 'sec_01JZ0000000000000000000000' }))), {
       code: 'not_found',
@@ -194,6 +251,13 @@ await onEachEngine(t, async (t, open) => {
       code: 'unprocessable_entity',
       details: { path: 'variables' },
     })
+    await patch(endpoint({ type: 'plivo' }))
+    for (const variables of [{ b: 'x;y=z' }, { 'b;c': 'x' }, { 'b=c': 'x' }]) {
+      t.match(errorOf(await place({ variables })), {
+        code: 'unprocessable_entity',
+        details: { path: 'variables' },
+      })
+    }
     await patch(endpoint({ type: 'twilio' }))
     const checks = await deps.db.selectFrom('checks').select('trigger').distinct().execute()
     t.same(checks, [{ trigger: 'byo' }])

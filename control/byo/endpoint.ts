@@ -4,6 +4,7 @@ import {
   BOT_AUDIO,
   BOT_FORMATS,
   BOT_TYPES,
+  type BotFormat,
   type BotRate,
   carries,
   transportOf,
@@ -24,10 +25,10 @@ const ParameterValue = z
   .refine((text) => Buffer.byteLength(text) <= 512, 'must be at most 512 bytes')
   .regex(/^[^\p{Cc};]*$/u, 'must have no control characters and no semicolon')
 
-/** As it is written in a request. */
+/** As it is written in a request: what is left out is as it was. */
 export const MediaEndpointInput = z.strictObject({
-  type: z.enum(BOT_TYPES),
-  url: z.string().min(1).max(2048),
+  type: z.enum(BOT_TYPES).optional(),
+  url: z.string().min(1).max(2048).optional(),
   format: z.enum(BOT_FORMATS).optional(),
   sampleRate: z.int().optional(),
   authSecretId: z.string().nullable().optional(),
@@ -64,6 +65,35 @@ export function readEndpoint(text: string | null): StoredEndpoint | null {
   return text === null ? null : StoredEndpoint.parse(JSON.parse(text))
 }
 
+/** An endpoint of which format and rate may still be the type's own. */
+export type WholeEndpoint = Omit<StoredEndpoint, 'format' | 'sampleRate'> & {
+  readonly format: BotFormat | undefined
+  readonly sampleRate: number | undefined
+}
+
+/**
+ * The endpoint after a PATCH: what it leaves out stays, parameters are replaced whole. Another type is
+ * another endpoint, of which nothing stays; neither does the rate of another format. The name of a field
+ * that is still missing, when one is.
+ */
+export function mergeEndpoint(
+  stored: StoredEndpoint | null,
+  patch: z.output<typeof MediaEndpointInput>,
+): WholeEndpoint | 'type' | 'url' {
+  const kept = stored !== null && (patch.type ?? stored.type) === stored.type ? stored : null
+  const { type = kept?.type, url = kept?.url, format = kept?.format } = patch
+  if (type === undefined) return 'type'
+  if (url === undefined) return 'url'
+  return {
+    type,
+    url,
+    format,
+    sampleRate: patch.sampleRate ?? (format === kept?.format ? kept?.sampleRate : undefined),
+    authSecretId: patch.authSecretId === undefined ? (kept?.authSecretId ?? null) : patch.authSecretId,
+    customParameters: patch.customParameters ?? kept?.customParameters ?? {},
+  }
+}
+
 /**
  * What a request asks for, with the type's own format and rate where it names none; or why it cannot
  * be. The address is looked up now and again at every call.
@@ -71,7 +101,7 @@ export function readEndpoint(text: string | null): StoredEndpoint | null {
 export async function checkEndpoint(
   { db, egress }: Pick<Deps, 'db' | 'egress'>,
   organizationId: string,
-  input: z.output<typeof MediaEndpointInput>,
+  input: WholeEndpoint,
 ): Promise<StoredEndpoint | Refusal<'unprocessable_entity' | 'not_found'>> {
   const contradiction = (message: string, field: string) =>
     refuse('unprocessable_entity', message, { path: `mediaEndpoint.${field}` })
@@ -95,14 +125,18 @@ export async function checkEndpoint(
     return contradiction(`Bots of type ${input.type} speak ${formats}.`, 'format')
   }
   const [format, rates] = chosen
-  const sampleRate = (input.sampleRate ?? rates[0]) as BotRate
+  const named = input.type === 'exotel' ? new URL(input.url).searchParams.get('sample-rate') : null
+  const sampleRate = (input.sampleRate ?? (named === null ? rates[0] : Number(named))) as BotRate
+  if (named !== null && Number(named) !== sampleRate) {
+    return contradiction(`The address asks for ${named} Hz.`, 'sampleRate')
+  }
   if (!carries(input.type, { format, sampleRate })) {
     return contradiction(
       `Bots of type ${input.type} speak ${format} at ${rates.join(', ')} Hz.`,
       'sampleRate',
     )
   }
-  const authSecretId = input.authSecretId ?? null
+  const { authSecretId } = input
   if (authSecretId !== null && !(await isSecret(db, organizationId, authSecretId))) {
     return refuse('not_found', 'There is no such secret.', {
       resource: 'secret',
@@ -115,22 +149,22 @@ export async function checkEndpoint(
     format,
     sampleRate,
     authSecretId,
-    customParameters: input.customParameters ?? {},
+    customParameters: input.customParameters,
   }
 }
 
 /** What a protocol without an opening request and without words has no place for. */
 function unsayable(
-  input: z.output<typeof MediaEndpointInput>,
+  input: WholeEndpoint,
 ): { readonly field: 'url' | 'authSecretId' | 'customParameters'; readonly why: string } | null {
   const { pathname, search, hash } = new URL(input.url)
   if (!['', '/'].includes(pathname) || search !== '' || hash !== '') {
     return { field: 'url', why: 'the address is host and port only' }
   }
-  if ((input.authSecretId ?? null) !== null) {
+  if (input.authSecretId !== null) {
     return { field: 'authSecretId', why: 'the protocol has no place for a secret' }
   }
-  if (Object.keys(input.customParameters ?? {}).length > 0) {
+  if (Object.keys(input.customParameters).length > 0) {
     return { field: 'customParameters', why: 'the protocol has no place for parameters' }
   }
   return null

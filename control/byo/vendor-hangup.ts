@@ -5,61 +5,91 @@ import { hangUp } from '../calls/hangup.js'
 import type { Deps } from '../deps.js'
 import type { Exchange } from '../http/exchange.js'
 import { readBytes } from '../http/json-body.js'
-import { isRefusal, type Refusal, refuse } from '../http/problem.js'
+import { isRefusal, PROBLEMS, type Refusal, refuse } from '../http/problem.js'
 import { budgetHeaders, rateLimited } from '../http/rate-limit.js'
-import { sendRefusal } from '../http/reply.js'
+import { send } from '../http/reply.js'
 
 /*
  * How bots written against a carrier hang up: by that carrier's REST call. The same paths here, with an
  * API key where the carrier's token goes, so that such a bot needs another base address and nothing
- * else. They are outside the contract: answers have the carrier's shape, refusals ours.
+ * else. They are outside the contract: answers and refusals have the carrier's shape.
  */
 
 const MAX_BODY = 4096
 
 interface Vendor {
   readonly method: 'post' | 'delete'
-  readonly path: string
+  readonly paths: readonly string[]
   /** The UUID in what the path names the call by. */
   uuid(name: string): string
   /** Null: the body asks for something else than an end. */
   readonly ends: (body: string) => boolean
   answer(response: Response, names: { readonly account: string; readonly call: string }): void
+  /** Body of a refusal. */
+  problem(refusal: Refusal, exchange: Exchange): object
+}
+
+/** What Twilio and Telnyx call errors of a status; the last is for any other. */
+const TWILIO_CODES: Readonly<Record<number, number>> = { 401: 20003, 403: 20003, 404: 20404, 429: 20429 }
+const TELNYX_CODES: Readonly<Record<number, string>> = {
+  401: '10009',
+  403: '10010',
+  404: '10005',
+  429: '10011',
 }
 
 const VENDORS: readonly Vendor[] = [
   {
     method: 'post',
-    path: '/2010-04-01/Accounts/:account/Calls/:call.json',
+    paths: ['/2010-04-01/Accounts/:account/Calls/:call.json'],
     uuid: (name) => name.replace(/^CA/, ''),
     ends: (body) => ['completed', 'canceled'].includes(new URLSearchParams(body).get('Status') ?? ''),
     answer: (response, { account, call }) => {
       response.status(200).json({ sid: call, account_sid: account, status: 'completed' })
     },
+    problem: ({ code, message, status }, { docsUrl }) => ({
+      code: TWILIO_CODES[status] ?? 20001,
+      message,
+      more_info: `${docsUrl}#${code}`,
+      status,
+    }),
   },
   {
     method: 'delete',
-    path: '/v1/Account/:account/Call/:call/',
+    paths: ['/v1/Account/:account/Call/:call/', '/v1/Account/:account/Call/:call'],
     uuid: (name) => name,
     ends: () => true,
     answer: (response) => {
       response.status(204).end()
     },
+    problem: ({ message }, { requestId }) => ({ api_id: requestId, error: message }),
   },
   {
     method: 'post',
-    path: '/v2/calls/:call/actions/hangup',
+    paths: ['/v2/calls/:call/actions/hangup'],
     uuid: (name) => name.replace(/^v3:/, ''),
     ends: () => true,
     answer: (response) => {
       response.status(200).json({ data: { result: 'ok' } })
     },
+    problem: ({ code, message, status }, { docsUrl }) => ({
+      errors: [
+        {
+          code: TELNYX_CODES[status] ?? '10015',
+          title: PROBLEMS[code].when,
+          detail: message,
+          meta: { url: `${docsUrl}#${code}` },
+        },
+      ],
+    }),
   },
 ]
 
 export function vendorHangups(deps: Deps, keys: KeyVerifier): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true })
-  for (const vendor of VENDORS) router[vendor.method](vendor.path, serve(deps, keys, vendor))
+  for (const vendor of VENDORS) {
+    for (const path of vendor.paths) router[vendor.method](path, serve(deps, keys, vendor))
+  }
   return router
 }
 
@@ -69,7 +99,10 @@ function serve(deps: Deps, keys: KeyVerifier, vendor: Vendor): RequestHandler {
     const { account = '', call = '' } = request.params as Readonly<Record<string, string>>
     const refusal = await end(deps, keys, vendor, exchange, call)
     if (refusal === null) vendor.answer(response, { account, call })
-    else sendRefusal(exchange, refusal)
+    else {
+      const { status, headers } = refusal
+      send(exchange, { status, headers, body: JSON.stringify(vendor.problem(refusal, exchange)) })
+    }
   }
 }
 

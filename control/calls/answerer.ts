@@ -81,7 +81,7 @@ export function agentAnswerer(
 /** Any call is over at two hours (decisions 4); the reaper comes two minutes after the bot's own limit. */
 const MAX_BOT_SECONDS = 2 * 3600 - 120
 
-export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables'
+export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables' | 'no_semicolons'
 
 /** The bot of a number in `byo_ws`, or what it lacks. Throws EngineError `storage_failed`. */
 export async function botAnswerer(
@@ -95,6 +95,11 @@ export async function botAnswerer(
   if (endpoint === null) return 'no_endpoint'
   // A protocol without words: what it was given would go nowhere.
   if (transportOf(endpoint.type) === 'tcp' && Object.keys(variables).length > 0) return 'no_variables'
+  // Parameters in one line: these would make two of one.
+  const inLine = endpoint.type === 'plivo' || endpoint.type === 'vobiz'
+  if (inLine && Object.entries(variables).some(([name, value]) => /[;=]/.test(name) || /;/.test(value))) {
+    return 'no_semicolons'
+  }
   const { organizationId } = number
   const classification = await classificationOf(db, organizationId)
   // Whom we call has rights that hang on it; whoever calls us called by themselves.

@@ -140,6 +140,9 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
     if (answerer === 'no_variables') {
       return contradiction('The bot of this number cannot be told variables.', 'variables')
     }
+    if (answerer === 'no_semicolons') {
+      return contradiction('The bot of this number cannot be told a semicolon, nor = in a name.', 'variables')
+    }
     if (answerer === 'no_classification') {
       return contradiction('The sender classification of the organization has to be set first.', 'numberId')
     }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { BotStats } from '../../media/byo/bot-event.js'
 import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
 import type { CallWithParts } from './store.js'
 
@@ -15,6 +16,18 @@ export const Latency = z.object({
   firstAudioMs: z.int().nullable(),
   turnP50Ms: z.int().nullable(),
   turnP95Ms: z.int().nullable(),
+})
+
+const MS = (description: string) => z.int().meta({ description })
+
+export const Bot = z.object({
+  underruns: z.int().meta({ description: 'Times its sound came too late to go on smoothly.' }),
+  droppedInMs: MS('Sound of the caller that it did not take in time.'),
+  droppedOutMs: MS('Its sound beyond the 300 s that can wait.'),
+  trimmedMs: MS('Late sound left out to be on time again.'),
+  marks: z.int(),
+  errors: z.int().meta({ description: 'Messages that could not be used.' }),
+  closeCode: z.int().nullable().meta({ description: 'With which it closed the socket; null: it did not.' }),
 })
 
 export const Call = z.object({
@@ -58,6 +71,9 @@ export const Call = z.object({
   complianceRunId: z.string().nullable(),
   evidenceId: z.string().nullable(),
   latency: Latency.nullable(),
+  bot: Bot.nullable().meta({
+    description: 'What the customer’s own bot did; null for other calls, and until the end.',
+  }),
   error: z.string().nullable(),
   createdAt: Timestamp,
 })
@@ -104,7 +120,15 @@ export function callView(row: CallWithParts): CallView {
     complianceRunId: row.complianceRunId,
     evidenceId: row.evidenceId,
     latency: row.latency === null ? null : JSON.parse(row.latency),
+    bot: botOf(row.botStats),
     error: row.error,
     createdAt: new Date(row.createdAt).toISOString(),
   }
+}
+
+function botOf(body: string | null): CallView['bot'] {
+  if (body === null) return null
+  const { stats } = JSON.parse(body) as { stats: BotStats }
+  const { underruns, droppedInMs, droppedOutMs, trimmedMs, marks, errors, closeCode } = stats
+  return { underruns, droppedInMs, droppedOutMs, trimmedMs, marks, errors, closeCode }
 }

@@ -15,6 +15,8 @@ export interface CallWithParts extends CallRow {
   readonly summary: string | null
   readonly outputs: string | null
   readonly evaluation: string | null
+  /** What the event of a bot's figures holds, as JSON; null without one. */
+  readonly botStats: string | null
 }
 
 /** What is known of a call when its row is made. */
@@ -210,6 +212,13 @@ const parts = [
   resultOf('summary'),
   resultOf('outputs'),
   resultOf('evaluation'),
+  // Only such calls have one: the others are spared the look at their events.
+  sql<
+    string | null
+  >`case when "calls"."routingMode" = 'byo_ws' then (select "callEvents"."body" from "callEvents"
+    where "callEvents"."callId" = "calls"."id" and "callEvents"."type" = 'bot_stats' limit 1) end`.as(
+    'botStats',
+  ),
 ]
 
 function resultOf<N extends 'summary' | 'outputs' | 'evaluation'>(name: N) {

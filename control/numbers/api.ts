@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
 import { findAgent } from '../agents/store.js'
-import { checkEndpoint, MediaEndpoint, MediaEndpointInput, readEndpoint } from '../byo/endpoint.js'
+import {
+  checkEndpoint,
+  MediaEndpoint,
+  MediaEndpointInput,
+  mergeEndpoint,
+  readEndpoint,
+} from '../byo/endpoint.js'
 import type { NumberRow } from '../db/calling-tables.js'
 import { isForeignKeyViolation } from '../db/constraint.js'
 import { listOperation, operation } from '../http/operation.js'
@@ -118,9 +124,15 @@ export const updateNumber = operation({
         path: 'mediaEndpoint',
       })
     }
-    const endpoint = body.mediaEndpoint
-      ? await checkEndpoint(deps, actor.organizationId, body.mediaEndpoint)
-      : (body.mediaEndpoint ?? null)
+    const merged = body.mediaEndpoint
+      ? mergeEndpoint(readEndpoint(before.mediaEndpoint), body.mediaEndpoint)
+      : null
+    if (typeof merged === 'string') {
+      return refuse('validation_error', 'The media endpoint is not whole.', {
+        issues: [{ path: `mediaEndpoint.${merged}`, reason: 'is required' }],
+      })
+    }
+    const endpoint = merged === null ? null : await checkEndpoint(deps, actor.organizationId, merged)
     if (endpoint !== null && isRefusal(endpoint)) return endpoint
     const row = await stored(deps.db, actor, params.id, {
       ...(body.agentId === undefined ? {} : { agentId: body.agentId }),

@@ -70,6 +70,8 @@ export function openBotEnd(options: BotEndOptions): BotEnd {
   return new SocketBot(options)
 }
 
+type Finished = Extract<BotEvent, { type: 'finished' }>
+
 type Phase = 'idle' | 'connecting' | 'connected' | 'live' | 'draining' | 'over'
 
 class SocketBot implements BotEnd {
@@ -160,8 +162,7 @@ class SocketBot implements BotEnd {
     if (!result.ok) {
       if (!this.#isOver()) {
         log.warn({ reason: result.reason, status: result.status }, 'a bot cannot be reached')
-        this.#trouble('bot_unreachable', result.reason)
-        this.#finish('error', 'bot_disconnected')
+        this.#lost('bot_unreachable', result.reason)
       }
       return false
     }
@@ -306,8 +307,7 @@ class SocketBot implements BotEnd {
         this.#error(command.code, command.message)
         return
       case 'give_up':
-        this.#trouble('bot_disconnected', command.message)
-        this.#finish('error', 'bot_disconnected')
+        this.#lost('bot_disconnected', command.message)
         return
       case 'nothing':
         return
@@ -372,7 +372,7 @@ class SocketBot implements BotEnd {
 
   #drain(): void {
     if (this.#phase !== 'live') {
-      if (this.#phase === 'connected') this.#finish('error', 'bot_disconnected')
+      if (this.#phase === 'connected') this.#lost('bot_disconnected', 'the bot hung up before the call')
       return
     }
     this.#reason = 'bot_hangup'
@@ -391,15 +391,19 @@ class SocketBot implements BotEnd {
       this.#drain()
       return
     }
-    this.#trouble('bot_disconnected', `the socket closed with ${code}`)
-    this.#finish('error', 'bot_disconnected')
+    this.#lost('bot_disconnected', `the socket closed with ${code}`)
   }
 
-  #finish(reason: StopReason, why: Extract<BotEvent, { type: 'finished' }>['why']): void {
+  #lost(code: 'bot_unreachable' | 'bot_disconnected', message: string): void {
+    this.#trouble(code, message)
+    this.#finish('error', 'bot_disconnected', { message })
+  }
+
+  #finish(reason: StopReason, why: Finished['why'], more: Pick<Finished, 'message'> = {}): void {
     if (this.#isOver()) return
     this.#reason = reason
     this.#phase = 'over'
-    this.#options.emit({ type: 'finished', why })
+    this.#options.emit({ type: 'finished', why, ...more })
   }
 
   /** Through a function: an await lies between what the compiler knows and what is. */

@@ -22,7 +22,12 @@ export interface BotStats {
 }
 
 export type BotEvent =
-  | { readonly type: 'finished'; readonly why: 'agent_hangup' | 'max_duration' | 'bot_disconnected' }
+  | {
+      readonly type: 'finished'
+      readonly why: 'agent_hangup' | 'max_duration' | 'bot_disconnected'
+      /** What happened to a bot that was lost, for people. */
+      readonly message?: string
+    }
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
   | { readonly type: 'transfer_requested'; readonly request: TransferRequest }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }

@@ -22,6 +22,8 @@ export interface BotReport {
   readonly commands: Readonly<Record<BotCommand['do'], number>>
   /** What was wrong with messages, each once. */
   readonly faults: readonly string[]
+  /** What was left unheeded, each once. */
+  readonly ignored: readonly string[]
   readonly audioMs: number
   /** Since the stream began; null: none came. */
   readonly firstSoundMs: number | null
@@ -29,6 +31,8 @@ export interface BotReport {
   readonly underruns: number
   /** Most sound that waited to be played. */
   readonly mostWaitingMs: number
+  /** The bot asked for the end, so long after the stream began. */
+  readonly hungUpMs: number | null
   /** The bot closed the socket before we did, with this code. */
   readonly closedWith: number | null
 }
@@ -76,7 +80,7 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
     return visit.report(result.reason, connectMs)
   }
   const { line } = result
-  for (let beat = 0; beat * 20 < SCRIPT.endAtMs && visit.closedWith === null; beat++) {
+  for (let beat = 0; beat * 20 < SCRIPT.endAtMs && !visit.over; beat++) {
     visit.beat(beat, line)
     if (beat * 20 === SCRIPT.keyAtMs) visit.answer(visit.dialect.dtmf('5', 160))
     await until(clock, startedMs + connectMs + (beat + 1) * 20)
@@ -102,6 +106,7 @@ class Visit {
   readonly #said = new Int16Array(FRAME)
   readonly #heard = new Int16Array(FRAME)
   readonly #faults = new Set<string>()
+  readonly #ignored = new Set<string>()
   readonly #commands: Record<BotCommand['do'], number> = {
     play: 0,
     mark: 0,
@@ -119,6 +124,7 @@ class Visit {
   #mostWaitingMs = 0
   #startMs = 0
   #left = false
+  #hungUpMs: number | null = null
 
   constructor(spec: BotSpec, sound: Sound, clock: Clock) {
     this.#sound = sound
@@ -128,6 +134,11 @@ class Visit {
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
     })
+  }
+
+  /** It hung up, and all it said was played, or it is gone. */
+  get over(): boolean {
+    return this.closedWith !== null || (this.#hungUpMs !== null && this.#queue.idle)
   }
 
   opened(line: BotLine): void {
@@ -155,35 +166,38 @@ class Visit {
     this.#commands[command.do]++
     switch (command.do) {
       case 'play':
+        if (command.replaces) this.#clear()
         this.#play(command.audio, command.rate)
+        if (command.id !== null) this.#queue.add({ kind: 'played', id: command.id })
+        this.#tell()
         return
       case 'mark':
         if (!this.#queue.add({ kind: 'mark', name: command.name })) this.blame('too many marks wait')
         this.#tell()
         return
-      case 'clear': {
-        const { droppedMs, marks } = this.#queue.clear()
-        for (const mark of marks) {
-          if (mark.kind === 'mark') this.answer(this.dialect.marked(mark.name, 'cleared'))
-        }
-        this.answer(this.dialect.cleared(droppedMs))
+      case 'clear':
+        this.#clear()
         return
-      }
       case 'transfer':
         this.answer(
           this.dialect.transfer({ id: command.request.id, status: 'rejected', code: 'not_supported' }),
         )
         return
       case 'fault':
-        this.blame(command.message)
+        if (command.harmless && this.#ignored.size < 20) this.#ignored.add(command.message)
+        else if (!command.harmless) this.blame(command.message)
         this.answer(this.dialect.error(command.code, command.message))
         return
       case 'give_up':
         this.blame(command.message)
         return
-      case 'forget_marks':
-      case 'dtmf':
       case 'hangup':
+        this.#hungUpMs ??= this.#clock.now() - this.#startMs
+        return
+      case 'forget_marks':
+        this.#queue.forgetMarks()
+        return
+      case 'dtmf':
       case 'nothing':
         return
     }
@@ -192,6 +206,14 @@ class Visit {
   binary(data: Buffer): void {
     if (this.dialect.hear === undefined) this.#play(data, null)
     else this.obey(this.dialect.hear(data))
+  }
+
+  #clear(): void {
+    const { droppedMs, marks } = this.#queue.clear()
+    for (const mark of marks) {
+      if (mark.kind === 'mark') this.answer(this.dialect.marked(mark.name, 'cleared'))
+    }
+    this.answer(this.dialect.cleared(droppedMs))
   }
 
   #play(audio: Uint8Array, rate: number | null): void {
@@ -226,6 +248,8 @@ class Visit {
       connectMs,
       commands: this.#commands,
       faults: [...this.#faults],
+      ignored: [...this.#ignored],
+      hungUpMs: this.#hungUpMs,
       audioMs: this.#audioMs,
       firstSoundMs: firstSoundMs === null ? null : firstSoundMs - this.#startMs,
       replyMs: waitsMs,
@@ -238,6 +262,7 @@ class Visit {
   #tell(): void {
     for (const marker of this.#queue.reached() ?? []) {
       if (marker.kind === 'mark') this.answer(this.dialect.marked(marker.name, 'played'))
+      else if (marker.kind === 'played') this.answer(this.dialect.played(marker.id))
     }
   }
 }

@@ -60,7 +60,13 @@ export type BotCommand =
   /** The bot cannot go on: the call is lost to it. */
   | { readonly do: 'give_up'; readonly message: string }
   | { readonly do: 'nothing' }
-  | { readonly do: 'fault'; readonly code: BotErrorCode; readonly message: string }
+  | {
+      readonly do: 'fault'
+      readonly code: BotErrorCode
+      readonly message: string
+      /** An event that nobody knows, which costs the bot nothing. */
+      readonly harmless?: true
+    }
 
 /** What a dialect writes its messages from. */
 export interface StreamFacts {

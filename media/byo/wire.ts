@@ -37,7 +37,7 @@ export const BAD_JSON: BotCommand = {
 }
 
 export function unknownEvent(event: string): BotCommand {
-  return { do: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}` }
+  return { do: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}`, harmless: true }
 }
 
 /** The object at `name`, or an empty one. */

@@ -1,0 +1,60 @@
+import t from 'tap'
+import type { BotReport } from '../media/byo/check.js'
+import { findingsOf } from './bot-check-command.js'
+
+const COMMANDS = {
+  play: 1,
+  mark: 0,
+  clear: 0,
+  forget_marks: 0,
+  dtmf: 0,
+  transfer: 0,
+  hangup: 0,
+  nothing: 0,
+  fault: 0,
+  give_up: 0,
+}
+const GOOD: BotReport = {
+  unreachable: null,
+  connectMs: 20,
+  commands: COMMANDS,
+  faults: [],
+  ignored: [],
+  audioMs: 900,
+  firstSoundMs: 300,
+  replyMs: [400],
+  underruns: 0,
+  mostWaitingMs: 40,
+  hungUpMs: null,
+  closedWith: null,
+}
+
+t.test('what is said of each kind of bot, and whether it would do', async (t) => {
+  const rows: readonly [Partial<BotReport>, 'ok' | 'note' | 'FAIL', RegExp][] = [
+    [{}, 'ok', /answered 400 ms after/],
+    [{ unreachable: 'the bot answered 401' }, 'FAIL', /cannot be reached: the bot answered 401/],
+    [{ connectMs: 1_200 }, 'note', /connected in 1200 ms/],
+    [{ closedWith: 1000 }, 'note', /closed the socket itself with 1000: that hangs up/],
+    [{ closedWith: 1006 }, 'FAIL', /1006: that counts as lost/],
+    [{ faults: ['the payload is not base64'] }, 'FAIL', /not understood: the payload is not base64/],
+    [{ ignored: ['unknown event x'] }, 'note', /left unheeded: unknown event x/],
+    [{ hungUpMs: 2_000 }, 'note', /hung up 2000 ms after the call began/],
+    [{ audioMs: 0, firstSoundMs: null, replyMs: [] }, 'FAIL', /sent no sound/],
+    [{ firstSoundMs: null, replyMs: [] }, 'note', /sent silence only/],
+    [{ replyMs: [] }, 'note', /said nothing new/],
+    [{ replyMs: [2_000] }, 'note', /answered 2000 ms/],
+    [{ underruns: 3 }, 'note', /too late 3 times/],
+    [{ mostWaitingMs: 4_000 }, 'note', /4000 ms waited .* clear/],
+  ]
+  for (const [more, level, text] of rows) {
+    const findings = findingsOf({ ...GOOD, ...more })
+    t.ok(
+      findings.some((finding) => finding.level === level && text.test(finding.text)),
+      `${JSON.stringify(more)}: ${JSON.stringify(findings)}`,
+    )
+    t.equal(
+      findings.some((finding) => finding.level === 'FAIL'),
+      level === 'FAIL',
+    )
+  }
+})
