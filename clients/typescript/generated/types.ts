@@ -480,6 +480,22 @@ export type Call = {
     readonly turnP50Ms: number | null
     readonly turnP95Ms: number | null
   } | null
+  /** What the customer’s own bot did; null for other calls, and until the end. */
+  readonly bot: {
+    /** Times its sound came too late to go on smoothly. */
+    readonly underruns: number
+    /** Sound of the caller that it did not take in time. */
+    readonly droppedInMs: number
+    /** Its sound beyond the 300 s that can wait. */
+    readonly droppedOutMs: number
+    /** Late sound left out to be on time again. */
+    readonly trimmedMs: number
+    readonly marks: number
+    /** Messages that could not be used. */
+    readonly errors: number
+    /** With which it closed the socket; null: it did not. */
+    readonly closeCode: number | null
+  } | null
   readonly error: string | null
   readonly createdAt: string
 }
@@ -587,6 +603,22 @@ export type Event = {
           readonly firstAudioMs: number | null
           readonly turnP50Ms: number | null
           readonly turnP95Ms: number | null
+        } | null
+        /** What the customer’s own bot did; null for other calls, and until the end. */
+        readonly bot: {
+          /** Times its sound came too late to go on smoothly. */
+          readonly underruns: number
+          /** Sound of the caller that it did not take in time. */
+          readonly droppedInMs: number
+          /** Its sound beyond the 300 s that can wait. */
+          readonly droppedOutMs: number
+          /** Late sound left out to be on time again. */
+          readonly trimmedMs: number
+          readonly marks: number
+          /** Messages that could not be used. */
+          readonly errors: number
+          /** With which it closed the socket; null: it did not. */
+          readonly closeCode: number | null
         } | null
         readonly error: string | null
         readonly createdAt: string
@@ -1373,8 +1405,8 @@ export type UpdateNumberBody = {
   readonly recordCalls?: boolean | undefined
   readonly routingMode?: "svc_agent" | "byo_ws" | "byo_sip" | undefined
   readonly mediaEndpoint?: {
-    readonly type: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket"
-    readonly url: string
+    readonly type?: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | undefined
+    readonly url?: string | undefined
     readonly format?: "linear16" | "mulaw" | "alaw" | undefined
     readonly sampleRate?: number | undefined
     readonly authSecretId?: string | null | undefined
