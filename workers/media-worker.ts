@@ -24,6 +24,7 @@ import { openRecordingJobs } from './recording-jobs.js'
 import { openSounds } from './sounds.js'
 import { openSpeechModel } from './speech-model.js'
 import { threadLog } from './thread-log.js'
+import { runFirst } from './thread-priority.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
 const main: { postMessage(message: FromWorker): void } = parentPort
@@ -63,6 +64,8 @@ const host: SessionHost = {
 await jobs
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'the embedded synthesiser does not work'))
+// Not before what it starts is there, which can wait.
+if (!runFirst()) log.info({}, 'the system gives media threads no priority: frames wait for other programs')
 const sessions = new Map<SessionId, Promise<HostedSession>>()
 let shuttingDown = false
 

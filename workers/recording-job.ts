@@ -7,6 +7,7 @@ import { errorText } from '../media/base/errors.js'
 import { compressRecording } from '../media/recording/compress.js'
 import { finishRecording, type RecordedFile } from '../media/recording/finish.js'
 import type { RawRecording } from '../media/recording/recorder.js'
+import { runAsUsual } from './thread-priority.js'
 
 export type RecordingJob =
   | { readonly do: 'finish'; readonly raw: RawRecording }
@@ -26,6 +27,9 @@ async function answer(job: RecordingJob): Promise<RecordingReply> {
     return { ok: false, message: errorText(error) }
   }
 }
+
+// The media thread that started this one runs first; nothing here is as urgent.
+runAsUsual()
 
 parentPort?.on('message', (job: RecordingJob) => {
   void answer(job).then((reply) => parentPort?.postMessage(reply))

@@ -6,6 +6,7 @@ import { parentPort } from 'node:worker_threads'
 import type { EspeakEngine } from '../media/agent/vendors/espeak/engine.js'
 import type { Synthesis, SynthesisRequest } from '../media/agent/vendors/espeak/port.js'
 import { EngineError, type EngineErrorCode, errorText } from '../media/base/errors.js'
+import { runAsUsual } from './thread-priority.js'
 
 export interface SynthesisJob {
   readonly request: SynthesisRequest
@@ -43,6 +44,9 @@ async function answer(job: SynthesisJob): Promise<SynthesisReply> {
 loadEngine().catch(() => {
   // Every job reports it; nobody waits here.
 })
+
+// The media thread that started this one runs first; nothing here is as urgent.
+runAsUsual()
 
 parentPort?.on('message', (job: SynthesisJob) => {
   void answer(job).then((reply) => {

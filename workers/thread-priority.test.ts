@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { setPriority } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import t from 'tap'
+import { ownPriority, runFirst } from './thread-priority.js'
+
+const MODULE = new URL('./thread-priority.js', import.meta.url).href
+
+/** What a thread says of its priority, and one that it starts, which calls itself back. */
+const THREAD = `
+const { parentPort, Worker, workerData } = require('node:worker_threads')
+import(workerData.module).then(async ({ ownPriority, runAsUsual, runFirst }) => {
+  const said = workerData.child
+    ? { inherited: ownPriority(), usual: (runAsUsual(), ownPriority()) }
+    : { before: ownPriority(), first: runFirst(), after: ownPriority() }
+  if (workerData.child) return parentPort.postMessage(said)
+  const child = new Worker(workerData.code, { eval: true, workerData: { ...workerData, child: true } })
+  child.once('message', (of) => parentPort.postMessage({ ...said, ...of }))
+})
+`
+
+/** Whether this process may have more than the usual priority. */
+function allowed(): boolean {
+  const usual = ownPriority()
+  if (usual === null || usual < -9) return false
+  const may = runFirst()
+  setPriority(process.pid, usual)
+  return may
+}
+
+const skip = !allowed() && 'priorities of threads are not to be had here: not Linux, or not root'
+
+t.test(
+  'a thread runs first, alone; those that it starts run as usual when they say so',
+  { skip },
+  async (t) => {
+    const usual = ownPriority() ?? 0
+    const worker = new Worker(THREAD, {
+      eval: true,
+      workerData: { module: MODULE, code: THREAD, child: false },
+    })
+    const [said] = await once(worker, 'message')
+    t.same(said, { before: usual, first: true, after: usual - 10, inherited: usual - 10, usual })
+    t.equal(ownPriority(), usual, 'the main thread is as it was')
+    await worker.terminate()
+  },
+)
+
+t.test('it goes by the process, which may be one that can wait', { skip }, async (t) => {
+  const before = ownPriority() ?? 0
+  t.teardown(() => setPriority(process.pid, before))
+  setPriority(process.pid, before + 3)
+  t.equal(runFirst(), true)
+  t.equal(ownPriority(), before + 3 - 10)
+})
