@@ -5,20 +5,20 @@ import { listen } from '../fixtures/listening.js'
 import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../fixtures/network-rows.js'
 
 /*
- * The rows of network.test.ts in real time, some at once. Here the host adds jitter and stalls of its own,
- * which the jitter buffer takes for the network's: what is played comes later then, and is stretched. What
- * is heard on arrival is not.
+ * The rows of network.test.ts in real time, some at once. The host adds jitter of its own, up to 8 ms where
+ * it is there (`HostTime`), and floods are work for all in this thread, which the jitter buffers take for the
+ * network's: what is played comes later then, and is stretched. What is heard on arrival is not.
  */
 const AT_ONCE = 6
-const ON_ARRIVAL: Bound = { found: 0.2, snrDb: 3, spectralDb: 0.8, delayMs: 80 }
-const PLAYED: Bound = { found: 0.3, snrDb: 14, spectralDb: 2, delayMs: 300 }
+const ON_ARRIVAL: Bound = { found: 0.1, snrDb: 3, spectralDb: 0.8, delayMs: 40 }
+const PLAYED: Bound = { found: 0.15, snrDb: 13, spectralDb: 1.6, delayMs: 180 }
 const MADE_UP = 0.03
 
 assertNothingLeft(t)
 
 for (let from = 0; from < NETWORK_ROWS.length; from += AT_ONCE) {
   const rows = NETWORK_ROWS.slice(from, from + AT_ONCE)
-  t.test(`in real time: ${rows.map(({ name }) => name).join('; ')}`, { timeout: 90_000 }, async (t) => {
+  t.test(`in real time: ${rows.map(({ name }) => name).join('; ')}`, { timeout: 240_000 }, async (t) => {
     const calls = await Promise.all(
       rows.map(async (row) => {
         const source = row.call.source ?? SPOKEN

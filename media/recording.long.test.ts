@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { recordLeg } from '../fixtures/recorded-leg.js'
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 t.test('three minutes under jitter, loss and duplicates: the channels stay within 20 ms', async (t) => {
   const leg = await recordLeg({
