@@ -86,8 +86,10 @@ const SHARE = 0.02
 const BYTE_MS = 5e-6
 /** A paused bot is read again when it may cost so much. */
 const RESUME_MS = 2
-/** A piece of the stream that takes longer than this is dear, whatever it says it holds. */
+/** A piece of the stream that takes longer than this is dear, whatever it says it holds ... */
 const SLOW_MS = 2
+/** ... unless the host stood still: so much of it, and then as much as of anything else, is let pass. */
+const GRACE_MS = 200
 
 /** Counts what was read and pauses a line that is read too fast. */
 export class ReadBudget {
@@ -100,6 +102,8 @@ export class ReadBudget {
   /** When the piece being read began, and what its messages cost so far. */
   #pieceAtMs = 0
   #chargedMs = 0
+  #graceMs = GRACE_MS
+  #graceAtMs: number
 
   /** `scope` owns the timer of a pause. */
   constructor(clock: Clock, scope: Scope, pause: (on: boolean) => void) {
@@ -107,6 +111,7 @@ export class ReadBudget {
     this.#scope = scope
     this.#pause = pause
     this.#creditAt = clock.now()
+    this.#graceAtMs = this.#creditAt
   }
 
   /** A piece of the stream is going to be read. */
@@ -115,13 +120,17 @@ export class ReadBudget {
     this.#chargedMs = 0
   }
 
-  /**
-   * It was. What it took beyond its charge is charged as well: frames and messages that are small and dear.
-   * A host that stood still meanwhile takes the burst of a good bot, and no more.
-   */
+  /** It was. What it took beyond its charge is charged as well: frames and messages that are small and dear. */
   leave(): void {
-    const tookMs = Math.min(this.#clock.now() - this.#pieceAtMs, BURST_MS)
-    if (tookMs > SLOW_MS && tookMs > this.#chargedMs) this.#spend(tookMs - this.#chargedMs)
+    const nowMs = this.#clock.now()
+    const tookMs = Math.min(nowMs - this.#pieceAtMs, BURST_MS)
+    if (tookMs <= SLOW_MS || tookMs <= this.#chargedMs) return
+    this.#graceMs = Math.min(GRACE_MS, this.#graceMs + (nowMs - this.#graceAtMs) * SHARE)
+    this.#graceAtMs = nowMs
+    this.#graceMs -= tookMs - this.#chargedMs
+    if (this.#graceMs >= 0) return
+    this.#spend(-this.#graceMs)
+    this.#graceMs = 0
   }
 
   /** `messageMs` is what the messages cost beside their bytes. */
