@@ -187,7 +187,8 @@ t.test(
   'the vendor is down: the embedded voice greets, excuses and says goodbye',
   { timeout: 150_000 },
   async (t) => {
-    const { fake, service, peer } = await open(t)
+    // Nobody else goes on in its place (media/agent/realtime-succession.test.ts).
+    const { fake, service, peer } = await open(t, { PARLEY_STT_FALLBACK: 'none' })
     fake.socket.refuse(
       ...Array.from({ length: 50 }, () => ({ status: 503, body: '{"error":{"message":"down"}}' })),
     )

@@ -45,6 +45,13 @@ export class ConversationContext {
     return content
   }
 
+  /** Words of the caller that were not known when they were said. */
+  rewrite(read: (text: string) => string): void {
+    for (const [index, message] of this.#messages.entries()) {
+      if (message.role === 'user') this.#messages[index] = { role: 'user', content: read(message.content) }
+    }
+  }
+
   callerSaid(text: string): void {
     const last = this.#messages.at(-1)
     // Two turns of the caller with nothing heard between them are one to the model.

@@ -512,17 +512,31 @@ t.test('a quick failure is retried without a word', async (t) => {
 
 t.test('a model that stays down: excuse, goodbye, provider_failure, no dead air', async (t) => {
   const rig = await begun()
-  for (let i = 0; i < 3; i++) rig.model.push([{ after: 30, fail: 'HTTP 500' }])
+  for (let i = 0; i < 5; i++) rig.model.push([{ after: 30, fail: 'HTTP 500' }])
   rig.sound(0, say('Are you open?'))
   await rig.until(() => rig.of('finished').length === 1)
-  t.equal(rig.requests.length, 3)
-  t.equal(rig.of('trouble').length, 3)
+  t.equal(rig.requests.length, 5)
+  const failedMs = rig.of('trouble').map(({ atMs }) => atMs)
+  t.equal(failedMs.length, 5)
+  t.ok((failedMs[4] ?? 0) - (failedMs[0] ?? 0) > 2400, `not given up within a moment: ${failedMs}`)
+  t.ok((rig.turns('agent')[0]?.startMs ?? 0) - (failedMs[0] ?? 0) < 1000, 'the caller is told meanwhile')
   t.match(rig.turns('agent')[0]?.heardText, /^Sorry, I am having trouble.*Goodbye\.$/)
   t.equal(rig.of('finished')[0]?.why, 'provider_failure')
   t.ok(rig.longestSilence(900, rig.nowMs) < 3000)
   t.equal(rig.clock.pending, 0)
   await rig.run(200)
   t.notOk(rig.agentSounding)
+})
+
+t.test('a model that is back within two seconds: an excuse, then its answer', async (t) => {
+  const rig = await begun()
+  for (let i = 0; i < 4; i++) rig.model.push([{ after: 10, fail: 'HTTP 503' }])
+  rig.sound(0, say('Are you open?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.match(rig.turns('agent')[0]?.heardText, /^Sorry, I am having trouble\. One moment please\. Answer 5\.$/)
+  t.ok(rig.longestSilence(900, rig.nowMs) < 1500)
+  t.same(rig.of('finished'), [])
+  t.equal(rig.close(), 0)
 })
 
 t.test('the stream closes in the middle: whole sentences are said, then the excuse', async (t) => {

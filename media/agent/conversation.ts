@@ -9,13 +9,13 @@ import { AgentVoice } from './agent-voice.js'
 import { breakersOf } from './breaker.js'
 import { CallLanguage } from './call-language.js'
 import { CallerEar } from './caller-ear.js'
+import { modelChain, spareRecognisers } from './cascade.js'
 import type { RecogniserChoice } from './ears.js'
 import type { ConversationEvent } from './events.js'
 import type { Floor } from './floor.js'
-import { ModelChain } from './model-chain.js'
 import type { SpeechToText, Vendors } from './ports.js'
 import { type Replies, ReplyMaker } from './reply-maker.js'
-import type { AgentSpec, ChosenModel, SpeakerScript } from './spec.js'
+import type { AgentSpec, SpeakerScript } from './spec.js'
 import type { VoiceChoice } from './synthesis.js'
 import type { ToolRunner } from './tools.js'
 import type { TurnTracer } from './trace.js'
@@ -88,27 +88,12 @@ export function openConversation(options: ConversationOptions, openMind: OpenMin
 
 /** A recogniser's words go to a language model, its sentences to a synthesis. */
 const cascade: OpenMind = ({ spec, vendors, tools, clock }, floor) => {
-  const choice = (chosen: ChosenModel) => ({ ...chosen, vendor: vendors.languageModel(chosen.vendor) })
-  const own = choice(spec.languageModel)
-  const spares = (spec.spares?.languageModel ?? []).map(choice)
-  const models = new ModelChain([own, ...spares], breakersOf(vendors, clock), (who) => {
-    const message = 'the model failed on other turns just now'
-    floor.emit({
-      type: 'trouble',
-      part: 'language_model',
-      code: 'vendor_unreachable',
-      message,
-      ...who,
-      atMs: floor.now(),
-    })
-  })
+  const chosen = [spec.languageModel, ...(spec.spares?.languageModel ?? [])] as const
+  const models = modelChain(chosen, { vendors, clock, floor })
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
-    spareRecognisers: (spec.spares?.speechToText ?? []).map((spare) => ({
-      ...spare,
-      recogniser: vendors.speechToText(spare.vendor),
-    })),
-    firstTokenDeadlineMs: own.vendor.firstTokenDeadlineMs,
+    spareRecognisers: spareRecognisers(spec, vendors),
+    firstTokenDeadlineMs: models.firstTokenDeadlineMs,
     models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},

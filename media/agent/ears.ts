@@ -343,6 +343,7 @@ export class Ears {
   #failed(line: Line, error: VendorFailure): void {
     this.#options.breakers.failed(keyOf(line.choice), false)
     this.#tried.add(line.choice)
+    const unwritten = line.stream.unwritten?.() ?? null
     line.stream.close()
     if (line === this.#rescue) {
       this.#rescue = null
@@ -352,21 +353,27 @@ export class Ears {
       this.#promote(error)
       return
     }
-    if (this.#goOn(line.choice, error)) return
+    if (this.#goOn(line.choice, error, unwritten)) return
     this.#line = null
     this.#deadline?.cancel()
     this.#options.failed(error)
   }
 
   /** Another takes the place of one that failed; false when there is none. */
-  #goOn(failed: RecogniserChoice, error: VendorFailure): boolean {
+  #goOn(
+    failed: RecogniserChoice,
+    error: VendorFailure,
+    unwritten: { readonly startMs: number; readonly endMs: number } | null = null,
+  ): boolean {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const opened = this.#open(next)
       if (opened instanceof EngineError) {
         this.#tried.add(next)
         continue
       }
-      this.#options.replaced(error, failed.recogniser.id, next.recogniser.id)
+      const same = next.recogniser === failed.recogniser && next.model === failed.model
+      if (!same && unwritten !== null) this.#utterance ??= { ...unwritten, early: false }
+      this.#options.replaced(error, failed.recogniser.id, same ? null : next.recogniser.id)
       this.#use(opened)
       this.#await()
       return true
@@ -397,6 +404,7 @@ export class Ears {
     const line = this.#line
     const owed = this.#utterance !== null && this.#utterance.endMs !== null
     if (!owed || line === null || this.#rescue !== null || this.#next() === null) return
+    if (line.stream.capabilities.unhurried) return
     this.#deadline = this.#options.clock.after(line.stream.capabilities.finalDeadlineMs * LATE, () => {
       const next = this.#next()
       if (this.#closed || this.#utterance === null || this.#rescue !== null || next === null) return

@@ -41,6 +41,16 @@ export class ModelChain {
     this.#asked = choices[0]
   }
 
+  /** Of the agent's own. */
+  get firstTokenDeadlineMs(): number {
+    return this.#choices[0].vendor.firstTokenDeadlineMs
+  }
+
+  /** Name of the agent's own. */
+  get first(): string {
+    return nameOf(this.#choices[0])
+  }
+
   get size(): number {
     return this.#choices.length
   }

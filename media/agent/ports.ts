@@ -27,6 +27,8 @@ export interface SpeechToTextCapabilities {
   readonly hears?: readonly string[]
   /** Tells with its texts which of them was spoken. */
   readonly detectsLanguage?: boolean
+  /** It answers for itself when a text is late: nobody else is asked beside it. */
+  readonly unhurried?: boolean
 }
 
 export interface SpeechToTextEvents {
@@ -54,6 +56,8 @@ export interface SpeechToTextStream {
   utteranceStart(atMs: number): void
   /** Our VAD heard speech end; asks for a final as soon as possible. */
   utteranceEnd(atMs: number): void
+  /** Absent: nothing. What it took for said, and has neither words for nor an answer to. */
+  unwritten?(): { readonly startMs: number; readonly endMs: number } | null
   close(): void
 }
 

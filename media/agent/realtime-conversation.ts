@@ -1,25 +1,34 @@
 import { EngineError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { AgentVoice } from './agent-voice.js'
+import { modelChain, spareRecognisers } from './cascade.js'
 import { ConversationContext } from './context.js'
 import { type Conversation, type ConversationOptions, type Mind, openConversation } from './conversation.js'
+import type { RecogniserChoice } from './ears.js'
 import type { Floor } from './floor.js'
 import { promptOf } from './knowledge.js'
-import type { SpeechToSpeech, TextToSpeech } from './ports.js'
+import type { ModelChain } from './model-chain.js'
+import type { SpeechToSpeech, SpeechToText, TextToSpeech } from './ports.js'
 import { RealtimeEars } from './realtime-ears.js'
 import { RealtimeLink } from './realtime-link.js'
 import { RealtimeReplies } from './realtime-replies.js'
+import { SucceedingReplies } from './realtime-succession.js'
 import { CallerWords, EventLine } from './realtime-words.js'
+import { ReplyMaker } from './reply-maker.js'
 import { declarations } from './tools.js'
 import type { TurnTracer } from './trace.js'
 import { plainWords } from './turn-late.js'
 import type { TokenCount } from './usage.js'
-import { EMBEDDED, EMBEDDED_VOICE, OPENAI_REALTIME } from './vendors/catalogue.js'
+import { OPENAI_REALTIME } from './vendors/catalogue.js'
+import { spareVoices } from './voices.js'
 
 /** A line is one more thing for the model to say: longer than a synthesis takes, still below dead air. */
 const LINE_WAIT_MS = 1800
 /** After the window in which a machine may answer, its words may still be on their way. */
 const VERDICT_MS = 4000
+
+/** The first sound of a model that speaks takes as long as two tries of one that writes. */
+const OWN_ATTEMPTS = 2
 
 /** Nothing is added to what the vendor takes for the end of a turn. */
 const AT_ONCE = { sure: 0, usual: 0, own: 0, most: 0 }
@@ -48,8 +57,11 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
   const model = vendors.speechToSpeech(spec.languageModel.vendor)
   const words = new CallerWords()
   const context = new ConversationContext(promptOf(spec), spec.languages)
-  let replies: RealtimeReplies | null = null
+  const spares = spareParts(options, floor)
+  let own: RealtimeReplies | null = null
+  let replies: SucceedingReplies | null = null
   let spent = (_tokens: TokenCount | null): void => {}
+  const over = () => replies?.over ?? false
   const link = new RealtimeLink({
     model,
     open: {
@@ -61,7 +73,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
       instructions: context.messages(null, [])[0]?.content ?? '',
       tools: declarations(spec.tools),
     },
-    history: () => replies?.history() ?? [],
+    history: () => own?.history() ?? [],
     quiet: () => floor.phase === 'listening',
     clock,
     log,
@@ -69,19 +81,38 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
   // While it rings: the opening line is said by the same model. What fails shows when the call starts.
   link.connect()
   const { windowSeconds, enabled } = spec.voicemail
+  const ears = new RealtimeEars({
+    id: model.id,
+    languages: spec.languages,
+    link,
+    words,
+    turnEnd: model.capabilities.turnEnd,
+    floor,
+    clock,
+    heard: () => line.look(),
+    over,
+    wordsFirst: () => enabled && floor.now() < windowSeconds * 1000 + VERDICT_MS,
+  })
+  const { model: heardBy, mode, languages = null } = spec.speechToText
   return {
-    recogniser: new RealtimeEars({
-      id: model.id,
-      languages: spec.languages,
-      link,
-      words,
-      turnEnd: model.capabilities.turnEnd,
-      floor,
-      clock,
-      heard: () => line.look(),
-      wordsFirst: () => enabled && floor.now() < windowSeconds * 1000 + VERDICT_MS,
-    }),
-    firstTokenDeadlineMs: model.capabilities.firstAudioDeadlineMs,
+    recogniser: ears,
+    spareRecognisers:
+      spares === null
+        ? []
+        : [
+            // A connection may be lost; the next one is the same model's.
+            { recogniser: ears, model: heardBy, mode, languages },
+            ...spares.recognisers.map((choice) => ({
+              ...choice,
+              recogniser: opening(choice.recogniser, () => replies?.succeed()),
+            })),
+          ],
+    get firstTokenDeadlineMs() {
+      return over() && spares ? spares.models.firstTokenDeadlineMs : model.capabilities.firstAudioDeadlineMs
+    },
+    get models() {
+      return (over() ? 0 : 1) + (spares?.models.size ?? 0)
+    },
     voices: [
       {
         tts: lineVoice(link, model, log, (tokens) => spent(tokens)),
@@ -89,18 +120,26 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
         model: spec.textToSpeech.model,
         pace: spec.textToSpeech.pace,
         get waitMs() {
-          return replies?.silent ? 0 : LINE_WAIT_MS
+          return own?.silent ? 0 : LINE_WAIT_MS
+        },
+        get gone() {
+          return over()
         },
       },
-      { tts: vendors.textToSpeech(EMBEDDED), voice: EMBEDDED_VOICE, model: null, pace: 1, embedded: true },
+      ...spareVoices(spec, vendors),
     ],
-    policy: {
-      waitMs: { closed: AT_ONCE, open: AT_ONCE, spelling: AT_ONCE },
-      openness: () => 'closed',
-      // The first sound of a model that speaks takes as long as two tries of one that writes.
-      modelAttempts: 2,
-      // Its own words are the ones for the wait: a line between would have to be taken back.
-      modelSlowMs: Number.POSITIVE_INFINITY,
+    get policy() {
+      // The spares' own tries come after those of the model that hears and speaks.
+      const modelAttempts = OWN_ATTEMPTS + (spares === null ? 0 : Math.max(3, spares.models.size + 1))
+      if (over()) return { modelAttempts }
+      return {
+        waitMs: { closed: AT_ONCE, open: AT_ONCE, spelling: AT_ONCE },
+        openness: () => 'closed' as const,
+        modelAttempts,
+        modelFirstTokenMs: model.capabilities.firstAudioDeadlineMs,
+        // Its own words are the ones for the wait: a line between would have to be taken back.
+        modelSlowMs: Number.POSITIVE_INFINITY,
+      }
     },
     replies: (voice: AgentVoice, tracer: TurnTracer) => {
       const { vendor, model: name } = spec.languageModel
@@ -108,8 +147,56 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
         tracer.asked(vendor, name)
         tracer.answered(vendor, name, tokens)
       }
-      replies = new RealtimeReplies({ spec, rate, link, words, line, context, tools, voice, floor, tracer })
+      const answered = () => {
+        ears.answered()
+        replies?.answered()
+      }
+      const parts = { spec, rate, link, words, line, context, tools, voice, floor, tracer }
+      const first = new RealtimeReplies({ ...parts, answered })
+      own = first
+      if (spares === null) return first
+      replies = new SucceedingReplies({
+        own: first,
+        ownId: vendor,
+        words,
+        context,
+        nextId: spares.models.first,
+        next: () => {
+          const before = first.handOver()
+          return new ReplyMaker({ spec, models: spares.models, tools, voice, floor, tracer, before })
+        },
+        succeeded: () => {
+          log.warn(
+            { conversation: options.id, vendor, instead: spares.models.first },
+            'the model is given up',
+          )
+          link.close()
+          ears.giveUp(new EngineError('vendor_unreachable', 'the model is gone'))
+        },
+      })
       return replies
+    },
+  }
+}
+
+/** Who hears and thinks when the model is gone; null when that is nobody. */
+function spareParts(
+  { spec, vendors, clock }: ConversationOptions,
+  floor: Floor,
+): { readonly recognisers: readonly RecogniserChoice[]; readonly models: ModelChain } | null {
+  const [model, ...others] = spec.spares?.languageModel ?? []
+  const recognisers = spareRecognisers(spec, vendors)
+  if (model === undefined || recognisers.length === 0) return null
+  return { recognisers, models: modelChain([model, ...others], { vendors, clock, floor }) }
+}
+
+/** Tells when it is asked to listen. */
+function opening(recogniser: SpeechToText, asked: () => void): SpeechToText {
+  return {
+    id: recogniser.id,
+    open: (options, events) => {
+      asked()
+      return recogniser.open(options, events)
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../base/clock.js'
+import { EngineError } from '../base/errors.js'
 import { FRAME_MS, type SessionRate } from '../frame.js'
 import type { Floor } from './floor.js'
 import type {
@@ -6,6 +7,7 @@ import type {
   SpeechToTextCapabilities,
   SpeechToTextEvents,
   SpeechToTextStream,
+  VendorFailure,
 } from './ports.js'
 import type { RealtimeLink, RealtimeListener } from './realtime-link.js'
 import type { CallerWords } from './realtime-words.js'
@@ -40,6 +42,8 @@ export interface RealtimeEarsOptions {
   readonly clock: Clock
   /** Words of the caller became known. */
   heard(): void
+  /** Others hear the caller from now on. */
+  over(): boolean
   /** Who answered is still a question: what they say is wanted before they are answered. */
   wordsFirst(): boolean
 }
@@ -52,6 +56,7 @@ export interface RealtimeEarsOptions {
 export class RealtimeEars implements SpeechToText {
   readonly id: string
   readonly #options: RealtimeEarsOptions
+  #stream: EarStream | null = null
 
   constructor(options: RealtimeEarsOptions) {
     this.id = options.id
@@ -59,9 +64,25 @@ export class RealtimeEars implements SpeechToText {
   }
 
   open(options: { readonly rate: SessionRate }, events: SpeechToTextEvents): SpeechToTextStream {
-    const failure = this.#options.link.connect()
+    const { link, over } = this.#options
+    if (over()) throw new EngineError('vendor_unreachable', 'the model is gone')
+    const failure = link.connect()
     if (failure !== null) throw failure
-    return new EarStream(this.#options, options.rate, events)
+    const stream = new EarStream(this.#options, options.rate, events, () => {
+      if (this.#stream === stream) this.#stream = null
+    })
+    this.#stream = stream
+    return stream
+  }
+
+  /** The model has answered: it has heard what it did not write down. */
+  answered(): void {
+    this.#stream?.answered()
+  }
+
+  /** It is over with the model: whoever listens by it has to listen by another. */
+  giveUp(error: VendorFailure): void {
+    this.#stream?.failed(error)
   }
 }
 
@@ -75,6 +96,9 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   #timer: Timer | null = null
   #speaking = false
   #startMs = 0
+  /** Of what no final was told of. */
+  #firstMs = 0
+  #endMs = 0
   /** Voiced time since the last final. */
   #voicedMs = 0
   /** Ends of utterances that the machine waits for. */
@@ -82,16 +106,27 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   /** A final was told before the end of its sound. */
   #early = false
   #vendorHears = false
+  /** The last that was taken for said, until there are words for it or an answer to it. */
+  #unwritten: { readonly item: string; readonly startMs: number; readonly endMs: number } | null = null
 
-  constructor(options: RealtimeEarsOptions, rate: SessionRate, events: SpeechToTextEvents) {
+  readonly #closed: () => void
+
+  constructor(
+    options: RealtimeEarsOptions,
+    rate: SessionRate,
+    events: SpeechToTextEvents,
+    closed: () => void,
+  ) {
     this.#options = options
     this.#events = events
+    this.#closed = closed
     this.capabilities = {
       partials: false,
       endOfUtterance: true,
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 2200,
+      unhurried: true,
       hears: options.languages,
     }
     this.#gate = options.turnEnd ? null : new PreRoll(options.link, rate)
@@ -107,6 +142,7 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
     this.#stop()
     this.#speaking = true
     this.#startMs = atMs
+    if (this.#voicedMs === 0) this.#firstMs = atMs
     this.#gate?.open()
   }
 
@@ -114,6 +150,7 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
     if (!this.#speaking) return
     this.#speaking = false
     this.#voicedMs += Math.max(0, atMs - this.#startMs)
+    this.#endMs = atMs
     if (this.#early) {
       this.#early = false
       return
@@ -126,11 +163,20 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
     }
   }
 
+  unwritten() {
+    return this.#unwritten
+  }
+
+  answered(): void {
+    this.#unwritten = null
+  }
+
   close(): void {
     this.#stop()
     for (const timer of this.#undecided.values()) timer.cancel()
     this.#undecided.clear()
     this.#options.link.listen(null)
+    this.#closed()
   }
 
   // ---- what the vendor hears
@@ -150,6 +196,7 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
     this.#stop()
     const { floor, words } = this.#options
     const mark = words.mark(item)
+    this.#unwritten = { item, startMs: this.#firstMs, endMs: Math.max(this.#endMs, this.#firstMs) }
     if (AGENT_HAS_FLOOR.has(floor.phase)) {
       this.#decide(item, ASIDE_WORDS_MS, () => this.#final(''))
     } else if (this.#heardMs() < SHORT_MS || this.#options.wordsFirst()) {
@@ -160,6 +207,7 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   transcript(item: string, text: string | null): void {
     const { words, link } = this.#options
     const late = this.#undecided.get(item)
+    if (this.#unwritten?.item === item) this.#unwritten = null
     words.known(item, text)
     this.#options.heard()
     if (late === undefined) return

@@ -9,12 +9,12 @@ import { languageOf } from './language.js'
 import type { Cancellable, ChatMessage } from './ports.js'
 import { RealtimeItem } from './realtime-item.js'
 import type { RealtimeLink } from './realtime-link.js'
-import { type CallerWords, type EventLine, keyed } from './realtime-words.js'
+import { type CallerWords, type EventLine, keyed, NOT_HEARD, UNWRITTEN } from './realtime-words.js'
 import type { Replies } from './reply-maker.js'
 import type { Spoken } from './speaker.js'
 import type { AgentSpec } from './spec.js'
 import { runAnswer } from './tool-answer.js'
-import { ToolRounds } from './tool-rounds.js'
+import { agentTools, type ToolRounds } from './tool-rounds.js'
 import type { ToolRunner } from './tools.js'
 import type { TurnTracer } from './trace.js'
 import type { CallerTurn, TurnEffect } from './turn-types.js'
@@ -33,6 +33,8 @@ export interface RealtimeRepliesOptions {
   readonly voice: AgentVoice
   readonly floor: Floor
   readonly tracer: TurnTracer
+  /** A reply came to its end. */
+  answered?(): void
 }
 
 /** Replies of a model that hears and speaks: its sound goes to the voice, what was heard of it back. */
@@ -40,6 +42,8 @@ export class RealtimeReplies implements Replies {
   readonly #options: RealtimeRepliesOptions
   readonly #tools: ToolRounds
   #job: Cancellable | null = null
+  /** The reply that it is of. */
+  #asked: TurnId | null = null
   /** The running attempt was given up because nothing came. */
   #stalled = false
   /** It was asked for an answer and has said nothing, or failed. */
@@ -54,15 +58,29 @@ export class RealtimeReplies implements Replies {
 
   constructor(options: RealtimeRepliesOptions) {
     this.#options = options
-    const { spec, tools, floor, context, link } = options
-    this.#tools = new ToolRounds(spec.tools, tools, {
-      used: ({ name, arguments: given }, result) =>
-        floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
-      late: ({ name }, result) => {
-        context.toolCameLate(name, result)
-        link.tell('system', `The result of ${name}, which came late: ${result}`)
-      },
+    const { spec, tools, voice, floor, context, link } = options
+    this.#tools = agentTools(spec, tools, voice, floor, (name, result) => {
+      context.toolCameLate(name, result)
+      link.tell('system', `The result of ${name}, which came late: ${result}`)
+      floor.feed({ on: 'learnt', at: floor.now() })
     })
+  }
+
+  /** What another model needs to go on with the conversation. This one says nothing more. */
+  handOver(): { readonly context: ConversationContext; readonly tools: ToolRounds } {
+    const { context, words, floor } = this.#options
+    const turn = this.#asked
+    this.#stop()
+    for (const item of this.#items) item.end()
+    if (turn !== null) {
+      const { code, message } = new EngineError('vendor_unreachable', 'the model is gone')
+      floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+    }
+    context.rewrite((text) => {
+      const read = words.read(text, false) ?? ''
+      return read === UNWRITTEN ? NOT_HEARD : read
+    })
+    return { context, tools: this.#tools }
   }
 
   /** The model owes an answer, or failed to give one: a line is not worth waiting for either. */
@@ -97,6 +115,7 @@ export class RealtimeReplies implements Replies {
       this.#tellTools()
     }
     this.#silent = true
+    this.#asked = turn
     this.#job = this.#listen(turn, mayUseTools)
   }
 
@@ -197,7 +216,12 @@ export class RealtimeReplies implements Replies {
 
   #stop(): void {
     this.#job?.cancel()
+    this.#over()
+  }
+
+  #over(): void {
     this.#job = null
+    this.#asked = null
   }
 
   // ---- what the model is told
@@ -247,8 +271,9 @@ export class RealtimeReplies implements Replies {
       },
       progress: () => floor.feed({ on: 'token', turn, at: floor.now() }),
       done: (calls, usage) => {
-        this.#job = null
+        this.#over()
         this.#silent = false
+        this.#options.answered?.()
         tracer.answered(vendor, model, usage)
         for (const item of mine) item.end()
         runAnswer(
@@ -257,7 +282,7 @@ export class RealtimeReplies implements Replies {
         )
       },
       failed: ({ code, message }) => {
-        this.#job = null
+        this.#over()
         this.#silent = true
         for (const item of mine) item.end()
         floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })

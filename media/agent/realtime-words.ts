@@ -14,6 +14,8 @@ const MARKED = /([\ue000-\uf7ff])([^\uf8ff]*)\uf8ff/g
 
 /** What stands in a transcript for words that were heard and never written down. */
 export const UNWRITTEN = '[…]'
+/** What a model is told of such words when it did not hear them itself. */
+export const NOT_HEARD = '[The line was disturbed: what the caller said is not known. Ask for it again.]'
 
 /** The words of the caller's items, as they become known. */
 export class CallerWords {

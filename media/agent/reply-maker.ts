@@ -13,7 +13,7 @@ import type { Cancellable } from './ports.js'
 import type { AgentSpec } from './spec.js'
 import { spokenForm } from './spoken-form.js'
 import { runAnswer } from './tool-answer.js'
-import { ToolRounds } from './tool-rounds.js'
+import { agentTools, type ToolRounds } from './tool-rounds.js'
 import { declarations, type ToolRunner } from './tools.js'
 import type { TurnTracer } from './trace.js'
 import type { CallerTurn, TurnEffect } from './turn-types.js'
@@ -25,6 +25,8 @@ export interface ReplyMakerOptions {
   readonly voice: AgentVoice
   readonly floor: Floor
   readonly tracer: TurnTracer
+  /** A conversation that goes on: what was said so far, and the tools that run. */
+  readonly before?: { readonly context: ConversationContext; readonly tools: ToolRounds }
 }
 
 /** Where the agent's replies come from, as the conversation orders them. */
@@ -42,7 +44,7 @@ export interface Replies {
   /** Who or what took a call that we made. */
   answeredBy(by: Answerer): void
   /** Absent where nothing can be asked before a turn is decided. */
-  readonly early?: EarlyReplies
+  readonly early?: EarlyReplies | undefined
   /** Nothing is told any more. */
   close(): void
 }
@@ -83,31 +85,21 @@ export class ReplyMaker implements Replies {
     readonly choice: ModelChoice
   } | null = null
 
-  constructor({ spec, models, tools, voice, floor, tracer }: ReplyMakerOptions) {
+  constructor({ spec, models, tools, voice, floor, tracer, before }: ReplyMakerOptions) {
     this.#spec = spec
     this.#models = models
     this.#voice = voice
     this.#floor = floor
     this.#tracer = tracer
     this.#requests = new ModelRequests(tracer)
-    this.#context = new ConversationContext(promptOf(spec), spec.languages)
-    const runner: ToolRunner = {
-      run: (request, done) => tools.run(request, done),
-      ...(tools.serve && { serve: tools.serve.bind(tools) }),
-      press: (digits) => {
-        const sent = tools.press(digits)
-        if (sent) voice.keysAreSent(digits.length)
-        return sent
-      },
-    }
-    this.#tools = new ToolRounds(spec.tools, runner, {
-      used: ({ name, arguments: given }, result) =>
-        floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
-      late: ({ name }, result) => {
-        this.#context.toolCameLate(name, result)
+    const context = before?.context ?? new ConversationContext(promptOf(spec), spec.languages)
+    this.#context = context
+    this.#tools =
+      before?.tools ??
+      agentTools(spec, tools, voice, floor, (name, result) => {
+        context.toolCameLate(name, result)
         floor.feed({ on: 'learnt', at: floor.now() })
-      },
-    })
+      })
   }
 
   /** `mayUseTools` false: the model can only answer. */

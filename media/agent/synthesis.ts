@@ -17,6 +17,8 @@ export interface VoiceChoice {
   readonly waitMs?: number
   /** Absent: every language of the agent. */
   readonly languages?: readonly string[]
+  /** It speaks no more: passed over without a word. */
+  readonly gone?: boolean
   /** It needs no network and is nobody's choice: what is waited for when nothing else is left. */
   readonly embedded?: boolean
 }
@@ -81,7 +83,7 @@ export class Synthesiser {
 
   /** Whether another than the agent's own voice may have spoken. */
   get degraded(): boolean {
-    return this.#givenUp.size + this.#late.size > 0
+    return this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ gone }) => gone === true)
   }
 
   /**
@@ -120,9 +122,13 @@ export class Synthesiser {
     })
   }
 
+  get #left(): readonly VoiceChoice[] {
+    return this.#voices.filter((choice) => !this.#givenUp.has(choice) && choice.gone !== true)
+  }
+
   /** Voices that can speak it, best first. */
   #able(language: string): readonly VoiceChoice[] {
-    return this.#voices.filter((choice) => !this.#givenUp.has(choice) && speaks(choice, language))
+    return this.#left.filter((choice) => speaks(choice, language))
   }
 
   /** Who would speak instead of it. */
@@ -132,7 +138,7 @@ export class Synthesiser {
 
   #voice(language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
     const able = this.#able(language).filter((choice) => !skipped.has(choice))
-    const [own] = this.#voices
+    const [own] = this.#voices.filter(({ gone }) => gone !== true)
     for (const [index, choice] of able.entries()) {
       const next = able[index + 1]
       // The last one is asked in any case.
@@ -146,7 +152,7 @@ export class Synthesiser {
       return choice
     }
     // No voice speaks it: better an accent than silence.
-    return this.#voices.find((choice) => !this.#givenUp.has(choice)) ?? this.#voices.at(-1)
+    return this.#left[0] ?? this.#voices.at(-1)
   }
 
   #tellUnspoken(own: VoiceChoice, instead: VoiceChoice, language: string): void {

@@ -1,5 +1,7 @@
+import type { AgentVoice } from './agent-voice.js'
+import type { Floor } from './floor.js'
 import type { ChatMessage, ToolCall } from './ports.js'
-import type { ToolSpec } from './spec.js'
+import type { AgentSpec, ToolSpec } from './spec.js'
 import { type RunningTools, runTools, type ToolRound, type ToolRunner } from './tools.js'
 
 export interface ToolRoundsEvents {
@@ -83,4 +85,28 @@ export class ToolRounds {
     for (const running of this.#left) running.cancel()
     this.#left.clear()
   }
+}
+
+/** The tools of an agent that talks: told as events, and its voice waits for keys that are sent. */
+export function agentTools(
+  spec: AgentSpec,
+  runner: ToolRunner,
+  voice: AgentVoice,
+  floor: Floor,
+  late: (name: string, result: string) => void,
+): ToolRounds {
+  const heard: ToolRunner = {
+    run: (request, done) => runner.run(request, done),
+    ...(runner.serve && { serve: runner.serve.bind(runner) }),
+    press: (digits) => {
+      const sent = runner.press(digits)
+      if (sent) voice.keysAreSent(digits.length)
+      return sent
+    },
+  }
+  return new ToolRounds(spec.tools, heard, {
+    used: ({ name, arguments: given }, result) =>
+      floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
+    late: ({ name }, result) => late(name, result),
+  })
 }

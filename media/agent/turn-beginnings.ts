@@ -55,6 +55,7 @@ export function beginningOfReply(
     pausedAtMs: null,
     askedAtMs,
     attempt: 1,
+    failedSinceMs: null,
     round: 0,
     lastTokenMs: null,
     apologised: false,

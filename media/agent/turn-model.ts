@@ -65,7 +65,7 @@ export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void
       modelFailed(t, 'vendor_failed', 'the model did not stop calling tools')
       return
     }
-    t.reply({ round: reply.round + 1, attempt: 1 })
+    t.reply({ round: reply.round + 1, attempt: 1, failedSinceMs: null })
     // The caller still waits: words for that stay due until the answer begins.
     t.ask()
     return
@@ -94,7 +94,11 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
   t.cancel(reply.id, 'tools')
   // Asking again cannot help against a refusal (a wrong key, an unknown model); another model may.
   const hopeless = code === 'vendor_rejected' && reply.attempt >= policy.models
-  const again = !reply.said && !hopeless && reply.attempt < policy.modelAttempts
+  const failedSinceMs = reply.failedSinceMs ?? t.at
+  // Three refusals within a moment are no reason to end a call: the next tries are spread.
+  const early = t.at - failedSinceMs < policy.modelPatienceMs && reply.round < policy.toolRounds
+  const patient = early && reply.attempt < 2 * policy.modelAttempts
+  const again = !reply.said && !hopeless && (reply.attempt < policy.modelAttempts || patient)
   t.effects.push(
     { do: 'cancelModel', turn: reply.id },
     { do: 'trouble', part: 'language_model', code, message, again },
@@ -116,10 +120,10 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
   }
   const waited = t.at - reply.askedAtMs
   const attempt = reply.attempt + 1
-  t.reply({ attempt })
+  t.reply({ attempt, failedSinceMs })
   if (!reply.apologised && (waited >= policy.apologiseAfterMs || attempt > 2)) apologise(t)
   if (attempt === 2) t.ask()
-  else t.timer(reply.id, 'retry', policy.retryDelayMs)
+  else t.timer(reply.id, 'retry', policy.retryDelayMs * 2 ** (attempt - 3))
 }
 
 export function modelTimer(t: TurnDraft, name: TimerName): void {

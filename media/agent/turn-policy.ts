@@ -48,7 +48,9 @@ export interface TurnPolicy {
   readonly modelStallMs: number
   /** Attempts for one reply while nothing of it was spoken. */
   readonly modelAttempts: number
-  /** Before the last attempts (the first retry is immediate). */
+  /** For so long after the first failure there are more of them: quick failures do not end a call. */
+  readonly modelPatienceMs: number
+  /** Before the third attempt (the first retry is immediate), twice as long before each that follows. */
   readonly retryDelayMs: number
   /** After a failure this long into the wait, the caller is told before the retry. */
   readonly apologiseAfterMs: number
@@ -132,6 +134,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     models,
     modelStallMs: 1500,
     modelAttempts: Math.max(3, models + 1),
+    // The excuse lasts about as long.
+    modelPatienceMs: 2400,
     // With two first-token deadlines still below the 3 s of dead air.
     retryDelayMs: 400,
     apologiseAfterMs: 900,

@@ -78,6 +78,8 @@ export interface Reply {
   readonly pausedAtMs: number | null
   readonly askedAtMs: number
   readonly attempt: number
+  /** When the model first failed, in this round. */
+  readonly failedSinceMs: number | null
   readonly round: number
   readonly modelBusy: boolean
   /** Of the running attempt; null until its first token. */

@@ -35,6 +35,7 @@ const POLICY: TurnPolicy = {
   models: 1,
   modelStallMs: 1500,
   modelAttempts: 3,
+  modelPatienceMs: 2400,
   retryDelayMs: 400,
   apologiseAfterMs: 900,
   floorMs: 2300,

@@ -9,13 +9,17 @@ export function voicesFor(spec: AgentSpec, vendors: Vendors): readonly VoiceChoi
   const { vendor, voice, model, pace, languages } = spec.textToSpeech
   const tts = vendors.textToSpeech(vendor)
   const own: VoiceChoice = { tts, voice, model, pace, ...(languages ? { languages } : {}) }
-  if (vendor === EMBEDDED) return [own]
+  return vendor === EMBEDDED ? [own] : [own, ...spareVoices(spec, vendors)]
+}
+
+/** Those that stand in for the agent's voice, the embedded one last. */
+export function spareVoices(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {
   const spares = (spec.spares?.textToSpeech ?? []).map((spare) => ({
     ...spare,
     tts: vendors.textToSpeech(spare.vendor),
   }))
   const embedded = vendors.textToSpeech(EMBEDDED)
-  return [own, ...spares, { tts: embedded, voice: embeddedVoice(spec), model: null, pace: 1, embedded: true }]
+  return [...spares, { tts: embedded, voice: embeddedVoice(spec), model: null, pace: 1, embedded: true }]
 }
 
 /** Of the gender that the agent's voice is known to have. */

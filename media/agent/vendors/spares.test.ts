@@ -52,6 +52,17 @@ t.test('one of each other vendor, in the order of the catalogue', async (t) => {
   t.same(tts, ['openai tts-1 alloy', 'elevenlabs eleven_flash_v2_5 asha'])
 })
 
+t.test(
+  'a key that is not enabled for partial texts: the other socket of the same vendor first',
+  async (t) => {
+    t.same(spares(ALL, { stt: 'saaras:v3-realtime' }).stt, [
+      'sarvam saaras:v3',
+      'openai whisper-1',
+      'deepgram nova-3',
+    ])
+  },
+)
+
 t.test('only what speaks or hears a language of the agent', async (t) => {
   const { stt, tts } = spares(ALL, { voice: ['tts-1', 'alloy'], stt: 'saaras:v3', languages: ['od-IN'] })
   t.same(stt, ['openai whisper-1'], 'no Odia with Deepgram')
@@ -76,6 +87,19 @@ t.test('what needs no network has no spare, and stands in for nobody', async (t)
   const alone = { openai: OPENAI }
   const own = { voice: ['tts-1', 'alloy'], stt: 'whisper-1' } as const
   t.match(spares(alone, own), { stt: [], llm: [], tts: [] })
+})
+
+t.test('behind a model that hears and speaks stand all the parts, or none', async (t) => {
+  const realtime = { ...OPENAI, realtime: { models: ['gpt-realtime'] } }
+  const own = { voice: ['gpt-realtime', 'marin'], stt: 'gpt-realtime', llm: 'gpt-realtime' } as const
+  t.match(spares({ ...ALL, openai: realtime }, own), {
+    stt: ['openai whisper-1', 'deepgram nova-3', 'sarvam saaras:v3-realtime'],
+    llm: ['openai gpt', 'sarvam sarvam-105b-conversations'],
+    tts: ['openai tts-1 alloy', 'sarvam bulbul:v3 shubh', 'elevenlabs eleven_flash_v2_5 asha'],
+  })
+  const none = { stt: [], llm: [], tts: [] }
+  t.match(spares({ ...ALL, openai: realtime, spares: { stt: null, llm: [], tts: null } }, own), none)
+  t.match(spares({ ...ALL, openai: realtime, spares: { stt: [], llm: null, tts: null } }, own), none)
 })
 
 t.test("the operator's list decides", async (t) => {

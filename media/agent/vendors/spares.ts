@@ -10,6 +10,7 @@ import {
   OPENAI_REALTIME,
   type RecognitionEntry,
   recognitionModels,
+  SARVAM,
   type VoiceEntry,
   voices,
 } from './catalogue.js'
@@ -29,8 +30,20 @@ export interface OwnVendors {
   readonly model: LanguageModelEntry
 }
 
-/** A spare in each part: vendors of the operator's; the embedded ones stand behind nobody and need nobody. */
+/**
+ * A spare in each part: vendors of the operator's; the embedded ones stand behind nobody and need nobody.
+ * Behind a model that hears, thinks and speaks by itself stand all the parts, or none.
+ */
 export function sparesOf(own: OwnVendors, providers: CatalogueProviders): SpareVendors {
+  if (own.model.vendor === OPENAI_REALTIME) {
+    const parts = {
+      speechToText: spareRecognisers(own, providers),
+      languageModel: spareModels(own, providers),
+      textToSpeech: spareVoices(own, providers),
+    }
+    const complete = parts.speechToText.length > 0 && parts.languageModel.length > 0
+    return complete ? parts : { speechToText: [], languageModel: [], textToSpeech: [] }
+  }
   return {
     speechToText: hosted(own.recognition.vendor) ? spareRecognisers(own, providers) : [],
     languageModel: hosted(own.model.vendor) ? spareModels(own, providers) : [],
@@ -38,7 +51,7 @@ export function sparesOf(own: OwnVendors, providers: CatalogueProviders): SpareV
   }
 }
 
-/** A model that hears, thinks and speaks by itself has no parts to stand in for. */
+/** A model that hears, thinks and speaks by itself stands in for nobody. */
 function hosted(vendor: string): boolean {
   return vendor !== EMBEDDED && vendor !== OPENAI_REALTIME
 }
@@ -114,11 +127,17 @@ function spareRecognisers(own: OwnVendors, providers: CatalogueProviders): reado
     return some.filter((row) => known(row) === most).slice(0, 1)
   }
   const named = providers.spares?.stt
+  // A key may not be enabled for the socket with partial texts: the other one takes every key.
+  const beside = recognition.vendor === SARVAM && recognition.sttModel.endsWith('-realtime')
+  const kin = rows.filter(({ vendor }) => beside && vendor === SARVAM)
   const chosen = named
     ? named.flatMap((name) => rows.filter((row) => row.sttModel === name))
-    : vendorsOf(rows, recognition.vendor).flatMap((vendor) =>
-        best(rows.filter((row) => row.vendor === vendor)),
-      )
+    : [
+        ...best(kin),
+        ...vendorsOf(rows, recognition.vendor).flatMap((vendor) =>
+          best(rows.filter((row) => row.vendor === vendor)),
+        ),
+      ]
   return chosen.map((row) => ({ vendor: row.vendor, model: row.sttModel, mode, languages: row.languages }))
 }
 

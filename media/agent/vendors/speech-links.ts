@@ -28,6 +28,8 @@ export interface SpeechDialect {
   readonly headers: Readonly<Record<string, string>>
   /** Texts that may be in the making on one connection at once. */
   readonly maxContexts: number
+  /** A stopped text counts among them until the vendor says that it is done. */
+  readonly countsStopped?: boolean
   /** Refuses what the vendor would refuse less clearly; null when it is fine. */
   refuse(request: SpeakRequest): string | null
   begin(context: string, request: SpeakRequest): readonly string[]
@@ -45,6 +47,8 @@ const CONNECT_MS = 4000
 const MAX_WAITING_BYTES = 256 * 1024
 /** Alignments of long texts come in messages of megabytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+/** A vendor that has not told by then that a stopped text is done does not tell. */
+const STOPPED_MS = 10_000
 /** Connections of one thread to one vendor; with more texts at once the conversation fails over. */
 const MAX_LINKS = 256
 
@@ -131,6 +135,8 @@ class SpeechLink {
   readonly #socket: VendorSocket
   readonly #gone: () => void
   readonly #contexts = new Map<string, Context>()
+  /** Stopped, and by when the vendor must have told that they are done. */
+  readonly #stopped = new Map<string, number>()
   /** Messages for when the socket is open. */
   readonly #waiting: string[] = []
   #idle: Timer | null = null
@@ -168,7 +174,9 @@ class SpeechLink {
   }
 
   get hasRoom(): boolean {
-    return !this.#over && this.#contexts.size < this.#dialect.maxContexts
+    const now = this.#clock.now()
+    for (const [id, untilMs] of this.#stopped) if (untilMs <= now) this.#stopped.delete(id)
+    return !this.#over && this.#contexts.size + this.#stopped.size < this.#dialect.maxContexts
   }
 
   begin(id: string, request: SpeakRequest, events: SpeakEvents): void {
@@ -194,7 +202,10 @@ class SpeechLink {
     this.#usedMs = this.#clock.now()
     const message = this.#dialect.cancel(id)
     if (message === null || !this.#socket.isOpen) this.#close()
-    else this.#socket.send(message)
+    else {
+      this.#socket.send(message)
+      if (this.#dialect.countsStopped) this.#stopped.set(id, this.#clock.now() + STOPPED_MS)
+    }
     return true
   }
 
@@ -220,6 +231,7 @@ class SpeechLink {
       return context === undefined ? 0 : (context.samples * 1000) / context.rate
     },
     done: (id) => {
+      if (id !== null) this.#stopped.delete(id)
       const context = this.#find(id)
       if (context === undefined) return
       this.#leave(context)

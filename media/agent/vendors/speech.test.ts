@@ -263,6 +263,43 @@ t.test('ElevenLabs: no more texts at once on a connection than the vendor allows
   )
 })
 
+t.test('ElevenLabs: a stopped text counts until its last message', async (t) => {
+  const [wire] = SPEECH_WIRES
+  const r = await rig(t, wire)
+  const texts = (count: number) =>
+    r.fake.until(
+      () => r.fake.connections.flatMap((connection) => wire.asked(connection)).length === count,
+      `${count} texts`,
+    )
+  const first = Array.from({ length: 4 }, (_, n) => speak(r, wire, `Text ${n}.`))
+  await texts(4)
+  const [connection] = r.fake.connections
+  for (const { job } of first) job.cancel()
+  await r.fake.until(() => (connection ? wire.stopped(connection)?.length : 0) === 4, 'four stops')
+  speak(r, wire, 'On another connection.')
+  await texts(5)
+  t.equal(connection && wire.asked(connection).length, 4, 'the vendor still counts four')
+  const stopped = connection ? wire.asked(connection)[0]?.context : null
+  connection?.send(wire.done(stopped ?? null))
+  await turns()
+  speak(r, wire, 'Where there is room again.')
+  await texts(6)
+  t.equal(connection && wire.asked(connection).length, 5)
+})
+
+t.test('ElevenLabs: megabytes in one message', async (t) => {
+  const [wire] = SPEECH_WIRES
+  const r = await rig(t, wire)
+  const spoken = speak(r, wire, 'A long text.')
+  await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+  const context = asked(r, wire)[0]?.context ?? null
+  const times = `"normalizedAlignment":"${'x'.repeat(4 * 1024 * 1024)}"`
+  r.fake.last.send(wire.audio(context, pcmBytes([1, 2, 3])).replace('"normalizedAlignment":null', times))
+  r.fake.last.send(wire.done(context))
+  await settled(() => spoken.ends.length > 0)
+  t.same(spoken.pcm, [1, 2, 3])
+})
+
 function asked(r: Rig, wire: SpeechWire) {
   return r.fake.connections.length === 0 ? [] : wire.asked(r.fake.last)
 }

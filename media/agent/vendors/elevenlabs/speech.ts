@@ -27,6 +27,7 @@ export class MultiContextDialect implements SpeechDialect {
   readonly headers: Readonly<Record<string, string>>
   // The vendor allows five; one that was just closed counts until its last message came.
   readonly maxContexts = 4
+  readonly countsStopped = true
   // An unopened context must not be flushed or kept alive, so an idle connection is only held as long
   // as the vendor holds it.
   readonly keepAlive = null

@@ -1,0 +1,40 @@
+import type { Clock } from '../base/clock.js'
+import { breakersOf } from './breaker.js'
+import type { RecogniserChoice } from './ears.js'
+import type { Floor } from './floor.js'
+import { ModelChain, type ModelChoice } from './model-chain.js'
+import type { Vendors } from './ports.js'
+import type { AgentSpec, ChosenModel } from './spec.js'
+
+/*
+ * The parts of a conversation with a vendor for each: recogniser, language model, synthesis. Throws
+ * EngineError `config_invalid` when one that is named is not configured.
+ */
+
+/** Those that go on when the agent's own recogniser fails. */
+export function spareRecognisers(spec: AgentSpec, vendors: Vendors): readonly RecogniserChoice[] {
+  return (spec.spares?.speechToText ?? []).map((spare) => ({
+    ...spare,
+    recogniser: vendors.speechToText(spare.vendor),
+  }))
+}
+
+/** Models in the order in which they are asked. */
+export function modelChain(
+  chosen: readonly [ChosenModel, ...ChosenModel[]],
+  { vendors, clock, floor }: { readonly vendors: Vendors; readonly clock: Clock; readonly floor: Floor },
+): ModelChain {
+  const choice = (one: ChosenModel): ModelChoice => ({ ...one, vendor: vendors.languageModel(one.vendor) })
+  const [own, ...spares] = chosen
+  return new ModelChain([choice(own), ...spares.map(choice)], breakersOf(vendors, clock), (who) => {
+    const message = 'the model failed on other turns just now'
+    floor.emit({
+      type: 'trouble',
+      part: 'language_model',
+      code: 'vendor_unreachable',
+      message,
+      ...who,
+      atMs: floor.now(),
+    })
+  })
+}
