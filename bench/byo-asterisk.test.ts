@@ -6,7 +6,15 @@ import t from 'tap'
 import { WebSocket } from 'ws'
 import { findAsterisk } from './asterisk.js'
 import { asteriskFiles } from './asterisk-config.js'
-import { besideRows, type Pair, ratioOf, type Turn, usPerCallFrame } from './byo-asterisk.js'
+import {
+  besideRows,
+  type Pair,
+  ratioOf,
+  recoveryRow,
+  type Turn,
+  usPerCallFrame,
+  withoutAsterisk,
+} from './byo-asterisk.js'
 import { openBot } from './byo-processes.js'
 
 const PLACE = {
@@ -167,4 +175,20 @@ t.test('the figure is the median of the pairs of a quiet host', async (t) => {
 t.test('without a quiet pair all of them stand, marked void', async (t) => {
   const [ratio] = besideRows(100, [pair(2_000, 4_000, 6), pair(2_800, 4_000, 9)], BESIDE)
   t.match(ratio, { n: 2, nullProbeMs: 9, context: { void: true, counted: 2 } })
+})
+
+t.test('an echo that never came back on time has no seconds', async (t) => {
+  t.match(recoveryRow([0.2, 0.4, 0.3], BESIDE), { n: 3, value: 0.4, context: { never: 0 } })
+  const late = recoveryRow([0.2, Number.POSITIVE_INFINITY, 0.3], BESIDE)
+  t.equal(late.value, undefined)
+  t.match(late.context, { never: 1, watchedSeconds: 3.5 })
+})
+
+t.test('without Asterisk there is no value, and the way to it', async (t) => {
+  const rows = withoutAsterisk(['CPU_ratio@100', 'E_byo_asterisk@100', 'Recovery_asterisk'])
+  t.match(
+    rows,
+    rows.map(() => ({ n: 0, pass: false, context: { notMeasured: /asterisk-root\.mjs/ } })),
+  )
+  t.ok(rows.every(({ value, p50 }) => value === undefined && p50 === undefined))
 })

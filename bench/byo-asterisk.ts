@@ -1,8 +1,9 @@
 import { cpuMsOf, threadsOf } from '../fixtures/process-cpu.js'
-import { type Asterisk, findAsterisk, HOW_TO_GET_ASTERISK, type Installed, openAsterisk } from './asterisk.js'
+import { type Asterisk, HOW_TO_GET_ASTERISK, type Installed, openAsterisk } from './asterisk.js'
 import { BOT_EXTENSION } from './asterisk-config.js'
-import type { ByoResult } from './byo-job.js'
-import { openCaller } from './byo-processes.js'
+import { freezeAndWatch, RECOVERY_CALLS, RECOVERY_EVERY_MS, WATCH_MS } from './byo.js'
+import type { ByoJob, ByoResult } from './byo-job.js'
+import { openBot, openCaller } from './byo-processes.js'
 import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './byo-rig.js'
 import { type Figure, figure, type Measured, part } from './figures.js'
 import { NULL_LIMIT_MS, type Probe } from './probe.js'
@@ -57,26 +58,26 @@ export interface Pair {
 
 export interface BesideStep {
   readonly ids: readonly string[]
-  measure(probe: Probe, say: (line: string) => void, mayGoOn: () => boolean): Promise<Figure[]>
+  measure(
+    installed: Installed,
+    probe: Probe,
+    say: (line: string) => void,
+    mayGoOn: () => boolean,
+  ): Promise<Figure[]>
 }
 
 export const BESIDE_STEPS: readonly BesideStep[] = BESIDE_CALLS.map((calls) => ({
   ids: [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`],
-  measure: (probe, say, mayGoOn) => measureBeside(calls, probe, say, mayGoOn),
+  measure: (installed, probe, say, mayGoOn) => measureBeside(calls, installed, probe, say, mayGoOn),
 }))
 
 async function measureBeside(
   calls: number,
+  installed: Installed,
   probe: Probe,
   say: (line: string) => void,
   mayGoOn: () => boolean,
 ): Promise<Figure[]> {
-  const installed = findAsterisk()
-  if (installed === null) {
-    say(`  not measured: ${HOW_TO_GET_ASTERISK}`)
-    const context = { calls, notMeasured: HOW_TO_GET_ASTERISK }
-    return besideIds(calls).map((id) => ({ ...part(id, { n: 0 }, context), nullProbeMs: 0 }))
-  }
   const pairs: Pair[] = []
   const rig = await openByoRig(BINARY)
   try {
@@ -100,6 +101,42 @@ async function measureBeside(
   return besideRows(calls, pairs, installed)
 }
 
+/** What stands for figures that need Asterisk where there is none: no value, and how to get it. */
+export function withoutAsterisk(ids: readonly string[]): Figure[] {
+  return ids.map((id) => ({ ...figure(id, { n: 0 }, { notMeasured: HOW_TO_GET_ASTERISK }), nullProbeMs: 0 }))
+}
+
+/** The freezes of `Recovery` on Asterisk. No value: its echo was not on time again while it was watched. */
+export async function measureAsteriskRecovery(installed: Installed): Promise<Measured[]> {
+  const bot = await openBot()
+  try {
+    const asterisk = await openAsterisk(installed, bot.port)
+    try {
+      const side = { pid: asterisk.pid, sipPort: asterisk.sipPort, to: BOT_EXTENSION }
+      const caller = await openCaller(jobOf(side, RECOVERY_CALLS, RECOVERY_EVERY_MS))
+      try {
+        return [recoveryRow(await freezeAndWatch(bot, caller), installed)]
+      } finally {
+        caller.close()
+      }
+    } finally {
+      await asterisk.close()
+    }
+  } finally {
+    bot.close()
+  }
+}
+
+export function recoveryRow(seconds: readonly number[], { version }: Pick<Installed, 'version'>): Measured {
+  const worst = maximum(seconds)
+  const never = seconds.filter((each) => each === Number.POSITIVE_INFINITY).length
+  return part(
+    'Recovery_asterisk',
+    { n: seconds.length, ...(never === 0 ? { value: rounded(worst) } : {}) },
+    { calls: RECOVERY_CALLS, beside: version, watchedSeconds: WATCH_MS / 1000, never },
+  )
+}
+
 const besideIds = (calls: number): readonly string[] => [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`]
 
 async function takePair(rig: ByoRig, asterisk: Asterisk, calls: number, probe: Probe): Promise<Pair> {
@@ -112,16 +149,7 @@ async function takePair(rig: ByoRig, asterisk: Asterisk, calls: number, probe: P
 }
 
 async function takeTurn(rig: ByoRig, side: Side, calls: number, probe: Probe): Promise<Turn> {
-  const startMs = (calls * 1000) / CALLS_PER_SECOND
-  const caller = await openCaller({
-    target: { address: '127.0.0.1', port: side.sipPort },
-    to: side.to,
-    calls,
-    callsPerSecond: CALLS_PER_SECOND,
-    patienceMs: startMs + PATIENCE_MS,
-    everyMs: EVERY_MS,
-    exact: true,
-  })
+  const caller = await openCaller(jobOf(side, calls, EVERY_MS))
   try {
     await pause(SETTLE_MS)
     await probe.take()
@@ -151,6 +179,18 @@ async function takeTurn(rig: ByoRig, side: Side, calls: number, probe: Probe): P
     }
   } finally {
     caller.close()
+  }
+}
+
+function jobOf(side: Side, calls: number, everyMs: number): ByoJob {
+  return {
+    target: { address: '127.0.0.1', port: side.sipPort },
+    to: side.to,
+    calls,
+    callsPerSecond: CALLS_PER_SECOND,
+    patienceMs: (calls * 1000) / CALLS_PER_SECOND + PATIENCE_MS,
+    everyMs,
+    exact: true,
   }
 }
 

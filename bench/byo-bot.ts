@@ -54,3 +54,5 @@ process.on('message', (message: ToByoBot) => {
   }
 })
 process.on('disconnect', () => process.exit(0))
+// Who started it may have left while this was still being loaded.
+if (!process.connected) process.exit(0)

@@ -150,3 +150,5 @@ process.on('message', (message: ToByoCaller) => {
   }
 })
 process.on('disconnect', () => process.exit(0))
+// Who started it may have left while this was still being loaded.
+if (!process.connected) process.exit(0)

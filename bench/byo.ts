@@ -1,8 +1,9 @@
 import type { EngineUsage } from '../fixtures/engine-messages.js'
 import type { ByoResult, Echo } from './byo-job.js'
+import type { ByoBot, RunningCaller } from './byo-processes.js'
 import { BINARY, OTHER_WAYS, openByoRig, type Way } from './byo-rig.js'
 import { figure, type Measured } from './figures.js'
-import { percentile, rounded } from './statistics.js'
+import { maximum, percentile, rounded } from './statistics.js'
 import { pause } from './telephone.js'
 
 /*
@@ -56,34 +57,40 @@ function stepOf(way: Way, calls: number, suffix: string): ByoStep {
 
 const FREEZE_MS = 400
 const FREEZES = 3
+export const RECOVERY_CALLS = 20
+export const RECOVERY_EVERY_MS = 100
 const BACK_WITHIN_MS = 20
+export const WATCH_MS = 3_500
 
 /** Recovery: how long after the bot stood still for 400 ms its answers are on time again. */
 export async function measureRecovery(): Promise<Measured[]> {
   const rig = await openByoRig(BINARY)
   try {
-    const caller = await rig.call(20, 100)
-    await pause(SETTLE_MS)
-    caller.send({ do: 'begin' })
-    const thaws: number[] = []
-    for (let i = 0; i < FREEZES; i++) {
-      await pause(4_000)
-      thaws.push(await rig.bot.freeze(FREEZE_MS))
-    }
-    await pause(4_000)
-    const { echoes } = await caller.result()
-    const values = thaws.map((thaw) => recoveryOf(echoes, thaw))
-    const worst = values.reduce((most, value) => Math.max(most, value), 0)
+    const seconds = await freezeAndWatch(rig.bot, await rig.call(RECOVERY_CALLS, RECOVERY_EVERY_MS))
     return [
       figure(
         'Recovery',
-        { n: values.length, value: rounded(worst) },
-        { calls: 20, seconds: values.map(rounded) },
+        { n: seconds.length, value: rounded(maximum(seconds)) },
+        { calls: RECOVERY_CALLS, seconds: seconds.map(rounded) },
       ),
     ]
   } finally {
     await rig.close()
   }
+}
+
+/** The seconds each of three freezes took to be over; infinite: not within 3.5 s. Ends the calls. */
+export async function freezeAndWatch(bot: ByoBot, caller: RunningCaller): Promise<readonly number[]> {
+  await pause(SETTLE_MS)
+  caller.send({ do: 'begin' })
+  const thaws: number[] = []
+  for (let i = 0; i < FREEZES; i++) {
+    await pause(4_000)
+    thaws.push(await bot.freeze(FREEZE_MS))
+  }
+  await pause(4_000)
+  const { echoes } = await caller.result()
+  return thaws.map((thaw) => recoveryOf(echoes, thaw))
 }
 
 /** Seconds from the thaw to the first moment from which on the median is back. */
@@ -93,7 +100,7 @@ function recoveryOf(echoes: readonly Echo[], thawMs: number): number {
       delayMs !== null && sentMs >= from && sentMs < to ? [delayMs] : [],
     )
   const usual = percentile(delays(thawMs - FREEZE_MS - 2_000, thawMs - FREEZE_MS - 100), 0.5)
-  for (let afterMs = 0; afterMs < 3_500; afterMs += 100) {
+  for (let afterMs = 0; afterMs < WATCH_MS; afterMs += 100) {
     const now = percentile(delays(thawMs + afterMs, thawMs + afterMs + 100), 0.5)
     if (now <= usual + BACK_WITHIN_MS) return (afterMs + 100) / 1000
   }

@@ -25,3 +25,5 @@ process.on('message', () => {
   late = []
 })
 process.on('disconnect', () => process.exit(0))
+// Who started it may have left while this was still being loaded.
+if (!process.connected) process.exit(0)

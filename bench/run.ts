@@ -8,9 +8,10 @@ import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/paths.js'
 import { measureAnswers } from './answers.js'
 import { measureGet, measureStart } from './api.js'
+import { findAsterisk, HOW_TO_GET_ASTERISK, type Installed } from './asterisk.js'
 import { BARGE_IN_IDS, measureBargeIn } from './barge-in.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo.js'
-import { BESIDE_STEPS } from './byo-asterisk.js'
+import { BESIDE_STEPS, measureAsteriskRecovery, withoutAsterisk } from './byo-asterisk.js'
 import { drawByo } from './byo-plot.js'
 import { measureCodecs } from './codecs.js'
 import { measureDeadAir } from './dead-air.js'
@@ -87,12 +88,16 @@ const RUNS: readonly Run[] = [
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
   { ids: ['Recovery'], measure: quietly(measureRecovery) },
-  ...BESIDE_STEPS.map(
-    ({ ids, measure }): Run => ({
-      ids,
-      measure: (probe, mayGoOn) => measure(probe, say, mayGoOn),
-    }),
-  ),
+  ...BESIDE_STEPS.map(({ ids, measure }) => ({
+    ids,
+    measure: besideAsterisk(ids, (asterisk) => (probe, mayGoOn) => measure(asterisk, probe, say, mayGoOn)),
+  })),
+  {
+    ids: ['Recovery_asterisk'],
+    measure: besideAsterisk(['Recovery_asterisk'], (asterisk) =>
+      quietly(() => measureAsteriskRecovery(asterisk)),
+    ),
+  },
   { ids: ['M_mix'], measure: quietly(measureMixing) },
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
   { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVoice) },
@@ -142,6 +147,19 @@ function quietly(
       }
       say(`  null probe p99.9 ${nullProbeMs} ms: the host is too noisy, again`)
     }
+  }
+}
+
+/** Where there is no Asterisk to be beside, that is the result. */
+function besideAsterisk(
+  ids: readonly string[],
+  measureWith: (asterisk: Installed) => Run['measure'],
+): Run['measure'] {
+  return async (probe, mayGoOn) => {
+    const asterisk = findAsterisk()
+    if (asterisk !== null) return await measureWith(asterisk)(probe, mayGoOn)
+    say(`  not measured: ${HOW_TO_GET_ASTERISK}`)
+    return withoutAsterisk(ids)
   }
 }
 
