@@ -46,6 +46,131 @@ const noFault = () => {
   throw new Error('no fault expected')
 }
 
+/** Is ready for so many frames. */
+function waiting(ready: number): Recorded & { ready: () => boolean; has: number } {
+  const waiter = {
+    ...member(() => {
+      waiter.has--
+    }),
+    has: ready,
+    ready: () => waiter.has > 0,
+  }
+  return waiter
+}
+
+t.test('a frame that is not ready is given when it came, and the next one on time', (t) => {
+  const clock = new VirtualClock({ nowMs: 1000 })
+  const beat = startBeat(clock, noFault)
+  const waiter = waiting(2)
+  const other = member()
+  const times: number[] = []
+  const { tick } = waiter
+  waiter.tick = (idealMs) => {
+    times.push(clock.now())
+    tick(idealMs)
+  }
+  beat.add(waiter)
+  beat.add(other)
+  clock.advance(48)
+  t.equal(waiter.ticks.length, 2)
+  const [first = 0] = waiter.ticks
+  clock.advance(first + 47 - clock.now())
+  t.equal(waiter.ticks.length, 2, 'the third is put off')
+  waiter.has = 1
+  beat.came(waiter)
+  beat.came(waiter)
+  waiter.has = 100
+  clock.advance(first + 85 - clock.now())
+  t.strictSame(
+    waiter.ticks.map((at) => at - first),
+    [0, 20, 40, 60, 80],
+    'with the times they were due',
+  )
+  t.strictSame(
+    times.map((at) => at - first),
+    [0, 20, 47, 60, 80],
+  )
+  t.ok(
+    other.ticks.every((at, i) => i === 0 || at - (other.ticks[i - 1] ?? 0) === 20),
+    'nobody else waits',
+  )
+  t.equal(beat.load().maxMs, 0, 'who waits is not late')
+  beat.close()
+  t.end()
+})
+
+t.test('nobody waits for longer than three phases', (t) => {
+  const clock = new VirtualClock({ nowMs: 1000 })
+  const beat = startBeat(clock, noFault)
+  const waiter = waiting(0)
+  const times: number[] = []
+  waiter.tick = () => times.push(clock.now())
+  const leave = beat.add(waiter)
+  clock.advance(100)
+  const gaps = times.map((at, i) => at - (times[i - 1] ?? at - 20))
+  t.ok(times.length >= 3)
+  t.ok(gaps.every((gap) => gap === 20))
+  beat.came(waiter)
+  t.equal(times.length, gaps.length, 'not ready, nothing given')
+  leave()
+  waiter.has = 1
+  beat.came(waiter)
+  clock.advance(100)
+  t.equal(times.length, gaps.length, 'gone')
+  t.equal(clock.pending, 0)
+  t.end()
+})
+
+t.test('after a stall what came late is given one by one, within the patience', (t) => {
+  const clock = new StallingClock()
+  const beat = startBeat(clock, noFault)
+  const waiter = waiting(3)
+  const lengths: number[] = []
+  beat.add(waiter)
+  clock.advance(50)
+  const before = waiter.ticks.length
+  waiter.has = 0
+  clock.stall(58)
+  clock.advance(5)
+  t.equal(waiter.ticks.length, before, 'all wait')
+  for (let i = 0; i < 3; i++) {
+    waiter.has = 1
+    beat.came(waiter)
+    lengths.push(waiter.ticks.length - before)
+  }
+  t.strictSame(lengths.slice(0, 2), [1, 2])
+  waiter.has = 100
+  clock.advance(100)
+  const { ticks } = waiter
+  t.ok(
+    ticks.every((at, i) => i === 0 || at - (ticks[i - 1] ?? 0) === 20),
+    'none is missing',
+  )
+  beat.close()
+  t.end()
+})
+
+t.test('a member that throws at what it waited for is removed', (t) => {
+  const clock = new VirtualClock()
+  const faults: BeatMember[] = []
+  const beat = startBeat(clock, (member) => faults.push(member))
+  const waiter = waiting(0)
+  waiter.tick = () => {
+    throw new Error('broken')
+  }
+  const leave = beat.add(waiter)
+  clock.advance(22)
+  waiter.has = 1
+  beat.came(waiter)
+  t.strictSame(faults, [waiter])
+  t.equal(beat.load().members, 0)
+  clock.advance(100)
+  t.equal(faults.length, 1)
+  leave()
+  t.equal(clock.pending, 0)
+  t.end()
+})
+
 t.test('every member runs every 20 ms, spread over the phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
   const beat = startBeat(clock, noFault)

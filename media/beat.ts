@@ -9,6 +9,8 @@ const PHASES = 4
 export const PHASE_MS = FRAME_MS / PHASES
 /** After a stall each member is given at most this many frames at once; the rest is skipped. */
 const CATCH_UP_FRAMES = 3
+/** A frame that is not ready is put off by three phases at most: it still goes before the next one. */
+const PATIENCE_MS = 2.5 * PHASE_MS
 // Node's timers count whole milliseconds and may fire up to half of one early.
 const EARLY_MS = 0.5
 
@@ -31,6 +33,21 @@ export interface BeatMember {
   tick(idealMs: number): void
   /** This many frames are left out because the thread was stalled. */
   skip(frames: number): void
+  /**
+   * Asked when a frame is due: false when what it is made of is about to come. It is then given when
+   * `Beat.came` tells so, or up to 15 ms later as it is. Ready always, when not there.
+   */
+  ready?(): boolean
+}
+
+/** A member and the frames that were put off, the first of which was due at `owedMs`. */
+interface Seat {
+  readonly member: BeatMember
+  /** Its next frame was given before its time. */
+  early: boolean
+  owed: number
+  owedMs: number
+  untilMs: number
 }
 
 /** How late frames were. */
@@ -64,6 +81,8 @@ export interface Beat {
    * its time then passes without, and the beat goes on as before. False when it is not, or was run already.
    */
   early(member: BeatMember, leastMs: number): boolean
+  /** Gives the frames that were put off, while the member is ready for them. Outside of `tick` only. */
+  came(member: BeatMember): void
   load(): BeatLoad
   /** Idempotent; forgets all members. */
   close(): void
@@ -81,12 +100,13 @@ export function startBeat(clock: Clock, onFault: (member: BeatMember, error: unk
 class PhaseBeat implements Beat {
   readonly #clock: Clock
   readonly #onFault: (member: BeatMember, error: unknown) => void
-  readonly #phases: (BeatMember | null)[][] = Array.from({ length: PHASES }, () => [])
+  readonly #phases: (Seat | null)[][] = Array.from({ length: PHASES }, () => [])
+  readonly #seats = new Map<BeatMember, Seat>()
+  /** Seats with frames put off. */
+  readonly #owing: Seat[] = []
   readonly #lateness: Lateness
   readonly #work: Lateness
   readonly #wake = () => this.#run()
-  /** Their next frame was run already. */
-  readonly #early = new Set<BeatMember>()
   #members = 0
   #timer: Timer | null = null
   /** Clock time of phase number 0. */
@@ -117,8 +137,9 @@ class PhaseBeat implements Beat {
       const phase = (this.#next + i) % PHASES
       if (this.#count(phase) < this.#count(best)) best = phase
     }
-    const list = this.#phases[best] as (BeatMember | null)[]
-    list.push(member)
+    const seat: Seat = { member, early: false, owed: 0, owedMs: 0, untilMs: 0 }
+    this.#seats.set(member, seat)
+    ;(this.#phases[best] as (Seat | null)[]).push(seat)
     this.#members++
     return () => this.#remove(member)
   }
@@ -126,24 +147,25 @@ class PhaseBeat implements Beat {
   sooner(member: BeatMember, phases: number): boolean {
     // The phase that runs is the one before the next.
     const here = (this.#next + PHASES - 1) % PHASES
-    const from = this.#phases[here] as (BeatMember | null)[]
-    const at = from.indexOf(member)
+    const from = this.#phases[here] as (Seat | null)[]
+    const at = from.findIndex((seat) => seat?.member === member)
     const phase = (here + PHASES - phases) % PHASES
     const full = this.#count(phase) >= Math.max(FEW_MEMBERS, this.#members * MOST_OF_ALL)
     if (!this.#running || at === -1 || full) return false
+    ;(this.#phases[phase] as (Seat | null)[]).push(from[at] as Seat)
     from[at] = null
     this.#holes = true
-    ;(this.#phases[phase] as (BeatMember | null)[]).push(member)
     return true
   }
 
   early(member: BeatMember, leastMs: number): boolean {
-    const phase = this.#phases.findIndex((members) => members.includes(member))
-    if (this.#running || phase === -1 || this.#early.has(member)) return false
+    const seat = this.#seats.get(member)
+    if (this.#running || seat === undefined || seat.early || seat.owed > 0) return false
+    const phase = this.#phases.findIndex((seats) => seats.includes(seat))
     const next = this.#next + ((phase - (this.#next % PHASES) + PHASES) % PHASES)
     const idealMs = this.#origin + next * PHASE_MS
     if (idealMs - this.#clock.now() <= leastMs) return false
-    this.#early.add(member)
+    seat.early = true
     // As on the beat: who leaves meanwhile only leaves a hole.
     this.#running = true
     this.#tick(member, idealMs)
@@ -151,6 +173,12 @@ class PhaseBeat implements Beat {
     if (this.#holes) this.#compact()
     if (this.#members === 0) this.#disarm()
     return true
+  }
+
+  came(member: BeatMember): void {
+    const seat = this.#seats.get(member)
+    if (seat === undefined || this.#running) return
+    while (seat.owed > 0 && member.ready?.() !== false) this.#give(seat)
   }
 
   load(): BeatLoad {
@@ -163,8 +191,9 @@ class PhaseBeat implements Beat {
   close(): void {
     this.#closed = true
     this.#disarm()
-    this.#early.clear()
     for (const list of this.#phases) list.fill(null)
+    this.#seats.clear()
+    for (const seat of this.#owing) seat.owed = 0
     this.#holes = true
     this.#members = 0
     if (!this.#running) this.#compact()
@@ -172,17 +201,21 @@ class PhaseBeat implements Beat {
 
   #count(phase: number): number {
     let count = 0
-    for (const member of this.#phases[phase] as (BeatMember | null)[]) if (member !== null) count++
+    for (const seat of this.#phases[phase] as (Seat | null)[]) if (seat !== null) count++
     return count
   }
 
   #remove(member: BeatMember): void {
-    const list = this.#phases.find((members) => members.includes(member))
-    if (list === undefined) return
-    list[list.indexOf(member)] = null // the list may be walked right now
+    const seat = this.#seats.get(member)
+    if (seat === undefined) return
+    this.#seats.delete(member)
+    seat.owed = 0
+    for (const list of this.#phases) {
+      const at = list.indexOf(seat)
+      if (at !== -1) list[at] = null // the list may be walked right now
+    }
     this.#holes = true
     this.#members--
-    this.#early.delete(member)
     if (!this.#running) this.#compact()
     if (this.#members === 0 && !this.#running) this.#disarm()
   }
@@ -196,7 +229,7 @@ class PhaseBeat implements Beat {
     this.#holes = false
     for (const list of this.#phases) {
       let kept = 0
-      for (const member of list) if (member !== null) list[kept++] = member
+      for (const seat of list) if (seat !== null) list[kept++] = seat
       list.length = kept
     }
   }
@@ -217,23 +250,28 @@ class PhaseBeat implements Beat {
     }
     this.#gaveWay = false
     this.#running = true
+    this.#settle(now)
     const due = Math.floor((now + EARLY_MS - this.#origin) / PHASE_MS)
     const behind = due - this.#next + 1 - CATCH_UP_FRAMES * PHASES
     if (behind > 0) this.#skip(Math.ceil(behind / PHASES))
     while (this.#next <= due && !this.#closed) {
-      const list = this.#phases[this.#next % PHASES] as (BeatMember | null)[]
+      const list = this.#phases[this.#next % PHASES] as (Seat | null)[]
       const idealMs = this.#origin + this.#next * PHASE_MS
       this.#next++
       // Not for-of: members may join or leave meanwhile.
       const length = list.length
       const beganMs = length === 0 ? 0 : this.#clock.now()
       for (let i = 0; i < length; i++) {
-        const member = list[i]
-        if (member === null || member === undefined) continue
-        if (this.#early.size > 0 && this.#early.delete(member)) continue
+        const seat = list[i]
+        if (seat === null || seat === undefined) continue
+        if (seat.early) {
+          seat.early = false
+          continue
+        }
         const startMs = this.#clock.now()
         this.#lateness.add(startMs - idealMs, startMs)
-        this.#tick(member, idealMs)
+        if (seat.owed > 0 || seat.member.ready?.() === false) this.#putOff(seat, idealMs, startMs)
+        else this.#tick(seat.member, idealMs)
       }
       if (length === 0) continue
       const endedMs = this.#clock.now()
@@ -253,12 +291,42 @@ class PhaseBeat implements Beat {
     }
   }
 
+  #putOff(seat: Seat, idealMs: number, nowMs: number): void {
+    if (seat.owed === 0) {
+      seat.owedMs = idealMs
+      seat.untilMs = nowMs + PATIENCE_MS
+      this.#owing.push(seat)
+    }
+    seat.owed++
+    if (seat.owed > CATCH_UP_FRAMES) this.#give(seat)
+  }
+
+  /** The first of the frames put off. */
+  #give(seat: Seat): void {
+    const idealMs = seat.owedMs
+    seat.owed--
+    seat.owedMs += FRAME_MS
+    this.#tick(seat.member, idealMs)
+  }
+
+  /** Gives what waited long enough. */
+  #settle(nowMs: number): void {
+    let kept = 0
+    for (const seat of this.#owing) {
+      while (seat.owed > 0 && nowMs >= seat.untilMs) this.#give(seat)
+      if (seat.owed > 0) this.#owing[kept++] = seat
+    }
+    this.#owing.length = kept
+  }
+
   #skip(frames: number): void {
     this.#next += frames * PHASES
     for (const list of this.#phases) {
-      for (const member of list) {
-        if (member === null) continue
-        const left = this.#early.delete(member) ? frames - 1 : frames
+      for (const seat of list) {
+        if (seat === null) continue
+        const { member } = seat
+        const left = seat.early ? frames - 1 : frames
+        seat.early = false
         this.#lateness.skippedFrames += left
         try {
           member.skip(left)

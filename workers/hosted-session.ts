@@ -84,6 +84,8 @@ interface HostedParty {
   transferUpdate?(update: TransferUpdate): void
   /** What was heard of the far side beside speech. */
   heard?(event: DetectorEvent): void
+  /** As of a beat's member. */
+  ready?(): boolean
 }
 
 /**
@@ -175,7 +177,11 @@ class LegSession implements HostedSession {
       },
     })
     session.observe(LEG, (frame) => this.#ear.hear(frame))
-    this.#member = { tick: (idealMs) => session.tick(idealMs), skip: (frames) => session.skip(frames) }
+    this.#member = {
+      tick: (idealMs) => session.tick(idealMs),
+      skip: (frames) => session.skip(frames),
+      ready: () => this.#party.ready?.() ?? true,
+    }
   }
 
   async prepare(): Promise<void> {
@@ -306,6 +312,7 @@ class LegSession implements HostedSession {
       emit: this.#order.emit,
       press: (digits, timing) => this.#pressed(digits, timing),
       sooner: (ms) => this.#sooner(ms),
+      came: () => this.#host.beat.came(this.#member),
       onFault: (error) => this.fault(error),
     })
     return {
@@ -319,6 +326,7 @@ class LegSession implements HostedSession {
       },
       start: (_script, sipCallId) => end.start(sipCallId),
       transferUpdate: (update) => end.transferUpdate(update),
+      ready: () => end.ready(),
     }
   }
 

@@ -53,6 +53,8 @@ export interface BotEndOptions {
    * when they cannot.
    */
   readonly sooner: (ms: number) => boolean
+  /** The sound has come for which `ready` was false. Called outside of `pull`. */
+  readonly came: () => void
   /** Reaches the bot; `connectBot` unless told. */
   readonly dial?: typeof connectBot
 }
@@ -64,6 +66,8 @@ export interface BotEnd extends End {
   /** Media is live: the stream begins, connected before or from now on. `sipCallId` is the leg's. */
   start(sipCallId: string | null): void
   transferUpdate(update: TransferUpdate): void
+  /** False when sound for the next beat is due and has not come: the beat should wait a little for it. */
+  ready(): boolean
 }
 
 export function openBotEnd(options: BotEndOptions): BotEnd {
@@ -99,6 +103,8 @@ class SocketBot implements BotEnd {
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the bot does. */
   #started = false
+  /** The beat waits for sound. */
+  #awaited = false
   /** There was a beat: before the first one the line takes no keys. */
   #pulled = false
   #startMs = 0
@@ -180,11 +186,19 @@ class SocketBot implements BotEnd {
     else if (this.#phase === 'idle') void this.connect()
   }
 
+  ready(): boolean {
+    if (this.#phase !== 'live' || this.#voice.ready) return true
+    this.#awaited = true
+    return false
+  }
+
   pull(into: Int16Array): boolean {
     const phase = this.#phase
     if (phase !== 'live' && phase !== 'draining') return false
     this.#pulled = true
     const nowMs = this.#clock.now()
+    if (this.#awaited) this.#voice.waited()
+    this.#awaited = false
     const sounding = this.#voice.pull(into, nowMs)
     this.#times.bot(sounding ? into : null, nowMs)
     if (this.#queue.hasReached || this.#answers.used) queueMicrotask(this.#afterBeat)
@@ -333,6 +347,7 @@ class SocketBot implements BotEnd {
       this.#error('buffer_full', 'more than 300 s of sound wait')
     }
     if (id !== null) this.#queued({ kind: 'played', id })
+    if (this.#awaited && this.#voice.ready) this.#options.came()
   }
 
   #queued(marker: Marker): boolean {

@@ -85,6 +85,7 @@ t.test('what a bot says with its first packet counts', { timeout: 60_000 }, asyn
     emit: (event) => events.push(event),
     press: (digits) => pressed.push(...digits) > 0,
     sooner: () => false,
+    came: () => {},
     onFault: (error) => {
       throw error
     },

@@ -4,6 +4,13 @@ import { LiveWatch } from './live.js'
 import { PlaybackQueue } from './queue.js'
 import { durationMs, type SoundBody } from './sound.js'
 
+/**
+ * A beat may wait for late sound so seldom, one in so many frames, but for some in a row: what is late more
+ * often, all sound waits for.
+ */
+const WAIT_FRAMES = 10
+const MOST_PATIENCE = 10 * WAIT_FRAMES
+
 /** All moves of a call together: packets that come ever sooner are a sender whose clock runs too fast. */
 const MOST_STEPS = 8
 
@@ -19,6 +26,8 @@ export class LiveVoice {
   readonly #sooner: (ms: number) => boolean
   readonly #watch = new LiveWatch()
   #steps = MOST_STEPS
+  /** Frames since waits, so to say. */
+  #patience = MOST_PATIENCE
   /** When the beat found nothing, after sound. */
   #dryMs = Number.NaN
 
@@ -37,9 +46,20 @@ export class LiveVoice {
     return true
   }
 
+  /** False when the next 20 ms of a live bot have not come although they are due, and may be waited for. */
+  get ready(): boolean {
+    return !this.queue.starved || this.#patience < WAIT_FRAMES || !this.#watch.live
+  }
+
+  /** What is pulled next was waited for. */
+  waited(): void {
+    this.#patience -= WAIT_FRAMES
+  }
+
   /** The next 20 ms; false when there is nothing. */
   pull(into: Int16Array, nowMs: number): boolean {
     const sounding = this.queue.pull(into)
+    if (this.#patience < MOST_PATIENCE) this.#patience++
     if (!this.queue.dry) this.#dryMs = Number.NaN
     else if (Number.isNaN(this.#dryMs)) this.#dryMs = nowMs
     return sounding

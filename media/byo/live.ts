@@ -108,6 +108,11 @@ export class LiveWatch {
     this.#cushionUntilMs = nowMs + this.#holdMs
   }
 
+  /** It is proved to speak in real time. */
+  get live(): boolean {
+    return !this.#ahead && this.#pacedMs >= PROOF_MS
+  }
+
   /** The bot begins anew: what it sent until now is forgotten. */
   restart(nowMs: number): void {
     this.#epochMs = nowMs
@@ -128,7 +133,7 @@ export class LiveWatch {
   played(waitedMs: number, nowMs: number): number {
     this.spareMs = 0
     if (!this.#ahead && this.#leadsAt(nowMs)) this.#ahead = true
-    if (this.#ahead || this.#pacedMs < PROOF_MS) {
+    if (!this.live) {
       if (this.#frames > 0 || this.#windows > 0) this.#restartWindow()
       return 0
     }

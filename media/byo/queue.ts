@@ -103,6 +103,12 @@ export class PlaybackQueue {
     return this.#dry > 0
   }
 
+  /** The last beat was full of sound, and the next one would not be: there should be more by now. */
+  get starved(): boolean {
+    const full = this.cameMs !== Number.POSITIVE_INFINITY
+    return full && this.#markers === 0 && this.#blocked === 0 && this.#ticks < FRAME_MS * TICKS_PER_MS
+  }
+
   /** Nothing waits to be played or done. */
   get idle(): boolean {
     return this.#head === this.#items.length && this.#blocked === 0
