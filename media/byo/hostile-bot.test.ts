@@ -47,6 +47,7 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
     emit: (event) => events.push(event),
     press: () => true,
     sooner: () => false,
+    came: () => {},
     onFault: (error) => faults.push(error),
   })
   t.teardown(() => end.close('hangup'))
