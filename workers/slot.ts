@@ -28,12 +28,6 @@ const BACKOFF_MAX_MS = 5000
 /** A thread that lived this long died for a new reason: the backoff begins anew. */
 const HEALTHY_MS = 30_000
 
-/**
- * What is new in the heap is looked through while every call of the thread waits: at the 48 MB a thread has
- * unless told for up to 6 ms, now and then; of so little for 1 ms, often. Calls keep little for long.
- */
-const YOUNG_MB = 6
-
 export interface SlotOptions {
   readonly settings: WorkerSettings
   readonly clock: Clock
@@ -134,7 +128,6 @@ export class WorkerSlot {
       workerData: { settings, models },
       transferList: [models],
       execArgv: ['--enable-source-maps'],
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
       name: `media-${this.index}`,
     })
     const channel = new RequestChannel({ port: thread, clock, log, onEvent, onLost })
