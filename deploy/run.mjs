@@ -1,7 +1,7 @@
 /*
  * Sets up, then runs one compiled program in this process:
  *
- *   node --enable-source-maps deploy/run.mjs control/cli.js start
+ *   node --enable-source-maps deploy/run.mjs control/cli/main.js start
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

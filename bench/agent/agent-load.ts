@@ -1,10 +1,10 @@
-import type { ThreadUsage } from '../fixtures/engine-messages.js'
-import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../workers/protocol.js'
+import type { ThreadUsage } from '../../fixtures/service/service-process-messages.js'
+import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/channel/protocol.js'
+import { PROFILES } from '../vendors/messages.js'
 import { engineShare, type Share } from './engine-share.js'
 import type { DensityResult } from './job.js'
-import { judgingClips } from './reply.js'
+import { judgingClips } from './reply-time.js'
 import { openRig, type Rig } from './rig.js'
-import { PROFILES } from './vendors/messages.js'
 
 const REPLY_SECONDS = 4
 /** Slower than calls come at worst: what is measured is calls that are up. */

@@ -1,8 +1,13 @@
-import { confusionOf, confusionTable, correct, standing } from '../fixtures/answers/confusion.js'
-import { heardAnswers, type JudgedAnswer, judgeAnswer } from '../fixtures/answers/listen.js'
-import { loadVad } from '../media/vad.js'
-import { figure, type Measured } from './figures.js'
-import { percentile, rounded } from './statistics.js'
+import {
+  confusionOf,
+  confusionTable,
+  correct,
+  standing,
+} from '../../fixtures/answering-machine/confusion-table.js'
+import { heardAnswers, type JudgedAnswer, judgeAnswer } from '../../fixtures/answering-machine/detect.js'
+import { loadVad } from '../../media/vad/vad.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { percentile, rounded } from '../lib/statistics.js'
 
 /**
  * A_answer: how often it is known who or what answered, on the held-out items of fixtures/answers, with the

@@ -1,13 +1,13 @@
-import { readManifest } from '../fixtures/speech/manifest.js'
-import type { Turn } from '../media/agent/events.js'
-import type { CallEvent } from '../signalling/events.js'
+import { readManifest } from '../../fixtures/speech/manifest.js'
+import type { Turn } from '../../media/agent/conversation-events.js'
+import type { CallEvent } from '../../signalling/call/call-events.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { PROFILES } from '../vendors/messages.js'
+import type { VoiceVendor } from '../vendors/open.js'
+import { wordIndex, wordMs } from '../vendors/vocabulary.js'
 import { spread } from './engine-share.js'
-import { figure, type Measured } from './figures.js'
 import type { HeardWord, InterruptSample } from './job.js'
 import { openRig, type Rig, text } from './rig.js'
-import { PROFILES } from './vendors/messages.js'
-import type { VoiceVendor } from './vendors/open.js'
-import { wordIndex, wordMs } from './vendors/words.js'
 
 const FEW = { calls: 8, turns: 8 }
 const MANY = { calls: 25, turns: 4 }

@@ -1,14 +1,13 @@
-import { dial } from '../fixtures/phone.js'
-import { seeded } from '../fixtures/random.js'
-import { openSipPeer, type SipPeer } from '../fixtures/sip-peer.js'
-import type { Condition } from '../fixtures/speech/catalogue.js'
-import { surroundings } from '../fixtures/speech/conditions.js'
-import { TALKER_DBFS } from '../fixtures/speech/make-clip.js'
-import { CLIP_RATE, findClip, readClip } from '../fixtures/speech/manifest.js'
-import { toInt16 } from '../fixtures/speech/sound.js'
-import { systemClock } from '../media/base/clock.js'
-import { errorText } from '../media/base/errors.js'
-import { makeAsides } from './asides.js'
+import { seeded } from '../../fixtures/host/random.js'
+import { dial } from '../../fixtures/sip/phone.js'
+import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
+import type { Condition } from '../../fixtures/speech/catalogue.js'
+import { surroundings } from '../../fixtures/speech/conditions.js'
+import { toInt16 } from '../../fixtures/speech/dsp.js'
+import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
+import { CLIP_RATE, findClip, readClip } from '../../fixtures/speech/manifest.js'
+import { systemClock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
 import {
   type AsideJob,
   type AsideSample,
@@ -21,6 +20,7 @@ import {
   type TurnSample,
 } from './job.js'
 import { Listener } from './listener.js'
+import { makeAsides } from './non-speech.js'
 import { summarise } from './summary.js'
 import { type Caller, type Clip, pause, quiet, required, until } from './telephone.js'
 

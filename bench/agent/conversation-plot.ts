@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectRoot } from '../media/base/paths.js'
-import { FONT, GAP, LEFT, PANEL, panel, RIGHT, sheet, TOP, WIDTH } from './media-plot.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { FONT, GAP, LEFT, PANEL, panel, RIGHT, sheet, TOP, WIDTH } from '../media/plot.js'
 
 /** One number of agent calls that was measured. Per cent are of one core. */
 export interface DensityStep {

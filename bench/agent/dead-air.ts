@@ -1,10 +1,10 @@
+import { figure, type Measured, part } from '../lib/figures.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
+import { FAULTS, type Fault, type FaultMoment, PROFILES } from '../vendors/messages.js'
 import { spread } from './engine-share.js'
-import { figure, type Measured, part } from './figures.js'
 import { callerNumber, type FaultSample } from './job.js'
-import { judgingClips } from './reply.js'
+import { judgingClips } from './reply-time.js'
 import { openRig } from './rig.js'
-import { maximum, percentile, rounded } from './statistics.js'
-import { FAULTS, type Fault, type FaultMoment, PROFILES } from './vendors/messages.js'
 
 const CALLS_PER_FAULT = 3
 const REPLY_SECONDS = 2

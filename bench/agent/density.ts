@@ -1,11 +1,11 @@
-import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
+import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
+import { type Figure, figure, type Measured } from '../lib/figures.js'
+import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
+import { percentile, rounded } from '../lib/statistics.js'
 import { type Beats, load } from './agent-load.js'
 import { type DensityStep, drawDensity } from './conversation-plot.js'
 import { replyRow, type Share } from './engine-share.js'
-import { type Figure, figure, type Measured } from './figures.js'
 import type { DensityResult } from './job.js'
-import { NULL_LIMIT_MS, type Probe } from './probe.js'
-import { percentile, rounded } from './statistics.js'
 
 const STEADY_CALLS = 20
 const STEADY_MS = 30_000

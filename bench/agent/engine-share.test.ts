@@ -1,7 +1,7 @@
 import t from 'tap'
+import type { TurnWaits } from '../vendors/messages.js'
 import { engineShare, partRows, replyRow } from './engine-share.js'
 import type { TurnSample } from './job.js'
-import type { TurnWaits } from './vendors/messages.js'
 
 const turn: TurnSample = {
   from: '+919810000000',

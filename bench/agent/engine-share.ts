@@ -1,8 +1,8 @@
-import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
-import { figure, type Measured, part } from './figures.js'
+import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
+import { figure, type Measured, part } from '../lib/figures.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
+import type { TurnWaits } from '../vendors/messages.js'
 import type { TurnSample } from './job.js'
-import { maximum, percentile, rounded } from './statistics.js'
-import type { TurnWaits } from './vendors/messages.js'
 
 /** Where the time of one reply went, in ms, without the silence policy and what the vendors took. */
 export interface Share {

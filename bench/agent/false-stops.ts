@@ -1,11 +1,11 @@
-import { findClip, readManifest } from '../fixtures/speech/manifest.js'
+import { findClip, readManifest } from '../../fixtures/speech/manifest.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { rounded } from '../lib/statistics.js'
+import { PROFILES } from '../vendors/messages.js'
 import { callers, sessionStart } from './barge-in.js'
 import { spread } from './engine-share.js'
-import { figure, type Measured } from './figures.js'
 import type { AsideSample } from './job.js'
 import { openRig, type Rig } from './rig.js'
-import { rounded } from './statistics.js'
-import { PROFILES } from './vendors/messages.js'
 
 const CALLS = 12
 const REPLY_SECONDS = 30

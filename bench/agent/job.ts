@@ -1,5 +1,5 @@
-import type { Echo } from '../fixtures/rtp-peer.js'
-import type { OutPacket } from './statistics.js'
+import type { Echo } from '../../fixtures/rtp/rtp-peer.js'
+import type { OutPacket } from '../lib/statistics.js'
 
 /** What the caller process is asked to do; each answer is one message back. */
 export type CallerJob =

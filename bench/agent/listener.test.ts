@@ -1,8 +1,8 @@
 import t from 'tap'
-import { encodeG711 } from '../fixtures/g711.js'
-import { tone } from '../fixtures/tones.js'
+import { encodeG711 } from '../../fixtures/audio/g711.js'
+import { tone } from '../../fixtures/audio/tones.js'
+import { toneOf } from '../vendors/vocabulary.js'
 import { Listener } from './listener.js'
-import { toneOf } from './vendors/words.js'
 
 const LOUD = encodeG711('PCMA', tone(400, 20))
 const SILENT = encodeG711('PCMA', new Int16Array(160))

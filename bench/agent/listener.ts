@@ -1,9 +1,9 @@
-import { decodeG711, PAYLOAD_TYPES } from '../fixtures/g711.js'
-import type { ReceivedPacket } from '../fixtures/rtp-peer.js'
-import { levelDbfs } from '../fixtures/tones.js'
+import { decodeG711, PAYLOAD_TYPES } from '../../fixtures/audio/g711.js'
+import { levelDbfs } from '../../fixtures/audio/tones.js'
+import type { ReceivedPacket } from '../../fixtures/rtp/rtp-peer.js'
+import type { OutPacket } from '../lib/statistics.js'
+import { wordIn, wordMs } from '../vendors/vocabulary.js'
 import type { HeardWord } from './job.js'
-import type { OutPacket } from './statistics.js'
-import { wordIn, wordMs } from './vendors/words.js'
 
 /** Audible, as the target table says. */
 const LOUD_DBFS = -45

@@ -1,5 +1,5 @@
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { systemClock } from '../media/base/clock.js'
+import { findClip, readClip } from '../../fixtures/speech/manifest.js'
+import { systemClock } from '../../media/base/clock.js'
 import type { AsideJob, AsideSample } from './job.js'
 import { type Caller, type Clip, pause, required, until } from './telephone.js'
 

@@ -1,11 +1,11 @@
-import { readManifest } from '../fixtures/speech/manifest.js'
-import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
+import { readManifest } from '../../fixtures/speech/manifest.js'
+import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
+import type { Measured } from '../lib/figures.js'
+import { percentile } from '../lib/statistics.js'
+import { PROFILES, type Profile } from '../vendors/messages.js'
 import { drawWaterfall, type Stage } from './conversation-plot.js'
 import { engineShare, partRows, replyRow, type Share } from './engine-share.js'
-import type { Measured } from './figures.js'
 import { openRig } from './rig.js'
-import { percentile } from './statistics.js'
-import { PROFILES, type Profile } from './vendors/messages.js'
 
 /** Six of them clean, two in each noise. */
 const CALLS = 12

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Engine, startEngine } from '../fixtures/engine.js'
+import { type Engine, startEngine } from '../../fixtures/service/service-process.js'
+import type { Fault, Profile } from '../vendors/messages.js'
+import { BENCH_MODELS, type BenchVendors, openVendors, SPEECH, type VoiceVendor } from '../vendors/open.js'
+import { RECITAL } from '../vendors/vocabulary.js'
 import type { CallerJob, CallerResult, FromCaller } from './job.js'
-import type { Fault, Profile } from './vendors/messages.js'
-import { BENCH_MODELS, type BenchVendors, openVendors, SPEECH, type VoiceVendor } from './vendors/open.js'
-import { RECITAL } from './vendors/words.js'
 
 /** A caller's job without what the rig knows. */
 export type Job = CallerJob extends infer J
@@ -119,7 +119,7 @@ async function prepare(
 }
 
 async function runCaller(job: CallerJob, told: Told): Promise<CallerResult> {
-  const child = fork(fileURLToPath(new URL('./caller.js', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('./caller-process.js', import.meta.url)), {
     execArgv: ['--enable-source-maps'],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

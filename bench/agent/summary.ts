@@ -1,6 +1,6 @@
+import { gapsOf, latenessOf, maximum, percentile } from '../lib/statistics.js'
 import type { DensityResult, TurnSample } from './job.js'
 import type { Listener } from './listener.js'
-import { gapsOf, latenessOf, maximum, percentile } from './statistics.js'
 
 /** Timing of many calls, boiled down in the caller so that a million numbers stay there. */
 export function summarise(

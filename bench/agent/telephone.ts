@@ -1,8 +1,8 @@
-import type { Phone } from '../fixtures/phone.js'
-import type { Random } from '../fixtures/random.js'
-import type { Condition } from '../fixtures/speech/catalogue.js'
-import type { ClipEntry } from '../fixtures/speech/manifest.js'
-import { systemClock } from '../media/base/clock.js'
+import type { Random } from '../../fixtures/host/random.js'
+import type { Phone } from '../../fixtures/sip/phone.js'
+import type { Condition } from '../../fixtures/speech/catalogue.js'
+import type { ClipEntry } from '../../fixtures/speech/manifest.js'
+import { systemClock } from '../../media/base/clock.js'
 import type { Listener } from './listener.js'
 
 /*

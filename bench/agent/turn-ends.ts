@@ -5,12 +5,12 @@ import {
   plainPolicy,
   type Quality,
   waitFor,
-} from '../fixtures/turns/quality.js'
-import { spokenCalls } from '../fixtures/turns/speech.js'
-import { VAD_STOP_MS } from '../media/agent/turn-policy.js'
-import { loadVad } from '../media/vad.js'
-import { figure, type Measured } from './figures.js'
-import { rounded } from './statistics.js'
+} from '../../fixtures/turns/quality.js'
+import { spokenCalls } from '../../fixtures/turns/spoken-calls.js'
+import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
+import { loadVad } from '../../media/vad/vad.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { rounded } from '../lib/statistics.js'
 
 /** Each language's turns are said by so many callers, with pauses of their own. */
 const CALLERS = 4

@@ -1,13 +1,13 @@
-import { seeded } from '../fixtures/random.js'
-import type { Condition } from '../fixtures/speech/catalogue.js'
-import { surroundings } from '../fixtures/speech/conditions.js'
-import { TALKER_DBFS } from '../fixtures/speech/make-clip.js'
-import { readClip, readManifest } from '../fixtures/speech/manifest.js'
-import { toInt16 } from '../fixtures/speech/sound.js'
-import { VAD_START_MS, VAD_STOP_MS } from '../media/agent/turn-policy.js'
-import { loadVad, type VadFactory } from '../media/vad.js'
-import { figure, type Measured } from './figures.js'
-import { maximum, percentile, rounded } from './statistics.js'
+import { seeded } from '../../fixtures/host/random.js'
+import type { Condition } from '../../fixtures/speech/catalogue.js'
+import { surroundings } from '../../fixtures/speech/conditions.js'
+import { toInt16 } from '../../fixtures/speech/dsp.js'
+import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
+import { readClip, readManifest } from '../../fixtures/speech/manifest.js'
+import { VAD_START_MS, VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
+import { loadVad, type VadFactory } from '../../media/vad/vad.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
 
 const CONDITIONS: readonly Condition[] = ['clean', 'car', 'office', 'far']
 const SEEDS = [21, 22, 23, 24, 25, 26]

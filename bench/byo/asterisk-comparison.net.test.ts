@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { findAsterisk } from './asterisk.js'
-import { asteriskFiles } from './asterisk-config.js'
 import {
   besideRows,
   type Pair,
@@ -14,8 +13,9 @@ import {
   type Turn,
   usPerCallFrame,
   withoutAsterisk,
-} from './byo-asterisk.js'
-import { openBot } from './byo-processes.js'
+} from './asterisk-comparison.js'
+import { asteriskFiles } from './asterisk-config.js'
+import { openBot } from './processes.js'
 
 const PLACE = {
   modulesFolder: '/a/modules',

@@ -1,14 +1,14 @@
-import { cpuMsOf, threadsOf } from '../fixtures/process-cpu.js'
+import { cpuMsOf, threadsOf } from '../../fixtures/host/process-cpu.js'
+import { pause } from '../agent/telephone.js'
+import { type Figure, figure, type Measured, part } from '../lib/figures.js'
+import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
 import { type Asterisk, HOW_TO_GET_ASTERISK, type Installed, openAsterisk } from './asterisk.js'
 import { BOT_EXTENSION } from './asterisk-config.js'
-import { freezeAndWatch, RECOVERY_CALLS, RECOVERY_EVERY_MS, WATCH_MS } from './byo.js'
-import type { ByoJob, ByoResult } from './byo-job.js'
-import { openBot, openCaller } from './byo-processes.js'
-import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './byo-rig.js'
-import { type Figure, figure, type Measured, part } from './figures.js'
-import { NULL_LIMIT_MS, type Probe } from './probe.js'
-import { maximum, percentile, rounded } from './statistics.js'
-import { pause } from './telephone.js'
+import { freezeAndWatch, RECOVERY_CALLS, RECOVERY_EVERY_MS, WATCH_MS } from './calls.js'
+import type { ByoJob, ByoResult } from './job.js'
+import { openBot, openCaller } from './processes.js'
+import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './rig.js'
 
 /*
  * Side by side: the same callers, the same calls and the same bot process, on Parley and on Asterisk in

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { projectRoot } from '../media/base/paths.js'
+import { projectRoot } from '../../media/base/project-root.js'
 import { asteriskFiles } from './asterisk-config.js'
 
 /*

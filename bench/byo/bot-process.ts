@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
-import type { FromByoBot, ToByoBot } from './byo-job.js'
+import type { FromByoBot, ToByoBot } from './job.js'
 
 /*
  * A bot in a process of its own that says back what it hears, as soon as it hears it: JSON for the

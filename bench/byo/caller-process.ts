@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { readSdp, writeSdp } from '../fixtures/sdp.js'
-import { openSipPeer, type SipPeer } from '../fixtures/sip-peer.js'
-import { systemClock } from '../media/base/clock.js'
-import type { ByoJob, ByoResult, FromByoCaller, ToByoCaller } from './byo-job.js'
-import { Phone } from './byo-phone.js'
-import { percentile } from './statistics.js'
-import { pause } from './telephone.js'
+import { readSdp, writeSdp } from '../../fixtures/sip/sdp.js'
+import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
+import { systemClock } from '../../media/base/clock.js'
+import { pause } from '../agent/telephone.js'
+import { percentile } from '../lib/statistics.js'
+import type { ByoJob, ByoResult, FromByoCaller, ToByoCaller } from './job.js'
+import { Phone } from './phone.js'
 
 /*
  * Many telephones in one process: a packet every 20 ms each, at every phase of them, as callers are.

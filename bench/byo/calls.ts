@@ -1,10 +1,10 @@
-import type { EngineUsage } from '../fixtures/engine-messages.js'
-import type { ByoResult, Echo } from './byo-job.js'
-import type { ByoBot, RunningCaller } from './byo-processes.js'
-import { BINARY, OTHER_WAYS, openByoRig, type Way } from './byo-rig.js'
-import { figure, type Measured } from './figures.js'
-import { maximum, percentile, rounded } from './statistics.js'
-import { pause } from './telephone.js'
+import type { EngineUsage } from '../../fixtures/service/service-process-messages.js'
+import { pause } from '../agent/telephone.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
+import type { ByoResult, Echo } from './job.js'
+import type { ByoBot, RunningCaller } from './processes.js'
+import { BINARY, OTHER_WAYS, openByoRig, type Way } from './rig.js'
 
 /*
  * Calls bridged to a bot that says everything back: RTP in, bot, RTP out. Engine, bot and callers are a

@@ -1,4 +1,4 @@
-/** What the caller process of bench/byo.ts is asked to do. */
+/** What the caller process of bench/byo/calls.ts is asked to do. */
 export interface ByoJob {
   readonly target: { readonly address: string; readonly port: number }
   readonly to: string

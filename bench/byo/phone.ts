@@ -1,10 +1,10 @@
 import type { Socket } from 'node:dgram'
-import type { SipDialog } from '../fixtures/sip-dialog.js'
-import { systemClock } from '../media/base/clock.js'
-import type { Echo } from './byo-job.js'
+import type { SipDialog } from '../../fixtures/sip/sip-dialog.js'
+import { systemClock } from '../../media/base/clock.js'
+import type { Echo } from './job.js'
 
 /*
- * One telephone of bench/byo-caller.ts, as cheap as can be: silence but for a loud frame now and then,
+ * One telephone of bench/byo/caller-process.ts, as cheap as can be: silence but for a loud frame now and then,
  * whose way back is timed.
  */
 

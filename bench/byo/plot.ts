@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectRoot } from '../media/base/paths.js'
-import type { Figure } from './figures.js'
-import { picture } from './media-plot.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import type { Figure } from '../lib/figures.js'
+import { picture } from '../media/plot.js'
 
 interface Step {
   readonly calls: number

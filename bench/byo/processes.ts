@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { ByoJob, ByoResult, FromByoBot, FromByoCaller, ToByoBot, ToByoCaller } from './byo-job.js'
+import type { ByoJob, ByoResult, FromByoBot, FromByoCaller, ToByoBot, ToByoCaller } from './job.js'
 
 /*
  * The processes around an engine: a bot that says everything back, and callers.
@@ -27,7 +27,7 @@ export interface RunningCaller {
 }
 
 export async function openBot(): Promise<ByoBot> {
-  const child = start('./byo-bot.js')
+  const child = start('./bot-process.js')
   const ask = async <K extends FromByoBot['kind']>(message: ToByoBot, kind: K) => {
     const answer = next<FromByoBot, K>(child, kind)
     child.send(message)
@@ -44,7 +44,7 @@ export async function openBot(): Promise<ByoBot> {
 
 /** Resolves when all calls of the job are up, or have found no room in the job's patience. */
 export async function openCaller(job: ByoJob): Promise<RunningCaller> {
-  const child = start('./byo-caller.js')
+  const child = start('./caller-process.js')
   const send = (message: ToByoCaller): void => {
     child.send(message)
   }

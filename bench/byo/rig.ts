@@ -1,5 +1,5 @@
-import { type Engine, startEngine } from '../fixtures/engine.js'
-import { type ByoBot, openBot, openCaller, type RunningCaller } from './byo-processes.js'
+import { type Engine, startEngine } from '../../fixtures/service/service-process.js'
+import { type ByoBot, openBot, openCaller, type RunningCaller } from './processes.js'
 
 /*
  * Engine, bot and callers in a process each; the engine has one media worker.

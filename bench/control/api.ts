@@ -5,15 +5,15 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CallRow } from '../control/db/calling-tables.js'
-import { type Db, openDatabase } from '../control/db/open.js'
-import { setRequestLimit } from '../control/http/rate-limit-store.js'
-import { startEngine } from '../fixtures/engine.js'
-import { startPostgres } from '../fixtures/postgres.js'
-import { newId } from '../media/base/ids.js'
-import { silentLog } from '../media/base/log.js'
-import { figure, type Measured } from './figures.js'
-import { percentile, rounded } from './statistics.js'
+import { type Db, openDatabase } from '../../control/db/database.js'
+import type { CallRow } from '../../control/db/tables/calling.js'
+import { setRequestLimit } from '../../control/limits/rate-limit-store.js'
+import { startPostgres } from '../../fixtures/database/postgres.js'
+import { startEngine } from '../../fixtures/service/service-process.js'
+import { newId } from '../../media/base/ids.js'
+import { silentLog } from '../../media/base/log.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { percentile, rounded } from '../lib/statistics.js'
 
 const CALLS = 100_000
 const ROWS_AT_ONCE = 400
@@ -188,7 +188,7 @@ async function startOnce(folder: string): Promise<number> {
   const startedAt = performance.now()
   const child = spawn(
     process.execPath,
-    [fileURLToPath(new URL('../control/cli.js', import.meta.url)), 'start'],
+    [fileURLToPath(new URL('../../control/cli/main.js', import.meta.url)), 'start'],
     {
       cwd: folder,
       env: {

@@ -4,18 +4,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bootstrap } from '../control/access/bootstrap.js'
-import { migrate } from '../control/db/migrate.js'
-import { type OpenDatabase, openDatabase } from '../control/db/open.js'
-import { openEgress } from '../control/egress.js'
-import { openJobRunner } from '../control/jobs/runner.js'
-import { rootKeyOf } from '../control/root-key.js'
-import { deliveryHandler } from '../control/webhooks/deliver.js'
-import { createEndpoint } from '../control/webhooks/endpoint-store.js'
-import { announce } from '../fixtures/webhooks.js'
-import { systemClock } from '../media/base/clock.js'
-import { silentLog } from '../media/base/log.js'
-import { figure, type Measured } from './figures.js'
+import { bootstrap } from '../../control/access/accounts/bootstrap.js'
+import { rootKeyOf } from '../../control/config/root-key.js'
+import { type OpenDatabase, openDatabase } from '../../control/db/database.js'
+import { migrate } from '../../control/db/migrate.js'
+import { openJobRunner } from '../../control/jobs/runner.js'
+import { openEgress } from '../../control/net/egress.js'
+import { deliveryHandler } from '../../control/webhooks/delivery-job.js'
+import { createEndpoint } from '../../control/webhooks/endpoint-store.js'
+import { announce } from '../../fixtures/api/webhooks.js'
+import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { figure, type Measured } from '../lib/figures.js'
 
 const EVENTS = 3_000
 const ENDPOINTS = 4
@@ -28,7 +28,7 @@ const KEY = Buffer.alloc(32, 7)
  */
 export async function measureWebhooks(): Promise<Measured[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'))
-  const receiver = fork(fileURLToPath(new URL('./webhook-receiver.js', import.meta.url)))
+  const receiver = fork(fileURLToPath(new URL('./webhook-receiver-process.js', import.meta.url)))
   const database = openDatabase(`sqlite:${join(folder, 'parley.db')}`, silentLog)
   const egress = openEgress({ allowPrivate: true })
   try {

@@ -15,7 +15,7 @@ export interface Probe {
 }
 
 export function openProbe(): Probe {
-  const child = fork(fileURLToPath(new URL('./null-probe.js', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('./idle-process.js', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   let worstMs = 0

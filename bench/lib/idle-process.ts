@@ -1,4 +1,4 @@
-import { systemClock } from '../media/base/clock.js'
+import { systemClock } from '../../media/base/clock.js'
 
 /*
  * A process that does nothing but wake every 5 ms and note how late: what the host itself costs.

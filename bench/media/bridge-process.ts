@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import { systemClock } from '../media/base/clock.js'
-import { errorText } from '../media/base/errors.js'
-import { silentLog } from '../media/base/log.js'
-import { startBeat } from '../media/beat.js'
-import { openRtpEnd } from '../media/rtp/end.js'
-import { openSession, type Session } from '../media/session.js'
-import type { FromBridges, Ports, ToBridges } from './media-job.js'
-import { PAYLOAD_TYPES } from './media-job.js'
+import { systemClock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import { silentLog } from '../../media/base/log.js'
+import { openRtpEnd } from '../../media/rtp/endpoint.js'
+import { startBeat } from '../../media/session/frame-clock.js'
+import { openSession, type Session } from '../../media/session/session.js'
+import type { FromBridges, Ports, ToBridges } from './job.js'
+import { PAYLOAD_TYPES } from './job.js'
 
 /*
  * The media side of the engine alone, in a process of its own: bridged calls on one beat, as a media

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { errorText } from '../media/base/errors.js'
-import type { SrtpKeys } from '../media/rtp/keying.js'
-import { type Figure, figure } from './figures.js'
-import type { FromBridges, FromPeers, Heard, ToBridges, ToPeers, Usage, Variant } from './media-job.js'
-import { drawCalls, type Step } from './media-plot.js'
-import { NULL_LIMIT_MS, type Probe } from './probe.js'
-import { percentile, rounded } from './statistics.js'
+import { errorText } from '../../media/base/errors.js'
+import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
+import { type Figure, figure } from '../lib/figures.js'
+import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
+import { percentile, rounded } from '../lib/statistics.js'
+import type { FromBridges, FromPeers, Heard, ToBridges, ToPeers, Usage, Variant } from './job.js'
+import { drawCalls, type Step } from './plot.js'
 
 /** Calls up at each step; the next one adds to those that are there. */
 const STEPS = [10, 25, 50, 75, 100, 150, 200, 250, 300, 400] as const
@@ -187,8 +187,8 @@ interface Rig {
 
 async function openRig(variant: Variant, folder: string): Promise<Rig> {
   const keys = variant.srtp ? makeKeys() : null
-  const bridges = start('./media-bridges.js')
-  const peers = start('./media-peers.js')
+  const bridges = start('./bridge-process.js')
+  const peers = start('./peer-process.js')
   const askBridges = (message: ToBridges) => ask<FromBridges>(bridges, message)
   const askPeers = (message: ToPeers) => ask<FromPeers>(peers, message)
   await askBridges({ do: 'open', variant, keys, folder })

@@ -1,8 +1,8 @@
-import type { Decoder, Encoder } from '../media/codec/codec.js'
-import { CODEC_NAMES, codecOf } from '../media/codec/registry.js'
-import { openResampler } from '../media/codec/resample.js'
-import type { Rate } from '../media/frame.js'
-import type { Measured } from './figures.js'
+import type { Rate } from '../../media/base/frame.js'
+import type { Decoder, Encoder } from '../../media/codec/codec.js'
+import { CODEC_NAMES, codecOf } from '../../media/codec/registry.js'
+import { openResampler } from '../../media/codec/resampler.js'
+import type { Measured } from '../lib/figures.js'
 import { cost, speechLike } from './frame-cost.js'
 
 const RESAMPLINGS: readonly (readonly [Rate, Rate])[] = [

@@ -1,11 +1,11 @@
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { openResampler } from '../media/codec/resample.js'
-import { DETECTORS, type DetectorName, Detectors } from '../media/detect/detectors.js'
-import { EchoEstimator } from '../media/detect/echo.js'
-import type { SessionRate } from '../media/frame.js'
-import { loadVad } from '../media/vad.js'
-import { cpuMicros, garbageBytes } from './cpu.js'
-import { figure, type Measured } from './figures.js'
+import { findClip, readClip } from '../../fixtures/speech/manifest.js'
+import type { SessionRate } from '../../media/base/frame.js'
+import { openResampler } from '../../media/codec/resampler.js'
+import { DETECTORS, type DetectorName, Detectors } from '../../media/detect/detectors.js'
+import { EchoEstimator } from '../../media/detect/echo-estimator.js'
+import { loadVad } from '../../media/vad/vad.js'
+import { cpuMicros, garbageBytes } from '../lib/cpu.js'
+import { figure, type Measured } from '../lib/figures.js'
 
 const RATES: readonly SessionRate[] = [8000, 16_000]
 

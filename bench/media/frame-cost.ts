@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Rate } from '../media/frame.js'
-import { figure, type Measured } from './figures.js'
-import { maximum, percentile, rounded } from './statistics.js'
+import type { Rate } from '../../media/base/frame.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
 
 /** Frames that end after the sound is warm, per round; each round is one sample. */
 const WARM_FRAMES = 3000

@@ -1,6 +1,6 @@
-import type { CodecName } from '../media/codec/codec.js'
-import type { SessionRate } from '../media/frame.js'
-import type { SrtpKeys } from '../media/rtp/keying.js'
+import type { SessionRate } from '../../media/base/frame.js'
+import type { CodecName } from '../../media/codec/codec.js'
+import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 
 /** What the two legs of a measured call speak, and what is done with them. */
 export interface Variant {

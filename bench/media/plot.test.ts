@@ -1,7 +1,7 @@
 import t from 'tap'
-import { byoPicture, byoSeries } from './byo-plot.js'
-import type { Figure } from './figures.js'
-import { callsPicture, type Step } from './media-plot.js'
+import { byoPicture, byoSeries } from '../byo/plot.js'
+import type { Figure } from '../lib/figures.js'
+import { callsPicture, type Step } from './plot.js'
 
 const step = (calls: number, beatP99: number, cpuPercent: number): Step => ({
   calls,

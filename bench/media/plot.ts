@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectRoot } from '../media/base/paths.js'
+import { projectRoot } from '../../media/base/project-root.js'
 
 /** One number of calls that was measured. */
 export interface Step {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import type { SrtpKey, SrtpSuiteName } from '../media/rtp/keying.js'
-import { RTP_HEADER_BYTES, RtpPacket, writeRtpHeader } from '../media/rtp/packet.js'
-import { readRtcp } from '../media/rtp/rtcp-read.js'
-import { writeCname, writeReport } from '../media/rtp/rtcp-write.js'
-import { SrtpIn, SrtpOut } from '../media/rtp/srtp.js'
-import { SRTP_SUITES } from '../media/rtp/srtp-keys.js'
-import { MAX_SRTP_OVERHEAD } from '../media/rtp/srtp-transform.js'
-import { figure, type Measured } from './figures.js'
-import { percentile, rounded } from './statistics.js'
+import { RTP_HEADER_BYTES, RtpPacket, writeRtpHeader } from '../../media/rtp/packet.js'
+import { readRtcp } from '../../media/rtp/rtcp/parser.js'
+import { writeCname, writeReport } from '../../media/rtp/rtcp/writer.js'
+import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
+import type { SrtpKey, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
+import { SrtpIn, SrtpOut } from '../../media/rtp/srtp/srtp.js'
+import { MAX_SRTP_OVERHEAD } from '../../media/rtp/srtp/transform.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { percentile, rounded } from '../lib/statistics.js'
 
 const ROUNDS = 12
 const WARM = 4

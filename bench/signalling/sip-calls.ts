@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { figure, type Measured } from './figures.js'
-import { percentile } from './statistics.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { percentile } from '../lib/statistics.js'
 
 /** Calls one after another, for the delays of an idle server. */
 const IDLE_CALLS = 300
@@ -29,7 +29,7 @@ interface Call {
 
 /** S_invite and S_cps: embedded server and application in a process of one thread, calls over UDP. */
 export async function measureSipCalls(): Promise<Measured[]> {
-  const child = fork(fileURLToPath(new URL('./sip-child.js', import.meta.url)))
+  const child = fork(fileURLToPath(new URL('./sip-process.js', import.meta.url)))
   const socket = createSocket('udp4')
   try {
     const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { figure, type Measured } from './figures.js'
+import { figure, type Measured } from '../lib/figures.js'
 
 /** Calls held at once when the memory is read: the difference of two levels leaves the program itself out. */
 const LEVELS = [1_000, 5_000] as const
@@ -25,7 +25,7 @@ interface Usage {
  * process without media, after a garbage collection; UDP, transactions over.
  */
 export async function measureSipMemory(): Promise<Measured[]> {
-  const child = fork(fileURLToPath(new URL('./sip-child.js', import.meta.url)), [String(T1_MS)], {
+  const child = fork(fileURLToPath(new URL('./sip-process.js', import.meta.url)), [String(T1_MS)], {
     execArgv: ['--expose-gc'],
   })
   const socket = createSocket('udp4')

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks'
-import { DEFAULT_LIMITS } from '../signalling/embedded/limits.js'
-import { screen } from '../signalling/embedded/screen.js'
-import { parseSip } from '../signalling/embedded/sip-parser.js'
-import { figure, type Measured } from './figures.js'
-import { percentile } from './statistics.js'
+import { DEFAULT_LIMITS } from '../../signalling/embedded/limits.js'
+import { screen } from '../../signalling/embedded/message/message-validation.js'
+import { parseSip } from '../../signalling/embedded/message/sip-parser.js'
+import { figure, type Measured } from '../lib/figures.js'
+import { percentile } from '../lib/statistics.js'
 
 const ROUNDS = 15
 const PER_ROUND = 20_000

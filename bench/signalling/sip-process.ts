@@ -1,7 +1,7 @@
-import { systemClock } from '../media/base/clock.js'
-import { silentLog } from '../media/base/log.js'
-import { openEmbeddedServer } from '../signalling/embedded/server.js'
-import { openSipServer } from '../signalling/sip-server.js'
+import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { openEmbeddedServer } from '../../signalling/embedded/server.js'
+import { openSipServer } from '../../signalling/sip/sip-server.js'
 
 /*
  * The SIP side of the service alone, in a process of its own: embedded server and application on one

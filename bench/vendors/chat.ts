@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { chatFrames, errorBody } from '../../fixtures/openai-frames.js'
+import { chatFrames, errorBody } from '../../fixtures/vendors/openai-frames.js'
 import { systemClock } from '../../media/base/clock.js'
 import type { Ledger } from './ledger.js'
-import { RECITAL } from './words.js'
+import { RECITAL } from './vocabulary.js'
 
 /** Frames before the one that completes the first sentence: role and three pieces. */
 const FIRST_SENTENCE = 4

@@ -53,7 +53,7 @@ export interface VendorOptions {
   readonly profile: Profile
   /** Speech of each sentence, for the voice `noise`. */
   readonly replySeconds: number
-  /** `noise` sounds like a voice; in `words` each word of `bench/vendors/words.ts` is its own tone. */
+  /** `noise` sounds like a voice; in `words` each word of `bench/vendors/vocabulary.ts` is its own tone. */
   readonly voice: 'noise' | 'words'
   /** By caller's number. */
   readonly faults: Readonly<Record<string, Fault>>

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { makeAuthority } from '../../fixtures/certificates.js'
+import { makeAuthority } from '../../fixtures/sip/certificates.js'
 import type { Fault, FromVendors, Profile, ToVendors, VendorReport } from './messages.js'
 
 export const BENCH_MODELS = {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { decodeG711, encodeG711 } from '../../fixtures/g711.js'
-import { pieces, spell } from './sound.js'
-import { RECITAL, WORDS, wordIn, wordIndex, wordMs } from './words.js'
+import { decodeG711, encodeG711 } from '../../fixtures/audio/g711.js'
+import { RECITAL, WORDS, wordIn, wordIndex, wordMs } from './vocabulary.js'
+import { pieces, spell } from './word-tones.js'
 
 const PACKET = 160
 

@@ -1,5 +1,5 @@
-import { seeded } from '../../fixtures/random.js'
-import { toneOf, wordIndex, wordMs } from './words.js'
+import { seeded } from '../../fixtures/host/random.js'
+import { toneOf, wordIndex, wordMs } from './vocabulary.js'
 
 /** One piece of sound as a vendor sends it: 100 ms. */
 export const PIECE_MS = 100

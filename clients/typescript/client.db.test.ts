@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { openDatabase } from '../../control/db/database.js'
 import { migrate } from '../../control/db/migrate.js'
-import { openDatabase } from '../../control/db/open.js'
-import { clientFiles } from '../../control/http/openapi-write.js'
 import { PROBLEMS } from '../../control/http/problem.js'
-import { openTestCalling } from '../../fixtures/calling.js'
+import { clientFiles } from '../../control/openapi/write-files.js'
+import { openTestCalling } from '../../fixtures/api/calling.js'
 import { silentLog } from '../../media/base/log.js'
-import { waitBefore } from './caller.js'
 import { ParleyClient, ParleyError, paginate } from './client.js'
+import { waitBefore } from './http-client.js'
 
 t.test('the generated files are what the description says (npm run openapi writes them)', (t) => {
   for (const [path, text] of clientFiles()) t.equal(readFileSync(path, 'utf8'), text, path)

@@ -1,8 +1,8 @@
 import { Api } from './generated/api.js'
 
-export type { ClientOptions, Page, RequestOptions } from './caller.js'
-export { paginate } from './caller.js'
 export { ParleyError } from './errors.js'
+export type { ClientOptions, Page, RequestOptions } from './http-client.js'
+export { paginate } from './http-client.js'
 
 /**
  * The API of a Parley service: one method per operation, retries by the contract's table.

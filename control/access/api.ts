@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { operation } from '../http/operation.js'
 import { openEnum } from '../http/schemas.js'
-import { invitationOperations } from './invitations-api.js'
-import { keyOperations } from './keys-api.js'
-import { memberOperations } from './members-api.js'
-import { scanningOperations } from './scanning-api.js'
-import { sessionOperations } from './session-api.js'
-import { signUpOperations } from './sign-up-api.js'
+import { signUpOperations } from './accounts/sign-up-api.js'
+import { keyOperations } from './keys/api.js'
+import { scanningOperations } from './keys/scanning-api.js'
+import { memberOperations } from './members/api.js'
+import { invitationOperations } from './members/invitations-api.js'
+import { sessionOperations } from './sessions/api.js'
 
 const Whoami = z.object({
   /** Null in a session. */

@@ -1,4 +1,4 @@
-import type { Role } from '../db/identity-tables.js'
+import type { Role } from '../db/tables/identity.js'
 import type { Scope } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
-import type { Db } from '../db/open.js'
+import { sameSecret } from '../base/crypto.js'
+import type { Db } from '../db/database.js'
 import { type Refusal, refuse } from '../http/problem.js'
-import { sameSecret } from './secrets.js'
 
 /** Clock difference between the signer and us that is still believed. */
 export const SKEW_MS = 300_000

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
 const details = (answer: { body: unknown }) =>

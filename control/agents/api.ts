@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isForeignKeyViolation } from '../db/constraint.js'
-import type { Deps } from '../deps.js'
+import type { Deps } from '../app/deps.js'
+import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { idParam } from '../http/schemas.js'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { projectRoot } from '../../media/base/paths.js'
-import { accountTable } from '../calls/account-table.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { accountTable } from '../calls/report/turn-table.js'
 import { AgentConfig } from './config.js'
 import { BUILT_INS } from './placeholders.js'
 

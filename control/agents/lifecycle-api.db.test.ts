@@ -1,7 +1,7 @@
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { signInMember } from '../../fixtures/signed-in.js'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { signInMember } from '../../fixtures/api/signed-in.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { insertNumber } from '../numbers/store.js'
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ADMINS } from '../access/scopes.js'
-import { isForeignKeyViolation } from '../db/constraint.js'
+import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { recordAudit } from '../organization/audit.js'

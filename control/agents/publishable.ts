@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.js'
+import type { Deps } from '../app/deps.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import type { AgentConfig } from './config.js'
 import { undeclared } from './placeholders.js'

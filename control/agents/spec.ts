@@ -1,4 +1,4 @@
-import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/spec.js'
+import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/agent-spec.js'
 import {
   type CatalogueProviders,
   chosenModel,
@@ -6,7 +6,7 @@ import {
   findRecognitionModel,
   findVoice,
 } from '../../media/agent/vendors/catalogue.js'
-import { sparesOf } from '../../media/agent/vendors/spares.js'
+import { sparesOf } from '../../media/agent/vendors/fallbacks.js'
 import type { AgentConfig } from './config.js'
 import { type BuiltIn, fill, type Values } from './placeholders.js'
 

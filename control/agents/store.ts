@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
-import { canonicalJson } from '../compliance/canonical.js'
-import type { Purpose } from '../compliance/windows.js'
-import type { AgentRow, AgentVersionRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import { canonicalJson } from '../base/canonical-json.js'
+import type { Purpose } from '../compliance/calling-hours.js'
+import type { Db, Trx } from '../db/database.js'
+import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
 import { newestFirst, type Page, type PageRequest, pageOf } from '../http/pagination.js'
 import type { AgentConfig } from './config.js'
 

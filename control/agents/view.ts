@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { AgentRow, AgentVersionRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
 import type { Actor } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'

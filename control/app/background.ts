@@ -1,20 +1,20 @@
-import type { LanguageModel } from '../media/agent/ports.js'
+import type { LanguageModel } from '../../media/agent/vendor-ports.js'
 import {
   findLanguageModel,
   OPENAI,
   OPENAI_REALTIME,
   SARVAM,
   SECOND_CHAT,
-} from '../media/agent/vendors/catalogue.js'
-import { openAiLanguageModel } from '../media/agent/vendors/openai/chat.js'
-import { sarvamLanguageModel } from '../media/agent/vendors/sarvam/chat.js'
-import { recordingsFolder } from './calls/settle.js'
+} from '../../media/agent/vendors/catalogue.js'
+import { openAiLanguageModel } from '../../media/agent/vendors/openai/llm.js'
+import { sarvamLanguageModel } from '../../media/agent/vendors/sarvam/llm.js'
+import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import { retentionHandlers, scheduleRetention } from '../jobs/retention.js'
+import { type JobRunner, openJobRunner } from '../jobs/runner.js'
+import { resultHandlers } from '../results/result-jobs.js'
+import { deliveryHandler } from '../webhooks/delivery-job.js'
+import { mailDisabled } from '../webhooks/disabled-notice.js'
 import type { Deps } from './deps.js'
-import { retentionHandlers, scheduleRetention } from './jobs/retention.js'
-import { type JobRunner, openJobRunner } from './jobs/runner.js'
-import { resultHandlers } from './results/jobs.js'
-import { deliveryHandler } from './webhooks/deliver.js'
-import { mailDisabled } from './webhooks/notice.js'
 
 type BackgroundDeps = Pick<
   Deps,

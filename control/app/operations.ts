@@ -1,4 +1,4 @@
-import { accessOperations } from './access/api.js'
+import { accessOperations } from '../access/api.js'
 import {
   createAgent,
   listAgents,
@@ -7,26 +7,26 @@ import {
   readAgent,
   readAgentVersion,
   updateAgent,
-} from './agents/api.js'
-import { listModels, listVoices } from './agents/catalogue-api.js'
-import { deleteAgent, rollbackAgent, setAgentSenderClassification } from './agents/lifecycle-api.js'
-import { hangUpCall, listCalls, placeCall, readCall, readRecording, readTranscript } from './calls/api.js'
-import { downloadMedia } from './calls/media-api.js'
-import { connectionOperations } from './connections/api.js'
-import { listEvents, readEvent } from './events/api.js'
-import type { Operation } from './http/operation.js'
-import { readLimits } from './limits/api.js'
-import { listNumbers, readNumber, updateNumber } from './numbers/api.js'
-import { readMetrics } from './observe/api.js'
-import { organizationOperations } from './organization/api.js'
-import { registrationOperations } from './organization/registrations-api.js'
-import { verificationOperations } from './organization/verification-api.js'
-import { callInToSandbox } from './sandbox/api.js'
-import { secretOperations } from './secrets/api.js'
-import { staffOperations } from './staff/api.js'
-import { health, openApi, ready } from './system/api.js'
-import { deliveryOperations } from './webhooks/delivery-api.js'
-import { endpointOperations } from './webhooks/endpoint-api.js'
+} from '../agents/api.js'
+import { listModels, listVoices } from '../agents/catalogue-api.js'
+import { deleteAgent, rollbackAgent, setAgentSenderClassification } from '../agents/lifecycle-api.js'
+import { hangUpCall, listCalls, placeCall, readCall, readRecording, readTranscript } from '../calls/api.js'
+import { downloadMedia } from '../calls/media-api.js'
+import { connectionOperations } from '../connections/api.js'
+import { listEvents, readEvent } from '../events/api.js'
+import type { Operation } from '../http/operation.js'
+import { readLimits } from '../limits/api.js'
+import { listNumbers, readNumber, updateNumber } from '../numbers/api.js'
+import { readMetrics } from '../observe/metrics-api.js'
+import { organizationOperations } from '../organization/api.js'
+import { registrationOperations } from '../organization/registrations-api.js'
+import { verificationOperations } from '../organization/verification-api.js'
+import { secretOperations } from '../secrets/api.js'
+import { staffOperations } from '../staff/api.js'
+import { health, openApi, ready } from '../system/api.js'
+import { callInToSandbox } from '../system/sandbox-api.js'
+import { deliveryOperations } from '../webhooks/delivery-api.js'
+import { endpointOperations } from '../webhooks/endpoint-api.js'
 
 /** Everything the API can do. Routing, checks and the API description all come from this list. */
 export const operations: readonly Operation[] = [

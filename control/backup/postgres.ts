@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
-import { openDatabase } from '../db/open.js'
+import { openDatabase } from '../db/database.js'
 
 /*
  * PostgreSQL's own tools: they know every type, index and trigger, and keep doing so with its next

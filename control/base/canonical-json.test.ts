@@ -1,5 +1,5 @@
 import t from 'tap'
-import { canonicalJson } from './canonical.js'
+import { canonicalJson } from './canonical-json.js'
 
 t.test('RFC 8785 vectors', async (t) => {
   t.equal(

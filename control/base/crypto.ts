@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, timingSafeEqual } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
-import type { KeyPurpose, RootKey } from '../root-key.js'
-import { deriveKey } from './kdf.js'
+import type { KeyPurpose, RootKey } from '../config/root-key.js'
+import { deriveKey } from './scrypt.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

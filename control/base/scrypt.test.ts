@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Bounded, deriveKey } from './kdf.js'
+import { Bounded, deriveKey } from './scrypt.js'
 
 t.test('at most so many run, in order, and the rest is told', async (t) => {
   const bounded = new Bounded(2, 3)

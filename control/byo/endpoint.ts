@@ -8,9 +8,9 @@ import {
   type BotRate,
   carries,
   transportOf,
-} from '../../media/byo/spec.js'
-import type { Db, Trx } from '../db/open.js'
-import type { Deps } from '../deps.js'
+} from '../../media/byo/bot-spec.js'
+import type { Deps } from '../app/deps.js'
+import type { Db, Trx } from '../db/database.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { openEnum } from '../http/schemas.js'
 import { unknownSecrets } from '../secrets/store.js'

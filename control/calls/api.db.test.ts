@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import type { CallEvent } from '../../signalling/events.js'
+import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import type { CallEvent } from '../../signalling/call/call-events.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown> } }).error

@@ -1,17 +1,17 @@
 import { z } from 'zod'
+import { Instant, parseInstant } from '../base/instant.js'
 import { isDialable } from '../compliance/numbering.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, refuse } from '../http/problem.js'
 import { E164, idParam, Timestamp, timestamp } from '../http/schemas.js'
-import { hangUp } from './hangup.js'
-import { Instant, parseInstant } from './instant.js'
+import { SEARCH_MIN_DIGITS, searchDigits } from './digit-search.js'
+import { hangUp } from './hang-up.js'
+import { isTranscriptExpired } from './lifecycle/retention.js'
 import { MEDIA_LINK_MS, writeMediaToken } from './media-token.js'
-import { placeCall as place } from './place.js'
-import { Call, callView } from './record.js'
-import { isTranscriptExpired } from './retention.js'
-import { SEARCH_MIN_DIGITS, searchDigits } from './search.js'
+import { placeCall as place } from './placement/place-call.js'
 import { findCall, findRecording, listSegments, listCalls as pageOfCalls } from './store.js'
 import { Transcript, transcriptView } from './transcript.js'
+import { Call, callView } from './view.js'
 
 const CallPath = z.object({ id: idParam('call') })
 const noCall = () => refuse('not_found', 'There is no such call.')

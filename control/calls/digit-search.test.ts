@@ -1,5 +1,5 @@
 import t from 'tap'
-import { searchDigits } from './search.js'
+import { searchDigits } from './digit-search.js'
 
 t.test('only digits count', async (t) => {
   t.equal(searchDigits('+91 98765-43210'), '919876543210')

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { fileOperation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
+import { recordingsFolder } from './lifecycle/settle.js'
 import { readMediaToken } from './media-token.js'
-import { recordingsFolder } from './settle.js'
 
 export const downloadMedia = fileOperation({
   id: 'downloadMedia',

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import { RATES } from '../billing/rating.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
 import { insertEvent } from '../events/store.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { Owner } from '../numbers/store.js'
-import { RATES } from '../wallet/rating.js'
-import { LEASE_MS } from './lease.js'
+import { LEASE_MS } from './lifecycle/leases.js'
 
 /** A call with what its view needs from other tables. */
 export interface CallWithParts extends CallRow {

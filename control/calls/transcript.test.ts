@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { TimedWord } from '../../media/agent/spec.js'
-import type { CallEvent } from '../../signalling/events.js'
+import type { TimedWord } from '../../media/agent/agent-spec.js'
+import type { CallEvent } from '../../signalling/call/call-events.js'
 import { segmentOf, Transcript, transcriptView } from './transcript.js'
 
 function turn(startMs: number, endMs: number, words: readonly TimedWord[] | null): CallEvent {

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
-import { recordingsFolder } from '../calls/settle.js'
-import { parseOptions, UsageError } from '../command-line.js'
-import type { Settings } from '../config.js'
-import { backUp, restore } from './backup.js'
+import { backUp, restore } from '../backup/backup.js'
+import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import type { Settings } from '../config/settings.js'
+import { parseOptions, UsageError } from './options.js'
 
 /** `parley backup --to FILE` and `parley restore --from FILE`; returns the exit status. */
 export async function backupCommand(

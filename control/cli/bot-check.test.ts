@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { BotReport } from '../media/byo/check.js'
-import { findingsOf } from './bot-check-command.js'
+import type { BotReport } from '../../media/byo/bot-check.js'
+import { findingsOf } from './bot-check.js'
 
 const COMMANDS = {
   play: 1,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { systemClock } from '../media/base/clock.js'
-import { errorText } from '../media/base/errors.js'
-import { openSafeNames } from '../media/base/public-address.js'
-import { type BotReport, checkBot } from '../media/byo/check.js'
+import { systemClock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import { openSafeNames } from '../../media/base/public-address.js'
+import { type BotReport, checkBot } from '../../media/byo/bot-check.js'
 import {
   BOT_AUDIO,
   BOT_FORMATS,
@@ -13,8 +13,8 @@ import {
   type BotSpec,
   carries,
   transportOf,
-} from '../media/byo/spec.js'
-import { oneOf, UsageError } from './command-line.js'
+} from '../../media/byo/bot-spec.js'
+import { oneOf, UsageError } from './options.js'
 
 /**
  * `parley bot-check URL`: calls a bot as the service would and prints what is to be said of it. Exit

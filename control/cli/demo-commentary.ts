@@ -1,5 +1,5 @@
-import type { TurnTrace } from '../media/agent/events.js'
-import type { CallEvent } from '../signalling/events.js'
+import type { TurnTrace } from '../../media/agent/conversation-events.js'
+import type { CallEvent } from '../../signalling/call/call-events.js'
 
 /** A line for the person at the terminal. */
 export const say = (line: string): void => {

@@ -1,15 +1,15 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ParleyClient } from '../clients/typescript/client.js'
-import type { Call, CreateAgentBody } from '../clients/typescript/generated/types.js'
-import { systemClock } from '../media/base/clock.js'
-import { errorText } from '../media/base/errors.js'
-import { projectRoot } from '../media/base/paths.js'
-import { readSettings } from './config.js'
+import { ParleyClient } from '../../clients/typescript/client.js'
+import type { Call, CreateAgentBody } from '../../clients/typescript/generated/types.js'
+import { systemClock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { type Parley, startParley } from '../app/service.js'
+import { readSettings } from '../config/settings.js'
+import { openLog } from '../observe/log.js'
 import { Commentary, say } from './demo-commentary.js'
-import { openLog } from './log.js'
-import { type Parley, startParley } from './main.js'
 
 /*
  * `npm run demo`: the main job of the whole service, once, as a newcomer would do it. Everything it

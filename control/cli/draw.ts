@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { EngineError, errorText } from '../media/base/errors.js'
-import { readPeaks } from '../media/recording/peaks.js'
-import { drawCall } from './calls/picture.js'
-import { readCallToDraw } from './calls/picture-data.js'
-import { recordingsFolder } from './calls/settle.js'
-import { UsageError } from './command-line.js'
-import type { Settings } from './config.js'
-import type { Db } from './db/open.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import { readPeaks } from '../../media/recording/peaks.js'
+import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import { drawCall } from '../calls/report/drawing.js'
+import { readCallToDraw } from '../calls/report/drawing-data.js'
+import type { Settings } from '../config/settings.js'
+import type { Db } from '../db/database.js'
+import { UsageError } from './options.js'
 
 /** Pixels a second of the waveform: as many as the picture has. */
 const PEAKS_PER_SECOND = 50

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorText } from '../media/base/errors.js'
+import { errorText } from '../../media/base/errors.js'
 
 /** Wrong use of the command line: the message says what would be right. Exit status 2. */
 export class UsageError extends Error {}

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { systemClock } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import { openDns } from '../signalling/embedded/dns.js'
-import { DEFAULT_GUARD } from '../signalling/embedded/guard.js'
+import { systemClock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import { DEFAULT_GUARD } from '../../signalling/embedded/guard/guard.js'
+import { openDns } from '../../signalling/embedded/routing/dns.js'
 import {
   type EmbeddedServer,
   type EmbeddedServerSettings,
   openEmbeddedServer,
-} from '../signalling/embedded/server.js'
-import { oneOf, parseOptions, Signals, UsageError } from './command-line.js'
-import { integer, networks, sipAddresses } from './config-values.js'
-import { openLog } from './log.js'
-import { readTls } from './sip-tls.js'
+} from '../../signalling/embedded/server.js'
+import { integer, networks, sipAddresses } from '../config/parsers.js'
+import { readTls } from '../config/tls-files.js'
+import { openLog } from '../observe/log.js'
+import { oneOf, parseOptions, Signals, UsageError } from './options.js'
 
 /** RFC 3261 17: T2 and T4 as multiples of T1. */
 const T2_FACTOR = 8

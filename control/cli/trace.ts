@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { SipTrace } from '../signalling/sip-trace.js'
-import type { TracedMessage } from '../signalling/sip-trace-mask.js'
-import { readAccount } from './calls/account.js'
-import { accountTable } from './calls/account-table.js'
-import { UsageError } from './command-line.js'
-import type { Settings } from './config.js'
-import type { Db } from './db/open.js'
-import { traceFolder, tracePath } from './observe/sip-trace-files.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { SipTrace } from '../../signalling/trace/sip-trace.js'
+import type { TracedMessage } from '../../signalling/trace/trace-mask.js'
+import { readAccount } from '../calls/report/turn-report.js'
+import { accountTable } from '../calls/report/turn-table.js'
+import type { Settings } from '../config/settings.js'
+import type { Db } from '../db/database.js'
+import { traceFolder, tracePath } from '../observe/sip-trace-files.js'
+import { UsageError } from './options.js'
 
 /** Columns between the two sides of the ladder. */
 const WIDTH = 56

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../media/base/clock.js'
-import { oneOf, parseOptions, Signals, UsageError } from '../command-line.js'
-import type { Settings } from '../config.js'
-import { EVENT_TYPES } from '../events/types.js'
-import { listen } from './listen.js'
+import type { Settings } from '../config/settings.js'
+import { EVENT_TYPES } from '../events/event-types.js'
+import { oneOf, parseOptions, Signals, UsageError } from './options.js'
+import { listen } from './webhooks-listen.js'
 
 /** `parley webhooks listen`: runs until SIGINT or SIGTERM and returns the exit status. */
 export async function listenForWebhooks(args: readonly string[], settings: () => Settings): Promise<number> {

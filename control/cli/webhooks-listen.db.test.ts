@@ -1,10 +1,10 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { acceptedSignatures, openReceiver, openWebhookRig, turnsUntil } from '../../fixtures/webhooks.js'
+import { acceptedSignatures, openReceiver, openWebhookRig, turnsUntil } from '../../fixtures/api/webhooks.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
+import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { openDatabase } from '../db/open.js'
-import { listen } from './listen.js'
+import { listen } from './webhooks-listen.js'
 
 const SECRET = 'whsec_local'
 

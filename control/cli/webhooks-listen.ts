@@ -1,8 +1,8 @@
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import { openEgress } from '../egress.js'
-import { post } from './post.js'
-import { webhookHeaders } from './sign.js'
+import { openEgress } from '../net/egress.js'
+import { post } from '../webhooks/delivery-attempt.js'
+import { webhookHeaders } from '../webhooks/signature.js'
 
 export interface ListenOptions {
   /** Base of the API, no slash at the end. */

@@ -7,7 +7,7 @@ import {
   istWeekday,
   nextAllowedAt,
   windowFor,
-} from './windows.js'
+} from './calling-hours.js'
 
 const at = (iso: string) => Date.parse(iso)
 const text = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())

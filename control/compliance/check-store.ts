@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { newId } from '../../media/base/ids.js'
-import type { CheckRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CheckRow } from '../db/tables/calling.js'
 import type { Check, GateRequest, Verdict } from './gate.js'
 
 export interface GateRun {

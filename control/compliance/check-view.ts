@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CheckRow } from '../db/calling-tables.js'
+import type { CheckRow } from '../db/tables/calling.js'
 import { openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import { CHECK_TYPES } from './gate.js'
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import type { OpenDatabase } from '../db/open.js'
-import { clearDial, type DialRequest } from './clear.js'
+import { openTestCalling } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import type { OpenDatabase } from '../db/database.js'
+import { clearDial, type DialRequest } from './clearance.js'
 import { openEvidenceKeys } from './evidence.js'
 import { verifyStoredChain } from './evidence-store.js'
 

@@ -1,8 +1,8 @@
 import { newId } from '../../media/base/ids.js'
-import type { CheckRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Json } from '../base/canonical-json.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CheckRow } from '../db/tables/calling.js'
 import { timestamp, timestampOrNull } from '../http/schemas.js'
-import type { Json } from './canonical.js'
 import { type ChainVerdict, type EvidenceKeys, GENESIS_HASH, seal, verifyChain } from './evidence.js'
 
 type Environment = 'test' | 'live'

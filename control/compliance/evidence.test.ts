@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { rootKeyOf } from '../root-key.js'
+import { rootKeyOf } from '../config/root-key.js'
 import { GENESIS_HASH, type Link, openEvidenceKeys, seal, verifyChain } from './evidence.js'
 
 const keys = openEvidenceKeys(rootKeyOf(Buffer.alloc(32, 7)))

@@ -7,8 +7,8 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import type { RootKey } from '../root-key.js'
-import { canonicalJson, type Json } from './canonical.js'
+import { canonicalJson, type Json } from '../base/canonical-json.js'
+import type { RootKey } from '../config/root-key.js'
 
 /*
  * Sealed records: a hash chain per organization and environment, each link signed. What is sealed is

@@ -1,6 +1,6 @@
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import { DEFAULT_WINDOWS } from './calling-hours.js'
 import type { GateFacts } from './gate.js'
-import { DEFAULT_WINDOWS } from './windows.js'
 
 /** Named in every sealed record; changed whenever a check or a window changes its meaning. */
 export const POLICY_VERSION = '2026-1'

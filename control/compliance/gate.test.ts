@@ -1,6 +1,6 @@
 import t from 'tap'
+import { DEFAULT_WINDOWS, type Purpose } from './calling-hours.js'
 import { decide, type GateFacts, type GateRequest, IMPLEMENTED_CHECKS } from './gate.js'
-import { DEFAULT_WINDOWS, type Purpose } from './windows.js'
 
 const FACTS: GateFacts = {
   policyVersion: 'test',

@@ -1,4 +1,3 @@
-import { classifyNumber } from './numbering.js'
 import {
   isInside,
   nextAllowedAt,
@@ -6,7 +5,8 @@ import {
   type WindowNarrowing,
   type WindowRules,
   windowFor,
-} from './windows.js'
+} from './calling-hours.js'
+import { classifyNumber } from './numbering.js'
 
 /*
  * The pre-dial gate as a pure rule: what is asked, what is known, what time it is -> a verdict with

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Permit } from '../../signalling/ports.js'
+import type { Permit } from '../../signalling/call/ports.js'
 import { openPermitBook, PERMIT_LIFE_MS } from './permit.js'
 
 const call = { callId: 'call_1', to: '+919876543210', from: '+919000000100' }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../media/base/clock.js'
-import type { DialGate, Permit } from '../../signalling/ports.js'
+import type { DialGate, Permit } from '../../signalling/call/ports.js'
 
 export interface PermitBook extends DialGate {
   /**

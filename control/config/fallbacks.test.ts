@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readSettings } from './config.js'
+import { readSettings } from './settings.js'
 
 const FOLDER = '/nowhere'
 const KEYS = { PARLEY_SARVAM_API_KEY: 's', PARLEY_OPENAI_API_KEY: 'o', PARLEY_DEEPGRAM_API_KEY: 'd' }

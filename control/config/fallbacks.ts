@@ -3,8 +3,8 @@ import {
   recognitionModels,
   type SpareNames,
   voices,
-} from '../media/agent/vendors/catalogue.js'
-import { bad, good, httpUrl, type Parsed } from './config-values.js'
+} from '../../media/agent/vendors/catalogue.js'
+import { bad, good, httpUrl, type Parsed } from './parsers.js'
 
 /** Who stands in when a vendor fails. */
 export const SPARE_VARIABLES = [

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { projectRoot } from '../media/base/paths.js'
-import { VARIABLES } from './config.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { VARIABLES } from './settings.js'
 
 /* The README is checked against what it describes, so that it stays true. */
 

@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EngineError } from '../media/base/errors.js'
+import { EngineError } from '../../media/base/errors.js'
 
 /** What a derived key is for. One purpose, one key. */
 export type KeyPurpose =

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { readEnvironment, readSettings, unknownVariables, VARIABLES } from './config.js'
+import { readEnvironment, readSettings, unknownVariables, VARIABLES } from './settings.js'
 
 const FOLDER = '/srv/parley'
 

@@ -2,9 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { ProviderSettings } from '../workers/protocol.js'
-import { readSpares, SPARE_VARIABLES } from './config-spares.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { ProviderSettings } from '../../workers/channel/protocol.js'
+import { readTrunkFile, type TrunkFile } from '../trunks/trunk-file.js'
+import { readSpares, SPARE_VARIABLES } from './fallbacks.js'
 import {
   bad,
   choice,
@@ -28,10 +29,9 @@ import {
   sipAddresses,
   smtpUrl,
   text,
-} from './config-values.js'
-import { readVendors, VENDOR_VARIABLES } from './config-vendors.js'
-import type { TlsFiles } from './sip-tls.js'
-import { readTrunkFile, type TrunkFile } from './trunks/file.js'
+} from './parsers.js'
+import type { TlsFiles } from './tls-files.js'
+import { readVendors, VENDOR_VARIABLES } from './vendors.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 

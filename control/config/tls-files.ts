@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { TlsSettings } from '../signalling/embedded/tls-context.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { TlsSettings } from '../../signalling/embedded/transport/tls-context.js'
 
 /** PEM files of the SIP server's certificate, its key, and the authorities it trusts. */
 export interface TlsFiles {

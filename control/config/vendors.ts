@@ -1,5 +1,5 @@
-import type { ProviderSettings } from '../workers/protocol.js'
-import { bad, choice, type Parsed, socketUrl, text, voiceNames } from './config-values.js'
+import type { ProviderSettings } from '../../workers/channel/protocol.js'
+import { bad, choice, type Parsed, socketUrl, text, voiceNames } from './parsers.js'
 
 /** The speech vendors' variables; each vendor is there when its key is set. */
 export const VENDOR_VARIABLES = [

@@ -2,7 +2,7 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { Egress } from '../egress.js'
+import type { Egress } from '../net/egress.js'
 
 /** Why a connection does not work. */
 export type ProbeError =

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { onEachEngine } from '../../fixtures/databases.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import { openDatabaseClock } from './clock.js'
+import { openDatabaseClock } from './database-clock.js'
 
 await onEachEngine(t, async (t, open, engine) => {
   const database = await open()

@@ -3,7 +3,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
-import type { OpenDatabase } from './open.js'
+import type { OpenDatabase } from './database.js'
 
 /** A clock whose `wall` is the database's, so that processes on several machines agree on leases. */
 export interface DatabaseClock extends Clock {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { startPostgres } from '../../fixtures/postgres.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { startPostgres } from '../../fixtures/database/postgres.js'
 import { silentLog } from '../../media/base/log.js'
+import { openDatabase } from './database.js'
 import { migrate } from './migrate.js'
-import { openDatabase } from './open.js'
 
 t.test('a URL of another kind is refused', async (t) => {
   for (const url of ['mysql://x', '', '/tmp/x.db']) {
@@ -55,7 +55,7 @@ t.test('a failing transaction leaves nothing, schema changes included', async (t
   })
 })
 
-/** `fixtures/counter.ts` in a process of its own. */
+/** `fixtures/database/counter-process.ts` in a process of its own. */
 async function count(url: string, rounds: number): Promise<void> {
   const program = join(import.meta.dirname, '..', '..', 'fixtures', 'counter.js')
   await promisify(execFile)(process.execPath, [program, url, String(rounds)])

@@ -18,7 +18,7 @@ import {
 import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { Database } from './schema.js'
+import type { Database } from './tables/schema.js'
 
 export type Engine = 'sqlite' | 'postgres'
 

@@ -1,5 +1,5 @@
-import type { Db, Trx } from './open.js'
-import { isTransient } from './transient.js'
+import type { Db, Trx } from './database.js'
+import { isTransient } from './transient-error.js'
 
 const TRIES = 4
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isTransient } from './transient.js'
+import { isTransient } from './transient-error.js'
 
 t.test('what may succeed later', async (t) => {
   const coded = (code: string) => Object.assign(new Error(code), { code })

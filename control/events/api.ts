@@ -3,8 +3,8 @@ import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import { Envelope, envelopeOf } from './envelope.js'
+import { EVENT_TYPES } from './event-types.js'
 import { type EventWithDelivery, findEventWithDelivery, listEvents as pageOfEvents } from './store.js'
-import { EVENT_TYPES } from './types.js'
 
 const Delivery = z
   .object({

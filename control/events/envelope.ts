@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { Call, callView } from '../calls/record.js'
+import type { Deps } from '../app/deps.js'
 import { findCall } from '../calls/store.js'
-import { ComplianceCheck, checkView } from '../compliance/check-record.js'
+import { Call, callView } from '../calls/view.js'
 import { findCheck } from '../compliance/check-store.js'
-import type { EventRow } from '../db/calling-tables.js'
-import type { Deps } from '../deps.js'
+import { ComplianceCheck, checkView } from '../compliance/check-view.js'
+import type { EventRow } from '../db/tables/calling.js'
 import { Timestamp, timestamp } from '../http/schemas.js'
 
 /** What a webhook carries and the single-event read shows (contract 6.2). */

@@ -1,13 +1,13 @@
 import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
-import type { EventRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import type { DeliveryStatus, WebhookDeliveryRow } from '../db/webhook-tables.js'
+import type { Db, Trx } from '../db/database.js'
+import type { EventRow } from '../db/tables/calling.js'
+import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { type Page, type PageRequest, pageOf } from '../http/pagination.js'
 import { addDeliveries } from '../webhooks/outbox.js'
-import type { EventType, SubjectType } from './types.js'
+import type { EventType, SubjectType } from './event-types.js'
 
-export type { EventType } from './types.js'
+export type { EventType } from './event-types.js'
 
 const DAY_MS = 86_400_000
 /** Older events are gone for readers. */

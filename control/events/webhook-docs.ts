@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { Call } from '../calls/record.js'
-import { ComplianceCheck } from '../compliance/check-record.js'
-import type { WebhookDescription } from '../http/openapi-webhooks.js'
+import { Call } from '../calls/view.js'
+import { ComplianceCheck } from '../compliance/check-view.js'
 import { PhoneNumber } from '../numbers/api.js'
+import type { WebhookDescription } from '../openapi/document-webhooks.js'
 import type { EventType } from './store.js'
 
 /** A resource whose operations are not part of this release. */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { sameSecret } from '../access/secrets.js'
-import type { Json } from '../compliance/canonical.js'
-import type { RootKey } from '../root-key.js'
+import type { Json } from '../base/canonical-json.js'
+import { sameSecret } from '../base/crypto.js'
+import type { RootKey } from '../config/root-key.js'
 import { fingerprint } from './idempotency.js'
 import type { Position } from './pagination.js'
 

@@ -1,10 +1,8 @@
 import { errorText } from '../../media/base/errors.js'
-import type { Deps } from '../deps.js'
+import type { Deps } from '../app/deps.js'
 import { type Admission, type Admitted, admit } from './admit.js'
-import { type Checked, check } from './check.js'
 import type { Exchange } from './exchange.js'
 import { fingerprint, type IdempotencyStore, isFinal } from './idempotency.js'
-import type { Mounted } from './mount.js'
 import {
   type Actor,
   type AnyActor,
@@ -14,7 +12,9 @@ import {
   type Operation,
 } from './operation.js'
 import { type ErrorCode, isRefusal } from './problem.js'
+import { type Checked, check } from './read-input.js'
 import { type Rendered, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
+import type { Mounted } from './routes.js'
 
 /** What answering any request takes. */
 export interface Handling extends Admission {

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { z } from 'zod'
-import { openTestApi } from '../../fixtures/api.js'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { bootstrap } from '../access/bootstrap.js'
-import { rootKeyOf } from '../root-key.js'
+import { openTestApi } from '../../fixtures/api/api.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { bootstrap } from '../access/accounts/bootstrap.js'
+import { rootKeyOf } from '../config/root-key.js'
 import {
   fingerprint,
   type IdempotentRequest,

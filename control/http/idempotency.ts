@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
-import { seal, unsealAny } from '../access/secrets.js'
-import { canonicalJson, type Json } from '../compliance/canonical.js'
-import type { Db } from '../db/open.js'
-import type { RootKey } from '../root-key.js'
+import { canonicalJson, type Json } from '../base/canonical-json.js'
+import { seal, unsealAny } from '../base/crypto.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
 import { type Refusal, refuse } from './problem.js'
 
 /** A crashed attempt blocks its key no longer than this. */

@@ -1,9 +1,9 @@
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { openPeopleApi } from '../../fixtures/people.js'
+import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { accessOperations } from '../access/api.js'
-import { readSettings } from '../config.js'
+import { readSettings } from '../config/settings.js'
 import { sessionOrigins } from './origins.js'
 
 const DASHBOARD = 'https://app.voice.example.in'

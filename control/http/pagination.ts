@@ -1,5 +1,5 @@
 import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import type { Db } from '../db/open.js'
+import type { Db } from '../db/database.js'
 
 /** Where a page ended: the value sorted by and the id that breaks ties. */
 export interface Position {

@@ -1,14 +1,14 @@
-import type { Json } from '../compliance/canonical.js'
-import type { Deps } from '../deps.js'
+import type { Deps } from '../app/deps.js'
+import type { Json } from '../base/canonical-json.js'
 import type { Admitted } from './admit.js'
 import { type CursorScope, readCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
 import { isIdempotencyKey } from './idempotency.js'
 import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
-import type { Mounted } from './mount.js'
 import type { AnyActor, Operation } from './operation.js'
 import type { PageRequest } from './pagination.js'
 import { isRefusal, type Refusal, refuse } from './problem.js'
+import type { Mounted } from './routes.js'
 import { type Issue, readQuery, validate } from './validate.js'
 
 /** What a client sent, valid. */

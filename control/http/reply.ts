@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import type { RootKey } from '../root-key.js'
+import type { RootKey } from '../config/root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
 import type { FileReply, Operation, ResponseHeaders } from './operation.js'

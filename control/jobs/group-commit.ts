@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
 
 interface Write {
   run(trx: Trx): Promise<unknown>

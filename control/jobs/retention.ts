@@ -1,8 +1,8 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import { sweepUnverified } from '../access/accounts.js'
-import { sweepMailTokens } from '../access/mail-tokens.js'
-import { sweepSessions } from '../access/sessions.js'
+import { sweepMailTokens } from '../access/accounts/mail-tokens.js'
+import { sweepUnverified } from '../access/accounts/store.js'
+import { sweepSessions } from '../access/sessions/sessions.js'
 import { sweepSignatures } from '../access/signature.js'
 import { sweepThrottles } from '../access/throttle.js'
 import {
@@ -10,8 +10,8 @@ import {
   sweepRecordingFiles,
   sweepRecordings,
   sweepTranscripts,
-} from '../calls/retention.js'
-import type { Db } from '../db/open.js'
+} from '../calls/lifecycle/retention.js'
+import type { Db } from '../db/database.js'
 import { sweepEvents } from '../events/store.js'
 import { sweepIdempotencyKeys } from '../http/idempotency.js'
 import { sweepMails } from '../mail/outbox.js'

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { onEachEngine } from '../../fixtures/databases.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import type { Db } from '../db/open.js'
-import { turn } from './group.js'
+import type { Db } from '../db/database.js'
+import { turn } from './group-commit.js'
 import {
   faultDelayMs,
   type HeldJob,

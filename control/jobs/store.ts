@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db, Trx } from '../db/open.js'
-import type { JobRow } from '../db/webhook-tables.js'
+import type { Db, Trx } from '../db/database.js'
+import type { JobRow } from '../db/tables/webhooks.js'
 
 export interface NewJob {
   /** Unique over all kinds: adding a job that is there already does nothing. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { poolsOf } from '../calls/pool.js'
+import { poolsOf } from '../calls/placement/call-slots.js'
 import { operation } from '../http/operation.js'
 
 const Pool = z.object({ inUse: z.int(), limit: z.int() })

@@ -1,5 +1,5 @@
-import type { Db, Trx } from '../db/open.js'
-import type { BudgetOwner, LimitLookup } from './rate-limit.js'
+import type { Db, Trx } from '../db/database.js'
+import type { BudgetOwner, LimitLookup } from './rate-limiter.js'
 
 /** The request budgets that staff set; an owner without a row has the default. */
 export function storedLimits(db: Db): LimitLookup {

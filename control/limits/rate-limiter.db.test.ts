@@ -1,11 +1,11 @@
 import t from 'tap'
 import { z } from 'zod'
-import { openTestApi } from '../../fixtures/api.js'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { listOperation, operation } from './operation.js'
-import { budgetHeaders, costOf, openRateLimiter } from './rate-limit.js'
+import { openTestApi } from '../../fixtures/api/api.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { listOperation, operation } from '../http/operation.js'
 import { setRequestLimit, storedLimits } from './rate-limit-store.js'
+import { budgetHeaders, costOf, openRateLimiter } from './rate-limiter.js'
 
 const owner = { organizationId: 'org_1', environment: 'test' } as const
 

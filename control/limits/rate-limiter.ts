@@ -1,5 +1,5 @@
 import type { Clock } from '../../media/base/clock.js'
-import { type Refusal, refuse } from './problem.js'
+import { type Refusal, refuse } from '../http/problem.js'
 
 /** Whose bucket: test and live never borrow from each other (contract 8). */
 export interface BudgetOwner {

@@ -1,7 +1,7 @@
-import { createMailToken, TOKEN_MS, wasMailed } from '../access/mail-tokens.js'
-import type { MailRow } from '../db/access-tables.js'
-import type { Db } from '../db/open.js'
-import type { RootKey } from '../root-key.js'
+import { createMailToken, TOKEN_MS, wasMailed } from '../access/accounts/mail-tokens.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
+import type { MailRow } from '../db/tables/access.js'
 import { mailOf } from './outbox.js'
 
 export interface ComposeDeps {

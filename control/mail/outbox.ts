@@ -1,6 +1,6 @@
 import { ulid } from '../../media/base/ids.js'
-import type { MailRow } from '../db/access-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import type { MailRow } from '../db/tables/access.js'
 
 /**
  * What can be mailed. The text, and any link in it, is made when the mail is sent, so that the queue

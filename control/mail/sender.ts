@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { ulid } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
-import type { MailRow } from '../db/access-tables.js'
+import type { MailRow } from '../db/tables/access.js'
 import { type ComposeDeps, compose, type Letter } from './compose.js'
 import type { MailTransport, Sent } from './transport.js'
 

@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { isPublicAddress, type Resolved } from '../media/base/public-address.js'
+import { isPublicAddress, type Resolved } from '../../media/base/public-address.js'
 import { openEgress } from './egress.js'
 
 const PUBLIC = [

@@ -2,9 +2,9 @@ import { type ClientRequestArgs, Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent, type RequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { EngineError } from '../media/base/errors.js'
-import { isPublicAddress, openSafeNames, type Resolver } from '../media/base/public-address.js'
-import { SCHEMES as BOT_SCHEMES, type BotTransport } from '../media/byo/spec.js'
+import { EngineError } from '../../media/base/errors.js'
+import { isPublicAddress, openSafeNames, type Resolver } from '../../media/base/public-address.js'
+import { SCHEMES as BOT_SCHEMES, type BotTransport } from '../../media/byo/bot-spec.js'
 
 export interface EgressOptions {
   /** Development: loopback and private addresses, and plain http, ws and tcp. */

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { seedSandboxNumber } from './seed.js'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { seedSandboxNumber } from './sandbox-number.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details?: Record<string, unknown> } }).error

@@ -8,8 +8,8 @@ import {
   mergeEndpoint,
   readEndpoint,
 } from '../byo/endpoint.js'
-import type { NumberRow } from '../db/calling-tables.js'
-import { isForeignKeyViolation } from '../db/constraint.js'
+import { isForeignKeyViolation } from '../db/constraint-error.js'
+import type { NumberRow } from '../db/tables/calling.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'

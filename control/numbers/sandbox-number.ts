@@ -1,6 +1,6 @@
 import { EngineError } from '../../media/base/errors.js'
-import type { NumberRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import type { NumberRow } from '../db/tables/calling.js'
 import { insertNumber } from './store.js'
 
 /*

@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import type { StoredEndpoint } from '../byo/endpoint.js'
-import type { NumberRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import type { NumberRow } from '../db/tables/calling.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { setSecretUses } from '../secrets/store.js'
 

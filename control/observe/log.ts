@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import type { Log } from '../media/base/log.js'
-import type { LogLevel } from './config.js'
+import type { Log } from '../../media/base/log.js'
+import type { LogLevel } from '../config/settings.js'
 
 /** JSON lines on standard output; `flush` before the process ends. */
 export interface ServiceLog extends Log {

@@ -1,5 +1,5 @@
-import type { RtpStats } from '../../media/frame.js'
-import { Counter, Histogram, type Metric } from './registry.js'
+import type { RtpStats } from '../../media/base/frame.js'
+import { Counter, Histogram, type Metric } from './metric-registry.js'
 
 const MOS = [2, 2.5, 3, 3.5, 3.8, 4, 4.2, 4.4]
 const SHARES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]

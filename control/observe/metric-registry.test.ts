@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Counter, Gauge, Histogram } from './registry.js'
+import { Counter, Gauge, Histogram } from './metric-registry.js'
 
 t.test('counters and gauges', (t) => {
   const counter = new Counter('a_total', 'All of a.')

@@ -1,4 +1,4 @@
-import type { Db } from '../db/open.js'
+import type { Db } from '../db/database.js'
 
 /** A queue of the database: how many rows wait in it, and for how long the first that is due has waited. */
 export interface Queue {

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks'
+import type { CallEvent, CallId } from '../../signalling/call/call-events.js'
+import { METHODS } from '../../signalling/embedded/message/sip-message.js'
 import type { ServerStats } from '../../signalling/embedded/server.js'
-import { METHODS } from '../../signalling/embedded/sip-message.js'
-import type { CallEvent, CallId } from '../../signalling/events.js'
-import type { WireMessage } from '../../signalling/sip-trace-tap.js'
-import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/protocol.js'
+import type { WireMessage } from '../../signalling/trace/wire-tap.js'
+import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/channel/protocol.js'
 import { MediaMetrics } from './media-metrics.js'
-import type { Queue } from './queues.js'
-import { Counter, Gauge, Histogram, type Metric } from './registry.js'
+import { Counter, Gauge, Histogram, type Metric } from './metric-registry.js'
+import type { Queue } from './queue-depths.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
 
 /** What followed an attempt: it arrived, is tried again, was the last, or the service stopped over it. */

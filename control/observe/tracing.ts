@@ -1,5 +1,5 @@
-import type { RtpStats } from '../../media/frame.js'
-import type { Ending } from '../../signalling/ending.js'
+import type { RtpStats } from '../../media/base/frame.js'
+import type { Ending } from '../../signalling/call/ending.js'
 
 /** A request, told when it is over. */
 export interface RequestSpan {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fuzz } from '../../fixtures/contract/fuzz.js'
-import { startPostgres } from '../../fixtures/postgres.js'
+import { startPostgres } from '../../fixtures/database/postgres.js'
 
 // Other cases each time, on both databases; the seed is in the test's name, and PARLEY_FUZZ_SEED repeats it.
 const seed = Number(process.env.PARLEY_FUZZ_SEED ?? Date.now() % 2 ** 31)

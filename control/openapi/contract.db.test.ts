@@ -1,17 +1,21 @@
 import t, { type Test } from 'tap'
 import { idPrefixOf } from '../../fixtures/contract/arbitrary.js'
-import { type Described, describedOperations, type JsonObject } from '../../fixtures/contract/described.js'
+import {
+  type Described,
+  describedOperations,
+  type JsonObject,
+} from '../../fixtures/contract/described-operations.js'
 import { type Answer, member, openJudge } from '../../fixtures/contract/judge.js'
 import { NOT_BUILT, OPERATION_TABLE } from '../../fixtures/contract/operation-table.js'
-import { openWorld, PINNED, type Who, type World } from '../../fixtures/contract/world.js'
+import { openWorld, PINNED, type Who, type World } from '../../fixtures/contract/populated-service.js'
 import { silentLog } from '../../media/base/log.js'
+import { operations } from '../app/operations.js'
+import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { openDatabase } from '../db/open.js'
 import { WEBHOOKS } from '../events/webhook-docs.js'
-import { operations } from '../operations.js'
+import type { Operation } from '../http/operation.js'
 import { API_VERSION } from '../system/api.js'
-import { openApiDocument } from './openapi.js'
-import type { Operation } from './operation.js'
+import { openApiDocument } from './document.js'
 
 /* What the contract says of every operation, asked of every operation of the list. */
 

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { openTestApi } from '../../fixtures/api.js'
-import { CHROMIUM, openBrowserPage } from '../../fixtures/browser.js'
+import { openTestApi } from '../../fixtures/api/api.js'
+import { CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
 import { silentLog } from '../../media/base/log.js'
+import { operations } from '../app/operations.js'
+import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { openDatabase } from '../db/open.js'
-import { operations } from '../operations.js'
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
 

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Router } from 'express'
-import type { Deps } from '../deps.js'
-import { errorsPage } from './docs-errors.js'
+import type { Deps } from '../app/deps.js'
+import { errorsPage } from './errors-page.js'
 
 /** Where error codes are explained; `#<code>` is appended. */
 export function errorDocsUrl(deps: Pick<Deps, 'publicUrl'>): string {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { EXAMPLE_ULID, exampleOf } from './openapi-examples.js'
-import { outputSchema } from './openapi-schemas.js'
+import { EXAMPLE_ULID, exampleOf } from './document-examples.js'
+import { outputSchema } from './document-schemas.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 

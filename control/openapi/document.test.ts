@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { z } from 'zod'
+import { operations } from '../app/operations.js'
 import { WEBHOOKS } from '../events/webhook-docs.js'
-import { operations } from '../operations.js'
+import { operation } from '../http/operation.js'
+import { PROBLEMS } from '../http/problem.js'
+import { openEnum } from '../http/schemas.js'
 import { API_VERSION } from '../system/api.js'
-import { openApiDocument } from './openapi.js'
-import { OPENAPI_FILE, openApiText } from './openapi-write.js'
-import { operation } from './operation.js'
-import { PROBLEMS } from './problem.js'
-import { openEnum } from './schemas.js'
+import { openApiDocument } from './document.js'
+import { OPENAPI_FILE, openApiText } from './write-files.js'
 
 type Node = Readonly<Record<string, unknown>>
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import type { Audience, Operation } from '../http/operation.js'
+import { type ErrorCode, PROBLEMS } from '../http/problem.js'
+import { pathParameters, querySchema } from '../http/routes.js'
+import { bodyExample, exampleOf } from './document-examples.js'
+import { inputSchema, nameResults, outputSchema } from './document-schemas.js'
+import { describeWebhooks, type WebhookDescription } from './document-webhooks.js'
 import { EXAMPLE_BODIES } from './example-bodies.js'
-import { pathParameters, querySchema } from './mount.js'
-import { bodyExample, exampleOf } from './openapi-examples.js'
-import { inputSchema, nameResults, outputSchema } from './openapi-schemas.js'
-import { describeWebhooks, type WebhookDescription } from './openapi-webhooks.js'
-import type { Audience, Operation } from './operation.js'
-import { type ErrorCode, PROBLEMS } from './problem.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 type Results = ReadonlyMap<z.ZodType, string>

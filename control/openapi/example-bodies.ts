@@ -1,4 +1,4 @@
-import { EXAMPLE_ULID } from './openapi-examples.js'
+import { EXAMPLE_ULID } from './document-examples.js'
 
 /**
  * Request bodies by operation, for those whose meaning a schema cannot tell. A test checks each

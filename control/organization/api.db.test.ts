@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { dataOf, itemsOf } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { openPeopleApi } from '../../fixtures/people.js'
-import { operations } from '../operations.js'
+import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { operations } from '../app/operations.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown> } }).error

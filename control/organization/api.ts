@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
 import { ADMINS } from '../access/scopes.js'
-import type { Json } from '../compliance/canonical.js'
-import { DEFAULT_WINDOWS } from '../compliance/windows.js'
-import type { Trx } from '../db/open.js'
-import type { AuditEntryRow } from '../db/organization-tables.js'
+import type { Json } from '../base/canonical-json.js'
+import { addressProblem, BillingPatch } from '../billing/billing-details.js'
+import { DEFAULT_WINDOWS } from '../compliance/calling-hours.js'
+import type { Trx } from '../db/database.js'
+import type { AuditEntryRow } from '../db/tables/organization.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
 import { type Facts, listAudit, recordAudit } from './audit.js'
-import { addressProblem, BillingPatch } from './billing.js'
-import { narrow } from './narrowing.js'
+import { narrow } from './calling-hours.js'
 import {
   changeCalling,
   changeOrganization,

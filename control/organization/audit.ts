@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
-import { canonicalJson, type Json } from '../compliance/canonical.js'
-import type { Db, Trx } from '../db/open.js'
-import type { AuditEntryRow } from '../db/organization-tables.js'
+import { canonicalJson, type Json } from '../base/canonical-json.js'
+import type { Db, Trx } from '../db/database.js'
+import type { AuditEntryRow } from '../db/tables/organization.js'
 import type { AnyActor } from '../http/operation.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 

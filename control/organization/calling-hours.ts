@@ -1,4 +1,4 @@
-import type { CallingWindow, WindowNarrowing } from '../compliance/windows.js'
+import type { CallingWindow, WindowNarrowing } from '../compliance/calling-hours.js'
 
 export interface NarrowingPatch {
   readonly startMinute?: number | undefined

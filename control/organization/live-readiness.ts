@@ -1,5 +1,5 @@
-import { istDate } from '../compliance/windows.js'
-import type { Db, Trx } from '../db/open.js'
+import { istDate } from '../compliance/calling-hours.js'
+import type { Db, Trx } from '../db/database.js'
 import { DEFAULT_ROBOCALL_MODE, readOrganizationRows } from './profile-store.js'
 import { latestVerification } from './verification-store.js'
 

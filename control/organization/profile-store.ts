@@ -1,8 +1,8 @@
-import type { WindowNarrowing } from '../compliance/windows.js'
-import type { CallingProfileRow } from '../db/calling-tables.js'
-import type { OrganizationRow } from '../db/identity-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import type { OrganizationProfileRow } from '../db/organization-tables.js'
+import type { WindowNarrowing } from '../compliance/calling-hours.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CallingProfileRow } from '../db/tables/calling.js'
+import type { OrganizationRow } from '../db/tables/identity.js'
+import type { OrganizationProfileRow } from '../db/tables/organization.js'
 
 /** Everything stored of an organization itself; parts without a row have their defaults. */
 export interface StoredOrganization {

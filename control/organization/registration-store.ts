@@ -1,6 +1,6 @@
 import { newId } from '../../media/base/ids.js'
-import type { Db, Trx } from '../db/open.js'
-import type { RobocallDeclarationRow, SenderIdRow } from '../db/organization-tables.js'
+import type { Db, Trx } from '../db/database.js'
+import type { RobocallDeclarationRow, SenderIdRow } from '../db/tables/organization.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 
 export interface NewDeclaration {

@@ -1,9 +1,9 @@
 import { newId } from '../../media/base/ids.js'
-import { seal, unsealAny } from '../access/secrets.js'
-import { canonicalJson, type Json } from '../compliance/canonical.js'
-import type { Db, Trx } from '../db/open.js'
-import type { OrganizationVerificationRow } from '../db/organization-tables.js'
-import type { RootKey } from '../root-key.js'
+import { canonicalJson, type Json } from '../base/canonical-json.js'
+import { seal, unsealAny } from '../base/crypto.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db, Trx } from '../db/database.js'
+import type { OrganizationVerificationRow } from '../db/tables/organization.js'
 
 export type VerificationStatus = 'unverified' | 'submitted' | 'verified' | 'rejected'
 

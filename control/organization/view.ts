@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Db, Trx } from '../db/open.js'
-import type { OrganizationVerificationRow } from '../db/organization-tables.js'
+import type { Db, Trx } from '../db/database.js'
+import type { OrganizationVerificationRow } from '../db/tables/organization.js'
 import { openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import {
   DEFAULT_CAMPAIGN_SHARE,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { ChatMessage } from '../../media/agent/ports.js'
+import type { ChatMessage } from '../../media/agent/vendor-ports.js'
 import type { AgentConfig } from '../agents/config.js'
-import type { TranscriptSegmentRow } from '../db/calling-tables.js'
+import type { TranscriptSegmentRow } from '../db/tables/calling.js'
 
 /** What a call came to, as its record shows it. */
 export interface CallResult {

@@ -1,4 +1,4 @@
-import type { TranscriptSegmentRow } from '../db/calling-tables.js'
+import type { TranscriptSegmentRow } from '../db/tables/calling.js'
 
 const MAX_QUOTE = 160
 

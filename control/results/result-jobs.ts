@@ -1,10 +1,10 @@
-import type { ChatMessage, LanguageModel } from '../../media/agent/ports.js'
+import type { ChatMessage, LanguageModel } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { Db } from '../db/open.js'
+import type { Db } from '../db/database.js'
 import type { JobHandler } from '../jobs/runner.js'
-import { questionsOf, readAnswer } from './questions.js'
+import { questionsOf, readAnswer } from './extraction.js'
 import {
   announceCompleted,
   COMPLETION_JOB,

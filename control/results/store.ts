@@ -1,11 +1,11 @@
 import { EMBEDDED_LANGUAGE_MODEL } from '../../media/agent/vendors/catalogue.js'
 import { AgentConfig } from '../agents/config.js'
-import type { CallRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CallRow } from '../db/tables/calling.js'
 import { insertEvent } from '../events/store.js'
 import { addJobs } from '../jobs/store.js'
-import { plainSummary } from './plain.js'
-import type { CallResult } from './questions.js'
+import type { CallResult } from './extraction.js'
+import { plainSummary } from './plain-summary.js'
 
 /** An answered agent call is told to customers with its result, or this long after its end without. */
 export const RESULT_WAIT_MS = 90_000

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isForeignKeyViolation } from '../db/constraint.js'
-import type { SecretRow } from '../db/organization-tables.js'
+import { isForeignKeyViolation } from '../db/constraint-error.js'
+import type { SecretRow } from '../db/tables/organization.js'
 import { listOperation, operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { seal, unseal, unsealAny } from '../access/secrets.js'
-import type { Db } from '../db/open.js'
-import type { KeyPurpose, RootKey } from '../root-key.js'
+import { seal, unseal, unsealAny } from '../base/crypto.js'
+import type { KeyPurpose, RootKey } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
 import { openVault } from './vault.js'
 
 /** A column of sealed texts, each bound to the id of its row. */

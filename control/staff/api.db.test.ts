@@ -1,7 +1,7 @@
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { signInMember, signInStaff } from '../../fixtures/signed-in.js'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { signInMember, signInStaff } from '../../fixtures/api/signed-in.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { insertNumber } from '../numbers/store.js'
 
 const errorOf = (answer: { body: unknown }) =>

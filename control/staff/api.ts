@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Trx } from '../db/open.js'
-import type { Deps } from '../deps.js'
+import type { Deps } from '../app/deps.js'
+import type { Trx } from '../db/database.js'
 import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
-import { setRequestLimit } from '../http/rate-limit-store.js'
 import { idParam, Timestamp, timestamp } from '../http/schemas.js'
+import { setRequestLimit } from '../limits/rate-limit-store.js'
 import { type Facts, recordAudit } from '../organization/audit.js'
 import { changeCalling, changeProfile } from '../organization/profile-store.js'
 import {
@@ -13,8 +13,8 @@ import {
   latestVerifications,
 } from '../organization/verification-store.js'
 import { VerificationState, verificationView } from '../organization/view.js'
-import { act, noOrganization, Reason } from './act.js'
 import { decideSenderId } from './sender-id-api.js'
+import { act, noOrganization, Reason } from './staff-action.js'
 import { enforcedAmong, listOrganizations as pageOfOrganizations } from './store.js'
 import { readStaffOrganization, StaffOrganization } from './view.js'
 

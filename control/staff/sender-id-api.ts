@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { isUniqueViolation } from '../db/constraint.js'
+import { isUniqueViolation } from '../db/constraint-error.js'
 import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { idParam } from '../http/schemas.js'
 import { recordAudit } from '../organization/audit.js'
 import { decideSenderId as decideSenderIdRow, findSenderId } from '../organization/registration-store.js'
 import { SenderId, senderIdView } from '../organization/registrations-api.js'
-import { Reason } from './act.js'
+import { Reason } from './staff-action.js'
 
 export const decideSenderId = operation({
   id: 'decideSenderId',

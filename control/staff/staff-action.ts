@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Trx } from '../db/open.js'
-import type { Deps } from '../deps.js'
+import type { Deps } from '../app/deps.js'
+import type { Trx } from '../db/database.js'
 import type { StaffActor } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { queueMailToAdmins } from '../mail/outbox.js'

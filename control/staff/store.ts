@@ -1,5 +1,5 @@
-import type { OrganizationRow } from '../db/identity-tables.js'
-import type { Db } from '../db/open.js'
+import type { Db } from '../db/database.js'
+import type { OrganizationRow } from '../db/tables/identity.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { VerificationStatus } from '../organization/verification-store.js'
 

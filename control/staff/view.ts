@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { limitsOf } from '../calls/pool.js'
-import type { Db, Trx } from '../db/open.js'
-import type { Deps } from '../deps.js'
-import { DEFAULT_LIMIT } from '../http/rate-limit.js'
+import type { Deps } from '../app/deps.js'
+import { RATES } from '../billing/rating.js'
+import { limitsOf } from '../calls/placement/call-slots.js'
+import type { Db, Trx } from '../db/database.js'
 import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
+import { DEFAULT_LIMIT } from '../limits/rate-limiter.js'
 import { readOrganizationRows } from '../organization/profile-store.js'
 import { ShownSubmission } from '../organization/verification-api.js'
 import { latestVerification, openDetails } from '../organization/verification-store.js'
 import { organizationShape, organizationView } from '../organization/view.js'
-import { RATES } from '../wallet/rating.js'
 
 const PerEnvironment = z.object({ test: z.int(), live: z.int() })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { dataOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
+import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { EngineError } from '../../media/base/errors.js'
 import { insertNumber } from '../numbers/store.js'
 

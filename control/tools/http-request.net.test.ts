@@ -1,12 +1,12 @@
 import { createServer } from 'node:http'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { openReceiver } from '../../fixtures/webhooks.js'
-import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/spec.js'
+import { openReceiver } from '../../fixtures/api/webhooks.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/agent-spec.js'
 import { systemClock } from '../../media/base/clock.js'
-import { openEgress } from '../egress.js'
+import { openEgress } from '../net/egress.js'
 import { buildRequest } from './http-request.js'
-import { sendTool } from './send.js'
+import { sendTool } from './send-request.js'
 
 const REQUEST: HttpToolRequest = {
   method: 'POST',

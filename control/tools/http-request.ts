@@ -1,4 +1,4 @@
-import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/spec.js'
+import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/agent-spec.js'
 
 /** The values of the secrets that a request names; null where it names none. */
 export interface ToolSecrets {

@@ -1,23 +1,23 @@
+import type { ToolAction } from '../../media/agent/agent-spec.js'
 import {
   type ServiceAnswer,
   type ServiceKind,
   type ServiceTools,
   serviceRequest,
   toldOf,
-} from '../../media/agent/service-tools.js'
-import type { ToolAction } from '../../media/agent/spec.js'
+} from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { AgentTools } from '../../signalling/ports.js'
+import type { AgentTools } from '../../signalling/call/ports.js'
+import type { RootKey } from '../config/root-key.js'
 import { findConnection } from '../connections/store.js'
-import type { Db } from '../db/open.js'
-import type { Egress } from '../egress.js'
-import type { RootKey } from '../root-key.js'
+import type { Db } from '../db/database.js'
+import type { Egress } from '../net/egress.js'
 import { readSecretValue } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
 import { buildRequest } from './http-request.js'
-import { sendTool } from './send.js'
+import { sendTool } from './send-request.js'
 
 /** Requests of one call at once; an agent has 32 tools. */
 const MAX_AT_ONCE = 8

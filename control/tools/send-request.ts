@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { Egress } from '../egress.js'
+import type { Egress } from '../net/egress.js'
 import type { BuiltRequest } from './http-request.js'
 
 /** Read of an answer; a model could not use more. */

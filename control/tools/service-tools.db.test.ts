@@ -1,14 +1,14 @@
 import t from 'tap'
-import { dataOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import type { ServiceAnswer, ServiceRequest, ServiceTools } from '../../media/agent/service-tools.js'
-import type { ToolSpec } from '../../media/agent/spec.js'
+import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import type { ToolSpec } from '../../media/agent/agent-spec.js'
+import type { ServiceAnswer, ServiceRequest, ServiceTools } from '../../media/agent/tools/service-tools.js'
 import { silentLog } from '../../media/base/log.js'
-import type { Db } from '../db/open.js'
-import { openEgress } from '../egress.js'
-import { rootKeyOf } from '../root-key.js'
+import { rootKeyOf } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
+import { openEgress } from '../net/egress.js'
 import { openAgentTools } from './runner.js'
-import { services } from './services.js'
+import { services } from './service-tools.js'
 
 const preset = (kind: 'transfer_call' | 'opt_out' | 'schedule_callback'): ToolSpec => ({
   name: `my_${kind}`,

@@ -1,4 +1,4 @@
-import type { ServiceTools } from '../../media/agent/service-tools.js'
+import type { ServiceTools } from '../../media/agent/tools/service-tools.js'
 
 /**
  * Presets of calls that no part of the service carries out yet: opt-outs belong to the suppression list of

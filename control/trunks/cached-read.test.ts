@@ -1,6 +1,6 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { fresh } from './fresh.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { fresh } from './cached-read.js'
 
 t.test('one reading for all who ask within the time, a new one after it', async (t) => {
   const clock = new VirtualClock()

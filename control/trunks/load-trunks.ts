@@ -1,13 +1,13 @@
 import type { Clock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
-import type { Db, Trx } from '../db/open.js'
-import type { SipTrunkRow } from '../db/trunk-tables.js'
-import type { RootKey } from '../root-key.js'
-import { type FileTrunk, invalid, type TrunkFile } from './file.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db, Trx } from '../db/database.js'
+import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { loadNumbers, Misplaced, releaseNumbers } from './load-numbers.js'
-import { openPassword, sealPassword, type TrunkPassword } from './secrets.js'
 import { findOverlap, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
+import { type FileTrunk, invalid, type TrunkFile } from './trunk-file.js'
+import { openPassword, sealPassword, type TrunkPassword } from './trunk-passwords.js'
 
 export interface LoadOptions {
   readonly db: Db

@@ -1,4 +1,4 @@
-import type { Admission } from '../../signalling/ports.js'
+import type { Admission } from '../../signalling/call/ports.js'
 
 /** A refusal to place a call, as the API words it. */
 export interface PlacementRefusal {

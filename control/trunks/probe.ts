@@ -1,13 +1,13 @@
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { SipServer } from '../../signalling/sip-port.js'
-import { type ProbeMethod, probeTrunk, type TrunkProbe } from '../../signalling/trunk/probe.js'
-import type { Db } from '../db/open.js'
-import type { SipTrunkRow } from '../db/trunk-tables.js'
-import type { RootKey } from '../root-key.js'
-import { probeTargetOf } from './route.js'
+import type { SipServer } from '../../signalling/sip/sip-port.js'
+import { type ProbeMethod, probeTrunk, type TrunkProbe } from '../../signalling/trunk/trunk-probe.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
+import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { storeProbe } from './store.js'
+import { probeTargetOf } from './trunk-route.js'
 
 export interface ProbeOptions {
   readonly db: Db

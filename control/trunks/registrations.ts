@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { SipServer } from '../../signalling/sip-port.js'
-import { Registrar } from '../../signalling/trunk/registrar.js'
+import type { SipServer } from '../../signalling/sip/sip-port.js'
 import type { RegistrationReport } from '../../signalling/trunk/registration.js'
-import type { Db } from '../db/open.js'
-import type { RootKey } from '../root-key.js'
-import { registrationOf } from './route.js'
+import { Registrar } from '../../signalling/trunk/trunk-registrations.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
 import { listRegisteringTrunks } from './store.js'
+import { registrationOf } from './trunk-route.js'
 
 export interface Registrations {
   /** Null for a trunk that is not registered by this process. */

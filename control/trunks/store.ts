@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely'
 import type { Cidr } from '../../signalling/trunk/cidr.js'
-import type { TrunkProbe } from '../../signalling/trunk/probe.js'
-import type { NumberRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import type { SipTrunkRow, TrunkTables } from '../db/trunk-tables.js'
+import type { TrunkProbe } from '../../signalling/trunk/trunk-probe.js'
+import type { Db, Trx } from '../db/database.js'
+import type { NumberRow } from '../db/tables/calling.js'
+import type { SipTrunkRow, TrunkTables } from '../db/tables/trunks.js'
 import type { Owner } from '../numbers/store.js'
 
 /** A trunk that was not deleted, in one environment, or null. */

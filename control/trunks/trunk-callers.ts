@@ -1,13 +1,13 @@
 import type { Clock } from '../../media/base/clock.js'
-import type { TrunkDirectory } from '../../signalling/ports.js'
+import type { TrunkDirectory } from '../../signalling/call/ports.js'
 import { addressKey, coveringPrefix } from '../../signalling/trunk/cidr.js'
 import { e164OfDialled } from '../compliance/numbering.js'
-import type { Db } from '../db/open.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db } from '../db/database.js'
 import { findHeldNumber } from '../numbers/store.js'
-import type { RootKey } from '../root-key.js'
-import { fresh } from './fresh.js'
-import { inboundTrunkOf } from './route.js'
+import { fresh } from './cached-read.js'
 import { findCallingTrunk, findTrunkByUsername, listCallerRanges, listRealms } from './store.js'
+import { inboundTrunkOf } from './trunk-route.js'
 
 /** How long a changed address list or realm may go unnoticed; passwords are always read anew. */
 export const LISTS_MS = 1_000

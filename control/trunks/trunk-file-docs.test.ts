@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { projectRoot } from '../../media/base/paths.js'
-import { parseTrunkFile } from './file.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { parseTrunkFile } from './trunk-file.js'
 
 t.test('every trunk file in docs/sip-trunks.md is one', async (t) => {
   const text = readFileSync(join(projectRoot, 'docs', 'sip-trunks.md'), 'utf8')

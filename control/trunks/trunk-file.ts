@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { CODEC_NAMES } from '../../media/codec/registry.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
-import { SERVICE_REALM } from '../../signalling/trunk/edge.js'
 import { CALLER_ID_POLICIES, NUMBER_FORMATS } from '../../signalling/trunk/number-format.js'
+import { SERVICE_REALM } from '../../signalling/trunk/trunk-authenticator.js'
 import { E164 } from '../http/schemas.js'
 
 /*

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { CodecName } from '../../media/codec/codec.js'
 import { isCodecName } from '../../media/codec/registry.js'
-import type { Gateway, InboundTrunk, TrunkRoute } from '../../signalling/ports.js'
-import { TELEPHONE_CODECS } from '../../signalling/sdp.js'
+import type { Gateway, InboundTrunk, TrunkRoute } from '../../signalling/call/ports.js'
+import { TELEPHONE_CODECS } from '../../signalling/sdp/sdp-session.js'
 import { type Cidr, parseCidr } from '../../signalling/trunk/cidr.js'
 import type { Credentials } from '../../signalling/trunk/digest-client.js'
-import type { TrunkLimits } from '../../signalling/trunk/meter.js'
-import type { ProbeTarget } from '../../signalling/trunk/probe.js'
 import type { RegistrationTarget } from '../../signalling/trunk/registration.js'
-import type { SipTrunkRow } from '../db/trunk-tables.js'
-import type { RootKey } from '../root-key.js'
-import { openPassword } from './secrets.js'
+import type { TrunkLimits } from '../../signalling/trunk/trunk-limiter.js'
+import type { ProbeTarget } from '../../signalling/trunk/trunk-probe.js'
+import type { RootKey } from '../config/root-key.js'
+import type { SipTrunkRow } from '../db/tables/trunks.js'
+import { openPassword } from './trunk-passwords.js'
 
 /*
  * A stored trunk as signalling needs it.

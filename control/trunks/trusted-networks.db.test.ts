@@ -1,12 +1,12 @@
 import t from 'tap'
-import { openTestCalling } from '../../fixtures/calling.js'
+import { openTestCalling } from '../../fixtures/api/calling.js'
 import { silentLog } from '../../media/base/log.js'
-import type { Dns } from '../../signalling/embedded/dns.js'
+import type { Dns } from '../../signalling/embedded/routing/dns.js'
+import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { openDatabase } from '../db/open.js'
-import { parseTrunkFile } from './file.js'
-import { loadTrunks } from './load.js'
-import { LOOK_MS, openTrustedNetworks, RESOLVE_MS } from './trusted.js'
+import { loadTrunks } from './load-trunks.js'
+import { parseTrunkFile } from './trunk-file.js'
+import { LOOK_MS, openTrustedNetworks, RESOLVE_MS } from './trusted-networks.js'
 
 const trunk = (name: string, over: object) => ({
   name,

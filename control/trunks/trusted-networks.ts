@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import { type Dns, openDns } from '../../signalling/embedded/dns.js'
-import { Locator } from '../../signalling/embedded/locator.js'
-import type { Target } from '../../signalling/embedded/target.js'
-import type { Db } from '../db/open.js'
-import { rangesOf } from './route.js'
+import { type Dns, openDns } from '../../signalling/embedded/routing/dns.js'
+import { Locator } from '../../signalling/embedded/routing/location-cache.js'
+import type { Target } from '../../signalling/embedded/routing/target.js'
+import type { Db } from '../db/database.js'
 import { listActiveTrunks } from './store.js'
+import { rangesOf } from './trunk-route.js'
 
 export interface TrustedNetworksOptions {
   readonly db: Db

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { ApiAnswer } from '../../fixtures/api.js'
-import { dataOf, itemsOf } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { acceptedSignatures, announce, openReceiver, openWebhookRig } from '../../fixtures/webhooks.js'
+import type { ApiAnswer } from '../../fixtures/api/api.js'
+import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
+import { acceptedSignatures, announce, openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { newId } from '../../media/base/ids.js'
-import { createKey } from '../access/keys.js'
+import { createKey } from '../access/keys/api-keys.js'
 
 const WEBHOOKS = '/v1/integrations/webhooks'
 const DAY = 86_400_000

@@ -2,8 +2,8 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { Egress } from '../egress.js'
-import { type AttemptResult, retryAfterMs } from './retry.js'
+import type { Egress } from '../net/egress.js'
+import { type AttemptResult, retryAfterMs } from './retry-schedule.js'
 
 /** Why an attempt failed, as the delivery log shows it; null when it did not. */
 export type AttemptError =

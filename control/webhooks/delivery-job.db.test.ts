@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
 import {
   acceptedSignatures,
   openReceiver,
@@ -9,9 +8,10 @@ import {
   type Receiver,
   turnsUntil,
   type WebhookRig,
-} from '../../fixtures/webhooks.js'
+} from '../../fixtures/api/webhooks.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { insertEvent } from '../events/store.js'
-import { readQueues } from '../observe/queues.js'
+import { readQueues } from '../observe/queue-depths.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

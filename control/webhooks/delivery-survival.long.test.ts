@@ -1,6 +1,6 @@
 import t from 'tap'
-import { startPostgres } from '../../fixtures/postgres.js'
-import { survive, twoProcesses } from '../../fixtures/webhook-survival.js'
+import { survive, twoProcesses } from '../../fixtures/api/webhook-survival.js'
+import { startPostgres } from '../../fixtures/database/postgres.js'
 
 const postgres = await startPostgres()
 t.teardown(() => postgres.stop())

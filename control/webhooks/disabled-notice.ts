@@ -1,5 +1,5 @@
 import { queueMailToAdmins } from '../mail/outbox.js'
-import type { DisabledNotice } from './health.js'
+import type { DisabledNotice } from './endpoint-health.js'
 
 /** Mails owners and admins that an endpoint was switched off, in the transaction that did it. */
 export const mailDisabled: DisabledNotice = async (trx, endpoint, now) => {

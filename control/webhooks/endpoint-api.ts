@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { newId } from '../../media/base/ids.js'
-import type { WebhookEndpointRow } from '../db/webhook-tables.js'
-import type { Deps } from '../deps.js'
-import { EVENT_TYPES } from '../events/types.js'
+import type { Deps } from '../app/deps.js'
+import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
+import { EVENT_TYPES } from '../events/event-types.js'
 import { type Actor, listOperation, type Operation, operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
 import { type Facts, recordAudit } from '../organization/audit.js'
+import { post } from './delivery-attempt.js'
 import {
   activeSecrets,
   createEndpoint,
@@ -19,8 +20,7 @@ import {
   rollSecret,
   updateEndpoint,
 } from './endpoint-store.js'
-import { post } from './post.js'
-import { webhookHeaders } from './sign.js'
+import { webhookHeaders } from './signature.js'
 
 const TAG = 'Webhooks'
 /** Endpoints receive live events: only live admin keys manage them (contract 5.5). */

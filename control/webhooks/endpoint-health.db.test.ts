@@ -1,6 +1,6 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { openReceiver, openWebhookRig, type WebhookRig } from '../../fixtures/webhooks.js'
+import { openReceiver, openWebhookRig, type WebhookRig } from '../../fixtures/api/webhooks.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
 import { currentSecret } from './endpoint-store.js'
 
 const MINUTE = 60_000

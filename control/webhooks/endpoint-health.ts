@@ -1,6 +1,6 @@
 import { EngineError } from '../../media/base/errors.js'
-import type { Trx } from '../db/open.js'
-import type { WebhookEndpointRow } from '../db/webhook-tables.js'
+import type { Trx } from '../db/database.js'
+import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { disableEndpoint } from './endpoint-store.js'
 
 /** Tells an organization's owners and admins, in the transaction that switched the endpoint off. */

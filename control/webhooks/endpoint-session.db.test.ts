@@ -1,8 +1,8 @@
 import t from 'tap'
-import { dataOf, itemsOf } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { openPeopleApi } from '../../fixtures/people.js'
-import { operations } from '../operations.js'
+import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
+import { onEachEngine } from '../../fixtures/database/databases.js'
+import { operations } from '../app/operations.js'
 
 const WEBHOOKS = '/v1/integrations/webhooks'
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
-import { seal, unsealAny } from '../access/secrets.js'
-import type { Db, Trx } from '../db/open.js'
-import { retried } from '../db/retried.js'
-import type { WebhookEndpointRow } from '../db/webhook-tables.js'
+import { seal, unsealAny } from '../base/crypto.js'
+import type { RootKey } from '../config/root-key.js'
+import type { Db, Trx } from '../db/database.js'
+import { retried } from '../db/retry-transaction.js'
+import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { hastenLane } from '../jobs/store.js'
-import type { RootKey } from '../root-key.js'
 import { DELIVER } from './outbox.js'
 
 export const MAX_ENDPOINTS = 20

@@ -1,6 +1,6 @@
 import { newId } from '../../media/base/ids.js'
-import type { Trx } from '../db/open.js'
-import type { WebhookDeliveryRow } from '../db/webhook-tables.js'
+import type { Trx } from '../db/database.js'
+import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { addJobs } from '../jobs/store.js'
 
 /** The kind of job that sends deliveries; its lane is the endpoint, its payload the delivery's id. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AttemptResult, MAX_ATTEMPTS, plan, retryAfterMs } from './retry.js'
+import { type AttemptResult, MAX_ATTEMPTS, plan, retryAfterMs } from './retry-schedule.js'
 
 const MINUTE = 60_000
 const NOW = Date.UTC(2026, 0, 15, 10)

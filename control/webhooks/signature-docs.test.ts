@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { projectRoot } from '../../media/base/paths.js'
-import { webhookHeaders } from './sign.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { webhookHeaders } from './signature.js'
 
 const page = readFileSync(join(projectRoot, 'docs', 'webhooks.md'), 'utf8')
 

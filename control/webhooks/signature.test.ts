@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sign, signatureHeader, webhookHeaders } from './sign.js'
+import { sign, signatureHeader, webhookHeaders } from './signature.js'
 
 /** The test vector of the decisions. */
 const VECTOR = 'v1=35495024f4ef3f94e5a93e22221544c4b75e9a42300cd965ab81cb85cd994e91'

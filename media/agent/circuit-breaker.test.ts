@@ -1,6 +1,6 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { Breakers, breakersOf } from './breaker.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { Breakers, breakersOf } from './circuit-breaker.js'
 
 const KEY = 'language_model a m'
 

@@ -1,8 +1,8 @@
+import type { Digit } from '../base/frame.js'
 import type { DetectorEvent } from '../detect/events.js'
-import type { Digit } from '../frame.js'
-import type { AnswerVerdict } from './answer.js'
-import type { TimedWord } from './spec.js'
-import type { Usage } from './usage.js'
+import type { TimedWord } from './agent-spec.js'
+import type { AnswerVerdict } from './answering-machine/answering-machine-detector.js'
+import type { Usage } from './conversation/usage-meter.js'
 
 export type TurnId = number
 

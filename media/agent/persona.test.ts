@@ -1,8 +1,8 @@
 import t from 'tap'
-import { loudnessDetectors } from '../../fixtures/loudness.js'
-import { FRAME_MS } from '../frame.js'
+import { loudnessDetectors } from '../../fixtures/audio/loudness-vad.js'
+import { FRAME_MS } from '../base/frame.js'
+import type { PersonaSpec } from './agent-spec.js'
 import { openPersona, type Persona } from './persona.js'
-import type { PersonaSpec } from './spec.js'
 
 const RATE = 8000
 const FRAME = 160

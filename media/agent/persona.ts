@@ -1,7 +1,7 @@
-import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../frame.js'
-import { Playout } from '../playout.js'
-import type { Vad, VadFactory } from '../vad.js'
-import type { PersonaAct, PersonaCue, PersonaSpec } from './spec.js'
+import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../base/frame.js'
+import { Playout } from '../session/playout.js'
+import type { Vad, VadFactory } from '../vad/vad.js'
+import type { PersonaAct, PersonaCue, PersonaSpec } from './agent-spec.js'
 
 /** Longest clip it can say. */
 const PLAYOUT_MS = 60_000

@@ -1,6 +1,6 @@
-import type { Rate, SessionRate } from '../frame.js'
-import type { RecognitionMode, SpeakerScript, TimedWord } from './spec.js'
-import type { TokenCount } from './usage.js'
+import type { Rate, SessionRate } from '../base/frame.js'
+import type { RecognitionMode, SpeakerScript, TimedWord } from './agent-spec.js'
+import type { TokenCount } from './conversation/usage-meter.js'
 
 /*
  * The four vendor ports. Everything a vendor does is cancellable by its handle, reports through

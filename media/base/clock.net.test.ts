@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { systemClock } from './clock.js'
 import { EngineError, errorText } from './errors.js'
-import { projectRoot } from './paths.js'
+import { projectRoot } from './project-root.js'
 
 t.test('the system clock: monotonic with fractions, the same origin in every thread', async (t) => {
   const url = new URL('./clock.js', import.meta.url).href

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { Scope } from './scope.js'
 
 t.test('closes newest first, once', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Answers } from './answers.js'
+import { Answers } from './ack-queue.js'
 
 function rig() {
   const given: string[] = []

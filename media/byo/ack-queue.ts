@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.js'
+import type { Dialect } from './dialects/dialect.js'
 
 /** A bot that asks for more than this at once is answered in portions: each costs a write to its line. */
 const A_BEAT = 25

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { type BotCall, type BotTest, openBot } from '../../fixtures/bot.js'
-import { VirtualClock } from '../../fixtures/clock.js'
-import type { Json } from '../../fixtures/service.js'
+import { type BotCall, type BotTest, openBot } from '../../fixtures/bots/bot.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import type { Json } from '../../fixtures/service/service.js'
 import { openSafeNames } from '../base/public-address.js'
-import { type BotReport, checkBot } from './check.js'
-import type { BotSpec } from './spec.js'
+import { type BotReport, checkBot } from './bot-check.js'
+import type { BotSpec } from './bot-spec.js'
 
 /* What is found of bots that do one thing wrong, or something unusual right; 8 s on the test's clock. */
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type EchoCall, type EchoCallOptions, echoCall } from '../../fixtures/echo-rig.js'
-import { seeded } from '../../fixtures/random.js'
+import { type EchoCall, type EchoCallOptions, echoCall } from '../../fixtures/bots/echo-call.js'
+import { seeded } from '../../fixtures/host/random.js'
 
 /*
  * Where the milliseconds of an echo go, on a clock that has nothing of the host: a packet in, through the

@@ -1,15 +1,15 @@
 import t from 'tap'
-import { type BotCall, openBot } from '../../fixtures/bot.js'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { openStreamBot } from '../../fixtures/stream-bot.js'
-import { tone, toneLevel } from '../../fixtures/tones.js'
+import { tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { openStreamBot } from '../../fixtures/bots/audiosocket-bot.js'
+import { type BotCall, openBot } from '../../fixtures/bots/bot.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
 import { openSafeNames } from '../base/public-address.js'
-import { openBotEnd } from './bot-end.js'
+import { openBotEnd } from './bot-endpoint.js'
 import type { BotEvent, BotStats } from './bot-event.js'
-import type { TransferUpdate } from './dialect.js'
-import type { BotSpec } from './spec.js'
+import type { BotSpec } from './bot-spec.js'
+import type { TransferUpdate } from './dialects/dialect.js'
 
 /* Bots that are hostile or careless with messages, on a real socket; time is the test's. */
 

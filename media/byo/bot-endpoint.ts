@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { errorText } from '../base/errors.js'
+import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
-import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../frame.js'
-import { type Answer, Answers } from './answers.js'
+import { type Answer, Answers } from './ack-queue.js'
+import { durationMs, readSound, type Sound, soundOf } from './audio/audio-format.js'
+import { LiveVoice } from './audio/bot-playout.js'
+import { BotMouth } from './audio/caller-audio-sender.js'
+import type { Marker, PlaybackQueue } from './audio/playback-queue.js'
+import { ReplyTimes } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
-import { Complaints } from './complaints.js'
-import { connectBot } from './connect.js'
+import type { BotSpec } from './bot-spec.js'
 import {
   type BotCommand,
   type BotErrorCode,
@@ -17,17 +21,13 @@ import {
   type StopReason,
   stopReasonOf,
   type TransferUpdate,
-} from './dialect.js'
-import { openDialect } from './dialects.js'
-import { EarlyCommands } from './early.js'
-import { handshakeOf } from './handshake.js'
-import { ReplyTimes } from './latency.js'
-import { type BotLine, GOING_AWAY, GOODBYES, NORMAL, POLICY } from './line.js'
-import { LiveVoice } from './live-voice.js'
-import { BotMouth } from './mouth.js'
-import type { Marker, PlaybackQueue } from './queue.js'
-import { durationMs, readSound, type Sound, soundOf } from './sound.js'
-import type { BotSpec } from './spec.js'
+} from './dialects/dialect.js'
+import { openDialect } from './dialects/registry.js'
+import { EarlyCommands } from './early-commands.js'
+import { Complaints } from './protocol-violations.js'
+import { type BotLine, GOING_AWAY, GOODBYES, NORMAL, POLICY } from './transport/bot-connection.js'
+import { connectBot } from './transport/connect-bot.js'
+import { handshakeOf } from './transport/handshake.js'
 
 /** What waits is played out for so long when the bot says goodbye. */
 const DRAIN_MS = 5_000

@@ -1,5 +1,5 @@
-import type { Digit } from '../frame.js'
-import type { TransferRequest } from './dialect.js'
+import type { Digit } from '../base/frame.js'
+import type { TransferRequest } from './dialects/dialect.js'
 
 /** What one call's bot did, for its record. Times are ms. */
 export interface BotStats {

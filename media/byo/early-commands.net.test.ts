@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
 import { openSafeNames } from '../base/public-address.js'
-import { openBotEnd } from './bot-end.js'
+import { openBotEnd } from './bot-endpoint.js'
 import type { BotEvent } from './bot-event.js'
 
 /** A bot whose first words are in the same packet as its answer to the opening request. */

@@ -1,4 +1,4 @@
-import type { BotCommand } from './dialect.js'
+import type { BotCommand } from './dialects/dialect.js'
 
 /** What a bot may send while the telephone still rings: a greeting, generously. */
 const MAX_COMMANDS = 10_000

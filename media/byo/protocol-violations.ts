@@ -1,4 +1,4 @@
-import type { BotErrorCode } from './dialect.js'
+import type { BotErrorCode } from './dialects/dialect.js'
 
 /** At most one error in so long is told. */
 const ERROR_EVERY_MS = 1_000

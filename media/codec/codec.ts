@@ -1,4 +1,4 @@
-import type { Rate, SessionRate } from '../frame.js'
+import type { Rate, SessionRate } from '../base/frame.js'
 
 /**
  * Every codec the engine speaks. The name decides encoding, clock and sample rate: `L16` is the

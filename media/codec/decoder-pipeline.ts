@@ -1,7 +1,7 @@
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../base/frame.js'
 import type { CodecName, Decoder } from './codec.js'
 import { codecOf } from './registry.js'
-import { openResampler, type Resampler } from './resample.js'
+import { openResampler, type Resampler } from './resampler.js'
 
 /** Longest packet taken, in ms: Opus has none longer (RFC 6716 section 2.1.4). */
 export const MAX_PACKET_MS = 120

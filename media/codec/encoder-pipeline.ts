@@ -1,7 +1,7 @@
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import type { Codec, CodecName, CodecParameters, Encoder, Ptime } from './codec.js'
 import { codecOf } from './registry.js'
-import { openResampler, type Resampler } from './resample.js'
+import { openResampler, type Resampler } from './resampler.js'
 
 /**
  * From 20 ms frames of the session to payloads of `ptime`. Frames go in by `push`, and whole packets come

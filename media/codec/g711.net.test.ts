@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/ffmpeg.js'
+import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/audio/ffmpeg.js'
 import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from './g711.js'
 
 const codes = Uint8Array.from({ length: 256 }, (_, i) => i)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/ffmpeg.js'
-import { seeded } from '../../fixtures/random.js'
+import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/audio/ffmpeg.js'
+import { seeded } from '../../fixtures/host/random.js'
 import { g722 } from './g722.js'
 
 const OPTIONS = { session: 16000, ptime: 20, parameters: {} } as const

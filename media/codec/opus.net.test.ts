@@ -1,8 +1,8 @@
 import t from 'tap'
-import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/ffmpeg.js'
-import { readOggOpus, writeOggOpus } from '../../fixtures/ogg.js'
-import { seeded } from '../../fixtures/random.js'
-import { levelDbfs, tone, toneLevel } from '../../fixtures/tones.js'
+import { bytesOf, ffmpeg, ffmpegInstalled, samplesOf } from '../../fixtures/audio/ffmpeg.js'
+import { readOggOpus, writeOggOpus } from '../../fixtures/audio/ogg.js'
+import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { seeded } from '../../fixtures/host/random.js'
 import type { CodecParameters, Ptime } from './codec.js'
 import { opusCodec } from './opus.js'
 

@@ -1,5 +1,5 @@
 import opus from '@discordjs/opus'
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../base/frame.js'
 import type { Codec, CodecParameters, Decoder, Encoder, EncoderOptions } from './codec.js'
 
 /*

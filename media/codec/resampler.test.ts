@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Rate } from '../frame.js'
+import type { Rate } from '../base/frame.js'
 import { openFirKernel } from './fir-kernel.js'
-import { type InputRate, openResampler, resample } from './resample.js'
+import { type InputRate, openResampler, resample } from './resampler.js'
 
 const RATES: readonly Rate[] = [8000, 16000, 24000, 48000]
 const INPUTS: readonly InputRate[] = [...RATES, 12000, 22050, 32000, 64000, 96000, 192000]

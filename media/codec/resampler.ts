@@ -1,4 +1,4 @@
-import type { Rate } from '../frame.js'
+import type { Rate } from '../base/frame.js'
 import { type FirKernel, type KernelRows, MAX_PIECE, openFirKernel } from './fir-kernel.js'
 
 /**

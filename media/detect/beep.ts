@@ -1,9 +1,9 @@
-import { FRAME_MS } from '../frame.js'
+import { FRAME_MS } from '../base/frame.js'
 import type { Detector, DetectorOptions, Tell } from './detector.js'
 import { isFaxCall } from './fax.js'
-import { isNetworkBurst } from './plans.js'
+import { type FrameView, powerOfDb } from './frame-view.js'
+import { isNetworkBurst } from './tone-plans.js'
 import { ToneRun } from './tone-run.js'
-import { type FrameView, powerOfDb } from './view.js'
 
 /** Where answering machines beep. */
 const LOW_HERTZ = 350

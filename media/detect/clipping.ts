@@ -1,5 +1,5 @@
 import type { Detector, DetectorOptions, Tell } from './detector.js'
-import type { FrameView } from './view.js'
+import type { FrameView } from './frame-view.js'
 
 /**
  * The top codes of both laws of G.711 are 32,124 and 32,256, of 16 bits 32,767; the codes below them are

@@ -1,6 +1,6 @@
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../base/frame.js'
 import type { DetectorEvent } from './events.js'
-import type { FrameView } from './view.js'
+import type { FrameView } from './frame-view.js'
 
 export type Tell = (event: DetectorEvent) => void
 

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { addNoise } from '../../fixtures/dtmf.js'
-import { decodeG711, encodeG711 } from '../../fixtures/g711.js'
-import { cadenced, sound } from '../../fixtures/network-tones.js'
-import { seeded } from '../../fixtures/random.js'
+import { addNoise } from '../../fixtures/audio/dtmf.js'
+import { decodeG711, encodeG711 } from '../../fixtures/audio/g711.js'
+import { cadenced, sound } from '../../fixtures/audio/network-tones.js'
+import { joined } from '../../fixtures/audio/tones.js'
+import { seeded } from '../../fixtures/host/random.js'
 import { findClip, readClip, readManifest } from '../../fixtures/speech/manifest.js'
-import { joined } from '../../fixtures/tones.js'
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../base/frame.js'
 import { type DetectorName, Detectors } from './detectors.js'
 import type { DetectorEvent } from './events.js'
-import { TONE_PLANS } from './plans.js'
+import { TONE_PLANS } from './tone-plans.js'
 
 const ALL: readonly DetectorName[] = ['dtmf', 'beep', 'progress', 'informationTone', 'fax']
 

@@ -1,14 +1,14 @@
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../base/frame.js'
 import { openBeep } from './beep.js'
 import { openClipping } from './clipping.js'
 import type { Detector, OpenDetector, Tell } from './detector.js'
 import { openDtmf } from './dtmf.js'
 import { openFax } from './fax.js'
+import { FrameView } from './frame-view.js'
 import { openInformationTone } from './information-tone.js'
 import { openOneWay } from './one-way.js'
-import { openProgress } from './progress.js'
+import { openProgress } from './progress-tone.js'
 import { openSilence } from './silence.js'
-import { FrameView } from './view.js'
 
 /** All detectors by name: to add one, write its file and name it here. */
 export const DETECTORS = {

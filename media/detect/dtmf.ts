@@ -1,7 +1,7 @@
-import type { Digit, SessionRate } from '../frame.js'
+import type { Digit, SessionRate } from '../base/frame.js'
 import type { Detector, DetectorOptions, Tell } from './detector.js'
+import { type FrameView, powerOfDb } from './frame-view.js'
 import { ToneBank } from './tone-bank.js'
-import { type FrameView, powerOfDb } from './view.js'
 
 /*
  * Keys heard as sound. The limits are those of ITU-T Q.24 (its AT&T column) and Bellcore TR-TSY-000763:

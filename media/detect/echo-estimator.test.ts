@@ -1,11 +1,11 @@
 import t from 'tap'
-import { EchoLine, type EchoPath } from '../../fixtures/echo-path.js'
-import { decodeG711, encodeG711 } from '../../fixtures/g711.js'
-import { seeded } from '../../fixtures/random.js'
+import { EchoLine, type EchoPath } from '../../fixtures/audio/echo-path.js'
+import { decodeG711, encodeG711 } from '../../fixtures/audio/g711.js'
+import { joined } from '../../fixtures/audio/tones.js'
+import { seeded } from '../../fixtures/host/random.js'
 import { findClip, readClip, readManifest } from '../../fixtures/speech/manifest.js'
-import { joined } from '../../fixtures/tones.js'
-import { openResampler } from '../codec/resample.js'
-import { EchoEstimator } from './echo.js'
+import { openResampler } from '../codec/resampler.js'
+import { EchoEstimator } from './echo-estimator.js'
 
 const agent = joined(...['forever-1', 'forever-2', 'forever-3'].map((name) => readClip(findClip(name))))
 const others = readManifest().filter(

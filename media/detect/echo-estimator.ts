@@ -1,4 +1,4 @@
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../base/frame.js'
 
 /*
  * Our own speech in what we hear: a speakerphone, a hybrid, a bad headset. It is found by how alike the

@@ -1,4 +1,4 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../base/frame.js'
 
 /** Tones of the network that tell how a call goes on. */
 export type ProgressTone = 'ringback' | 'busy' | 'congestion' | 'unobtainable'

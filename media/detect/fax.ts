@@ -1,6 +1,6 @@
 import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { FrameView } from './frame-view.js'
 import { ToneRun } from './tone-run.js'
-import type { FrameView } from './view.js'
 
 /*
  * ITU-T T.30: a calling fax sends 1100 Hz within 38 Hz, half a second within 15 % every three seconds;

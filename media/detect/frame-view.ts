@@ -1,4 +1,4 @@
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import { ToneMeter } from './tone-meter.js'
 
 /** Power of a full-scale sine: levels in dB are relative to it. */

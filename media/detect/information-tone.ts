@@ -1,7 +1,7 @@
 import type { Detector, DetectorOptions, Tell } from './detector.js'
 import type { InformationTone } from './events.js'
+import type { FrameView } from './frame-view.js'
 import { ToneRun } from './tone-run.js'
-import type { FrameView } from './view.js'
 
 /*
  * Special information tones: three tones that rise, each a third of a second, before an announcement

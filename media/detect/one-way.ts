@@ -1,5 +1,5 @@
 import type { Detector, DetectorOptions, Tell } from './detector.js'
-import { type FrameView, powerOfDb } from './view.js'
+import { type FrameView, powerOfDb } from './frame-view.js'
 
 /** Nothing came for this long although we send and the far side may send: three RTCP-less seconds. */
 const NOTHING_MS = 3000

@@ -1,8 +1,8 @@
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import type { Detector, DetectorOptions, Tell } from './detector.js'
-import { sameLength, TONE_PLANS, type ToneEntry } from './plans.js'
+import { type FrameView, powerOfDb } from './frame-view.js'
 import { ToneBank } from './tone-bank.js'
-import { type FrameView, powerOfDb } from './view.js'
+import { sameLength, TONE_PLANS, type ToneEntry } from './tone-plans.js'
 
 /** Bins every 25 Hz from 325 to 675 Hz: over 40 ms they do not leak into one another. */
 const FIRST_HERTZ = 325

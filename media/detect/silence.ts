@@ -1,6 +1,6 @@
-import { FRAME_MS } from '../frame.js'
+import { FRAME_MS } from '../base/frame.js'
 import type { Detector, DetectorOptions, Tell } from './detector.js'
-import { type FrameView, powerOfDb } from './view.js'
+import { type FrameView, powerOfDb } from './frame-view.js'
 
 /** Softer is the noise of a line. */
 const QUIET_POWER = powerOfDb(-50)

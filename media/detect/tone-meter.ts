@@ -1,4 +1,4 @@
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 
 /** Softer than -52 dB of a full-scale sine nothing is measured: the idle noise of a line. */
 const MIN_POWER = (32768 ** 2 / 2) * 10 ** -5.2

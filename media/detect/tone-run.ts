@@ -1,5 +1,5 @@
-import { FRAME_MS } from '../frame.js'
-import type { FrameView } from './view.js'
+import { FRAME_MS } from '../base/frame.js'
+import type { FrameView } from './frame-view.js'
 
 /** A frame that is all one tone has at least this share of its power there; noise at 7 dB leaves 0.83. */
 const MIN_SHARE = 0.8

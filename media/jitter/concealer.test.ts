@@ -1,8 +1,8 @@
 import t from 'tap'
-import { distance } from '../fixtures/audio-distance.js'
-import { seeded } from '../fixtures/random.js'
-import { readClip, readManifest } from '../fixtures/speech/manifest.js'
-import { Concealer } from './conceal.js'
+import { distance } from '../../fixtures/audio/audio-distance.js'
+import { seeded } from '../../fixtures/host/random.js'
+import { readClip, readManifest } from '../../fixtures/speech/manifest.js'
+import { Concealer } from './concealer.js'
 
 const FRAME = 160
 

@@ -1,5 +1,5 @@
-import { FRAME_MS, type SessionRate } from './frame.js'
-import { PeriodFinder } from './period.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
+import { PeriodFinder } from './pitch-finder.js'
 
 /** Pitch is looked for between 66 and 400 Hz. */
 const MIN_PERIOD_MS = 2.5

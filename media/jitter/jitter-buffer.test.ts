@@ -1,11 +1,11 @@
 import t from 'tap'
-import { distance } from '../fixtures/audio-distance.js'
-import { seeded } from '../fixtures/random.js'
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { joined } from '../fixtures/tones.js'
-import type { SessionRate } from './frame.js'
-import { JitterBuffer } from './jitter.js'
-import { RtpTimeline } from './rtp/timeline.js'
+import { distance } from '../../fixtures/audio/audio-distance.js'
+import { joined } from '../../fixtures/audio/tones.js'
+import { seeded } from '../../fixtures/host/random.js'
+import { findClip, readClip } from '../../fixtures/speech/manifest.js'
+import type { SessionRate } from '../base/frame.js'
+import { RtpTimeline } from '../rtp/receive/timeline.js'
+import { JitterBuffer } from './jitter-buffer.js'
 
 const FRAME = 160
 

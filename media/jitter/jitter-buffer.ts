@@ -1,7 +1,7 @@
-import { Concealer } from './conceal.js'
-import { DelayTarget } from './delay.js'
-import { FRAME_MS, type SessionRate } from './frame.js'
-import { PeriodFinder } from './period.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
+import { Concealer } from './concealer.js'
+import { DelayTarget } from './delay-target.js'
+import { PeriodFinder } from './pitch-finder.js'
 
 /** About a second: a burst after a stall fits. A power of two: places are found without a division. */
 const RING_AT_8K = 8192

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { recordLeg } from '../fixtures/recorded-leg.js'
+import { recordLeg } from '../../fixtures/rtp/recorded-leg.js'
 
 t.setTimeout(600_000)
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { recordLeg } from '../fixtures/recorded-leg.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { recordLeg } from '../../fixtures/rtp/recorded-leg.js'
 
 assertNothingLeft(t)
 

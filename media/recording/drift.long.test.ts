@@ -1,11 +1,11 @@
 import t from 'tap'
-import { align } from '../../fixtures/align.js'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { seeded } from '../../fixtures/random.js'
-import type { ArrivalEnd, ArrivalListener } from '../arrival.js'
-import type { AudioFrame, End, EndKind } from '../frame.js'
-import { openSession } from '../session.js'
-import { LoopEnd } from '../sounds/ends.js'
+import { align } from '../../fixtures/audio/align.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { seeded } from '../../fixtures/host/random.js'
+import type { AudioFrame, End, EndKind } from '../base/frame.js'
+import type { ArrivalEnd, ArrivalListener } from '../session/network-endpoint.js'
+import { openSession } from '../session/session.js'
+import { LoopEnd } from '../sounds/endpoints.js'
 import type { Disk } from './wav-file.js'
 
 const MINUTES = 60

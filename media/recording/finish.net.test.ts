@@ -4,14 +4,14 @@ import { appendFile, copyFile, readdir, readFile, stat, unlink, writeFile } from
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { levelDbfs, tone, toneLevel } from '../../fixtures/tones.js'
-import { readWav, writeWav } from '../../fixtures/wav.js'
+import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { readWav, writeWav } from '../../fixtures/audio/wav.js'
 import { compressRecording, opusPath } from './compress.js'
 import { finishRecording, recoverRecording } from './finish.js'
 import { Recorder } from './recorder.js'
 
 const FFMPEG = spawnSync('ffprobe', ['-version']).status === 0 ? false : 'ffmpeg is not installed'
-const RECORDING_CHILD = fileURLToPath(new URL('../../fixtures/recording-child.js', import.meta.url))
+const RECORDING_CHILD = fileURLToPath(new URL('../../fixtures/rtp/recording-process.js', import.meta.url))
 
 const noFailure = (message: string) => {
   throw new Error(message)

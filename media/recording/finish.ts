@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { bent } from '../limiter.js'
+import { bent } from '../session/limiter.js'
 import type { RawRecording } from './recorder.js'
 import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavShape, wavHeader } from './wav-header.js'
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { writeWav } from '../../fixtures/wav.js'
+import { writeWav } from '../../fixtures/audio/wav.js'
 import { MAX_PEAKS, readPeaks } from './peaks.js'
 
 t.test('each pixel has the lowest and highest sample of its time, channel by channel', async (t) => {

@@ -1,5 +1,5 @@
-import type { SessionRate } from '../frame.js'
-import { maskSilence, type Pause } from './mask.js'
+import type { SessionRate } from '../base/frame.js'
+import { maskSilence, type Pause } from './pause-mask.js'
 import { Track } from './track.js'
 import { type Disk, systemDisk } from './wav-file.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { levelDbfs, toneLevel } from '../../fixtures/tones.js'
-import { NoisePlayer, writeNoise } from './noise.js'
+import { levelDbfs, toneLevel } from '../../fixtures/audio/tones.js'
+import { NoisePlayer, writeNoise } from './comfort-noise.js'
 
 function play(payload: readonly number[], session: 8000 | 16000 = 8000, noise: 8000 | 16000 = 8000) {
   const player = new NoisePlayer(session, noise)

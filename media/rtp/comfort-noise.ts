@@ -1,5 +1,5 @@
-import { openResampler, type Resampler } from '../codec/resample.js'
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
+import { openResampler, type Resampler } from '../codec/resampler.js'
 
 /*
  * Comfort noise of RFC 3389: a level in dB below overload, and reflection coefficients of the noise's

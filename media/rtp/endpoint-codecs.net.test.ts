@@ -1,16 +1,16 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
-import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/tones.js'
+import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import type { SessionRate } from '../base/frame.js'
 import { silentLog } from '../base/log.js'
 import type { CodecName, Ptime } from '../codec/codec.js'
 import { CODEC_NAMES, codecOf } from '../codec/registry.js'
-import type { SessionRate } from '../frame.js'
-import { openRtpEnd, type RtpEnd } from './end.js'
+import { openRtpEnd, type RtpEnd } from './endpoint.js'
 import { RtpPacket, writeRtpHeader } from './packet.js'
-import type { HeardFormat } from './remote.js'
+import type { HeardFormat } from './remote-description.js'
 
 assertNothingLeft(t)
 

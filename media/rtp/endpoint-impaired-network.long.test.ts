@@ -1,8 +1,8 @@
 import t from 'tap'
-import { boxedCall } from '../fixtures/boxed-call.js'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { listen } from '../fixtures/listening.js'
-import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../fixtures/network-rows.js'
+import { listen } from '../../fixtures/audio/speech-match.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { boxedCall } from '../../fixtures/rtp/impaired-call.js'
+import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../../fixtures/rtp/impairment-table.js'
 
 /*
  * The rows of network.test.ts in real time, some at once. The host adds jitter of its own, up to 8 ms where

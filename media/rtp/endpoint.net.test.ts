@@ -1,16 +1,16 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
-import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/tones.js'
-import type { ArrivalListener } from '../arrival.js'
+import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import type { SessionRate } from '../base/frame.js'
 import { silentLog } from '../base/log.js'
 import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../codec/g711.js'
-import type { SessionRate } from '../frame.js'
-import { openRtpEnd, type RtpEnd, type RtpEndOptions } from './end.js'
+import type { ArrivalListener } from '../session/network-endpoint.js'
+import { openRtpEnd, type RtpEnd, type RtpEndOptions } from './endpoint.js'
 import { RtpPacket, writeRtpHeader } from './packet.js'
-import type { RtpRemote } from './remote.js'
+import type { RtpRemote } from './remote-description.js'
 
 assertNothingLeft(t)
 

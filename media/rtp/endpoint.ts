@@ -1,15 +1,23 @@
 import { randomBytes } from 'node:crypto'
-import type { ArrivalEnd, ArrivalListener } from '../arrival.js'
 import type { Clock } from '../base/clock.js'
+import type {
+  AudioFrame,
+  CloseReason,
+  Digit,
+  EndId,
+  KeyTiming,
+  RtpStats,
+  SessionRate,
+} from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
-import type { AudioFrame, CloseReason, Digit, EndId, KeyTiming, RtpStats, SessionRate } from '../frame.js'
+import type { ArrivalEnd, ArrivalListener } from '../session/network-endpoint.js'
 import { type DatagramListener, type PortRange, type RtpPortPair, RtpPorts } from './port.js'
-import { callQuality } from './quality.js'
-import { RtpReceiver } from './receiver.js'
-import type { RtpRemote } from './remote.js'
+import { RtpReceiver } from './receive/receiver.js'
+import type { RtpRemote } from './remote-description.js'
+import { callQuality } from './rtcp/call-quality.js'
 import { RtpSender } from './sender.js'
-import { RtpWire } from './wire.js'
+import { RtpWire } from './transport.js'
 
 export interface RtpEndOptions {
   readonly id: EndId

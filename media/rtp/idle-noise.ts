@@ -1,4 +1,4 @@
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 
 /** One second, so that no repetition can be heard. */
 const FRAMES = 50

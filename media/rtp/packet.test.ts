@@ -1,5 +1,5 @@
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
+import { seeded } from '../../fixtures/host/random.js'
 import { isRtcp, RtpPacket, writeRtpHeader } from './packet.js'
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { RtpPorts } from './port.js'
 
 assertNothingLeft(t)

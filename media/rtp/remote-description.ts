@@ -1,5 +1,5 @@
 import type { CodecName, CodecParameters, Ptime } from '../codec/codec.js'
-import type { RtcpRemote, SrtpKeys } from './keying.js'
+import type { RtcpRemote, SrtpKeys } from './srtp/keying.js'
 
 /** A payload type that may come, under our number for it. */
 export type HeardFormat =

@@ -1,12 +1,12 @@
+import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../base/frame.js'
 import type { CodecParameters } from '../codec/codec.js'
-import { EncodeLine } from '../codec/encode-line.js'
-import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../frame.js'
-import { comfortFrames } from './comfort.js'
-import { DTMF_PAYLOAD_BYTES, DtmfSender } from './dtmf.js'
-import { NOISE_PAYLOAD_BYTES, writeNoise } from './noise.js'
+import { EncodeLine } from '../codec/encoder-pipeline.js'
+import { NOISE_PAYLOAD_BYTES, writeNoise } from './comfort-noise.js'
+import { comfortFrames } from './idle-noise.js'
 import { RTP_HEADER_BYTES, writeRtpHeader } from './packet.js'
-import type { RtpRemote } from './remote.js'
-import type { RtpSource } from './source.js'
+import type { RtpSource } from './receive/source-latch.js'
+import type { RtpRemote } from './remote-description.js'
+import { DTMF_PAYLOAD_BYTES, DtmfSender } from './telephone-event.js'
 
 /** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
 const RING = 8

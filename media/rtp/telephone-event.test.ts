@@ -1,7 +1,7 @@
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
-import type { Digit } from '../frame.js'
-import { DtmfReceiver, DtmfSender } from './dtmf.js'
+import { seeded } from '../../fixtures/host/random.js'
+import type { Digit } from '../base/frame.js'
+import { DtmfReceiver, DtmfSender } from './telephone-event.js'
 
 function receiver() {
   const heard: [Digit, number][] = []

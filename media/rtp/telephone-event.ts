@@ -1,5 +1,5 @@
-import { type Digit, FRAME_MS, type KeyTiming } from '../frame.js'
-import { timestampDelta } from './sequence.js'
+import { type Digit, FRAME_MS, type KeyTiming } from '../base/frame.js'
+import { timestampDelta } from './receive/sequence.js'
 
 /*
  * RFC 4733, section 2.3:

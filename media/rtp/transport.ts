@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.js'
-import type { SrtpKey, SrtpKeys } from './keying.js'
 import { isRtcp, RTP_HEADER_BYTES } from './packet.js'
 import type { RtpPortPair } from './port.js'
-import { Reception } from './reception.js'
-import type { RtpRemote } from './remote.js'
-import { RtcpSession } from './rtcp.js'
-import { RtpSource } from './source.js'
-import { SrtpIn, SrtpOut } from './srtp.js'
-import { MAX_SRTP_OVERHEAD, takeUint32 } from './srtp-transform.js'
+import { RtpSource } from './receive/source-latch.js'
+import type { RtpRemote } from './remote-description.js'
+import { Reception } from './rtcp/reception.js'
+import { RtcpSession } from './rtcp/session.js'
+import type { SrtpKey, SrtpKeys } from './srtp/keying.js'
+import { SrtpIn, SrtpOut } from './srtp/srtp.js'
+import { MAX_SRTP_OVERHEAD, takeUint32 } from './srtp/transform.js'
 
 /** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
 const RING = 8

@@ -1,6 +1,6 @@
-import type { ArrivalListener } from './arrival.js'
-import type { AudioFrame, Digit, End } from './frame.js'
-import type { Recorder } from './recording/recorder.js'
+import type { AudioFrame, Digit, End } from '../base/frame.js'
+import type { Recorder } from '../recording/recorder.js'
+import type { ArrivalListener } from './network-endpoint.js'
 import type { Member } from './route.js'
 
 /**

@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { type Clock, systemClock } from './base/clock.js'
-import { type BeatMember, LATENESS_BOUNDS_MS, startBeat } from './beat.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
+import { type BeatMember, LATENESS_BOUNDS_MS, startBeat } from './frame-clock.js'
 
 interface Recorded extends BeatMember {
   readonly ticks: number[]

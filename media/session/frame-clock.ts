@@ -1,5 +1,5 @@
-import type { Clock, Timer } from './base/clock.js'
-import { FRAME_MS } from './frame.js'
+import type { Clock, Timer } from '../base/clock.js'
+import { FRAME_MS } from '../base/frame.js'
 
 /** Upper bounds in ms of the lateness histogram's bins; one more bin holds what is above. */
 export const LATENESS_BOUNDS_MS = [0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 40, 100] as const

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { tone, toneLevel } from '../fixtures/tones.js'
-import type { SessionRate } from './frame.js'
+import { tone, toneLevel } from '../../fixtures/audio/tones.js'
+import type { SessionRate } from '../base/frame.js'
 import { CEILING, Limiter } from './limiter.js'
 
 /** What comes out, frame by frame, for a sum of 16-bit units. */

@@ -1,4 +1,4 @@
-import { FRAME_MS, type SessionRate } from './frame.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 
 /** A stretch of one gain: 2.5 ms. */
 const BLOCKS = 8

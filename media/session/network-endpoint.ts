@@ -1,4 +1,4 @@
-import type { AudioFrame, Digit, End } from './frame.js'
+import type { AudioFrame, Digit, End } from '../base/frame.js'
 
 /** Who is told what an `ArrivalEnd` hears. Set once, by the session. */
 export interface ArrivalListener {

@@ -1,4 +1,4 @@
-import type { SessionRate } from './frame.js'
+import type { SessionRate } from '../base/frame.js'
 
 const FADE_MS = 5
 const REMEMBERED = 32

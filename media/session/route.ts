@@ -1,6 +1,6 @@
-import type { ArrivalEnd } from './arrival.js'
-import { type AudioFrame, type End, FRAME_MS, type SessionRate } from './frame.js'
+import { type AudioFrame, type End, FRAME_MS, type SessionRate } from '../base/frame.js'
 import { Limiter } from './limiter.js'
+import type { ArrivalEnd } from './network-endpoint.js'
 
 /** Over this long a route comes and goes: no click. */
 const FADE_MS = FRAME_MS

@@ -1,4 +1,4 @@
-import type { EndId, MediaSession, RouteTo } from './frame.js'
+import type { EndId, MediaSession, RouteTo } from '../base/frame.js'
 
 /** The ends of one call by what they are in it; null where there is none. */
 export interface Parties {

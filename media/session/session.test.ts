@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { joined, levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
-import type { ArrivalEnd, ArrivalListener } from './arrival.js'
-import type { AudioFrame, CloseReason, Digit, End, EndKind, SessionRate } from './frame.js'
+import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { readWav } from '../../fixtures/audio/wav.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import type { AudioFrame, CloseReason, Digit, End, EndKind, SessionRate } from '../base/frame.js'
+import type { ArrivalEnd, ArrivalListener } from './network-endpoint.js'
 import { openSession, type Session } from './session.js'
 
 const noFailure = (message: string) => {

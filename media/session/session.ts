@@ -1,6 +1,5 @@
-import { isArrivalEnd } from './arrival.js'
-import type { Clock } from './base/clock.js'
-import { EngineError, errorText } from './base/errors.js'
+import type { Clock } from '../base/clock.js'
+import { EngineError, errorText } from '../base/errors.js'
 import {
   type AudioFrame,
   type CloseReason,
@@ -14,13 +13,14 @@ import {
   type RtpStats,
   type SessionRate,
   type SessionStats,
-} from './frame.js'
+} from '../base/frame.js'
+import { finishRecording, type RecordedFile } from '../recording/finish.js'
+import { type RawRecording, Recorder } from '../recording/recorder.js'
+import type { Disk } from '../recording/wav-file.js'
+import { Listener } from './arrival-fan-out.js'
 import { bent } from './limiter.js'
-import { Listener } from './listener.js'
 import { mixInto } from './mixer.js'
-import { finishRecording, type RecordedFile } from './recording/finish.js'
-import { type RawRecording, Recorder } from './recording/recorder.js'
-import type { Disk } from './recording/wav-file.js'
+import { isArrivalEnd } from './network-endpoint.js'
 import { dropLeft, Member, Route } from './route.js'
 
 export interface SessionOptions {

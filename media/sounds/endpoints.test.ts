@@ -1,8 +1,8 @@
 import t from 'tap'
+import type { End } from '../base/frame.js'
 import { Detectors } from '../detect/detectors.js'
 import type { DetectorEvent } from '../detect/events.js'
-import type { End } from '../frame.js'
-import { KeyToneEnd, ToneEnd } from './ends.js'
+import { KeyToneEnd, ToneEnd } from './endpoints.js'
 import { TONES } from './tone.js'
 
 /*

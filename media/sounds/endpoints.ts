@@ -1,4 +1,4 @@
-import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../frame.js'
+import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../base/frame.js'
 import { keyTone, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */

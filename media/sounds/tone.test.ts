@@ -1,7 +1,7 @@
 import t from 'tap'
-import { levelDbfs, toneLevel } from '../../fixtures/tones.js'
-import type { Digit, SessionRate } from '../frame.js'
-import { KeyToneEnd, LoopEnd, seamless, ToneEnd } from './ends.js'
+import { levelDbfs, toneLevel } from '../../fixtures/audio/tones.js'
+import type { Digit, SessionRate } from '../base/frame.js'
+import { KeyToneEnd, LoopEnd, seamless, ToneEnd } from './endpoints.js'
 import { TONES, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** What a generator gives, pulled in frames of 20 ms. */

@@ -1,4 +1,4 @@
-import type { Digit, KeyTiming, SessionRate } from '../frame.js'
+import type { Digit, KeyTiming, SessionRate } from '../base/frame.js'
 
 /** A stretch of a cadence, in ms. */
 export interface Beat {

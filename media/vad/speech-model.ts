@@ -1,4 +1,4 @@
-import type { SessionRate } from './frame.js'
+import type { SessionRate } from '../base/frame.js'
 
 /**
  * A model that tells speech from other sound, asked outside of the beat: its answers come a frame or two

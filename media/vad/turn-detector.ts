@@ -1,4 +1,4 @@
-import type { SessionRate } from './frame.js'
+import type { SessionRate } from '../base/frame.js'
 
 /** What such a model hears at most: the end of what a caller says. */
 export const ENDING_MODEL_MS = 8000

@@ -1,6 +1,6 @@
 import createFvad, { type Fvad } from '@echogarden/fvad-wasm'
-import { EngineError } from './base/errors.js'
-import { FRAME_MS, type SessionRate } from './frame.js'
+import { EngineError } from '../base/errors.js'
+import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import type { SpeechModel, SpeechModelStream } from './speech-model.js'
 
 /*

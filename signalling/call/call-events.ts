@@ -1,10 +1,10 @@
-import type { AnswerVerdict } from '../media/agent/answer.js'
-import type { Turn, TurnRecord, TurnTrace } from '../media/agent/events.js'
-import type { Usage } from '../media/agent/usage.js'
-import type { BotStats } from '../media/byo/bot-event.js'
-import type { DetectorEvent } from '../media/detect/events.js'
-import type { RtpStats } from '../media/frame.js'
-import type { RecordingFile } from '../workers/protocol.js'
+import type { AnswerVerdict } from '../../media/agent/answering-machine/answering-machine-detector.js'
+import type { Usage } from '../../media/agent/conversation/usage-meter.js'
+import type { Turn, TurnRecord, TurnTrace } from '../../media/agent/conversation-events.js'
+import type { RtpStats } from '../../media/base/frame.js'
+import type { BotStats } from '../../media/byo/bot-event.js'
+import type { DetectorEvent } from '../../media/detect/events.js'
+import type { RecordingFile } from '../../workers/channel/protocol.js'
 import type { Ending } from './ending.js'
 
 export type CallId = string

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import type { MediaPool } from '../workers/protocol.js'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { MediaPool } from '../../workers/channel/protocol.js'
+import type { Scripts } from '../sandbox/speaker-scripts.js'
+import { ALL_CODECS, checkOffer, sessionRateOf, TELEPHONE_CODECS } from '../sdp/sdp-session.js'
+import { warning } from '../sip/sip-dialog.js'
+import type { IncomingInvite, SipServer } from '../sip/sip-port.js'
+import { userOf } from '../sip/sip-uri.js'
+import type { Caller, TrunkEdge } from '../trunk/trunk-authenticator.js'
+import { TrunkMeter, type TrunkRefusal } from '../trunk/trunk-limiter.js'
 import { Call, callTimers } from './call.js'
+import type { CallEvent, CallId } from './call-events.js'
 import type { Ending } from './ending.js'
-import type { CallEvent, CallId } from './events.js'
 import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
@@ -22,13 +29,6 @@ import type {
   Permit,
   TransferDesk,
 } from './ports.js'
-import type { Scripts } from './sandbox/scripts.js'
-import { ALL_CODECS, checkOffer, sessionRateOf, TELEPHONE_CODECS } from './sdp.js'
-import { warning } from './sip-dialog.js'
-import type { IncomingInvite, SipServer } from './sip-port.js'
-import { userOf } from './sip-uri.js'
-import type { Caller, TrunkEdge } from './trunk/edge.js'
-import { TrunkMeter, type TrunkRefusal } from './trunk/meter.js'
 
 export interface SwitchboardOptions {
   readonly sip: SipServer

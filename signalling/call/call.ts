@@ -1,10 +1,10 @@
-import type { SpeakerScript } from '../media/agent/spec.js'
-import type { Clock, Timer } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import type { TransferRequest, TransferUpdate } from '../media/byo/dialect.js'
-import type { DetectorEvent } from '../media/detect/events.js'
-import type { CloseReason, SessionRate } from '../media/frame.js'
+import type { SpeakerScript } from '../../media/agent/agent-spec.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { CloseReason, SessionRate } from '../../media/base/frame.js'
+import type { Log } from '../../media/base/log.js'
+import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { DetectorEvent } from '../../media/detect/events.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -12,7 +12,9 @@ import type {
   Party,
   RemoteMedia,
   SessionEvent,
-} from '../workers/protocol.js'
+} from '../../workers/channel/protocol.js'
+import type { InfoKey } from '../sip/info-dtmf.js'
+import type { CallEvent, CallId } from './call-events.js'
 import {
   type CallEffect,
   type CallInput,
@@ -22,8 +24,6 @@ import {
   type TimerName,
 } from './call-machine.js'
 import { type Ending, endingOfConversation, endingOfError } from './ending.js'
-import type { CallEvent, CallId } from './events.js'
-import type { InfoKey } from './info-dtmf.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { AgentTools, EventSink, TransferDesk } from './ports.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EngineError } from '../media/base/errors.js'
+import { EngineError } from '../../media/base/errors.js'
 import {
   type Cause,
   type Disposition,

@@ -1,4 +1,4 @@
-import { EngineError, errorText } from '../media/base/errors.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
 
 /** Why a call is over, as the contract's `endedReason` names it (an open set). */
 export type Cause =

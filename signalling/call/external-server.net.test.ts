@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { runCli, temporaryFolder } from '../fixtures/cli.js'
-import { EXTERNAL } from '../fixtures/signalling-rig.js'
+import { EXTERNAL } from '../../fixtures/rigs/signalling-rig.js'
+import { runCli, temporaryFolder } from '../../fixtures/service/cli.js'
 
 /*
  * The signalling tests once more, on a SIP server in a process of its own: what a drachtio-server of
@@ -25,7 +25,7 @@ t.test('inbound and outbound on a separate parley sip-server', { skip: EXTERNAL 
   for (const name of ['inbound', 'outbound']) {
     const test = spawn(
       process.execPath,
-      ['--enable-source-maps', fileURLToPath(new URL(`${name}.test.js`, import.meta.url))],
+      ['--enable-source-maps', fileURLToPath(new URL(`./${name}-leg.net.test.js`, import.meta.url))],
       { env: { ...process.env, PARLEY_DRACHTIO_URL: url }, stdio: ['ignore', 'pipe', 'inherit'] },
     )
     let output = ''

@@ -1,14 +1,14 @@
 import { createSocket } from 'node:dgram'
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import {
   EXTERNAL,
   openSignallingRig,
   type RigOptions,
   TEST_NUMBER,
   until,
-} from '../fixtures/signalling-rig.js'
-import { runSipp, startSipp } from '../fixtures/sipp.js'
+} from '../../fixtures/rigs/signalling-rig.js'
+import { runSipp, startSipp } from '../../fixtures/sip/sipp.js'
 
 assertNothingLeft(t)
 
@@ -183,7 +183,7 @@ t.test('a hang-up from outside ends the caller’s side too', async (t) => {
 })
 
 t.test('a full pool answers 503, a dead worker ends its calls', async (t) => {
-  const { EngineError } = await import('../media/base/errors.js')
+  const { EngineError } = await import('../../media/base/errors.js')
   const rig = await rigFor(t)
   rig.pool.refuse = new EngineError('overloaded', 'no room')
   await runSipp({

@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto'
-import type { Log } from '../media/base/log.js'
-import type { CodecName } from '../media/codec/codec.js'
+import type { Log } from '../../media/base/log.js'
+import type { CodecName } from '../../media/codec/codec.js'
+import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
+import { type LocalMedia, SdpSession } from '../sdp/sdp-session.js'
+import { warning } from '../sip/sip-dialog.js'
+import type { DialogEnd, IncomingInvite, Reply, SipDialog } from '../sip/sip-port.js'
 import { type Ending, endingOfError, outcomeOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
-import { type LocalMedia, SdpSession } from './sdp.js'
-import type { SrtpPolicy } from './sdp-crypto.js'
-import { warning } from './sip-dialog.js'
-import type { DialogEnd, IncomingInvite, Reply, SipDialog } from './sip-port.js'
 
 /** A caller's INVITE as a leg: 180, 200 with our answer or offer, media agreed with the ACK. */
 export class InboundLeg implements Leg {

@@ -1,11 +1,11 @@
-import { errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { SdpRefusal } from '../sdp/sdp-parser.js'
+import type { SdpSession } from '../sdp/sdp-session.js'
+import type { DialogEnd, Reply } from '../sip/sip-port.js'
 import type { Ending } from './ending.js'
 import { endingOfServerBye } from './ending.js'
 import type { LegEvents } from './leg.js'
-import type { SdpSession } from './sdp.js'
-import type { SdpRefusal } from './sdp-parse.js'
-import type { DialogEnd, Reply } from './sip-port.js'
 
 /** The part of a leg that both directions share: renegotiation inside the dialog. */
 export class LegMedia {

@@ -1,7 +1,7 @@
-import type { RemoteMedia } from '../workers/protocol.js'
+import type { RemoteMedia } from '../../workers/channel/protocol.js'
+import type { LocalMedia } from '../sdp/sdp-session.js'
+import type { InfoKey } from '../sip/info-dtmf.js'
 import type { Ending } from './ending.js'
-import type { InfoKey } from './info-dtmf.js'
-import type { LocalMedia } from './sdp.js'
 
 /** What a leg tells its call. Nothing follows `ended`, nor the call's own `end`. */
 export interface LegEvents {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { openSignallingRig, testAgent, until } from '../fixtures/signalling-rig.js'
-import { startSipp } from '../fixtures/sipp.js'
-import { type Fate, openUdpRelay } from '../fixtures/udp-relay.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { openSignallingRig, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import { startSipp } from '../../fixtures/sip/sipp.js'
+import { type Fate, openUdpRelay } from '../../fixtures/sip/udp-relay.js'
 
 /*
  * A basic call over UDP with each of its messages lost, repeated, or overtaken by the next one: sipp at

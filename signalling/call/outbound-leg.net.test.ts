@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { openSignallingRig, type RigOptions, testAgent, until } from '../fixtures/signalling-rig.js'
-import { type SippOptions, startSipp } from '../fixtures/sipp.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { openSignallingRig, type RigOptions, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import { type SippOptions, startSipp } from '../../fixtures/sip/sipp.js'
 import type { DialPlan, Permit } from './ports.js'
 
 assertNothingLeft(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { openSignallingRig, TEST_NUMBER, until } from '../fixtures/signalling-rig.js'
-import { cseqOf, type SipMessage } from '../fixtures/sip-message.js'
-import { type Interceptor, openSipPeer } from '../fixtures/sip-peer.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { openSignallingRig, TEST_NUMBER, until } from '../../fixtures/rigs/signalling-rig.js'
+import { cseqOf, type SipMessage } from '../../fixtures/sip/sip-message.js'
+import { type Interceptor, openSipPeer } from '../../fixtures/sip/sip-peer.js'
 
 /* Messages that are lost, late or cross each other, against a user agent that shares no code with us. */
 

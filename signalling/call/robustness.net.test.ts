@@ -1,10 +1,10 @@
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { openSignallingRig, TEST_NUMBER, until } from '../fixtures/signalling-rig.js'
-import type { SipDialog as PeerDialog } from '../fixtures/sip-dialog.js'
-import { cseqOf, header } from '../fixtures/sip-message.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
-import { keyOfInfo } from './info-dtmf.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { openSignallingRig, TEST_NUMBER, until } from '../../fixtures/rigs/signalling-rig.js'
+import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
+import { cseqOf, header } from '../../fixtures/sip/sip-message.js'
+import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
+import { keyOfInfo } from '../sip/info-dtmf.js'
 
 /*
  * What carriers and telephone systems do with a call that is up, and which must not end it.

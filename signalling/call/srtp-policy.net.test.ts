@@ -1,9 +1,9 @@
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { openSignallingRig, TEST_NUMBER, testAgent, until } from '../fixtures/signalling-rig.js'
-import type { SipDialog } from '../fixtures/sip-dialog.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
-import type { SrtpPolicy } from './sdp-crypto.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { openSignallingRig, TEST_NUMBER, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import type { SipDialog } from '../../fixtures/sip/sip-dialog.js'
+import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
+import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 
 /* What `srtp` of a trunk does to the calls over it, on the wire. */
 

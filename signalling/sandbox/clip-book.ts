@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ScriptedUtterance, TimedWord } from '../../media/agent/spec.js'
+import type { ScriptedUtterance, TimedWord } from '../../media/agent/agent-spec.js'
 import { EngineError } from '../../media/base/errors.js'
-import { projectRoot } from '../../media/base/paths.js'
+import { projectRoot } from '../../media/base/project-root.js'
 
 /** The clips that simulated people may say, by name, with where their words sound. */
 export type ClipBook = ReadonlyMap<string, ScriptedUtterance>
@@ -11,7 +11,9 @@ export type ClipBook = ReadonlyMap<string, ScriptedUtterance>
  * Reads the manifest of the recorded clips; only what the sandbox may say is taken. Throws EngineError
  * `storage_failed` when the file is missing or is not what it should be.
  */
-export function readClipBook(file = join(projectRoot, 'fixtures', 'speech', 'manifest.json')): ClipBook {
+export function readClipBook(
+  file = join(projectRoot, 'signalling', 'sandbox', 'clips', 'manifest.json'),
+): ClipBook {
   let parsed: unknown
   try {
     parsed = JSON.parse(readFileSync(file, 'utf8'))

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { readClipBook } from './clips.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { readClipBook } from './clip-book.js'
 import { behaviourOf, isPersona, PERSONA_NAMES, personaSpec } from './personas.js'
-import { Scripts } from './scripts.js'
+import { Scripts } from './speaker-scripts.js'
 
 t.test('the numbers of the contract', async (t) => {
   t.strictSame(behaviourOf('+919000000002'), { kind: 'refuse', status: 486 })

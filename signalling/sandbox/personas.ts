@@ -1,6 +1,6 @@
-import type { PersonaCue, PersonaSpec, ScriptedUtterance } from '../../media/agent/spec.js'
+import type { PersonaCue, PersonaSpec, ScriptedUtterance } from '../../media/agent/agent-spec.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { ClipBook } from './clips.js'
+import type { ClipBook } from './clip-book.js'
 
 /*
  * The simulated people of decisions section 7, as data.

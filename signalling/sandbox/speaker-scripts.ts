@@ -1,4 +1,4 @@
-import type { SpeakerScript } from '../../media/agent/spec.js'
+import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { Clock } from '../../media/base/clock.js'
 
 /**

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { SrtpKey, SrtpSuiteName } from '../media/rtp/keying.js'
-import { SRTP_SUITES } from '../media/rtp/srtp-keys.js'
+import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
+import type { SrtpKey, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
 
 /** Whether a leg's media is protected: never, when both sides can, or else there is no call. */
 export type SrtpPolicy = 'off' | 'optional' | 'required'

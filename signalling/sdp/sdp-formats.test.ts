@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { CodecName } from '../media/codec/codec.js'
-import { CODEC_NAMES } from '../media/codec/registry.js'
-import { SdpSession, sessionRateOf } from './sdp.js'
+import type { CodecName } from '../../media/codec/codec.js'
+import { CODEC_NAMES } from '../../media/codec/registry.js'
+import { SdpSession, sessionRateOf } from './sdp-session.js'
 
 const local = { address: '127.0.0.1', port: 40_000 }
 const session = (codecs: readonly CodecName[]) => new SdpSession(local, codecs, '42')

@@ -1,7 +1,7 @@
-import type { Codec, CodecName, CodecParameters, Ptime } from '../media/codec/codec.js'
-import { codecOf, findCodec } from '../media/codec/registry.js'
-import type { HeardFormat, RtpRemote } from '../media/rtp/remote.js'
-import type { MediaSection } from './sdp-parse.js'
+import type { Codec, CodecName, CodecParameters, Ptime } from '../../media/codec/codec.js'
+import { codecOf, findCodec } from '../../media/codec/registry.js'
+import type { HeardFormat, RtpRemote } from '../../media/rtp/remote-description.js'
+import type { MediaSection } from './sdp-parser.js'
 
 /*
  * The formats of one audio m-line: which payload type means what (RFC 3264 sections 5.1, 6.1 and 8.3.2,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { checkOffer, SdpSession } from './sdp.js'
-import { parseSdp } from './sdp-parse.js'
+import { parseSdp } from './sdp-parser.js'
+import { checkOffer, SdpSession } from './sdp-session.js'
 
 const local = { address: '127.0.0.1', port: 40_000 }
 const session = (codecs: readonly ('PCMA' | 'PCMU')[] = ['PCMA', 'PCMU']) =>

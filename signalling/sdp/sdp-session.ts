@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
-import type { CodecName } from '../media/codec/codec.js'
-import { CODEC_NAMES, codecOf } from '../media/codec/registry.js'
-import type { SessionRate } from '../media/frame.js'
-import type { RemoteMedia } from '../workers/protocol.js'
+import type { SessionRate } from '../../media/base/frame.js'
+import type { CodecName } from '../../media/codec/codec.js'
+import { CODEC_NAMES, codecOf } from '../../media/codec/registry.js'
+import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { type AgreedFormats, SdpFormats } from './sdp-formats.js'
 import {
@@ -12,7 +12,7 @@ import {
   parseSdp,
   refusal,
   type SdpRefusal,
-} from './sdp-parse.js'
+} from './sdp-parser.js'
 import { type ReadTransport, SdpTransport } from './sdp-transport.js'
 
 /** Where our RTP socket is, as it is written into descriptions. */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type LocalMedia, SdpSession } from './sdp.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
+import { type LocalMedia, SdpSession } from './sdp-session.js'
 
 const PAIR: LocalMedia = { address: '127.0.0.1', port: 40_000, rtcpPort: 40_001 }
 const session = (srtp: SrtpPolicy = 'off', local = PAIR) => new SdpSession(local, ['PCMA'], '42', srtp)

@@ -1,6 +1,6 @@
-import type { RtcpRemote, SrtpKeys } from '../media/rtp/keying.js'
+import type { RtcpRemote, SrtpKeys } from '../../media/rtp/srtp/keying.js'
 import { type CryptoLine, newKey, offerCrypto, type SrtpPolicy, writeCrypto } from './sdp-crypto.js'
-import { type MediaSection, refusal, type SdpRefusal } from './sdp-parse.js'
+import { type MediaSection, refusal, type SdpRefusal } from './sdp-parser.js'
 
 type Protocol = 'RTP/AVP' | 'RTP/SAVP'
 

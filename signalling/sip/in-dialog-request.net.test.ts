@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import {
   inCall,
   openUdpPeer,
@@ -9,12 +10,11 @@ import {
   SDP_A,
   SDP_B,
   type WireMessage,
-} from '../fixtures/embedded-rig.js'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { until } from '../fixtures/signalling-rig.js'
-import { type Clock, systemClock } from '../media/base/clock.js'
-import { silentLog } from '../media/base/log.js'
-import { openEmbeddedServer } from './embedded/server.js'
+} from '../../fixtures/rigs/embedded-rig.js'
+import { until } from '../../fixtures/rigs/signalling-rig.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { openEmbeddedServer } from '../embedded/server.js'
 import type { DialogHandlers, SipDialog } from './sip-port.js'
 import { openSipServer } from './sip-server.js'
 

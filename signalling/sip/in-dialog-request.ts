@@ -1,5 +1,5 @@
+import type { DigestClient } from '../trunk/digest-client.js'
 import type { RawDialog, RawResponse } from './drachtio-types.js'
-import type { DigestClient } from './trunk/digest-client.js'
 
 /** Of the interval: well before half of it, when the server refreshes. */
 const REFRESH_SHARE = 0.4

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { silentLog } from '../media/base/log.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { silentLog } from '../../media/base/log.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { InviteHandle } from './sip-invite.js'
+import { InviteHandle } from './incoming-invite.js'
 
 /*
  * Moments between the application and the SIP server that no test on sockets can hit every time.

@@ -1,12 +1,12 @@
-import type { Clock } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { type Credentials, DigestClient } from '../trunk/digest-client.js'
+import type { Open } from './connection-bound.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import type { Open } from './open.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
 import { userOf } from './sip-uri.js'
-import { type Credentials, DigestClient } from './trunk/digest-client.js'
 
 /** What must be refused before anyone looks at the number (RFC 3261 8.2.2, 8.2.3); null when all is well. */
 export function acceptableForm(

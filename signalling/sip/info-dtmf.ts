@@ -1,4 +1,4 @@
-import type { Digit } from '../media/frame.js'
+import type { Digit } from '../../media/base/frame.js'
 
 /** A key told of by INFO. */
 export interface InfoKey {

@@ -1,8 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { isIP } from 'node:net'
-import type { Clock } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { DigestClient, type DigestedRequest } from '../trunk/digest-client.js'
+import type { Open } from './connection-bound.js'
 import {
   type RawDialog,
   type RawRequest,
@@ -11,10 +13,8 @@ import {
   responseOf,
   statusOf,
 } from './drachtio-types.js'
-import type { Open } from './open.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { InviteHandlers, InviteRequest, OutgoingInvite, PlainAnswer, PlainRequest } from './sip-port.js'
-import { DigestClient, type DigestedRequest } from './trunk/digest-client.js'
 
 /** What an outgoing request needs of the connection it leaves by. */
 export interface Connection {

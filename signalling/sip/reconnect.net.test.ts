@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import {
   openSignallingRig,
   type RigOptions,
   TEST_NUMBER,
   testAgent,
   until,
-} from '../fixtures/signalling-rig.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
+} from '../../fixtures/rigs/signalling-rig.js'
+import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 
 /*
  * The connection between the service and its SIP server breaks; the server itself goes on. Calls that are

@@ -1,6 +1,6 @@
-import type { EngineError } from '../media/base/errors.js'
+import type { EngineError } from '../../media/base/errors.js'
+import type { Credentials, DigestClient } from '../trunk/digest-client.js'
 import type { InfoKey } from './info-dtmf.js'
-import type { Credentials, DigestClient } from './trunk/digest-client.js'
 
 /*
  * What legs need of a SIP server, in our own words. `sip-server.ts` stands behind it and is the only

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { until } from '../fixtures/signalling-rig.js'
-import { systemClock } from '../media/base/clock.js'
-import { silentLog } from '../media/base/log.js'
-import { openEmbeddedServer } from './embedded/server.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { until } from '../../fixtures/rigs/signalling-rig.js'
+import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { openEmbeddedServer } from '../embedded/server.js'
 import { openSipServer } from './sip-server.js'
 
 assertNothingLeft(t)

@@ -1,15 +1,16 @@
 import { channel } from 'node:diagnostics_channel'
 import { Socket } from 'node:net'
 import Srf from 'drachtio-srf'
-import type { Clock, Timer } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import { Scope } from '../media/base/scope.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { Scope } from '../../media/base/scope.js'
+import { tapWire, type WireMessage } from '../trace/wire-tap.js'
+import type { Open } from './connection-bound.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import type { Open } from './open.js'
+import { acceptableForm, InviteHandle } from './incoming-invite.js'
+import { type Connection, OutgoingCall, sendPlain } from './outgoing-request.js'
 import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
-import { acceptableForm, InviteHandle } from './sip-invite.js'
-import { type Connection, OutgoingCall, sendPlain } from './sip-outgoing.js'
 import type {
   IncomingInvite,
   InviteHandlers,
@@ -19,7 +20,6 @@ import type {
   PlainRequest,
   SipServer,
 } from './sip-port.js'
-import { tapWire, type WireMessage } from './sip-trace-tap.js'
 
 export interface SipServerOptions {
   /** Where the drachtio-compatible server takes applications: the embedded one's control port, or an external one. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { headerOf, SipTraces, TRACE_LIMITS, type TraceLimits } from './sip-trace.js'
 
 const wire = (text: string, direction: 'in' | 'out' = 'in') => ({

@@ -1,6 +1,6 @@
-import type { Clock } from '../media/base/clock.js'
-import { masked, type TracedMessage } from './sip-trace-mask.js'
-import type { WireMessage } from './sip-trace-tap.js'
+import type { Clock } from '../../media/base/clock.js'
+import { masked, type TracedMessage } from './trace-mask.js'
+import type { WireMessage } from './wire-tap.js'
 
 /** What one call said on the wire, as the application saw it: no retransmissions, no 100 of the server. */
 export interface SipTrace {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { decodePayload, FrameReader } from './embedded/wire-format.js'
+import { decodePayload, FrameReader } from '../embedded/app/wire-format.js'
 
 /** A SIP message that passed between the SIP server and the application. */
 export interface WireMessage {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { type DigestAlgorithm, digestKey, digestResponse, parseDigests } from './digest.js'
 import { DigestClient } from './digest-client.js'
 import { DigestServer } from './digest-server.js'

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
-import { openSignallingRig, testAgent, until } from '../../fixtures/signalling-rig.js'
-import type { SipDialog as PeerDialog } from '../../fixtures/sip-dialog.js'
-import { Guard, type GuardOptions } from '../../fixtures/sip-guard.js'
-import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip-message.js'
-import { openSipPeer } from '../../fixtures/sip-peer.js'
-import type { DialPlan, TrunkRoute } from '../ports.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { openSignallingRig, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
+import { Guard, type GuardOptions } from '../../fixtures/sip/sip-guard.js'
+import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'
+import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
+import type { DialPlan, TrunkRoute } from '../call/ports.js'
 
 assertNothingLeft(t)
 

@@ -2,8 +2,8 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { PlainAnswer, SipServer } from '../sip-port.js'
-import { sipUri } from '../sip-uri.js'
+import type { PlainAnswer, SipServer } from '../sip/sip-port.js'
+import { sipUri } from '../sip/sip-uri.js'
 import { type Credentials, DigestClient } from './digest-client.js'
 import {
   type RegistrarAnswer,

@@ -1,17 +1,17 @@
 import t from 'tap'
-import { inCall, openUdpPeer, request, wireMessage } from '../../fixtures/embedded-rig.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { inCall, openUdpPeer, request, wireMessage } from '../../fixtures/rigs/embedded-rig.js'
 import {
   openSignallingRig,
   type RigOptions,
   TEST_NUMBER,
   testAgent,
   until,
-} from '../../fixtures/signalling-rig.js'
-import { header, type SipMessage } from '../../fixtures/sip-message.js'
-import { openSipPeer } from '../../fixtures/sip-peer.js'
-import { runSipp } from '../../fixtures/sipp.js'
-import type { InboundTrunk } from '../ports.js'
+} from '../../fixtures/rigs/signalling-rig.js'
+import { header, type SipMessage } from '../../fixtures/sip/sip-message.js'
+import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
+import { runSipp } from '../../fixtures/sip/sipp.js'
+import type { InboundTrunk } from '../call/ports.js'
 import { parseCidr } from './cidr.js'
 import { DigestClient } from './digest-client.js'
 

@@ -1,8 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
-import type { SipServer } from '../sip-port.js'
-import { sipUri } from '../sip-uri.js'
+import type { SipServer } from '../sip/sip-port.js'
+import { sipUri } from '../sip/sip-uri.js'
 import { type Credentials, DigestClient } from './digest-client.js'
 
 export type ProbeMethod = 'options' | 'register'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import type { SipServer } from '../sip-port.js'
+import type { SipServer } from '../sip/sip-port.js'
 import { Registration, type RegistrationReport, type RegistrationTarget } from './registration.js'
 
 export interface RegistrarOptions {

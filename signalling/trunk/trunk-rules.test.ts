@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { addressKey, coveringPrefix, parseCidr } from './cidr.js'
-import { TrunkMeter } from './meter.js'
 import { callerIdentity, writeNumber } from './number-format.js'
+import { TrunkMeter } from './trunk-limiter.js'
 
 t.test('numbers as carriers want them', async (t) => {
   const cases = [

@@ -1,18 +1,18 @@
-import type { ConversationEvent } from '../media/agent/events.js'
-import type { AgentSpec, PersonaSpec, SpeakerScript } from '../media/agent/spec.js'
-import type { CartesiaSettings } from '../media/agent/vendors/cartesia/settings.js'
-import type { SpareNames } from '../media/agent/vendors/catalogue.js'
-import type { DeepgramSettings } from '../media/agent/vendors/deepgram/settings.js'
-import type { ElevenLabsSettings } from '../media/agent/vendors/elevenlabs/settings.js'
-import type { RealtimeSettings } from '../media/agent/vendors/openai/settings.js'
-import type { SarvamSettings } from '../media/agent/vendors/sarvam/settings.js'
-import type { BotEvent } from '../media/byo/bot-event.js'
-import type { TransferUpdate } from '../media/byo/dialect.js'
-import type { BotSpec } from '../media/byo/spec.js'
-import type { EndingModelStats } from '../media/ending-model.js'
-import type { CloseReason, Digit, SessionRate, SessionStats } from '../media/frame.js'
-import type { RtpRemote } from '../media/rtp/remote.js'
-import type { SpeechModelStats } from '../media/speech-model.js'
+import type { AgentSpec, PersonaSpec, SpeakerScript } from '../../media/agent/agent-spec.js'
+import type { ConversationEvent } from '../../media/agent/conversation-events.js'
+import type { CartesiaSettings } from '../../media/agent/vendors/cartesia/settings.js'
+import type { SpareNames } from '../../media/agent/vendors/catalogue.js'
+import type { DeepgramSettings } from '../../media/agent/vendors/deepgram/settings.js'
+import type { ElevenLabsSettings } from '../../media/agent/vendors/elevenlabs/settings.js'
+import type { RealtimeSettings } from '../../media/agent/vendors/openai/settings.js'
+import type { SarvamSettings } from '../../media/agent/vendors/sarvam/settings.js'
+import type { CloseReason, Digit, SessionRate, SessionStats } from '../../media/base/frame.js'
+import type { BotEvent } from '../../media/byo/bot-event.js'
+import type { BotSpec } from '../../media/byo/bot-spec.js'
+import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { RtpRemote } from '../../media/rtp/remote-description.js'
+import type { SpeechModelStats } from '../../media/vad/speech-model.js'
+import type { EndingModelStats } from '../../media/vad/turn-detector.js'
 
 /*
  * Everything that crosses between the main thread and a media worker, as one typed union each way.
@@ -121,7 +121,7 @@ export interface WorkerLoad {
   readonly heapBytes: number
 }
 
-export { LATENESS_BOUNDS_MS } from '../media/beat.js'
+export { LATENESS_BOUNDS_MS } from '../../media/session/frame-clock.js'
 
 export type WorkerResult<R extends WorkerRequest> = R extends { do: 'open' }
   ? OpenedSession
@@ -213,7 +213,7 @@ export interface WorkerSettings {
   readonly providers: ProviderSettings
 }
 
-/** What signalling needs of the worker pool; `workers/pool.ts` is the one behind it. */
+/** What signalling needs of the worker pool; `workers/pool/media-pool.ts` is the one behind it. */
 export interface MediaPool {
   /** Picks the worker with room (by beat lateness); throws EngineError `overloaded` when none has. */
   open(

@@ -1,13 +1,13 @@
 import { MessageChannel } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { EngineError } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import { RequestChannel, serve } from './channel.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { EngineError } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { threadLog } from '../thread/thread-log.js'
 import { Outbox } from './outbox.js'
 import type { FromWorker, SessionEvent, ToWorker, WorkerRequest } from './protocol.js'
-import { threadLog } from './thread-log.js'
+import { RequestChannel, serve } from './request-channel.js'
 
 interface Rig {
   readonly clock: VirtualClock

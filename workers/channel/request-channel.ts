@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../media/base/clock.js'
-import { EngineError, type EngineErrorCode, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { EngineError, type EngineErrorCode, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
 import { type Outbox, READ_EVERY } from './outbox.js'
 import type {
   FromWorker,

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import { errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
 
 /** What this needs of a pool of the job library. */
 interface JobPool {

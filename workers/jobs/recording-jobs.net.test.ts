@@ -1,10 +1,10 @@
 import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { tone, toneLevel } from '../fixtures/tones.js'
-import { readWav, writeWav } from '../fixtures/wav.js'
-import { type Log, silentLog } from '../media/base/log.js'
+import { tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { readWav, writeWav } from '../../fixtures/audio/wav.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { type Log, silentLog } from '../../media/base/log.js'
 import { openRecordingJobs } from './recording-jobs.js'
 
 assertNothingLeft(t)

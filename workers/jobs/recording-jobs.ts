@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { isTimeoutError, StaticPool } from 'node-worker-threads-pool'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import { finishRecording, type RecordedFile } from '../media/recording/finish.js'
-import type { RawRecording } from '../media/recording/recorder.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { finishRecording, type RecordedFile } from '../../media/recording/finish.js'
+import type { RawRecording } from '../../media/recording/recorder.js'
 import { watchErrors } from './job-errors.js'
-import type { RecordingJob, RecordingReply } from './recording-job.js'
+import type { RecordingJob, RecordingReply } from './recording-thread.js'
 
 /** More calls than end at once on one worker. */
 const MAX_WAITING = 256
@@ -122,7 +122,7 @@ class JobThread implements RecordingJobs {
     const pool: Pool = new StaticPool({
       // A long copy must not keep a call from being reported as over.
       size: this.#compress ? 2 : 1,
-      task: fileURLToPath(new URL('./recording-job.js', import.meta.url)),
+      task: fileURLToPath(new URL('./recording-thread.js', import.meta.url)),
     })
     watchErrors(pool, 'recording', this.#log)
     return pool

@@ -3,11 +3,11 @@
  * that nothing here ever ends as an uncaught error.
  */
 import { parentPort } from 'node:worker_threads'
-import { errorText } from '../media/base/errors.js'
-import { compressRecording } from '../media/recording/compress.js'
-import { finishRecording, type RecordedFile } from '../media/recording/finish.js'
-import type { RawRecording } from '../media/recording/recorder.js'
-import { runAsUsual } from './thread-priority.js'
+import { errorText } from '../../media/base/errors.js'
+import { compressRecording } from '../../media/recording/compress.js'
+import { finishRecording, type RecordedFile } from '../../media/recording/finish.js'
+import type { RawRecording } from '../../media/recording/recorder.js'
+import { runAsUsual } from '../thread/thread-priority.js'
 
 export type RecordingJob =
   | { readonly do: 'finish'; readonly raw: RawRecording }

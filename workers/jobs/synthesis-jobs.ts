@@ -1,11 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { isTimeoutError, StaticPool } from 'node-worker-threads-pool'
-import type { Synthesis, SynthesisPort, SynthesisRequest } from '../media/agent/vendors/espeak/port.js'
-import type { Clock, Timer } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import type {
+  Synthesis,
+  SynthesisPort,
+  SynthesisRequest,
+} from '../../media/agent/vendors/espeak/synthesis-port.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
 import { watchErrors } from './job-errors.js'
-import type { SynthesisJob, SynthesisReply } from './synthesis-job.js'
+import type { SynthesisJob, SynthesisReply } from './synthesis-thread.js'
 
 export interface SynthesisJobs extends SynthesisPort {
   /** Jobs waiting or running. */
@@ -65,7 +69,7 @@ class JobQueue implements SynthesisJobs {
     this.#clock = clock
     this.#pool = new StaticPool({
       size: threads,
-      task: fileURLToPath(new URL('./synthesis-job.js', import.meta.url)),
+      task: fileURLToPath(new URL('./synthesis-thread.js', import.meta.url)),
     })
     watchErrors(this.#pool, 'synthesis', log)
   }

@@ -3,10 +3,10 @@
  * ends as an uncaught error: the pool library would respawn the thread without pause.
  */
 import { parentPort } from 'node:worker_threads'
-import type { EspeakEngine } from '../media/agent/vendors/espeak/engine.js'
-import type { Synthesis, SynthesisRequest } from '../media/agent/vendors/espeak/port.js'
-import { EngineError, type EngineErrorCode, errorText } from '../media/base/errors.js'
-import { runAsUsual } from './thread-priority.js'
+import type { Synthesis, SynthesisRequest } from '../../media/agent/vendors/espeak/synthesis-port.js'
+import type { EspeakEngine } from '../../media/agent/vendors/espeak/synthesizer.js'
+import { EngineError, type EngineErrorCode, errorText } from '../../media/base/errors.js'
+import { runAsUsual } from '../thread/thread-priority.js'
 
 export interface SynthesisJob {
   readonly request: SynthesisRequest
@@ -26,7 +26,7 @@ export type SynthesisReply =
 let engine: Promise<EspeakEngine> | null = null
 
 function loadEngine(): Promise<EspeakEngine> {
-  engine ??= import('../media/agent/vendors/espeak/engine.js').then((module) => module.openEspeak())
+  engine ??= import('../../media/agent/vendors/espeak/synthesizer.js').then((module) => module.openEspeak())
   return engine
 }
 

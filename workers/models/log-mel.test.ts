@@ -1,5 +1,5 @@
 import t from 'tap'
-import { seeded } from '../fixtures/random.js'
+import { seeded } from '../../fixtures/host/random.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 
 /** The same from the definition: direct sums, triangles over a table of mel values. */

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { slowNetwork } from '../fixtures/onnx.js'
+import { slowNetwork } from '../../fixtures/vendors/onnx-models.js'
 
-const CHILD = fileURLToPath(new URL('../fixtures/ended-models.js', import.meta.url))
+const CHILD = fileURLToPath(new URL('../../fixtures/rigs/terminated-model-threads.js', import.meta.url))
 
 function installed(): boolean {
   try {

@@ -1,13 +1,13 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import type { Clock } from '../media/base/clock.js'
-import { errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
 import type { ModelThreadData } from './onnx.js'
 
 /** Entry files of the threads that run models. */
 const ENTRIES = {
   'speech model': new URL('./speech-model-thread.js', import.meta.url),
-  'turn model': new URL('./ending-model-thread.js', import.meta.url),
+  'turn model': new URL('./turn-detector-thread.js', import.meta.url),
 } as const
 /** A model that still runs by then is left behind: its thread ends when it comes back. */
 const END_MS = 5000

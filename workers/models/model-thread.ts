@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { Clock, Timer } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
 import type { ModelOrder, StartedModel, StartModel } from './model-host.js'
 import { END, type FromModelThread } from './onnx.js'
 

@@ -1,5 +1,5 @@
 import { type MessagePort, workerData } from 'node:worker_threads'
-import { errorText } from '../media/base/errors.js'
+import { errorText } from '../../media/base/errors.js'
 
 /*
  * What the entry files of model threads share: the runtime, loaded when one is configured, and the

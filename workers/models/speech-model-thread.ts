@@ -7,7 +7,7 @@
  * the sound before it, as published voice detectors have it.
  */
 import { workerData } from 'node:worker_threads'
-import { openResampler } from '../media/codec/resample.js'
+import { openResampler } from '../../media/codec/resampler.js'
 import {
   loadOnnx,
   type Metadata,

@@ -5,11 +5,11 @@
  * output is one number: how likely the caller has finished. docs/turn-taking.md says it in full.
  */
 import { workerData } from 'node:worker_threads'
-import { resample } from '../media/codec/resample.js'
-import { ENDING_MODEL_MS } from '../media/ending-model.js'
-import type { EndingAnswer, EndingQuestion } from './ending-model-question.js'
+import { resample } from '../../media/codec/resampler.js'
+import { ENDING_MODEL_MS } from '../../media/vad/turn-detector.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 import { loadOnnx, type OnnxRuntime, type OnnxSession, serveModel } from './onnx.js'
+import type { EndingAnswer, EndingQuestion } from './turn-detector-question.js'
 
 const MODEL_RATE = 16_000
 const LONGEST = (ENDING_MODEL_MS / 1000) * MODEL_RATE

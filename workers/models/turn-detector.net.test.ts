@@ -2,20 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { ConversationRig } from '../fixtures/conversation-rig.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { ConversationRig } from '../../fixtures/rigs/conversation-rig.js'
 import {
   failingNetwork,
   featureNetwork,
   loudnessNetwork,
   powerNetwork,
   slowNetwork,
-} from '../fixtures/onnx.js'
-import { type Clock, systemClock } from '../media/base/clock.js'
-import { silentLog } from '../media/base/log.js'
-import type { EndingModelStream } from '../media/ending-model.js'
-import { ENDING_DEADLINE_MS, openEndingModel, type RunningEndingModel } from './ending-model.js'
-import { openMediaPool } from './pool.js'
+} from '../../fixtures/vendors/onnx-models.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import type { EndingModelStream } from '../../media/vad/turn-detector.js'
+import { openMediaPool } from '../pool/media-pool.js'
+import { ENDING_DEADLINE_MS, openEndingModel, type RunningEndingModel } from './turn-detector.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-ending-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))

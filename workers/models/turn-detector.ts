@@ -1,15 +1,15 @@
-import type { Clock } from '../media/base/clock.js'
-import type { Log } from '../media/base/log.js'
+import type { Clock } from '../../media/base/clock.js'
+import type { SessionRate } from '../../media/base/frame.js'
+import type { Log } from '../../media/base/log.js'
 import {
   ENDING_MODEL_MS,
   type EndingModel,
   type EndingModelStats,
   type EndingModelStream,
-} from '../media/ending-model.js'
-import type { SessionRate } from '../media/frame.js'
-import type { EndingAnswer, EndingQuestion } from './ending-model-question.js'
+} from '../../media/vad/turn-detector.js'
 import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
+import type { EndingAnswer, EndingQuestion } from './turn-detector-question.js'
 
 export interface RunningEndingModel extends EndingModel {
   stats(): EndingModelStats

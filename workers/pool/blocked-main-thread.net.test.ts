@@ -1,11 +1,11 @@
 import t from 'tap'
-import { EMBEDDED_AGENT } from '../fixtures/embedded-agent.js'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import type { PersonaSpec } from '../media/agent/spec.js'
-import { FRAME_MS } from '../media/frame.js'
-import { KEY_TIMING } from '../media/rtp/dtmf.js'
-import { openMediaPool } from './pool.js'
-import type { OpenedSession, Party, RemoteMedia, SessionEvent } from './protocol.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { EMBEDDED_AGENT } from '../../fixtures/rigs/embedded-agent.js'
+import type { PersonaSpec } from '../../media/agent/agent-spec.js'
+import { FRAME_MS } from '../../media/base/frame.js'
+import { KEY_TIMING } from '../../media/rtp/telephone-event.js'
+import type { OpenedSession, Party, RemoteMedia, SessionEvent } from '../channel/protocol.js'
+import { openMediaPool } from './media-pool.js'
 
 const PAIRS = 4
 const DIGITS = '0123456789*#'

@@ -2,16 +2,16 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { findClip } from '../fixtures/speech/manifest.js'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { findClip } from '../../fixtures/speech/manifest.js'
 import {
   type AgentSpec,
   type PersonaSpec,
   PLAIN_SETTINGS,
   type ScriptedUtterance,
-} from '../media/agent/spec.js'
-import { openMediaPool, type RunningMediaPool } from './pool.js'
-import type { OpenedSession, RemoteMedia, SessionEvent } from './protocol.js'
+} from '../../media/agent/agent-spec.js'
+import type { OpenedSession, RemoteMedia, SessionEvent } from '../channel/protocol.js'
+import { openMediaPool, type RunningMediaPool } from './media-pool.js'
 
 const AGENT: AgentSpec = {
   agentId: 'agt_1',

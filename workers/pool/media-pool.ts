@@ -1,10 +1,9 @@
-import type { SpeakerScript } from '../media/agent/spec.js'
-import { type Clock, systemClock } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import { type Log, silentLog } from '../media/base/log.js'
-import type { TransferUpdate } from '../media/byo/dialect.js'
-import type { CloseReason, Digit } from '../media/frame.js'
-import { choosePlace } from './placement.js'
+import type { SpeakerScript } from '../../media/agent/agent-spec.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { CloseReason, Digit } from '../../media/base/frame.js'
+import { type Log, silentLog } from '../../media/base/log.js'
+import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -15,8 +14,9 @@ import type {
   SessionEvent,
   SessionId,
   WorkerLoad,
-} from './protocol.js'
-import { WorkerSlot } from './slot.js'
+} from '../channel/protocol.js'
+import { choosePlace } from './placement.js'
+import { WorkerSlot } from './worker-slot.js'
 
 export interface MediaPoolSettings {
   /** Media threads; cores - 1 is right, at least 1. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { growth, soak } from '../fixtures/soak.js'
+import { growth, soak } from '../../fixtures/rigs/soak.js'
 
 /** About two call-hours: what leaks 1 MB in each shows above the noise of the collector. */
 const MOST_KB = 2 * 1024

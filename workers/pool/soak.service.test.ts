@@ -1,5 +1,5 @@
 import t from 'tap'
-import { growth, soak } from '../fixtures/soak.js'
+import { growth, soak } from '../../fixtures/rigs/soak.js'
 
 /** Gross leaks only show in a minute: soak.long.test.ts looks closer. */
 const MOST_KB = 32 * 1024

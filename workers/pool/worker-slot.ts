@@ -1,10 +1,8 @@
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../media/base/clock.js'
-import { EngineError, errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import { Scope } from '../media/base/scope.js'
-import { RequestChannel } from './channel.js'
-import { ModelHost } from './model-host.js'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { Scope } from '../../media/base/scope.js'
 import type {
   FromWorker,
   SessionEvent,
@@ -13,9 +11,11 @@ import type {
   WorkerRequest,
   WorkerResult,
   WorkerSettings,
-} from './protocol.js'
+} from '../channel/protocol.js'
+import { RequestChannel } from '../channel/request-channel.js'
+import { ModelHost } from '../models/model-host.js'
 
-const MEDIA_WORKER = new URL('./media-worker.js', import.meta.url)
+const MEDIA_WORKER = new URL('../thread/media-worker.js', import.meta.url)
 
 /** Loading the modules, the detector and the synthesiser of a thread on a busy machine. */
 const START_MS = 30_000

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { KeySources, TWIN_WAIT_MS } from './key-sources.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { KeySources, TWIN_WAIT_MS } from './dtmf-merger.js'
 
 function rig() {
   const clock = new VirtualClock()

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../media/base/clock.js'
-import type { Digit } from '../media/frame.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Digit } from '../../media/base/frame.js'
 
 /**
  * While keys may also come as RTP events, how long one that came by another way waits for its twin.

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { VirtualClock } from '../fixtures/clock.js'
-import { keyTone } from '../fixtures/dtmf.js'
-import { joined, tone } from '../fixtures/tones.js'
-import type { DetectorEvent } from '../media/detect/events.js'
-import type { Digit } from '../media/frame.js'
-import { LegEar } from './leg-ear.js'
+import { keyTone } from '../../fixtures/audio/dtmf.js'
+import { joined, tone } from '../../fixtures/audio/tones.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import type { Digit } from '../../media/base/frame.js'
+import type { DetectorEvent } from '../../media/detect/events.js'
+import { LegEar } from './leg-detectors.js'
 
 function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
   const { hasEvents = false, expected = true } = options

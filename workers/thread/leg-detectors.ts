@@ -1,8 +1,8 @@
-import type { Clock } from '../media/base/clock.js'
-import { type DetectorName, Detectors } from '../media/detect/detectors.js'
-import type { DetectorEvent } from '../media/detect/events.js'
-import type { AudioFrame, Digit, KeyTiming, SessionRate } from '../media/frame.js'
-import { KeySources } from './key-sources.js'
+import type { Clock } from '../../media/base/clock.js'
+import type { AudioFrame, Digit, KeyTiming, SessionRate } from '../../media/base/frame.js'
+import { type DetectorName, Detectors } from '../../media/detect/detectors.js'
+import type { DetectorEvent } from '../../media/detect/events.js'
+import { KeySources } from './dtmf-merger.js'
 
 /** What an agent's call is listened to for, beside speech. */
 const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
-import { writeWav } from '../fixtures/wav.js'
-import { openSounds } from './sounds.js'
+import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { writeWav } from '../../fixtures/audio/wav.js'
+import { openSounds } from './sound-library.js'
 
 /** How far the signal jumps from one sample to the next. */
 const jump = (pcm: Int16Array, at: number): number =>

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseWav } from '../media/agent/vendors/wav.js'
-import { EngineError } from '../media/base/errors.js'
-import { projectRoot } from '../media/base/paths.js'
-import { type InputRate, openResampler } from '../media/codec/resample.js'
-import { FRAME_MS, type SessionRate } from '../media/frame.js'
-import { seamless } from '../media/sounds/ends.js'
+import { parseWav } from '../../media/agent/vendors/shared/wav.js'
+import { EngineError } from '../../media/base/errors.js'
+import { FRAME_MS, type SessionRate } from '../../media/base/frame.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { type InputRate, openResampler } from '../../media/codec/resampler.js'
+import { seamless } from '../../media/sounds/endpoints.js'
 
 const FOLDER = join(projectRoot, 'media', 'sounds')
 const NAMES = ['office', 'cafe', 'call_center', 'hold'] as const

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { openClips } from './clips.js'
+import { findClip, readClip } from '../../fixtures/speech/manifest.js'
+import { openClips } from './speech-clips.js'
 
 t.test('clips by name, at the session rate, read once', async (t) => {
   const clips = openClips()

@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseWav } from '../media/agent/vendors/wav.js'
-import { EngineError } from '../media/base/errors.js'
-import { projectRoot } from '../media/base/paths.js'
-import { resample } from '../media/codec/resample.js'
-import type { Rate, SessionRate } from '../media/frame.js'
+import { parseWav } from '../../media/agent/vendors/shared/wav.js'
+import { EngineError } from '../../media/base/errors.js'
+import type { Rate, SessionRate } from '../../media/base/frame.js'
+import { projectRoot } from '../../media/base/project-root.js'
+import { resample } from '../../media/codec/resampler.js'
 
-const FOLDER = join(projectRoot, 'fixtures', 'speech')
+const FOLDER = join(projectRoot, 'signalling', 'sandbox', 'clips')
 
 /** About ten seconds each at most: some 10 MB when full. */
 const MAX_CACHED = 64
 
 export interface Clips {
   /**
-   * The samples of a clip of `fixtures/speech/manifest.json` at the rate asked for; shared, not to be
+   * The samples of a clip of `signalling/sandbox/clips/manifest.json` at the rate asked for; shared, not to be
    * changed. Rejects with EngineError `config_invalid` when there is no such clip or it is unreadable.
    */
   load(name: string, rate: SessionRate): Promise<Int16Array>

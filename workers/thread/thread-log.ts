@@ -1,5 +1,5 @@
-import type { Log } from '../media/base/log.js'
-import type { FromWorker, Port } from './protocol.js'
+import type { Log } from '../../media/base/log.js'
+import type { FromWorker, Port } from '../channel/protocol.js'
 
 type Level = 'info' | 'warn' | 'error'
 

@@ -1,7 +1,7 @@
-import type { Cancellable } from '../media/agent/ports.js'
-import type { ToolRequest } from '../media/agent/tools.js'
-import type { Clock, Timer } from '../media/base/clock.js'
-import type { SessionEvent } from './protocol.js'
+import type { ToolRequest } from '../../media/agent/tools/tool-calls.js'
+import type { Cancellable } from '../../media/agent/vendor-ports.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import type { SessionEvent } from '../channel/protocol.js'
 
 /** The main thread ends a request at its own limit; this much later it is not coming any more. */
 const MARGIN_MS = 3000

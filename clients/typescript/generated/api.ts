@@ -1,6 +1,6 @@
 // Generated from docs/openapi.json by `npm run openapi`. Changes here are lost.
 
-import { Caller, type Page, type RequestOptions } from '../caller.js'
+import { Caller, type Page, type RequestOptions } from '../http-client.js'
 import type {
   AcceptInvitationBody,
   Agent,

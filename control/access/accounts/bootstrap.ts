@@ -1,10 +1,10 @@
-import type { Clock } from '../../media/base/clock.js'
-import { newId } from '../../media/base/ids.js'
-import type { Db, Trx } from '../db/open.js'
-import type { Environment, Scope } from '../http/operation.js'
-import type { RootKey } from '../root-key.js'
-import { type CreatedKey, createKey } from './keys.js'
-import { hashPassword, randomBase62 } from './secrets.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { newId } from '../../../media/base/ids.js'
+import { hashPassword, randomBase62 } from '../../base/crypto.js'
+import type { RootKey } from '../../config/root-key.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { Environment, Scope } from '../../http/operation.js'
+import { type CreatedKey, createKey } from '../keys/api-keys.js'
 
 export interface Bootstrap {
   readonly organizationId: string

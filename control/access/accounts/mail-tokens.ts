@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import type { MailTokenKind } from '../db/access-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import type { RootKey } from '../root-key.js'
-import { randomBase62 } from './secrets.js'
+import { randomBase62 } from '../../base/crypto.js'
+import type { RootKey } from '../../config/root-key.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { MailTokenKind } from '../../db/tables/access.js'
+import { type Refusal, refuse } from '../../http/problem.js'
 
 const HOUR_MS = 3_600_000
 

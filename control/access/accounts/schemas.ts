@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { openEnum, Timestamp } from '../http/schemas.js'
-import { canonicalEmail } from './accounts.js'
+import { openEnum, Timestamp } from '../../http/schemas.js'
+import { canonicalEmail } from './store.js'
 
 /** A new address: one that mail can reach. */
 export const Email = z.email().max(254).transform(canonicalEmail)

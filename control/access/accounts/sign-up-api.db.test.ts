@@ -1,8 +1,8 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { Browser, openPeopleApi } from '../../fixtures/people.js'
-import { listNumbers } from '../numbers/api.js'
-import { accessOperations } from './api.js'
+import { Browser, openPeopleApi } from '../../../fixtures/api/browser-session.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { listNumbers } from '../../numbers/api.js'
+import { accessOperations } from '../api.js'
 
 const PASSWORD = 'correct horse battery'
 

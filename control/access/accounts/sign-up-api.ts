@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { operation } from '../http/operation.js'
-import { isRefusal, refuse } from '../http/problem.js'
-import { queueMail } from '../mail/outbox.js'
+import { hashPassword } from '../../base/crypto.js'
+import { operation } from '../../http/operation.js'
+import { isRefusal, refuse } from '../../http/problem.js'
+import { queueMail } from '../../mail/outbox.js'
+import { spendMailToken } from './mail-tokens.js'
 import {
   Accepted,
   Email,
@@ -10,10 +12,8 @@ import {
   NewPassword,
   OrganizationName,
   PersonName,
-} from './account-schemas.js'
-import { findUserByEmail, insertOrganization, insertUser, markVerified } from './accounts.js'
-import { spendMailToken } from './mail-tokens.js'
-import { hashPassword } from './secrets.js'
+} from './schemas.js'
+import { findUserByEmail, insertOrganization, insertUser, markVerified } from './store.js'
 
 export const checkEmailAvailable = operation({
   id: 'checkEmailAvailable',

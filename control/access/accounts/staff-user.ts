@@ -1,7 +1,7 @@
-import type { Clock } from '../../media/base/clock.js'
-import type { Db } from '../db/open.js'
-import { insertUser } from './accounts.js'
-import { hashPassword, randomBase62 } from './secrets.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { hashPassword, randomBase62 } from '../../base/crypto.js'
+import type { Db } from '../../db/database.js'
+import { insertUser } from './store.js'
 
 export interface StaffUser {
   readonly email: string

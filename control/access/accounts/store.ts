@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
-import { newId } from '../../media/base/ids.js'
-import { isForeignKeyViolation } from '../db/constraint.js'
-import type { UserRow } from '../db/identity-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import { seedSandboxNumber } from '../numbers/seed.js'
+import { newId } from '../../../media/base/ids.js'
+import { isForeignKeyViolation } from '../../db/constraint-error.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { UserRow } from '../../db/tables/identity.js'
+import { seedSandboxNumber } from '../../numbers/sandbox-number.js'
 
 export type User = Selectable<UserRow>
 

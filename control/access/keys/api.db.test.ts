@@ -1,8 +1,8 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { openPeopleApi, type Person } from '../../fixtures/people.js'
-import type { Role } from '../db/identity-tables.js'
-import { accessOperations } from './api.js'
+import { openPeopleApi, type Person } from '../../../fixtures/api/browser-session.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import type { Role } from '../../db/tables/identity.js'
+import { accessOperations } from '../api.js'
 import { keyEnvironment } from './key-format.js'
 
 const HOUR_MS = 3_600_000

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { base62, randomBase62 } from '../../base/crypto.js'
 import { keyEnvironment, keyHash, keyStart, newKey } from './key-format.js'
-import { base62, randomBase62 } from './secrets.js'
 
 // CRC-32 and HMAC computed with another implementation (Python's zlib and hmac).
 const TEST_KEY = `svc_test_${'0'.repeat(32)}1riOPW`

@@ -1,7 +1,7 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
-import { errorText } from '../../media/base/errors.js'
-import type { Log } from '../../media/base/log.js'
-import type { Db } from '../db/open.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import type { Db } from '../../db/database.js'
 
 const FLUSH_MS = 5000
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Deps } from '../deps.js'
-import { operation } from '../http/operation.js'
-import { openEnum } from '../http/schemas.js'
-import { queueMailToAdmins } from '../mail/outbox.js'
-import { recordAudit } from '../organization/audit.js'
+import type { Deps } from '../../app/deps.js'
+import { operation } from '../../http/operation.js'
+import { openEnum } from '../../http/schemas.js'
+import { queueMailToAdmins } from '../../mail/outbox.js'
+import { recordAudit } from '../../organization/audit.js'
+import { hashesOf } from './api-keys.js'
 import { keyEnvironment } from './key-format.js'
-import { hashesOf } from './keys.js'
 
 const Report = z.strictObject({
   /** The text that looks like a key. */

@@ -1,8 +1,8 @@
-import type { ApiKeyRow } from '../db/identity-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import type { Environment, Scope } from '../http/operation.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
-import { endOfKey } from './keys.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { ApiKeyRow } from '../../db/tables/identity.js'
+import type { Environment, Scope } from '../../http/operation.js'
+import { newestFirst, type Page, type PageRequest } from '../../http/pagination.js'
+import { endOfKey } from './api-keys.js'
 
 export interface KeyOwner {
   readonly organizationId: string

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { openPeopleApi, type Person } from '../../fixtures/people.js'
-import type { Role } from '../db/identity-tables.js'
-import { accessOperations } from './api.js'
-import { createKey } from './keys.js'
+import { openPeopleApi, type Person } from '../../../fixtures/api/browser-session.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import type { Role } from '../../db/tables/identity.js'
+import { accessOperations } from '../api.js'
+import { createKey } from '../keys/api-keys.js'
 
 const DAY_MS = 86_400_000
 const refusal = (code: string) => ({ body: { error: { code } } })

@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import type { Role as RoleName } from '../db/identity-tables.js'
-import type { Trx } from '../db/open.js'
-import type { Deps } from '../deps.js'
-import { listOperation, operation, type SessionActor } from '../http/operation.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import { idParam, Timestamp, timestamp } from '../http/schemas.js'
-import { type Facts, recordAudit } from '../organization/audit.js'
-import { Role, RoleInput } from './account-schemas.js'
+import type { Deps } from '../../app/deps.js'
+import type { Trx } from '../../db/database.js'
+import type { Role as RoleName } from '../../db/tables/identity.js'
+import { listOperation, operation, type SessionActor } from '../../http/operation.js'
+import { type Refusal, refuse } from '../../http/problem.js'
+import { idParam, Timestamp, timestamp } from '../../http/schemas.js'
+import { type Facts, recordAudit } from '../../organization/audit.js'
+import { Role, RoleInput } from '../accounts/schemas.js'
+import { ADMINS, beyondRole } from '../scopes.js'
 import {
   findMember,
   isLastOwner,
@@ -15,8 +16,7 @@ import {
   type Member as MemberView,
   removeMember as removeMemberRow,
   setRole,
-} from './members-store.js'
-import { ADMINS, beyondRole } from './scopes.js'
+} from './store.js'
 
 const MemberPath = z.object({ userId: idParam('usr') })
 

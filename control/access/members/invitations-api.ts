@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import type { Trx } from '../db/open.js'
-import type { Deps } from '../deps.js'
-import { operation } from '../http/operation.js'
-import { isRefusal, refuse } from '../http/problem.js'
-import { Timestamp, timestamp } from '../http/schemas.js'
-import { queueMail } from '../mail/outbox.js'
-import { recordAudit } from '../organization/audit.js'
-import { Email, MailedToken, NewPassword, PersonName, Role, RoleInput } from './account-schemas.js'
-import { findUserByEmail, insertUser, markVerified, setPassword } from './accounts.js'
-import { readMailToken, spendMailToken } from './mail-tokens.js'
+import type { Deps } from '../../app/deps.js'
+import { hashPassword } from '../../base/crypto.js'
+import type { Trx } from '../../db/database.js'
+import { operation } from '../../http/operation.js'
+import { isRefusal, refuse } from '../../http/problem.js'
+import { Timestamp, timestamp } from '../../http/schemas.js'
+import { queueMail } from '../../mail/outbox.js'
+import { recordAudit } from '../../organization/audit.js'
+import { readMailToken, spendMailToken } from '../accounts/mail-tokens.js'
+import { Email, MailedToken, NewPassword, PersonName, Role, RoleInput } from '../accounts/schemas.js'
+import { findUserByEmail, insertUser, markVerified, setPassword } from '../accounts/store.js'
+import { ADMINS, beyondRole } from '../scopes.js'
+import { endSessionsOf } from '../sessions/sessions.js'
+import { throttle } from '../throttle.js'
 import {
   acceptInvitation as acceptInvitationRow,
   addMember,
   findInvitation,
   findMember,
   insertInvitation,
-} from './members-store.js'
-import { ADMINS, beyondRole } from './scopes.js'
-import { hashPassword } from './secrets.js'
-import { endSessionsOf } from './sessions.js'
-import { throttle } from './throttle.js'
+} from './store.js'
 
 /** Bounds what one organization can mail to strangers. */
 const INVITATIONS_PER_MINUTE = 30

@@ -1,9 +1,9 @@
-import { ulid } from '../../media/base/ids.js'
-import type { InvitationRow } from '../db/access-tables.js'
-import type { MemberRow, Role } from '../db/identity-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
-import { TOKEN_MS } from './mail-tokens.js'
+import { ulid } from '../../../media/base/ids.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { InvitationRow } from '../../db/tables/access.js'
+import type { MemberRow, Role } from '../../db/tables/identity.js'
+import { newestFirst, type Page, type PageRequest } from '../../http/pagination.js'
+import { TOKEN_MS } from '../accounts/mail-tokens.js'
 
 export interface Member extends MemberRow {
   readonly email: string

@@ -1,16 +1,23 @@
 import { z } from 'zod'
-import type { Deps } from '../deps.js'
-import { operation, withHeaders } from '../http/operation.js'
-import { isRefusal, type Refusal, refuse } from '../http/problem.js'
-import { timestamp } from '../http/schemas.js'
-import { queueMail } from '../mail/outbox.js'
-import { Accepted, KnownEmail, MailedToken, NewPassword, Password, SessionRecord } from './account-schemas.js'
-import { findUserByEmail, markVerified, setPassword, type User } from './accounts.js'
+import type { Deps } from '../../app/deps.js'
+import { hashPassword, UNKNOWN_PASSWORD, verifyPassword } from '../../base/crypto.js'
+import { operation, withHeaders } from '../../http/operation.js'
+import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
+import { timestamp } from '../../http/schemas.js'
+import { queueMail } from '../../mail/outbox.js'
+import { spendMailToken, voidMailTokens } from '../accounts/mail-tokens.js'
+import {
+  Accepted,
+  KnownEmail,
+  MailedToken,
+  NewPassword,
+  Password,
+  SessionRecord,
+} from '../accounts/schemas.js'
+import { findUserByEmail, markVerified, setPassword, type User } from '../accounts/store.js'
+import { throttle } from '../throttle.js'
 import { signInCookies, signOutCookies } from './cookies.js'
-import { spendMailToken, voidMailTokens } from './mail-tokens.js'
-import { hashPassword, UNKNOWN_PASSWORD, verifyPassword } from './secrets.js'
 import { createSession, csrfToken, endSession, endSessionsOf } from './sessions.js'
-import { throttle } from './throttle.js'
 
 /** Guesses at one account's password, from wherever they come (decisions 2.1). */
 const GUESSES_PER_MINUTE = 10

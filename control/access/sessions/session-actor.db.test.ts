@@ -1,11 +1,11 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { Browser, openPeopleApi } from '../../fixtures/people.js'
-import type { Role } from '../db/identity-tables.js'
-import { type Operation, operation } from '../http/operation.js'
-import { accessOperations } from './api.js'
+import { Browser, openPeopleApi } from '../../../fixtures/api/browser-session.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import type { Role } from '../../db/tables/identity.js'
+import { type Operation, operation } from '../../http/operation.js'
+import { accessOperations } from '../api.js'
+import { ADMINS, PAYERS } from '../scopes.js'
 import { readCookie, signInCookies } from './cookies.js'
-import { ADMINS, PAYERS } from './scopes.js'
 import { sweepSessions } from './sessions.js'
 
 const probe = (id: string, extra: object): Operation =>

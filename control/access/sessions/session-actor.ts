@@ -1,9 +1,9 @@
-import type { Db } from '../db/open.js'
-import type { AccountActor, Audience, SessionActor, StaffActor } from '../http/operation.js'
-import { type Refusal, refuse } from '../http/problem.js'
+import { sameSecret } from '../../base/crypto.js'
+import type { Db } from '../../db/database.js'
+import type { AccountActor, Audience, SessionActor, StaffActor } from '../../http/operation.js'
+import { type Refusal, refuse } from '../../http/problem.js'
+import { ceilingOf } from '../scopes.js'
 import { CSRF_COOKIE, readCookie, SESSION_COOKIE } from './cookies.js'
-import { ceilingOf } from './scopes.js'
-import { sameSecret } from './secrets.js'
 import { csrfToken, findSession, type Session, type SessionDeps } from './sessions.js'
 
 /** What a request says about who is signed in. */

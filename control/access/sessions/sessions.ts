@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import type { Clock } from '../../media/base/clock.js'
-import { ulid } from '../../media/base/ids.js'
-import type { Db, Trx } from '../db/open.js'
-import type { RootKey } from '../root-key.js'
-import { randomBase62, sameSecret } from './secrets.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { ulid } from '../../../media/base/ids.js'
+import { randomBase62, sameSecret } from '../../base/crypto.js'
+import type { RootKey } from '../../config/root-key.js'
+import type { Db, Trx } from '../../db/database.js'
 
 export const IDLE_MS = 12 * 3_600_000
 export const ABSOLUTE_MS = 7 * 24 * 3_600_000

@@ -1,12 +1,12 @@
-import type { Clock } from '../media/base/clock.js'
-import { errorText } from '../media/base/errors.js'
-import type { Log } from '../media/base/log.js'
-import { Scope } from '../media/base/scope.js'
-import type { CallEvent, CallId } from '../signalling/events.js'
-import type { EventSink } from '../signalling/ports.js'
-import { storeCallEvent } from './calls/settle.js'
-import type { Db } from './db/open.js'
-import { isTransient } from './db/transient.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import { Scope } from '../../../media/base/scope.js'
+import type { CallEvent, CallId } from '../../../signalling/call/call-events.js'
+import type { EventSink } from '../../../signalling/call/ports.js'
+import type { Db } from '../../db/database.js'
+import { isTransient } from '../../db/transient-error.js'
+import { storeCallEvent } from './settle.js'
 
 /**
  * Events waiting for the database, over all calls. Past this, what only tells (turns, traces,

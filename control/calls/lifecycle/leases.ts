@@ -1,9 +1,9 @@
-import type { Clock } from '../../media/base/clock.js'
-import { errorText } from '../../media/base/errors.js'
-import type { Log } from '../../media/base/log.js'
-import { Scope } from '../../media/base/scope.js'
-import type { CallControl } from '../../signalling/ports.js'
-import type { Db } from '../db/open.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import { Scope } from '../../../media/base/scope.js'
+import type { CallControl } from '../../../signalling/call/ports.js'
+import type { Db } from '../../db/database.js'
 
 /** A call whose node has not renewed for this long is nobody's: a start-up may settle it. */
 export const LEASE_MS = 60_000

@@ -1,5 +1,5 @@
-import { finishRecording, recoverRecording } from '../../media/recording/finish.js'
-import type { RecordingFile } from '../../workers/protocol.js'
+import { finishRecording, recoverRecording } from '../../../media/recording/finish.js'
+import type { RecordingFile } from '../../../workers/channel/protocol.js'
 
 /**
  * The recording a stopped process left, made whole: what is there can be played. Null when there is

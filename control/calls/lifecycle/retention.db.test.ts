@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { dataOf, openTestCalling, type TestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { newId } from '../../media/base/ids.js'
-import { silentLog } from '../../media/base/log.js'
-import { UNVERIFIED_KEPT_MS } from '../access/accounts.js'
-import { retentionHandlers, scheduleRetention } from '../jobs/retention.js'
-import { openJobRunner } from '../jobs/runner.js'
+import { dataOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { newId } from '../../../media/base/ids.js'
+import { silentLog } from '../../../media/base/log.js'
+import { UNVERIFIED_KEPT_MS } from '../../access/accounts/store.js'
+import { retentionHandlers, scheduleRetention } from '../../jobs/retention.js'
+import { openJobRunner } from '../../jobs/runner.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

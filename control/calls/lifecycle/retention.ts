@@ -1,9 +1,9 @@
 import { opendir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorText } from '../../media/base/errors.js'
-import { idFloor } from '../../media/base/ids.js'
-import type { Log } from '../../media/base/log.js'
-import type { Db } from '../db/open.js'
+import { errorText } from '../../../media/base/errors.js'
+import { idFloor } from '../../../media/base/ids.js'
+import type { Log } from '../../../media/base/log.js'
+import type { Db } from '../../db/database.js'
 
 const DAY_MS = 24 * 3_600_000
 /** How long after a call its recording and its transcript are kept. */

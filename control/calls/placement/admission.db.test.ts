@@ -1,10 +1,10 @@
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../fixtures/calling.js'
-import { onEachEngine } from '../fixtures/databases.js'
-import { silentLog } from '../media/base/log.js'
-import type { InboundInvite } from '../signalling/ports.js'
-import { isLoopback, openDirectory } from './directory.js'
-import { insertNumber } from './numbers/store.js'
+import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { silentLog } from '../../../media/base/log.js'
+import type { InboundInvite } from '../../../signalling/call/ports.js'
+import { insertNumber } from '../../numbers/store.js'
+import { isLoopback, openDirectory } from './admission.js'
 
 function directoryOf(calling: TestCalling) {
   const { deps, clock, folder } = calling

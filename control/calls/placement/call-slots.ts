@@ -1,7 +1,7 @@
-import type { CallingProfileRow } from '../db/calling-tables.js'
-import type { Db, Trx } from '../db/open.js'
-import type { OrganizationProfileRow } from '../db/organization-tables.js'
-import type { Owner } from '../numbers/store.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { CallingProfileRow } from '../../db/tables/calling.js'
+import type { OrganizationProfileRow } from '../../db/tables/organization.js'
+import type { Owner } from '../../numbers/store.js'
 
 /** Calls running an agent of ours, and calls bridged to a customer's bot; neither borrows of the other. */
 export type Pool = 'agentCalls' | 'byoCalls'

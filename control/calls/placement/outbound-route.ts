@@ -1,10 +1,10 @@
-import type { Gateway } from '../../signalling/ports.js'
-import type { NumberRow } from '../db/calling-tables.js'
-import type { SipTrunkRow } from '../db/trunk-tables.js'
-import type { Deps } from '../deps.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import { gatewayOf } from '../trunks/route.js'
-import { findTrunk } from '../trunks/store.js'
+import type { Gateway } from '../../../signalling/call/ports.js'
+import type { Deps } from '../../app/deps.js'
+import type { NumberRow } from '../../db/tables/calling.js'
+import type { SipTrunkRow } from '../../db/tables/trunks.js'
+import { type Refusal, refuse } from '../../http/problem.js'
+import { findTrunk } from '../../trunks/store.js'
+import { gatewayOf } from '../../trunks/trunk-route.js'
 
 /** How long it rings before nobody answered, where no trunk says otherwise. */
 export const RING_TIMEOUT_MS = 45_000

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { dataOf, itemsOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import { EngineError } from '../../media/base/errors.js'
-import { openEvidenceKeys } from '../compliance/evidence.js'
-import { verifyStoredChain } from '../compliance/evidence-store.js'
-import { insertNumber } from '../numbers/store.js'
-import { takeSlot } from './pool.js'
+import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { EngineError } from '../../../media/base/errors.js'
+import { openEvidenceKeys } from '../../compliance/evidence.js'
+import { verifyStoredChain } from '../../compliance/evidence-store.js'
+import { insertNumber } from '../../numbers/store.js'
+import { takeSlot } from './call-slots.js'
 
 const TO = '+919876543210'
 const errorOf = (answer: { body: unknown }) =>

@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CallEvent } from '../../signalling/events.js'
-import type { Db } from '../db/open.js'
-import type { PicturedCall } from './picture.js'
+import type { CallEvent } from '../../../signalling/call/call-events.js'
+import type { Db } from '../../db/database.js'
+import type { PicturedCall } from './drawing.js'
 
 /** The call to be drawn, without its waveform; the path of its recording beside it, null when there is none. */
 export interface CallToDraw {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readXml } from '../../fixtures/xml.js'
-import { drawCall, type PicturedCall } from './picture.js'
+import { readXml } from '../../../fixtures/api/xml.js'
+import { drawCall, type PicturedCall } from './drawing.js'
 
 const CALL: PicturedCall = {
   title: 'Call call_1',

@@ -1,4 +1,4 @@
-import type { Peaks } from '../../media/recording/peaks.js'
+import type { Peaks } from '../../../media/recording/peaks.js'
 
 /** What a picture of a call shows. Times are ms of session time (0 = media live). */
 export interface PicturedCall {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { TurnTrace } from '../../media/agent/events.js'
+import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import { callLatency } from './latency.js'
 
 const trace = (speechEndMs: number, firstPacketMs: number | null): TurnTrace => ({

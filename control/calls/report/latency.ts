@@ -1,5 +1,5 @@
-import type { TurnTrace } from '../../media/agent/events.js'
-import type { BotStats } from '../../media/byo/bot-event.js'
+import type { TurnTrace } from '../../../media/agent/conversation-events.js'
+import type { BotStats } from '../../../media/byo/bot-event.js'
 
 export interface CallLatency {
   /** Media live to the agent's first sound. */

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { dataOf, openTestCalling } from '../../fixtures/calling.js'
-import { onEachEngine } from '../../fixtures/databases.js'
-import type { TurnRecord } from '../../media/agent/events.js'
-import type { Usage } from '../../media/agent/usage.js'
-import { readAccount } from './account.js'
-import { accountTable } from './account-table.js'
-import { sweepCallEvents } from './retention.js'
+import { dataOf, openTestCalling } from '../../../fixtures/api/calling.js'
+import { onEachEngine } from '../../../fixtures/database/databases.js'
+import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
+import type { TurnRecord } from '../../../media/agent/conversation-events.js'
+import { sweepCallEvents } from '../lifecycle/retention.js'
+import { readAccount } from './turn-report.js'
+import { accountTable } from './turn-table.js'
 
 const DAY = 24 * 3_600_000
 const USAGE: Usage = {

@@ -1,6 +1,6 @@
-import type { TurnRecord } from '../../media/agent/events.js'
-import type { Usage } from '../../media/agent/usage.js'
-import type { Db } from '../db/open.js'
+import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
+import type { TurnRecord } from '../../../media/agent/conversation-events.js'
+import type { Db } from '../../db/database.js'
 
 /** Where the time of a call's conversation went and what it used. It holds nothing that was said. */
 export interface CallAccount {

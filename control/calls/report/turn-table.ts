@@ -1,6 +1,6 @@
-import type { TurnRecord } from '../../media/agent/events.js'
-import type { Usage } from '../../media/agent/usage.js'
-import type { CallAccount } from './account.js'
+import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
+import type { TurnRecord } from '../../../media/agent/conversation-events.js'
+import type { CallAccount } from './turn-report.js'
 
 type Column = readonly [heading: string, cell: (record: TurnRecord) => string]
 

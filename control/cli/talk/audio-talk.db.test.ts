@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
-import { openFakeOpenAi } from '../../fixtures/fake-openai.js'
-import { speechFolder } from '../../fixtures/speech/manifest.js'
-import { levelDbfs } from '../../fixtures/tones.js'
-import { readWav, writeWav } from '../../fixtures/wav.js'
-import { silentLog } from '../../media/base/log.js'
-import { resample } from '../../media/codec/resample.js'
-import { readSettings } from '../config.js'
-import { migrate } from '../db/migrate.js'
-import { openDatabase } from '../db/open.js'
+import { levelDbfs } from '../../../fixtures/audio/tones.js'
+import { readWav, writeWav } from '../../../fixtures/audio/wav.js'
+import { clipFolder } from '../../../fixtures/speech/manifest.js'
+import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
+import { silentLog } from '../../../media/base/log.js'
+import { resample } from '../../../media/codec/resampler.js'
+import { readSettings } from '../../config/settings.js'
+import { openDatabase } from '../../db/database.js'
+import { migrate } from '../../db/migrate.js'
 import { talkCommand } from './command.js'
 
 function folderOf(test: Test): string {
@@ -45,7 +45,7 @@ async function talk(args: readonly string[], env: Record<string, string> = {}) {
   }
 }
 
-const clip = (name: string): string => join(speechFolder, 'sandbox', `${name}.wav`)
+const clip = (name: string): string => join(clipFolder('sandbox'), `${name}.wav`)
 const pcmOf = (name: string): Int16Array => readWav(readFileSync(clip(name))).channels[0] ?? new Int16Array(0)
 const HELLO = 'hello'
 

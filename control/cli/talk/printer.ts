@@ -1,6 +1,6 @@
-import type { ConversationEvent, TurnRecord } from '../../media/agent/events.js'
-import type { Usage } from '../../media/agent/usage.js'
-import { errorText } from '../../media/base/errors.js'
+import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
+import type { ConversationEvent, TurnRecord } from '../../../media/agent/conversation-events.js'
+import { errorText } from '../../../media/base/errors.js'
 
 export interface PrinterOptions {
   write(text: string): void

@@ -1,10 +1,10 @@
 import { closeSync, openSync, readFileSync, realpathSync, statSync, writeSync } from 'node:fs'
-import { parseWav } from '../../media/agent/vendors/wav.js'
-import { errorText } from '../../media/base/errors.js'
-import { type InputRate, resample } from '../../media/codec/resample.js'
-import { FRAME_MS, type SessionRate } from '../../media/frame.js'
-import { littleEndian, WAV_HEADER_BYTES, wavHeader } from '../../media/recording/wav-header.js'
-import { UsageError } from '../command-line.js'
+import { parseWav } from '../../../media/agent/vendors/shared/wav.js'
+import { errorText } from '../../../media/base/errors.js'
+import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
+import { type InputRate, resample } from '../../../media/codec/resampler.js'
+import { littleEndian, WAV_HEADER_BYTES, wavHeader } from '../../../media/recording/wav-header.js'
+import { UsageError } from '../options.js'
 
 const RATES: readonly number[] = [8000, 16000, 22050, 24000, 44100, 48000] satisfies InputRate[]
 /** Eleven minutes of stereo at 48 kHz, an hour and more of a telephone: nobody says so much at once. */

@@ -1,7 +1,7 @@
-import type { ScriptedUtterance } from '../../media/agent/spec.js'
-import { VAD_START_MS, VAD_STOP_MS } from '../../media/agent/turn-policy.js'
-import { FRAME_MS, type SessionRate } from '../../media/frame.js'
-import type { VadFactory } from '../../media/vad.js'
+import type { ScriptedUtterance } from '../../../media/agent/agent-spec.js'
+import { VAD_START_MS, VAD_STOP_MS } from '../../../media/agent/turn/turn-policy.js'
+import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
+import type { VadFactory } from '../../../media/vad/vad.js'
 
 /** The agent is heard out for this long before the caller speaks. */
 const LISTEN_MS = 600

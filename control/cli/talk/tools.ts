@@ -1,10 +1,10 @@
-import type { AgentSpec } from '../../media/agent/spec.js'
-import type { ToolRunner } from '../../media/agent/tools.js'
-import type { Clock } from '../../media/base/clock.js'
-import { errorText } from '../../media/base/errors.js'
-import type { openEgress } from '../egress.js'
-import { buildRequest } from '../tools/http-request.js'
-import { sendTool } from '../tools/send.js'
+import type { AgentSpec } from '../../../media/agent/agent-spec.js'
+import type { ToolRunner } from '../../../media/agent/tools/tool-calls.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
+import type { openEgress } from '../../net/egress.js'
+import { buildRequest } from '../../tools/http-request.js'
+import { sendTool } from '../../tools/send-request.js'
 import type { Printer } from './printer.js'
 
 /** HTTP tools are sent without their credentials: this command may read the agent, not its secrets. */

@@ -1,6 +1,6 @@
-import type { SpeechToText, SpeechToTextEvents, TextToSpeech } from '../../media/agent/ports.js'
-import { FRAME_MS } from '../../media/frame.js'
-import type { Vad, VadFactory } from '../../media/vad.js'
+import type { SpeechToText, SpeechToTextEvents, TextToSpeech } from '../../../media/agent/vendor-ports.js'
+import { FRAME_MS } from '../../../media/base/frame.js'
+import type { Vad, VadFactory } from '../../../media/vad/vad.js'
 
 /** Spoken at once: the words are read, not heard. */
 const SPOKEN_MS = FRAME_MS

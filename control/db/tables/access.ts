@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Role } from './identity-tables.js'
+import type { Role } from './identity.js'
 
 export interface SessionRow {
   readonly id: string

@@ -1,11 +1,11 @@
-import type { AccessTables } from './access-tables.js'
-import type { CallingTables } from './calling-tables.js'
-import type { IdentityTables } from './identity-tables.js'
-import type { OrganizationTables } from './organization-tables.js'
+import type { AccessTables } from './access.js'
+import type { CallingTables } from './calling.js'
+import type { IdentityTables } from './identity.js'
+import type { OrganizationTables } from './organization.js'
 import type { RequestLimitTables } from './request-limits.js'
-import type { ResultTables } from './result-tables.js'
-import type { TrunkTables } from './trunk-tables.js'
-import type { WebhookTables } from './webhook-tables.js'
+import type { ResultTables } from './results.js'
+import type { TrunkTables } from './trunks.js'
+import type { WebhookTables } from './webhooks.js'
 
 /** Every table; each group of tables lives beside its migration. */
 export interface Database

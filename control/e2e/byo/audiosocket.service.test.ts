@@ -1,11 +1,11 @@
 import t from 'tap'
-import { encodeFor } from '../fixtures/bot-wires.js'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
-import { decodeG711, encodeG711 } from '../fixtures/g711.js'
-import { seeded } from '../fixtures/random.js'
-import { openStreamBot, type StreamBot, type StreamCall } from '../fixtures/stream-bot.js'
-import { levelDbfs, tone } from '../fixtures/tones.js'
+import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
+import { levelDbfs, tone } from '../../../fixtures/audio/tones.js'
+import { openStreamBot, type StreamBot, type StreamCall } from '../../../fixtures/bots/audiosocket-bot.js'
+import { encodeFor } from '../../../fixtures/bots/bot-messages.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
 
 /*
  * Asterisk's AudioSocket in calls of the whole service: the list of byo-types.test.ts, as far as a

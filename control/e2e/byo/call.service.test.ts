@@ -1,8 +1,8 @@
 import t from 'tap'
-import { openBot } from '../fixtures/bot.js'
-import { call } from '../fixtures/caller.js'
-import { type Json, openService } from '../fixtures/service.js'
-import { tone, usualToneLevel } from '../fixtures/tones.js'
+import { tone, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { openBot } from '../../../fixtures/bots/bot.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { type Json, openService } from '../../../fixtures/service/service.js'
 
 /* A number routed to a customer's own bot: a call through the whole service to a WebSocket and back. */
 

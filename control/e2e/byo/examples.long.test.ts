@@ -5,13 +5,13 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { call } from '../fixtures/caller.js'
-import { makeAuthority } from '../fixtures/certificates.js'
-import { type CliTest, runCli, temporaryFolder } from '../fixtures/cli.js'
-import { openStreamBot } from '../fixtures/stream-bot.js'
-import { tone } from '../fixtures/tones.js'
-import { projectRoot } from '../media/base/paths.js'
+import { tone } from '../../../fixtures/audio/tones.js'
+import { openStreamBot } from '../../../fixtures/bots/audiosocket-bot.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { type CliTest, runCli, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
+import { projectRoot } from '../../../media/base/project-root.js'
 
 /* The bots of examples/ as a customer would start them, in calls of the whole service, and bot-check. */
 
@@ -45,7 +45,7 @@ const PYTHON = python()
 const BOTS = [
   {
     name: 'TypeScript',
-    command: [process.execPath, fileURLToPath(new URL('../examples/bot.js', import.meta.url))],
+    command: [process.execPath, fileURLToPath(new URL('../../../examples/bot.js', import.meta.url))],
   },
   { name: 'Python', command: [PYTHON ?? 'python3', join(projectRoot, 'examples', 'bot.py')] },
 ]

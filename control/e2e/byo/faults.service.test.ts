@@ -1,10 +1,10 @@
 import t from 'tap'
-import { type BotCall, openBot } from '../fixtures/bot.js'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { call } from '../fixtures/caller.js'
-import { decodeG711 } from '../fixtures/g711.js'
-import type { Json } from '../fixtures/service.js'
-import { levelDbfs, tone } from '../fixtures/tones.js'
+import { decodeG711 } from '../../../fixtures/audio/g711.js'
+import { levelDbfs, tone } from '../../../fixtures/audio/tones.js'
+import { type BotCall, openBot } from '../../../fixtures/bots/bot.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { call } from '../../../fixtures/service/caller.js'
+import type { Json } from '../../../fixtures/service/service.js'
 
 /* Bots that misbehave: their own call ends or goes on as the rules say, and no other call notices. */
 

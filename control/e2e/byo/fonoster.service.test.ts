@@ -4,11 +4,11 @@ import { createRequire } from 'node:module'
 import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { encodeFor } from '../fixtures/bot-wires.js'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { call } from '../fixtures/caller.js'
-import { tone } from '../fixtures/tones.js'
-import { uuidOf } from '../media/base/ids.js'
+import { tone } from '../../../fixtures/audio/tones.js'
+import { encodeFor } from '../../../fixtures/bots/bot-messages.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { uuidOf } from '../../../media/base/ids.js'
 
 /* @fonoster/streams, a server of Asterisk's AudioSocket, as it comes from the registry. */
 

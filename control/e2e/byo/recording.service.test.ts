@@ -1,11 +1,11 @@
 import t from 'tap'
-import { openBot } from '../fixtures/bot.js'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { call } from '../fixtures/caller.js'
-import { decodeG711, encodeG711 } from '../fixtures/g711.js'
-import type { Json } from '../fixtures/service.js'
-import { levelDbfs, tone, toneLevel, usualToneLevel } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
+import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
+import { levelDbfs, tone, toneLevel, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { openBot } from '../../../fixtures/bots/bot.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { call } from '../../../fixtures/service/caller.js'
+import type { Json } from '../../../fixtures/service/service.js'
 
 /*
  * What a recording of a bot's call holds: caller and bot take turns with four tones, each waiting for the

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { type Bot, type BotCall, openBot } from '../fixtures/bot.js'
-import { BOT_WIRES, type BotWire, encodeFor } from '../fixtures/bot-wires.js'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
-import { decodeG711, encodeG711 } from '../fixtures/g711.js'
-import { seeded } from '../fixtures/random.js'
-import { levelDbfs, tone, toneLevel } from '../fixtures/tones.js'
+import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
+import { levelDbfs, tone, toneLevel } from '../../../fixtures/audio/tones.js'
+import { type Bot, type BotCall, openBot } from '../../../fixtures/bots/bot.js'
+import { BOT_WIRES, type BotWire, encodeFor } from '../../../fixtures/bots/bot-messages.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
 
 /*
  * Every type of bot, each with a call that does all a bot can do and three that end in three ways:

@@ -5,12 +5,12 @@ import { createEndpoint } from '@jambonz/sdk'
 import { TwilioRealtimeTransportLayer } from '@openai/agents-extensions'
 import t from 'tap'
 import { WebSocketServer } from 'ws'
-import { openBot } from '../fixtures/bot.js'
-import { openByoService } from '../fixtures/byo-rig.js'
-import { call } from '../fixtures/caller.js'
-import { encodeG711 } from '../fixtures/g711.js'
-import type { Json } from '../fixtures/service.js'
-import { tone, usualToneLevel } from '../fixtures/tones.js'
+import { encodeG711 } from '../../../fixtures/audio/g711.js'
+import { tone, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { openBot } from '../../../fixtures/bots/bot.js'
+import { openByoService } from '../../../fixtures/bots/byo-service.js'
+import { call } from '../../../fixtures/service/caller.js'
+import type { Json } from '../../../fixtures/service/service.js'
 
 /* Bots of other makers, as they come from the registry, in calls of the whole service. */
 

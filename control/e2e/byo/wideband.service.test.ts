@@ -1,13 +1,20 @@
 import t from 'tap'
-import { baresipInstalled } from '../fixtures/baresip.js'
-import { openBot } from '../fixtures/bot.js'
-import { encodeFor } from '../fixtures/bot-wires.js'
-import { type ByoService, openByoService } from '../fixtures/byo-rig.js'
-import type { Json } from '../fixtures/service.js'
-import { openStreamBot } from '../fixtures/stream-bot.js'
-import { joined, tone, toneLevel, usualToneLevel } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
-import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS, type WideCodec } from '../fixtures/wide-phone.js'
+import { joined, tone, toneLevel, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { openStreamBot } from '../../../fixtures/bots/audiosocket-bot.js'
+import { openBot } from '../../../fixtures/bots/bot.js'
+import { encodeFor } from '../../../fixtures/bots/bot-messages.js'
+import { type ByoService, openByoService } from '../../../fixtures/bots/byo-service.js'
+import type { Json } from '../../../fixtures/service/service.js'
+import { baresipInstalled } from '../../../fixtures/sip/baresip.js'
+import {
+  AMPLITUDE,
+  callWide,
+  HIGH_HZ,
+  LOW_HZ,
+  WIDE_CODECS,
+  type WideCodec,
+} from '../../../fixtures/sip/wideband-phone.js'
 
 /*
  * Bots in wideband calls: a softphone says two tones, one above what a telephone carries; the bot has to

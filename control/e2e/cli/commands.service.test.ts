@@ -1,10 +1,10 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { runCli, START_ENV, startService, temporaryFolder } from '../fixtures/cli.js'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import { VARIABLES } from './config.js'
-import { openRootKey } from './root-key.js'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
+import { runCli, START_ENV, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { openRootKey } from '../../config/root-key.js'
+import { VARIABLES } from '../../config/settings.js'
 
 /* The command line as an operator uses it: real processes, their output and exit status. */
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { runCli, temporaryFolder } from '../../fixtures/cli.js'
-import { openService } from '../../fixtures/service.js'
-import { acceptedSignatures, openReceiver } from '../../fixtures/webhooks.js'
-import { systemClock } from '../../media/base/clock.js'
+import { acceptedSignatures, openReceiver } from '../../../fixtures/api/webhooks.js'
+import { runCli, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { systemClock } from '../../../media/base/clock.js'
 
 /* The whole service: a call of the sandbox, its webhooks on the wire, and a developer who listens. */
 

@@ -1,12 +1,18 @@
 import t from 'tap'
-import { eventStream, jsonReply, openFakeOpenAi, pcmReply } from '../../fixtures/fake-openai.js'
-import { chatFrames, DONE_FRAME, deltaFrame, finishFrame, pcmBytes } from '../../fixtures/openai-frames.js'
-import { dial } from '../../fixtures/phone.js'
-import { openService } from '../../fixtures/service.js'
-import { openSipPeer } from '../../fixtures/sip-peer.js'
-import { findClip, readClip } from '../../fixtures/speech/manifest.js'
-import { tone } from '../../fixtures/tones.js'
-import { openReceiver } from '../../fixtures/webhooks.js'
+import { openReceiver } from '../../../fixtures/api/webhooks.js'
+import { tone } from '../../../fixtures/audio/tones.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { dial } from '../../../fixtures/sip/phone.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
+import { eventStream, jsonReply, openFakeOpenAi, pcmReply } from '../../../fixtures/vendors/fake-openai.js'
+import {
+  chatFrames,
+  DONE_FRAME,
+  deltaFrame,
+  finishFrame,
+  pcmBytes,
+} from '../../../fixtures/vendors/openai-frames.js'
 
 /* A call in which the agent asks another system, over real HTTP, and presses keys. */
 

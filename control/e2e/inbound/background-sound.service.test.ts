@@ -1,10 +1,10 @@
 import t from 'tap'
-import { align } from '../fixtures/align.js'
-import { call } from '../fixtures/caller.js'
-import { openService } from '../fixtures/service.js'
-import { levelDbfs } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
-import { openSounds } from '../workers/sounds.js'
+import { align } from '../../../fixtures/audio/align.js'
+import { levelDbfs } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { openSounds } from '../../../workers/thread/sound-library.js'
 
 const VOLUME = 0.5
 const service = await openService(t, {

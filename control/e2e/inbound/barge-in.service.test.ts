@@ -1,9 +1,9 @@
 import t from 'tap'
-import { dial } from '../fixtures/phone.js'
-import { PACKET_MS } from '../fixtures/rtp-peer.js'
-import { openService, type Service } from '../fixtures/service.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
+import { PACKET_MS } from '../../../fixtures/rtp/rtp-peer.js'
+import { openService, type Service } from '../../../fixtures/service/service.js'
+import { dial } from '../../../fixtures/sip/phone.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
 
 /*
  * Interruptions on the wire: what a telephone that speaks into the agent's sentence receives.

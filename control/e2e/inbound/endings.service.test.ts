@@ -1,8 +1,14 @@
 import t from 'tap'
-import { type Caller, call } from '../fixtures/caller.js'
-import { eventStream, openFakeOpenAi } from '../fixtures/fake-openai.js'
-import { chatFrames, DONE_FRAME, deltaFrame, finishFrame, textFrame } from '../fixtures/openai-frames.js'
-import { type Json, openService } from '../fixtures/service.js'
+import { type Caller, call } from '../../../fixtures/service/caller.js'
+import { type Json, openService } from '../../../fixtures/service/service.js'
+import { eventStream, openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
+import {
+  chatFrames,
+  DONE_FRAME,
+  deltaFrame,
+  finishFrame,
+  textFrame,
+} from '../../../fixtures/vendors/openai-frames.js'
 
 /*
  * How inbound calls of the whole service end when it is not the caller who hangs up, and what the

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { baresipInstalled, startBaresip } from '../fixtures/baresip.js'
-import { call } from '../fixtures/caller.js'
-import { makeAuthority } from '../fixtures/certificates.js'
-import { openService } from '../fixtures/service.js'
-import { tone } from '../fixtures/tones.js'
-import { writeWav } from '../fixtures/wav.js'
+import { tone } from '../../../fixtures/audio/tones.js'
+import { writeWav } from '../../../fixtures/audio/wav.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { baresipInstalled, startBaresip } from '../../../fixtures/sip/baresip.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 
 /* How media travels, through the whole service: IPv6, and SRTP with another stack. */
 

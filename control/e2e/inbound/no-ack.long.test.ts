@@ -1,7 +1,7 @@
 import t from 'tap'
-import { call } from '../fixtures/caller.js'
-import { openService } from '../fixtures/service.js'
-import { cseqOf } from '../fixtures/sip-message.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { cseqOf } from '../../../fixtures/sip/sip-message.js'
 
 /* What takes the real 64*T1 of RFC 3261: half a minute in which nothing may happen too early. */
 

@@ -4,10 +4,10 @@ import { mkdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { call } from '../fixtures/caller.js'
-import { temporaryFolder } from '../fixtures/cli.js'
-import { openService } from '../fixtures/service.js'
-import { readWav } from '../fixtures/wav.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { call } from '../../../fixtures/service/caller.js'
+import { temporaryFolder } from '../../../fixtures/service/cli.js'
+import { openService } from '../../../fixtures/service/service.js'
 
 /** Two seconds of a recording. */
 const SMALL_KB = 64

@@ -1,9 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
-import { offerOf } from '../fixtures/phone.js'
-import { openRtpPeer } from '../fixtures/rtp-peer.js'
-import { type Json, openService } from '../fixtures/service.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
+import { openRtpPeer } from '../../../fixtures/rtp/rtp-peer.js'
+import { type Json, openService } from '../../../fixtures/service/service.js'
+import { offerOf } from '../../../fixtures/sip/phone.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 
 /* Who may ring a number of the test environment: this machine over loopback, and nobody else. */
 

@@ -2,19 +2,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { call } from '../../fixtures/caller.js'
+import { call } from '../../../fixtures/service/caller.js'
 import {
   type Json,
   openService,
   type Service,
   type ServiceOptions,
   type ServiceTest,
-} from '../../fixtures/service.js'
-import { Guard } from '../../fixtures/sip-guard.js'
-import { header, type SipMessage, token } from '../../fixtures/sip-message.js'
-import { openSipPeer } from '../../fixtures/sip-peer.js'
-import { type Log, silentLog } from '../../media/base/log.js'
-import { DigestClient } from '../../signalling/trunk/digest-client.js'
+} from '../../../fixtures/service/service.js'
+import { Guard } from '../../../fixtures/sip/sip-guard.js'
+import { header, type SipMessage, token } from '../../../fixtures/sip/sip-message.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { type Log, silentLog } from '../../../media/base/log.js'
+import { DigestClient } from '../../../signalling/trunk/digest-client.js'
 
 const NUMBER = '+911171366900'
 const SDP =

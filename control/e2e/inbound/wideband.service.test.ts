@@ -1,9 +1,9 @@
 import t from 'tap'
-import { baresipInstalled } from '../fixtures/baresip.js'
-import { openService } from '../fixtures/service.js'
-import { levelDbfs, toneLevel, usualToneLevel } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
-import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS } from '../fixtures/wide-phone.js'
+import { levelDbfs, toneLevel, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { baresipInstalled } from '../../../fixtures/sip/baresip.js'
+import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS } from '../../../fixtures/sip/wideband-phone.js'
 
 /*
  * Whole calls in wideband, from a softphone whose codecs share no line with ours: it plays two tones,

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { runCli, START_ENV, startService, temporaryFolder } from '../../fixtures/cli.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
-import { openSmtpServer } from '../../fixtures/smtp-server.js'
+import { openSmtpServer } from '../../../fixtures/api/smtp-server.js'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
+import { runCli, START_ENV, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 
 /* Signing in to the service as an operator starts it: real processes, a real mail server. */
 

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openService, type ServiceAnswer } from '../../fixtures/service.js'
-import { openLog } from '../log.js'
-import { parseTraceparent } from './tracing.js'
+import { openService, type ServiceAnswer } from '../../../fixtures/service/service.js'
+import { openLog } from '../../observe/log.js'
+import { parseTraceparent } from '../../observe/tracing.js'
 
 /*
  * One whole service doing what customers do, with everything it tells of itself collected: log lines,

@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Caller, type CallerTest, call } from '../fixtures/caller.js'
-import { type StartedService, startService, temporaryFolder } from '../fixtures/cli.js'
-import { assertNothingLeft } from '../fixtures/leaks.js'
-import type { Json } from '../fixtures/service.js'
-import { levelDbfs, tone, usualToneLevel } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
+import { levelDbfs, tone, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
+import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
+import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
+import type { Json } from '../../../fixtures/service/service.js'
 
 /* Stopping and crashing: the service in a process of its own, with a call in progress. */
 

@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { runCli, START_ENV, temporaryFolder } from '../fixtures/cli.js'
-import { HANG_MS } from '../fixtures/hang.js'
-import { startPostgres } from '../fixtures/postgres.js'
-import { type Json, type ServiceAnswer, TEST_AGENT } from '../fixtures/service.js'
-import { systemClock } from '../media/base/clock.js'
+import { startPostgres } from '../../../fixtures/database/postgres.js'
+import { HANG_MS } from '../../../fixtures/host/deadlines.js'
+import { runCli, START_ENV, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { type Json, type ServiceAnswer, TEST_AGENT } from '../../../fixtures/service/service.js'
+import { systemClock } from '../../../media/base/clock.js'
 
 /* Two service processes on one PostgreSQL database, started at the same moment on an empty one. */
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { type Json, openService } from '../fixtures/service.js'
-import { readWav } from '../fixtures/wav.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { type Json, openService } from '../../../fixtures/service/service.js'
 
 /*
  * Outbound calls of the whole service: REST in, real SIP and RTP to the simulated people, REST out.

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { SUITES } from '../fixtures/conversations/all.js'
-import { runSuite } from '../fixtures/conversations/suite.js'
+import { runSuite } from '../../../fixtures/conversations/run-suite.js'
+import { SUITES } from '../../../fixtures/conversations/suites.js'
 
 /*
  * Named conversations over the whole service: real SIP and RTP, vendors on their own wires, ten calls at

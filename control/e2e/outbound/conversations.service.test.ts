@@ -1,6 +1,6 @@
 import t from 'tap'
-import { FEW_SCENARIOS } from '../fixtures/conversations/all.js'
-import { runSuite } from '../fixtures/conversations/suite.js'
+import { runSuite } from '../../../fixtures/conversations/run-suite.js'
+import { FEW_SCENARIOS } from '../../../fixtures/conversations/suites.js'
 
 /* Some of the conversations of conversations.long.test.ts: what they run on is looked at with every change. */
 

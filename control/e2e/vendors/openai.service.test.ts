@@ -1,4 +1,9 @@
 import t from 'tap'
+import { tone } from '../../../fixtures/audio/tones.js'
+import { openService, type Service } from '../../../fixtures/service/service.js'
+import { dial, type Phone } from '../../../fixtures/sip/phone.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
 import {
   eventStream,
   type FakeReply,
@@ -6,13 +11,14 @@ import {
   jsonReply,
   openFakeOpenAi,
   pcmReply,
-} from '../fixtures/fake-openai.js'
-import { chatFrames, errorBody, pcmBytes, ROLE_FRAME, textFrame } from '../fixtures/openai-frames.js'
-import { dial, type Phone } from '../fixtures/phone.js'
-import { openService, type Service } from '../fixtures/service.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { tone } from '../fixtures/tones.js'
+} from '../../../fixtures/vendors/fake-openai.js'
+import {
+  chatFrames,
+  errorBody,
+  pcmBytes,
+  ROLE_FRAME,
+  textFrame,
+} from '../../../fixtures/vendors/openai-frames.js'
 
 /*
  * The whole service with an OpenAI-compatible vendor on a real socket: what a caller hears, what the

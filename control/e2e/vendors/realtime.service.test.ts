@@ -1,11 +1,11 @@
 import t from 'tap'
-import { FakeRealtime } from '../fixtures/fake-realtime.js'
-import { dial } from '../fixtures/phone.js'
-import { type Json, openService } from '../fixtures/service.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { levelDbfs, usualToneLevel } from '../fixtures/tones.js'
-import { readWav } from '../fixtures/wav.js'
+import { levelDbfs, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
+import { type Json, openService } from '../../../fixtures/service/service.js'
+import { dial } from '../../../fixtures/sip/phone.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
+import { FakeRealtime } from '../../../fixtures/vendors/fake-realtime.js'
 
 /*
  * A whole call to an agent whose model hears and speaks by itself: the service with real SIP and RTP on
@@ -187,7 +187,7 @@ t.test(
   'the vendor is down: the embedded voice greets, excuses and says goodbye',
   { timeout: 150_000 },
   async (t) => {
-    // Nobody else goes on in its place (media/agent/realtime-succession.test.ts).
+    // Nobody else goes on in its place (media/agent/realtime/realtime-failover.test.ts).
     const { fake, service, peer } = await open(t, { PARLEY_STT_FALLBACK: 'none' })
     fake.socket.refuse(
       ...Array.from({ length: 50 }, () => ({ status: 503, body: '{"error":{"message":"down"}}' })),

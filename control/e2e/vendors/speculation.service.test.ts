@@ -1,13 +1,13 @@
 import t from 'tap'
-import { eventStream, openFakeOpenAi, pcmReply } from '../fixtures/fake-openai.js'
-import { openFakeVendorSocket } from '../fixtures/fake-vendor-socket.js'
-import { chatFrames, pcmBytes } from '../fixtures/openai-frames.js'
-import { dial } from '../fixtures/phone.js'
-import { DEEPGRAM_LISTEN } from '../fixtures/recognition-wires.js'
-import { openService } from '../fixtures/service.js'
-import { openSipPeer } from '../fixtures/sip-peer.js'
-import { findClip, readClip } from '../fixtures/speech/manifest.js'
-import { tone } from '../fixtures/tones.js'
+import { tone } from '../../../fixtures/audio/tones.js'
+import { openService } from '../../../fixtures/service/service.js'
+import { dial } from '../../../fixtures/sip/phone.js'
+import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
+import { eventStream, openFakeOpenAi, pcmReply } from '../../../fixtures/vendors/fake-openai.js'
+import { openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
+import { chatFrames, pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
+import { DEEPGRAM_LISTEN } from '../../../fixtures/vendors/recognition-messages.js'
 
 /* A whole call on real sockets: the model is asked while the recogniser still owes its last word. */
 

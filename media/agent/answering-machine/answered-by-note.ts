@@ -1,4 +1,4 @@
-import type { Answerer } from './answer.js'
+import type { Answerer } from './answering-machine-detector.js'
 
 /** What a model is told of who took the call; the agent's own prompt comes first. */
 const NOTES: Readonly<Partial<Record<Answerer, string>>> = {

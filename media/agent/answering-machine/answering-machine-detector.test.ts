@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import { AnswerListener, type AnswerVerdict } from './answer.js'
-import { spokenAnswer } from './answer-words.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import { AnswerListener, type AnswerVerdict } from './answering-machine-detector.js'
+import { spokenAnswer } from './greeting-words.js'
 
 /** What happens in the first seconds, in order of time. */
 type Step =

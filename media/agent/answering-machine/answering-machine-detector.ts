@@ -1,5 +1,5 @@
-import type { DetectorEvent } from '../detect/events.js'
-import { type SpokenAnswer, spokenAnswer } from './answer-words.js'
+import type { DetectorEvent } from '../../detect/events.js'
+import { type SpokenAnswer, spokenAnswer } from './greeting-words.js'
 
 /** Who or what took a call that we made. */
 export type Answerer = 'human' | SpokenAnswer | 'fax' | 'unknown'

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { ANSWERS } from '../../fixtures/answers/catalogue.js'
-import { confusionOf, confusionTable, correct } from '../../fixtures/answers/confusion.js'
-import { heardAnswers, judgeAnswer } from '../../fixtures/answers/listen.js'
-import { loadVad } from '../vad.js'
+import { ANSWERS } from '../../../fixtures/answering-machine/catalogue.js'
+import { confusionOf, confusionTable, correct } from '../../../fixtures/answering-machine/confusion-table.js'
+import { heardAnswers, judgeAnswer } from '../../../fixtures/answering-machine/detect.js'
+import { loadVad } from '../../vad/vad.js'
 
 t.test('the sets have nothing in common', async (t) => {
   const said = ANSWERS.map(({ parts }) => JSON.stringify(parts)).filter((parts) => parts.includes('say'))

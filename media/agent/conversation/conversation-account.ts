@@ -1,8 +1,8 @@
-import type { CallerEar } from './caller-ear.js'
-import type { TurnId, TurnRecord } from './events.js'
-import type { Floor } from './floor.js'
-import { TurnTracer } from './trace.js'
-import type { CallerTurn } from './turn-types.js'
+import type { TurnId, TurnRecord } from '../conversation-events.js'
+import type { CallerEar } from '../stt/caller-input.js'
+import type { Floor } from '../turn/turn-context.js'
+import type { CallerTurn } from '../turn/turn-types.js'
+import { TurnTracer } from './turn-tracer.js'
 
 /** Tells where the time of a conversation went and what it used. */
 export class ConversationAccount {

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import { surroundings } from '../../fixtures/speech/conditions.js'
-import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
-import { readClip, readManifest } from '../../fixtures/speech/manifest.js'
-import { toInt16 } from '../../fixtures/speech/sound.js'
-import { loadVad } from '../vad.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import { surroundings } from '../../../fixtures/speech/conditions.js'
+import { toInt16 } from '../../../fixtures/speech/dsp.js'
+import { TALKER_DBFS } from '../../../fixtures/speech/make-clip.js'
+import { readClip, readManifest } from '../../../fixtures/speech/manifest.js'
+import { loadVad } from '../../vad/vad.js'
 
 /** The gate of B_false in the table of figures. */
 const RESUMES_WITHIN_MS = 400

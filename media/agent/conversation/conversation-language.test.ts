@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import { engineLines } from './lines.js'
-import type { AgentSpec } from './spec.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import type { AgentSpec } from '../agent-spec.js'
+import { engineLines } from '../tts/phrases.js'
 
 const BOTH: Partial<AgentSpec> = {
   languages: ['en-IN', 'hi-IN'],

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ConversationRig, type RigOptions } from '../../fixtures/conversation-rig.js'
-import type { SessionRate } from '../frame.js'
+import { ConversationRig, type RigOptions } from '../../../fixtures/rigs/conversation-rig.js'
+import type { SessionRate } from '../../base/frame.js'
 
 /* A conversation is the same to the millisecond in a session of 8 and of 16 kHz. */
 

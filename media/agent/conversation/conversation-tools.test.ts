@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import type { ToolCall } from './ports.js'
-import type { ToolSpec } from './spec.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import type { ToolSpec } from '../agent-spec.js'
+import type { ToolCall } from '../vendor-ports.js'
 
 /* Tools that take time: what the caller hears meanwhile, and what becomes of them when he speaks. */
 

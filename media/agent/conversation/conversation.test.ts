@@ -1,7 +1,11 @@
 import t from 'tap'
-import { type CallerSound, ConversationRig, type RigOptions } from '../../fixtures/conversation-rig.js'
-import { Outages } from '../../fixtures/outages.js'
-import type { ToolSpec } from './spec.js'
+import {
+  type CallerSound,
+  ConversationRig,
+  type RigOptions,
+} from '../../../fixtures/rigs/conversation-rig.js'
+import { Outages } from '../../../fixtures/vendors/outages.js'
+import type { ToolSpec } from '../agent-spec.js'
 
 const FRAME_MS = 20
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import type { TurnRecord } from './events.js'
-import type { ToolSpec } from './spec.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import type { ToolSpec } from '../agent-spec.js'
+import type { TurnRecord } from '../conversation-events.js'
 
 const LONG = 'We are open from nine in the morning until seven in the evening. On Sunday we are closed.'
 const DOOR: ToolSpec = {

@@ -1,6 +1,6 @@
-import type { TurnId, TurnRecord, TurnTrace } from './events.js'
-import type { TokenCount, Usage } from './usage.js'
-import { UsageMeter } from './usage.js'
+import type { TurnId, TurnRecord, TurnTrace } from '../conversation-events.js'
+import type { TokenCount, Usage } from './usage-meter.js'
+import { UsageMeter } from './usage-meter.js'
 
 /** The words of the caller that a reply answers, and when it was known that they were over. */
 export interface AnsweredWords {

@@ -1,10 +1,10 @@
-import type { Clock } from '../base/clock.js'
-import { breakersOf } from './breaker.js'
-import type { RecogniserChoice } from './ears.js'
-import type { Floor } from './floor.js'
-import { ModelChain, type ModelChoice } from './model-chain.js'
-import type { Vendors } from './ports.js'
-import type { AgentSpec, ChosenModel } from './spec.js'
+import type { Clock } from '../../base/clock.js'
+import type { AgentSpec, ChosenModel } from '../agent-spec.js'
+import { breakersOf } from '../circuit-breaker.js'
+import { ModelChain, type ModelChoice } from '../llm/model-chain.js'
+import type { RecogniserChoice } from '../stt/stt-failover.js'
+import type { Floor } from '../turn/turn-context.js'
+import type { Vendors } from '../vendor-ports.js'
 
 /*
  * The parts of a conversation with a vendor for each: recogniser, language model, synthesis. Throws

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import { OUTAGES, type Outage, Outages, type Part, SPARES } from '../../fixtures/outages.js'
-import { seeded } from '../../fixtures/random.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import { OUTAGES, type Outage, Outages, type Part, SPARES } from '../../../fixtures/vendors/outages.js'
 
 /* Vendors that come and go as they like, all at once: the promises hold whatever happens. */
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import { OUTAGES, type OutagePlan, Outages, type Part, SPARES } from '../../fixtures/outages.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import { OUTAGES, type OutagePlan, Outages, type Part, SPARES } from '../../../fixtures/vendors/outages.js'
 
 /* Every way a vendor goes wrong, for each of the three, with and without another one that stands in. */
 

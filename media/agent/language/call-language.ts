@@ -1,5 +1,5 @@
+import type { TurnId } from '../conversation-events.js'
 import { afterTurn, initialLanguage, type LanguageState, spokenIn } from './caller-language.js'
-import type { TurnId } from './events.js'
 
 /** The language of one call, as everybody who speaks or listens on it asks for it. */
 export class CallLanguage {

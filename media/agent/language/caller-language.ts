@@ -1,6 +1,6 @@
 import { requestedLanguage } from './language-request.js'
 import { devanagariWord, latinWord, SHARED } from './language-words.js'
-import { plainWords } from './turn-late.js'
+import { plainWords } from './plain-words.js'
 
 /*
  * In which language a call is held. Pure: what was said goes in, the language comes out. Callers of India

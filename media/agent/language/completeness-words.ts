@@ -1,4 +1,4 @@
-import { plainWords } from './turn-late.js'
+import { plainWords } from './plain-words.js'
 import { WordList } from './word-list.js'
 
 /*

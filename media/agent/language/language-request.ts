@@ -1,5 +1,5 @@
 import { contractTag } from './language-tags.js'
-import { plainWords } from './turn-late.js'
+import { plainWords } from './plain-words.js'
 
 /*
  * A caller who asks for another language, in any of the eleven and in their usual Latin spellings. Lists

@@ -1,4 +1,4 @@
-import { plainWords } from './turn-late.js'
+import { plainWords } from './plain-words.js'
 
 /*
  * Words by which languages that share a script are told apart: English and romanised Indian languages in

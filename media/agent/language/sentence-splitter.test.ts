@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SentenceSplitter } from './sentences.js'
+import { SentenceSplitter } from './sentence-splitter.js'
 
 /** Feeds the text in pieces of `size` characters. */
 function split(text: string, size = 3): string[] {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { languageOf } from './language.js'
-import { engineLines } from './lines.js'
+import { engineLines } from '../tts/phrases.js'
 import { speakable, ThoughtFilter } from './speakable.js'
+import { languageOf } from './text-language.js'
 
 t.test('markdown, pictures and addresses are not spoken', async (t) => {
   const cases: readonly (readonly [string, string])[] = [

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { spokenForm } from './spoken-form.js'
-import { spokenWords } from './spoken-words.js'
+import { spokenWords } from './spoken-form-words.js'
 
 const CASES: readonly (readonly [language: string, written: string, spoken: string])[] = [
   ['en-IN', 'It costs ₹1,25,000 in all.', 'It costs 1 lakh 25 thousand rupees in all.'],

@@ -1,4 +1,4 @@
-import { type SpokenWords, spokenWords } from './spoken-words.js'
+import { type SpokenWords, spokenWords } from './spoken-form-words.js'
 
 const EMAIL = /[A-Za-z0-9](?:[\w.+-]*[A-Za-z0-9])?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+/g
 const DOMAIN = /\b(?:www\.)?[A-Za-z0-9-]+\.(?:com|in|org|net|co\.in|gov\.in|io)\b(?:\/[\w/-]*)?/g

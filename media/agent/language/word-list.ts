@@ -1,4 +1,4 @@
-import { plainWords } from './turn-late.js'
+import { plainWords } from './plain-words.js'
 
 /**
  * Words of the eleven languages. Those in scripts of India show their language by themselves, English ones

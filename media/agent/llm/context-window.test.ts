@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { type Random, seeded } from '../../fixtures/random.js'
+import { type Random, seeded } from '../../../fixtures/host/random.js'
+import type { ChatMessage } from '../vendor-ports.js'
 import { fitting, promptBudget, textTokens, tokensOf } from './context-window.js'
-import type { ChatMessage } from './ports.js'
 
 const WORDS = ['open', 'tomorrow', 'appointment', 'नमस्ते', 'कल', 'வணக்கம்', 'సరే', '42', 'ಹೌದು', '👍']
 

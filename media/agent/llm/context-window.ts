@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolDeclaration } from './ports.js'
+import type { ChatMessage, ToolDeclaration } from '../vendor-ports.js'
 
 /*
  * What of a long conversation fits into a model's window. Vendors count tokens each in their own way, so

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConversationContext } from './context.js'
-import type { ToolSpec } from './spec.js'
-import { declarations } from './tools.js'
+import type { ToolSpec } from '../agent-spec.js'
+import { declarations } from '../tools/tool-calls.js'
+import { ConversationContext } from './conversation-context.js'
 
 const lines = (context: ConversationContext, pending: string | null = null) =>
   context

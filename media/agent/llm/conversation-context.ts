@@ -1,7 +1,7 @@
-import type { Answerer } from './answer.js'
-import { AnsweredNote } from './answered-note.js'
-import { languageName } from './language-tags.js'
-import type { ChatMessage } from './ports.js'
+import { AnsweredNote } from '../answering-machine/answered-by-note.js'
+import type { Answerer } from '../answering-machine/answering-machine-detector.js'
+import { languageName } from '../language/language-tags.js'
+import type { ChatMessage } from '../vendor-ports.js'
 
 /** Appended to the agent's own prompt: what any voice on a telephone has to know. */
 const TELEPHONE =

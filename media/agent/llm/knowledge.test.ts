@@ -1,8 +1,8 @@
 import t from 'tap'
-import { ConversationRig, DEFAULT_SPEC } from '../../fixtures/conversation-rig.js'
+import { ConversationRig, DEFAULT_SPEC } from '../../../fixtures/rigs/conversation-rig.js'
+import type { KnowledgeText } from '../agent-spec.js'
 import { textTokens } from './context-window.js'
 import { KNOWLEDGE_TOKENS, promptOf } from './knowledge.js'
-import type { KnowledgeText } from './spec.js'
 
 const prompt = (...knowledge: readonly KnowledgeText[]) => promptOf({ ...DEFAULT_SPEC, knowledge })
 const inline = (name: string, text: string): KnowledgeText => ({ mode: 'inline', name, text })

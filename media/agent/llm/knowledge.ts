@@ -1,5 +1,5 @@
+import type { AgentSpec, KnowledgeText } from '../agent-spec.js'
 import { textTokens } from './context-window.js'
-import type { AgentSpec, KnowledgeText } from './spec.js'
 
 /** All of an agent's inline knowledge together (contract: a larger knowledge base is searched instead). */
 export const KNOWLEDGE_TOKENS = 6000

@@ -1,6 +1,6 @@
-import { type Breakers, breakerKey } from './breaker.js'
-import type { TurnId } from './events.js'
-import type { LanguageModel } from './ports.js'
+import { type Breakers, breakerKey } from '../circuit-breaker.js'
+import type { TurnId } from '../conversation-events.js'
+import type { LanguageModel } from '../vendor-ports.js'
 
 /** A model of a vendor. */
 export interface ModelChoice {

@@ -1,8 +1,8 @@
-import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailure } from './ports.js'
-import { SentenceSplitter } from './sentences.js'
-import { speakable, ThoughtFilter } from './speakable.js'
-import { asFailure } from './synthesis.js'
-import type { TokenCount } from './usage.js'
+import type { TokenCount } from '../conversation/usage-meter.js'
+import { SentenceSplitter } from '../language/sentence-splitter.js'
+import { speakable, ThoughtFilter } from '../language/speakable.js'
+import { asFailure } from '../tts/synthesis.js'
+import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailure } from '../vendor-ports.js'
 
 export interface ModelJobEvents {
   /** Something of use: words to be spoken or tool calls, not thought and not spaces. */

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { EngineError } from '../base/errors.js'
+import { EngineError } from '../../base/errors.js'
+import { TurnTracer } from '../conversation/turn-tracer.js'
+import { type ChatMessage, type GenerateRequest, PROMPT_TOO_LONG } from '../vendor-ports.js'
 import type { ModelChoice } from './model-chain.js'
 import { ModelRequests } from './model-requests.js'
-import { type ChatMessage, type GenerateRequest, PROMPT_TOO_LONG } from './ports.js'
-import { TurnTracer } from './trace.js'
 
 const tooLong = new EngineError('vendor_rejected', 'the vendor answered 400: context length', {
   context: { reason: PROMPT_TOO_LONG },

@@ -1,14 +1,14 @@
-import { fitting, promptBudget, tokensOf, USUAL_WINDOW_TOKENS } from './context-window.js'
-import type { ModelChoice } from './model-chain.js'
-import { type ModelJobEvents, startModelJob } from './model-job.js'
+import type { TurnTracer } from '../conversation/turn-tracer.js'
 import {
   type Cancellable,
   type ChatMessage,
   PROMPT_TOO_LONG,
   type ToolDeclaration,
   type VendorFailure,
-} from './ports.js'
-import type { TurnTracer } from './trace.js'
+} from '../vendor-ports.js'
+import { fitting, promptBudget, tokensOf, USUAL_WINDOW_TOKENS } from './context-window.js'
+import type { ModelChoice } from './model-chain.js'
+import { type ModelJobEvents, startModelJob } from './model-job.js'
 
 /**
  * The requests of one conversation to its models: what fits into the model's window, and when the vendor says

@@ -1,6 +1,6 @@
+import type { TokenCount } from '../conversation/usage-meter.js'
+import type { Cancellable, ToolCall, VendorFailure } from '../vendor-ports.js'
 import type { ModelJobEvents } from './model-job.js'
-import type { Cancellable, ToolCall, VendorFailure } from './ports.js'
-import type { TokenCount } from './usage.js'
 
 /**
  * The answer to a question that may not be asked: it comes in, and nobody is told of it before it is kept.

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { isBackchannel } from './backchannel.js'
-import type { ConversationEvent } from './events.js'
-import { CallerWords, EventLine, keyed } from './realtime-words.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import type { ConversationEvent } from '../conversation-events.js'
+import { isBackchannel } from '../language/backchannel.js'
+import { CallerWords, EventLine, keyed } from './caller-transcripts.js'
 
 const interrupted = (turnId: number): ConversationEvent => ({ type: 'interrupted', turnId, atMs: 0 })
 

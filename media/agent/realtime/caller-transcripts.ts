@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../base/clock.js'
-import type { ConversationEvent } from './events.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import type { ConversationEvent } from '../conversation-events.js'
 
 /*
  * A model that hears by itself answers before anybody has written down what it heard. Until the words

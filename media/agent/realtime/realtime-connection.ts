@@ -1,6 +1,7 @@
-import type { Clock, Timer } from '../base/clock.js'
-import { EngineError } from '../base/errors.js'
-import type { Log } from '../base/log.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { EngineError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import { asFailure } from '../tts/synthesis.js'
 import type {
   Cancellable,
   ChatMessage,
@@ -10,8 +11,7 @@ import type {
   SpeechToSpeechStream,
   SpokenReplyEvents,
   VendorFailure,
-} from './ports.js'
-import { asFailure } from './synthesis.js'
+} from '../vendor-ports.js'
 
 /** A connection that soon has to end is replaced as soon as nobody speaks. */
 const SPARE_MS = 5 * 60_000

@@ -1,15 +1,15 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import { type Random, seeded } from '../../fixtures/random.js'
+import { type Random, seeded } from '../../../fixtures/host/random.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import type {
   ScriptedReply,
   ScriptedSpeechModel,
   ScriptedWords,
-} from '../../fixtures/scripted-speech-model.js'
-import type { Turn } from './events.js'
+} from '../../../fixtures/vendors/scripted-realtime-model.js'
+import type { ToolSpec } from '../agent-spec.js'
+import type { Turn } from '../conversation-events.js'
+import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 import { openRealtimeConversation } from './realtime-conversation.js'
-import type { ToolSpec } from './spec.js'
-import { OPENAI_REALTIME } from './vendors/catalogue.js'
 
 /*
  * Conversations that nobody wrote: callers who speak when they like, a model that answers, stalls, calls

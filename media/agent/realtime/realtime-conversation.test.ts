@@ -1,7 +1,7 @@
 import t from 'tap'
-import { answering, begun, LONG, left } from '../../fixtures/realtime-rig.js'
-import type { ToolSpec } from './spec.js'
-import { OPENAI_REALTIME } from './vendors/catalogue.js'
+import { answering, begun, LONG, left } from '../../../fixtures/rigs/realtime-rig.js'
+import type { ToolSpec } from '../agent-spec.js'
+import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 
 /* Conversations with a model that hears and speaks, on a virtual clock. */
 

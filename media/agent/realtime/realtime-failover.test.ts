@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { ConversationRig, RigOptions } from '../../fixtures/conversation-rig.js'
-import { begun, LONG, left, type RealtimeRig } from '../../fixtures/realtime-rig.js'
-import type { ScriptedModelOptions } from '../../fixtures/scripted-speech-model.js'
-import type { Vendors } from './ports.js'
-import type { AgentSpec, SpareVendors, ToolSpec } from './spec.js'
+import type { ConversationRig, RigOptions } from '../../../fixtures/rigs/conversation-rig.js'
+import { begun, LONG, left, type RealtimeRig } from '../../../fixtures/rigs/realtime-rig.js'
+import type { ScriptedModelOptions } from '../../../fixtures/vendors/scripted-realtime-model.js'
+import type { AgentSpec, SpareVendors, ToolSpec } from '../agent-spec.js'
+import type { Vendors } from '../vendor-ports.js'
 
 /* A model that hears and speaks, and is gone: a recogniser, a model and a voice go on with its conversation. */
 

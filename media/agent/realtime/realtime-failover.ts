@@ -1,10 +1,10 @@
-import type { Answerer } from './answer.js'
-import type { ConversationContext } from './context.js'
-import type { TurnId } from './events.js'
-import type { RealtimeReplies } from './realtime-replies.js'
-import { type CallerWords, NOT_HEARD, UNWRITTEN } from './realtime-words.js'
-import type { EarlyReplies, Replies, ReplyMaker } from './reply-maker.js'
-import type { CallerTurn, TurnEffect } from './turn-types.js'
+import type { Answerer } from '../answering-machine/answering-machine-detector.js'
+import type { TurnId } from '../conversation-events.js'
+import type { ConversationContext } from '../llm/conversation-context.js'
+import type { EarlyReplies, Replies, ReplyMaker } from '../llm/llm-reply-source.js'
+import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
+import { type CallerWords, NOT_HEARD, UNWRITTEN } from './caller-transcripts.js'
+import type { RealtimeReplies } from './realtime-reply-source.js'
 
 /** Failures in a row after which a model is given up for the call. */
 const FAILURES = 2

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answering, begun, LONG, left } from '../../fixtures/realtime-rig.js'
+import { answering, begun, LONG, left } from '../../../fixtures/rigs/realtime-rig.js'
 
 /* A model that hears and speaks, and fails: what the caller hears, and what the next connection knows. */
 

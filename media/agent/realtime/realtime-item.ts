@@ -1,9 +1,9 @@
-import { openResampler, type Resampler } from '../codec/resample.js'
-import type { Rate, SessionRate } from '../frame.js'
-import { LeadTrim } from './lead-trim.js'
-import type { Cancellable } from './ports.js'
-import type { LiveSentence, LiveSound } from './speaker.js'
-import type { SynthesisEvents } from './synthesis.js'
+import type { Rate, SessionRate } from '../../base/frame.js'
+import { openResampler, type Resampler } from '../../codec/resampler.js'
+import { LeadTrim } from '../tts/leading-silence.js'
+import type { LiveSentence, LiveSound } from '../tts/speaker.js'
+import type { SynthesisEvents } from '../tts/synthesis.js'
+import type { Cancellable } from '../vendor-ports.js'
 
 /** Sound of one item of a reply: from the vendor's rate to the session's, without its leading silence. */
 export class RealtimeItem {

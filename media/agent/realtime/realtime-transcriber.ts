@@ -1,17 +1,17 @@
-import type { Clock, Timer } from '../base/clock.js'
-import { EngineError } from '../base/errors.js'
-import { FRAME_MS, type SessionRate } from '../frame.js'
-import type { Floor } from './floor.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { EngineError } from '../../base/errors.js'
+import { FRAME_MS, type SessionRate } from '../../base/frame.js'
+import type { Floor } from '../turn/turn-context.js'
+import type { Phase } from '../turn/turn-types.js'
 import type {
   SpeechToText,
   SpeechToTextCapabilities,
   SpeechToTextEvents,
   SpeechToTextStream,
   VendorFailure,
-} from './ports.js'
-import type { RealtimeLink, RealtimeListener } from './realtime-link.js'
-import type { CallerWords } from './realtime-words.js'
-import type { Phase } from './turn-types.js'
+} from '../vendor-ports.js'
+import type { CallerWords } from './caller-transcripts.js'
+import type { RealtimeLink, RealtimeListener } from './realtime-connection.js'
 
 /** Our own end of a turn, from the last sound. */
 const OWN_END_MS = 600

@@ -1,4 +1,4 @@
-import { FRAME_MS, type SessionRate } from '../frame.js'
+import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 
 /**
  * The caller's last seconds, for a recogniser that has to hear them again. Fixed size, nothing is

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
-import type { EndingModel } from '../ending-model.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import type { EndingModel } from '../../vad/turn-detector.js'
 
 interface Question {
   readonly ms: number

@@ -1,7 +1,7 @@
-import { ENDING_MODEL_MS, type EndingModel, type EndingModelStream } from '../ending-model.js'
-import { FRAME_MS, type SessionRate } from '../frame.js'
-import type { Vad } from '../vad.js'
-import type { Floor } from './floor.js'
+import { FRAME_MS, type SessionRate } from '../../base/frame.js'
+import { ENDING_MODEL_MS, type EndingModel, type EndingModelStream } from '../../vad/turn-detector.js'
+import type { Vad } from '../../vad/vad.js'
+import type { Floor } from '../turn/turn-context.js'
 
 /**
  * A pause worth judging. The detector tells the end of speech 100 ms later: an answer in time is there

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { openFakeVendorSocket } from '../../fixtures/fake-vendor-socket.js'
-import { DEEPGRAM_LISTEN, SARVAM_REALTIME } from '../../fixtures/recognition-wires.js'
-import { silentLog } from '../base/log.js'
-import { Breakers } from './breaker.js'
-import { Ears } from './ears.js'
-import { deepgramSpeechToText } from './vendors/deepgram/listen.js'
-import { sarvamSpeechToText } from './vendors/sarvam/recognition.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
+import { DEEPGRAM_LISTEN, SARVAM_REALTIME } from '../../../fixtures/vendors/recognition-messages.js'
+import { silentLog } from '../../base/log.js'
+import { Breakers } from '../circuit-breaker.js'
+import { deepgramSpeechToText } from '../vendors/deepgram/stt.js'
+import { sarvamSpeechToText } from '../vendors/sarvam/stt.js'
+import { Ears } from './stt-failover.js'
 
 /* The recognisers of one call on real sockets: what each of them was sent, to the sample. */
 

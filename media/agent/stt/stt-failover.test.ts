@@ -1,9 +1,9 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { EngineError } from '../base/errors.js'
-import { Breakers } from './breaker.js'
-import { Ears, type RecogniserChoice } from './ears.js'
-import type { SpeechToText, SpeechToTextEvents } from './ports.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { EngineError } from '../../base/errors.js'
+import { Breakers } from '../circuit-breaker.js'
+import type { SpeechToText, SpeechToTextEvents } from '../vendor-ports.js'
+import { Ears, type RecogniserChoice } from './stt-failover.js'
 
 const FRAME = new Int16Array(160)
 

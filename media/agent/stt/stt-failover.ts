@@ -1,11 +1,16 @@
-import type { Clock, Timer } from '../base/clock.js'
-import { EngineError } from '../base/errors.js'
-import type { SessionRate } from '../frame.js'
-import { type Breakers, breakerKey } from './breaker.js'
-import type { SpeechToText, SpeechToTextCapabilities, SpeechToTextStream, VendorFailure } from './ports.js'
-import { SoundMemory } from './sound-memory.js'
-import type { RecognitionMode, SpeakerScript, TimedWord } from './spec.js'
-import { asFailure } from './synthesis.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { EngineError } from '../../base/errors.js'
+import type { SessionRate } from '../../base/frame.js'
+import type { RecognitionMode, SpeakerScript, TimedWord } from '../agent-spec.js'
+import { type Breakers, breakerKey } from '../circuit-breaker.js'
+import { asFailure } from '../tts/synthesis.js'
+import type {
+  SpeechToText,
+  SpeechToTextCapabilities,
+  SpeechToTextStream,
+  VendorFailure,
+} from '../vendor-ports.js'
+import { SoundMemory } from './audio-history.js'
 
 /** Before a stream is open: expect what most recognisers do. */
 const UNKNOWN: SpeechToTextCapabilities = {

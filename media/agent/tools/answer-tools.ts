@@ -1,10 +1,10 @@
-import type { AgentVoice } from './agent-voice.js'
-import type { TurnId } from './events.js'
-import type { Floor } from './floor.js'
-import type { ToolCall } from './ports.js'
-import { spokenForm } from './spoken-form.js'
+import type { TurnId } from '../conversation-events.js'
+import { spokenForm } from '../language/spoken-form.js'
+import type { AgentVoice } from '../tts/agent-speech.js'
+import type { Floor } from '../turn/turn-context.js'
+import type { ToolCall } from '../vendor-ports.js'
+import { fillerOf } from './tool-calls.js'
 import type { ToolRounds } from './tool-rounds.js'
-import { fillerOf } from './tools.js'
 
 /** What an answer of a model leads to. */
 export interface ModelAnswer {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ConversationRig } from '../../fixtures/conversation-rig.js'
+import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import type { ToolSpec } from '../agent-spec.js'
 import {
   type ServiceAnswer,
   type ServiceKind,
@@ -8,7 +9,6 @@ import {
   serviceRequest,
   toldOf,
 } from './service-tools.js'
-import type { ToolSpec } from './spec.js'
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 const read = (kind: ServiceKind, given: Readonly<Record<string, unknown>>) => serviceRequest(kind, given, NOW)

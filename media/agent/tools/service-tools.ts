@@ -1,4 +1,4 @@
-import type { ServicePreset } from './spec.js'
+import type { ServicePreset } from '../agent-spec.js'
 
 /** Presets that another part of the service carries out. */
 export type ServiceKind = Exclude<ServicePreset, 'send_dtmf'>

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { ToolCall } from './ports.js'
-import type { HttpToolRequest, ToolSpec } from './spec.js'
-import { fillerOf, type RunningTools, runTools, type ToolRequest, type ToolRound } from './tools.js'
+import type { HttpToolRequest, ToolSpec } from '../agent-spec.js'
+import type { ToolCall } from '../vendor-ports.js'
+import { fillerOf, type RunningTools, runTools, type ToolRequest, type ToolRound } from './tool-calls.js'
 
 const REQUEST: HttpToolRequest = {
   method: 'POST',

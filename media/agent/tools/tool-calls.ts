@@ -1,6 +1,6 @@
-import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from './ports.js'
+import type { ToolSpec } from '../agent-spec.js'
+import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from '../vendor-ports.js'
 import { toldOf } from './service-tools.js'
-import type { ToolSpec } from './spec.js'
 
 /** A tool that needs something outside the conversation. */
 export interface ToolRequest {

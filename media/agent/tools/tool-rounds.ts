@@ -1,8 +1,8 @@
-import type { AgentVoice } from './agent-voice.js'
-import type { Floor } from './floor.js'
-import type { ChatMessage, ToolCall } from './ports.js'
-import type { AgentSpec, ToolSpec } from './spec.js'
-import { type RunningTools, runTools, type ToolRound, type ToolRunner } from './tools.js'
+import type { AgentSpec, ToolSpec } from '../agent-spec.js'
+import type { AgentVoice } from '../tts/agent-speech.js'
+import type { Floor } from '../turn/turn-context.js'
+import type { ChatMessage, ToolCall } from '../vendor-ports.js'
+import { type RunningTools, runTools, type ToolRound, type ToolRunner } from './tool-calls.js'
 
 export interface ToolRoundsEvents {
   /** A tool of the agent has its result, whenever that comes. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { heardText, heardWords, resumeOffset, type SpokenSentence } from './heard.js'
+import { heardText, heardWords, resumeOffset, type SpokenSentence } from './heard-text.js'
 
 const RATE = 8000
 const TEXT = 'We open at nine.'

@@ -1,4 +1,4 @@
-import type { SessionRate } from '../frame.js'
+import type { SessionRate } from '../../base/frame.js'
 
 /** About -45 dBFS: synthesisers pad with digital or nearly digital silence. */
 export const AUDIBLE = 180

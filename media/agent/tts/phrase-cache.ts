@@ -1,4 +1,4 @@
-import type { SpokenWord } from './heard.js'
+import type { SpokenWord } from './heard-text.js'
 
 /** A line synthesised ahead of time, at the session rate. */
 export interface PreparedLine {

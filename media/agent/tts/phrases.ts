@@ -1,6 +1,6 @@
-import { languageOf } from './language.js'
-import type { AgentSpec } from './spec.js'
-import type { Line } from './turn-types.js'
+import type { AgentSpec } from '../agent-spec.js'
+import { languageOf } from '../language/text-language.js'
+import type { Line } from '../turn/turn-types.js'
 
 /** Lines the engine says by itself, because no model can be asked for them at that moment. */
 export interface EngineLines {

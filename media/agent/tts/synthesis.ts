@@ -1,11 +1,11 @@
-import type { Clock, Timer } from '../base/clock.js'
-import { EngineError, errorText } from '../base/errors.js'
-import { openResampler } from '../codec/resample.js'
-import type { Rate, SessionRate } from '../frame.js'
-import { type Breakers, breakerKey } from './breaker.js'
-import { resumeOffset, type SpokenWord } from './heard.js'
-import { LeadTrim } from './lead-trim.js'
-import type { Cancellable, TextToSpeech, VendorFailure } from './ports.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { EngineError, errorText } from '../../base/errors.js'
+import type { Rate, SessionRate } from '../../base/frame.js'
+import { openResampler } from '../../codec/resampler.js'
+import { type Breakers, breakerKey } from '../circuit-breaker.js'
+import type { Cancellable, TextToSpeech, VendorFailure } from '../vendor-ports.js'
+import { resumeOffset, type SpokenWord } from './heard-text.js'
+import { LeadTrim } from './leading-silence.js'
 
 /** A voice of one vendor; the first that works and speaks the language is used. */
 export interface VoiceChoice {

@@ -1,8 +1,8 @@
-import type { Vendors } from './ports.js'
-import type { AgentSpec } from './spec.js'
+import type { AgentSpec } from '../agent-spec.js'
+import type { Vendors } from '../vendor-ports.js'
+import { EMBEDDED, EMBEDDED_VOICE } from '../vendors/catalogue.js'
+import { ESPEAK_VOICES } from '../vendors/espeak/voices.js'
 import type { VoiceChoice } from './synthesis.js'
-import { EMBEDDED, EMBEDDED_VOICE } from './vendors/catalogue.js'
-import { ESPEAK_VOICES } from './vendors/espeak/voices.js'
 
 /** The agent's voice, those that stand in for it, then the embedded one, which needs no network. */
 export function voicesFor(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {

@@ -1,6 +1,6 @@
-import type { TimedWord } from './spec.js'
+import type { TimedWord } from '../agent-spec.js'
+import { remainder } from '../language/plain-words.js'
 import { join, type TurnDraft } from './turn-draft.js'
-import { remainder } from './turn-late.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { CALL, type TurnInput, type TurnState } from './turn-types.js'
 

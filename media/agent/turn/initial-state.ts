@@ -1,4 +1,4 @@
-import type { TurnId } from './events.js'
+import type { TurnId } from '../conversation-events.js'
 import type { CallerTurn, Reply, TurnState } from './turn-types.js'
 
 /* What the turn machine begins with: a call, a turn of the caller, a reply. */

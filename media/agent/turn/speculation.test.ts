@@ -1,6 +1,10 @@
 import t from 'tap'
-import { type CallerSound, ConversationRig, type RigOptions } from '../../fixtures/conversation-rig.js'
-import type { ToolSpec } from './spec.js'
+import {
+  type CallerSound,
+  ConversationRig,
+  type RigOptions,
+} from '../../../fixtures/rigs/conversation-rig.js'
+import type { ToolSpec } from '../agent-spec.js'
 
 const ASKED = 'when are you open'
 const OPEN: CallerSound = {

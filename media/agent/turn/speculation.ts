@@ -1,4 +1,4 @@
-import { plainWords } from './turn-late.js'
+import { plainWords } from '../language/plain-words.js'
 import type { TurnPolicy } from './turn-policy.js'
 import type { CallerTurn, Speculation, TurnState } from './turn-types.js'
 

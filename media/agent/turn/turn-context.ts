@@ -1,5 +1,5 @@
-import type { CallLanguage } from './call-language.js'
-import type { ConversationEvent } from './events.js'
+import type { ConversationEvent } from '../conversation-events.js'
+import type { CallLanguage } from '../language/call-language.js'
 import type { Phase, TurnInput } from './turn-types.js'
 
 /** What the parts of a conversation have in common: its time, and the turn machine they report to. */

@@ -1,7 +1,7 @@
-import type { TurnId } from './events.js'
-import { beginningOfCaller, beginningOfReply } from './turn-beginnings.js'
+import type { TurnId } from '../conversation-events.js'
+import { beginningOfCaller, beginningOfReply } from './initial-state.js'
+import { speculationOn, stands } from './speculation.js'
 import type { TurnPolicy } from './turn-policy.js'
-import { speculationOn, stands } from './turn-speculation.js'
 import {
   CALL,
   type CallerTurn,

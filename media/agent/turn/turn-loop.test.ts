@@ -1,6 +1,6 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { DEFAULT_SPEC } from '../../fixtures/conversation-rig.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { DEFAULT_SPEC } from '../../../fixtures/rigs/conversation-rig.js'
 import { TurnLoop } from './turn-loop.js'
 import { policyFor } from './turn-policy.js'
 

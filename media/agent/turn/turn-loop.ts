@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.js'
-import { initialTurnState, step } from './turn.js'
+import type { Clock } from '../../base/clock.js'
+import { initialTurnState, step } from './turn-machine.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { TurnTimers } from './turn-timers.js'
 import type { Phase, TurnEffect, TurnInput, TurnState } from './turn-types.js'

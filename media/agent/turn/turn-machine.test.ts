@@ -1,10 +1,10 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import type { Timer } from '../base/clock.js'
-import { isBackchannel } from './backchannel.js'
-import { initialTurnState, step } from './turn.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import type { Timer } from '../../base/clock.js'
+import { isBackchannel } from '../language/backchannel.js'
+import { plainWords, remainder } from '../language/plain-words.js'
 import { join } from './turn-draft.js'
-import { plainWords, remainder } from './turn-late.js'
+import { initialTurnState, step } from './turn-machine.js'
 import type { TurnPolicy } from './turn-policy.js'
 import {
   CALL,

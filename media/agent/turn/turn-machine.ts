@@ -1,4 +1,3 @@
-import { initialTurnState } from './turn-beginnings.js'
 import {
   deaf,
   digit,
@@ -10,11 +9,12 @@ import {
   onset,
   partial,
   voiceDecides,
-} from './turn-caller.js'
+} from './caller-inputs.js'
+import { initialTurnState } from './initial-state.js'
+import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './model-inputs.js'
+import { stands } from './speculation.js'
 import { TurnDraft } from './turn-draft.js'
-import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './turn-model.js'
 import { type TurnPolicy, VAD_STOP_MS } from './turn-policy.js'
-import { stands } from './turn-speculation.js'
 import { CALL, type Step, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
 
 export { initialTurnState }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { DEFAULT_SPEC } from '../../fixtures/conversation-rig.js'
-import { initialTurnState, step } from './turn.js'
+import { DEFAULT_SPEC } from '../../../fixtures/rigs/conversation-rig.js'
+import { initialTurnState, step } from './turn-machine.js'
 import { policyFor } from './turn-policy.js'
 import type { TurnInput, TurnState } from './turn-types.js'
 

@@ -1,6 +1,6 @@
-import { isBackchannel } from './backchannel.js'
-import { type Openness, openness } from './completeness.js'
-import type { AgentSpec } from './spec.js'
+import type { AgentSpec } from '../agent-spec.js'
+import { isBackchannel } from '../language/backchannel.js'
+import { type Openness, openness } from '../language/completeness.js'
 
 /** How long a caller may go on, counted from the last sound, before the words are answered. */
 export interface Waiting {

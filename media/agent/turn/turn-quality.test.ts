@@ -1,8 +1,8 @@
 import t from 'tap'
-import { TURNS } from '../../fixtures/turns/catalogue.js'
-import { judgeAll, ourPolicy, plainPolicy } from '../../fixtures/turns/quality.js'
-import { spokenCalls } from '../../fixtures/turns/speech.js'
-import { loadVad } from '../vad.js'
+import { TURNS } from '../../../fixtures/turns/catalogue.js'
+import { judgeAll, ourPolicy, plainPolicy } from '../../../fixtures/turns/quality.js'
+import { spokenCalls } from '../../../fixtures/turns/spoken-calls.js'
+import { loadVad } from '../../vad/vad.js'
 import { VAD_STOP_MS } from './turn-policy.js'
 
 t.test('the sets have no turn in common, and the eleven languages', async (t) => {

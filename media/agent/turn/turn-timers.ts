@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../base/clock.js'
-import type { TurnId } from './events.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import type { TurnId } from '../conversation-events.js'
 import type { TimerName } from './turn-types.js'
 
 /** The running timers of a conversation, each owned by a turn (or the call) and named. */

@@ -1,5 +1,5 @@
-import type { TurnId } from './events.js'
-import type { TimedWord } from './spec.js'
+import type { TimedWord } from '../agent-spec.js'
+import type { TurnId } from '../conversation-events.js'
 
 /*
  * The vocabulary of the turn machine (turn.ts): what it knows, what it is told, what it orders.

@@ -1,4 +1,4 @@
-import type { ChosenModel, RecognitionMode } from '../spec.js'
+import type { ChosenModel, RecognitionMode } from '../agent-spec.js'
 import { ESPEAK_PACE_MAX, ESPEAK_PACE_MIN, ESPEAK_VOICES, VOICE_LANGUAGES } from './espeak/voices.js'
 import { BULBULS } from './sarvam/voices.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { findLanguageModel, findRecognitionModel, findVoice, type SpareNames } from './catalogue.js'
-import { sparesOf } from './spares.js'
+import { sparesOf } from './fallbacks.js'
 
 const OPENAI = {
   chatModel: 'gpt',

@@ -1,4 +1,4 @@
-import type { RecognitionMode, SpareRecogniser, SpareVendors, SpareVoice } from '../spec.js'
+import type { RecognitionMode, SpareRecogniser, SpareVendors, SpareVoice } from '../agent-spec.js'
 import {
   type CatalogueProviders,
   chosenModel,

@@ -6,16 +6,16 @@ import {
   type RecognitionWire,
   SARVAM_LEGACY,
   SARVAM_REALTIME,
-} from '../../../fixtures/recognition-wires.js'
-import { ContextDialect } from './cartesia/speech.js'
-import { FluxDialect } from './deepgram/flux.js'
-import { ListenDialect } from './deepgram/listen.js'
-import { MultiContextDialect } from './elevenlabs/speech.js'
+} from '../../../fixtures/vendors/recognition-messages.js'
+import { ContextDialect } from './cartesia/tts.js'
+import { ListenDialect } from './deepgram/stt.js'
+import { FluxDialect } from './deepgram/stt-flux.js'
+import { MultiContextDialect } from './elevenlabs/tts.js'
 import { espeakName, VOICE_LANGUAGES } from './espeak/voices.js'
-import type { RecognitionDialect } from './recognition-stream.js'
-import { RealtimeDialect } from './sarvam/realtime.js'
-import { LegacyDialect } from './sarvam/recognition.js'
-import { BulbulDialect } from './sarvam/speech.js'
+import { LegacyDialect } from './sarvam/stt.js'
+import { RealtimeDialect } from './sarvam/stt-realtime.js'
+import { BulbulDialect } from './sarvam/tts.js'
+import type { RecognitionDialect } from './shared/recognition-stream.js'
 
 /* Every vendor's names of languages, and how each is asked to listen for several and tells which it heard. */
 

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import type { LanguageModel, SpeechToSpeech, SpeechToText, TextToSpeech, Vendors } from '../ports.js'
+import type { LanguageModel, SpeechToSpeech, SpeechToText, TextToSpeech, Vendors } from '../vendor-ports.js'
 import type { CartesiaSettings } from './cartesia/settings.js'
-import { cartesiaTextToSpeech } from './cartesia/speech.js'
+import { cartesiaTextToSpeech } from './cartesia/tts.js'
 import {
   CARTESIA,
   DEEPGRAM,
@@ -14,23 +14,23 @@ import {
   SARVAM,
   SECOND_CHAT,
 } from './catalogue.js'
-import { deepgramSpeechToText } from './deepgram/listen.js'
 import type { DeepgramSettings } from './deepgram/settings.js'
+import { deepgramSpeechToText } from './deepgram/stt.js'
 import type { ElevenLabsSettings } from './elevenlabs/settings.js'
-import { elevenLabsTextToSpeech } from './elevenlabs/speech.js'
-import type { SynthesisPort } from './espeak/port.js'
+import { elevenLabsTextToSpeech } from './elevenlabs/tts.js'
+import type { SynthesisPort } from './espeak/synthesis-port.js'
 import { espeakTextToSpeech } from './espeak/tts.js'
-import { openAiLanguageModel } from './openai/chat.js'
+import { openAiLanguageModel } from './openai/llm.js'
 import { openAiSpeechToSpeech } from './openai/realtime.js'
 import type { OpenAiSettings } from './openai/settings.js'
-import { openAiTextToSpeech } from './openai/speech.js'
-import { openAiSpeechToText } from './openai/transcriptions.js'
-import { rulesLanguageModel } from './sandbox/model.js'
-import { sandboxSpeechToText } from './sandbox/recogniser.js'
-import { sarvamLanguageModel } from './sarvam/chat.js'
-import { sarvamSpeechToText } from './sarvam/recognition.js'
+import { openAiSpeechToText } from './openai/stt.js'
+import { openAiTextToSpeech } from './openai/tts.js'
+import { rulesLanguageModel } from './sandbox/llm.js'
+import { sandboxSpeechToText } from './sandbox/stt.js'
+import { sarvamLanguageModel } from './sarvam/llm.js'
 import type { SarvamSettings } from './sarvam/settings.js'
-import { sarvamTextToSpeech } from './sarvam/speech.js'
+import { sarvamSpeechToText } from './sarvam/stt.js'
+import { sarvamTextToSpeech } from './sarvam/tts.js'
 
 /** What one vendor offers. */
 interface Vendor {

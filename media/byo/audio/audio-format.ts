@@ -1,6 +1,6 @@
-import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../codec/g711.js'
-import type { InputRate } from '../codec/resample.js'
-import type { BotFormat } from './spec.js'
+import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../../codec/g711.js'
+import type { InputRate } from '../../codec/resampler.js'
+import type { BotFormat } from '../bot-spec.js'
 
 /** How bytes of a bot's audio are to be read. Interned: equal ones are the same object. */
 export interface Sound {

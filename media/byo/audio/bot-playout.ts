@@ -1,8 +1,8 @@
-import { PHASE_MS as STEP_MS } from '../beat.js'
-import type { SessionRate } from '../frame.js'
-import { LiveWatch } from './live.js'
-import { PlaybackQueue } from './queue.js'
-import { durationMs, type SoundBody } from './sound.js'
+import type { SessionRate } from '../../base/frame.js'
+import { PHASE_MS as STEP_MS } from '../../session/frame-clock.js'
+import { durationMs, type SoundBody } from './audio-format.js'
+import { LiveWatch } from './latency-monitor.js'
+import { PlaybackQueue } from './playback-queue.js'
 
 /**
  * A beat may wait for late sound so seldom, one in so many frames, but for some in a row: what is late more

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Dialect } from './dialect.js'
-import { openDialect } from './dialects.js'
-import type { BotLine } from './line.js'
-import { BotMouth } from './mouth.js'
-import { soundOf } from './sound.js'
-import type { BotSpec } from './spec.js'
+import type { BotSpec } from '../bot-spec.js'
+import type { Dialect } from '../dialects/dialect.js'
+import { openDialect } from '../dialects/registry.js'
+import type { BotLine } from '../transport/bot-connection.js'
+import { soundOf } from './audio-format.js'
+import { BotMouth } from './caller-audio-sender.js'
 
 const SPEC: BotSpec = {
   type: 'static',

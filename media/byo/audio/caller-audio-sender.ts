@@ -1,8 +1,8 @@
-import { openResampler, type Resampler } from '../codec/resample.js'
-import { type AudioFrame, FRAME_MS, type SessionRate } from '../frame.js'
-import type { Dialect } from './dialect.js'
-import type { BotLine } from './line.js'
-import { encodeSound, type Sound } from './sound.js'
+import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js'
+import { openResampler, type Resampler } from '../../codec/resampler.js'
+import type { Dialect } from '../dialects/dialect.js'
+import type { BotLine } from '../transport/bot-connection.js'
+import { encodeSound, type Sound } from './audio-format.js'
 
 /** Sound on its way to the bot: some in the socket, the rest here, where the oldest can be dropped. */
 const SOCKET_MS = 250

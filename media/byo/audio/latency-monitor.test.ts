@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LiveWatch } from './live.js'
+import { LiveWatch } from './latency-monitor.js'
 
 /** A bot and our beat on one time line: sound waits, frames are played, the watch says what is too much. */
 function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: number) => ms) {

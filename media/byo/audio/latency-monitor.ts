@@ -1,4 +1,4 @@
-import { FRAME_MS } from '../frame.js'
+import { FRAME_MS } from '../../base/frame.js'
 
 /*
  * A live bot sends what it says as it is spoken: never ahead of time. When it, or the way to it, stood

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { joined, tone, toneLevel } from '../../fixtures/tones.js'
-import { CAPACITY_MS, PlaybackQueue } from './queue.js'
-import { encodeSound, readWavBody, type Sound, soundOf } from './sound.js'
+import { joined, tone, toneLevel } from '../../../fixtures/audio/tones.js'
+import { encodeSound, readWavBody, type Sound, soundOf } from './audio-format.js'
+import { CAPACITY_MS, PlaybackQueue } from './playback-queue.js'
 
 const sound = (format: 'linear16' | 'mulaw' | 'alaw', rate: number): Sound => {
   const found = soundOf(format, rate)

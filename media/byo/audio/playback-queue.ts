@@ -1,6 +1,6 @@
-import { openResampler, type Resampler } from '../codec/resample.js'
-import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../frame.js'
-import { decodeSound, type Sound } from './sound.js'
+import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../../base/frame.js'
+import { openResampler, type Resampler } from '../../codec/resampler.js'
+import { decodeSound, type Sound } from './audio-format.js'
 
 /** Sound a bot may have waiting. */
 export const CAPACITY_MS = 300_000

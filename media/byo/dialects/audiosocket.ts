@@ -1,4 +1,4 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
 import {
   FAILURE,
   frame,
@@ -10,8 +10,8 @@ import {
   soundHead,
   UUID,
 } from './audiosocket-frames.js'
+import { keys, NOTHING } from './bot-message.js'
 import type { BotCommand, Dialect, StreamFacts } from './dialect.js'
-import { keys, NOTHING } from './wire.js'
 
 /*
  * Asterisk's AudioSocket: frames in a stream of bytes, linear16 little-endian. There are no marks, no

@@ -1,4 +1,4 @@
-import { FRAME_MS } from '../frame.js'
+import { FRAME_MS } from '../../base/frame.js'
 import type { BotCommand, TransferRequest } from './dialect.js'
 
 /*

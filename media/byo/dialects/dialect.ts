@@ -1,5 +1,5 @@
-import type { CloseReason, Digit, KeyTiming } from '../frame.js'
-import type { BotSpec } from './spec.js'
+import type { CloseReason, Digit, KeyTiming } from '../../base/frame.js'
+import type { BotSpec } from '../bot-spec.js'
 
 /** What went wrong, as the native protocol names it. */
 export type BotErrorCode =

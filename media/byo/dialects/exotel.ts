@@ -1,6 +1,6 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
 import type { Dialect, StopReason, StreamFacts } from './dialect.js'
-import { StreamDialect } from './stream-dialect.js'
+import { StreamDialect } from './media-streams.js'
 
 /*
  * Exotel's Voicebot: snake case, linear16, 100 ms in one message. Parameters of the address are told

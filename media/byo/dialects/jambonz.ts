@@ -1,4 +1,5 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
+import { BAD_JSON, extension, mark, nested, number, parse, play, text, unknownEvent } from './bot-message.js'
 import {
   BARE_SOUND,
   type BotCommand,
@@ -6,7 +7,6 @@ import {
   type StreamFacts,
   type TransferUpdate,
 } from './dialect.js'
-import { BAD_JSON, extension, mark, nested, number, parse, play, text, unknownEvent } from './wire.js'
 
 /*
  * jambonz `listen` and `stream`: metadata as the first message of text, then linear16 as binary

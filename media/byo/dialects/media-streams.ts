@@ -1,4 +1,5 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
+import { readStream } from './bot-message.js'
 import type {
   BotCommand,
   BotErrorCode,
@@ -8,7 +9,6 @@ import type {
   StreamFacts,
   TransferUpdate,
 } from './dialect.js'
-import { readStream } from './wire.js'
 
 /** What a dialect of the family calls things. */
 export interface StreamNames {

@@ -1,7 +1,7 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
+import type { BotFormat } from '../bot-spec.js'
 import type { BotErrorCode, Dialect, StopReason, StreamFacts } from './dialect.js'
-import type { BotFormat } from './spec.js'
-import { StreamDialect } from './stream-dialect.js'
+import { StreamDialect } from './media-streams.js'
 
 /*
  * The native protocol: a superset of Twilio Media Streams in any of our formats, with events for what

@@ -1,6 +1,17 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
+import {
+  BAD_JSON,
+  extension,
+  keys,
+  mark,
+  nested,
+  number,
+  parse,
+  play,
+  text,
+  unknownEvent,
+} from './bot-message.js'
 import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
-import { BAD_JSON, extension, keys, mark, nested, number, parse, play, text, unknownEvent } from './wire.js'
 
 /*
  * Plivo's audio stream, and Vobiz, which is the same with a rate more. Counters are numbers,

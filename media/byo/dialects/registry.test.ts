@@ -1,7 +1,7 @@
 import t from 'tap'
+import type { BotSpec, BotType } from '../bot-spec.js'
 import type { BotCommand, BotMessage, Dialect } from './dialect.js'
-import { openDialect } from './dialects.js'
-import type { BotSpec, BotType } from './spec.js'
+import { openDialect } from './registry.js'
 
 /* Each dialect against the literal messages of its documentation: what it writes, and what it reads. */
 

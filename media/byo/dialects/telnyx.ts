@@ -1,6 +1,6 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
 import type { Dialect, StreamFacts } from './dialect.js'
-import { StreamDialect } from './stream-dialect.js'
+import { StreamDialect } from './media-streams.js'
 
 /*
  * Telnyx media streaming: snake case, the stream at the top of every message to the bot and in none

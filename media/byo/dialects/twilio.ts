@@ -1,6 +1,6 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
 import type { Dialect, StreamFacts } from './dialect.js'
-import { StreamDialect } from './stream-dialect.js'
+import { StreamDialect } from './media-streams.js'
 
 /*
  * Twilio Media Streams, bidirectional. Ids have Twilio's prefixes before the 32 hexadecimal digits of

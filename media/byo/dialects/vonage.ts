@@ -1,4 +1,5 @@
-import type { Digit } from '../frame.js'
+import type { Digit } from '../../base/frame.js'
+import { BAD_JSON, extension, nested, parse, text, unknownEvent } from './bot-message.js'
 import {
   BARE_SOUND,
   type BotCommand,
@@ -6,7 +7,6 @@ import {
   type StreamFacts,
   type TransferUpdate,
 } from './dialect.js'
-import { BAD_JSON, extension, nested, parse, text, unknownEvent } from './wire.js'
 
 /*
  * Vonage's WebSocket: one message of text first, then linear16 as binary messages of exactly 20 ms. A

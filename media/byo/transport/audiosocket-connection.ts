@@ -1,8 +1,8 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Clock } from '../base/clock.js'
-import { Scope } from '../base/scope.js'
-import { FrameSplitter, HANG_UP, kindOf } from './audiosocket-frames.js'
+import type { Clock } from '../../base/clock.js'
+import { Scope } from '../../base/scope.js'
+import { FrameSplitter, HANG_UP, kindOf } from '../dialects/audiosocket-frames.js'
 import {
   ABNORMAL,
   ALIVE_MS,
@@ -15,7 +15,7 @@ import {
   NORMAL,
   ReadBudget,
   reasonOf,
-} from './line.js'
+} from './bot-connection.js'
 
 /** Measured: what a frame costs to read beside its bytes. */
 const FRAME_MS = 0.002

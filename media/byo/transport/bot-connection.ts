@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
-import type { Clock } from '../base/clock.js'
-import { EngineError, errorText } from '../base/errors.js'
-import type { Scope } from '../base/scope.js'
+import type { Clock } from '../../base/clock.js'
+import { EngineError, errorText } from '../../base/errors.js'
+import type { Scope } from '../../base/scope.js'
 import type { Handshake } from './handshake.js'
 
 /*

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
-import { errorText } from '../base/errors.js'
-import { isPublicAddress } from '../base/public-address.js'
-import type { Scope } from '../base/scope.js'
-import { dialAudioSocket } from './audiosocket-line.js'
-import type { BotLine, Dial, DialOptions } from './line.js'
-import { dialWebSocket } from './socket.js'
-import { type BotTransport, SCHEMES } from './spec.js'
+import { errorText } from '../../base/errors.js'
+import { isPublicAddress } from '../../base/public-address.js'
+import type { Scope } from '../../base/scope.js'
+import { type BotTransport, SCHEMES } from '../bot-spec.js'
+import { dialAudioSocket } from './audiosocket-connection.js'
+import type { BotLine, Dial, DialOptions } from './bot-connection.js'
+import { dialWebSocket } from './websocket-connection.js'
 
 /** From the first try to an open line. */
 const CONNECT_MS = 5_000

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
+import type { BotSpec, BotType } from '../bot-spec.js'
 import { handshakeOf } from './handshake.js'
-import type { BotSpec, BotType } from './spec.js'
 
 const spec = (type: BotType, more: Partial<BotSpec> = {}): BotSpec => ({
   type,

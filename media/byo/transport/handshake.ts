@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type BotSpec, type BotTransport, type BotType, transportOf } from './spec.js'
+import { type BotSpec, type BotTransport, type BotType, transportOf } from '../bot-spec.js'
 
 /** How a bot is reached and what the opening request carries, where there is one. */
 export interface Handshake {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { WebSocket } from 'ws'
-import type { Clock } from '../base/clock.js'
-import { Scope } from '../base/scope.js'
+import type { Clock } from '../../base/clock.js'
+import { Scope } from '../../base/scope.js'
 import {
   ALIVE_MS,
   type BotLine,
@@ -13,7 +13,7 @@ import {
   MISSED_SIGNS,
   ReadBudget,
   reasonOf,
-} from './line.js'
+} from './bot-connection.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 /** Measured: what a small message of text costs to read. What it is answered is paced elsewhere. */

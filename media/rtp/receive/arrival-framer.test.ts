@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ArrivalEar } from './ear.js'
+import { ArrivalEar } from './arrival-framer.js'
 
 const FRAME = 160
 const BEHIND = 480

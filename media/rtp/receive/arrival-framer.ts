@@ -1,6 +1,6 @@
-import { MAX_PACKET_MS } from '../codec/decode-line.js'
-import { Concealer } from '../conceal.js'
-import { type AudioFrame, FRAME_MS, type Rate, type SessionRate } from '../frame.js'
+import { type AudioFrame, FRAME_MS, type Rate, type SessionRate } from '../../base/frame.js'
+import { MAX_PACKET_MS } from '../../codec/decoder-pipeline.js'
+import { Concealer } from '../../jitter/concealer.js'
 
 const SLOTS = 4
 /** A missing packet is waited for until this many later ones are here ... */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
-import { DriftMeter } from './drift.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { DriftMeter } from './clock-drift.js'
 
 for (const ppm of [0, 100, -100, 37]) {
   t.test(`a sender off by ${ppm} ppm, with 30 ms of jitter`, (t) => {

@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
-import { decodeAlaw } from '../codec/g711.js'
-import { writeRtpHeader } from './packet.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { decodeAlaw } from '../../codec/g711.js'
+import { writeRtpHeader } from '../packet.js'
+import type { RtpRemote } from '../remote-description.js'
 import { RtpReceiver } from './receiver.js'
-import type { RtpRemote } from './remote.js'
-import { RtpSource } from './source.js'
+import { RtpSource } from './source-latch.js'
 
 const REMOTE: RtpRemote = {
   address: '10.0.0.9',

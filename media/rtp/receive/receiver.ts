@@ -1,15 +1,21 @@
-import { DecodeLine } from '../codec/decode-line.js'
-import { codecOf } from '../codec/registry.js'
-import { type AudioFrame, type Digit, FRAME_MS, type PlayoutStats, type SessionRate } from '../frame.js'
-import { JitterBuffer } from '../jitter.js'
-import { DtmfReceiver } from './dtmf.js'
-import { ArrivalEar } from './ear.js'
-import { type Arrival, InOrder } from './in-order.js'
-import { NoisePlayer } from './noise.js'
-import { RtpPacket } from './packet.js'
-import type { HeardFormat, RtpRemote } from './remote.js'
+import {
+  type AudioFrame,
+  type Digit,
+  FRAME_MS,
+  type PlayoutStats,
+  type SessionRate,
+} from '../../base/frame.js'
+import { DecodeLine } from '../../codec/decoder-pipeline.js'
+import { codecOf } from '../../codec/registry.js'
+import { JitterBuffer } from '../../jitter/jitter-buffer.js'
+import { NoisePlayer } from '../comfort-noise.js'
+import { RtpPacket } from '../packet.js'
+import type { HeardFormat, RtpRemote } from '../remote-description.js'
+import { DtmfReceiver } from '../telephone-event.js'
+import { ArrivalEar } from './arrival-framer.js'
+import { type Arrival, InOrder } from './reorder-buffer.js'
 import { DUPLICATE, RESTART, SequenceTracker, STALE } from './sequence.js'
-import type { RtpSource } from './source.js'
+import type { RtpSource } from './source-latch.js'
 import { RtpTimeline } from './timeline.js'
 
 /** A stream this late, for that long, is not delayed: its timestamps stood still. */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type Arrival, InOrder } from './in-order.js'
-import { RtpPacket } from './packet.js'
+import { RtpPacket } from '../packet.js'
+import { type Arrival, InOrder } from './reorder-buffer.js'
 
 function rig() {
   const seen: number[] = []

@@ -1,4 +1,4 @@
-import type { RtpPacket } from './packet.js'
+import type { RtpPacket } from '../packet.js'
 
 /** No datagram is longer on a network that RTP crosses. */
 const MAX_BYTES = 1500

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { RtpSource } from './source.js'
+import { RtpSource } from './source-latch.js'
 
 const HOME = '192.0.2.7'
 const ELSEWHERE = '198.51.100.9'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
+import { seeded } from '../../../fixtures/host/random.js'
 import { RtpTimeline } from './timeline.js'
 
 t.test('jitter is taken out once the quickest packets were seen', (t) => {

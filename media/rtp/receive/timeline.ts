@@ -1,5 +1,5 @@
-import type { SessionRate } from '../frame.js'
-import { DriftMeter } from './drift.js'
+import type { SessionRate } from '../../base/frame.js'
+import { DriftMeter } from './clock-drift.js'
 import { timestampDelta } from './sequence.js'
 
 /** The quickest packet of the last 8 s is taken for undelayed; drift of the sender's clock follows. */

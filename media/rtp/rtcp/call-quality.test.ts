@@ -1,7 +1,7 @@
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
-import { BurstCounter } from './bursts.js'
-import { estimateMos } from './quality.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { BurstCounter } from './burst-loss.js'
+import { estimateMos } from './call-quality.js'
 import { Reception } from './reception.js'
 
 /** Runs a pattern of packets through the counter: `.` came, `x` did not, `d` came too late. */

@@ -1,6 +1,6 @@
-import type { CallQuality, DirectionQuality } from '../frame.js'
+import type { CallQuality, DirectionQuality } from '../../base/frame.js'
 import type { Reception } from './reception.js'
-import type { RtcpSession } from './rtcp.js'
+import type { RtcpSession } from './session.js'
 
 /**
  * How sound takes losses, by ITU-T G.113 appendix I: the values of G.711 with concealment. The other

@@ -1,6 +1,6 @@
-import { BurstCounter, type Bursts } from './bursts.js'
-import type { OwnReport } from './rtcp-write.js'
-import { sequenceDelta, timestampDelta } from './sequence.js'
+import { sequenceDelta, timestampDelta } from '../receive/sequence.js'
+import { BurstCounter, type Bursts } from './burst-loss.js'
+import type { OwnReport } from './writer.js'
 
 // RFC 3550, appendix A.1.
 const MAX_DROPOUT = 3000

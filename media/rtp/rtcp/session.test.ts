@@ -1,11 +1,11 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { seeded } from '../../fixtures/random.js'
-import { writeRtpHeader } from './packet.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { writeRtpHeader } from '../packet.js'
+import { isValidRtcp, type RtcpListener, readRtcp } from './parser.js'
 import { Reception } from './reception.js'
-import { RtcpSession } from './rtcp.js'
-import { isValidRtcp, type RtcpListener, readRtcp } from './rtcp-read.js'
-import { writeBye, writeCname, writeReport } from './rtcp-write.js'
+import { RtcpSession } from './session.js'
+import { writeBye, writeCname, writeReport } from './writer.js'
 
 function listening(): { readonly heard: object[]; readonly listener: RtcpListener } {
   const heard: object[] = []

@@ -1,9 +1,9 @@
-import type { Clock } from '../base/clock.js'
+import type { Clock } from '../../base/clock.js'
+import { timestampDelta } from '../receive/sequence.js'
+import { takeUint32 } from '../srtp/transform.js'
+import { type ReceptionReport, readRtcp, type SenderInfo } from './parser.js'
 import type { Reception } from './reception.js'
-import { type ReceptionReport, readRtcp, type SenderInfo } from './rtcp-read.js'
-import { type OwnSenderInfo, writeBye, writeCname, writeReport } from './rtcp-write.js'
-import { timestampDelta } from './sequence.js'
-import { takeUint32 } from './srtp-transform.js'
+import { type OwnSenderInfo, writeBye, writeCname, writeReport } from './writer.js'
 
 /** RFC 3550, section 6.2: with two parties the bandwidth share allows more, this least time rules. */
 const INTERVAL_MS = 5000

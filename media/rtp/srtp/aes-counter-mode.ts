@@ -1,6 +1,6 @@
 import { type Cipher, createCipheriv } from 'node:crypto'
 import { HmacSha1 } from './hmac-sha1.js'
-import type { SessionKeys, SrtpSuite } from './srtp-keys.js'
+import type { SessionKeys, SrtpSuite } from './key-derivation.js'
 import {
   ENCRYPTED,
   type PacketIndex,
@@ -9,7 +9,7 @@ import {
   type SrtpTransform,
   sameBytes,
   takeUint32,
-} from './srtp-transform.js'
+} from './transform.js'
 
 const BLOCK = 16
 /** Key stream made at once: more than a usual packet of sound takes. */

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import type { SessionKeys } from './srtp-keys.js'
+import type { SessionKeys } from './key-derivation.js'
 import {
   ENCRYPTED,
   type PacketIndex,
@@ -8,7 +8,7 @@ import {
   type SrtpTransform,
   sameBytes,
   takeUint32,
-} from './srtp-transform.js'
+} from './transform.js'
 
 const TAG = 16
 const TAG_LENGTH = { authTagLength: TAG }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { seeded } from '../../fixtures/random.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { writeRtpHeader } from '../packet.js'
+import { SRTP_SUITES } from './key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from './keying.js'
-import { writeRtpHeader } from './packet.js'
 import { FORGED, MALFORMED, REPLAYED, SrtpIn, SrtpOut } from './srtp.js'
-import { SRTP_SUITES } from './srtp-keys.js'
-import { MAX_SRTP_OVERHEAD } from './srtp-transform.js'
+import { MAX_SRTP_OVERHEAD } from './transform.js'
 
 const NAMES = Object.keys(SRTP_SUITES) as SrtpSuiteName[]
 const SSRC = 0xfeedbeef

@@ -1,10 +1,10 @@
+import { rtpHeaderBytes } from '../packet.js'
+import { CounterTransform } from './aes-counter-mode.js'
+import { GcmTransform } from './aes-gcm.js'
+import { deriveKeys, SRTP_SUITES } from './key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from './keying.js'
-import { rtpHeaderBytes } from './packet.js'
-import { ReplayWindow } from './replay.js'
-import { CounterTransform } from './srtp-counter.js'
-import { GcmTransform } from './srtp-gcm.js'
-import { deriveKeys, SRTP_SUITES } from './srtp-keys.js'
-import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform, takeUint32 } from './srtp-transform.js'
+import { ReplayWindow } from './replay-window.js'
+import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform, takeUint32 } from './transform.js'
 
 /** Not the length of a packet, but why there is none. */
 export const MALFORMED = -1

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { CounterTransform } from './aes-counter-mode.js'
+import { GcmTransform } from './aes-gcm.js'
 import { HmacSha1 } from './hmac-sha1.js'
-import { CounterTransform } from './srtp-counter.js'
-import { GcmTransform } from './srtp-gcm.js'
-import { derive, deriveKeys, SRTP_SUITES } from './srtp-keys.js'
-import { MAX_SRTP_OVERHEAD, type SrtpTransform } from './srtp-transform.js'
+import { derive, deriveKeys, SRTP_SUITES } from './key-derivation.js'
+import { MAX_SRTP_OVERHEAD, type SrtpTransform } from './transform.js'
 
 /* The vectors of RFC 3711 appendix B, of libsrtp's packets under the same key, and of RFC 7714. */
 

@@ -1,8 +1,8 @@
-import type { App } from './control.js'
-import type { Core } from './core.js'
-import { hangUp } from './inside.js'
-import { RETRY_AFTER_S } from './limits.js'
-import { finishIncoming } from './respond.js'
+import type { Core } from '../core.js'
+import { hangUp } from '../dialog/in-dialog-request.js'
+import { RETRY_AFTER_S } from '../limits.js'
+import { finishIncoming } from '../user-agent/responses.js'
+import type { App } from './control-port.js'
 
 /**
  * An application's connection is gone. What peers wait for is answered 503, its INVITEs are

@@ -1,5 +1,5 @@
-import { isToken, parseAddress, parseCSeq, parseInteger, parseUri, splitList } from './sip-header.js'
-import { canonicalName, type Header, METHODS, NO_BODY, type SipMessage } from './sip-message.js'
+import { isToken, parseAddress, parseCSeq, parseInteger, parseUri, splitList } from '../message/sip-header.js'
+import { canonicalName, type Header, METHODS, NO_BODY, type SipMessage } from '../message/sip-message.js'
 
 /** What an application wants sent, cleaned; or the text of its refusal. */
 export type AppMessage =

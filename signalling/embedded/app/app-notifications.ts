@@ -1,7 +1,7 @@
-import type { App } from './control.js'
-import type { Core } from './core.js'
-import { type SipRequest, serialise } from './sip-message.js'
-import type { Endpoint, Flow } from './transport.js'
+import type { Core } from '../core.js'
+import { type SipRequest, serialise } from '../message/sip-message.js'
+import type { Endpoint, Flow } from '../transport/transport.js'
+import type { App } from './control-port.js'
 
 /*
  * The messages to an application: `sip` notifications and `response`s to its commands. Token

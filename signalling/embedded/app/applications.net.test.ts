@@ -17,7 +17,7 @@ import {
   type TestRequest,
   type TestResponse,
   type WireMessage,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 /*
  * Whole drachtio-srf applications as people write them: back-to-back calls, clients with

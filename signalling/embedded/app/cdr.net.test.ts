@@ -10,7 +10,7 @@ import {
   SDP_A,
   SDP_B,
   type TestRequest,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 t.test('an application that asks for them gets the events of all calls', async (t) => {
   const rig = await openRig(t)

@@ -1,6 +1,6 @@
-import type { Core } from './core.js'
-import { timeOfDay } from './notify.js'
-import { type SipMessage, serialise } from './sip-message.js'
+import type { Core } from '../core.js'
+import { type SipMessage, serialise } from '../message/sip-message.js'
+import { timeOfDay } from './app-notifications.js'
 
 /** Who caused the message the event is about: a peer, or an application or the server for it. */
 export type CdrSource = 'network' | 'application'

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import {
   failureOf,
   openRig,
@@ -10,9 +11,8 @@ import {
   SDP_A,
   SDP_B,
   SECRET,
-} from '../../fixtures/embedded-rig.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
-import { openEmbeddedServer } from './server.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { openEmbeddedServer } from '../server.js'
 import { decodePayload, FrameReader } from './wire-format.js'
 
 /** An application that speaks the protocol by hand. */

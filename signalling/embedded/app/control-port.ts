@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import type { Clock } from '../../media/base/clock.js'
-import { EngineError } from '../../media/base/errors.js'
-import type { Log } from '../../media/base/log.js'
-import { newUuid } from './ids.js'
-import type { Limits } from './limits.js'
-import { isLoopback } from './local-address.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { EngineError } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import { newUuid } from '../ids.js'
+import type { Limits } from '../limits.js'
+import { isLoopback } from '../transport/local-address.js'
 import { decodePayload, encodeFrame, type Frame, FrameReader } from './wire-format.js'
 
 /** The version applications see; drachtio-srf reads the three numbers and pings from v0.8.2 on. */

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ByteQueue } from './byte-queue.js'
-import { DEFAULT_LIMITS } from './limits.js'
-import { StreamFramer } from './stream-framer.js'
+import { DEFAULT_LIMITS } from '../limits.js'
+import { ByteQueue } from '../transport/byte-queue.js'
+import { StreamFramer } from '../transport/stream-framer.js'
 import { decodePayload, encodeFrame, FrameReader } from './wire-format.js'
 
 function reader(maxBytes = 100_000) {

@@ -1,4 +1,4 @@
-import { ByteQueue } from './byte-queue.js'
+import { ByteQueue } from '../transport/byte-queue.js'
 
 /*
  * drachtio's framing: `<length>#<payload>`, length in decimal digits, counting bytes. The payload's

@@ -1,11 +1,11 @@
-import type { App } from './control.js'
-import type { Core } from './core.js'
+import type { App } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import type { Essentials } from '../message/message-validation.js'
+import { headerOf, type SipRequest, type SipResponse } from '../message/sip-message.js'
+import type { Flow } from '../transport/transport.js'
+import type { Outgoing } from '../user-agent/outgoing-request.js'
+import type { Incoming } from '../user-agent/pending-requests.js'
 import { behindNat, contactUri, Dialog, recordRoutes } from './dialog.js'
-import type { Outgoing } from './outgoing.js'
-import type { Incoming } from './pending.js'
-import type { Essentials } from './screen.js'
-import { headerOf, type SipRequest, type SipResponse } from './sip-message.js'
-import type { Flow } from './transport.js'
 
 /*
  * How dialogs come to be (RFC 3261 12.1), from either side. They belong to no table yet.

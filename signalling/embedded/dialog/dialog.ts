@@ -1,13 +1,13 @@
-import type { Timer } from '../../media/base/clock.js'
-import type { Answer } from './answer.js'
-import type { App } from './control.js'
-import { isPrivate } from './local-address.js'
-import type { Pin } from './next-hop.js'
-import type { ReliableResponses } from './reliable.js'
-import type { Session } from './session.js'
-import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
-import { type Header, headerOf, headersOf, type SipMessage } from './sip-message.js'
-import type { Flow } from './transport.js'
+import type { Timer } from '../../../media/base/clock.js'
+import type { App } from '../app/control-port.js'
+import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
+import { type Header, headerOf, headersOf, type SipMessage } from '../message/sip-message.js'
+import type { Pin } from '../routing/next-hop.js'
+import type { Answer } from '../transaction/ok-retransmitter.js'
+import type { ReliableResponses } from '../transaction/reliable-responses.js'
+import { isPrivate } from '../transport/local-address.js'
+import type { Flow } from '../transport/transport.js'
+import type { Session } from './session-expires.js'
 
 /** Methods that refresh the remote target (RFC 3261 12.2, RFC 3311, RFC 6665). */
 const REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE', 'NOTIFY'])

@@ -13,7 +13,7 @@ import {
   type TestRequest,
   type TestResponse,
   type WireMessage,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 const SUPPORTED = { Supported: '100rel' }
 const RELIABLE = { headers: { Require: '100rel' }, body: SDP_B }

@@ -1,5 +1,5 @@
+import type { Incoming } from '../user-agent/pending-requests.js'
 import { type Dialog, dialogId } from './dialog.js'
-import type { Incoming } from './pending.js'
 
 /** A dialog before the final response to its INVITE (RFC 3261 12.1). */
 export interface Early {

@@ -16,7 +16,7 @@ import {
   type TestRequest,
   type TestResponse,
   type WireMessage,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 interface Call {
   readonly rig: Rig

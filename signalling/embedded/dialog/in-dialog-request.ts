@@ -1,15 +1,15 @@
-import { type CdrEnd, cdrStop } from './cdr.js'
-import type { App, Command } from './control.js'
-import type { Core } from './core.js'
-import type { Dialog } from './dialog.js'
-import { endsSubscription } from './dialog.js'
-import { newBranch, newUuid } from './ids.js'
-import { confirmRequest, notifyFailure, notifyResponse, notifyUnsolicited, refuse } from './notify.js'
-import { Outgoing } from './outgoing.js'
-import { contactOf, isSips, substituteLocalhost, viaOf } from './own-address.js'
-import { completePrack, rackOf, takeProvisional } from './prack.js'
-import { agreeSession } from './session-timer.js'
-import { parseCSeq } from './sip-header.js'
+import {
+  confirmRequest,
+  notifyFailure,
+  notifyResponse,
+  notifyUnsolicited,
+  refuse,
+} from '../app/app-notifications.js'
+import { type CdrEnd, cdrStop } from '../app/cdr.js'
+import type { App, Command } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import { newBranch, newUuid } from '../ids.js'
+import { parseCSeq } from '../message/sip-header.js'
 import {
   type Header,
   headerOf,
@@ -17,10 +17,16 @@ import {
   type SipRequest,
   type SipResponse,
   serialise,
-} from './sip-message.js'
+} from '../message/sip-message.js'
+import { findWays, hopOf } from '../routing/destination.js'
+import type { Flow, Transport } from '../transport/transport.js'
+import { Outgoing } from '../user-agent/outgoing-request.js'
+import { contactOf, isSips, substituteLocalhost, viaOf } from '../user-agent/own-headers.js'
+import type { Dialog } from './dialog.js'
+import { endsSubscription } from './dialog.js'
+import { completePrack, rackOf, takeProvisional } from './prack.js'
+import { agreeSession } from './session-timer.js'
 import { keepSubscription } from './subscription.js'
-import type { Flow, Transport } from './transport.js'
-import { findWays, hopOf } from './ways.js'
 
 /*
  * Requests of ours inside a dialog: what the application sends, the ACK of a 2xx, and the BYEs the

@@ -1,7 +1,7 @@
+import { parseInteger } from '../message/sip-header.js'
+import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Dialog } from './dialog.js'
-import { namesOption } from './session.js'
-import { parseInteger } from './sip-header.js'
-import { headerOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
+import { namesOption } from './session-expires.js'
 
 /*
  * Reliable provisional responses (RFC 3262): matching of RSeq and RAck.

@@ -1,6 +1,6 @@
-import type { Timer } from '../../media/base/clock.js'
-import { paramOf } from './sip-header.js'
-import { type Header, headerOf, headersOf, type SipMessage, type SipRequest } from './sip-message.js'
+import type { Timer } from '../../../media/base/clock.js'
+import { paramOf } from '../message/sip-header.js'
+import { type Header, headerOf, headersOf, type SipMessage, type SipRequest } from '../message/sip-message.js'
 
 /*
  * Session-Expires as data (RFC 4028). Who refreshes and when is the business of

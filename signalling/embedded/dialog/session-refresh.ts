@@ -1,10 +1,10 @@
-import type { Core } from './core.js'
+import type { Core } from '../core.js'
+import { parseInteger } from '../message/sip-header.js'
+import { type Header, headerOf, NO_BODY, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Dialog } from './dialog.js'
-import { acknowledgeBare, hangUp, launch } from './inside.js'
-import { MIN_SE_S, type Session } from './session.js'
+import { acknowledgeBare, hangUp, launch } from './in-dialog-request.js'
+import { MIN_SE_S, type Session } from './session-expires.js'
 import { watchSession } from './session-timer.js'
-import { parseInteger } from './sip-header.js'
-import { type Header, headerOf, NO_BODY, type SipRequest, type SipResponse } from './sip-message.js'
 
 /*
  * What the server does when a session timer runs out: a refresh of its own, which the application

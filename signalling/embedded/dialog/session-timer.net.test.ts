@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
 import {
   inCall,
   openRig,
@@ -12,8 +12,8 @@ import {
   type TestPeer,
   type WireMessage,
   wireMessage,
-} from '../../fixtures/embedded-rig.js'
-import { STANDARD_TIMERS } from './timers.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { STANDARD_TIMERS } from '../transaction/timers.js'
 
 /*
  * RFC 4028 by a clock that only the test moves: the intervals are the real ones.

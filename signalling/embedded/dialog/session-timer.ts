@@ -1,7 +1,7 @@
-import type { Core } from './core.js'
+import type { Core } from '../core.js'
+import type { SipResponse } from '../message/sip-message.js'
 import type { Dialog } from './dialog.js'
-import { MIN_SE_S, sessionExpires } from './session.js'
-import type { SipResponse } from './sip-message.js'
+import { MIN_SE_S, sessionExpires } from './session-expires.js'
 
 /*
  * The clock of a session (RFC 4028): started by each 2xx that says so. What happens when it runs

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
 import {
   inCall,
   openRig,
@@ -11,8 +11,8 @@ import {
   type TestRequest,
   type TestResponse,
   type WireMessage,
-} from '../../fixtures/embedded-rig.js'
-import { STANDARD_TIMERS } from './timers.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { STANDARD_TIMERS } from '../transaction/timers.js'
 
 const EVENT = { Event: 'dialog', Expires: '60' }
 

@@ -1,8 +1,8 @@
-import type { Core } from './core.js'
+import type { Core } from '../core.js'
+import { headerOf, type SipMessage } from '../message/sip-message.js'
+import type { Arrival } from '../user-agent/pending-requests.js'
+import { reject } from '../user-agent/request-dispatch.js'
 import { type Dialog, dialogId } from './dialog.js'
-import { reject } from './handover.js'
-import type { Arrival } from './pending.js'
-import { headerOf, type SipMessage } from './sip-message.js'
 
 /*
  * Subscriptions as dialogs (RFC 6665): their end by time, and NOTIFYs that overtake the 2xx.

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
+import type { Limits } from '../limits.js'
 import { sourceKey } from './guard.js'
-import type { Limits } from './limits.js'
 
 /** Strangers' share of the connections: what is left stays free for carriers during a flood. */
 const STRANGERS_SHARE = 0.75

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
-import { inCall, openRig, request, SDP_A, SDP_B } from '../../fixtures/embedded-rig.js'
-import type { LeakTest } from '../../fixtures/leaks.js'
-import { until } from '../../fixtures/signalling-rig.js'
+import type { LeakTest } from '../../../fixtures/host/leaks.js'
+import { inCall, openRig, request, SDP_A, SDP_B } from '../../../fixtures/rigs/embedded-rig.js'
+import { until } from '../../../fixtures/rigs/signalling-rig.js'
 
 /* Floods over real sockets. Loopback is the only network here, so nothing is exempt in these tests. */
 

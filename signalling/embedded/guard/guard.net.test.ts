@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
 import {
   inCall,
   openRig,
@@ -11,14 +11,14 @@ import {
   SDP_B,
   type TestDialog,
   wireMessage,
-} from '../../fixtures/embedded-rig.js'
-import { silentLog } from '../../media/base/log.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { silentLog } from '../../../media/base/log.js'
+import { DEFAULT_LIMITS } from '../limits.js'
+import { screen } from '../message/message-validation.js'
+import type { SipRequest } from '../message/sip-message.js'
+import { parseSip } from '../message/sip-parser.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, sourceKey } from './guard.js'
-import { DEFAULT_LIMITS } from './limits.js'
 import { isScanner } from './scanners.js'
-import { screen } from './screen.js'
-import type { SipRequest } from './sip-message.js'
-import { parseSip } from './sip-parser.js'
 
 /** Loopback is the only network there is here: it has to be guarded too. */
 const NOBODY_EXEMPT = { exempt: [] }

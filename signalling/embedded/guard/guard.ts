@@ -1,11 +1,11 @@
 import { type BlockList, isIP } from 'node:net'
-import type { Clock } from '../../media/base/clock.js'
-import type { Log } from '../../media/base/log.js'
-import { networkOf } from './advertised.js'
+import type { Clock } from '../../../media/base/clock.js'
+import type { Log } from '../../../media/base/log.js'
+import type { Essentials } from '../message/message-validation.js'
+import type { SipRequest } from '../message/sip-message.js'
+import { networkOf } from '../transport/advertised-address.js'
 import { type NetworkSet, networkSet } from './network-set.js'
 import { isScanner } from './scanners.js'
-import type { Essentials } from './screen.js'
-import type { SipRequest } from './sip-message.js'
 
 export interface GuardSettings {
   /** Networks (`10.0.0.0/8`) that are never limited or banned. */

@@ -1,4 +1,4 @@
-import { addressKey, parseCidr } from '../trunk/cidr.js'
+import { addressKey, parseCidr } from '../../trunk/cidr.js'
 
 /** Networks of both families, asked for every new request: sorted, without overlaps, searched by halves. */
 export interface NetworkSet {

@@ -1,5 +1,5 @@
-import type { Essentials } from './screen.js'
-import { headerOf, type SipRequest } from './sip-message.js'
+import type { Essentials } from '../message/message-validation.js'
+import { headerOf, type SipRequest } from '../message/sip-message.js'
 
 /** User-Agents of tools that look for SIP servers to abuse. Complete products, not parts of names. */
 const AGENTS =

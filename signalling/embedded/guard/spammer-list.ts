@@ -1,6 +1,6 @@
-import type { Essentials } from './screen.js'
-import { parseUri } from './sip-header.js'
-import { headerOf, type SipRequest } from './sip-message.js'
+import type { Essentials } from '../message/message-validation.js'
+import { parseUri } from '../message/sip-header.js'
+import { headerOf, type SipRequest } from '../message/sip-message.js'
 
 /** Words that give unwanted callers away, and what becomes of their requests. */
 export interface SpammerList {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { baresipInstalled, startBaresip } from '../../fixtures/baresip.js'
-import { makeAuthority } from '../../fixtures/certificates.js'
-import { openRig, type TestDialog } from '../../fixtures/embedded-rig.js'
+import { openRig, type TestDialog } from '../../../fixtures/rigs/embedded-rig.js'
+import { baresipInstalled, startBaresip } from '../../../fixtures/sip/baresip.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 
 /* Debian's baresip over TLS: a second stack for the whole way from the handshake to the BYE. */
 

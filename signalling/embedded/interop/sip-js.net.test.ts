@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Session, SessionState } from 'sip.js'
 import t from 'tap'
+import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import {
   openRig,
   type Rig,
@@ -9,9 +10,8 @@ import {
   SDP_B,
   type TestApp,
   type TestDialog,
-} from '../../fixtures/embedded-rig.js'
-import type { LeakTest } from '../../fixtures/leaks.js'
-import { openSipJs } from '../../fixtures/sip-js.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { openSipJs } from '../../../fixtures/sip/sip-js.js'
 
 /* sip.js over WebSocket through the embedded server to drachtio-srf applications, and back. */
 

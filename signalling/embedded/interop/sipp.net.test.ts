@@ -5,8 +5,8 @@ import {
   type TestDialog,
   type TestRequest,
   type TestResponse,
-} from '../../fixtures/embedded-rig.js'
-import { runSipp, startSipp } from '../../fixtures/sipp.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { runSipp, startSipp } from '../../../fixtures/sip/sipp.js'
 
 /*
  * Calls with a reliable 183 between two sipp processes, over UDP and TCP: through an application

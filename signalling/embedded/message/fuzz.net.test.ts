@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { openRig, request, SDP_A, SDP_B } from '../../fixtures/embedded-rig.js'
-import { type Random, seeded } from '../../fixtures/random.js'
+import { type Random, seeded } from '../../../fixtures/host/random.js'
+import { openRig, request, SDP_A, SDP_B } from '../../../fixtures/rigs/embedded-rig.js'
 
 /*
  * Valid messages with bytes, lines and numbers changed, against a server with an application. After

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { DEFAULT_LIMITS } from './limits.js'
-import { screen } from './screen.js'
+import { DEFAULT_LIMITS } from '../limits.js'
+import { screen } from './message-validation.js'
 import { paramOf, parseAddress, parseUri, parseVia, splitList } from './sip-header.js'
 import { headerOf, headersOf, serialise } from './sip-message.js'
 import { announcedLength, parseSip } from './sip-parser.js'

@@ -1,4 +1,4 @@
-import type { Limits } from './limits.js'
+import type { Limits } from '../limits.js'
 import { canonicalName, type Header, NO_BODY, type SipMessage, type SipRequest } from './sip-message.js'
 
 /**

@@ -1,10 +1,15 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { openRig, type TestRequest, type WireMessage, wireMessage } from '../../fixtures/embedded-rig.js'
-import { TORTURE, TORTURE_RESPONSES } from '../../fixtures/torture.js'
-import { DEFAULT_LIMITS } from './limits.js'
-import { screen } from './screen.js'
+import {
+  openRig,
+  type TestRequest,
+  type WireMessage,
+  wireMessage,
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { TORTURE, TORTURE_RESPONSES } from '../../../fixtures/sip/torture-messages.js'
+import { DEFAULT_LIMITS } from '../limits.js'
+import { screen } from './message-validation.js'
 import { parseSip } from './sip-parser.js'
 
 /** Asked after each message: its answer shows that nothing else was to come. */

@@ -1,4 +1,4 @@
-import { type Header, headersOf, type SipResponse } from './sip-message.js'
+import { type Header, headersOf, type SipResponse } from '../message/sip-message.js'
 
 /** Among 4xx these tell the caller more than others (RFC 3261 16.7 step 6). */
 const TELLING: readonly number[] = [401, 407, 415, 420, 484]

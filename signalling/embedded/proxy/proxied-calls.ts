@@ -1,6 +1,6 @@
-import { rackOf, rseqOf } from './prack.js'
-import { paramOf, parseAddress } from './sip-header.js'
-import { headerOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
+import { rackOf, rseqOf } from '../dialog/prack.js'
+import { paramOf, parseAddress } from '../message/sip-header.js'
+import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 
 /** Calls remembered; beyond it the one that was silent longest is forgotten. */
 const MAX_CALLS = 50_000

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
 import {
   cancelOf,
   inCall,
@@ -13,8 +13,8 @@ import {
   type TestPeer,
   type TestRequest,
   type WireMessage,
-} from '../../fixtures/embedded-rig.js'
-import { STANDARD_TIMERS } from './timers.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { STANDARD_TIMERS } from '../transaction/timers.js'
 
 interface ProxyResults {
   readonly connected: boolean

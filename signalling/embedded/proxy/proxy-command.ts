@@ -1,15 +1,21 @@
-import { readAppMessage } from './app-message.js'
-import { screenProxySupport } from './capabilities.js'
-import type { App, ProxyCommand } from './control.js'
-import type { Core } from './core.js'
-import { confirmProxied, refuse, reportProxied } from './notify.js'
-import { isOwnUri, routeUriOf } from './own-address.js'
-import type { Incoming } from './pending.js'
-import { Relay } from './relay.js'
-import { forwarded, nextMaxForwards, nextStop, ownRecordRoutes, withoutOwnRoutes } from './relay-request.js'
-import { finishIncoming, forget } from './respond.js'
-import { type Header, type SipRequest, serialise } from './sip-message.js'
-import type { Transport } from './transport.js'
+import { readAppMessage } from '../app/app-message.js'
+import { confirmProxied, refuse, reportProxied } from '../app/app-notifications.js'
+import type { App, ProxyCommand } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import { type Header, type SipRequest, serialise } from '../message/sip-message.js'
+import type { Transport } from '../transport/transport.js'
+import { screenProxySupport } from '../user-agent/capabilities.js'
+import { isOwnUri, routeUriOf } from '../user-agent/own-headers.js'
+import type { Incoming } from '../user-agent/pending-requests.js'
+import { finishIncoming, forget } from '../user-agent/responses.js'
+import {
+  forwarded,
+  nextMaxForwards,
+  nextStop,
+  ownRecordRoutes,
+  withoutOwnRoutes,
+} from './request-forwarding.js'
+import { Relay } from './response-context.js'
 
 /*
  * An application that wants a request forwarded instead of answering it.

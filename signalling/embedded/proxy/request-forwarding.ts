@@ -1,8 +1,8 @@
-import type { Core } from './core.js'
-import { isOwnUri, routeUriOf } from './own-address.js'
-import { paramOf, parseAddress, parseInteger, parseUri, splitList } from './sip-header.js'
-import { type Header, headerOf, headersOf, type SipRequest } from './sip-message.js'
-import type { Transport } from './transport.js'
+import type { Core } from '../core.js'
+import { paramOf, parseAddress, parseInteger, parseUri, splitList } from '../message/sip-header.js'
+import { type Header, headerOf, headersOf, type SipRequest } from '../message/sip-message.js'
+import type { Transport } from '../transport/transport.js'
+import { isOwnUri, routeUriOf } from '../user-agent/own-headers.js'
 
 /*
  * How a request looks when a proxy sends it on (RFC 3261 16.4 to 16.6).

@@ -1,16 +1,22 @@
-import type { Timer } from '../../media/base/clock.js'
-import type { Core } from './core.js'
-import { newTag } from './ids.js'
-import { Outgoing } from './outgoing.js'
-import { isOwnUri } from './own-address.js'
-import type { Arrival, Relayed } from './pending.js'
-import { bestFailure } from './relay-best.js'
-import { responseTo } from './respond.js'
-import { parseAddress, splitList } from './sip-header.js'
-import { type Header, headersOf, type SipRequest, type SipResponse, serialise } from './sip-message.js'
-import { targetOf } from './target.js'
-import type { Flow, Transport } from './transport.js'
-import type { Hop } from './ways.js'
+import type { Timer } from '../../../media/base/clock.js'
+import type { Core } from '../core.js'
+import { newTag } from '../ids.js'
+import { parseAddress, splitList } from '../message/sip-header.js'
+import {
+  type Header,
+  headersOf,
+  type SipRequest,
+  type SipResponse,
+  serialise,
+} from '../message/sip-message.js'
+import type { Hop } from '../routing/destination.js'
+import { targetOf } from '../routing/target.js'
+import type { Flow, Transport } from '../transport/transport.js'
+import { Outgoing } from '../user-agent/outgoing-request.js'
+import { isOwnUri } from '../user-agent/own-headers.js'
+import type { Arrival, Relayed } from '../user-agent/pending-requests.js'
+import { responseTo } from '../user-agent/responses.js'
+import { bestFailure } from './best-response.js'
 
 /** Destinations tried for one request, redirections included. */
 const MAX_DESTINATIONS = 32

@@ -1,4 +1,4 @@
-import type { Clock } from '../../media/base/clock.js'
+import type { Clock } from '../../../media/base/clock.js'
 
 /** Destinations remembered; beyond it the oldest is forgotten. */
 const MAX_REMEMBERED = 1000

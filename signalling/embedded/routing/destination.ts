@@ -1,9 +1,9 @@
-import type { Core } from './core.js'
-import type { Dialog } from './dialog.js'
-import type { Place } from './locate.js'
+import type { Core } from '../core.js'
+import type { Dialog } from '../dialog/dialog.js'
+import { type Endpoint, type Flow, isSecure, type Transport } from '../transport/transport.js'
 import { chooseTransport, type Destination, destinationKey, flowOf, type Pin } from './next-hop.js'
+import type { Place } from './server-location.js'
 import { type Target, targetOf } from './target.js'
-import { type Endpoint, type Flow, isSecure, type Transport } from './transport.js'
 
 /** Where a request is to go: a known way, or a URI's target still to be resolved. */
 export type Hop =

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { connect, isIP } from 'node:net'
-import { type Clock, systemClock } from '../../media/base/clock.js'
-import { EngineError } from '../../media/base/errors.js'
+import { type Clock, systemClock } from '../../../media/base/clock.js'
+import { EngineError } from '../../../media/base/errors.js'
 import { question, type RecordType, type Reply, readReply } from './dns-message.js'
 
 /** Time for one answer and number of tries: well below what a caller waits for a first response. */

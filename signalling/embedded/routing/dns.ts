@@ -1,6 +1,6 @@
 import { getServers, lookup } from 'node:dns'
 import { readFile } from 'node:fs/promises'
-import type { Clock } from '../../media/base/clock.js'
+import type { Clock } from '../../../media/base/clock.js'
 import { DnsClient, type Replied } from './dns-client.js'
 import { type RecordType, readName, readText, TYPES } from './dns-message.js'
 

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { type DnsRecord, openDnsServer } from '../../fixtures/dns-server.js'
+import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import {
   FAST,
   openRig,
@@ -14,10 +14,10 @@ import {
   type TestPeer,
   type TestResponse,
   type WireMessage,
-} from '../../fixtures/embedded-rig.js'
-import type { LeakTest } from '../../fixtures/leaks.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { type DnsRecord, openDnsServer } from '../../../fixtures/sip/dns-server.js'
+import type { EmbeddedServerSettings } from '../server.js'
 import { openDns } from './dns.js'
-import type { EmbeddedServerSettings } from './server.js'
 
 /* Several servers behind one name, large requests, and what a server of several addresses says of itself. */
 

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
-import type { Clock } from '../../media/base/clock.js'
-import { errorText } from '../../media/base/errors.js'
-import type { Log } from '../../media/base/log.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import { defaultPort, type Protocol } from '../transport/transport.js'
 import type { Dns, Records } from './dns.js'
-import { type Located, locate, NOWHERE, type Place, placesOf, plainProtocol } from './locate.js'
+import { type Located, locate, NOWHERE, type Place, placesOf, plainProtocol } from './server-location.js'
 import type { Target } from './target.js'
-import { defaultPort, type Protocol } from './transport.js'
 
 /** Where nothing tells how long (the hosts file): short enough for a change by hand. */
 const DEFAULT_TTL_S = 30

@@ -1,6 +1,12 @@
 import { isIP } from 'node:net'
-import { affinity, isWildcard } from './local-address.js'
-import { type Endpoint, endpointKey, type Flow, type Protocol, type Transport } from './transport.js'
+import { affinity, isWildcard } from '../transport/local-address.js'
+import {
+  type Endpoint,
+  endpointKey,
+  type Flow,
+  type Protocol,
+  type Transport,
+} from '../transport/transport.js'
 
 /** An address and the transport to reach it by. */
 export interface Pin {

@@ -7,7 +7,7 @@ import {
   type TestApp,
   type TestRequest,
   type TestResponse,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 const BOTH = [
   { transport: 'udp', address: '127.0.0.1', port: 0 },

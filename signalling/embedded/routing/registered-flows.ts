@@ -1,8 +1,8 @@
-import type { Clock } from '../../media/base/clock.js'
-import { paramOf, parseAddress, parseUri, splitList } from './sip-header.js'
-import { headerOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
+import type { Clock } from '../../../media/base/clock.js'
+import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
+import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
+import { type Flow, isSecure } from '../transport/transport.js'
 import { targetOf } from './target.js'
-import { type Flow, isSecure } from './transport.js'
 
 /** Remembered clients; beyond it the oldest registration is forgotten. */
 const MAX_CLIENTS = 20_000

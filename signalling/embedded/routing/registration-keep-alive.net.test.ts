@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { openRig, response, type TestApp, type TestPeer } from '../../fixtures/embedded-rig.js'
-import { bindingResponse, isBindingRequest } from './stun.js'
-import { STANDARD_TIMERS } from './timers.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { openRig, response, type TestApp, type TestPeer } from '../../../fixtures/rigs/embedded-rig.js'
+import { STANDARD_TIMERS } from '../transaction/timers.js'
+import { bindingResponse, isBindingRequest } from '../transport/stun.js'
 
 /** Registers at the peer, which grants that many seconds. */
 async function register(app: TestApp, peer: TestPeer, callId: string, granted: number): Promise<void> {

@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
-import { grantedSeconds } from './registrations.js'
-import { headerOf, type SipRequest, type SipResponse } from './sip-message.js'
-import type { Timers } from './timers.js'
-import { endpointKey, type Flow } from './transport.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import { headerOf, type SipRequest, type SipResponse } from '../message/sip-message.js'
+import type { Timers } from '../transaction/timers.js'
+import { endpointKey, type Flow } from '../transport/transport.js'
+import { grantedSeconds } from './registered-flows.js'
 
 /** Accounts kept awake; beyond it no further one is. */
 const MAX_ACCOUNTS = 10_000

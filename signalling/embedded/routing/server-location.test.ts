@@ -1,13 +1,13 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { openDnsServer } from '../../fixtures/dns-server.js'
-import { assertNothingLeft } from '../../fixtures/leaks.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
+import { openDnsServer } from '../../../fixtures/sip/dns-server.js'
+import type { Protocol } from '../transport/transport.js'
+import { Quarantine } from './destination-quarantine.js'
 import { type Dns, type NaptrRecord, openDns, type SrvRecord } from './dns.js'
-import { locate, placesOf } from './locate.js'
-import { Quarantine } from './quarantine.js'
+import { locate, placesOf } from './server-location.js'
 import { orderSrv } from './srv-order.js'
 import { targetOf } from './target.js'
-import type { Protocol } from './transport.js'
 
 /* RFC 3263 by its tables: what is asked, and what becomes of the answers. */
 

@@ -1,7 +1,7 @@
+import { defaultPort, isSecure, type Protocol } from '../transport/transport.js'
 import type { Dns, NaptrRecord } from './dns.js'
 import { orderSrv } from './srv-order.js'
 import type { Target } from './target.js'
-import { defaultPort, isSecure, type Protocol } from './transport.js'
 
 /** One place a target may be reached at, in the words of RFC 3263. */
 export interface Place {

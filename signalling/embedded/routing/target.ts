@@ -1,5 +1,5 @@
-import { paramOf, parseUri } from './sip-header.js'
-import type { Protocol } from './transport.js'
+import { paramOf, parseUri } from '../message/sip-header.js'
+import type { Protocol } from '../transport/transport.js'
 
 /** Where a URI asks to be reached. */
 export interface Target {

@@ -1,6 +1,14 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
-import type { Essentials } from './screen.js'
-import { headerOf, headersOf, NO_BODY, type SipRequest, type SipResponse, serialise } from './sip-message.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import type { Essentials } from '../message/message-validation.js'
+import {
+  headerOf,
+  headersOf,
+  NO_BODY,
+  type SipRequest,
+  type SipResponse,
+  serialise,
+} from '../message/sip-message.js'
+import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 import {
   type ClientInput,
@@ -13,7 +21,6 @@ import {
   stepInviteClient,
   type TimerName,
 } from './transaction-machine.js'
-import type { Flow } from './transport.js'
 
 export interface ClientHooks {
   onResponse(response: SipResponse, essentials: Essentials, flow: Flow): void

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
-import type { Flow } from './transport.js'
 
 /**
  * A 2xx to an INVITE, repeated from T1 doubling to T2 until `stop` (RFC 3261 13.3.1.4); over

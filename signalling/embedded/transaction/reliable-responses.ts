@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
-import type { Flow } from './transport.js'
 
 /** Further reliable responses that may wait for the PRACK of the one before. */
 const MAX_WAITING = 16

@@ -1,6 +1,7 @@
-import type { Clock, Timer } from '../../media/base/clock.js'
-import type { Essentials } from './screen.js'
-import type { SipRequest } from './sip-message.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import type { Essentials } from '../message/message-validation.js'
+import type { SipRequest } from '../message/sip-message.js'
+import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 import {
   type Effect,
@@ -10,7 +11,6 @@ import {
   stepServer,
   type TimerName,
 } from './transaction-machine.js'
-import type { Flow } from './transport.js'
 
 const MAGIC_COOKIE = 'z9hG4bK'
 

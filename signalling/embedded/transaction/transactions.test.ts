@@ -1,10 +1,12 @@
 import t from 'tap'
-import { VirtualClock } from '../../fixtures/clock.js'
-import { Answer } from './answer.js'
-import type { Essentials } from './screen.js'
-import { NO_BODY, type SipRequest, type SipResponse } from './sip-message.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import type { Essentials } from '../message/message-validation.js'
+import { NO_BODY, type SipRequest, type SipResponse } from '../message/sip-message.js'
+import type { Flow } from '../transport/transport.js'
+import { type ClientHooks, ClientTransaction } from './client-transaction.js'
+import { Answer } from './ok-retransmitter.js'
+import { ServerTransaction } from './server-transaction.js'
 import { deriveTimers } from './timers.js'
-import { type ClientHooks, ClientTransaction } from './transaction-client.js'
 import {
   type ClientInput,
   type Phase,
@@ -15,8 +17,6 @@ import {
   stepServer,
   type TimerName,
 } from './transaction-machine.js'
-import { ServerTransaction } from './transaction-server.js'
-import type { Flow } from './transport.js'
 
 const timers = deriveTimers()
 

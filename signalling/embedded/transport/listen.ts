@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
-import { EngineError } from '../../media/base/errors.js'
-import { networkOf } from './advertised.js'
+import { EngineError } from '../../../media/base/errors.js'
+import { networkOf } from './advertised-address.js'
 import type { ConnectionSettings } from './stream-connection.js'
+import { openStreamTransport } from './stream-transport.js'
 import type { TlsContext } from './tls-context.js'
 import { isSecure, type Protocol, type Transport } from './transport.js'
-import { openStreamTransport } from './transport-stream.js'
-import { openUdpTransport } from './transport-udp.js'
-import { openWsTransport } from './transport-ws.js'
+import { openUdpTransport } from './udp-transport.js'
+import { openWsTransport } from './ws-transport.js'
 
 export interface ListenAddress {
   readonly transport: Protocol

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../../media/base/clock.js'
-import type { Log } from '../../media/base/log.js'
-import type { Limits } from './limits.js'
+import type { Clock, Timer } from '../../../media/base/clock.js'
+import type { Log } from '../../../media/base/log.js'
+import type { Limits } from '../limits.js'
+import type { Timers } from '../transaction/timers.js'
 import { StreamFramer } from './stream-framer.js'
-import type { Timers } from './timers.js'
 import type { Endpoint, Flow, Transport, TransportEvents } from './transport.js'
 
 export interface ConnectionSettings {

@@ -1,6 +1,6 @@
+import type { Limits } from '../limits.js'
+import { announcedLength } from '../message/sip-parser.js'
 import { ByteQueue } from './byte-queue.js'
-import type { Limits } from './limits.js'
-import { announcedLength } from './sip-parser.js'
 
 const CR = 0x0d
 const LF = 0x0a

@@ -9,7 +9,7 @@ import {
   SDP_A,
   SDP_B,
   type TestDialog,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 const TCP = { listen: [{ transport: 'tcp', address: '127.0.0.1', port: 0 }] } as const
 const tcp = { transport: 'TCP' }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
-import { type AddressSettings, OwnAddress } from './advertised.js'
+import { type AddressSettings, OwnAddress } from './advertised-address.js'
 import { ConnectionTable } from './connection-table.js'
 import { isWildcard } from './local-address.js'
 import { type ConnectionSettings, StreamConnection } from './stream-connection.js'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { addressKey } from '../trunk/cidr.js'
+import { addressKey } from '../../trunk/cidr.js'
 import type { Endpoint } from './transport.js'
 
 /*

@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureVersion } from 'node:tls'
-import { EngineError, errorText } from '../../media/base/errors.js'
+import { EngineError, errorText } from '../../../media/base/errors.js'
 
 /** Certificates as PEM text. */
 export interface TlsSettings {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { makeAuthority } from '../../fixtures/certificates.js'
+import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import {
   inCall,
   openRig,
@@ -14,10 +14,10 @@ import {
   type TestApp,
   type TestDialog,
   type TestResponse,
-} from '../../fixtures/embedded-rig.js'
-import type { LeakTest } from '../../fixtures/leaks.js'
-import { openTlsListener, openTlsPeer } from '../../fixtures/tls-peer.js'
-import type { Dns } from './dns.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
+import { openTlsListener, openTlsPeer } from '../../../fixtures/sip/tls-peer.js'
+import type { Dns } from '../routing/dns.js'
 import type { TlsSettings } from './tls-context.js'
 
 /* TLS against peers of Node's own, each with a certificate made for the test. */

@@ -1,11 +1,11 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import type { Clock } from '../../media/base/clock.js'
-import type { Log } from '../../media/base/log.js'
-import { Scope } from '../../media/base/scope.js'
-import { type AddressSettings, OwnAddress } from './advertised.js'
-import type { Limits } from './limits.js'
-import type { Timers } from './timers.js'
+import type { Clock } from '../../../media/base/clock.js'
+import type { Log } from '../../../media/base/log.js'
+import { Scope } from '../../../media/base/scope.js'
+import type { Limits } from '../limits.js'
+import type { Timers } from '../transaction/timers.js'
+import { type AddressSettings, OwnAddress } from './advertised-address.js'
 import { type Endpoint, endpointKey, type Flow, type Transport, type TransportEvents } from './transport.js'
 
 export interface UdpSettings extends AddressSettings {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
-import type { Timer } from '../../media/base/clock.js'
+import type { Timer } from '../../../media/base/clock.js'
 import type { ConnectionSettings } from './stream-connection.js'
 import type { Endpoint, Flow, Transport } from './transport.js'
 

@@ -3,7 +3,6 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
 import { WebSocketServer } from 'ws'
-import { makeAuthority } from '../../fixtures/certificates.js'
 import {
   Inbox,
   inCall,
@@ -14,8 +13,9 @@ import {
   SDP_B,
   type TestDialog,
   type TestResponse,
-} from '../../fixtures/embedded-rig.js'
-import { openWsPeer } from '../../fixtures/ws-peer.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
+import { openWsPeer } from '../../../fixtures/sip/ws-peer.js'
 
 /* SIP over WebSocket (RFC 7118) against raw peers: the rules of framing, and clients nobody else reaches. */
 

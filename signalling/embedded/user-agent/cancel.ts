@@ -1,11 +1,11 @@
-import { cdrStop } from './cdr.js'
-import type { Core } from './core.js'
-import { reject } from './handover.js'
-import { notifyRequest } from './notify.js'
-import type { Arrival, Incoming } from './pending.js'
-import { finishIncoming, replyFinal } from './respond.js'
-import { NO_BODY, type SipRequest } from './sip-message.js'
-import { serverKey } from './transaction-server.js'
+import { notifyRequest } from '../app/app-notifications.js'
+import { cdrStop } from '../app/cdr.js'
+import type { Core } from '../core.js'
+import { NO_BODY, type SipRequest } from '../message/sip-message.js'
+import { serverKey } from '../transaction/server-transaction.js'
+import type { Arrival, Incoming } from './pending-requests.js'
+import { reject } from './request-dispatch.js'
+import { finishIncoming, replyFinal } from './responses.js'
 
 /*
  * The end of INVITEs nobody has answered yet: by their CANCEL, or for reasons that an application

@@ -1,8 +1,8 @@
-import type { Core } from './core.js'
-import { isSips } from './own-address.js'
-import { hostText } from './sip-header.js'
-import { type Header, headersOf, type SipRequest } from './sip-message.js'
-import { type Flow, isSecure } from './transport.js'
+import type { Core } from '../core.js'
+import { hostText } from '../message/sip-header.js'
+import { type Header, headersOf, type SipRequest } from '../message/sip-message.js'
+import { type Flow, isSecure } from '../transport/transport.js'
+import { isSips } from './own-headers.js'
 
 /*
  * What a request asks of this server beyond its method: the URI scheme, and option tags (RFC 3261 19.2). Whether an extension is really served is up to the application; the

@@ -1,10 +1,10 @@
+import type { Core } from '../core.js'
+import type { Early } from '../dialog/early-dialogs.js'
+import { acknowledges } from '../dialog/prack.js'
+import { tooShort } from '../dialog/session-expires.js'
 import { endInvite } from './cancel.js'
-import type { Core } from './core.js'
-import type { Early } from './early.js'
-import { hand, MIN_SE, RETRY_AFTER, reject, rejectForNow } from './handover.js'
-import type { Arrival } from './pending.js'
-import { acknowledges } from './prack.js'
-import { tooShort } from './session.js'
+import type { Arrival } from './pending-requests.js'
+import { hand, MIN_SE, RETRY_AFTER, reject, rejectForNow } from './request-dispatch.js'
 
 /** Methods that in an early dialog reach the application like new requests. */
 const AS_NEW: ReadonlySet<string> = new Set(['INFO', 'NOTIFY', 'OPTIONS', 'MESSAGE', 'PUBLISH', 'SUBSCRIBE'])

@@ -1,11 +1,9 @@
-import type { Timer } from '../../media/base/clock.js'
-import type { App } from './control.js'
-import type { Core } from './core.js'
-import type { Dialog, LocalInvite } from './dialog.js'
-import { newBranch, newTag, newUuid } from './ids.js'
-import { viaOf } from './own-address.js'
-import type { Pending } from './pending.js'
-import type { Essentials } from './screen.js'
+import type { Timer } from '../../../media/base/clock.js'
+import type { App } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import type { Dialog, LocalInvite } from '../dialog/dialog.js'
+import { newBranch, newTag, newUuid } from '../ids.js'
+import type { Essentials } from '../message/message-validation.js'
 import {
   type Header,
   headerOf,
@@ -14,10 +12,12 @@ import {
   type SipRequest,
   type SipResponse,
   serialise,
-} from './sip-message.js'
-import { ClientTransaction, clientKey } from './transaction-client.js'
-import type { Flow } from './transport.js'
-import { findWays, type Hop, type Way, type Ways } from './ways.js'
+} from '../message/sip-message.js'
+import { findWays, type Hop, type Way, type Ways } from '../routing/destination.js'
+import { ClientTransaction, clientKey } from '../transaction/client-transaction.js'
+import type { Flow } from '../transport/transport.js'
+import { viaOf } from './own-headers.js'
+import type { Pending } from './pending-requests.js'
 
 /** A server that asks for more is tried again all the same: nobody may switch himself off for a day. */
 const MAX_RETRY_AFTER_S = 300

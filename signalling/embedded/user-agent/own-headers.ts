@@ -1,9 +1,15 @@
-import type { Core } from './core.js'
-import { isWildcard } from './local-address.js'
-import { hostText, parseUri } from './sip-header.js'
-import type { Header } from './sip-message.js'
-import { targetOf } from './target.js'
-import { defaultPort, type Endpoint, isSecure, type Protocol, type Transport } from './transport.js'
+import type { Core } from '../core.js'
+import { hostText, parseUri } from '../message/sip-header.js'
+import type { Header } from '../message/sip-message.js'
+import { targetOf } from '../routing/target.js'
+import { isWildcard } from '../transport/local-address.js'
+import {
+  defaultPort,
+  type Endpoint,
+  isSecure,
+  type Protocol,
+  type Transport,
+} from '../transport/transport.js'
 
 /*
  * What the server writes about itself: Via, Contact, and the substitution of `localhost` in the

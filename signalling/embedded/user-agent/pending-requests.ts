@@ -1,10 +1,10 @@
-import type { Timer } from '../../media/base/clock.js'
-import type { App } from './control.js'
-import type { Dialog } from './dialog.js'
-import type { Essentials } from './screen.js'
-import type { Header, SipRequest } from './sip-message.js'
-import type { ServerTransaction } from './transaction-server.js'
-import type { Flow } from './transport.js'
+import type { Timer } from '../../../media/base/clock.js'
+import type { App } from '../app/control-port.js'
+import type { Dialog } from '../dialog/dialog.js'
+import type { Essentials } from '../message/message-validation.js'
+import type { Header, SipRequest } from '../message/sip-message.js'
+import type { ServerTransaction } from '../transaction/server-transaction.js'
+import type { Flow } from '../transport/transport.js'
 
 /** An application's request on its way to a peer, until its final response. */
 export interface Pending {

@@ -1,20 +1,26 @@
-import { receiveInside, receiveNew } from './arrival.js'
+import { notifyRequest } from '../app/app-notifications.js'
+import type { Core } from '../core.js'
+import { isSpam } from '../guard/spammer-list.js'
+import { type Essentials, screen } from '../message/message-validation.js'
+import { paramOf, splitList } from '../message/sip-header.js'
+import {
+  headerOf,
+  headersOf,
+  type SipMessage,
+  type SipRequest,
+  type SipResponse,
+} from '../message/sip-message.js'
+import { parseSip } from '../message/sip-parser.js'
+import { forwardAck, passesThrough, relayInside } from '../proxy/in-dialog-forwarding.js'
+import { clientKey } from '../transaction/client-transaction.js'
+import { ServerTransaction, serverKey } from '../transaction/server-transaction.js'
+import { bindingResponse, isBindingRequest } from '../transport/stun.js'
+import type { Flow } from '../transport/transport.js'
 import { receiveCancel } from './cancel.js'
-import type { Core } from './core.js'
-import { RETRY_AFTER, reject } from './handover.js'
-import { notifyRequest } from './notify.js'
-import type { Arrival } from './pending.js'
-import { forwardAck, passesThrough, relayInside } from './relay-arrival.js'
-import { replyStateless } from './respond.js'
-import { type Essentials, screen } from './screen.js'
-import { paramOf, splitList } from './sip-header.js'
-import { headerOf, headersOf, type SipMessage, type SipRequest, type SipResponse } from './sip-message.js'
-import { parseSip } from './sip-parser.js'
-import { isSpam } from './spammer.js'
-import { bindingResponse, isBindingRequest } from './stun.js'
-import { clientKey } from './transaction-client.js'
-import { ServerTransaction, serverKey } from './transaction-server.js'
-import type { Flow } from './transport.js'
+import type { Arrival } from './pending-requests.js'
+import { receiveInside, receiveNew } from './received-request.js'
+import { RETRY_AFTER, reject } from './request-dispatch.js'
+import { replyStateless } from './responses.js'
 
 /*
  * Everything that arrives from peers: parsing, and matching to transactions. What is new goes on to

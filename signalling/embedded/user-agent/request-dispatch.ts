@@ -1,13 +1,13 @@
-import type { App } from './control.js'
-import type { Core } from './core.js'
-import type { Dialog } from './dialog.js'
-import { newTag, newUuid } from './ids.js'
-import { RETRY_AFTER_S } from './limits.js'
-import { notifyRequest } from './notify.js'
-import type { Arrival, Incoming } from './pending.js'
-import { finishIncoming, replyFinal, responseTo } from './respond.js'
-import { MIN_SE_S } from './session.js'
-import { type Header, METHODS, serialise } from './sip-message.js'
+import { notifyRequest } from '../app/app-notifications.js'
+import type { App } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import type { Dialog } from '../dialog/dialog.js'
+import { MIN_SE_S } from '../dialog/session-expires.js'
+import { newTag, newUuid } from '../ids.js'
+import { RETRY_AFTER_S } from '../limits.js'
+import { type Header, METHODS, serialise } from '../message/sip-message.js'
+import type { Arrival, Incoming } from './pending-requests.js'
+import { finishIncoming, replyFinal, responseTo } from './responses.js'
 
 /*
  * The two ends of a new request: an answer of the server's own, or an application.

@@ -1,9 +1,9 @@
-import type { Core } from './core.js'
-import type { Incoming } from './pending.js'
-import type { Essentials } from './screen.js'
-import { type Header, NO_BODY, type SipRequest, type SipResponse, serialise } from './sip-message.js'
-import type { ServerTransaction } from './transaction-server.js'
-import type { Flow } from './transport.js'
+import type { Core } from '../core.js'
+import type { Essentials } from '../message/message-validation.js'
+import { type Header, NO_BODY, type SipRequest, type SipResponse, serialise } from '../message/sip-message.js'
+import type { ServerTransaction } from '../transaction/server-transaction.js'
+import type { Flow } from '../transport/transport.js'
+import type { Incoming } from './pending-requests.js'
 
 /** Reason phrases of the responses the server makes itself. */
 const REASONS: Readonly<Record<number, string>> = {

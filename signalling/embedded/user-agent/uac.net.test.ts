@@ -13,7 +13,7 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 const uriOf = (peer: TestPeer) => `sip:bob@127.0.0.1:${peer.port}`
 const contact = (peer: TestPeer) => ({ Contact: `<sip:bob@127.0.0.1:${peer.port}>` })

@@ -1,23 +1,29 @@
-import { receiveInside } from './arrival.js'
-import { cdrAttempt, cdrStart, cdrStop } from './cdr.js'
-import type { App, Command } from './control.js'
-import type { Core } from './core.js'
-import { contactUri, dialogId } from './dialog.js'
-import { learnRoute, uacDialog } from './dialog-birth.js'
-import { newCallId, newTag, newUuid } from './ids.js'
-import { acknowledgeAlone, sendInside } from './inside.js'
-import { confirmRequest, notifyFailure, notifyResponse, refuse } from './notify.js'
-import { Outgoing } from './outgoing.js'
-import { contactOf, isOwnUri, isSips, substituteLocalhost } from './own-address.js'
-import { takeProvisional } from './prack.js'
-import type { Essentials } from './screen.js'
-import { agreeSession } from './session-timer.js'
-import { paramOf, parseAddress, parseCSeq } from './sip-header.js'
-import { type Header, headerOf, type SipRequest, type SipResponse, serialise } from './sip-message.js'
-import { keepSubscription, refuseNotifies, releaseNotifies } from './subscription.js'
-import { targetOf } from './target.js'
-import type { Flow, Transport } from './transport.js'
-import type { Hop } from './ways.js'
+import { confirmRequest, notifyFailure, notifyResponse, refuse } from '../app/app-notifications.js'
+import { cdrAttempt, cdrStart, cdrStop } from '../app/cdr.js'
+import type { App, Command } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import { contactUri, dialogId } from '../dialog/dialog.js'
+import { learnRoute, uacDialog } from '../dialog/dialog-creation.js'
+import { acknowledgeAlone, sendInside } from '../dialog/in-dialog-request.js'
+import { takeProvisional } from '../dialog/prack.js'
+import { agreeSession } from '../dialog/session-timer.js'
+import { keepSubscription, refuseNotifies, releaseNotifies } from '../dialog/subscription.js'
+import { newCallId, newTag, newUuid } from '../ids.js'
+import type { Essentials } from '../message/message-validation.js'
+import { paramOf, parseAddress, parseCSeq } from '../message/sip-header.js'
+import {
+  type Header,
+  headerOf,
+  type SipRequest,
+  type SipResponse,
+  serialise,
+} from '../message/sip-message.js'
+import type { Hop } from '../routing/destination.js'
+import { targetOf } from '../routing/target.js'
+import type { Flow, Transport } from '../transport/transport.js'
+import { Outgoing } from './outgoing-request.js'
+import { contactOf, isOwnUri, isSips, substituteLocalhost } from './own-headers.js'
+import { receiveInside } from './received-request.js'
 
 /*
  * Requests of applications outside a dialog, and what comes back: provisionals, the dialog a 2xx

@@ -11,7 +11,7 @@ import {
   type TestDialog,
   type TestPeer,
   wireMessage,
-} from '../../fixtures/embedded-rig.js'
+} from '../../../fixtures/rigs/embedded-rig.js'
 
 /** An application that answers every INVITE; resolves with its dialogs as they come. */
 function answering(app: TestApp): () => Promise<TestDialog> {

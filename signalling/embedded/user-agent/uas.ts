@@ -1,22 +1,28 @@
-import { Answer } from './answer.js'
+import { confirmResponse, refuse } from '../app/app-notifications.js'
+import { cdrStart, cdrStop } from '../app/cdr.js'
+import type { App, Command } from '../app/control-port.js'
+import type { Core } from '../core.js'
+import { type Dialog, dialogId, endsSubscription } from '../dialog/dialog.js'
+import { uasDialog } from '../dialog/dialog-creation.js'
+import { hangUp } from '../dialog/in-dialog-request.js'
+import { agreedHeaders, namesOption } from '../dialog/session-expires.js'
+import { agreeSession } from '../dialog/session-timer.js'
+import { keepSubscription } from '../dialog/subscription.js'
+import { newTag } from '../ids.js'
+import { paramOf, parseAddress } from '../message/sip-header.js'
+import {
+  type Header,
+  headerOf,
+  type SipRequest,
+  type SipResponse,
+  serialise,
+} from '../message/sip-message.js'
+import { Answer } from '../transaction/ok-retransmitter.js'
+import { ReliableResponses } from '../transaction/reliable-responses.js'
 import { endInvite } from './cancel.js'
-import { cdrStart, cdrStop } from './cdr.js'
-import type { App, Command } from './control.js'
-import type { Core } from './core.js'
-import { type Dialog, dialogId, endsSubscription } from './dialog.js'
-import { uasDialog } from './dialog-birth.js'
-import { newTag } from './ids.js'
-import { hangUp } from './inside.js'
-import { confirmResponse, refuse } from './notify.js'
-import { contactOf, isSips, substituteLocalhost } from './own-address.js'
-import type { Incoming } from './pending.js'
-import { ReliableResponses } from './reliable.js'
-import { finishIncoming, forget, responseTo } from './respond.js'
-import { agreedHeaders, namesOption } from './session.js'
-import { agreeSession } from './session-timer.js'
-import { paramOf, parseAddress } from './sip-header.js'
-import { type Header, headerOf, type SipRequest, type SipResponse, serialise } from './sip-message.js'
-import { keepSubscription } from './subscription.js'
+import { contactOf, isSips, substituteLocalhost } from './own-headers.js'
+import type { Incoming } from './pending-requests.js'
+import { finishIncoming, forget, responseTo } from './responses.js'
 
 /*
  * The responses of applications to requests of peers, and the dialogs they make.

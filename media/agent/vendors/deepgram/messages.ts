@@ -1,8 +1,8 @@
 import { EngineError } from '../../../base/errors.js'
-import { contractTag } from '../../language-tags.js'
-import type { TimedWord } from '../../spec.js'
+import type { TimedWord } from '../../agent-spec.js'
+import { contractTag } from '../../language/language-tags.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
 
 /* What both of Deepgram's sockets share. */
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FluxDialect } from './flux.js'
+import { FluxDialect } from './stt-flux.js'
 
 t.test('a turn that may be over, one that is not after all, and its end', async (t) => {
   const dialect = new FluxDialect(

@@ -1,11 +1,11 @@
-import { heardTogether, vendorTag } from '../../language-tags.js'
-import type { SpeechToTextCapabilities } from '../../ports.js'
-import type { TimedWord } from '../../spec.js'
-import { pcmBytes } from '../pcm-bytes.js'
-import type { RecognitionDialect, RecognitionReader } from '../recognition-stream.js'
-import type { Verdict } from '../vendor-socket.js'
+import type { TimedWord } from '../../agent-spec.js'
+import { heardTogether, vendorTag } from '../../language/language-tags.js'
+import type { SpeechToTextCapabilities } from '../../vendor-ports.js'
+import { pcmBytes } from '../shared/pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
+import type { Verdict } from '../shared/vendor-socket.js'
+import { classifyDeepgram, deepgramError, firstLanguage, readWords, TOGETHER } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
-import { classifyDeepgram, deepgramError, firstLanguage, readWords, TOGETHER } from './wire.js'
 
 /** How sure the vendor must be to tell that a turn may be over, 0.3 to 0.9; it ends turns at 0.7. */
 const EAGER_THRESHOLD = '0.5'

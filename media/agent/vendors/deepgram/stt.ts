@@ -1,16 +1,20 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
-import { heardTogether, vendorTag } from '../../language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../ports.js'
-import type { TimedWord } from '../../spec.js'
+import type { TimedWord } from '../../agent-spec.js'
+import { heardTogether, vendorTag } from '../../language/language-tags.js'
+import type { SpeechToText, SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { DEEPGRAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { pcmBytes } from '../pcm-bytes.js'
-import { type RecognitionDialect, type RecognitionReader, RecognitionStream } from '../recognition-stream.js'
-import type { Verdict } from '../vendor-socket.js'
-import { FluxDialect } from './flux.js'
+import { pcmBytes } from '../shared/pcm-bytes.js'
+import {
+  type RecognitionDialect,
+  type RecognitionReader,
+  RecognitionStream,
+} from '../shared/recognition-stream.js'
+import type { Verdict } from '../shared/vendor-socket.js'
+import { classifyDeepgram, firstLanguage, readWords, TOGETHER } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
-import { classifyDeepgram, firstLanguage, readWords, TOGETHER } from './wire.js'
+import { FluxDialect } from './stt-flux.js'
 
 const DEFAULT_MODEL = 'nova-3'
 

@@ -1,4 +1,4 @@
-import type { SessionRate } from '../../../frame.js'
+import type { SessionRate } from '../../../base/frame.js'
 
 export interface SynthesisRequest {
   readonly text: string

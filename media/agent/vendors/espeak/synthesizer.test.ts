@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { SessionRate } from '../../../frame.js'
-import { type EspeakEngine, openEspeak } from './engine.js'
-import type { Synthesis } from './port.js'
+import type { SessionRate } from '../../../base/frame.js'
+import type { Synthesis } from './synthesis-port.js'
+import { type EspeakEngine, openEspeak } from './synthesizer.js'
 import { ESPEAK_VOICES, espeakName, espeakRate, VOICE_LANGUAGES, type VoiceLanguage } from './voices.js'
 
 const SENTENCES: Readonly<Record<VoiceLanguage, string>> = {

@@ -4,10 +4,10 @@
  */
 import load, { type EspeakEvent } from '@echogarden/espeak-ng-emscripten'
 import { EngineError } from '../../../base/errors.js'
-import { resample } from '../../../codec/resample.js'
-import type { Synthesis, SynthesisRequest } from './port.js'
+import { resample } from '../../../codec/resampler.js'
+import type { Synthesis, SynthesisRequest } from './synthesis-port.js'
 import { espeakName, espeakRate } from './voices.js'
-import { alignWords, plainText, type SpokenMark } from './words.js'
+import { alignWords, plainText, type SpokenMark } from './word-timing.js'
 
 /** eSpeak NG's output rate. */
 const ESPEAK_RATE = 22_050

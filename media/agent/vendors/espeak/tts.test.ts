@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EngineError } from '../../../base/errors.js'
-import type { SpeakRequest } from '../../ports.js'
-import type { Synthesis, SynthesisPort, SynthesisRequest } from './port.js'
+import type { SpeakRequest } from '../../vendor-ports.js'
+import type { Synthesis, SynthesisPort, SynthesisRequest } from './synthesis-port.js'
 import { espeakTextToSpeech } from './tts.js'
 
 const REQUEST: SpeakRequest = {

@@ -1,7 +1,7 @@
 import { EngineError, errorText } from '../../../base/errors.js'
-import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../ports.js'
+import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { EMBEDDED } from '../catalogue.js'
-import type { Synthesis, SynthesisPort } from './port.js'
+import type { Synthesis, SynthesisPort } from './synthesis-port.js'
 
 /** Audio is handed on in pieces of this length, each after the words that begin in it. */
 const CHUNK_MS = 100

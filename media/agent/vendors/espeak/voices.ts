@@ -1,4 +1,4 @@
-import { vendorTag } from '../../language-tags.js'
+import { vendorTag } from '../../language/language-tags.js'
 
 /*
  * The voices of the embedded synthesiser: eSpeak NG has one voice per language and timbre variants

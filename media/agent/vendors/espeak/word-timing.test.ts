@@ -1,5 +1,5 @@
 import t from 'tap'
-import { alignWords, plainText } from './words.js'
+import { alignWords, plainText } from './word-timing.js'
 
 const said = (text: string, marks: readonly (readonly [number, number])[]): unknown =>
   alignWords(

@@ -1,4 +1,4 @@
-import type { SynthesisedWord } from './port.js'
+import type { SynthesisedWord } from './synthesis-port.js'
 
 /** A word event as eSpeak NG reports it: 1-based position in code points, milliseconds of audio. */
 export interface SpokenMark {

@@ -1,7 +1,12 @@
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../../../fixtures/clock.js'
-import { eventStream, type FakeOpenAi, jsonReply, openFakeOpenAi } from '../../../../fixtures/fake-openai.js'
-import { assertNothingLeft } from '../../../../fixtures/leaks.js'
+import { VirtualClock } from '../../../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../../../fixtures/host/leaks.js'
+import {
+  eventStream,
+  type FakeOpenAi,
+  jsonReply,
+  openFakeOpenAi,
+} from '../../../../fixtures/vendors/fake-openai.js'
 import {
   chatFrames,
   DONE_FRAME,
@@ -11,7 +16,7 @@ import {
   ROLE_FRAME,
   TOOL_CALL_FRAMES,
   textFrame,
-} from '../../../../fixtures/openai-frames.js'
+} from '../../../../fixtures/vendors/openai-frames.js'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import type { EngineError } from '../../../base/errors.js'
 import { silentLog } from '../../../base/log.js'
@@ -21,8 +26,8 @@ import {
   type LanguageModel,
   PROMPT_TOO_LONG,
   type ToolCall,
-} from '../../ports.js'
-import { openAiLanguageModel } from './chat.js'
+} from '../../vendor-ports.js'
+import { openAiLanguageModel } from './llm.js'
 
 const REQUEST: GenerateRequest = {
   model: 'm',

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError, errorText } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
-import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../ports.js'
+import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../vendor-ports.js'
 import { OPENAI } from '../catalogue.js'
-import { endpoint, messageOf, post, VendorRefusal, type VendorResponse } from './http.js'
+import { type SseEvent, SseParser } from '../shared/sse.js'
+import { endpoint, messageOf, post, VendorRefusal, type VendorResponse } from '../shared/vendor-http.js'
 import type { OpenAiSettings } from './settings.js'
-import { type SseEvent, SseParser } from './sse.js'
 import { isRecord, ToolCallAssembly } from './tool-calls.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 1024 * 1024 }

@@ -1,5 +1,5 @@
 import { EngineError, errorText } from '../../../base/errors.js'
-import { looksLikeWav, parseWav, type WavFormat } from '../wav.js'
+import { looksLikeWav, parseWav, type WavFormat } from '../shared/wav.js'
 
 /**
  * Turns the bytes of a speech response into mono samples: headerless 16-bit little-endian PCM at the

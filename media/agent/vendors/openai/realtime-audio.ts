@@ -1,7 +1,7 @@
+import type { Rate, SessionRate } from '../../../base/frame.js'
 import { decodeUlaw, encodeUlaw } from '../../../codec/g711.js'
-import { openResampler, type Resampler } from '../../../codec/resample.js'
-import type { Rate, SessionRate } from '../../../frame.js'
-import { pcmBase64, samplesOf } from '../pcm-bytes.js'
+import { openResampler, type Resampler } from '../../../codec/resampler.js'
+import { pcmBase64, samplesOf } from '../shared/pcm-bytes.js'
 
 /**
  * Sound in the shape of the realtime socket: a narrow call sends and takes mu-law as the telephone does,

@@ -1,8 +1,8 @@
 import { EngineError } from '../../../base/errors.js'
-import { vendorTag } from '../../language-tags.js'
-import type { ChatMessage, SpeechToSpeechOptions, ToolCall, ToolDeclaration } from '../../ports.js'
-import type { TokenCount } from '../../usage.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+import type { TokenCount } from '../../conversation/usage-meter.js'
+import { vendorTag } from '../../language/language-tags.js'
+import type { ChatMessage, SpeechToSpeechOptions, ToolCall, ToolDeclaration } from '../../vendor-ports.js'
+import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
 import type { RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
 

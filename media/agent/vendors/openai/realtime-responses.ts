@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
-import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../ports.js'
-import { asFailure } from '../../synthesis.js'
-import type { RealtimeSound } from './realtime-sound.js'
-import { callsOf, failureOf, type Message, usageOf } from './realtime-wire.js'
+import { asFailure } from '../../tts/synthesis.js'
+import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../vendor-ports.js'
+import type { RealtimeSound } from './realtime-audio.js'
+import { callsOf, failureOf, type Message, usageOf } from './realtime-messages.js'
 import { isRecord } from './tool-calls.js'
 
 /** A cancelled response that is never reported done does not hold up the next one for longer. */

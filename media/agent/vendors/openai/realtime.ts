@@ -9,11 +9,10 @@ import type {
   SpeechToSpeechStream,
   SpokenReplyEvents,
   VendorFailure,
-} from '../../ports.js'
+} from '../../vendor-ports.js'
 import { OPENAI_REALTIME } from '../catalogue.js'
-import { VendorSocket } from '../vendor-socket.js'
-import { RealtimeResponses } from './realtime-responses.js'
-import { type RealtimeSound, realtimeSound } from './realtime-sound.js'
+import { VendorSocket } from '../shared/vendor-socket.js'
+import { type RealtimeSound, realtimeSound } from './realtime-audio.js'
 import {
   classifyClose,
   failureOf,
@@ -24,7 +23,8 @@ import {
   sessionUpdate,
   textItem,
   toolOutput,
-} from './realtime-wire.js'
+} from './realtime-messages.js'
+import { RealtimeResponses } from './realtime-responses.js'
 import type { OpenAiSettings, RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
 

@@ -1,4 +1,4 @@
-import type { Rate } from '../../../frame.js'
+import type { Rate } from '../../../base/frame.js'
 
 /** An OpenAI-compatible endpoint of the operator. `baseUrl` usually ends in `/v1`. */
 export interface OpenAiSettings {

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../../../fixtures/clock.js'
+import { VirtualClock } from '../../../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../../../fixtures/host/leaks.js'
 import {
   eventStream,
   type FakeOpenAi,
@@ -7,15 +8,14 @@ import {
   type FakeRequest,
   jsonReply,
   openFakeOpenAi,
-} from '../../../../fixtures/fake-openai.js'
-import { assertNothingLeft } from '../../../../fixtures/leaks.js'
-import { errorBody } from '../../../../fixtures/openai-frames.js'
+} from '../../../../fixtures/vendors/fake-openai.js'
+import { errorBody } from '../../../../fixtures/vendors/openai-frames.js'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import { silentLog } from '../../../base/log.js'
-import type { SpeechToTextStream } from '../../ports.js'
-import type { RecognitionMode } from '../../spec.js'
-import { parseWav } from '../wav.js'
-import { openAiSpeechToText } from './transcriptions.js'
+import type { RecognitionMode } from '../../agent-spec.js'
+import type { SpeechToTextStream } from '../../vendor-ports.js'
+import { parseWav } from '../shared/wav.js'
+import { openAiSpeechToText } from './stt.js'
 
 type Heard = { readonly final: string; readonly language?: string } | { readonly failed: string }
 

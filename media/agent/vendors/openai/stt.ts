@@ -1,19 +1,19 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError, errorText } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
-import { contractTag, heardTogether, vendorTag } from '../../language-tags.js'
+import { contractTag, heardTogether, vendorTag } from '../../language/language-tags.js'
 import type {
   SpeechToText,
   SpeechToTextCapabilities,
   SpeechToTextEvents,
   SpeechToTextStream,
-} from '../../ports.js'
+} from '../../vendor-ports.js'
 import { OPENAI } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
-import { wavFile } from '../wav.js'
-import { endpoint, post } from './http.js'
+import { SseParser } from '../shared/sse.js'
+import { endpoint, post } from '../shared/vendor-http.js'
+import { wavFile } from '../shared/wav.js'
 import type { OpenAiSettings } from './settings.js'
-import { SseParser } from './sse.js'
 import { isRecord } from './tool-calls.js'
 import { UtteranceBuffer } from './utterance-buffer.js'
 

@@ -1,5 +1,5 @@
 import { EngineError } from '../../../base/errors.js'
-import type { ToolCall } from '../../ports.js'
+import type { ToolCall } from '../../vendor-ports.js'
 
 const MAX_CALLS = 32
 const MAX_ARGUMENTS = 65_536

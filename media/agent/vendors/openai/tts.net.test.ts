@@ -1,12 +1,17 @@
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../../../fixtures/clock.js'
-import { type FakeOpenAi, jsonReply, openFakeOpenAi, pcmReply } from '../../../../fixtures/fake-openai.js'
-import { assertNothingLeft } from '../../../../fixtures/leaks.js'
-import { errorBody, pcmBytes, streamingWavHeader } from '../../../../fixtures/openai-frames.js'
+import { VirtualClock } from '../../../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../../../fixtures/host/leaks.js'
+import {
+  type FakeOpenAi,
+  jsonReply,
+  openFakeOpenAi,
+  pcmReply,
+} from '../../../../fixtures/vendors/fake-openai.js'
+import { errorBody, pcmBytes, streamingWavHeader } from '../../../../fixtures/vendors/openai-frames.js'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import { silentLog } from '../../../base/log.js'
-import type { SpeakRequest, TextToSpeech } from '../../ports.js'
-import { openAiTextToSpeech } from './speech.js'
+import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
+import { openAiTextToSpeech } from './tts.js'
 
 const REQUEST: SpeakRequest = {
   text: 'Namaste.',

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { VirtualClock } from '../../../../fixtures/clock.js'
-import type { ChatMessage, GenerateRequest, ToolCall, ToolDeclaration } from '../../ports.js'
-import { answer, rulesLanguageModel } from './model.js'
+import { VirtualClock } from '../../../../fixtures/host/clock.js'
+import type { ChatMessage, GenerateRequest, ToolCall, ToolDeclaration } from '../../vendor-ports.js'
+import { answer, rulesLanguageModel } from './llm.js'
 
 const PROMPT: ChatMessage = {
   role: 'system',

@@ -6,8 +6,9 @@ import type {
   LanguageModel,
   ToolCall,
   ToolDeclaration,
-} from '../../ports.js'
+} from '../../vendor-ports.js'
 import { EMBEDDED } from '../catalogue.js'
+import { digitsIn, type Intent, intentOf } from './intents.js'
 import {
   ACKNOWLEDGEMENT,
   ANSWERS,
@@ -17,8 +18,7 @@ import {
   ASKED_ANYTHING_ELSE,
   ASKED_FOR_CALLER,
   OFFERED_BOOKING,
-} from './answers.js'
-import { digitsIn, type Intent, intentOf } from './intents.js'
+} from './replies.js'
 
 /** Delays of a simulated provider; without them all tokens come in one microtask. */
 export interface RulesTiming {

@@ -1,4 +1,4 @@
-import type { ScriptedUtterance, SpeakerScript, TimedWord } from '../../spec.js'
+import type { ScriptedUtterance, SpeakerScript, TimedWord } from '../../agent-spec.js'
 
 /** One scripted utterance laid over session time. */
 export interface Placed {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { SpeechToTextStream } from '../../ports.js'
-import type { ScriptedUtterance, SpeakerScript, TimedWord } from '../../spec.js'
-import { sandboxSpeechToText } from './recogniser.js'
+import type { ScriptedUtterance, SpeakerScript, TimedWord } from '../../agent-spec.js'
+import type { SpeechToTextStream } from '../../vendor-ports.js'
+import { sandboxSpeechToText } from './stt.js'
 
 /** Words of 200 ms with 100 ms between them, after 100 ms of silence; an empty text is a noise of 300 ms. */
 function utterance(text: string): ScriptedUtterance {

@@ -1,9 +1,9 @@
-import { contractTag } from '../../language-tags.js'
-import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../ports.js'
-import type { SpeakerScript, TimedWord } from '../../spec.js'
+import type { SpeakerScript, TimedWord } from '../../agent-spec.js'
+import { contractTag } from '../../language/language-tags.js'
+import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
 import { EMBEDDED } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
-import { type Placed, ScriptPlacement } from './placement.js'
+import { type Placed, ScriptPlacement } from './script-timeline.js'
 
 /** Mean amplitude above which received audio is a sound: idle A-law decodes to 8, quiet speech to 300. */
 const SOUND = 60

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { openFakeOpenAi } from '../../../../fixtures/fake-openai.js'
-import { assertNothingLeft } from '../../../../fixtures/leaks.js'
+import { assertNothingLeft } from '../../../../fixtures/host/leaks.js'
+import { openFakeOpenAi } from '../../../../fixtures/vendors/fake-openai.js'
 import { systemClock } from '../../../base/clock.js'
 import { silentLog } from '../../../base/log.js'
-import { sarvamLanguageModel } from './chat.js'
+import { sarvamLanguageModel } from './llm.js'
 
 t.test('its chat completions: beside its sockets, and without thinking first', async (t) => {
   assertNothingLeft(t)

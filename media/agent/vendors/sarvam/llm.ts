@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
-import type { LanguageModel } from '../../ports.js'
+import type { LanguageModel } from '../../vendor-ports.js'
 import { SARVAM } from '../catalogue.js'
-import { openAiLanguageModel } from '../openai/chat.js'
+import { openAiLanguageModel } from '../openai/llm.js'
 import type { SarvamSettings } from './settings.js'
 
 /** Sarvam's chat completions, on the host of its sockets. */

@@ -1,11 +1,11 @@
 import { EngineError } from '../../../base/errors.js'
-import { contractTag, heardTogether, vendorTag } from '../../language-tags.js'
-import type { SpeechToTextCapabilities } from '../../ports.js'
-import type { RecognitionMode } from '../../spec.js'
+import type { RecognitionMode } from '../../agent-spec.js'
+import { contractTag, heardTogether, vendorTag } from '../../language/language-tags.js'
+import type { SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
-import { pcmBase64 } from '../pcm-bytes.js'
-import type { RecognitionDialect, RecognitionReader } from '../recognition-stream.js'
-import { PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
+import { pcmBase64 } from '../shared/pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
+import { PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 
 /** `/speech-to-text-realtime/ws`: partial texts, and the vendor's own end of utterance. */

@@ -1,17 +1,21 @@
 import type { Clock } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
-import { contractTag, heardTogether, vendorTag } from '../../language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../ports.js'
-import type { RecognitionMode } from '../../spec.js'
+import type { RecognitionMode } from '../../agent-spec.js'
+import { contractTag, heardTogether, vendorTag } from '../../language/language-tags.js'
+import type { SpeechToText, SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { SARVAM } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { pcmBase64 } from '../pcm-bytes.js'
-import { type RecognitionDialect, type RecognitionReader, RecognitionStream } from '../recognition-stream.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../vendor-socket.js'
-import { RealtimeDialect } from './realtime.js'
+import { pcmBase64 } from '../shared/pcm-bytes.js'
+import {
+  type RecognitionDialect,
+  type RecognitionReader,
+  RecognitionStream,
+} from '../shared/recognition-stream.js'
+import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
+import { RealtimeDialect } from './stt-realtime.js'
 
 const DEFAULT_MODEL = 'saaras:v3'
 

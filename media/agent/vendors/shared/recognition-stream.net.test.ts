@@ -1,19 +1,22 @@
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../../fixtures/clock.js'
-import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/fake-vendor-socket.js'
+import { VirtualClock } from '../../../../fixtures/host/clock.js'
+import {
+  type FakeVendorSocket,
+  openFakeVendorSocket,
+} from '../../../../fixtures/vendors/fake-vendor-socket.js'
 import {
   DEEPGRAM_LISTEN,
   RECOGNITION_WIRES,
   type RecognitionWire,
   SARVAM_LEGACY,
   SARVAM_REALTIME,
-} from '../../../fixtures/recognition-wires.js'
-import type { EngineError } from '../../base/errors.js'
-import { silentLog } from '../../base/log.js'
-import type { SpeechToText, SpeechToTextStream } from '../ports.js'
-import type { TimedWord } from '../spec.js'
-import { deepgramSpeechToText } from './deepgram/listen.js'
-import { sarvamSpeechToText } from './sarvam/recognition.js'
+} from '../../../../fixtures/vendors/recognition-messages.js'
+import type { EngineError } from '../../../base/errors.js'
+import { silentLog } from '../../../base/log.js'
+import type { TimedWord } from '../../agent-spec.js'
+import type { SpeechToText, SpeechToTextStream } from '../../vendor-ports.js'
+import { deepgramSpeechToText } from '../deepgram/stt.js'
+import { sarvamSpeechToText } from '../sarvam/stt.js'
 
 /* What every recognition over a socket must do, shown for each vendor against its own literal messages. */
 

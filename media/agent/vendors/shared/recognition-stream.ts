@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import type { EngineError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
-import type { SpeechToTextCapabilities, SpeechToTextEvents, SpeechToTextStream } from '../ports.js'
-import type { TimedWord } from '../spec.js'
+import type { Clock, Timer } from '../../../base/clock.js'
+import type { EngineError } from '../../../base/errors.js'
+import type { Log } from '../../../base/log.js'
+import type { TimedWord } from '../../agent-spec.js'
+import type { SpeechToTextCapabilities, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
 import { VendorSocket, type Verdict } from './vendor-socket.js'
 
 /** What a dialect reads out of the vendor's messages. Times are ms since this connection's first sample. */

@@ -1,14 +1,17 @@
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../../fixtures/clock.js'
-import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/fake-vendor-socket.js'
-import { pcmBytes } from '../../../fixtures/openai-frames.js'
-import { SARVAM, SPEECH_WIRES, type SpeechWire } from '../../../fixtures/speech-wires.js'
-import type { EngineError } from '../../base/errors.js'
-import { silentLog } from '../../base/log.js'
-import type { Cancellable, SpeakRequest, TextToSpeech } from '../ports.js'
-import { cartesiaTextToSpeech } from './cartesia/speech.js'
-import { elevenLabsTextToSpeech } from './elevenlabs/speech.js'
-import { sarvamTextToSpeech } from './sarvam/speech.js'
+import { VirtualClock } from '../../../../fixtures/host/clock.js'
+import {
+  type FakeVendorSocket,
+  openFakeVendorSocket,
+} from '../../../../fixtures/vendors/fake-vendor-socket.js'
+import { pcmBytes } from '../../../../fixtures/vendors/openai-frames.js'
+import { SARVAM, SPEECH_WIRES, type SpeechWire } from '../../../../fixtures/vendors/speech-messages.js'
+import type { EngineError } from '../../../base/errors.js'
+import { silentLog } from '../../../base/log.js'
+import type { Cancellable, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
+import { cartesiaTextToSpeech } from '../cartesia/tts.js'
+import { elevenLabsTextToSpeech } from '../elevenlabs/tts.js'
+import { sarvamTextToSpeech } from '../sarvam/tts.js'
 
 /* What every synthesis over a socket must do, shown for each vendor against its own literal messages. */
 

@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import { EngineError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
-import type { SessionRate } from '../../frame.js'
-import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech } from '../ports.js'
+import type { Clock, Timer } from '../../../base/clock.js'
+import { EngineError } from '../../../base/errors.js'
+import type { SessionRate } from '../../../base/frame.js'
+import type { Log } from '../../../base/log.js'
+import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { samplesOf } from './pcm-bytes.js'
 import { VendorSocket, type Verdict } from './vendor-socket.js'
 

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError, errorText } from '../../../base/errors.js'
-import { PROMPT_TOO_LONG } from '../../ports.js'
+import { PROMPT_TOO_LONG } from '../../vendor-ports.js'
 
 /** Bounds of one exchange; each ends in an abort and `vendor_stalled`. */
 export interface ExchangeLimits {

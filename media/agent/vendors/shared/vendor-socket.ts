@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
-import type { Clock, Timer } from '../../base/clock.js'
-import { EngineError, type EngineErrorCode, errorText } from '../../base/errors.js'
-import { messageOf } from './openai/http.js'
+import type { Clock, Timer } from '../../../base/clock.js'
+import { EngineError, type EngineErrorCode, errorText } from '../../../base/errors.js'
+import { messageOf } from './vendor-http.js'
 
 /** What a vendor's refusal means for us. */
 export interface Verdict {
