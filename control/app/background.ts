@@ -13,7 +13,7 @@ import { retentionHandlers, scheduleRetention } from '../jobs/retention.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { resultHandlers } from '../results/result-jobs.js'
 import { deliveryHandler } from '../webhooks/delivery-job.js'
-import { mailDisabled } from '../webhooks/disabled-notice.js'
+import { mailDisabledNotice } from '../webhooks/disabled-notice.js'
 import type { Deps } from './deps.js'
 
 type BackgroundDeps = Pick<
@@ -37,7 +37,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
     clock,
     log,
     handlers: [
-      deliveryHandler({ ...deps, onDisabled: mailDisabled, onAttempt: deps.telemetry.delivery }),
+      deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
       ...retention,
       ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],

@@ -40,14 +40,14 @@ import { openRateLimiter } from '../limits/rate-limiter.js'
 import { openMailSender } from '../mail/sender.js'
 import { fileTransport, smtpTransport } from '../mail/transport.js'
 import { openEgress } from '../net/egress.js'
-import { seedSandboxNumber } from '../numbers/sandbox-number.js'
-import { readQueues } from '../observe/queue-depths.js'
+import { assignSandboxNumber } from '../numbers/sandbox-number.js'
+import { readQueueDepths } from '../observe/queue-depths.js'
 import { openSipTraceFiles, traceFolder } from '../observe/sip-trace-files.js'
-import { openTelemetry, type Sources } from '../observe/telemetry.js'
+import { openTelemetry, type MetricSources } from '../observe/telemetry.js'
 import { openTracing } from '../observe/tracing.js'
 import { API_VERSION } from '../system/api.js'
 import { openAgentTools } from '../tools/runner.js'
-import { services } from '../tools/service-tools.js'
+import { serviceTools } from '../tools/service-tools.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 import { testFileTrunks } from '../trunks/probe.js'
 import { openRegistrations } from '../trunks/registrations.js'
@@ -117,21 +117,21 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const tracing =
     settings.otlpEndpoint === null ? null : await openTracing(settings.otlpEndpoint, API_VERSION)
   if (tracing !== null) scope.own(() => tracing.close())
-  let sources: Sources | null = null
+  let sources: MetricSources | null = null
   const telemetry = openTelemetry(tracing, () => sources)
   const database = openDatabase(settings.databaseUrl, log, telemetry.query)
   scope.add(database)
   const { db } = database
   await migrate(database)
   const firstStart = await bootstrap(db, rootKey, clock, async (trx, organizationId) => {
-    await seedSandboxNumber(trx, organizationId, clock.wall())
+    await assignSandboxNumber(trx, organizationId, clock.wall())
   })
   const left = await settleLeftBehind(db, { nodeId, folder, now: clock.wall() })
   if (left > 0) log.warn({ calls: left }, 'settled calls that an earlier run left behind')
 
   if (settings.trunkFile !== null) {
     const { path, file } = settings.trunkFile
-    await loadTrunks({ db, rootKey, clock, log, where: path }, file)
+    await loadTrunks({ db, rootKey, clock, log, filePath: path }, file)
   }
 
   const bridge = openBridge({ db, clock, log, folder })
@@ -177,7 +177,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
         db,
         clock,
         log,
-        further: settings.sipExempt,
+        configured: settings.sipExempt,
         apply: (networks) => embedded.trust(networks),
       }),
     )
@@ -200,12 +200,12 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
     directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
     gate: permits,
-    tools: openAgentTools({ db, rootKey, egress, clock, log, services }),
+    tools: openAgentTools({ db, rootKey, egress, clock, log, services: serviceTools }),
     events: {
       publish: (event) => {
         bridge.publish(event)
         telemetry.call(event)
-        if (event.type === 'ended') traceFiles?.ended(event.callId)
+        if (event.type === 'ended') traceFiles?.callEnded(event.callId)
         options.onCallEvent?.(event)
       },
     },
@@ -220,7 +220,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   sources = {
     load: () => pool.load(),
     callEvents: () => ({ waiting: bridge.waiting, lost: bridge.lost }),
-    queued: () => readQueues(db, clock.wall()),
+    queues: () => readQueueDepths(db, clock.wall()),
     sip: () => embedded?.stats() ?? null,
   }
   scope.add(openLeases({ db, clock, log, nodeId, calls: switchboard }))
@@ -273,7 +273,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   mail.wake()
   const databaseClock = scope.add(await openDatabaseClock(database, clock, log))
   const jobs = scope.add(await openBackground({ ...deps, clock: databaseClock }))
-  jobsIdleMs = () => jobs.idleMs
+  jobsIdleMs = () => jobs.sinceLastPollMs
 
   return {
     httpUrl,

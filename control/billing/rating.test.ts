@@ -1,14 +1,14 @@
 import t from 'tap'
-import { billedSeconds, RATES, rate } from './rating.js'
+import { billedSeconds, RATES, rateCall } from './rating.js'
 
 const base = { ratePaisePerMinute: RATES.service, personRatePaisePerMinute: RATES.person, bridgedAt: null }
 
 t.test('an unanswered call costs nothing', async (t) => {
-  t.same(rate({ ...base, answeredAt: null, endedAt: 60_000 }), { charges: [], billedPaise: 0 })
+  t.same(rateCall({ ...base, answeredAt: null, endedAt: 60_000 }), { charges: [], billedPaise: 0 })
 })
 
 t.test('ninety seconds, then thirty with the person: 750 + 100', async (t) => {
-  const bill = rate({ ...base, answeredAt: 0, bridgedAt: 90_000, endedAt: 120_000 })
+  const bill = rateCall({ ...base, answeredAt: 0, bridgedAt: 90_000, endedAt: 120_000 })
   t.same(
     bill.charges.map((charge) => charge.amountPaise),
     [750, 100],
@@ -22,7 +22,7 @@ t.test('seconds and paise are rounded up, once a line', async (t) => {
   t.equal(billedSeconds(0, 1001), 2)
   t.equal(billedSeconds(5, 0), 0, 'a clock that stepped back charges nothing')
   // 1 s at 500 paise a minute = 8.33 -> 9
-  t.equal(rate({ ...base, answeredAt: 0, endedAt: 1 }).billedPaise, 9)
-  t.equal(rate({ ...base, answeredAt: 0, endedAt: 60_000 }).billedPaise, 500)
-  t.equal(rate({ ...base, answeredAt: 0, endedAt: 61_000 }).billedPaise, 509)
+  t.equal(rateCall({ ...base, answeredAt: 0, endedAt: 1 }).billedPaise, 9)
+  t.equal(rateCall({ ...base, answeredAt: 0, endedAt: 60_000 }).billedPaise, 500)
+  t.equal(rateCall({ ...base, answeredAt: 0, endedAt: 61_000 }).billedPaise, 509)
 })

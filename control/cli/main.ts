@@ -23,7 +23,7 @@ import { type Db, openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import type { Environment, Scope } from '../http/operation.js'
 import { openLog } from '../observe/log.js'
-import { askAgain } from '../results/store.js'
+import { retryResult } from '../results/store.js'
 import { resealAll } from '../secrets/reseal.js'
 import { backupCommand } from './backup.js'
 import { botCheckCommand } from './bot-check.js'
@@ -202,7 +202,7 @@ async function resultsAgain(args: readonly string[]): Promise<number> {
   if (callId === undefined || more.length > 0)
     throw new UsageError('name one call: parley results again CALL_ID')
   return withDatabase(async (db) => {
-    if (!(await askAgain(db, callId, systemClock.wall()))) {
+    if (!(await retryResult(db, callId, systemClock.wall()))) {
       throw new UsageError(`${callId}: no such call, or one that had no conversation to ask about`)
     }
     process.stdout.write('The running service asks within a second; GET the call to see the result.\n')

@@ -3,7 +3,7 @@ import { systemClock } from '../../media/base/clock.js'
 import type { Settings } from '../config/settings.js'
 import { EVENT_TYPES } from '../events/event-types.js'
 import { oneOf, parseOptions, Signals, UsageError } from './options.js'
-import { listen } from './webhooks-listen.js'
+import { forwardEvents } from './webhooks-listen.js'
 
 /** `parley webhooks listen`: runs until SIGINT or SIGTERM and returns the exit status. */
 export async function listenForWebhooks(args: readonly string[], settings: () => Settings): Promise<number> {
@@ -28,7 +28,7 @@ export async function listenForWebhooks(args: readonly string[], settings: () =>
   const stop = new AbortController()
   void signals.first.then(() => stop.abort())
   try {
-    await listen({ apiUrl, key, forward, events, secret, clock: systemClock, say, signal: stop.signal })
+    await forwardEvents({ apiUrl, key, forward, events, secret, clock: systemClock, print: say, signal: stop.signal })
     return 0
   } finally {
     signals.close()

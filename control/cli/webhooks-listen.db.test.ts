@@ -4,7 +4,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { listen } from './webhooks-listen.js'
+import { forwardEvents } from './webhooks-listen.js'
 
 const SECRET = 'whsec_local'
 
@@ -22,14 +22,14 @@ async function start(
   const lines: string[] = []
   const stop = new AbortController()
   const run = () =>
-    listen({
+    forwardEvents({
       apiUrl: rig.api.url,
       key: key ?? rig.api.testKey,
       forward: receiver.url,
       events,
       secret: SECRET,
       clock,
-      say: (line) => lines.push(line),
+      print: (line) => lines.push(line),
       signal: stop.signal,
     })
   t.teardown(async () => {

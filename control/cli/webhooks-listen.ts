@@ -1,7 +1,7 @@
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { openEgress } from '../net/egress.js'
-import { post } from '../webhooks/delivery-attempt.js'
+import { postWebhook } from '../webhooks/delivery-attempt.js'
 import { webhookHeaders } from '../webhooks/signature.js'
 
 export interface ListenOptions {
@@ -16,7 +16,7 @@ export interface ListenOptions {
   readonly secret: string
   readonly clock: Clock
   /** One line per event, and what goes wrong. */
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   readonly signal: AbortSignal
 }
 
@@ -37,8 +37,8 @@ const PAGE = 100
  * public event log once a second. Runs until the signal is aborted. A refused key is thrown as
  * EngineError `config_invalid`; anything else is said and tried again.
  */
-export async function listen(options: ListenOptions): Promise<void> {
-  const { clock, signal, say } = options
+export async function forwardEvents(options: ListenOptions): Promise<void> {
+  const { clock, signal, print: say } = options
   const egress = openEgress({ allowPrivate: true })
   /** Events that were there before, or are done with, and when they happened. */
   const seen = new Map<string, number>()
@@ -75,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<void> {
     const at = Math.floor(clock.wall() / 1000)
     const stamp = { type: line.type, eventId: line.id, attempt: 1, at }
     const headers = webhookHeaders(body, [options.secret], stamp)
-    const attempt = await post({ egress, clock, url: options.forward, headers, body, signal })
+    const attempt = await postWebhook({ egress, clock, url: options.forward, headers, body, signal })
     say(
       `${line.createdAt}  ${line.type}  ${line.id}  -> ${attempt.status ?? attempt.error} (${attempt.durationMs} ms)`,
     )

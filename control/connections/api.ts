@@ -6,7 +6,7 @@ import type { ConnectionRow } from '../db/tables/organization.js'
 import { listOperation, operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
-import { type Facts, recordAudit } from '../organization/audit.js'
+import { type AuditFields, recordAudit } from '../organization/audit.js'
 import { DEVELOPERS } from '../organization/roles.js'
 import { readSecretValue, unknownSecrets } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
@@ -281,7 +281,7 @@ async function guarded<T>(run: () => Promise<T>): Promise<T | Refusal<'not_found
   }
 }
 
-function facts(row: ConnectionRow): Facts {
+function facts(row: ConnectionRow): AuditFields {
   return { kind: row.kind, name: row.name, baseUrl: row.baseUrl, secretId: row.secretId }
 }
 

@@ -69,7 +69,7 @@ t.test('two processes on one empty database migrate it once and lose no update',
     await Promise.all([count(url, 100), count(url, 100)])
     const database = openDatabase(url, silentLog)
     const row = await database.db.selectFrom('organizations').select('createdAt').executeTakeFirst()
-    t.equal(row?.createdAt, 200, database.engine)
+    t.equal(row?.createdAt, 200, database.dialect)
     await database.close()
   }
 })

@@ -20,7 +20,7 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { Database } from './tables/schema.js'
 
-export type Engine = 'sqlite' | 'postgres'
+export type Dialect = 'sqlite' | 'postgres'
 
 /** What store functions take: the database or a transaction, never the one inside the other. */
 export type Db = Kysely<Database>
@@ -28,14 +28,14 @@ export type Trx = Transaction<Database>
 
 export interface OpenDatabase {
   readonly db: Db
-  readonly engine: Engine
+  readonly dialect: Dialect
   close(): Promise<void>
 }
 
 /** Hears of every statement: how long it took, and whether it failed. */
-export type SeenQuery = (seconds: number, failed: boolean) => void
+export type QueryObserver = (seconds: number, failed: boolean) => void
 
-function told(seen: SeenQuery): Logger {
+function told(seen: QueryObserver): Logger {
   return ({ level, queryDurationMillis }) => seen(queryDurationMillis / 1000, level === 'error')
 }
 
@@ -43,7 +43,7 @@ function told(seen: SeenQuery): Logger {
  * Opens (not migrates) the store named by `url`: `sqlite:<file>`, `sqlite::memory:`, or
  * `postgres://user:password@host/name`. Throws EngineError `config_invalid` for anything else.
  */
-export function openDatabase(url: string, log: Log, seen: SeenQuery = () => {}): OpenDatabase {
+export function openDatabase(url: string, log: Log, seen: QueryObserver = () => {}): OpenDatabase {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), seen)
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log, seen)
   throw new EngineError('config_invalid', 'A database URL starts with sqlite: or postgres://')
@@ -83,7 +83,7 @@ class ImmediateSqliteDialect extends SqliteDialect {
   }
 }
 
-function openSqlite(file: string, seen: SeenQuery): OpenDatabase {
+function openSqlite(file: string, seen: QueryObserver): OpenDatabase {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
   const database = new Sqlite(file, { timeout: 5000 })
   database.pragma('journal_mode = WAL')
@@ -94,7 +94,7 @@ function openSqlite(file: string, seen: SeenQuery): OpenDatabase {
   let closing: Promise<void> | undefined
   return {
     db,
-    engine: 'sqlite',
+    dialect: 'sqlite',
     close() {
       // Kysely closes a database it never used not at all.
       closing ??= db.destroy().finally(() => database.close())
@@ -113,7 +113,7 @@ function safeInteger(text: string): number {
 const INT8 = 20
 const NUMERIC = 1700
 
-function openPostgres(url: string, log: Log, seen: SeenQuery): OpenDatabase {
+function openPostgres(url: string, log: Log, seen: QueryObserver): OpenDatabase {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, safeInteger)
   types.setTypeParser(NUMERIC, safeInteger)
@@ -124,7 +124,7 @@ function openPostgres(url: string, log: Log, seen: SeenQuery): OpenDatabase {
   let closing: Promise<void> | undefined
   return {
     db,
-    engine: 'postgres',
+    dialect: 'postgres',
     close() {
       closing ??= db.destroy().finally(() => (pool.ended ? undefined : pool.end()))
       return closing

@@ -1,6 +1,6 @@
 import { type Kysely, Migrator } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
-import type { Engine, OpenDatabase } from './database.js'
+import type { Dialect, OpenDatabase } from './database.js'
 import { createCallingTables } from './migrations/0002-calling.js'
 import { createOrganizationTables } from './migrations/0005-organization.js'
 import { createMediaEndpoints } from './migrations/0007-media-endpoints.js'
@@ -11,7 +11,7 @@ import { createResultTables } from './tables/results.js'
 import { addTrunkSrtp, createTrunkTables } from './tables/trunks.js'
 import { createWebhookTables } from './tables/webhooks.js'
 
-type Step = (db: Kysely<unknown>, engine: Engine) => Promise<void>
+type Step = (db: Kysely<unknown>, engine: Dialect) => Promise<void>
 
 /** In order, by name. A released step is never changed; schema changes are new steps. */
 const STEPS: Readonly<Record<string, Step>> = {
@@ -39,7 +39,7 @@ export async function migrate(database: OpenDatabase): Promise<void> {
         return Object.fromEntries(
           Object.entries(STEPS).map(([name, step]) => [
             name,
-            { up: (db: Kysely<unknown>) => step(db, database.engine) },
+            { up: (db: Kysely<unknown>) => step(db, database.dialect) },
           ]),
         )
       },

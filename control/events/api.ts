@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
-import { Envelope, envelopeOf } from './envelope.js'
+import { Envelope, buildEnvelope } from './envelope.js'
 import { EVENT_TYPES } from './event-types.js'
 import { type EventWithDelivery, findEventWithDelivery, listEvents as pageOfEvents } from './store.js'
 
@@ -58,7 +58,7 @@ export const readEvent = operation({
   run: async ({ params, actor, deps }) => {
     const found = await findEventWithDelivery(deps.db, actor, params.id, deps.clock.wall())
     if (found === null) return refuse('not_found', 'There is no such event, or it is older than 30 days.')
-    const payload = await envelopeOf(deps, found.event)
+    const payload = await buildEnvelope(deps, found.event)
     if (payload === null) return refuse('not_found', 'What the event told of is gone.')
     return { ...eventView(found), payload }
   },

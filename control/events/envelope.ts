@@ -18,7 +18,7 @@ export const Envelope = z.object({
 })
 
 /** The event with its subject as it is now; null when the subject is gone. */
-export async function envelopeOf(
+export async function buildEnvelope(
   deps: Pick<Deps, 'db' | 'publicUrl'>,
   event: EventRow,
 ): Promise<z.input<typeof Envelope> | null> {
@@ -67,6 +67,6 @@ export async function renderEnvelope(
   deps: Pick<Deps, 'db' | 'publicUrl'>,
   event: EventRow,
 ): Promise<string | null> {
-  const envelope = await envelopeOf(deps, event)
+  const envelope = await buildEnvelope(deps, event)
   return envelope === null ? null : JSON.stringify(Envelope.parse(envelope))
 }

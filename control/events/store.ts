@@ -126,7 +126,7 @@ export async function findEvent(
 }
 
 /** The event a delivery tells of; null when it is older than the retention. */
-export async function eventOf(
+export async function findEventOfDelivery(
   db: Db,
   delivery: Pick<WebhookDeliveryRow, 'organizationId' | 'eventId'>,
 ): Promise<EventRow | null> {

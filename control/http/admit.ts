@@ -6,7 +6,7 @@ import { addressGroup, throttle } from '../access/throttle.js'
 import type { Deps } from '../app/deps.js'
 import { sameSecret } from '../base/crypto.js'
 import type { Settings } from '../config/settings.js'
-import { budgetHeaders, costOf, rateLimited } from '../limits/rate-limiter.js'
+import { budgetHeaders, requestCost, rateLimited } from '../limits/rate-limiter.js'
 import { type Exchange, isSafe } from './exchange.js'
 import { readBytes } from './json-body.js'
 import type { AnyActor, Audience, KeyActor, Operation, SessionActor, Signer } from './operation.js'
@@ -37,14 +37,14 @@ export const CHALLENGES: Readonly<Record<Audience, string>> = {
   signed: 'Signature realm="service"',
 }
 
-export interface Admission {
+export interface AdmissionDeps {
   readonly deps: Deps
   readonly keys: KeyVerifier
 }
 
 /** Authentication, limits, scope or role, and the environment rule, in the order of decisions 2.1. */
 export async function admit(
-  admission: Admission,
+  admission: AdmissionDeps,
   operation: Operation,
   exchange: Exchange,
 ): Promise<Admitted | Refusal> {
@@ -95,7 +95,7 @@ const SECRETS: Readonly<Record<Signer, (settings: Settings) => string | null>> =
 }
 
 async function admitActor(
-  admission: Admission,
+  admission: AdmissionDeps,
   audience: 'key' | 'session' | 'account' | 'staff',
   operation: Operation,
   exchange: Exchange,
@@ -128,7 +128,7 @@ async function admitKey(
   operation: Operation,
   exchange: Exchange,
 ): Promise<KeyActor | Refusal> {
-  const spent = await deps.requests.take(actor, costOf(operation))
+  const spent = await deps.requests.take(actor, requestCost(operation))
   exchange.response.set(budgetHeaders(spent))
   if (!spent.allowed) return rateLimited(spent)
   if (operation.scope !== null && !actor.scopes.includes(operation.scope)) {

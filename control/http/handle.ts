@@ -1,28 +1,28 @@
 import { errorText } from '../../media/base/errors.js'
 import type { Deps } from '../app/deps.js'
-import { type Admission, type Admitted, admit } from './admit.js'
+import { type AdmissionDeps, type Admitted, admit } from './admit.js'
 import type { Exchange } from './exchange.js'
-import { fingerprint, type IdempotencyStore, isFinal } from './idempotency.js'
+import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'
 import {
   type Actor,
   type AnyActor,
   type ErasedInput,
   type FileReply,
-  isHeaded,
+  hasOwnHeaders,
   type Operation,
 } from './operation.js'
 import { type ErrorCode, isRefusal } from './problem.js'
-import { type Checked, check } from './read-input.js'
-import { type Rendered, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
-import type { Mounted } from './routes.js'
+import { type ValidInput, readInput } from './read-input.js'
+import { type RenderedResponse, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
+import type { MountedOperation } from './routes.js'
 
 /** What answering any request takes. */
-export interface Handling extends Admission {
+export interface HandlerDeps extends AdmissionDeps {
   readonly idempotency: IdempotencyStore
 }
 
 /** Answers one request in the order of decisions 2.1. Throws only what is a fault of the service. */
-export async function handle(handling: Handling, mounted: Mounted, exchange: Exchange): Promise<void> {
+export async function handle(handling: HandlerDeps, mounted: MountedOperation, exchange: Exchange): Promise<void> {
   const { operation } = mounted
   const admitted = await admit(handling, operation, exchange)
   if (isRefusal(admitted)) return sendRefusal(exchange, admitted)
@@ -39,15 +39,15 @@ export async function handle(handling: Handling, mounted: Mounted, exchange: Exc
 
 /** Only what succeeds uses a signature up: the sender may repeat everything else. */
 async function answer(
-  handling: Handling,
-  mounted: Mounted,
+  handling: HandlerDeps,
+  mounted: MountedOperation,
   admitted: Admitted,
   exchange: Exchange,
 ): Promise<void> {
   const { operation } = mounted
   const { deps } = handling
   const { actor } = admitted
-  const checked = await check(deps, mounted, admitted, exchange)
+  const checked = await readInput(deps, mounted, admitted, exchange)
   if (isRefusal(checked)) {
     await admitted.signature?.release()
     return sendRefusal(exchange, checked)
@@ -70,10 +70,10 @@ async function answer(
 
 /** Runs the operation at most once per idempotency key, and answers repetitions alike. */
 async function once(
-  handling: Handling,
+  handling: HandlerDeps,
   operation: Operation,
   actor: Actor,
-  checked: Checked & { readonly key: string },
+  checked: ValidInput & { readonly key: string },
   input: ErasedInput,
   exchange: Exchange,
 ): Promise<void> {
@@ -90,31 +90,31 @@ async function once(
   if (claim.kind === 'replay') {
     return send(exchange, { ...claim.response, headers: { 'idempotency-replayed': 'true' } })
   }
-  let rendered: Rendered
+  let rendered: RenderedResponse
   try {
     const outcome = await operation.run({ ...input, idempotencyId: claim.id })
     rendered = render(handling, operation, outcome, checked, exchange)
   } catch (fault) {
-    await idempotency.free(claim).catch((error: unknown) => {
+    await idempotency.release(claim).catch((error: unknown) => {
       // Its lease frees it later; the fault itself is what must be reported.
       deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'idempotency key not freed')
     })
     throw fault
   }
-  if (isFinal(rendered.status)) await idempotency.finish(claim, rendered)
-  else await idempotency.free(claim)
+  if (isFinalStatus(rendered.status)) await idempotency.finish(claim, rendered)
+  else await idempotency.release(claim)
   send(exchange, rendered)
 }
 
 function render(
-  handling: Handling,
+  handling: HandlerDeps,
   operation: Operation,
   outcome: unknown,
-  checked: Checked,
+  checked: ValidInput,
   exchange: Exchange,
-): Rendered {
+): RenderedResponse {
   const { rootKey, log } = handling.deps
-  if (isHeaded(outcome)) {
+  if (hasOwnHeaders(outcome)) {
     const rendered = renderResult(rootKey, operation, outcome.value, checked.cursorScope)
     return { ...rendered, headers: { ...rendered.headers, ...outcome.headers } }
   }
@@ -128,7 +128,7 @@ function render(
 /** What any operation may answer without declaring it. */
 const COMMON: readonly ErrorCode[] = ['not_found', 'validation_error', 'internal_error']
 
-function inputOf(deps: Deps, actor: AnyActor | null, checked: Checked, exchange: Exchange): ErasedInput {
+function inputOf(deps: Deps, actor: AnyActor | null, checked: ValidInput, exchange: Exchange): ErasedInput {
   return {
     params: checked.params,
     query: checked.query,

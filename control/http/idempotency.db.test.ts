@@ -8,7 +8,7 @@ import { rootKeyOf } from '../config/root-key.js'
 import {
   fingerprint,
   type IdempotentRequest,
-  isFinal,
+  isFinalStatus,
   isIdempotencyKey,
   LOCK_MS,
   openIdempotency,
@@ -19,8 +19,8 @@ import { type ErrorCode, PROBLEMS, refuse } from './problem.js'
 
 t.test('which outcomes are kept', async (t) => {
   for (const status of [200, 201, 202, 204, 402, 403, 404, 409, 422])
-    t.equal(isFinal(status), true, `${status}`)
-  for (const status of [400, 401, 405, 429, 500, 503]) t.equal(isFinal(status), false, `${status}`)
+    t.equal(isFinalStatus(status), true, `${status}`)
+  for (const status of [400, 401, 405, 429, 500, 503]) t.equal(isFinalStatus(status), false, `${status}`)
 })
 
 t.test('keys and fingerprints', async (t) => {
@@ -90,10 +90,10 @@ t.test('the store', async (t) => {
 
     await t.test('a freed key continues under its id for the same body only', async (t) => {
       const first = await claimRun('freed')
-      await store.free(first)
+      await store.release(first)
       const second = await claimRun('freed')
       t.equal(second.id, first.id)
-      await store.free(second)
+      await store.release(second)
       const third = await claimRun('freed', 'changed')
       t.not(third.id, first.id)
     })
@@ -121,7 +121,7 @@ t.test('the store', async (t) => {
         code: 'idempotency_key_reused_with_different_params',
       })
       clock.advance(1)
-      await store.free(await claimRun('old', 'other'))
+      await store.release(await claimRun('old', 'other'))
       clock.advance(RETENTION_MS + LOCK_MS)
       t.match(await store.claim(request('old')), { kind: 'run' }, 'the same key is a new request')
     })

@@ -47,7 +47,7 @@ export type Claim =
   | Refusal<'idempotency_key_in_use' | 'idempotency_key_reused_with_different_params'>
 
 /** Which outcomes are final; anything else frees the key for a retry (decisions 1, row 1). */
-export function isFinal(status: number): boolean {
+export function isFinalStatus(status: number): boolean {
   return (status >= 200 && status < 300) || [402, 403, 404, 409, 422].includes(status)
 }
 
@@ -56,7 +56,7 @@ export interface IdempotencyStore {
   /** Keeps a final response. A lock that was lost to a later attempt changes nothing. */
   finish(claim: { id: string; lock: string }, response: StoredResponse): Promise<void>
   /** Frees the key without a stored response; the same request continues under the same id. */
-  free(claim: { id: string; lock: string }): Promise<void>
+  release(claim: { id: string; lock: string }): Promise<void>
 }
 
 /**
@@ -175,7 +175,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
         .where('state', '=', 'running')
         .execute()
     },
-    async free(claim) {
+    async release(claim) {
       await db
         .updateTable('idempotencyKeys')
         .set({ state: 'free' })

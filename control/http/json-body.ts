@@ -6,7 +6,7 @@ import { type Refusal, refuse } from './problem.js'
 export const MAX_DEPTH = 64
 
 /** A body, or that there was none. */
-export type Body = { readonly json: unknown } | null
+export type JsonBody = { readonly json: unknown } | null
 
 type BadBody = Refusal<'bad_request'>
 
@@ -18,7 +18,7 @@ export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
   maxBytes: number,
-): Promise<Body | BadBody> {
+): Promise<JsonBody | BadBody> {
   if (!hasBody(request)) return null
   const problem = typeProblem(request)
   if (problem !== null) return problem
@@ -29,7 +29,7 @@ export async function readJsonBody(
 }
 
 /** The same for a body that was read already. */
-export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): Body | BadBody {
+export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): JsonBody | BadBody {
   if (bytes.length === 0) return null
   return typeProblem(request) ?? parseJson(bytes)
 }
@@ -72,7 +72,7 @@ function readProblem(error: unknown, maxBytes: number): string {
 }
 
 /** Parses strict UTF-8 JSON; `bytes` is not kept. */
-export function parseJson(bytes: Uint8Array): Body | BadBody {
+export function parseJson(bytes: Uint8Array): JsonBody | BadBody {
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))

@@ -106,7 +106,7 @@ export interface FileReply {
 const headed = Symbol('headed')
 
 /** A result with response headers of its own, for example cookies. */
-export interface Headed<T> {
+export interface ResultWithHeaders<T> {
   readonly [headed]: true
   readonly value: T
   readonly headers: ResponseHeaders
@@ -115,15 +115,15 @@ export interface Headed<T> {
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /** Sends `headers` with the result; not repeated when an idempotent answer is replayed. */
-export function withHeaders<T>(value: T, headers: ResponseHeaders): Headed<T> {
+export function withHeaders<T>(value: T, headers: ResponseHeaders): ResultWithHeaders<T> {
   return { [headed]: true, value, headers }
 }
 
-export function isHeaded(outcome: unknown): outcome is Headed<unknown> {
+export function hasOwnHeaders(outcome: unknown): outcome is ResultWithHeaders<unknown> {
   return typeof outcome === 'object' && outcome !== null && headed in outcome
 }
 
-type Outcome<T> = T | Headed<T> | Refusal
+type Outcome<T> = T | ResultWithHeaders<T> | Refusal
 type Answer<T> = Outcome<T> | Promise<Outcome<T>>
 
 interface Base<P extends z.ZodObject, A extends Audience> {

@@ -8,11 +8,11 @@ import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
 import type { AnyActor, Operation } from './operation.js'
 import type { PageRequest } from './pagination.js'
 import { isRefusal, type Refusal, refuse } from './problem.js'
-import type { Mounted } from './routes.js'
-import { type Issue, readQuery, validate } from './validate.js'
+import type { MountedOperation } from './routes.js'
+import { type ValidationIssue, readQuery, validate } from './validate.js'
 
 /** What a client sent, valid. */
-export interface Checked {
+export interface ValidInput {
   readonly params: unknown
   /** Without `limit` and `cursor` of a list. */
   readonly query: unknown
@@ -26,12 +26,12 @@ export interface Checked {
 }
 
 /** Reads and validates all a client sent; every issue is reported, not only the first. */
-export async function check(
+export async function readInput(
   deps: Deps,
-  mounted: Mounted,
+  mounted: MountedOperation,
   { actor, body: readAlready }: Pick<Admitted, 'actor' | 'body'>,
   exchange: Exchange,
-): Promise<Checked | Refusal> {
+): Promise<ValidInput | Refusal> {
   const { operation } = mounted
   const { request, response } = exchange
   if (mounted.body === null && hasBody(request))
@@ -56,7 +56,7 @@ export async function check(
   const sent = readQuery(queryText(request.originalUrl))
   const query = validate(mounted.query, sent.values, 'query')
   const parsed = mounted.body === null ? NO_BODY : validate(mounted.body, body?.json, 'body')
-  const issues: Issue[] = [
+  const issues: ValidationIssue[] = [
     ...(params.ok ? [] : params.issues),
     ...sent.issues,
     ...(query.ok ? [] : query.issues),
@@ -81,7 +81,7 @@ export async function check(
 
 const NO_BODY = { ok: true, value: undefined } as const
 
-function invalid(issues: readonly Issue[]): Refusal {
+function invalid(issues: readonly ValidationIssue[]): Refusal {
   return refuse('validation_error', 'The request is not valid; details.issues lists what to change.', {
     issues,
   })
@@ -92,7 +92,7 @@ function queryText(url: string): string {
   return mark < 0 ? '' : url.slice(mark + 1)
 }
 
-type Paging = Pick<Checked, 'query' | 'page' | 'cursorScope'>
+type Paging = Pick<ValidInput, 'query' | 'page' | 'cursorScope'>
 
 function readPaging(
   deps: Deps,

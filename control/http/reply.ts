@@ -9,7 +9,7 @@ import { COUNT_LIMIT, type Page } from './pagination.js'
 import { errorEnvelope, type Refusal, refuse } from './problem.js'
 
 /** JSON text with a status: what is sent, and what idempotency keeps and replays. */
-export interface Rendered {
+export interface RenderedResponse {
   readonly status: number
   readonly headers: ResponseHeaders
   readonly body: string
@@ -24,7 +24,7 @@ export function renderResult(
   operation: Operation,
   outcome: unknown,
   cursorScope: CursorScope | null,
-): Rendered {
+): RenderedResponse {
   const { status, result, reply, contentType } = operation
   if (reply === 'text') return { status, headers: { 'content-type': contentType }, body: String(outcome) }
   if (reply === 'empty' || result === null) return { status, headers: {}, body: '' }
@@ -41,12 +41,12 @@ export function renderResult(
   return { status, headers: {}, body: JSON.stringify({ data, meta: { pagination } }) }
 }
 
-export function renderRefusal(refusal: Refusal, docsUrl: string, requestId: string): Rendered {
+export function renderRefusal(refusal: Refusal, docsUrl: string, requestId: string): RenderedResponse {
   const body = JSON.stringify(errorEnvelope(refusal, docsUrl, requestId))
   return { status: refusal.status, headers: refusal.headers, body }
 }
 
-export function send(exchange: Exchange, rendered: Rendered): void {
+export function send(exchange: Exchange, rendered: RenderedResponse): void {
   const { response } = exchange
   response.status(rendered.status)
   for (const [name, value] of Object.entries(rendered.headers)) response.setHeader(name, value)

@@ -4,7 +4,7 @@ import type { Method, Operation } from './operation.js'
 import { integerParam } from './schemas.js'
 
 /** An operation with everything the server derives from it, made once. */
-export interface Mounted {
+export interface MountedOperation {
   readonly operation: Operation
   readonly params: z.ZodType
   readonly query: z.ZodType
@@ -15,7 +15,7 @@ export interface Mounted {
 /** One path and what answers on it. */
 export interface Route {
   readonly path: string
-  readonly byMethod: ReadonlyMap<Method, Mounted>
+  readonly byMethod: ReadonlyMap<Method, MountedOperation>
   /** Value of `Allow`. */
   readonly allow: string
 }
@@ -28,14 +28,14 @@ const NOTHING = z.strictObject({})
  * Groups operations by path, static segments before parameters. Throws EngineError `internal` for a
  * list that contradicts itself: a programming mistake, found at start.
  */
-export function routesOf(operations: readonly Operation[]): readonly Route[] {
+export function buildRoutes(operations: readonly Operation[]): readonly Route[] {
   const ids = new Set<string>()
-  const paths = new Map<string, Map<Method, Mounted>>()
+  const paths = new Map<string, Map<Method, MountedOperation>>()
   for (const operation of operations) {
     check(operation)
     if (ids.has(operation.id)) throw mistake(operation, 'its id is used twice')
     ids.add(operation.id)
-    const byMethod = paths.get(operation.path) ?? new Map<Method, Mounted>()
+    const byMethod = paths.get(operation.path) ?? new Map<Method, MountedOperation>()
     if (byMethod.has(operation.method)) throw mistake(operation, 'its method and path are used twice')
     byMethod.set(operation.method, mounted(operation))
     paths.set(operation.path, byMethod)
@@ -64,7 +64,7 @@ export function querySchema(operation: Operation): z.ZodObject {
     .strict()
 }
 
-function mounted(operation: Operation): Mounted {
+function mounted(operation: Operation): MountedOperation {
   const withBody = operation.method !== 'get' && operation.method !== 'delete'
   return {
     operation,

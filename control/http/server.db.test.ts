@@ -12,7 +12,7 @@ import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { health, ready } from '../system/api.js'
 import { fileOperation, type Operation, operation } from './operation.js'
-import { routesOf } from './routes.js'
+import { buildRoutes } from './routes.js'
 
 async function openApi(t: Test, operations: readonly Operation[], deps: Partial<Deps> = {}) {
   const database = openDatabase('sqlite::memory:', silentLog)
@@ -212,7 +212,7 @@ t.test('a list of operations that contradicts itself is found at start', async (
     fails: [],
     run: () => ({}),
   } as const
-  t.equal(routesOf([operation(base)]).length, 1)
+  t.equal(buildRoutes([operation(base)]).length, 1)
   const { scope: _scope, ...unscoped } = base
   const { params: _params, ...withoutParams } = base
   const wrong: [operations: readonly Operation[], message: RegExp][] = [
@@ -227,7 +227,7 @@ t.test('a list of operations that contradicts itself is found at start', async (
     [[operation({ ...base, perMinute: 1 })], /address/],
     [[operation({ ...base, signer: 'secret-scanning' })], /signer/],
   ]
-  for (const [operations, message] of wrong) t.throws(() => routesOf(operations), { message })
+  for (const [operations, message] of wrong) t.throws(() => buildRoutes(operations), { message })
 })
 
 t.test('static segments are matched before parameters', async (t) => {
@@ -246,7 +246,7 @@ t.test('static segments are matched before parameters', async (t) => {
       run: () => ({}),
     })
   const id = z.object({ id: z.string() })
-  const routes = routesOf([
+  const routes = buildRoutes([
     at('b', '/v1/calls/:id/transcript', id),
     at('a', '/v1/calls/:id', id),
     at('d', '/v1/calls/:id/:other', z.object({ id: z.string(), other: z.string() })),

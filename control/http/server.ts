@@ -11,13 +11,13 @@ import { isTransient } from '../db/transient-error.js'
 import { docsPages, errorDocsUrl } from '../openapi/docs-pages.js'
 import { CHALLENGES } from './admit.js'
 import type { Exchange } from './exchange.js'
-import { type Handling, handle } from './handle.js'
+import { type HandlerDeps, handle } from './handle.js'
 import { openIdempotency } from './idempotency.js'
 import type { Method, Operation } from './operation.js'
 import { crossOrigin } from './origins.js'
 import { errorEnvelope, refuse, unavailable } from './problem.js'
 import { sendRefusal } from './reply.js'
-import { type Route, routesOf } from './routes.js'
+import { type Route, buildRoutes } from './routes.js'
 
 export interface HttpServerOptions {
   readonly operations: readonly Operation[]
@@ -46,7 +46,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   const scope = new Scope()
   const use = openKeyUse(deps.db, deps.clock, deps.log)
   scope.add(use)
-  const handling: Handling = {
+  const handling: HandlerDeps = {
     deps,
     keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, use },
     idempotency: openIdempotency(deps.db, deps.rootKey, deps.clock),
@@ -59,7 +59,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   app.use(prepare(deps))
   app.use(docsPages())
   app.use(crossOrigin(deps))
-  for (const route of routesOf(options.operations)) app.all(route.path, serve(handling, route))
+  for (const route of buildRoutes(options.operations)) app.all(route.path, serve(handling, route))
   app.use(vendorHangups(deps, handling.keys))
   app.use((_request, response) => {
     sendRefusal(response.locals.exchange, refuse('not_found', 'No such path.'))
@@ -141,7 +141,7 @@ function prepare(deps: Deps): RequestHandler {
   }
 }
 
-function serve(handling: Handling, route: Route): RequestHandler {
+function serve(handling: HandlerDeps, route: Route): RequestHandler {
   return async (_request, response) => {
     const exchange: Exchange = response.locals.exchange
     const method = exchange.request.method === 'HEAD' ? 'get' : exchange.request.method.toLowerCase()

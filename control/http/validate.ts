@@ -3,20 +3,20 @@ import { isCleanText } from './json-body.js'
 import { MALFORMED_ID } from './schemas.js'
 
 /** One entry of `details.issues`. */
-export interface Issue {
+export interface ValidationIssue {
   /** `query.x`, `path.x`, `header.x`, or bare for the body: `a.b[3].c`. */
   readonly path: string
   readonly reason: string
 }
 
-export type Part = 'path' | 'query' | 'body'
+export type InputPart = 'path' | 'query' | 'body'
 
-export type Validated =
+export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly issues: readonly Issue[]; readonly malformedId: boolean }
+  | { readonly ok: false; readonly issues: readonly ValidationIssue[]; readonly malformedId: boolean }
 
 /** Checks one part of a request and lists everything that is wrong with it. */
-export function validate(schema: z.ZodType, input: unknown, part: Part): Validated {
+export function validate(schema: z.ZodType, input: unknown, part: InputPart): ValidationResult {
   const parsed = schema.safeParse(input)
   if (parsed.success) return { ok: true, value: parsed.data }
   const issues = parsed.error.issues.flatMap((issue) => explain(issue, input, part))
@@ -27,9 +27,9 @@ export function validate(schema: z.ZodType, input: unknown, part: Part): Validat
  * The parameters of a query string. A name that is given twice, or holds text that cannot be
  * stored, is an issue; so is, later, one that the operation does not know.
  */
-export function readQuery(search: string): { values: Record<string, string>; issues: readonly Issue[] } {
+export function readQuery(search: string): { values: Record<string, string>; issues: readonly ValidationIssue[] } {
   const values = new Map<string, string>()
-  const issues: Issue[] = []
+  const issues: ValidationIssue[] = []
   for (const [name, value] of new URLSearchParams(search)) {
     if (values.has(name)) issues.push({ path: `query.${name}`, reason: 'given more than once' })
     else if (!isCleanText(value)) issues.push({ path: `query.${name}`, reason: 'holds a NUL character' })
@@ -40,7 +40,7 @@ export function readQuery(search: string): { values: Record<string, string>; iss
 
 type ZodIssue = z.core.$ZodIssue
 
-function explain(issue: ZodIssue, input: unknown, part: Part): Issue[] {
+function explain(issue: ZodIssue, input: unknown, part: InputPart): ValidationIssue[] {
   if (issue.code === 'unrecognized_keys') {
     const reason = part === 'query' ? 'unknown parameter' : 'unknown field'
     return issue.keys.map((key) => ({ path: pathOf([...issue.path, key], part), reason }))
@@ -67,7 +67,7 @@ function isMalformedId(issue: ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.malformedId === MALFORMED_ID.malformedId
 }
 
-function pathOf(path: readonly PropertyKey[], part: Part): string {
+function pathOf(path: readonly PropertyKey[], part: InputPart): string {
   let text = part === 'body' ? '' : part
   for (const step of path) {
     if (typeof step === 'number') text += `[${step}]`

@@ -8,7 +8,7 @@ interface Write {
 }
 
 /** The end of this turn of the event loop. */
-export const turn = promisify(setImmediate)
+export const endOfEventLoopTurn = promisify(setImmediate)
 
 /** Longer transactions would keep other writers of SQLite waiting. */
 const MAX_TOGETHER = 64
@@ -43,7 +43,7 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       // Everything that came in during one turn of the loop, from however many sockets, goes together:
       // on SQLite a transaction runs without a pause, so that nothing would join it otherwise.
-      await turn()
+      await endOfEventLoopTurn()
       const batch = this.#waiting.splice(0, MAX_TOGETHER)
       if (!(await this.#together(batch))) for (const write of batch) await this.#alone(write)
     }

@@ -16,8 +16,8 @@ import { sweepEvents } from '../events/store.js'
 import { sweepIdempotencyKeys } from '../http/idempotency.js'
 import { sweepMails } from '../mail/outbox.js'
 import { sweepDeliveries } from '../webhooks/delivery-store.js'
-import { wipeOldSecrets } from '../webhooks/endpoint-store.js'
-import type { JobHandler, Outcome } from './runner.js'
+import { clearExpiredSecrets } from '../webhooks/endpoint-store.js'
+import type { JobHandler, JobOutcome } from './runner.js'
 import { addJobs } from './store.js'
 
 const KIND = 'retention'
@@ -30,7 +30,7 @@ type Sweep = (db: Db, now: number) => Promise<boolean>
 const SWEEPS: Readonly<Record<string, Sweep>> = {
   events: sweepEvents,
   'webhook-deliveries': sweepDeliveries,
-  'webhook-secrets': (db, now) => once(wipeOldSecrets(db, now)),
+  'webhook-secrets': (db, now) => once(clearExpiredSecrets(db, now)),
   'idempotency-keys': sweepIdempotencyKeys,
   recordings: sweepRecordings,
   transcripts: sweepTranscripts,
@@ -60,7 +60,7 @@ export interface RetentionOptions {
 /** Removes what is past its time, every hour: rows in any of the processes, files in each its own. */
 export function retentionHandlers(options: RetentionOptions): readonly JobHandler[] {
   const { db, clock, log, nodeId, recordings } = options
-  const later: Outcome = async () => clock.wall() + HOUR_MS
+  const later: JobOutcome = async () => clock.wall() + HOUR_MS
   return [
     {
       kind: KIND,

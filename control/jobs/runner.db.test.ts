@@ -3,23 +3,23 @@ import { onEachEngine } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
-import { turn } from './group-commit.js'
+import { endOfEventLoopTurn } from './group-commit.js'
 import {
-  faultDelayMs,
-  type HeldJob,
+  failureRetryMs,
+  type ClaimedJob,
   type JobHandler,
   LEASE_MS,
   openJobRunner,
   POLL_MS,
-  share,
+  shareSlots,
 } from './runner.js'
 import { addJobs, claimJobs } from './store.js'
 
 const jobsOf = (db: Db) => db.selectFrom('jobs').selectAll().orderBy('id').execute()
 
 /** A handler that writes down what it ran. */
-function recorder(over: Partial<JobHandler> = {}): JobHandler & { readonly ran: HeldJob[] } {
-  const ran: HeldJob[] = []
+function recorder(over: Partial<JobHandler> = {}): JobHandler & { readonly ran: ClaimedJob[] } {
+  const ran: ClaimedJob[] = []
   return {
     kind: 'work',
     concurrency: 100,
@@ -209,7 +209,7 @@ await onEachEngine(t, async (t, open) => {
     await begun
     for (let i = 0; i < 9; i++) {
       clock.advance(LEASE_MS / 3)
-      while (clock.nextDueMs !== clock.now() + LEASE_MS / 3) await turn()
+      while (clock.nextDueMs !== clock.now() + LEASE_MS / 3) await endOfEventLoopTurn()
     }
     const [held] = await jobsOf(db)
     t.ok((held?.dueAt ?? 0) > clock.wall(), 'renewed nine times')
@@ -255,7 +255,7 @@ await onEachEngine(t, async (t, open) => {
       },
     }
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
-    while (order.length < 7) await turn()
+    while (order.length < 7) await endOfEventLoopTurn()
     t.strictSame(order.filter((lane) => lane === 'small').length, 3, 'the short queue is not behind the long')
     t.equal(order.filter((lane) => lane === 'big').length, 4)
     let over = false
@@ -266,7 +266,7 @@ await onEachEngine(t, async (t, open) => {
       const now = release
       release = []
       for (const go of now) go()
-      await turn()
+      await endOfEventLoopTurn()
     }
     await idle
     t.equal(most, 4)
@@ -306,12 +306,12 @@ await onEachEngine(t, async (t, open) => {
 })
 
 t.test('delays after faults', async (t) => {
-  t.strictSame([1, 2, 3, 10, 11, 50].map(faultDelayMs), [1_000, 2_000, 4_000, 512_000, 600_000, 600_000])
+  t.strictSame([1, 2, 3, 10, 11, 50].map(failureRetryMs), [1_000, 2_000, 4_000, 512_000, 600_000, 600_000])
 })
 
 t.test('places are dealt out in turn', async (t) => {
   const lanes = (...free: number[]) => free.map((room, i) => ({ lane: `l${i}`, free: room }))
-  const counts = (free: number, ...rooms: number[]) => share(free, lanes(...rooms)).map(({ count }) => count)
+  const counts = (free: number, ...rooms: number[]) => shareSlots(free, lanes(...rooms)).map(({ count }) => count)
   t.strictSame(counts(10, 4, 4), [4, 4])
   t.strictSame(counts(5, 4, 4), [3, 2])
   t.strictSame(counts(10, 1, 20), [1, 9])

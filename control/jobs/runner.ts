@@ -7,11 +7,11 @@ import { Scope } from '../../media/base/scope.js'
 import type { Db, Trx } from '../db/database.js'
 import type { JobRow } from '../db/tables/webhooks.js'
 import { isTransient } from '../db/transient-error.js'
-import { GroupCommit, turn } from './group-commit.js'
-import { type Claim, claimJobs, dueLanes, keepClaim, releaseClaim, renewClaims } from './store.js'
+import { GroupCommit, endOfEventLoopTurn } from './group-commit.js'
+import { type Claim, claimJobs, dueLanes, renewClaim, releaseClaim, renewClaims } from './store.js'
 
 /** A job in the hands of a handler. */
-export interface HeldJob {
+export interface ClaimedJob {
   readonly id: string
   readonly lane: string
   readonly payload: string
@@ -30,7 +30,7 @@ export interface HeldJob {
  * What a handler leaves behind: written in one transaction with the end of the job. Returns when the
  * job is due again (Unix ms), or null when it is over.
  */
-export type Outcome = (trx: Trx) => Promise<number | null>
+export type JobOutcome = (trx: Trx) => Promise<number | null>
 
 export interface JobHandler {
   readonly kind: string
@@ -39,14 +39,14 @@ export interface JobHandler {
   /** At once per lane; the whole concurrency when absent. */
   laneLimit?(lane: string): number
   /** A throw is a fault: the job is tried again with growing delays, for ever. */
-  run(job: HeldJob): Promise<Outcome>
+  run(job: ClaimedJob): Promise<JobOutcome>
 }
 
 export interface JobRunner {
   /** Looks for due jobs now instead of at the next beat. */
   wake(): void
   /** How long ago, in ms, it last looked for due jobs and the database answered. */
-  readonly idleMs: number
+  readonly sinceLastPollMs: number
   /** Resolves when no job runs and none is due. */
   idle(): Promise<void>
   /**
@@ -57,7 +57,7 @@ export interface JobRunner {
 }
 
 /** Thrown by `HeldJob.write`; a handler lets it through. */
-export class LeaseLost extends Error {
+export class LeaseLostError extends Error {
   constructor(id: string) {
     super(`the lease of ${id} was lost`)
     this.name = 'LeaseLost'
@@ -75,7 +75,7 @@ const FINISH_RETRIES = 6
 const FIRST_FINISH_RETRY_MS = 50
 
 /** When a job that failed by a fault of ours is tried again: 1 s, doubled, ten minutes at most. */
-export function faultDelayMs(attempts: number): number {
+export function failureRetryMs(attempts: number): number {
   return Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(20, Math.max(0, attempts - 1)))
 }
 
@@ -128,7 +128,7 @@ export function openJobRunner(options: {
       lane,
       free: (handler.laneLimit?.(lane) ?? handler.concurrency) - busy(handler.kind, lane),
     }))
-    const shares = share(
+    const shares = shareSlots(
       free,
       lanes.filter((lane) => lane.free > 0),
     )
@@ -163,7 +163,7 @@ export function openJobRunner(options: {
   }
 
   async function execute(handler: JobHandler, row: JobRow, own: Claim): Promise<void> {
-    const held: HeldJob = {
+    const held: ClaimedJob = {
       id: row.id,
       lane: row.lane,
       payload: row.payload,
@@ -171,15 +171,15 @@ export function openJobRunner(options: {
       signal: abort.signal,
       write: (run) =>
         group.write(async (trx) => {
-          if (!(await keepClaim(trx, own, clock.wall() + leaseMs))) throw new LeaseLost(row.id)
+          if (!(await renewClaim(trx, own, clock.wall() + leaseMs))) throw new LeaseLostError(row.id)
           return run(trx)
         }),
     }
-    let outcome: Outcome
+    let outcome: JobOutcome
     try {
       outcome = await handler.run(held)
     } catch (error) {
-      if (error instanceof LeaseLost) {
+      if (error instanceof LeaseLostError) {
         log.warn({ job: row.id, kind: row.kind }, 'a job went to another runner while it ran')
         return
       }
@@ -187,12 +187,12 @@ export function openJobRunner(options: {
         { job: row.id, kind: row.kind, attempts: row.attempts, error: errorText(error) },
         'job failed',
       )
-      outcome = async () => clock.wall() + faultDelayMs(row.attempts)
+      outcome = async () => clock.wall() + failureRetryMs(row.attempts)
     }
     await finish(row, own, outcome)
   }
 
-  async function finish(row: JobRow, own: Claim, outcome: Outcome): Promise<void> {
+  async function finish(row: JobRow, own: Claim, outcome: JobOutcome): Promise<void> {
     // The next claim is committed together with this end, not after it.
     leaving.add(row.id)
     look()
@@ -200,12 +200,12 @@ export function openJobRunner(options: {
       try {
         await group.write(async (trx) => {
           const dueAt = await outcome(trx)
-          if (!(await releaseClaim(trx, own, dueAt))) throw new LeaseLost(row.id)
+          if (!(await releaseClaim(trx, own, dueAt))) throw new LeaseLostError(row.id)
         })
         return
       } catch (error) {
         const fields = { job: row.id, kind: row.kind, error: errorText(error) }
-        if (error instanceof LeaseLost) {
+        if (error instanceof LeaseLostError) {
           log.warn(fields, 'a job went to another runner before its end was stored')
           return
         }
@@ -238,7 +238,7 @@ export function openJobRunner(options: {
   async function lookNow(): Promise<void> {
     while (again && !scope.closed) {
       // Jobs that end in the same turn of the loop make room for one claim, not for one each.
-      await turn()
+      await endOfEventLoopTurn()
       again = false
       try {
         let claimed = 0
@@ -303,7 +303,7 @@ export function openJobRunner(options: {
   look()
   return {
     wake: look,
-    get idleMs() {
+    get sinceLastPollMs() {
       return clock.now() - lookedAt
     },
     async idle() {
@@ -318,7 +318,7 @@ export function openJobRunner(options: {
 }
 
 /** Deals `free` places out one by one to lanes with room, in their order, until either is used up. */
-export function share(
+export function shareSlots(
   free: number,
   lanes: readonly { readonly lane: string; readonly free: number }[],
 ): readonly { readonly lane: string; readonly count: number }[] {

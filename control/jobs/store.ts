@@ -114,7 +114,7 @@ export async function renewClaims(db: Db, claims: readonly Claim[], leaseUntil: 
 }
 
 /** Renews one lease; false, and nothing happens, when the job has gone to somebody else. */
-export async function keepClaim(trx: Trx, claim: Claim, leaseUntil: number): Promise<boolean> {
+export async function renewClaim(trx: Trx, claim: Claim, leaseUntil: number): Promise<boolean> {
   const row = await trx
     .updateTable('jobs')
     .set({ dueAt: leaseUntil })
@@ -149,7 +149,7 @@ export async function releaseClaim(trx: Trx, claim: Claim, dueAt: number | null)
 }
 
 /** Makes what waits in a lane due now. What is due already or held stays as it is. */
-export async function hastenLane(trx: Trx, kind: string, lane: string, now: number): Promise<void> {
+export async function makeLaneDue(trx: Trx, kind: string, lane: string, now: number): Promise<void> {
   await trx
     .updateTable('jobs')
     .set({ dueAt: now })

@@ -5,7 +5,7 @@ import { onEachEngine } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { listOperation, operation } from '../http/operation.js'
 import { setRequestLimit, storedLimits } from './rate-limit-store.js'
-import { budgetHeaders, costOf, openRateLimiter } from './rate-limiter.js'
+import { budgetHeaders, requestCost, openRateLimiter } from './rate-limiter.js'
 
 const owner = { organizationId: 'org_1', environment: 'test' } as const
 
@@ -49,7 +49,7 @@ t.test('a dear operation takes all of its cost or nothing, and says when it can 
 })
 
 t.test('what costs five', (t) => {
-  const cost = (path: string, contentType = 'application/json') => costOf({ path, contentType })
+  const cost = (path: string, contentType = 'application/json') => requestCost({ path, contentType })
   t.equal(cost('/v1/calls'), 1)
   t.equal(cost('/v1/consent/bulk'), 5)
   t.equal(cost('/v1/campaigns/:id/recipients/import'), 5)

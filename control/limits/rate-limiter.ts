@@ -19,14 +19,14 @@ export interface Budget {
   readonly fullAt: number
 }
 
-export interface Spent extends Budget {
+export interface RateLimitResult extends Budget {
   readonly allowed: boolean
 }
 
 /** Token buckets of this process: each process that shares a database keeps its own. */
 export interface RateLimiter {
   /** Takes `cost` tokens, or none when there are fewer. */
-  take(owner: BudgetOwner, cost: number): Promise<Spent>
+  take(owner: BudgetOwner, cost: number): Promise<RateLimitResult>
   peek(owner: BudgetOwner): Promise<Budget>
 }
 
@@ -91,7 +91,7 @@ export function openRateLimiter(clock: Clock, lookup: LimitLookup): RateLimiter 
 }
 
 /** Bulk, CSV and PDF operations cost five requests, any other one. */
-export function costOf({ path, contentType }: { path: string; contentType: string }): number {
+export function requestCost({ path, contentType }: { path: string; contentType: string }): number {
   const heavy =
     /\/(bulk|import)$|\.(csv|pdf)$/.test(path) || /^(text\/csv|application\/pdf)/.test(contentType)
   return heavy ? 5 : 1

@@ -2,7 +2,7 @@ import { createMailToken, TOKEN_MS, wasMailed } from '../access/accounts/mail-to
 import type { RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import type { MailRow } from '../db/tables/access.js'
-import { mailOf } from './outbox.js'
+import { parseMail } from './outbox.js'
 
 export interface ComposeDeps {
   readonly db: Db
@@ -11,7 +11,7 @@ export interface ComposeDeps {
   readonly dashboardUrl: () => string
 }
 
-export interface Letter {
+export interface MailText {
   readonly subject: string
   readonly text: string
 }
@@ -20,8 +20,8 @@ export interface Letter {
 const QUIET_MS = 60_000
 
 /** Writes a queued mail now; null when there is nothing to say to this recipient. Makes the link in it. */
-export async function compose(deps: ComposeDeps, row: MailRow, now: number): Promise<Letter | null> {
-  const mail = mailOf(row)
+export async function composeMail(deps: ComposeDeps, row: MailRow, now: number): Promise<MailText | null> {
+  const mail = parseMail(row)
   switch (mail.kind) {
     case 'verify_email': {
       const token = await accountToken(deps, row, now, 'verify_email')
@@ -66,7 +66,7 @@ async function accountToken(
   return createMailToken(db, rootKey, { kind, subjectId: user.id, expiresAt: now + TOKEN_MS[kind] })
 }
 
-async function invitation(deps: ComposeDeps, invitationId: string, now: number): Promise<Letter | null> {
+async function invitation(deps: ComposeDeps, invitationId: string, now: number): Promise<MailText | null> {
   const { db, rootKey } = deps
   const found = await db
     .selectFrom('invitations as i')
@@ -87,14 +87,14 @@ async function invitation(deps: ComposeDeps, invitationId: string, now: number):
   ])
 }
 
-function verifyEmail(url: string): Letter {
+function verifyEmail(url: string): MailText {
   return letter('Confirm your address for Parley', [
     `To confirm your address, within 24 hours: ${url}`,
     'If you did not sign up, do nothing: without your confirmation nobody can sign in with your address.',
   ])
 }
 
-function resetPassword(url: string): Letter {
+function resetPassword(url: string): MailText {
   return letter('Choose a new Parley password', [
     `To choose a new password, within an hour: ${url}`,
     'If you did not ask for this, do nothing: your password stays as it is.',
@@ -106,6 +106,6 @@ function link(deps: ComposeDeps, page: string, token: string): string {
   return `${deps.dashboardUrl()}/${page}#token=${token}`
 }
 
-function letter(subject: string, paragraphs: readonly string[]): Letter {
+function letter(subject: string, paragraphs: readonly string[]): MailText {
   return { subject: subject.replace(/\s+/g, ' '), text: `${paragraphs.join('\n\n')}\n` }
 }

@@ -64,7 +64,7 @@ export async function queueMailToAdmins(
 }
 
 /** The mail of a row, as it was queued. */
-export function mailOf(row: Pick<MailRow, 'kind' | 'fields'>): Mail {
+export function parseMail(row: Pick<MailRow, 'kind' | 'fields'>): Mail {
   // Only `queueMail` writes them.
   return { kind: row.kind, ...JSON.parse(row.fields) } as Mail
 }

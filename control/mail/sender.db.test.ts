@@ -10,8 +10,8 @@ import { bootstrap } from '../access/accounts/bootstrap.js'
 import { rootKeyOf } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { type Mail, queueMail, queueMailToAdmins, sweepMails } from './outbox.js'
-import { type MailSenderOptions, openMailSender, retryMs } from './sender.js'
-import { fileTransport, type MailTransport, mustEncrypt, smtpTransport } from './transport.js'
+import { type MailSenderOptions, openMailSender, mailRetryMs } from './sender.js'
+import { fileTransport, type MailTransport, requiresTls, smtpTransport } from './transport.js'
 
 const rootKey = rootKeyOf(Buffer.alloc(32, 9))
 const NOTICE: Mail = { kind: 'notice', subject: 'Hello\r\nBcc: other@example.in', text: 'नमस्ते\n.\nend' }
@@ -48,16 +48,16 @@ const rows = (db: Db) => db.selectFrom('mails').selectAll().orderBy('id').execut
 
 t.test('waits between attempts', async (t) => {
   t.same(
-    [1, 2, 3, 6, 7, 8, 50].map((attempt) => retryMs(attempt) / 60_000),
+    [1, 2, 3, 6, 7, 8, 50].map((attempt) => mailRetryMs(attempt) / 60_000),
     [1, 2, 4, 32, 60, 60, 60],
   )
 })
 
 t.test('a password is not sent in the clear', async (t) => {
-  t.equal(mustEncrypt('smtp://user:secret@mail.example.in:587'), true)
-  t.equal(mustEncrypt('smtps://user:secret@mail.example.in'), true)
-  t.equal(mustEncrypt('smtp://relay.internal:25'), false)
-  t.equal(mustEncrypt('smtp://user:secret@127.0.0.1:2525'), false)
+  t.equal(requiresTls('smtp://user:secret@mail.example.in:587'), true)
+  t.equal(requiresTls('smtps://user:secret@mail.example.in'), true)
+  t.equal(requiresTls('smtp://relay.internal:25'), false)
+  t.equal(requiresTls('smtp://user:secret@127.0.0.1:2525'), false)
 })
 
 t.test('mail', async (t) => {

@@ -3,8 +3,8 @@ import { errorText } from '../../media/base/errors.js'
 import { ulid } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
 import type { MailRow } from '../db/tables/access.js'
-import { type ComposeDeps, compose, type Letter } from './compose.js'
-import type { MailTransport, Sent } from './transport.js'
+import { type ComposeDeps, composeMail, type MailText } from './compose.js'
+import type { MailTransport, SendResult } from './transport.js'
 
 export interface MailSenderOptions extends ComposeDeps {
   readonly clock: Clock
@@ -111,17 +111,17 @@ export function openMailSender(options: MailSenderOptions): MailSender {
     log.warn(fields, 'mail not sent, trying again')
     await db
       .updateTable('mails')
-      .set({ dueAt: now + retryMs(row.attempts), lease: null, lastError: sent.reason })
+      .set({ dueAt: now + mailRetryMs(row.attempts), lease: null, lastError: sent.reason })
       .where('id', '=', row.id)
       .where('lease', '=', row.lease)
       .execute()
   }
 
   /** Null when there is nothing to say to this recipient. */
-  async function attempt(row: MailRow): Promise<Sent | null> {
-    let letter: Letter | null
+  async function attempt(row: MailRow): Promise<SendResult | null> {
+    let letter: MailText | null
     try {
-      letter = await compose(options, row, clock.wall())
+      letter = await composeMail(options, row, clock.wall())
     } catch (error) {
       // One mail that cannot be written must not keep the others waiting.
       return { ok: false, permanent: false, reason: errorText(error) }
@@ -159,6 +159,6 @@ export function openMailSender(options: MailSenderOptions): MailSender {
 }
 
 /** After the attempt of that number: 1, 2, 4, ... minutes, at most an hour. */
-export function retryMs(attempt: number): number {
+export function mailRetryMs(attempt: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS)
 }

@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer'
 import { errorText } from '../../media/base/errors.js'
 
 /** One mail, written. */
-export interface Message {
+export interface MailMessage {
   /** Stays the same over all attempts, so that receivers can tell a repetition. */
   readonly id: string
   readonly from: string
@@ -13,7 +13,7 @@ export interface Message {
   readonly text: string
 }
 
-export type Sent =
+export type SendResult =
   | { readonly ok: true }
   /** `permanent`: the receiving server said that trying again is of no use (RFC 5321 4.2.1, 5yz). */
   | { readonly ok: false; readonly permanent: boolean; readonly reason: string }
@@ -21,7 +21,7 @@ export type Sent =
 export interface MailTransport {
   /** Where mails go, for the log. */
   readonly kind: 'smtp' | 'file'
-  send(message: Message): Promise<Sent>
+  send(message: MailMessage): Promise<SendResult>
   close(): void
 }
 
@@ -29,7 +29,7 @@ const CONNECT_MS = 10_000
 const SILENCE_MS = 20_000
 
 /** Whether a server must encrypt before anything is sent: always, when there is a password to lose. */
-export function mustEncrypt(url: string): boolean {
+export function requiresTls(url: string): boolean {
   const { username, password, hostname } = new URL(url)
   const local = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   return !local && (username !== '' || password !== '')
@@ -39,7 +39,7 @@ export function mustEncrypt(url: string): boolean {
 export function smtpTransport(url: string): MailTransport {
   const server = createTransport({
     url,
-    requireTLS: mustEncrypt(url),
+    requireTLS: requiresTls(url),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachEngine } from '../../fixtures/database/databases.js'
-import { seedSandboxNumber } from './sandbox-number.js'
+import { assignSandboxNumber } from './sandbox-number.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details?: Record<string, unknown> } }).error
@@ -41,7 +41,7 @@ await onEachEngine(t, async (t, open) => {
   await t.test('every organization gets a number of its own', async (t) => {
     const others = await Promise.all([1, 2, 3].map(() => calling.anotherOrganization()))
     const numbers = await Promise.all(
-      others.map(({ organizationId }) => seedSandboxNumber(deps.db, organizationId, clock.wall())),
+      others.map(({ organizationId }) => assignSandboxNumber(deps.db, organizationId, clock.wall())),
     )
     t.same(numbers.map((number) => number.e164).sort(), ['+919000000101', '+919000000102', '+919000000103'])
   })

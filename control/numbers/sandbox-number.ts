@@ -15,7 +15,7 @@ const sandboxNumber = (index: number): string => `+91900000${String(index).padSt
  * Gives a new organization its number of the test environment, without which a test key could place
  * no call. The lowest free one, so that a fresh installation has +919000000100.
  */
-export async function seedSandboxNumber(
+export async function assignSandboxNumber(
   db: Db | Trx,
   organizationId: string,
   now: number,

@@ -18,7 +18,7 @@ export async function findNumber(db: Db | Trx, owner: Owner, id: string): Promis
 }
 
 /** Whether the organization has the number in the other environment. */
-export async function isOfOtherEnvironment(db: Db | Trx, owner: Owner, id: string): Promise<boolean> {
+export async function existsInOtherEnvironment(db: Db | Trx, owner: Owner, id: string): Promise<boolean> {
   const other: Owner = { ...owner, environment: owner.environment === 'test' ? 'live' : 'test' }
   return (await findNumber(db, other, id)) !== null
 }
@@ -65,7 +65,7 @@ export async function updateNumber(
 }
 
 /** The number an inbound call was made to, whoever holds it; null when nobody does. */
-export async function findHeldNumber(db: Db | Trx, e164: string): Promise<NumberRow | null> {
+export async function findNumberByE164(db: Db | Trx, e164: string): Promise<NumberRow | null> {
   const row = await db
     .selectFrom('numbers')
     .selectAll()

@@ -19,7 +19,7 @@ export class MediaMetrics {
 
   readonly metrics: readonly Metric[] = [this.#mos, this.#loss, this.#jitter, this.#roundTrip, this.#packets]
 
-  ended(stats: RtpStats): void {
+  callEnded(stats: RtpStats): void {
     const { quality } = stats
     const packets = {
       sent: stats.packetsSent,

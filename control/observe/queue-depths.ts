@@ -1,14 +1,14 @@
 import type { Db } from '../db/database.js'
 
 /** A queue of the database: how many rows wait in it, and for how long the first that is due has waited. */
-export interface Queue {
+export interface QueueDepth {
   readonly rows: number
   readonly oldestSeconds: number
 }
 
 /** Every queue of the database, by name. */
-export async function readQueues(db: Db, now: number): Promise<Readonly<Record<string, Queue>>> {
-  const queue = (row: { n: number; due: number | null } | undefined): Queue => ({
+export async function readQueueDepths(db: Db, now: number): Promise<Readonly<Record<string, QueueDepth>>> {
+  const queue = (row: { n: number; due: number | null } | undefined): QueueDepth => ({
     rows: Number(row?.n ?? 0),
     // What is planned for later is not late.
     oldestSeconds: Math.max(0, now - Number(row?.due ?? now)) / 1000,

@@ -16,7 +16,7 @@ export interface SipTraceFilesOptions {
 
 export interface SipTraceFiles {
   /** The call is over: its trace is written a last time and leaves memory. */
-  ended(callId: string): void
+  callEnded(callId: string): void
   /** Writes what is not written yet. Idempotent. */
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ class Files implements SipTraceFiles {
     this.#pruning = this.#pruneLater()
   }
 
-  ended(callId: string): void {
+  callEnded(callId: string): void {
     if (this.#options.traces.get(callId) === null) return
     this.#over.add(callId)
     this.#due.get(callId)?.cancel()

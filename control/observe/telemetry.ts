@@ -6,7 +6,7 @@ import type { WireMessage } from '../../signalling/trace/wire-tap.js'
 import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/channel/protocol.js'
 import { MediaMetrics } from './media-metrics.js'
 import { Counter, Gauge, Histogram, type Metric } from './metric-registry.js'
-import type { Queue } from './queue-depths.js'
+import type { QueueDepth } from './queue-depths.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
 
 /** What followed an attempt: it arrived, is tried again, was the last, or the service stopped over it. */
@@ -29,12 +29,12 @@ export interface Telemetry {
 }
 
 /** What is only looked at when metrics are asked for. */
-export interface Sources {
+export interface MetricSources {
   load(): Promise<readonly WorkerLoad[]>
   /** Call events not stored yet, and those lost. */
   callEvents(): { readonly waiting: number; readonly lost: number }
   /** The queues of the database, by name. */
-  queued(): Promise<Readonly<Record<string, Queue>>>
+  queues(): Promise<Readonly<Record<string, QueueDepth>>>
   /** Of the embedded SIP server; null with an external one. */
   sip(): ServerStats | null
 }
@@ -65,7 +65,7 @@ const MARKS: readonly CallEvent['type'][] = [
 /** A call of two hours has thousands of turns; its span need not hold them all. */
 const MOST_MARKS = 200
 
-export function openTelemetry(tracing: Tracing | null, sources: () => Sources | null): Telemetry {
+export function openTelemetry(tracing: Tracing | null, sources: () => MetricSources | null): Telemetry {
   const requests = new Counter('parley_http_requests_total', 'Requests answered, by operation and status.')
   const seconds = new Histogram('parley_http_request_seconds', 'Time to answer, by operation.', SECONDS)
   const live = new Gauge('parley_calls', 'Calls that are not over, by state.')
@@ -187,7 +187,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       unwanted.set({ outcome: 'refused' }, server.guard.refused)
       unwanted.set({ outcome: 'ignored' }, server.guard.ignored)
     }
-    for (const [queue, { rows, oldestSeconds }] of Object.entries(await from.queued())) {
+    for (const [queue, { rows, oldestSeconds }] of Object.entries(await from.queues())) {
       queued.set({ queue }, rows)
       oldest.set({ queue }, oldestSeconds)
     }
@@ -217,7 +217,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => Sources | 
       calls.delete(event.callId)
       const { cause, fault } = event.ending
       ended.add({ cause, fault })
-      if (event.rtp !== null) media.ended(event.rtp)
+      if (event.rtp !== null) media.callEnded(event.rtp)
       const span: CallSpan = {
         callId: event.callId,
         startedAt: call.events[0]?.at ?? event.at,

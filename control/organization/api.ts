@@ -9,12 +9,12 @@ import type { AuditEntryRow } from '../db/tables/organization.js'
 import { listOperation, operation } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
-import { type Facts, listAudit, recordAudit } from './audit.js'
-import { narrow } from './calling-hours.js'
+import { type AuditFields, listAudit, recordAudit } from './audit.js'
+import { narrowCallingHours } from './calling-hours.js'
 import {
-  changeCalling,
-  changeOrganization,
-  changeProfile,
+  updateCallingProfile,
+  updateOrganizationRow,
+  updateOrganizationProfile,
   lockOrganization,
   narrowingOf,
   readOrganizationRows,
@@ -109,7 +109,7 @@ export const setSenderClassification = operation({
     const { organizationId } = actor
     return deps.db.transaction().execute(async (trx) => {
       const before = present(await lockOrganization(trx, organizationId, now))
-      await changeOrganization(trx, organizationId, body)
+      await updateOrganizationRow(trx, organizationId, body)
       await recordAudit(
         trx,
         {
@@ -177,13 +177,13 @@ async function change(
   if (contradiction !== null) {
     return refuse('unprocessable_entity', contradiction.message, { path: `billing.${contradiction.path}` })
   }
-  const hours = windowNarrowing ? narrow(narrowingOf(calling), windowNarrowing, WIDEST) : null
+  const hours = windowNarrowing ? narrowCallingHours(narrowingOf(calling), windowNarrowing, WIDEST) : null
   if (hours !== null && 'message' in hours) {
     return refuse('unprocessable_entity', hours.message, { path: `windowNarrowing.${hours.path}` })
   }
   const { id } = organization
-  await changeOrganization(trx, id, body.name === undefined ? {} : { name: body.name })
-  await changeProfile(trx, id, {
+  await updateOrganizationRow(trx, id, body.name === undefined ? {} : { name: body.name })
+  await updateOrganizationProfile(trx, id, {
     ...given('billingName', billing.name),
     ...given('billingAddress', billing.address),
     ...given('billingCity', billing.city),
@@ -195,7 +195,7 @@ async function change(
     ...given('campaignSharePercent', body.campaignSharePercent),
   })
   if (windowNarrowing !== undefined) {
-    await changeCalling(trx, id, {
+    await updateCallingProfile(trx, id, {
       windowStartMinute: hours?.startMinute ?? null,
       windowEndMinute: hours?.endMinute ?? null,
     })
@@ -208,9 +208,9 @@ function given<K extends string, V>(column: K, value: V | undefined): { [P in K]
 }
 
 /** What of an organization the log keeps. */
-function facts(stored: StoredOrganization): Facts {
+function facts(stored: StoredOrganization): AuditFields {
   const { createdAt: _, verification: __, ...fields } = organizationView(stored, null)
-  return fields as Facts
+  return fields as AuditFields
 }
 
 /** A session's organization exists: its membership refers to it. */

@@ -6,9 +6,9 @@ import type { AnyActor } from '../http/operation.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 
 /** Fields of a thing as the log keeps them. Never a secret, not even a sealed one. */
-export type Facts = { readonly [field: string]: Json }
+export type AuditFields = { readonly [field: string]: Json }
 
-export interface AuditNote {
+export interface NewAuditEntry {
   readonly organizationId: string
   /** Null: the service itself. `invited`: somebody who proved an invitation and is not signed in. */
   readonly actor: AnyActor | { readonly kind: 'invited'; readonly userId: string } | null
@@ -17,8 +17,8 @@ export interface AuditNote {
   readonly subject: { readonly type: string; readonly id: string }
   /** Required of staff. */
   readonly reason?: string
-  readonly before?: Facts
-  readonly after?: Facts
+  readonly before?: AuditFields
+  readonly after?: AuditFields
   readonly requestId: string | null
 }
 
@@ -26,7 +26,7 @@ export interface AuditNote {
  * Adds to the audit log, in the transaction of what it tells of. Of `before` and `after`, where both
  * are given, only the fields that differ are kept. The database lets no entry be changed or removed.
  */
-export async function recordAudit(db: Db | Trx, note: AuditNote, now: number): Promise<void> {
+export async function recordAudit(db: Db | Trx, note: NewAuditEntry, now: number): Promise<void> {
   const { before, after } = differences(note.before, note.after)
   const actor = nameOf(note.actor)
   await db
@@ -60,20 +60,20 @@ export async function listAudit(
   )
 }
 
-function nameOf(actor: AuditNote['actor']): { readonly type: string; readonly id: string } {
+function nameOf(actor: NewAuditEntry['actor']): { readonly type: string; readonly id: string } {
   if (actor === null) return { type: 'system', id: 'parley' }
   if (actor.kind === 'key') return { type: 'key', id: actor.keyId }
   return { type: actor.kind === 'staff' ? 'staff' : 'user', id: actor.userId }
 }
 
 function differences(
-  before: Facts | undefined,
-  after: Facts | undefined,
-): { before: Facts | undefined; after: Facts | undefined } {
+  before: AuditFields | undefined,
+  after: AuditFields | undefined,
+): { before: AuditFields | undefined; after: AuditFields | undefined } {
   if (before === undefined || after === undefined) return { before, after }
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
   )
-  const only = (facts: Facts): Facts => Object.fromEntries(names.map((name) => [name, facts[name] ?? null]))
+  const only = (facts: AuditFields): AuditFields => Object.fromEntries(names.map((name) => [name, facts[name] ?? null]))
   return { before: only(before), after: only(after) }
 }

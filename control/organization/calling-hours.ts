@@ -14,7 +14,7 @@ export interface NarrowingProblem {
  * An organization's own hours after a change; a side that was never narrowed is that of `widest`.
  * They must lie within it and leave something: hours can be narrowed, never widened.
  */
-export function narrow(
+export function narrowCallingHours(
   current: WindowNarrowing | null,
   patch: NarrowingPatch,
   widest: Pick<CallingWindow, 'startMinute' | 'endMinute'>,

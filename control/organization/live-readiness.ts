@@ -4,7 +4,7 @@ import { DEFAULT_ROBOCALL_MODE, readOrganizationRows } from './profile-store.js'
 import { latestVerification } from './verification-store.js'
 
 /** What the law or the contract asks of an organization before it calls people (decisions 3). */
-export type Missing =
+export type MissingRequirement =
   | 'organization_verification'
   | 'sender_classification'
   | 'billing_details'
@@ -15,7 +15,7 @@ export async function missingForLive(
   db: Db | Trx,
   organizationId: string,
   now: number,
-): Promise<readonly Missing[]> {
+): Promise<readonly MissingRequirement[]> {
   const stored = await readOrganizationRows(db, organizationId)
   const verification = await latestVerification(db, organizationId)
   const profile = stored?.profile ?? null
@@ -23,7 +23,7 @@ export async function missingForLive(
   // Only `block` makes a declaration necessary; `warn` and `off` leave it to the organization.
   const mode = profile?.robocallMode ?? DEFAULT_ROBOCALL_MODE
   const declared = mode !== 'block' || (await hasDeclaration(db, organizationId, istDate(now)))
-  const missing: Missing[] = []
+  const missing: MissingRequirement[] = []
   if (verification?.status !== 'verified') missing.push('organization_verification')
   if ((stored?.organization.senderClassification ?? null) === null) missing.push('sender_classification')
   if (billed.some((field) => (field ?? null) === null)) missing.push('billing_details')

@@ -73,7 +73,7 @@ export async function lockOrganization(
 export type ProfileChange = Partial<Omit<OrganizationProfileRow, 'organizationId' | 'revision' | 'updatedAt'>>
 
 /** Changes a profile that `lockOrganization` holds. */
-export async function changeProfile(trx: Trx, organizationId: string, change: ProfileChange): Promise<void> {
+export async function updateOrganizationProfile(trx: Trx, organizationId: string, change: ProfileChange): Promise<void> {
   if (Object.keys(change).length === 0) return
   await trx
     .updateTable('organizationProfiles')
@@ -82,7 +82,7 @@ export async function changeProfile(trx: Trx, organizationId: string, change: Pr
     .execute()
 }
 
-export async function changeOrganization(
+export async function updateOrganizationRow(
   trx: Trx,
   organizationId: string,
   change: Partial<Pick<OrganizationRow, 'name' | 'senderClassification'>>,
@@ -92,7 +92,7 @@ export async function changeOrganization(
 }
 
 /** Changes what calling reads of an organization; makes the row when there is none. */
-export async function changeCalling(
+export async function updateCallingProfile(
   trx: Trx,
   organizationId: string,
   change: Partial<Omit<CallingProfileRow, 'organizationId'>>,

@@ -7,7 +7,7 @@ import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { E164 } from '../http/schemas.js'
 import { recordAudit } from './audit.js'
-import { latestVerification, openDetails, submitVerification } from './verification-store.js'
+import { latestVerification, unsealDetails, submitVerification } from './verification-store.js'
 import { VerificationState, verificationView } from './view.js'
 
 const ENTITY_TYPES = [
@@ -81,7 +81,7 @@ export const readVerification = operation({
     const mayRead = row !== null && ADMINS.includes(actor.role)
     return {
       ...verificationView(row),
-      submission: mayRead ? ShownSubmission.parse(openDetails(deps.rootKey, row)) : null,
+      submission: mayRead ? ShownSubmission.parse(unsealDetails(deps.rootKey, row)) : null,
     }
   },
 })

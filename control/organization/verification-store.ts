@@ -89,6 +89,6 @@ export async function decideVerification(
 }
 
 /** What was submitted. Throws EngineError `storage_failed` when it was sealed with another root key. */
-export function openDetails(rootKey: RootKey, row: OrganizationVerificationRow): unknown {
+export function unsealDetails(rootKey: RootKey, row: OrganizationVerificationRow): unknown {
   return JSON.parse(unsealAny(rootKey, 'verification-encryption', row.details, row.id))
 }

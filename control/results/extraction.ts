@@ -32,7 +32,7 @@ const INSTRUCTIONS =
   'sentence} for the criteria asked for).'
 
 /** What the model is asked about a call. */
-export function questionsOf(
+export function extractionMessages(
   config: Questions,
   segments: readonly Pick<TranscriptSegmentRow, 'role' | 'text'>[],
 ): readonly ChatMessage[] {
@@ -68,7 +68,7 @@ const Answer = z.object({
  * Reads the model's answer. Values of another type than the variable's, and enum values that do not
  * exist, are null; criteria that were not answered are left out. Null when it is no such answer.
  */
-export function readAnswer(text: string, config: Questions): CallResult | null {
+export function parseExtraction(text: string, config: Questions): CallResult | null {
   const parsed = Answer.safeParse(jsonIn(text))
   if (!parsed.success) return null
   const { summary, outputs, evaluation } = parsed.data

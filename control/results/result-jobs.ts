@@ -4,13 +4,13 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
 import type { JobHandler } from '../jobs/runner.js'
-import { questionsOf, readAnswer } from './extraction.js'
+import { extractionMessages, parseExtraction } from './extraction.js'
 import {
   announceCompleted,
   COMPLETION_JOB,
-  materialOf,
+  readExtractionInput,
   RESULT_JOB,
-  storeFailure,
+  storeResultFailure,
   storeResult,
 } from './store.js'
 
@@ -39,7 +39,7 @@ export function resultHandlers(options: {
       laneLimit: () => AT_ONCE_EACH,
       async run(job) {
         const callId = job.payload
-        const material = await materialOf(db, callId)
+        const material = await readExtractionInput(db, callId)
         if (material === null) return async () => null
         const { config, segments } = material
         const model = options.model(config.llmModel)
@@ -50,11 +50,11 @@ export function resultHandlers(options: {
           const text = await answerOf(
             model,
             config.llmModel,
-            questionsOf(config, segments),
+            extractionMessages(config, segments),
             clock,
             job.signal,
           )
-          const result = readAnswer(text, config)
+          const result = parseExtraction(text, config)
           if (result === null) {
             throw new EngineError('vendor_failed', 'the answer has not the form asked for', {
               retryable: true,
@@ -72,7 +72,7 @@ export function resultHandlers(options: {
           log.warn({ callId, attempt: job.attempts, error: text, again }, 'a call has no result')
           return async (trx) => {
             if (again) return clock.wall() + RETRY_MS
-            await storeFailure(trx, callId, text, clock.wall())
+            await storeResultFailure(trx, callId, text, clock.wall())
             return null
           }
         }

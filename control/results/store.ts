@@ -16,7 +16,7 @@ export const COMPLETION_JOB = 'call-completion'
  * Begins to find out what an ended call came to. True when `call.completed` waits for that; false when
  * there is nothing to find out, or it is known at once, and the caller of this announces it.
  */
-export async function beginResult(trx: Trx, call: CallRow, now: number): Promise<boolean> {
+export async function startResultExtraction(trx: Trx, call: CallRow, now: number): Promise<boolean> {
   if (call.answeredAt === null || call.agentVersionId === null) return false
   const config = await configOf(trx, call.agentVersionId)
   if (config === null) return false
@@ -79,7 +79,7 @@ export async function storeResult(trx: Trx, callId: string, result: CallResult, 
 }
 
 /** There is no result, and no further attempt. */
-export async function storeFailure(trx: Trx, callId: string, error: string, now: number): Promise<void> {
+export async function storeResultFailure(trx: Trx, callId: string, error: string, now: number): Promise<void> {
   await trx
     .updateTable('callResults')
     .set({ state: 'failed', error, updatedAt: now })
@@ -109,7 +109,7 @@ export async function announceCompleted(trx: Trx, callId: string, now: number): 
 }
 
 /** Asks again for the result of a call that has one, or failed to get one. False when there is none. */
-export async function askAgain(db: Db, callId: string, now: number): Promise<boolean> {
+export async function retryResult(db: Db, callId: string, now: number): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     const row = await trx
       .updateTable('callResults')
@@ -125,7 +125,7 @@ export async function askAgain(db: Db, callId: string, now: number): Promise<boo
 }
 
 /** What a call is asked about, and what was said in it; null when the call has no agent. */
-export async function materialOf(
+export async function readExtractionInput(
   db: Db,
   callId: string,
 ): Promise<{

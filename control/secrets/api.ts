@@ -12,7 +12,7 @@ import {
   listSecrets as pageOfSecrets,
   replaceSecret as replaceSecretRow,
   type SecretUser,
-  usersOf,
+  findSecretUsers,
 } from './store.js'
 import { openVault } from './vault.js'
 
@@ -47,7 +47,7 @@ export const listSecrets = listOperation({
   fails: [],
   run: async ({ actor, deps, page }) => {
     const { items, next } = await pageOfSecrets(deps.db, actor.organizationId, page)
-    const users = await usersOf(
+    const users = await findSecretUsers(
       deps.db,
       items.map((row) => row.id),
     )
@@ -123,7 +123,7 @@ export const replaceSecret = operation({
         },
         now,
       )
-      const users = await usersOf(trx, [row.id])
+      const users = await findSecretUsers(trx, [row.id])
       return secretView(row, users.get(row.id) ?? [])
     })
   },
@@ -163,7 +163,7 @@ export const deleteSecret = operation({
       })
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error
-      const users = await usersOf(deps.db, [params.id])
+      const users = await findSecretUsers(deps.db, [params.id])
       return refuse('conflict', 'The secret is in use.', { usedBy: users.get(params.id) ?? [] })
     }
   },

@@ -12,8 +12,8 @@ import { operations } from '../app/operations.js'
 import { openEvidenceKeys, seal, verifyChain } from '../compliance/evidence.js'
 import { addRootKey, openRootKey, type RootKey, rootKeyOf } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
-import { latestVerification, openDetails } from '../organization/verification-store.js'
-import { openPassword, sealPassword } from '../trunks/trunk-passwords.js'
+import { latestVerification, unsealDetails } from '../organization/verification-store.js'
+import { unsealPassword, sealPassword } from '../trunks/trunk-passwords.js'
 import { activeSecrets } from '../webhooks/endpoint-store.js'
 import { resealAll } from './reseal.js'
 import { readSecretValue } from './store.js'
@@ -87,11 +87,11 @@ await onEachEngine(t, async (t, open) => {
     const trunk = await db.selectFrom('sipTrunks').selectAll().executeTakeFirstOrThrow()
     return {
       secret: await readSecretValue(db, openVault(rootKey, 'secret-encryption'), organizationId, secretId),
-      details: openDetails(rootKey, verification),
+      details: unsealDetails(rootKey, verification),
       endpoint: activeSecrets(rootKey, row, api.clock.wall()),
       trunk: [
-        openPassword(rootKey, trunkId, 'inbound', trunk.digestPassword ?? ''),
-        openPassword(rootKey, trunkId, 'outbound', trunk.outboundPassword ?? ''),
+        unsealPassword(rootKey, trunkId, 'inbound', trunk.digestPassword ?? ''),
+        unsealPassword(rootKey, trunkId, 'outbound', trunk.outboundPassword ?? ''),
       ],
     }
   }

@@ -108,7 +108,7 @@ export async function listSecrets(
 }
 
 /** What uses each of the secrets: connections and agents. */
-export async function usersOf(
+export async function findSecretUsers(
   db: Db | Trx,
   secretIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly SecretUser[]>> {

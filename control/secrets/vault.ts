@@ -4,7 +4,7 @@ import { seal, unseal } from '../base/crypto.js'
 import type { KeyPurpose, RootKey } from '../config/root-key.js'
 
 /** A sealed text and which encryption key it needs. */
-export interface Sealed {
+export interface SealedText {
   readonly sealed: string
   readonly keyId: string
 }
@@ -17,9 +17,9 @@ export interface Vault {
   /** Of the key that new texts are sealed with. */
   readonly keyId: string
   /** `bound` is the id of the row: a text moved to another row does not open. */
-  seal(plain: string, bound: string): Sealed
+  seal(plain: string, bound: string): SealedText
   /** Throws EngineError `storage_failed` when its root key is not configured any more, or it was altered. */
-  open(stored: Sealed, bound: string): string
+  open(stored: SealedText, bound: string): string
 }
 
 export function openVault(rootKey: RootKey, purpose: KeyPurpose): Vault {

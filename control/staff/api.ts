@@ -5,8 +5,8 @@ import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { idParam, Timestamp, timestamp } from '../http/schemas.js'
 import { setRequestLimit } from '../limits/rate-limit-store.js'
-import { type Facts, recordAudit } from '../organization/audit.js'
-import { changeCalling, changeProfile } from '../organization/profile-store.js'
+import { type AuditFields, recordAudit } from '../organization/audit.js'
+import { updateCallingProfile, updateOrganizationProfile } from '../organization/profile-store.js'
 import {
   decideVerification,
   latestVerification,
@@ -14,8 +14,8 @@ import {
 } from '../organization/verification-store.js'
 import { VerificationState, verificationView } from '../organization/view.js'
 import { decideSenderId } from './sender-id-api.js'
-import { act, noOrganization, Reason } from './staff-action.js'
-import { enforcedAmong, listOrganizations as pageOfOrganizations } from './store.js'
+import { performStaffAction, organizationNotFound, Reason } from './staff-action.js'
+import { filterByKillSwitch, listOrganizations as pageOfOrganizations } from './store.js'
 import { readStaffOrganization, StaffOrganization } from './view.js'
 
 const OrganizationPath = z.object({ id: idParam('org') })
@@ -44,7 +44,7 @@ export const listOrganizations = listOperation({
     const { items, next } = await pageOfOrganizations(deps.db, filter, page)
     const ids = items.map((row) => row.id)
     const verifications = await latestVerifications(deps.db, ids)
-    const blocked = await enforcedAmong(deps.db, ids)
+    const blocked = await filterByKillSwitch(deps.db, ids)
     return {
       items: items.map((row) => ({
         id: row.id,
@@ -71,7 +71,7 @@ export const readOrganizationAsStaff = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps, requestId }) => {
     const found = await readStaffOrganization(deps, deps.db, params.id)
-    if (found === null) return noOrganization()
+    if (found === null) return organizationNotFound()
     const note = {
       organizationId: params.id,
       actor,
@@ -97,7 +97,7 @@ export const decideOrganizationVerification = operation({
   result: StaffOrganization,
   fails: ['not_found', 'conflict'],
   run: ({ params, body, ...input }) =>
-    act(input, params.id, async (trx, stored, now) => {
+    performStaffAction(input, params.id, async (trx, stored, now) => {
       const { decision, reason } = body
       const row = await decideVerification(
         trx,
@@ -166,7 +166,7 @@ export const setOrganizationLimits = operation({
   result: StaffOrganization,
   fails: ['not_found'],
   run: ({ params, body, ...input }) =>
-    act(input, params.id, async (trx) => {
+    performStaffAction(input, params.id, async (trx) => {
       const before = await granted(input.deps, trx, params.id)
       for (const environment of ['test', 'live'] as const) {
         const perMinute = body.requestsPerMinute?.[environment]
@@ -174,12 +174,12 @@ export const setOrganizationLimits = operation({
         await setRequestLimit(trx, { organizationId: params.id, environment }, perMinute)
       }
       const { agentCalls = {}, byoCalls = {}, ratePaisePerMinute, trunkingEnabled } = body
-      await changeCalling(trx, params.id, {
+      await updateCallingProfile(trx, params.id, {
         ...(agentCalls.test === undefined ? {} : { agentCallsTest: agentCalls.test }),
         ...(agentCalls.live === undefined ? {} : { agentCallsLive: agentCalls.live }),
         ...(ratePaisePerMinute === undefined ? {} : { ratePaisePerMinute }),
       })
-      await changeProfile(trx, params.id, {
+      await updateOrganizationProfile(trx, params.id, {
         ...(byoCalls.test === undefined ? {} : { byoCallsTest: byoCalls.test }),
         ...(byoCalls.live === undefined ? {} : { byoCallsLive: byoCalls.live }),
         ...(trunkingEnabled === undefined ? {} : { trunkingEnabled: trunkingEnabled ? 1 : 0 }),
@@ -210,9 +210,9 @@ export const setKillSwitch = operation({
   result: StaffOrganization,
   fails: ['not_found'],
   run: ({ params, body, ...input }) =>
-    act(input, params.id, async (trx, { calling }, now) => {
+    performStaffAction(input, params.id, async (trx, { calling }, now) => {
       const { enforcement, reason } = body
-      await changeCalling(trx, params.id, {
+      await updateCallingProfile(trx, params.id, {
         // Set again while it is set: the time of the first stays.
         enforcedAt: enforcement ? (calling.enforcedAt ?? now) : null,
         enforcedReason: enforcement ? KILL_SWITCH : null,
@@ -250,7 +250,7 @@ export const staffOperations = [
 ]
 
 /** The part of an organization that `setOrganizationLimits` changes. */
-async function granted(deps: Deps, trx: Trx, organizationId: string): Promise<Facts> {
+async function granted(deps: Deps, trx: Trx, organizationId: string): Promise<AuditFields> {
   const found = await readStaffOrganization(deps, trx, organizationId)
   if (found === null) return {}
   const { limits, ratePaisePerMinute, trunkingEnabled } = found

@@ -4,43 +4,43 @@ import type { Trx } from '../db/database.js'
 import type { StaffActor } from '../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../http/problem.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
-import { type Facts, recordAudit } from '../organization/audit.js'
+import { type AuditFields, recordAudit } from '../organization/audit.js'
 import { lockOrganization, type StoredOrganization } from '../organization/profile-store.js'
 import { readStaffOrganization, type StaffOrganization } from './view.js'
 
 /** Why staff do something: part of every body. */
 export const Reason = z.string().min(1).max(500).meta({ description: 'Kept in the audit log.' })
 
-export const noOrganization = () => refuse('not_found', 'There is no such organization.')
+export const organizationNotFound = () => refuse('not_found', 'There is no such organization.')
 
 /** What staff did, for the log. */
-export interface Deed {
+export interface StaffAction {
   readonly action: string
   readonly subject: { readonly type: string; readonly id: string }
   readonly reason: string
-  readonly before: Facts
-  readonly after: Facts
+  readonly before: AuditFields
+  readonly after: AuditFields
   /** Mailed to owners and admins. */
   readonly notice?: { readonly subject: string; readonly text: string }
 }
 
 /** A staff action on an organization nobody else changes meanwhile, logged in the same transaction. */
-export async function act(
+export async function performStaffAction(
   input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
   organizationId: string,
-  run: (trx: Trx, stored: StoredOrganization, now: number) => Promise<Deed | Refusal<'conflict'>>,
+  run: (trx: Trx, stored: StoredOrganization, now: number) => Promise<StaffAction | Refusal<'conflict'>>,
 ): Promise<StaffOrganization | Refusal> {
   const { actor, deps, requestId } = input
   const now = deps.clock.wall()
   const done = await deps.db.transaction().execute(async (trx) => {
     const stored = await lockOrganization(trx, organizationId, now)
-    if (stored === null) return noOrganization()
+    if (stored === null) return organizationNotFound()
     const deed = await run(trx, stored, now)
     if (isRefusal(deed)) return deed
     const { notice, ...entry } = deed
     await recordAudit(trx, { organizationId, actor, requestId, ...entry }, now)
     if (notice !== undefined) await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', ...notice })
-    return (await readStaffOrganization(deps, trx, organizationId)) ?? noOrganization()
+    return (await readStaffOrganization(deps, trx, organizationId)) ?? organizationNotFound()
   })
   deps.mail.wake()
   return done

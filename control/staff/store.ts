@@ -31,7 +31,7 @@ export async function listOrganizations(
 }
 
 /** Which of the organizations the kill switch is set for. */
-export async function enforcedAmong(
+export async function filterByKillSwitch(
   db: Db,
   organizationIds: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -7,7 +7,7 @@ import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
 import { DEFAULT_LIMIT } from '../limits/rate-limiter.js'
 import { readOrganizationRows } from '../organization/profile-store.js'
 import { ShownSubmission } from '../organization/verification-api.js'
-import { latestVerification, openDetails } from '../organization/verification-store.js'
+import { latestVerification, unsealDetails } from '../organization/verification-store.js'
 import { organizationShape, organizationView } from '../organization/view.js'
 
 const PerEnvironment = z.object({ test: z.int(), live: z.int() })
@@ -51,7 +51,7 @@ export async function readStaffOrganization(
   const live = limitsOf(stored, 'live')
   return {
     ...organizationView(stored, verification),
-    submission: verification === null ? null : ShownSubmission.parse(openDetails(deps.rootKey, verification)),
+    submission: verification === null ? null : ShownSubmission.parse(unsealDetails(deps.rootKey, verification)),
     enforcement: {
       blocked: calling.enforcedAt !== null,
       since: timestampOrNull(calling.enforcedAt),

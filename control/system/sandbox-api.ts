@@ -4,7 +4,7 @@ import { isId } from '../../media/base/ids.js'
 import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { E164 } from '../http/schemas.js'
-import { findNumber, isOfOtherEnvironment } from '../numbers/store.js'
+import { findNumber, existsInOtherEnvironment } from '../numbers/store.js'
 
 const DEFAULT_PERSONA = 'polite'
 
@@ -28,7 +28,7 @@ export const callInToSandbox = operation({
   run: async ({ body, actor, deps }) => {
     const number = isId('num', body.numberId) ? await findNumber(deps.db, actor, body.numberId) : null
     if (number === null) {
-      return (await isOfOtherEnvironment(deps.db, actor, body.numberId))
+      return (await existsInOtherEnvironment(deps.db, actor, body.numberId))
         ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
         : refuse('not_found', 'There is no such number.', { resource: 'number', path: 'numberId' })
     }

@@ -6,7 +6,7 @@ import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/agent-spec
 import { systemClock } from '../../media/base/clock.js'
 import { openEgress } from '../net/egress.js'
 import { buildRequest } from './http-request.js'
-import { sendTool } from './send-request.js'
+import { sendToolRequest } from './send-request.js'
 
 const REQUEST: HttpToolRequest = {
   method: 'POST',
@@ -88,7 +88,7 @@ t.test('what the model is told of an answer', async (t) => {
     await receiver.close()
   })
   const send = () =>
-    sendTool({
+    sendToolRequest({
       egress,
       clock: systemClock,
       request: buildRequest({ ...REQUEST, url: receiver.url, auth: AUTH }, GIVEN, {
@@ -146,7 +146,7 @@ t.test('a system that is silent, not there, or private', async (t) => {
     silent.close()
   })
   const send = (egress: typeof open, url: string) =>
-    sendTool({ egress, clock, request: buildRequest({ ...REQUEST, url }, {}, NONE), timeoutMs: 8000 })
+    sendToolRequest({ egress, clock, request: buildRequest({ ...REQUEST, url }, {}, NONE), timeoutMs: 8000 })
   const waiting = send(open, `http://127.0.0.1:${port}/`)
   clock.advance(8000)
   t.match(await waiting, /^Failed: the other system did not answer in time/)

@@ -17,7 +17,7 @@ import type { Egress } from '../net/egress.js'
 import { readSecretValue } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
 import { buildRequest } from './http-request.js'
-import { sendTool } from './send-request.js'
+import { sendToolRequest } from './send-request.js'
 
 /** Requests of one call at once; an agent has 32 tools. */
 const MAX_AT_ONCE = 8
@@ -70,7 +70,7 @@ export function openAgentTools(deps: {
       return 'Failed: the credentials of this tool are gone. Nothing was sent.'
     }
     const startedAt = clock.now()
-    const result = await sendTool({
+    const result = await sendToolRequest({
       egress,
       clock,
       request: buildRequest(request, given, secrets),

@@ -16,7 +16,7 @@ const READABLE = /^(text\/|application\/([\w.+-]*\+)?(json|xml)|application\/x-w
  * Sends one request of a tool: once (it may not be repeatable), to public addresses only, following no
  * redirect, within `timeoutMs` for everything. Resolves with what the model is told; never rejects.
  */
-export function sendTool(options: {
+export function sendToolRequest(options: {
   readonly egress: Egress
   readonly clock: Clock
   readonly request: BuiltRequest

@@ -8,7 +8,7 @@ import { rootKeyOf } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { openEgress } from '../net/egress.js'
 import { openAgentTools } from './runner.js'
-import { services } from './service-tools.js'
+import { serviceTools } from './service-tools.js'
 
 const preset = (kind: 'transfer_call' | 'opt_out' | 'schedule_callback'): ToolSpec => ({
   name: `my_${kind}`,
@@ -83,7 +83,7 @@ await onEachEngine(t, async (t, open) => {
   )
 
   // What this release does with them.
-  const later = toolsOf(services)
+  const later = toolsOf(serviceTools)
   t.match(await later.run(callId, preset('opt_out'), {}), /cannot be recorded in this release/)
   t.match(await later.run(callId, preset('transfer_call'), {}), /cannot be transferred in this release/)
   t.match(

@@ -5,6 +5,6 @@ import type { ServiceTools } from '../../media/agent/tools/service-tools.js'
  * the compliance folder, transfers to the transfers folder, callbacks to the campaigns'. Each takes its kind
  * over here when it is built; until then the agent can say honestly that nothing was done.
  */
-export const services: ServiceTools = {
+export const serviceTools: ServiceTools = {
   carryOut: () => Promise.resolve({ status: 'not_available' }),
 }

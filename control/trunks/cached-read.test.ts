@@ -1,11 +1,11 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { fresh } from './cached-read.js'
+import { cachedRead } from './cached-read.js'
 
 t.test('one reading for all who ask within the time, a new one after it', async (t) => {
   const clock = new VirtualClock()
   let reads = 0
-  const read = fresh(clock, 1_000, async () => ++reads)
+  const read = cachedRead(clock, 1_000, async () => ++reads)
   t.strictSame(await Promise.all([read(), read(), read()]), [1, 1, 1])
   clock.advance(999)
   t.equal(await read(), 1)
@@ -16,7 +16,7 @@ t.test('one reading for all who ask within the time, a new one after it', async 
 t.test('a failed reading is told to those who waited for it, and not kept', async (t) => {
   const clock = new VirtualClock()
   let fail = true
-  const read = fresh(clock, 1_000, async () => {
+  const read = cachedRead(clock, 1_000, async () => {
     if (fail) throw new Error('no database')
     return 'there'
   })

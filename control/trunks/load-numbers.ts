@@ -4,13 +4,13 @@ import { classifyNumber } from '../compliance/numbering.js'
 import type { Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
-import { findHeldNumber, insertNumber } from '../numbers/store.js'
+import { findNumberByE164, insertNumber } from '../numbers/store.js'
 import { setSecretUses } from '../secrets/store.js'
 import { listTrunkNumbers } from './store.js'
 import type { FileTrunk } from './trunk-file.js'
 
 /** Where something in the file is wrong. */
-export class Misplaced extends Error {
+export class TrunkFileError extends Error {
   readonly path: readonly PropertyKey[]
 
   constructor(path: readonly PropertyKey[], message: string) {
@@ -62,7 +62,7 @@ async function takeNumber(
   path: readonly PropertyKey[],
   now: number,
 ): Promise<NumberRow> {
-  const held = await findHeldNumber(trx, e164)
+  const held = await findNumberByE164(trx, e164)
   if (held?.organizationId === row.organizationId && held.environment === 'live') return held
   const kind = classifyNumber(e164)
   const landline = kind.kind !== 'subscriber' || kind.lineType !== 'mobile'
@@ -83,7 +83,7 @@ async function takeNumber(
         )
       : null
   if (made === null)
-    throw new Misplaced(path, 'the number is held already, by another organization or the sandbox')
+    throw new TrunkFileError(path, 'the number is held already, by another organization or the sandbox')
   return made
 }
 
@@ -102,8 +102,8 @@ async function agentOf(
     .limit(2)
     .execute()
   const [found, another] = rows
-  if (found === undefined) throw new Misplaced(path, 'there is no such agent; make it first, or leave it out')
-  if (another !== undefined) throw new Misplaced(path, 'several agents have this name; give the id')
+  if (found === undefined) throw new TrunkFileError(path, 'there is no such agent; make it first, or leave it out')
+  if (another !== undefined) throw new TrunkFileError(path, 'several agents have this name; give the id')
   return found.id
 }
 

@@ -4,18 +4,18 @@ import type { Log } from '../../media/base/log.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
-import { loadNumbers, Misplaced, releaseNumbers } from './load-numbers.js'
-import { findOverlap, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
-import { type FileTrunk, invalid, type TrunkFile } from './trunk-file.js'
-import { openPassword, sealPassword, type TrunkPassword } from './trunk-passwords.js'
+import { loadNumbers, TrunkFileError, releaseNumbers } from './load-numbers.js'
+import { findOverlappingTrunk, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
+import { type FileTrunk, invalidTrunkFile, type TrunkFile } from './trunk-file.js'
+import { unsealPassword, sealPassword, type TrunkPassword } from './trunk-passwords.js'
 
-export interface LoadOptions {
+export interface LoadTrunksOptions {
   readonly db: Db
   readonly rootKey: RootKey
   readonly clock: Pick<Clock, 'wall'>
   readonly log: Log
   /** The file's path, for messages. */
-  readonly where: string
+  readonly filePath: string
 }
 
 const REMOVED = 'removed from the trunk file'
@@ -27,8 +27,8 @@ const SWITCHED_OFF = 'switched off in the trunk file'
  * longer in it is disabled, a number that is no longer on its trunk is released. A trunk that staff
  * disabled stays so. Throws EngineError `config_invalid` naming the place in the file.
  */
-export async function loadTrunks(options: LoadOptions, file: TrunkFile): Promise<void> {
-  const { db, clock, log, where } = options
+export async function loadTrunks(options: LoadTrunksOptions, file: TrunkFile): Promise<void> {
+  const { db, clock, log, filePath: where } = options
   const now = clock.wall()
   try {
     await db.transaction().execute(async (trx) => {
@@ -52,7 +52,7 @@ export async function loadTrunks(options: LoadOptions, file: TrunkFile): Promise
       }
     })
   } catch (error) {
-    if (error instanceof Misplaced) throw invalid(where, [error])
+    if (error instanceof TrunkFileError) throw invalidTrunkFile(where, [error])
     throw error
   }
   log.info({ file: where, trunks: file.trunks.length }, 'trunk file loaded')
@@ -60,16 +60,16 @@ export async function loadTrunks(options: LoadOptions, file: TrunkFile): Promise
 
 async function loadTrunk(
   trx: Trx,
-  options: LoadOptions,
+  options: LoadTrunksOptions,
   trunk: FileTrunk,
   path: readonly PropertyKey[],
   now: number,
 ): Promise<SipTrunkRow> {
   const organizationId = await organizationOf(trx, trunk, path)
   const ranges = trunk.inbound.addresses
-  const overlap = await findOverlap(trx, organizationId, ranges)
+  const overlap = await findOverlappingTrunk(trx, organizationId, ranges)
   if (overlap !== null) {
-    throw new Misplaced(
+    throw new TrunkFileError(
       [...path, 'inbound', 'addresses'],
       `${overlap.range} belongs to a trunk of another organization`,
     )
@@ -104,7 +104,7 @@ async function loadTrunk(
           ranges,
         )
       : await refresh(trx, known, { ...wanted, ...statusOf(trunk, known) }, trunk, now)
-  if (row === null) throw new Misplaced([...path, 'inbound', 'username'], 'another trunk has this user name')
+  if (row === null) throw new TrunkFileError([...path, 'inbound', 'username'], 'another trunk has this user name')
   await loadNumbers(trx, options.log, row, trunk, path, now)
   return row
 }
@@ -178,7 +178,7 @@ function sealed(
   stored: string | null,
 ): string | null {
   if (password === undefined) return null
-  if (stored !== null && openPassword(rootKey, id, which, stored) === password) return stored
+  if (stored !== null && unsealPassword(rootKey, id, which, stored) === password) return stored
   return sealPassword(rootKey, id, which, password)
 }
 
@@ -205,7 +205,7 @@ async function organizationOf(
     ? all.orderBy('createdAt').orderBy('id').limit(1)
     : all.where('id', '=', organization)
   ).executeTakeFirst()
-  if (found === undefined) throw new Misplaced([...path, 'organization'], 'there is no such organization')
+  if (found === undefined) throw new TrunkFileError([...path, 'organization'], 'there is no such organization')
   return found.id
 }
 

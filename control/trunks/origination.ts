@@ -14,7 +14,7 @@ const CODE_HEADER = 'X-Svc-Code'
  * How a refused origination is answered on the trunk (decisions 10): the code of the API in a header,
  * 402 when money is short, 486 when a pool is full, 404 for what is no number, else 403.
  */
-export function originationAnswer({ code }: PlacementRefusal): Refused {
+export function originationRefusal({ code }: PlacementRefusal): Refused {
   const headers = { [CODE_HEADER]: code }
   switch (code) {
     case 'insufficient_funds':

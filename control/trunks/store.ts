@@ -17,7 +17,7 @@ export async function findTrunk(db: Db | Trx, owner: Owner, id: string): Promise
 }
 
 /** The trunk a caller proved to be, whoever has it. */
-export async function findCallingTrunk(db: Db | Trx, id: string): Promise<SipTrunkRow | null> {
+export async function findInboundTrunk(db: Db | Trx, id: string): Promise<SipTrunkRow | null> {
   return (await calling(db).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
@@ -75,7 +75,7 @@ export function listActiveTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
 }
 
 /** The trunk of another organization that some of the ranges belong to, and the range; null when free. */
-export async function findOverlap(
+export async function findOverlappingTrunk(
   db: Db | Trx,
   organizationId: string,
   ranges: readonly Cidr[],
@@ -145,7 +145,7 @@ export async function updateTrunk(
 }
 
 /** A call came or went over the trunk. */
-export async function noteUse(
+export async function recordTrunkUse(
   db: Db | Trx,
   owner: Owner,
   id: string,

@@ -4,18 +4,18 @@ import { addressKey, coveringPrefix } from '../../signalling/trunk/cidr.js'
 import { e164OfDialled } from '../compliance/numbering.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
-import { findHeldNumber } from '../numbers/store.js'
-import { fresh } from './cached-read.js'
-import { findCallingTrunk, findTrunkByUsername, listCallerRanges, listRealms } from './store.js'
+import { findNumberByE164 } from '../numbers/store.js'
+import { cachedRead } from './cached-read.js'
+import { findInboundTrunk, findTrunkByUsername, listCallerRanges, listRealms } from './store.js'
 import { inboundTrunkOf } from './trunk-route.js'
 
 /** How long a changed address list or realm may go unnoticed; passwords are always read anew. */
-export const LISTS_MS = 1_000
+export const LIST_CACHE_MS = 1_000
 
 /** Who may call in over a trunk, from the tables. Strangers cost no query. */
 export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'now'>): TrunkDirectory {
-  const ranges = fresh(clock, LISTS_MS, () => listCallerRanges(db))
-  const realms = fresh(clock, LISTS_MS, () => listRealms(db))
+  const ranges = cachedRead(clock, LIST_CACHE_MS, () => listCallerRanges(db))
+  const realms = cachedRead(clock, LIST_CACHE_MS, () => listRealms(db))
   return {
     async byAddress(address, dialled) {
       const key = addressKey(address)
@@ -27,10 +27,10 @@ export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'n
       if (covering.some((range) => range.trunkId !== trunkId)) {
         // One telephone system may have several trunks: the number tells which one is meant.
         const e164 = e164OfDialled(dialled)
-        const number = e164 === null ? null : await findHeldNumber(db, e164)
+        const number = e164 === null ? null : await findNumberByE164(db, e164)
         trunkId = covering.find((range) => range.trunkId === number?.sipTrunkId)?.trunkId ?? trunkId
       }
-      const trunk = await findCallingTrunk(db, trunkId)
+      const trunk = await findInboundTrunk(db, trunkId)
       if (trunk === null || trunk.inboundAuth === 'digest') return null
       const found = inboundTrunkOf(trunk, rootKey)
       // The list may be a second old; whether this one still holds is certain.

@@ -182,14 +182,14 @@ export function parseTrunkFile(text: string, where: string, environment: Environ
     throw new EngineError('config_invalid', unset.map((line) => `${where}: ${line}`).join('\n'))
   const parsed = TrunkFile.safeParse(filled)
   if (parsed.success) return parsed.data
-  throw invalid(
+  throw invalidTrunkFile(
     where,
     parsed.error.issues.map((issue) => ({ path: issue.path, message: issue.message })),
   )
 }
 
 /** What is wrong with the file, with the place of each. */
-export function invalid(
+export function invalidTrunkFile(
   where: string,
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
 ): EngineError {

@@ -14,7 +14,7 @@ export function sealPassword(rootKey: RootKey, trunkId: string, which: TrunkPass
 }
 
 /** Throws EngineError `storage_failed` when no root key of ours opens it. */
-export function openPassword(
+export function unsealPassword(
   rootKey: RootKey,
   trunkId: string,
   which: TrunkPassword,

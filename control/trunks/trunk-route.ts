@@ -10,7 +10,7 @@ import type { TrunkLimits } from '../../signalling/trunk/trunk-limiter.js'
 import type { ProbeTarget } from '../../signalling/trunk/trunk-probe.js'
 import type { RootKey } from '../config/root-key.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
-import { openPassword } from './trunk-passwords.js'
+import { unsealPassword } from './trunk-passwords.js'
 
 /*
  * A stored trunk as signalling needs it.
@@ -29,7 +29,7 @@ export function rangesOf(trunk: SipTrunkRow): Cidr[] {
   return Strings.parse(JSON.parse(trunk.ipAcl)).flatMap((text) => parseCidr(text) ?? [])
 }
 
-export function limitsOfTrunk(trunk: SipTrunkRow): TrunkLimits {
+export function trunkLimitsOf(trunk: SipTrunkRow): TrunkLimits {
   return {
     maxConcurrent: trunk.maxConcurrent,
     callsPerMinute: trunk.callsPerMinute,
@@ -48,7 +48,7 @@ export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { tr
     srtp: trunk.srtp,
     trunk: {
       trunkId: trunk.id,
-      limits: limitsOfTrunk(trunk),
+      limits: trunkLimitsOf(trunk),
       numberFormat: trunk.outboundNumberFormat,
       callerIdPolicy: trunk.callerIdPolicy,
       callerId: trunk.callerId ?? trunk.outboundAuthUsername,
@@ -88,8 +88,8 @@ export function inboundTrunkOf(trunk: SipTrunkRow, rootKey: RootKey): InboundTru
     realm,
     algorithm: digestAlgorithm,
     username: digestUsername,
-    password: digestPassword === null ? null : openPassword(rootKey, id, 'inbound', digestPassword),
-    limits: limitsOfTrunk(trunk),
+    password: digestPassword === null ? null : unsealPassword(rootKey, id, 'inbound', digestPassword),
+    limits: trunkLimitsOf(trunk),
     credentials: credentialsOf(trunk, rootKey),
   }
 }
@@ -99,6 +99,6 @@ function credentialsOf(trunk: SipTrunkRow, rootKey: RootKey): Credentials | null
   if (outboundAuthUsername === null || outboundPassword === null) return null
   return {
     username: outboundAuthUsername,
-    password: openPassword(rootKey, id, 'outbound', outboundPassword),
+    password: unsealPassword(rootKey, id, 'outbound', outboundPassword),
   }
 }

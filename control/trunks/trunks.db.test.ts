@@ -10,9 +10,9 @@ import type { InboundInvite } from '../../signalling/call/ports.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { openDirectory } from '../calls/placement/admission.js'
 import { loadTrunks } from './load-trunks.js'
-import { originationAnswer } from './origination.js'
-import { findOverlap, findTrunk, listTrunkNumbers, noteUse, storeProbe, updateTrunk } from './store.js'
-import { LISTS_MS, openTrunkCallers } from './trunk-callers.js'
+import { originationRefusal } from './origination.js'
+import { findOverlappingTrunk, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
+import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
 import { parseTrunkFile, readTrunkFile } from './trunk-file.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'
 
@@ -133,7 +133,7 @@ t.test('origination: refusals as the trunk sees them', async (t) => {
     ['validation_error', 404],
     ['provider_unavailable', 503],
   ] as const) {
-    t.match(originationAnswer({ code }), { admit: false, sip, headers: { 'X-Svc-Code': code } }, code)
+    t.match(originationRefusal({ code }), { admit: false, sip, headers: { 'X-Svc-Code': code } }, code)
   }
 })
 
@@ -154,7 +154,7 @@ function tools(calling: TestCalling) {
   const { deps, clock, folder } = calling
   const { db, rootKey } = deps
   const load = (file: unknown, env: Record<string, string> = ENV) =>
-    loadTrunks({ db, rootKey, clock, log: silentLog, where: 'trunks.json' }, parse(file, env))
+    loadTrunks({ db, rootKey, clock, log: silentLog, filePath: 'trunks.json' }, parse(file, env))
   return {
     db,
     rootKey,
@@ -333,13 +333,13 @@ await onEachEngine(t, async (t, open) => {
     t.equal(await it.callers.realm('other'), null)
     await it.load({ trunks: [plain] })
     t.equal(await nameOf('203.0.113.5'), null, 'a trunk that has gone is nobody at once')
-    calling.clock.advance(LISTS_MS)
+    calling.clock.advance(LIST_CACHE_MS)
     t.equal(await nameOf('203.0.113.5'), 'wide', 'and the lists follow within a second')
     await it.load({ trunks: [plain, inner, twin, digest] })
-    t.match(await findOverlap(it.db, 'org_other', ranges('203.0.113.7')), { range: '203.0.113.7' })
-    t.equal(await findOverlap(it.db, 'org_other', ranges('204.0.0.0/8')), null)
+    t.match(await findOverlappingTrunk(it.db, 'org_other', ranges('203.0.113.7')), { range: '203.0.113.7' })
+    t.equal(await findOverlappingTrunk(it.db, 'org_other', ranges('204.0.0.0/8')), null)
     t.equal(
-      await findOverlap(it.db, it.owner.organizationId, ranges('203.0.113.7')),
+      await findOverlappingTrunk(it.db, it.owner.organizationId, ranges('203.0.113.7')),
       null,
       'its own may overlap',
     )
@@ -470,7 +470,7 @@ await onEachEngine(t, async (t, open) => {
     } as const
     const row = await storeProbe(it.db, it.owner, id, probe)
     t.strictSame(JSON.parse(row?.lastProbe ?? ''), probe)
-    await noteUse(it.db, it.owner, id, 'outbound', 77)
+    await recordTrunkUse(it.db, it.owner, id, 'outbound', 77)
     t.match(await findTrunk(it.db, it.owner, id), { lastOutboundAt: 77 })
     const foreign = { ...it.owner, organizationId: newId('org', 0) }
     t.equal(await storeProbe(it.db, foreign, id, probe), null)

@@ -6,7 +6,7 @@ import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { loadTrunks } from './load-trunks.js'
 import { parseTrunkFile } from './trunk-file.js'
-import { LOOK_MS, openTrustedNetworks, RESOLVE_MS } from './trusted-networks.js'
+import { TRUNK_POLL_MS, openTrustedNetworks, RESOLVE_MS } from './trusted-networks.js'
 
 const trunk = (name: string, over: object) => ({
   name,
@@ -43,7 +43,7 @@ t.test('the networks of trunks, followed through every change', async (t) => {
   const { clock, deps } = calling
   const load = (trunks: readonly object[]) =>
     loadTrunks(
-      { db: database.db, rootKey: deps.rootKey, clock, log: silentLog, where: 'trunks.json' },
+      { db: database.db, rootKey: deps.rootKey, clock, log: silentLog, filePath: 'trunks.json' },
       parseTrunkFile(JSON.stringify({ trunks }), 'trunks.json', {}),
     )
   const digest = { auth: 'digest', username: 'office', password: 'x', addresses: ['198.51.100.0/24'] }
@@ -60,15 +60,15 @@ t.test('the networks of trunks, followed through every change', async (t) => {
     db: database.db,
     clock,
     log: silentLog,
-    further: ['10.0.0.0/8'],
+    configured: ['10.0.0.0/8'],
     dns,
     apply: (networks) => told.push(networks),
   })
   t.teardown(() => trusted.close())
   /** Time passes, and everything it sets off is done: nothing here waits for more than its turn. */
   const pass = async (ms: number) => {
-    for (let at = 0; at < ms; at += LOOK_MS) {
-      clock.advance(Math.min(LOOK_MS, ms - at))
+    for (let at = 0; at < ms; at += TRUNK_POLL_MS) {
+      clock.advance(Math.min(TRUNK_POLL_MS, ms - at))
       for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
     }
   }
@@ -96,12 +96,12 @@ t.test('the networks of trunks, followed through every change', async (t) => {
 
   state.fails = false
   addresses.set('a.carrier.example', ['192.0.2.51'])
-  await pass(RESOLVE_MS + LOOK_MS)
+  await pass(RESOLVE_MS + TRUNK_POLL_MS)
   const moved = all.filter((one) => !named.includes(one))
   t.strictSame(told.at(-1), [...moved, '192.0.2.51'].sort())
 
   await load(file.slice(0, 1))
-  await pass(LOOK_MS)
+  await pass(TRUNK_POLL_MS)
   t.strictSame(
     told.at(-1),
     ['10.0.0.0/8', '2001:db8::/48', '203.0.113.0/24'],
@@ -109,6 +109,6 @@ t.test('the networks of trunks, followed through every change', async (t) => {
   )
   await trusted.close()
   await load(file)
-  await pass(LOOK_MS)
+  await pass(TRUNK_POLL_MS)
   t.equal(told.length, 4, 'and nothing is told any more')
 })

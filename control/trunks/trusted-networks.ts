@@ -14,7 +14,7 @@ export interface TrustedNetworksOptions {
   readonly clock: Clock
   readonly log: Log
   /** The operator's own list, in addition to the trunks. */
-  readonly further: readonly string[]
+  readonly configured: readonly string[]
   /** Told the whole list whenever it has changed. */
   readonly apply: (networks: readonly string[]) => void
   /** Where names of gateways are looked up; closed at the end. */
@@ -22,7 +22,7 @@ export interface TrustedNetworksOptions {
 }
 
 /** A trunk that was made, changed or disabled counts after this at the latest. */
-export const LOOK_MS = 2_000
+export const TRUNK_POLL_MS = 2_000
 /** The addresses behind a name are asked for again that often. */
 export const RESOLVE_MS = 60_000
 /** Names asked for at once, so that many trunks are no flood of questions. */
@@ -40,7 +40,7 @@ interface Named {
  * active live trunks, by address or by what their names lead to. What comes from there bans nobody.
  */
 export function openTrustedNetworks(options: TrustedNetworksOptions): { close(): Promise<void> } {
-  const { db, clock, log, further, apply } = options
+  const { db, clock, log, configured: further, apply } = options
   const locator = new Locator(clock, log, options.dns ?? openDns())
   const names = new Map<string, Named>()
   let timer: Timer | null = null
@@ -69,7 +69,7 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
     } catch (error) {
       if (!closed) log.error({ error: errorText(error) }, 'the networks of the trunks could not be read')
     }
-    if (!closed) timer = clock.after(LOOK_MS, again)
+    if (!closed) timer = clock.after(TRUNK_POLL_MS, again)
   }
 
   /** Once per change. */

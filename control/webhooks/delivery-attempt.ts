@@ -42,7 +42,7 @@ interface PostOptions {
  * Sends one attempt to a customer's URL: only to public addresses, which are looked at again now,
  * never following a redirect, and with one deadline for everything. Never throws.
  */
-export async function post(options: PostOptions): Promise<Attempt> {
+export async function postWebhook(options: PostOptions): Promise<Attempt> {
   const { clock } = options
   const startedAt = clock.now()
   const deadline = startedAt + RESPONSE_MS

@@ -11,7 +11,7 @@ import {
 } from '../../fixtures/api/webhooks.js'
 import { onEachEngine } from '../../fixtures/database/databases.js'
 import { insertEvent } from '../events/store.js'
-import { readQueues } from '../observe/queue-depths.js'
+import { readQueueDepths } from '../observe/queue-depths.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -144,9 +144,9 @@ await onEachEngine(t, async (t, open) => {
       t.match(metrics, `parley_webhook_attempts_total{outcome="${outcome}"} ${count}\n`)
       t.match(metrics, `parley_webhook_attempt_seconds_count{outcome="${outcome}"} ${count}\n`)
     }
-    const { webhook_deliveries: waiting } = await readQueues(rig.database.db, rig.clock.wall() + 3 * MINUTE)
+    const { webhook_deliveries: waiting } = await readQueueDepths(rig.database.db, rig.clock.wall() + 3 * MINUTE)
     t.strictSame(waiting, { rows: 4, oldestSeconds: 120 }, 'due for two minutes by then')
-    t.equal((await readQueues(rig.database.db, rig.clock.wall())).webhook_deliveries?.oldestSeconds, 0)
+    t.equal((await readQueueDepths(rig.database.db, rig.clock.wall())).webhook_deliveries?.oldestSeconds, 0)
   })
 
   await t.test('the retry schedule; every attempt has the same bytes and a fresh stamp', async (t) => {

@@ -3,15 +3,15 @@ import type { RootKey } from '../config/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { renderEnvelope } from '../events/envelope.js'
-import { eventOf } from '../events/store.js'
-import type { HeldJob, JobHandler, Outcome } from '../jobs/runner.js'
+import { findEventOfDelivery } from '../events/store.js'
+import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
 import type { Egress } from '../net/egress.js'
 import type { AttemptOutcome } from '../observe/telemetry.js'
-import { type Attempt, post } from './delivery-attempt.js'
+import { type Attempt, postWebhook } from './delivery-attempt.js'
 import { type DisabledNotice, recordFailure, recordSuccess } from './endpoint-health.js'
 import { activeSecrets, PARK_MS } from './endpoint-store.js'
-import { DELIVER } from './outbox.js'
-import { MAX_ATTEMPTS, type Plan, plan } from './retry-schedule.js'
+import { DELIVERY_JOB } from './outbox.js'
+import { MAX_ATTEMPTS, type AttemptPlan, planNextAttempt } from './retry-schedule.js'
 import { webhookHeaders } from './signature.js'
 
 export interface DeliveryOptions {
@@ -46,7 +46,7 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
   /** Endpoints whose last attempt from here failed or was slow: they must not hold all places. */
   const failing = new Set<string>()
 
-  async function run(job: HeldJob): Promise<Outcome> {
+  async function run(job: ClaimedJob): Promise<JobOutcome> {
     const found = await findWork(db, job.payload)
     if (found === null) return async () => null
     const { endpoint, delivery } = found
@@ -60,7 +60,7 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     if (begun.do === 'end') return begun.outcome
     const at = Math.floor(clock.wall() / 1000)
     const stamp = { type: delivery.type, eventId: delivery.eventId, attempt: begun.attempt, at }
-    const attempt = await post({
+    const attempt = await postWebhook({
       egress,
       clock,
       url: endpoint.url,
@@ -75,13 +75,13 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     const next: Next =
       attempt.error === 'interrupted'
         ? { do: 'again', at: now }
-        : plan(begun.attempt, attempt.result, now, random())
+        : planNextAttempt(begun.attempt, attempt.result, now, random())
     options.onAttempt?.(OUTCOMES[next.do], attempt.durationMs / 1000)
     return (trx) => settle(trx, delivery, attempt, next, now)
   }
 
   async function render(delivery: WebhookDeliveryRow): Promise<string | null> {
-    const event = await eventOf(db, delivery)
+    const event = await findEventOfDelivery(db, delivery)
     return event === null ? null : renderEnvelope(options, event)
   }
 
@@ -119,7 +119,7 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
   }
 
   return {
-    kind: DELIVER,
+    kind: DELIVERY_JOB,
     concurrency: CONCURRENCY,
     laneLimit: (lane) => (failing.has(lane) ? PER_FAILING_ENDPOINT : PER_ENDPOINT),
     run,
@@ -127,7 +127,7 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
 }
 
 /** What follows an attempt; `again` at once says nothing about the receiver. */
-type Next = Plan | { readonly do: 'again'; readonly at: number }
+type Next = AttemptPlan | { readonly do: 'again'; readonly at: number }
 
 const OUTCOMES: Readonly<Record<Next['do'], AttemptOutcome>> = {
   delivered: 'delivered',
@@ -162,7 +162,7 @@ async function findWork(db: Db, deliveryId: string): Promise<Work | null> {
 
 type Begun =
   | { readonly do: 'send'; readonly attempt: number; readonly body: string }
-  | { readonly do: 'end'; readonly outcome: Outcome }
+  | { readonly do: 'end'; readonly outcome: JobOutcome }
 
 /** Counts an attempt that is about to be made, unless the endpoint is off or it were one too many. */
 async function begin(trx: Trx, deliveryId: string, body: string, now: number): Promise<Begun> {

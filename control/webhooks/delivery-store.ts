@@ -1,10 +1,10 @@
 import type { Db, Trx } from '../db/database.js'
-import { retried } from '../db/retry-transaction.js'
+import { retryTransaction } from '../db/retry-transaction.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { EVENT_RETENTION_MS } from '../events/store.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
-import { insertDeliveries, newDelivery, subscribed } from './outbox.js'
+import { insertDeliveries, newDelivery, isSubscribed } from './outbox.js'
 
 interface Owner {
   readonly organizationId: string
@@ -50,13 +50,13 @@ export async function redeliver(
   endpointId: string | null,
   now: number,
 ): Promise<Redelivery> {
-  return retried(db, async (trx) => {
+  return retryTransaction(db, async (trx) => {
     const endpoints = await lockEndpoints(trx, event.organizationId, endpointId)
     if (endpointId !== null && endpoints.length === 0) return { kind: 'no-endpoint' }
     const enabled = endpoints.filter((endpoint) => endpoint.enabled === 1)
     if (endpointId !== null && enabled.length === 0) return { kind: 'disabled' }
     const wanted =
-      endpointId === null ? enabled.filter(({ events }) => subscribed(events, event.type)) : enabled
+      endpointId === null ? enabled.filter(({ events }) => isSubscribed(events, event.type)) : enabled
     if (wanted.length === 0) return { kind: 'no-endpoint' }
     const deliveries = wanted.map(({ id }) => newDelivery(event, id, now))
     await trx

@@ -2,7 +2,7 @@ import { queueMailToAdmins } from '../mail/outbox.js'
 import type { DisabledNotice } from './endpoint-health.js'
 
 /** Mails owners and admins that an endpoint was switched off, in the transaction that did it. */
-export const mailDisabled: DisabledNotice = async (trx, endpoint, now) => {
+export const mailDisabledNotice: DisabledNotice = async (trx, endpoint, now) => {
   const text = [
     `The webhook endpoint ${endpoint.url} (${endpoint.id}) failed ${endpoint.consecutiveFailures} times in a row`,
     'and was switched off. What waits for it is kept for 24 hours.',

@@ -6,15 +6,15 @@ import { EVENT_TYPES } from '../events/event-types.js'
 import { type Actor, listOperation, type Operation, operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
-import { type Facts, recordAudit } from '../organization/audit.js'
-import { post } from './delivery-attempt.js'
+import { type AuditFields, recordAudit } from '../organization/audit.js'
+import { postWebhook } from './delivery-attempt.js'
 import {
   activeSecrets,
   createEndpoint,
   currentSecret,
   deleteEndpoint,
   findEndpoint,
-  type Logged,
+  type AuditHook,
   listEndpoints,
   MAX_ENDPOINTS,
   rollSecret,
@@ -70,8 +70,8 @@ function view(row: WebhookEndpointRow): z.input<typeof WebhookEndpoint> {
 function logged(
   input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
   what: 'created' | 'updated' | 'deleted' | 'secret_read' | 'secret_rolled',
-  change: { readonly before?: Facts; readonly after?: Facts } = {},
-): Logged {
+  change: { readonly before?: AuditFields; readonly after?: AuditFields } = {},
+): AuditHook {
   const { actor, deps, requestId } = input
   return (trx, endpointId) =>
     recordAudit(
@@ -301,7 +301,7 @@ const testWebhook = operation({
     }
     const body = JSON.stringify(event)
     const stamp = { type: event.type, eventId: event.id, attempt: 1, at: Math.floor(now / 1000) }
-    const attempt = await post({
+    const attempt = await postWebhook({
       egress: deps.egress,
       clock: deps.clock,
       url: row.url,

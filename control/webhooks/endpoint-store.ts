@@ -3,11 +3,11 @@ import { newId } from '../../media/base/ids.js'
 import { seal, unsealAny } from '../base/crypto.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db, Trx } from '../db/database.js'
-import { retried } from '../db/retry-transaction.js'
+import { retryTransaction } from '../db/retry-transaction.js'
 import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
-import { hastenLane } from '../jobs/store.js'
-import { DELIVER } from './outbox.js'
+import { makeLaneDue } from '../jobs/store.js'
+import { DELIVERY_JOB } from './outbox.js'
 
 export const MAX_ENDPOINTS = 20
 /** How long the secret before a roll still signs. */
@@ -16,8 +16,8 @@ export const OVERLAP_MS = 24 * 3_600_000
 export const PARK_MS = 24 * 3_600_000
 
 /** Adds to the audit log, in the transaction of the change. */
-export type Logged = (trx: Trx, endpointId: string) => Promise<void>
-const unlogged: Logged = async () => {}
+export type AuditHook = (trx: Trx, endpointId: string) => Promise<void>
+const unlogged: AuditHook = async () => {}
 
 export interface EndpointFields {
   readonly url: string
@@ -57,7 +57,7 @@ export async function createEndpoint(
   organizationId: string,
   fields: EndpointFields,
   now: number,
-  logged: Logged = unlogged,
+  logged: AuditHook = unlogged,
 ): Promise<{ readonly row: WebhookEndpointRow; readonly secret: string } | null> {
   return db.transaction().execute(async (trx) => {
     // Whoever else creates one waits here: the count below is still true when the row is made.
@@ -141,10 +141,10 @@ export async function updateEndpoint(
   id: string,
   change: Partial<EndpointFields> & { readonly enabled?: boolean },
   now: number,
-  logged: Logged = unlogged,
+  logged: AuditHook = unlogged,
 ): Promise<WebhookEndpointRow | null> {
   const { enabled, events, ...rest } = change
-  return retried(db, async (trx) => {
+  return retryTransaction(db, async (trx) => {
     // Also the lock under which deliveries are parked and released.
     let row = await trx
       .updateTable('webhookEndpoints')
@@ -185,7 +185,7 @@ async function enableEndpoint(trx: Trx, id: string, now: number): Promise<Webhoo
     .where('endpointId', '=', id)
     .where('status', '=', 'pending')
     .execute()
-  await hastenLane(trx, DELIVER, id, now)
+  await makeLaneDue(trx, DELIVERY_JOB, id, now)
   return row
 }
 
@@ -223,9 +223,9 @@ export async function deleteEndpoint(
   organizationId: string,
   id: string,
   now: number,
-  logged: Logged = unlogged,
+  logged: AuditHook = unlogged,
 ): Promise<boolean> {
-  return retried(db, async (trx) => {
+  return retryTransaction(db, async (trx) => {
     const row = await trx
       .updateTable('webhookEndpoints')
       .set({
@@ -252,7 +252,7 @@ export async function deleteEndpoint(
   })
 }
 
-export type Roll =
+export type SecretRoll =
   | { readonly kind: 'rolled'; readonly secret: string; readonly previousValidUntil: number }
   | { readonly kind: 'open'; readonly previousValidUntil: number }
 
@@ -263,8 +263,8 @@ export async function rollSecret(
   organizationId: string,
   id: string,
   now: number,
-  logged: Logged = unlogged,
-): Promise<Roll | null> {
+  logged: AuditHook = unlogged,
+): Promise<SecretRoll | null> {
   const secret = newSecret()
   const previousValidUntil = now + OVERLAP_MS
   const rolled = await db.transaction().execute(async (trx) => {
@@ -293,7 +293,7 @@ export async function rollSecret(
 }
 
 /** Forgets secrets whose time is over. */
-export async function wipeOldSecrets(db: Db, now: number): Promise<void> {
+export async function clearExpiredSecrets(db: Db, now: number): Promise<void> {
   await db
     .updateTable('webhookEndpoints')
     .set({ previousSecret: null, previousValidUntil: null })

@@ -4,7 +4,7 @@ import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { addJobs } from '../jobs/store.js'
 
 /** The kind of job that sends deliveries; its lane is the endpoint, its payload the delivery's id. */
-export const DELIVER = 'webhook.deliver'
+export const DELIVERY_JOB = 'webhook.deliver'
 
 /** The event a delivery tells of. */
 export interface OutboxEvent {
@@ -27,7 +27,7 @@ export async function addDeliveries(trx: Trx, event: OutboxEvent, now: number): 
     .where('enabled', '=', 1)
     .where('deletedAt', 'is', null)
     .execute()
-  const wanted = endpoints.filter(({ events }) => subscribed(events, event.type))
+  const wanted = endpoints.filter(({ events }) => isSubscribed(events, event.type))
   await insertDeliveries(
     trx,
     wanted.map(({ id }) => newDelivery(event, id, now)),
@@ -36,7 +36,7 @@ export async function addDeliveries(trx: Trx, event: OutboxEvent, now: number): 
 }
 
 /** Whether the stored list of an endpoint names the type. */
-export function subscribed(events: string, type: string): boolean {
+export function isSubscribed(events: string, type: string): boolean {
   const types: unknown = JSON.parse(events)
   return Array.isArray(types) && types.includes(type)
 }
@@ -77,8 +77,8 @@ export async function insertDeliveries(
   await addJobs(
     trx,
     deliveries.map(({ id, endpointId }) => ({
-      id: `${DELIVER}:${id}`,
-      kind: DELIVER,
+      id: `${DELIVERY_JOB}:${id}`,
+      kind: DELIVERY_JOB,
       lane: endpointId,
       dueAt: now,
       payload: id,

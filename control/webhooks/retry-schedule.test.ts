@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AttemptResult, MAX_ATTEMPTS, plan, retryAfterMs } from './retry-schedule.js'
+import { type AttemptResult, MAX_ATTEMPTS, planNextAttempt, retryAfterMs } from './retry-schedule.js'
 
 const MINUTE = 60_000
 const NOW = Date.UTC(2026, 0, 15, 10)
@@ -16,7 +16,7 @@ t.test('the whole schedule: 14 attempts, the last 24 h 15 min after the first', 
   for (let attempt = 1; ; attempt++) {
     cumulative.push((at - NOW) / MINUTE)
     // In the middle of the jitter nothing is added or taken.
-    const next = plan(attempt, FAILED, at, 0.5)
+    const next = planNextAttempt(attempt, FAILED, at, 0.5)
     if (next.do !== 'retry') {
       t.strictSame(next, { do: 'give-up' })
       break
@@ -30,7 +30,7 @@ t.test('the whole schedule: 14 attempts, the last 24 h 15 min after the first', 
 t.test('jitter is a tenth either way', async (t) => {
   for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
     const at = (random: number): number => {
-      const next = plan(attempt, FAILED, 0, random)
+      const next = planNextAttempt(attempt, FAILED, 0, random)
       return next.do === 'retry' ? next.at : Number.NaN
     }
     t.equal(at(0), at(0.5) * 0.9, `attempt ${attempt}, shortest`)
@@ -40,22 +40,22 @@ t.test('jitter is a tenth either way', async (t) => {
 
 t.test('what every class of answer means', async (t) => {
   for (const status of [200, 201, 202, 204, 299]) {
-    t.equal(plan(1, answered(status), NOW, 0.5).do, 'delivered', `${status}`)
+    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).do, 'delivered', `${status}`)
   }
   for (const status of [408, 429, 500, 502, 503, 504, 599]) {
-    t.equal(plan(1, answered(status), NOW, 0.5).do, 'retry', `${status}`)
+    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).do, 'retry', `${status}`)
   }
   for (const status of [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 422, 499]) {
-    t.equal(plan(1, answered(status), NOW, 0.5).do, 'give-up', `${status}`)
+    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).do, 'give-up', `${status}`)
   }
-  t.equal(plan(1, FAILED, NOW, 0.5).do, 'retry')
-  t.equal(plan(14, answered(500), NOW, 0.5).do, 'give-up', 'after the last attempt')
-  t.equal(plan(14, answered(200), NOW, 0.5).do, 'delivered', 'the last attempt may still do it')
+  t.equal(planNextAttempt(1, FAILED, NOW, 0.5).do, 'retry')
+  t.equal(planNextAttempt(14, answered(500), NOW, 0.5).do, 'give-up', 'after the last attempt')
+  t.equal(planNextAttempt(14, answered(200), NOW, 0.5).do, 'delivered', 'the last attempt may still do it')
 })
 
 t.test('Retry-After is waited for when it is longer, four hours at most', async (t) => {
   const at = (result: AttemptResult, attempt = 1) => {
-    const next = plan(attempt, result, NOW, 0.5)
+    const next = planNextAttempt(attempt, result, NOW, 0.5)
     return next.do === 'retry' ? (next.at - NOW) / MINUTE : Number.NaN
   }
   t.equal(at(answered(429, 10 * MINUTE)), 10)

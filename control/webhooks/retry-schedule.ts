@@ -4,7 +4,7 @@ export type AttemptResult =
   /** No answer: timeout, connection error, refused address. */
   | { readonly kind: 'failed' }
 
-export type Plan =
+export type AttemptPlan =
   | { readonly do: 'delivered' }
   /** Unix ms. */
   | { readonly do: 'retry'; readonly at: number }
@@ -26,7 +26,7 @@ const MAX_RETRY_AFTER_MS = 240 * MINUTE_MS
  * What follows the `attempt`-th attempt (from 1) that ended at `now` (Unix ms). `random`, in [0, 1),
  * places the next one within the jitter.
  */
-export function plan(attempt: number, result: AttemptResult, now: number, random: number): Plan {
+export function planNextAttempt(attempt: number, result: AttemptResult, now: number, random: number): AttemptPlan {
   if (result.kind === 'answered') {
     if (result.status >= 200 && result.status < 300) return { do: 'delivered' }
     if (!isRetried(result.status)) return { do: 'give-up' }

@@ -13,7 +13,7 @@ export function signatureHeader(body: string, secrets: readonly string[], at: nu
   return secrets.map((secret) => sign(body, secret, at)).join(' ')
 }
 
-export interface Stamp {
+export interface DeliveryStamp {
   readonly type: string
   readonly eventId: string
   /** 1 for the first attempt of a delivery. */
@@ -26,7 +26,7 @@ export interface Stamp {
 export function webhookHeaders(
   body: string,
   secrets: readonly string[],
-  stamp: Stamp,
+  stamp: DeliveryStamp,
 ): Readonly<Record<string, string>> {
   return {
     'content-type': 'application/json',

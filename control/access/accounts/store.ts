@@ -3,7 +3,7 @@ import { newId } from '../../../media/base/ids.js'
 import { isForeignKeyViolation } from '../../db/constraint-error.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { UserRow } from '../../db/tables/identity.js'
-import { seedSandboxNumber } from '../../numbers/sandbox-number.js'
+import { assignSandboxNumber } from '../../numbers/sandbox-number.js'
 
 export type User = Selectable<UserRow>
 
@@ -82,7 +82,7 @@ export async function markVerified(trx: Trx, userId: string, now: number): Promi
       .where('environment', '=', 'test')
       .select('id')
       .executeTakeFirst()
-    if (number === undefined) await seedSandboxNumber(trx, organizationId, now)
+    if (number === undefined) await assignSandboxNumber(trx, organizationId, now)
   }
 }
 

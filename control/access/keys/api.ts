@@ -6,7 +6,7 @@ import type { ApiKeyRow } from '../../db/tables/identity.js'
 import { type Actor, listOperation, operation } from '../../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../../http/schemas.js'
-import { type Facts, recordAudit } from '../../organization/audit.js'
+import { type AuditFields, recordAudit } from '../../organization/audit.js'
 import { expand, parseScopes } from '../scopes.js'
 import { createKey, endOfKey } from './api-keys.js'
 import { endKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './store.js'
@@ -216,7 +216,7 @@ function audit(
   input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
   what: 'created' | 'narrowed' | 'rolled' | 'deleted',
   keyId: string,
-  change: { readonly before?: Facts; readonly after?: Facts },
+  change: { readonly before?: AuditFields; readonly after?: AuditFields },
 ): Promise<void> {
   const { actor, deps, requestId } = input
   return recordAudit(

@@ -5,7 +5,7 @@ import type { Role as RoleName } from '../../db/tables/identity.js'
 import { listOperation, operation, type SessionActor } from '../../http/operation.js'
 import { type Refusal, refuse } from '../../http/problem.js'
 import { idParam, Timestamp, timestamp } from '../../http/schemas.js'
-import { type Facts, recordAudit } from '../../organization/audit.js'
+import { type AuditFields, recordAudit } from '../../organization/audit.js'
 import { Role, RoleInput } from '../accounts/schemas.js'
 import { ADMINS, beyondRole } from '../scopes.js'
 import {
@@ -123,7 +123,7 @@ function audit(
   input: { readonly actor: SessionActor; readonly deps: Deps; readonly requestId: string },
   what: 'role_changed' | 'removed',
   userId: string,
-  change: { readonly before?: Facts; readonly after?: Facts },
+  change: { readonly before?: AuditFields; readonly after?: AuditFields },
 ): Promise<void> {
   const { actor, deps, requestId } = input
   return recordAudit(

@@ -5,11 +5,11 @@ import type { BotStats } from '../../../media/byo/bot-event.js'
 import { namesIn } from '../../../media/recording/finish.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
-import { RATES, rate } from '../../billing/rating.js'
+import { RATES, rateCall } from '../../billing/rating.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
-import { beginResult } from '../../results/store.js'
+import { startResultExtraction } from '../../results/store.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
@@ -93,7 +93,7 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
   if (call === undefined) return
   const outcome = outcomeOf(ending, call.answeredAt !== null)
   const endedAt = Math.max(at, call.answeredAt ?? 0)
-  const bill = rate({
+  const bill = rateCall({
     answeredAt: call.answeredAt,
     bridgedAt: null,
     endedAt,
@@ -132,7 +132,7 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
       .execute()
   }
   await releaseSlot(trx, callId)
-  if (!(await beginResult(trx, ended, at))) await announce(trx, ended, 'call.completed', at)
+  if (!(await startResultExtraction(trx, ended, at))) await announce(trx, ended, 'call.completed', at)
   if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
     await announce(trx, ended, 'call.failed', at)
   }

@@ -11,11 +11,11 @@ import type { RootKey } from '../../config/root-key.js'
 import type { Db } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { findHeldNumber } from '../../numbers/store.js'
-import { fresh } from '../../trunks/cached-read.js'
-import { originationAnswer } from '../../trunks/origination.js'
-import { findCallingTrunk, hasDigestTrunk, listTrunkNumbers, noteUse } from '../../trunks/store.js'
-import { LISTS_MS } from '../../trunks/trunk-callers.js'
+import { findNumberByE164 } from '../../numbers/store.js'
+import { cachedRead } from '../../trunks/cached-read.js'
+import { originationRefusal } from '../../trunks/origination.js'
+import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers, recordTrunkUse } from '../../trunks/store.js'
+import { LIST_CACHE_MS } from '../../trunks/trunk-callers.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
@@ -40,7 +40,7 @@ const CALLER_MAX = 64
  * room. An admitted call has its row and its `call.initiated` event.
  */
 export function openDirectory(options: DirectoryOptions): Directory {
-  const anyDigest = fresh(options.clock, LISTS_MS, () => hasDigestTrunk(options.db))
+  const anyDigest = cachedRead(options.clock, LIST_CACHE_MS, () => hasDigestTrunk(options.db))
   return { admit: (invite) => admit(options, invite, anyDigest) }
 }
 
@@ -90,7 +90,7 @@ async function admit(
         },
         now,
       )
-      if (trunk !== null) await noteUse(trx, trunk, trunk.id, 'inbound', now)
+      if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'inbound', now)
       if (full !== null) {
         const ending = {
           by: 'engine',
@@ -141,7 +141,7 @@ async function reach(
 ): Promise<Reached | Refused> {
   const local = isLoopback(invite.sourceAddress)
   const number =
-    dialled !== null && (local || invite.trunkId !== null) ? await findHeldNumber(db, dialled) : null
+    dialled !== null && (local || invite.trunkId !== null) ? await findNumberByE164(db, dialled) : null
   if (local && number?.environment === 'test') return { number, trunk: null }
   if (invite.trunkId !== null) return overTrunk(db, dialled, number, invite)
   const refused =
@@ -160,7 +160,7 @@ async function overTrunk(
   number: NumberRow | null,
   { trunkId, to, alsoTo }: InboundInvite,
 ): Promise<Reached | Refused> {
-  const trunk = trunkId === null ? null : await findCallingTrunk(db, trunkId)
+  const trunk = trunkId === null ? null : await findInboundTrunk(db, trunkId)
   if (trunk === null || trunk.status !== 'active') return no(403, 'the trunk is not active')
   const hosts = (row: NumberRow | null): row is NumberRow =>
     row?.organizationId === trunk.organizationId && row.environment === trunk.environment
@@ -169,7 +169,7 @@ async function overTrunk(
   if (to === trunk.outboundAuthUsername) {
     for (const also of alsoTo) {
       const e164 = e164OfDialled(also)
-      const named = e164 === null ? null : await findHeldNumber(db, e164)
+      const named = e164 === null ? null : await findNumberByE164(db, e164)
       if (hosts(named)) return { number: named, trunk }
     }
     const [only, another] = await listTrunkNumbers(db, trunk, trunk.id)
@@ -179,7 +179,7 @@ async function overTrunk(
     return no(404, 'no such number')
   }
   // As with POST /v1/calls: what the gate must know of a live call is not all there yet.
-  return originationAnswer({ code: 'compliance_incomplete' })
+  return originationRefusal({ code: 'compliance_incomplete' })
 }
 
 /** Room in the pool and, over a trunk, one of its lines; what is missing, when something is. */

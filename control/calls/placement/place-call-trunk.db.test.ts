@@ -49,7 +49,7 @@ await onEachEngine(t, async (t, openDatabase) => {
     })
     const load = (over: object = {}) =>
       loadTrunks(
-        { db: database.db, rootKey: deps.rootKey, clock, log: silentLog, where: 'trunks.json' },
+        { db: database.db, rootKey: deps.rootKey, clock, log: silentLog, filePath: 'trunks.json' },
         parseTrunkFile(
           JSON.stringify({
             trunks: [

@@ -7,9 +7,9 @@ import { type Clearance, clearDial } from '../../compliance/clearance.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../../http/problem.js'
 import { timestampOrNull } from '../../http/schemas.js'
-import { findNumber, isOfOtherEnvironment, type Owner } from '../../numbers/store.js'
+import { findNumber, existsInOtherEnvironment, type Owner } from '../../numbers/store.js'
 import { missingForLive } from '../../organization/live-readiness.js'
-import { noteUse } from '../../trunks/store.js'
+import { recordTrunkUse } from '../../trunks/store.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
 import { type Full, type Pool, releaseSlot, takeSlot, takeTrunkSlot } from './call-slots.js'
@@ -125,7 +125,7 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
   if (!isId('num', placement.numberId)) return missing('number', 'numberId')
   const number = await findNumber(db, owner, placement.numberId)
   if (number === null) {
-    return (await isOfOtherEnvironment(db, owner, placement.numberId))
+    return (await existsInOtherEnvironment(db, owner, placement.numberId))
       ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
       : missing('number', 'numberId')
   }
@@ -232,7 +232,7 @@ function clear(
       agentVersionId: row.agentVersionId,
     },
     async (trx, record, now) => {
-      if (trunk !== null) await noteUse(trx, trunk, trunk.id, 'outbound', now)
+      if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'outbound', now)
       await insertCall(
         trx,
         {

@@ -4,7 +4,7 @@ import type { Clock } from '../../../media/base/clock.js'
 import { errorText } from '../../../media/base/errors.js'
 import type { openEgress } from '../../net/egress.js'
 import { buildRequest } from '../../tools/http-request.js'
-import { sendTool } from '../../tools/send-request.js'
+import { sendToolRequest } from '../../tools/send-request.js'
 import type { Printer } from './printer.js'
 
 /** HTTP tools are sent without their credentials: this command may read the agent, not its secrets. */
@@ -22,7 +22,7 @@ export function toolsOf(
       const found = spec.tools.find(({ name }) => name === tool)
       const sent =
         found?.action.kind === 'http'
-          ? sendTool({
+          ? sendToolRequest({
               egress,
               clock,
               request: buildRequest(found.action.request, given, { primary: null, secondary: null }),
