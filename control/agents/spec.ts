@@ -6,7 +6,7 @@ import {
   findRecognitionModel,
   findVoice,
 } from '../../media/agent/vendors/catalogue.js'
-import { sparesOf } from '../../media/agent/vendors/fallbacks.js'
+import { fallbacksOf } from '../../media/agent/vendors/fallbacks.js'
 import type { AgentConfig } from './config.js'
 import { type BuiltIn, fill, type Values } from './placeholders.js'
 
@@ -98,7 +98,7 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       afterMissLine: line(callSettings.transfer.afterMissLine),
     },
     maxCallSeconds: callSettings.maxCallSeconds,
-    spares: sparesOf(
+    spares: fallbacksOf(
       {
         voice: speech,
         pace: config.ttsOptions.pace,

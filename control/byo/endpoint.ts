@@ -6,7 +6,7 @@ import {
   BOT_TYPES,
   type BotFormat,
   type BotRate,
-  carries,
+  supportsAudio,
   transportOf,
 } from '../../media/byo/bot-spec.js'
 import type { Deps } from '../app/deps.js'
@@ -130,7 +130,7 @@ export async function checkEndpoint(
   if (named !== null && Number(named) !== sampleRate) {
     return contradiction(`The address asks for ${named} Hz.`, 'sampleRate')
   }
-  if (!carries(input.type, { format, sampleRate })) {
+  if (!supportsAudio(input.type, { format, sampleRate })) {
     return contradiction(
       `Bots of type ${input.type} speak ${format} at ${rates.join(', ')} Hz.`,
       'sampleRate',

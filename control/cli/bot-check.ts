@@ -11,7 +11,7 @@ import {
   type BotFormat,
   type BotRate,
   type BotSpec,
-  carries,
+  supportsAudio,
   transportOf,
 } from '../../media/byo/bot-spec.js'
 import { oneOf, UsageError } from './options.js'
@@ -45,7 +45,7 @@ interface Finding {
 
 /** What people want to know of a report, worst things where they happened. */
 export function findingsOf(report: BotReport): readonly Finding[] {
-  const { unreachable, connectMs, commands, faults, audioMs, firstSoundMs, replyMs, closedWith } = report
+  const { unreachable, connectMs, commands, violations: faults, audioMs, firstAudioMs: firstSoundMs, replyMs, closedWith } = report
   if (unreachable !== null) return [{ level: 'FAIL', text: `cannot be reached: ${unreachable}` }]
   const findings: Finding[] = []
   const add = (level: Finding['level'], text: string): void => {
@@ -80,8 +80,8 @@ export function findingsOf(report: BotReport): readonly Finding[] {
   } else if (firstSoundMs !== null) add('note', 'said nothing new after the caller spoke')
   if (report.underruns > 0)
     add('note', `its sound came too late ${report.underruns} times: speech with holes`)
-  if (report.mostWaitingMs > 1_000) {
-    add('note', `${ms(report.mostWaitingMs)} waited to be played: use clear when the caller interrupts`)
+  if (report.maxQueuedMs > 1_000) {
+    add('note', `${ms(report.maxQueuedMs)} waited to be played: use clear when the caller interrupts`)
   }
   return findings
 }
@@ -104,7 +104,7 @@ function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly all
   const format: BotFormat =
     values.format === undefined ? (offer?.[0] ?? 'mulaw') : oneOf('--format', values.format, BOT_FORMATS)
   const sampleRate = Number(values.rate ?? 8000) as BotRate
-  if (!carries(type, { format, sampleRate })) {
+  if (!supportsAudio(type, { format, sampleRate })) {
     const offered = BOT_AUDIO[type].map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
     throw new UsageError(`bots of type ${type} speak ${offered}`)
   }

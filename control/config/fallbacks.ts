@@ -1,7 +1,7 @@
 import {
   type CatalogueProviders,
   recognitionModels,
-  type SpareNames,
+  type FallbackNames,
   voices,
 } from '../../media/agent/vendors/catalogue.js'
 import { bad, good, httpUrl, type Parsed } from './parsers.js'
@@ -36,7 +36,7 @@ type Name = (typeof SPARE_VARIABLES)[number]['name']
 type Read = <T>(name: Name, fallback: string, parse: (value: string) => Parsed<T>) => T | null
 
 export interface SpareSettings {
-  readonly spares?: SpareNames
+  readonly spares?: FallbackNames
   readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
 }
 
@@ -52,7 +52,7 @@ export function readSpares(
     'PARLEY_LLM_FALLBACK',
     () => providers.openai !== null || given('PARLEY_LLM_FALLBACK_URL') !== null,
   )
-  const spares: SpareNames = {
+  const spares: FallbackNames = {
     stt: list('PARLEY_STT_FALLBACK', (name) =>
       recognitionModels(providers).some(({ sttModel }) => sttModel === name),
     ),

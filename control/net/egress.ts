@@ -4,7 +4,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { EngineError } from '../../media/base/errors.js'
 import { isPublicAddress, openSafeNames, type Resolver } from '../../media/base/public-address.js'
-import { SCHEMES as BOT_SCHEMES, type BotTransport } from '../../media/byo/bot-spec.js'
+import { URL_SCHEMES as BOT_SCHEMES, type BotTransport } from '../../media/byo/bot-spec.js'
 
 export interface EgressOptions {
   /** Development: loopback and private addresses, and plain http, ws and tcp. */

@@ -1,34 +1,34 @@
 import t from 'tap'
-import { Answers } from './ack-queue.js'
+import { AckQueue } from './ack-queue.js'
 
 function rig() {
   const given: string[] = []
   const words = { marked: (name: string) => name, played: (id: string) => id, cleared: () => 'clear' }
-  const answers = new Answers(words, (message) => given.push(message ?? 'nothing'))
-  const mark = (name: string) => answers.tell({ to: 'mark', name, how: 'played' })
+  const answers = new AckQueue(words, (message) => given.push(message ?? 'nothing'))
+  const mark = (name: string) => answers.push({ type: 'mark', name, how: 'played' })
   return { given, answers, mark }
 }
 
 t.test('a few are answered at once', async (t) => {
   const { given, answers, mark } = rig()
   mark('a')
-  answers.tell({ to: 'clear', droppedMs: 20 })
+  answers.push({ type: 'clear', droppedMs: 20 })
   t.strictSame(given, ['a', 'clear'])
-  t.equal(answers.used, true)
-  answers.beat()
-  t.equal(answers.used, false)
+  t.equal(answers.active, true)
+  answers.tick()
+  t.equal(answers.active, false)
 })
 
 t.test('thousands are answered in order, 25 a beat', async (t) => {
   const { given, answers, mark } = rig()
   for (let i = 0; i < 10_000; i++) mark(String(i))
-  answers.tell({ to: 'clear', droppedMs: 20 })
+  answers.push({ type: 'clear', droppedMs: 20 })
   t.equal(given.length, 25)
   let beats = 0
   let most = 0
-  while (answers.waiting > 0) {
+  while (answers.pending > 0) {
     const before = given.length
-    answers.beat()
+    answers.tick()
     if (beats++ < 300) mark('late')
     most = Math.max(most, given.length - before)
   }
@@ -50,5 +50,5 @@ t.test('there is a bound', async (t) => {
   let taken = 0
   while (mark('x')) taken++
   t.equal(taken, 20_025)
-  t.equal(answers.waiting, 20_000)
+  t.equal(answers.pending, 20_000)
 })

@@ -5,19 +5,19 @@ const A_BEAT = 25
 /** More that wait are no marks anybody meant: the bot is told no more, and its line is given up. */
 const MOST = 20_000
 
-export type Answer =
-  | { readonly to: 'mark'; readonly name: string; readonly how: 'played' | 'cleared' }
-  | { readonly to: 'sound'; readonly id: string }
-  | { readonly to: 'clear'; readonly droppedMs: number }
+export type Ack =
+  | { readonly type: 'mark'; readonly name: string; readonly how: 'played' | 'cleared' }
+  | { readonly type: 'sound'; readonly id: string }
+  | { readonly type: 'clear'; readonly droppedMs: number }
 
 /**
  * What a bot is told of its marks, sounds and clears: in order, at once while they are few, and else so
  * many a beat that the other calls of the thread do not notice.
  */
-export class Answers {
+export class AckQueue {
   readonly #dialect: Pick<Dialect, 'marked' | 'played' | 'cleared'>
   readonly #send: (message: string | null) => void
-  readonly #waiting: Answer[] = []
+  readonly #waiting: Ack[] = []
   #head = 0
   #left = A_BEAT
 
@@ -30,43 +30,43 @@ export class Answers {
     this.#send = send
   }
 
-  get waiting(): number {
+  get pending(): number {
     return this.#waiting.length - this.#head
   }
 
   /** Some were given since the last beat, or wait. */
-  get used(): boolean {
-    return this.#left < A_BEAT || this.waiting > 0
+  get active(): boolean {
+    return this.#left < A_BEAT || this.pending > 0
   }
 
   /** False: far too many wait. */
-  tell(answer: Answer): boolean {
-    if (this.waiting === 0 && this.#left > 0) {
+  push(answer: Ack): boolean {
+    if (this.pending === 0 && this.#left > 0) {
       this.#left--
       this.#give(answer)
       return true
     }
-    if (this.waiting >= MOST) return false
+    if (this.pending >= MOST) return false
     this.#waiting.push(answer)
     return true
   }
 
   /** A beat is over: the next ones may be given. */
-  beat(): void {
+  tick(): void {
     this.#left = A_BEAT
-    while (this.waiting > 0 && this.#left > 0) {
+    while (this.pending > 0 && this.#left > 0) {
       this.#left--
-      this.#give(this.#waiting[this.#head++] as Answer)
+      this.#give(this.#waiting[this.#head++] as Ack)
     }
-    if (this.waiting === 0) {
+    if (this.pending === 0) {
       this.#waiting.length = 0
       this.#head = 0
     }
   }
 
-  #give(answer: Answer): void {
-    if (answer.to === 'mark') this.#send(this.#dialect.marked(answer.name, answer.how))
-    else if (answer.to === 'sound') this.#send(this.#dialect.played(answer.id))
-    else this.#send(this.#dialect.cleared(answer.droppedMs))
+  #give(answer: Ack): void {
+    if (answer.type === 'mark') this.#send(this.#dialect.markAck(answer.name, answer.how))
+    else if (answer.type === 'sound') this.#send(this.#dialect.playedAck(answer.id))
+    else this.#send(this.#dialect.clearAck(answer.droppedMs))
   }
 }

@@ -78,8 +78,8 @@ t.test('an unknown event is left unheeded, junk is a fault', async (t) => {
     }),
   )
   t.strictSame(report.ignored, ['unknown event session.hello'])
-  t.equal(report.faults.length, 2)
-  t.match(report.faults.join(), /not a JSON object.*not base64/)
+  t.equal(report.violations.length, 2)
+  t.match(report.violations.join(), /not a JSON object.*not base64/)
 })
 
 t.test('a bot that hangs up has its last words, and is told that it is over', async (t) => {
@@ -92,7 +92,7 @@ t.test('a bot that hangs up has its last words, and is told that it is over', as
     if (json?.event === 'stop') stops++
   })
   t.ok((report.hungUpMs ?? 9e9) < 4_000, `${report.hungUpMs}`)
-  t.not(report.firstSoundMs, null)
+  t.not(report.firstAudioMs, null)
   t.equal(stops, 1)
 })
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { Scope } from '../base/scope.js'
-import { durationMs, readSound, type Sound, soundOf } from './audio/audio-format.js'
-import { BotMouth } from './audio/caller-audio-sender.js'
+import { durationMs, readAudio, type AudioFormat, audioFormatOf } from './audio/audio-format.js'
+import { CallerAudioSender } from './audio/caller-audio-sender.js'
 import { PlaybackQueue } from './audio/playback-queue.js'
-import { ReplyTimes } from './audio/reply-latency.js'
+import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotSpec } from './bot-spec.js'
 import type { BotCommand, BotMessage } from './dialects/dialect.js'
 import { openDialect } from './dialects/registry.js'
-import { type BotLine, NORMAL } from './transport/bot-connection.js'
+import { type BotConnection, NORMAL } from './transport/bot-connection.js'
 import { connectBot } from './transport/connect-bot.js'
 import { handshakeOf } from './transport/handshake.js'
 
@@ -19,18 +19,18 @@ export interface BotReport {
   readonly unreachable: string | null
   readonly connectMs: number
   /** Messages by what they asked for. */
-  readonly commands: Readonly<Record<BotCommand['do'], number>>
+  readonly commands: Readonly<Record<BotCommand['type'], number>>
   /** What was wrong with messages, each once. */
-  readonly faults: readonly string[]
+  readonly violations: readonly string[]
   /** What was left unheeded, each once. */
   readonly ignored: readonly string[]
   readonly audioMs: number
   /** Since the stream began; null: none came. */
-  readonly firstSoundMs: number | null
+  readonly firstAudioMs: number | null
   readonly replyMs: readonly number[]
   readonly underruns: number
   /** Most sound that waited to be played. */
-  readonly mostWaitingMs: number
+  readonly maxQueuedMs: number
   /** The bot asked for the end, so long after the stream began. */
   readonly hungUpMs: number | null
   /** The bot closed the socket before we did, with this code. */
@@ -54,7 +54,7 @@ const SCRIPT = { speakFromMs: 1_500, speakToMs: 3_000, keyAtMs: 6_000, endAtMs: 
  */
 export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptions): Promise<BotReport> {
   const scope = new Scope()
-  const sound = soundOf(spec.format, spec.sampleRate)
+  const sound = audioFormatOf(spec.format, spec.sampleRate)
   if (sound === null) throw new TypeError('no such audio')
   const visit = new Visit(spec, sound, clock)
   const startedMs = clock.now()
@@ -66,10 +66,10 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
       allowPrivate,
       events: {
         opened: (line) => visit.opened(line),
-        text: (data) => visit.obey(visit.dialect.read(data.toString())),
+        text: (data) => visit.obey(visit.dialect.readText(data.toString())),
         binary: (data) => visit.binary(data),
         closed: (code) => visit.closed(code),
-        fault: (error) => visit.blame(String(error)),
+        internalError: (error) => visit.blame(String(error)),
       },
     },
     scope,
@@ -79,7 +79,7 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
     await scope.close()
     return visit.report(result.reason, connectMs)
   }
-  const { line } = result
+  const { connection: line } = result
   for (let beat = 0; beat * 20 < SCRIPT.endAtMs && !visit.over; beat++) {
     visit.beat(beat, line)
     if (beat * 20 === SCRIPT.keyAtMs) visit.answer(visit.dialect.dtmf('5', 160))
@@ -98,16 +98,16 @@ class Visit {
   closedWith: number | null = null
   readonly gone: Promise<void>
   readonly dialect
-  readonly #sound: Sound
+  readonly #sound: AudioFormat
   readonly #clock: Clock
   readonly #queue = new PlaybackQueue(8000)
-  readonly #mouth: BotMouth
-  readonly #times = new ReplyTimes()
+  readonly #mouth: CallerAudioSender
+  readonly #times = new ReplyLatency()
   readonly #said = new Int16Array(FRAME)
   readonly #heard = new Int16Array(FRAME)
   readonly #faults = new Set<string>()
   readonly #ignored = new Set<string>()
-  readonly #commands: Record<BotCommand['do'], number> = {
+  readonly #commands: Record<BotCommand['type'], number> = {
     play: 0,
     mark: 0,
     clear: 0,
@@ -126,11 +126,11 @@ class Visit {
   #left = false
   #hungUpMs: number | null = null
 
-  constructor(spec: BotSpec, sound: Sound, clock: Clock) {
+  constructor(spec: BotSpec, sound: AudioFormat, clock: Clock) {
     this.#sound = sound
     this.#clock = clock
     this.dialect = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall() })
-    this.#mouth = new BotMouth(this.dialect, sound, 8000)
+    this.#mouth = new CallerAudioSender(this.dialect, sound, 8000)
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
     })
@@ -141,7 +141,7 @@ class Visit {
     return this.closedWith !== null || (this.#hungUpMs !== null && this.#queue.idle)
   }
 
-  opened(line: BotLine): void {
+  opened(line: BotConnection): void {
     this.answer = (message) => {
       if (message !== null) line.send(message)
     }
@@ -163,16 +163,16 @@ class Visit {
   }
 
   obey(command: BotCommand): void {
-    this.#commands[command.do]++
-    switch (command.do) {
+    this.#commands[command.type]++
+    switch (command.type) {
       case 'play':
         if (command.replaces) this.#clear()
         this.#play(command.audio, command.rate)
-        if (command.id !== null) this.#queue.add({ kind: 'played', id: command.id })
+        if (command.id !== null) this.#queue.addMarker({ kind: 'played', id: command.id })
         this.#tell()
         return
       case 'mark':
-        if (!this.#queue.add({ kind: 'mark', name: command.name })) this.blame('too many marks wait')
+        if (!this.#queue.addMarker({ kind: 'mark', name: command.name })) this.blame('too many marks wait')
         this.#tell()
         return
       case 'clear':
@@ -204,30 +204,30 @@ class Visit {
   }
 
   binary(data: Buffer): void {
-    if (this.dialect.hear === undefined) this.#play(data, null)
-    else this.obey(this.dialect.hear(data))
+    if (this.dialect.readBinary === undefined) this.#play(data, null)
+    else this.obey(this.dialect.readBinary(data))
   }
 
   #clear(): void {
     const { droppedMs, marks } = this.#queue.clear()
     for (const mark of marks) {
-      if (mark.kind === 'mark') this.answer(this.dialect.marked(mark.name, 'cleared'))
+      if (mark.kind === 'mark') this.answer(this.dialect.markAck(mark.name, 'cleared'))
     }
-    this.answer(this.dialect.cleared(droppedMs))
+    this.answer(this.dialect.clearAck(droppedMs))
   }
 
   #play(audio: Uint8Array, rate: number | null): void {
-    const found = readSound(this.#sound, audio, rate)
+    const found = readAudio(this.#sound, audio, rate)
     if (typeof found === 'string') {
       this.blame(found)
       return
     }
-    if (!this.#queue.play(found.body, found.sound)) this.blame('more than 300 s of sound wait')
+    if (!this.#queue.enqueue(found.bytes, found.format)) this.blame('more than 300 s of sound wait')
     this.#audioMs += durationMs(found)
     this.#mostWaitingMs = Math.max(this.#mostWaitingMs, this.#queue.queuedMs)
   }
 
-  beat(beat: number, line: BotLine): void {
+  beat(beat: number, line: BotConnection): void {
     const atMs = beat * 20
     const speaks = atMs >= SCRIPT.speakFromMs && atMs < SCRIPT.speakToMs
     for (let i = 0; i < FRAME; i++) {
@@ -235,34 +235,34 @@ class Visit {
       this.#said[i] = speaks ? (((beat * FRAME + i) % 64) - 32) * 250 : 0
     }
     const nowMs = this.#clock.now()
-    this.#times.caller(this.#said, nowMs)
-    this.#mouth.say({ pcm: this.#said, rate: 8000, at: beat * FRAME }, line)
-    this.#times.bot(this.#queue.pull(this.#heard) ? this.#heard : null, nowMs)
+    this.#times.callerFrame(this.#said, nowMs)
+    this.#mouth.send({ pcm: this.#said, rate: 8000, at: beat * FRAME }, line)
+    this.#times.botFrame(this.#queue.pull(this.#heard) ? this.#heard : null, nowMs)
     this.#tell()
   }
 
   report(unreachable: string | null, connectMs: number): BotReport {
-    const { firstSoundMs, waitsMs } = this.#times
+    const { firstAudioMs: firstSoundMs, replyMs: waitsMs } = this.#times
     return {
       unreachable,
       connectMs,
       commands: this.#commands,
-      faults: [...this.#faults],
+      violations: [...this.#faults],
       ignored: [...this.#ignored],
       hungUpMs: this.#hungUpMs,
       audioMs: this.#audioMs,
-      firstSoundMs: firstSoundMs === null ? null : firstSoundMs - this.#startMs,
+      firstAudioMs: firstSoundMs === null ? null : firstSoundMs - this.#startMs,
       replyMs: waitsMs,
       underruns: this.#queue.underruns,
-      mostWaitingMs: this.#mostWaitingMs,
+      maxQueuedMs: this.#mostWaitingMs,
       closedWith: this.closedWith,
     }
   }
 
   #tell(): void {
-    for (const marker of this.#queue.reached() ?? []) {
-      if (marker.kind === 'mark') this.answer(this.dialect.marked(marker.name, 'played'))
-      else if (marker.kind === 'played') this.answer(this.dialect.played(marker.id))
+    for (const marker of this.#queue.takeReached() ?? []) {
+      if (marker.kind === 'mark') this.answer(this.dialect.markAck(marker.name, 'played'))
+      else if (marker.kind === 'played') this.answer(this.dialect.playedAck(marker.id))
     }
   }
 }

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
 import { openSafeNames } from '../base/public-address.js'
-import { openBotEnd } from './bot-endpoint.js'
+import { openBotEndpoint } from './bot-endpoint.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import type { BotSpec } from './bot-spec.js'
 import type { TransferUpdate } from './dialects/dialect.js'
@@ -23,7 +23,7 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
   const clock = new VirtualClock()
   const events: BotEvent[] = []
   const faults: unknown[] = []
-  const end = openBotEnd({
+  const end = openBotEndpoint({
     id: 'bot',
     spec: {
       type: 'static',
@@ -45,9 +45,9 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
     lookup: openSafeNames(true).lookup,
     allowPrivate: true,
     emit: (event) => events.push(event),
-    press: () => true,
-    sooner: () => false,
-    came: () => {},
+    sendDigits: () => true,
+    advancePhase: () => false,
+    audioReady: () => {},
     onFault: (error) => faults.push(error),
   })
   t.teardown(() => end.close('hangup'))

@@ -5,12 +5,12 @@ import { errorText } from '../base/errors.js'
 import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
-import { type Answer, Answers } from './ack-queue.js'
-import { durationMs, readSound, type Sound, soundOf } from './audio/audio-format.js'
-import { LiveVoice } from './audio/bot-playout.js'
-import { BotMouth } from './audio/caller-audio-sender.js'
+import { type Ack, AckQueue } from './ack-queue.js'
+import { durationMs, readAudio, type AudioFormat, audioFormatOf } from './audio/audio-format.js'
+import { BotPlayout } from './audio/bot-playout.js'
+import { CallerAudioSender } from './audio/caller-audio-sender.js'
 import type { Marker, PlaybackQueue } from './audio/playback-queue.js'
-import { ReplyTimes } from './audio/reply-latency.js'
+import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import type { BotSpec } from './bot-spec.js'
 import {
@@ -24,8 +24,8 @@ import {
 } from './dialects/dialect.js'
 import { openDialect } from './dialects/registry.js'
 import { EarlyCommands } from './early-commands.js'
-import { Complaints } from './protocol-violations.js'
-import { type BotLine, GOING_AWAY, GOODBYES, NORMAL, POLICY } from './transport/bot-connection.js'
+import { ProtocolViolations } from './protocol-violations.js'
+import { type BotConnection, GOING_AWAY, HANGUP_CODES, NORMAL, POLICY } from './transport/bot-connection.js'
 import { connectBot } from './transport/connect-bot.js'
 import { handshakeOf } from './transport/handshake.js'
 
@@ -34,7 +34,7 @@ const DRAIN_MS = 5_000
 /** Requests for a transfer in one call; each is answered, and a call makes two attempts. */
 const MAX_TRANSFERS = 100
 
-export interface BotEndOptions {
+export interface BotEndpointOptions {
   readonly id: EndId
   readonly spec: BotSpec
   /** Of the session. */
@@ -45,22 +45,22 @@ export interface BotEndOptions {
   readonly allowPrivate: boolean
   readonly emit: (event: BotEvent) => void
   /** Sends keys on the call; false when it cannot. */
-  readonly press: (digits: readonly Digit[], timing?: KeyTiming) => boolean
+  readonly sendDigits: (digits: readonly Digit[], timing?: KeyTiming) => boolean
   /** Once: something of ours threw. */
   readonly onFault: (error: unknown) => void
   /**
    * Asked within `pull`: beats come so many ms earlier from the next one on, steps of 5 up to 15; false
    * when they cannot.
    */
-  readonly sooner: (ms: number) => boolean
+  readonly advancePhase: (ms: number) => boolean
   /** The sound has come for which `ready` was false. Called outside of `pull`. */
-  readonly came: () => void
+  readonly audioReady: () => void
   /** Reaches the bot; `connectBot` unless told. */
   readonly dial?: typeof connectBot
 }
 
 /** The customer's bot as an end of a session. */
-export interface BotEnd extends End {
+export interface BotEndpoint extends End {
   /** Dials the bot. False when it cannot be reached, which was told. */
   connect(): Promise<boolean>
   /** Media is live: the stream begins, connected before or from now on. `sipCallId` is the leg's. */
@@ -70,7 +70,7 @@ export interface BotEnd extends End {
   ready(): boolean
 }
 
-export function openBotEnd(options: BotEndOptions): BotEnd {
+export function openBotEndpoint(options: BotEndpointOptions): BotEndpoint {
   return new SocketBot(options)
 }
 
@@ -78,28 +78,28 @@ type Finished = Extract<BotEvent, { type: 'finished' }>
 
 type Phase = 'idle' | 'connecting' | 'connected' | 'live' | 'draining' | 'over'
 
-class SocketBot implements BotEnd {
+class SocketBot implements BotEndpoint {
   readonly id: EndId
   readonly kind = 'byo'
   readonly ear = 'arrival'
-  readonly #options: BotEndOptions
+  readonly #options: BotEndpointOptions
   readonly #spec: BotSpec
   readonly #clock: Clock
   readonly #dialect: Dialect
-  readonly #sound: Sound
-  readonly #voice: LiveVoice
+  readonly #sound: AudioFormat
+  readonly #voice: BotPlayout
   readonly #queue: PlaybackQueue
-  readonly #mouth: BotMouth
-  readonly #times = new ReplyTimes()
+  readonly #mouth: CallerAudioSender
+  readonly #times = new ReplyLatency()
   readonly #scope = new Scope()
-  readonly #answers: Answers
+  readonly #answers: AckQueue
   readonly #afterBeat = () => {
-    this.#answers.beat()
+    this.#answers.tick()
     this.#tellReached()
   }
-  #line: BotLine | null = null
+  #line: BotConnection | null = null
   readonly #early = new EarlyCommands()
-  readonly #complaints: Complaints
+  readonly #complaints: ProtocolViolations
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the bot does. */
   #started = false
@@ -121,13 +121,13 @@ class SocketBot implements BotEnd {
   #marks = 0
   #closeCode: number | null = null
 
-  constructor(options: BotEndOptions) {
+  constructor(options: BotEndpointOptions) {
     const { id, spec, rate, clock } = options
     this.id = id
     this.#options = options
     this.#spec = spec
     this.#clock = clock
-    const sound = soundOf(spec.format, spec.sampleRate)
+    const sound = audioFormatOf(spec.format, spec.sampleRate)
     if (sound === null) throw new TypeError('no such audio')
     this.#sound = sound
     this.#dialect = openDialect({
@@ -135,14 +135,14 @@ class SocketBot implements BotEnd {
       streamId: randomUUID(),
       startedAt: clock.wall(),
     })
-    this.#answers = new Answers(this.#dialect, (message) => this.#send(message))
-    this.#complaints = new Complaints({
-      tell: (code, message) => this.#send(this.#dialect.error(code, message)),
-      note: (code, message) => this.#trouble(code, message),
+    this.#answers = new AckQueue(this.#dialect, (message) => this.#send(message))
+    this.#complaints = new ProtocolViolations({
+      report: (code, message) => this.#send(this.#dialect.error(code, message)),
+      record: (code, message) => this.#trouble(code, message),
     })
-    this.#voice = new LiveVoice(rate, options.sooner)
+    this.#voice = new BotPlayout(rate, options.advancePhase)
     this.#queue = this.#voice.queue
-    this.#mouth = new BotMouth(this.#dialect, sound, rate)
+    this.#mouth = new CallerAudioSender(this.#dialect, sound, rate)
   }
 
   async connect(): Promise<boolean> {
@@ -160,7 +160,7 @@ class SocketBot implements BotEnd {
           text: (data) => this.#text(data),
           binary: (data) => this.#binary(data),
           closed: (code) => this.#closed(code),
-          fault: (error) => this.#fault(error),
+          internalError: (error) => this.#fault(error),
         },
       },
       this.#scope,
@@ -197,15 +197,15 @@ class SocketBot implements BotEnd {
     if (phase !== 'live' && phase !== 'draining') return false
     this.#pulled = true
     const nowMs = this.#clock.now()
-    if (this.#awaited) this.#voice.waited()
+    if (this.#awaited) this.#voice.pullDelayed()
     this.#awaited = false
     const sounding = this.#voice.pull(into, nowMs)
-    this.#times.bot(sounding ? into : null, nowMs)
-    if (this.#queue.hasReached || this.#answers.used) queueMicrotask(this.#afterBeat)
+    this.#times.botFrame(sounding ? into : null, nowMs)
+    if (this.#queue.hasReached || this.#answers.active) queueMicrotask(this.#afterBeat)
     if (phase === 'draining') {
       if (this.#queue.idle || nowMs >= this.#drainUntilMs) queueMicrotask(this.#drained)
     } else {
-      this.#voice.shorten(nowMs)
+      this.#voice.trimBacklog(nowMs)
     }
     return sounding
   }
@@ -213,8 +213,8 @@ class SocketBot implements BotEnd {
   push(frame: AudioFrame): void {
     const line = this.#line
     if (line === null || (this.#phase !== 'live' && this.#phase !== 'draining') || this.#deaf) return
-    this.#times.caller(frame.pcm, this.#clock.now())
-    this.#mouth.say(frame, line)
+    this.#times.callerFrame(frame.pcm, this.#clock.now())
+    this.#mouth.send(frame, line)
   }
 
   dtmf(digit: Digit, durationMs: number): void {
@@ -250,7 +250,7 @@ class SocketBot implements BotEnd {
     if (this.#phase === 'draining') this.#finish('bot_hangup', 'agent_hangup')
   }
 
-  #opened(line: BotLine): void {
+  #opened(line: BotConnection): void {
     this.#line = line
     if (this.#isOver()) {
       line.close(NORMAL)
@@ -267,14 +267,14 @@ class SocketBot implements BotEnd {
   }
 
   #text(data: Buffer): void {
-    if (this.#heeds()) this.#obey(this.#dialect.read(data.toString()))
+    if (this.#heeds()) this.#obey(this.#dialect.readText(data.toString()))
   }
 
   #binary(data: Buffer): void {
     if (!this.#heeds()) return
-    if (this.#dialect.hear !== undefined) this.#obey(this.#dialect.hear(data))
+    if (this.#dialect.readBinary !== undefined) this.#obey(this.#dialect.readBinary(data))
     else if (this.#phase === 'live') this.#play(data, null, null)
-    else this.#obey({ do: 'play', audio: data, rate: null, id: null })
+    else this.#obey({ type: 'play', audio: data, rate: null, id: null })
   }
 
   #heeds(): boolean {
@@ -283,7 +283,7 @@ class SocketBot implements BotEnd {
 
   #obey(command: BotCommand): void {
     if (this.#phase === 'connected' && this.#waits(command)) return
-    switch (command.do) {
+    switch (command.type) {
       case 'play':
         if (command.replaces) this.#clear()
         this.#play(command.audio, command.rate, command.id)
@@ -330,28 +330,28 @@ class SocketBot implements BotEnd {
 
   /** Before the stream begins nothing is answered or played; what a bot wants then is done after. */
   #waits(command: BotCommand): boolean {
-    if (command.do === 'hangup' || command.do === 'give_up') return false
+    if (command.type === 'hangup' || command.type === 'give_up') return false
     if (!this.#early.add(command)) this.#error('buffer_full', 'too much before the stream began')
     return true
   }
 
   /** `rate` is what the message names for itself. */
   #play(audio: Uint8Array, rate: number | null, id: string | null): void {
-    const found = readSound(this.#sound, audio, rate)
+    const found = readAudio(this.#sound, audio, rate)
     if (typeof found === 'string') {
       this.#error('bad_audio', found)
       return
     }
-    if (!this.#voice.say(found, this.#clock.now(), this.#mouth.saidMs)) {
+    if (!this.#voice.enqueue(found, this.#clock.now(), this.#mouth.acceptedMs)) {
       this.#droppedOutMs += durationMs(found)
       this.#error('buffer_full', 'more than 300 s of sound wait')
     }
     if (id !== null) this.#queued({ kind: 'played', id })
-    if (this.#awaited && this.#voice.ready) this.#options.came()
+    if (this.#awaited && this.#voice.ready) this.#options.audioReady()
   }
 
   #queued(marker: Marker): boolean {
-    if (!this.#queue.add(marker)) {
+    if (!this.#queue.addMarker(marker)) {
       this.#error('buffer_full', 'too many marks and keys wait')
       return false
     }
@@ -362,24 +362,24 @@ class SocketBot implements BotEnd {
 
   #clear(): void {
     const { droppedMs, marks } = this.#queue.clear()
-    this.#voice.restart(this.#clock.now())
+    this.#voice.reset(this.#clock.now())
     for (const marker of marks) {
-      if (marker.kind === 'mark') this.#tell({ to: 'mark', name: marker.name, how: 'cleared' })
+      if (marker.kind === 'mark') this.#tell({ type: 'mark', name: marker.name, how: 'cleared' })
     }
-    this.#tell({ to: 'clear', droppedMs })
+    this.#tell({ type: 'clear', droppedMs })
   }
 
-  #tell(answer: Answer): void {
-    if (!this.#answers.tell(answer)) this.#line?.close(POLICY)
+  #tell(answer: Ack): void {
+    if (!this.#answers.push(answer)) this.#line?.close(POLICY)
   }
 
   #tellReached(): void {
-    const reached = this.#queue.reached()
+    const reached = this.#queue.takeReached()
     if (reached === null) return
     for (const marker of reached) {
-      if (marker.kind === 'mark') this.#tell({ to: 'mark', name: marker.name, how: 'played' })
-      else if (marker.kind === 'played') this.#tell({ to: 'sound', id: marker.id })
-      else if (marker.kind === 'key' && !this.#options.press([marker.digit], marker.timing)) {
+      if (marker.kind === 'mark') this.#tell({ type: 'mark', name: marker.name, how: 'played' })
+      else if (marker.kind === 'played') this.#tell({ type: 'sound', id: marker.id })
+      else if (marker.kind === 'key' && !this.#options.sendDigits([marker.digit], marker.timing)) {
         this.#error('bad_frame', 'keys cannot be sent on this call')
       }
     }
@@ -402,7 +402,7 @@ class SocketBot implements BotEnd {
   #closed(code: number): void {
     this.#closeCode = code
     if (this.#phase === 'draining' || this.#phase === 'over') return
-    if (GOODBYES.includes(code) && this.#phase === 'live') {
+    if (HANGUP_CODES.includes(code) && this.#phase === 'live') {
       this.#drain()
       return
     }
@@ -453,7 +453,7 @@ class SocketBot implements BotEnd {
   }
 
   #stats(): BotStats {
-    const { firstSoundMs, waitsMs } = this.#times
+    const { firstAudioMs: firstSoundMs, replyMs: waitsMs } = this.#times
     return {
       firstAudioMs: firstSoundMs === null ? null : Math.round(firstSoundMs - this.#startMs),
       replyMs: waitsMs.map(Math.round),

@@ -24,7 +24,7 @@ export function transportOf(type: BotType): BotTransport {
 }
 
 /** How addresses begin: encrypted, and as they may where the operator allows it. */
-export const SCHEMES: Readonly<Record<BotTransport, readonly [string, string]>> = {
+export const URL_SCHEMES: Readonly<Record<BotTransport, readonly [string, string]>> = {
   websocket: ['wss:', 'ws:'],
   tcp: ['tls:', 'tcp:'],
 }
@@ -85,7 +85,7 @@ export const BOT_AUDIO: Readonly<Record<BotType, readonly (readonly [BotFormat, 
 }
 
 /** Whether bots of the type can be given that audio. */
-export function carries(type: BotType, audio: BotAudio): boolean {
+export function supportsAudio(type: BotType, audio: BotAudio): boolean {
   return BOT_AUDIO[type].some(
     ([format, rates]) => format === audio.format && rates.includes(audio.sampleRate),
   )

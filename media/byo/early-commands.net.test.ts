@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
 import { openSafeNames } from '../base/public-address.js'
-import { openBotEnd } from './bot-endpoint.js'
+import { openBotEndpoint } from './bot-endpoint.js'
 import type { BotEvent } from './bot-event.js'
 
 /** A bot whose first words are in the same packet as its answer to the opening request. */
@@ -61,7 +61,7 @@ t.test('what a bot says with its first packet counts', { timeout: 60_000 }, asyn
   ])
   const events: BotEvent[] = []
   const pressed: string[] = []
-  const end = openBotEnd({
+  const end = openBotEndpoint({
     id: 'bot',
     spec: {
       type: 'static',
@@ -83,9 +83,9 @@ t.test('what a bot says with its first packet counts', { timeout: 60_000 }, asyn
     lookup: openSafeNames(true).lookup,
     allowPrivate: true,
     emit: (event) => events.push(event),
-    press: (digits) => pressed.push(...digits) > 0,
-    sooner: () => false,
-    came: () => {},
+    sendDigits: (digits) => pressed.push(...digits) > 0,
+    advancePhase: () => false,
+    audioReady: () => {},
     onFault: (error) => {
       throw error
     },

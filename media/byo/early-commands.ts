@@ -28,7 +28,7 @@ export class EarlyCommands {
 }
 
 function sizeOf(command: BotCommand): number {
-  switch (command.do) {
+  switch (command.type) {
     case 'play':
       return command.audio.length
     case 'mark':

@@ -1,7 +1,7 @@
 import type { AgentSpec, PersonaSpec, SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { ConversationEvent } from '../../media/agent/conversation-events.js'
 import type { CartesiaSettings } from '../../media/agent/vendors/cartesia/settings.js'
-import type { SpareNames } from '../../media/agent/vendors/catalogue.js'
+import type { FallbackNames } from '../../media/agent/vendors/catalogue.js'
 import type { DeepgramSettings } from '../../media/agent/vendors/deepgram/settings.js'
 import type { ElevenLabsSettings } from '../../media/agent/vendors/elevenlabs/settings.js'
 import type { RealtimeSettings } from '../../media/agent/vendors/openai/settings.js'
@@ -190,7 +190,7 @@ export interface ProviderSettings {
   readonly cartesia?: CartesiaSettings | null
   /** A second endpoint for chat completions. */
   readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
-  readonly spares?: SpareNames
+  readonly spares?: FallbackNames
 }
 
 export interface WorkerSettings {

@@ -4,7 +4,7 @@
  */
 import { parentPort } from 'node:worker_threads'
 import type { Synthesis, SynthesisRequest } from '../../media/agent/vendors/espeak/synthesis-port.js'
-import type { EspeakEngine } from '../../media/agent/vendors/espeak/synthesizer.js'
+import type { EspeakSynthesizer } from '../../media/agent/vendors/espeak/synthesizer.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../media/base/errors.js'
 import { runAsUsual } from '../thread/thread-priority.js'
 
@@ -23,9 +23,9 @@ export type SynthesisReply =
     }
 
 // Loaded at once, so that the first sentence need not wait; the failure is told to who asks.
-let engine: Promise<EspeakEngine> | null = null
+let engine: Promise<EspeakSynthesizer> | null = null
 
-function loadEngine(): Promise<EspeakEngine> {
+function loadEngine(): Promise<EspeakSynthesizer> {
   engine ??= import('../../media/agent/vendors/espeak/synthesizer.js').then((module) => module.openEspeak())
   return engine
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type CloseReason, type Digit, type End, FRAME_MS, type KeyTiming } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
-import { type BotEnd, openBotEnd } from '../../media/byo/bot-endpoint.js'
+import { type BotEndpoint, openBotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { openRtpEnd, type RtpEnd } from '../../media/rtp/endpoint.js'
@@ -301,7 +301,7 @@ class LegSession implements HostedSession {
 
   #bot({ bot }: Extract<Party, { kind: 'bot' }>): HostedParty {
     const { clock, log, lookup, settings } = this.#host
-    const end: BotEnd = openBotEnd({
+    const end: BotEndpoint = openBotEndpoint({
       id: PARTY,
       spec: bot,
       rate: this.#order.rate,
@@ -310,9 +310,9 @@ class LegSession implements HostedSession {
       lookup,
       allowPrivate: settings.allowPrivateUrls,
       emit: this.#order.emit,
-      press: (digits, timing) => this.#pressed(digits, timing),
-      sooner: (ms) => this.#sooner(ms),
-      came: () => this.#host.beat.came(this.#member),
+      sendDigits: (digits, timing) => this.#pressed(digits, timing),
+      advancePhase: (ms) => this.#sooner(ms),
+      audioReady: () => this.#host.beat.came(this.#member),
       onFault: (error) => this.fault(error),
     })
     return {

@@ -1,6 +1,6 @@
 import type { ChosenModel, RecognitionMode } from '../agent-spec.js'
 import { ESPEAK_PACE_MAX, ESPEAK_PACE_MIN, ESPEAK_VOICES, VOICE_LANGUAGES } from './espeak/voices.js'
-import { BULBULS } from './sarvam/voices.js'
+import { BULBUL_MODELS } from './sarvam/voices.js'
 
 /*
  * What an agent can be configured with: voices, language models and recognition models, and the
@@ -24,11 +24,11 @@ export interface CatalogueProviders {
   readonly cartesia?: { readonly voices: readonly { readonly name: string }[] } | null
   /** A second endpoint for chat completions, and the model asked there. */
   readonly secondChat?: { readonly model: string } | null
-  readonly spares?: SpareNames | null
+  readonly fallbacks?: FallbackNames | null
 }
 
 /** Who stands in when a vendor fails, in order; null: one of each other vendor that is configured. */
-export interface SpareNames {
+export interface FallbackNames {
   /** Models. */
   readonly stt: readonly string[] | null
   readonly llm: readonly string[] | null
@@ -282,7 +282,7 @@ export function voices(providers: CatalogueProviders): readonly VoiceEntry[] {
 
 function hostedVoices(providers: CatalogueProviders, sttModels: readonly string[]): VoiceEntry[] {
   const entries: VoiceEntry[] = []
-  for (const { model, pace, female, male, speakers } of providers.sarvam ? BULBULS : []) {
+  for (const { model, pace, female, male, speakers } of providers.sarvam ? BULBUL_MODELS : []) {
     for (const ttsVoice of speakers) {
       entries.push({
         vendor: SARVAM,

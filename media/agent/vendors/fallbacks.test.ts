@@ -1,6 +1,6 @@
 import t from 'tap'
-import { findLanguageModel, findRecognitionModel, findVoice, type SpareNames } from './catalogue.js'
-import { sparesOf } from './fallbacks.js'
+import { findLanguageModel, findRecognitionModel, findVoice, type FallbackNames } from './catalogue.js'
+import { fallbacksOf } from './fallbacks.js'
 
 const OPENAI = {
   chatModel: 'gpt',
@@ -17,7 +17,7 @@ const ALL = {
 }
 
 function spares(
-  providers: Parameters<typeof sparesOf>[1],
+  providers: Parameters<typeof fallbacksOf>[1],
   {
     voice = ['bulbul:v2', 'karun'],
     stt = 'nova-3',
@@ -36,7 +36,7 @@ function spares(
   const recognition = findRecognitionModel(stt, providers)
   const model = findLanguageModel(llm, providers)
   if (!row || !recognition || !model) throw new Error('not in the catalogue')
-  const found = sparesOf({ voice: row, pace, languages, recognition, mode: 'transcribe', model }, providers)
+  const found = fallbacksOf({ voice: row, pace, languages, recognition, mode: 'transcribe', model }, providers)
   return {
     stt: found.speechToText.map(({ vendor, model }) => `${vendor} ${model}`),
     llm: found.languageModel.map(({ vendor, model }) => `${vendor} ${model}`),
@@ -98,28 +98,28 @@ t.test('behind a model that hears and speaks stand all the parts, or none', asyn
     tts: ['openai tts-1 alloy', 'sarvam bulbul:v3 shubh', 'elevenlabs eleven_flash_v2_5 asha'],
   })
   const none = { stt: [], llm: [], tts: [] }
-  t.match(spares({ ...ALL, openai: realtime, spares: { stt: null, llm: [], tts: null } }, own), none)
-  t.match(spares({ ...ALL, openai: realtime, spares: { stt: [], llm: null, tts: null } }, own), none)
+  t.match(spares({ ...ALL, openai: realtime, fallbacks: { stt: null, llm: [], tts: null } }, own), none)
+  t.match(spares({ ...ALL, openai: realtime, fallbacks: { stt: [], llm: null, tts: null } }, own), none)
 })
 
 t.test("the operator's list decides", async (t) => {
-  const names: SpareNames = {
+  const names: FallbackNames = {
     stt: ['saaras:v3', 'nova-3'],
     llm: ['gpt-other', 'sarvam-105b-conversations'],
     tts: ['eleven_flash_v2_5/ravi', 'bulbul:v3', 'bulbul:v2'],
   }
-  const { stt, llm, tts } = spares({ ...ALL, spares: names })
+  const { stt, llm, tts } = spares({ ...ALL, fallbacks: names })
   t.same(stt, ['sarvam saaras:v3'], "not the agent's own")
   t.same(llm, ['openai gpt-other', 'sarvam sarvam-105b-conversations'])
   t.same(tts, ['elevenlabs eleven_flash_v2_5 ravi', 'sarvam bulbul:v3 shubh', 'sarvam bulbul:v2 abhilash'])
-  const nobody = spares({ ...ALL, spares: { stt: [], llm: [], tts: [] } })
+  const nobody = spares({ ...ALL, fallbacks: { stt: [], llm: [], tts: [] } })
   t.match(nobody, { stt: [], llm: [], tts: [] })
 })
 
 t.test('a second endpoint may have the model of the first', async (t) => {
-  const names: SpareNames = { stt: null, llm: ['gpt'], tts: null }
+  const names: FallbackNames = { stt: null, llm: ['gpt'], tts: null }
   const { llm } = spares(
-    { ...ALL, sarvam: null, elevenlabs: null, secondChat: { model: 'gpt' }, spares: names },
+    { ...ALL, sarvam: null, elevenlabs: null, secondChat: { model: 'gpt' }, fallbacks: names },
     {
       voice: ['tts-1', 'alloy'],
     },

@@ -21,7 +21,7 @@ import {
  */
 
 /** The agent's own, as the catalogue has them. */
-export interface OwnVendors {
+export interface PrimaryVendors {
   readonly voice: VoiceEntry
   readonly pace: number
   readonly languages: readonly string[]
@@ -34,7 +34,7 @@ export interface OwnVendors {
  * A spare in each part: vendors of the operator's; the embedded ones stand behind nobody and need nobody.
  * Behind a model that hears, thinks and speaks by itself stand all the parts, or none.
  */
-export function sparesOf(own: OwnVendors, providers: CatalogueProviders): SpareVendors {
+export function fallbacksOf(own: PrimaryVendors, providers: CatalogueProviders): SpareVendors {
   if (own.model.vendor === OPENAI_REALTIME) {
     const parts = {
       speechToText: spareRecognisers(own, providers),
@@ -56,7 +56,7 @@ function hosted(vendor: string): boolean {
   return vendor !== EMBEDDED && vendor !== OPENAI_REALTIME
 }
 
-function spareVoices(own: OwnVendors, providers: CatalogueProviders): readonly SpareVoice[] {
+function spareVoices(own: PrimaryVendors, providers: CatalogueProviders): readonly SpareVoice[] {
   const { voice, pace, languages } = own
   const rows = voices(providers).filter((row) => hosted(row.vendor) && row !== voice && !same(row, voice))
   const useful = rows.filter((row) => languages.some((language) => row.languages.includes(language)))
@@ -68,7 +68,7 @@ function spareVoices(own: OwnVendors, providers: CatalogueProviders): readonly S
       useful.filter((row) => row.vendor === voice.vendor && row.languages.includes(language)),
     ),
   )
-  const named = providers.spares?.tts
+  const named = providers.fallbacks?.tts
   const others = named
     ? named.flatMap((name) =>
         alike(
@@ -111,7 +111,7 @@ function vendorsOf(rows: readonly { readonly vendor: string }[], own: string): r
   return [...new Set(rows.map((row) => row.vendor))].filter((vendor) => vendor !== own)
 }
 
-function spareRecognisers(own: OwnVendors, providers: CatalogueProviders): readonly SpareRecogniser[] {
+function spareRecognisers(own: PrimaryVendors, providers: CatalogueProviders): readonly SpareRecogniser[] {
   const { recognition, languages, mode } = own
   const rows = recognitionModels(providers).filter(
     (row) =>
@@ -126,7 +126,7 @@ function spareRecognisers(own: OwnVendors, providers: CatalogueProviders): reado
     const most = Math.max(0, ...some.map(known))
     return some.filter((row) => known(row) === most).slice(0, 1)
   }
-  const named = providers.spares?.stt
+  const named = providers.fallbacks?.stt
   // A key may not be enabled for the socket with partial texts: the other one takes every key.
   const beside = recognition.vendor === SARVAM && recognition.sttModel.endsWith('-realtime')
   const kin = rows.filter(({ vendor }) => beside && vendor === SARVAM)
@@ -141,8 +141,8 @@ function spareRecognisers(own: OwnVendors, providers: CatalogueProviders): reado
   return chosen.map((row) => ({ vendor: row.vendor, model: row.sttModel, mode, languages: row.languages }))
 }
 
-function spareModels(own: OwnVendors, providers: CatalogueProviders): SpareVendors['languageModel'] {
-  const named = providers.spares?.llm
+function spareModels(own: PrimaryVendors, providers: CatalogueProviders): SpareVendors['languageModel'] {
+  const named = providers.fallbacks?.llm
   const rows = languageModels(providers).filter((row) => hosted(row.vendor))
   const chosen = named
     ? named.flatMap((name) => {

@@ -7,14 +7,14 @@ import {
   SARVAM_LEGACY,
   SARVAM_REALTIME,
 } from '../../../fixtures/vendors/recognition-messages.js'
-import { ContextDialect } from './cartesia/tts.js'
-import { ListenDialect } from './deepgram/stt.js'
-import { FluxDialect } from './deepgram/stt-flux.js'
-import { MultiContextDialect } from './elevenlabs/tts.js'
+import { CartesiaDialect } from './cartesia/tts.js'
+import { DeepgramListenDialect } from './deepgram/stt.js'
+import { DeepgramFluxDialect } from './deepgram/stt-flux.js'
+import { ElevenLabsDialect } from './elevenlabs/tts.js'
 import { espeakName, VOICE_LANGUAGES } from './espeak/voices.js'
-import { LegacyDialect } from './sarvam/stt.js'
-import { RealtimeDialect } from './sarvam/stt-realtime.js'
-import { BulbulDialect } from './sarvam/tts.js'
+import { SarvamLegacyDialect } from './sarvam/stt.js'
+import { SarvamRealtimeDialect } from './sarvam/stt-realtime.js'
+import { SarvamBulbulDialect } from './sarvam/tts.js'
 import type { RecognitionDialect } from './shared/recognition-stream.js'
 
 /* Every vendor's names of languages, and how each is asked to listen for several and tells which it heard. */
@@ -24,9 +24,9 @@ const DEEPGRAM = { baseUrl: 'wss://d', apiKey: 'k' }
 
 function open(wire: RecognitionWire, language: string, languages: readonly string[]): RecognitionDialect {
   const stream = { rate: 8000, language, languages, model: wire.model, mode: 'transcribe' } as const
-  if (wire === DEEPGRAM_LISTEN) return new ListenDialect(DEEPGRAM, stream)
-  if (wire === DEEPGRAM_FLUX) return new FluxDialect(DEEPGRAM, stream)
-  return wire === SARVAM_LEGACY ? new LegacyDialect(SARVAM, stream) : new RealtimeDialect(SARVAM, stream)
+  if (wire === DEEPGRAM_LISTEN) return new DeepgramListenDialect(DEEPGRAM, stream)
+  if (wire === DEEPGRAM_FLUX) return new DeepgramFluxDialect(DEEPGRAM, stream)
+  return wire === SARVAM_LEGACY ? new SarvamLegacyDialect(SARVAM, stream) : new SarvamRealtimeDialect(SARVAM, stream)
 }
 
 /** Values of the language parameter of the request. */
@@ -110,9 +110,9 @@ t.test('tags of every synthesis', async (t) => {
     pace: 1,
     rate: 8000 as const,
   })
-  const cartesia = new ContextDialect({ baseUrl: 'wss://c', apiKey: 'k', version: '1', voices: [] })
-  const elevenlabs = new MultiContextDialect({ baseUrl: 'wss://e', apiKey: 'k', voices: [] })
-  const bulbul = new BulbulDialect(SARVAM)
+  const cartesia = new CartesiaDialect({ baseUrl: 'wss://c', apiKey: 'k', version: '1', voices: [] })
+  const elevenlabs = new ElevenLabsDialect({ baseUrl: 'wss://e', apiKey: 'k', voices: [] })
+  const bulbul = new SarvamBulbulDialect(SARVAM)
   for (const language of [...VOICE_LANGUAGES, 'or-IN']) {
     const own = language === 'or-IN' ? 'od-IN' : language
     const iso = own === 'od-IN' ? 'or' : own.slice(0, 2)

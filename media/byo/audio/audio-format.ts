@@ -3,8 +3,8 @@ import type { InputRate } from '../../codec/resampler.js'
 import type { BotFormat } from '../bot-spec.js'
 
 /** How bytes of a bot's audio are to be read. Interned: equal ones are the same object. */
-export interface Sound {
-  readonly format: BotFormat
+export interface AudioFormat {
+  readonly encoding: BotFormat
   readonly rate: InputRate
   readonly bytesPerSample: 1 | 2
   /** Bytes of 20 ms. */
@@ -15,12 +15,12 @@ export interface Sound {
 const RATES: readonly InputRate[] = [
   8000, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 96000, 192000,
 ]
-const sounds = new Map<string, Sound>()
+const sounds = new Map<string, AudioFormat>()
 for (const format of ['linear16', 'mulaw', 'alaw'] as const) {
   for (const rate of RATES) {
     const bytesPerSample = format === 'linear16' ? 2 : 1
     sounds.set(`${format} ${rate}`, {
-      format,
+      encoding: format,
       rate,
       bytesPerSample,
       frameBytes: (rate / 50) * bytesPerSample,
@@ -29,22 +29,22 @@ for (const format of ['linear16', 'mulaw', 'alaw'] as const) {
 }
 
 /** Null for a rate nothing can convert. */
-export function soundOf(format: BotFormat, rate: number): Sound | null {
+export function audioFormatOf(format: BotFormat, rate: number): AudioFormat | null {
   return sounds.get(`${format} ${rate}`) ?? null
 }
 
 /** Reads `samples` samples from `bytes` at `offset`. */
-export function decodeSound(
-  sound: Sound,
+export function decodeAudio(
+  sound: AudioFormat,
   bytes: Uint8Array,
   offset: number,
   samples: number,
   into: Int16Array,
   at: number,
 ): void {
-  if (sound.format === 'mulaw') {
+  if (sound.encoding === 'mulaw') {
     decodeUlaw(bytes, offset, samples, into, at)
-  } else if (sound.format === 'alaw') {
+  } else if (sound.encoding === 'alaw') {
     decodeAlaw(bytes, offset, samples, into, at)
   } else {
     for (let i = 0, from = offset; i < samples; i++, from += 2) {
@@ -54,7 +54,7 @@ export function decodeSound(
 }
 
 /** Writes all of `pcm` to `into` at `offset`; returns the number of bytes. */
-export function encodeSound(format: BotFormat, pcm: Int16Array, into: Uint8Array, offset: number): number {
+export function encodeAudio(format: BotFormat, pcm: Int16Array, into: Uint8Array, offset: number): number {
   if (format === 'mulaw') {
     encodeUlaw(pcm, 0, pcm.length, into, offset)
     return pcm.length
@@ -72,9 +72,9 @@ export function encodeSound(format: BotFormat, pcm: Int16Array, into: Uint8Array
 }
 
 /** Samples and how they are to be read. */
-export interface SoundBody {
-  readonly sound: Sound
-  readonly body: Uint8Array
+export interface EncodedAudio {
+  readonly format: AudioFormat
+  readonly bytes: Uint8Array
 }
 
 const TAGS: Readonly<Record<number, BotFormat>> = { 1: 'linear16', 6: 'alaw', 7: 'mulaw' }
@@ -85,9 +85,9 @@ export function isWav(bytes: Uint8Array): boolean {
 }
 
 /** Of a RIFF WAVE; null for one that is not mono in a format and rate there is a reader for. */
-export function readWavBody(bytes: Uint8Array): SoundBody | null {
+export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let sound: Sound | null = null
+  let sound: AudioFormat | null = null
   for (let at = 12; at + 8 <= bytes.length; ) {
     const size = view.getUint32(at + 4, true)
     const name = ascii(bytes, at)
@@ -95,11 +95,11 @@ export function readWavBody(bytes: Uint8Array): SoundBody | null {
       const format = TAGS[view.getUint16(at + 8, true)]
       const bits = view.getUint16(at + 22, true)
       const fits = view.getUint16(at + 10, true) === 1 && bits === (format === 'linear16' ? 16 : 8)
-      sound = format === undefined || !fits ? null : soundOf(format, view.getUint32(at + 12, true))
+      sound = format === undefined || !fits ? null : audioFormatOf(format, view.getUint32(at + 12, true))
     } else if (name === 'data') {
       // A header written before its sound was known names a size of 0 or of everything there could be.
       const end = size === 0 ? bytes.length : Math.min(bytes.length, at + 8 + size)
-      return sound === null ? null : { sound, body: bytes.subarray(at + 8, end) }
+      return sound === null ? null : { format: sound, bytes: bytes.subarray(at + 8, end) }
     }
     at += 8 + size + (size % 2)
   }
@@ -110,13 +110,13 @@ export function readWavBody(bytes: Uint8Array): SoundBody | null {
  * How sound of a bot is to be played: as agreed, at the rate its message names for itself, or as its
  * own WAV header says. A text says why it cannot be.
  */
-export function readSound(agreed: Sound, audio: Uint8Array, rate: number | null): SoundBody | string {
-  if (isWav(audio)) return readWavBody(audio) ?? 'a WAV must be mono, in linear16, mulaw or alaw'
-  const sound = rate === null || rate === agreed.rate ? agreed : soundOf(agreed.format, rate)
-  return sound === null ? `sound of ${rate} Hz cannot be played` : { sound, body: audio }
+export function readAudio(agreed: AudioFormat, audio: Uint8Array, rate: number | null): EncodedAudio | string {
+  if (isWav(audio)) return readWavAudio(audio) ?? 'a WAV must be mono, in linear16, mulaw or alaw'
+  const sound = rate === null || rate === agreed.rate ? agreed : audioFormatOf(agreed.encoding, rate)
+  return sound === null ? `sound of ${rate} Hz cannot be played` : { format: sound, bytes: audio }
 }
 
-export function durationMs({ sound, body }: SoundBody): number {
+export function durationMs({ format: sound, bytes: body }: EncodedAudio): number {
   return (body.length / sound.bytesPerSample / sound.rate) * 1000
 }
 

@@ -1,7 +1,7 @@
 import type { SessionRate } from '../../base/frame.js'
 import { PHASE_MS as STEP_MS } from '../../session/frame-clock.js'
-import { durationMs, type SoundBody } from './audio-format.js'
-import { LiveWatch } from './latency-monitor.js'
+import { durationMs, type EncodedAudio } from './audio-format.js'
+import { LatencyMonitor } from './latency-monitor.js'
 import { PlaybackQueue } from './playback-queue.js'
 
 /**
@@ -19,12 +19,12 @@ const MOST_STEPS = 8
  * for the next beat longer than it must is played on an earlier one; whole frames that wait without need
  * are left out.
  */
-export class LiveVoice {
+export class BotPlayout {
   readonly queue: PlaybackQueue
   /** Late sound left out. */
   trimmedMs = 0
   readonly #sooner: (ms: number) => boolean
-  readonly #watch = new LiveWatch()
+  readonly #watch = new LatencyMonitor()
   #steps = MOST_STEPS
   /** Frames since waits, so to say. */
   #patience = MOST_PATIENCE
@@ -38,21 +38,21 @@ export class LiveVoice {
   }
 
   /** Takes sound that came just now; false when it is too much. `sentMs` is what the bot was sent so far. */
-  say(what: SoundBody, nowMs: number, sentMs: number): boolean {
+  enqueue(what: EncodedAudio, nowMs: number, sentMs: number): boolean {
     const { underruns } = this.queue
-    if (!this.queue.play(what.body, what.sound, nowMs)) return false
-    if (this.queue.underruns > underruns) this.#watch.ranDry(nowMs, nowMs - this.#dryMs)
-    this.#watch.came(durationMs(what), nowMs, sentMs)
+    if (!this.queue.enqueue(what.bytes, what.format, nowMs)) return false
+    if (this.queue.underruns > underruns) this.#watch.underrun(nowMs, nowMs - this.#dryMs)
+    this.#watch.audioArrived(durationMs(what), nowMs, sentMs)
     return true
   }
 
   /** False when the next 20 ms of a live bot have not come although they are due, and may be waited for. */
   get ready(): boolean {
-    return !this.queue.starved || this.#patience < WAIT_FRAMES || !this.#watch.live
+    return !this.queue.starved || this.#patience < WAIT_FRAMES || !this.#watch.isLive
   }
 
   /** What is pulled next was waited for. */
-  waited(): void {
+  pullDelayed(): void {
     this.#patience -= WAIT_FRAMES
   }
 
@@ -66,23 +66,23 @@ export class LiveVoice {
   }
 
   /** After `pull`, on the beat: keeps the wait as short as it can be. */
-  shorten(nowMs: number): void {
-    const waitedMs = Math.max(0, nowMs - this.queue.cameMs, this.queue.queuedMs)
-    const excessMs = this.#watch.played(waitedMs, nowMs)
+  trimBacklog(nowMs: number): void {
+    const waitedMs = Math.max(0, nowMs - this.queue.arrivedMs, this.queue.queuedMs)
+    const excessMs = this.#watch.framePlayed(waitedMs, nowMs)
     if (excessMs > 0) this.trimmedMs += this.queue.skip(excessMs)
-    const spare = Math.floor(this.#watch.spareMs / STEP_MS)
+    const spare = Math.floor(this.#watch.residualMs / STEP_MS)
     if (spare > 0) this.#hasten(spare, nowMs)
   }
 
   /** The bot begins anew. */
-  restart(nowMs: number): void {
-    this.#watch.restart(nowMs)
+  reset(nowMs: number): void {
+    this.#watch.reset(nowMs)
   }
 
   #hasten(wanted: number, nowMs: number): void {
     const steps = Math.min(wanted, this.#steps)
     if (steps === 0 || !this.#sooner(steps * STEP_MS)) return
     this.#steps -= steps
-    this.#watch.hastened(steps * STEP_MS, nowMs)
+    this.#watch.playoutAdvanced(steps * STEP_MS, nowMs)
   }
 }

@@ -2,9 +2,9 @@ import t from 'tap'
 import type { BotSpec } from '../bot-spec.js'
 import type { Dialect } from '../dialects/dialect.js'
 import { openDialect } from '../dialects/registry.js'
-import type { BotLine } from '../transport/bot-connection.js'
-import { soundOf } from './audio-format.js'
-import { BotMouth } from './caller-audio-sender.js'
+import type { BotConnection } from '../transport/bot-connection.js'
+import { audioFormatOf } from './audio-format.js'
+import { CallerAudioSender } from './caller-audio-sender.js'
 
 const SPEC: BotSpec = {
   type: 'static',
@@ -24,9 +24,9 @@ const SPEC: BotSpec = {
 function rig(more: Partial<BotSpec> = {}) {
   const spec = { ...SPEC, ...more }
   const dialect: Dialect = openDialect({ spec, streamId: 's', startedAt: 0 })
-  const sound = soundOf(spec.format, spec.sampleRate)
+  const sound = audioFormatOf(spec.format, spec.sampleRate)
   if (sound === null) throw new Error('no sound')
-  const mouth = new BotMouth(dialect, sound, 8000)
+  const mouth = new CallerAudioSender(dialect, sound, 8000)
   const sent: (string | Buffer)[] = []
   const line = { waitingBytes: 0 }
   const socket = {
@@ -35,11 +35,11 @@ function rig(more: Partial<BotSpec> = {}) {
     },
     send: (message: string | Buffer) =>
       sent.push(typeof message === 'string' ? message : Buffer.from(message)),
-  } as unknown as BotLine
+  } as unknown as BotConnection
   let frames = 0
   const say = (count: number) => {
     for (let i = 0; i < count; i++, frames++) {
-      mouth.say({ pcm: new Int16Array(160).fill(frames * 8), rate: 8000, at: frames * 160 }, socket)
+      mouth.send({ pcm: new Int16Array(160).fill(frames * 8), rate: 8000, at: frames * 160 }, socket)
     }
   }
   return { mouth, sent, line, say }
@@ -85,5 +85,5 @@ t.test('a bot that does not read loses the oldest of a second, and then goes on 
     stamps.slice(1).map((at) => at - (stamps[1] ?? 0)),
     Array.from({ length: 39 }, (_, i) => i * 20),
   )
-  t.equal(mouth.saidMs, 102 * 20)
+  t.equal(mouth.acceptedMs, 102 * 20)
 })

@@ -1,8 +1,8 @@
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
 import type { Dialect } from '../dialects/dialect.js'
-import type { BotLine } from '../transport/bot-connection.js'
-import { encodeSound, type Sound } from './audio-format.js'
+import type { BotConnection } from '../transport/bot-connection.js'
+import { encodeAudio, type AudioFormat } from './audio-format.js'
 
 /** Sound on its way to the bot: some in the socket, the rest here, where the oldest can be dropped. */
 const SOCKET_MS = 250
@@ -14,11 +14,11 @@ const ENVELOPE_BYTES = 200
  * Says to the bot what the caller says: encodes frames and makes messages of them. A bot that does not
  * read loses the oldest of the last second.
  */
-export class BotMouth {
+export class CallerAudioSender {
   /** Sound the bot never got. */
   droppedMs = 0
   readonly #dialect: Dialect
-  readonly #sound: Sound
+  readonly #sound: AudioFormat
   readonly #resampler: Resampler | null
   readonly #messageBytes: number
   readonly #messageMs: number
@@ -35,13 +35,13 @@ export class BotMouth {
   /** Where the message being filled begins, since the start of the stream. */
   #atMs = 0
 
-  constructor(dialect: Dialect, sound: Sound, rate: SessionRate) {
+  constructor(dialect: Dialect, sound: AudioFormat, rate: SessionRate) {
     this.#dialect = dialect
     this.#sound = sound
     this.#resampler = sound.rate === rate ? null : openResampler(rate, sound.rate as 8000 | 16000 | 24000)
     this.#messageMs = FRAME_MS * dialect.framesPerMessage
     this.#messageBytes = sound.frameBytes * dialect.framesPerMessage
-    const { soundHead } = dialect
+    const { audioHeader: soundHead } = dialect
     this.#head = soundHead?.length ?? 0
     this.#message = Buffer.alloc(this.#head + this.#messageBytes)
     soundHead?.copy(this.#message)
@@ -51,17 +51,17 @@ export class BotMouth {
   }
 
   /** Sound handed to the bot so far, dropped or not. */
-  get saidMs(): number {
+  get acceptedMs(): number {
     return this.#atMs
   }
 
-  say(frame: AudioFrame, line: BotLine): void {
+  send(frame: AudioFrame, line: BotConnection): void {
     const pcm = this.#resampler === null ? frame.pcm : this.#resampler.process(frame.pcm)
-    this.#filled += encodeSound(this.#sound.format, pcm, this.#message, this.#head + this.#filled)
+    this.#filled += encodeAudio(this.#sound.encoding, pcm, this.#message, this.#head + this.#filled)
     if (this.#filled < this.#messageBytes) return
     this.#filled = 0
     if (this.#heldCount > 0) this.#release(line)
-    if (this.#heldCount > 0 || line.waitingBytes > this.#limit) this.#hold()
+    if (this.#heldCount > 0 || line.bufferedBytes > this.#limit) this.#hold()
     else this.#send(this.#message, this.#atMs, line)
     this.#atMs += this.#messageMs
   }
@@ -78,8 +78,8 @@ export class BotMouth {
     this.#heldCount++
   }
 
-  #release(line: BotLine): void {
-    while (this.#heldCount > 0 && line.waitingBytes <= this.#limit) {
+  #release(line: BotConnection): void {
+    while (this.#heldCount > 0 && line.bufferedBytes <= this.#limit) {
       this.#send(this.#held[this.#heldFrom] as Buffer, this.#heldAtMs, line)
       this.#heldFrom = (this.#heldFrom + 1) % this.#held.length
       this.#heldCount--
@@ -87,8 +87,8 @@ export class BotMouth {
     }
   }
 
-  #send(bytes: Buffer, atMs: number, line: BotLine): void {
-    const { soundHead } = this.#dialect
+  #send(bytes: Buffer, atMs: number, line: BotConnection): void {
+    const { audioHeader: soundHead } = this.#dialect
     line.send(soundHead === null ? this.#dialect.media(bytes.toString('base64'), atMs) : bytes)
   }
 }

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { LiveWatch } from './latency-monitor.js'
+import { LatencyMonitor } from './latency-monitor.js'
 
 /** A bot and our beat on one time line: sound waits, frames are played, the watch says what is too much. */
 function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: number) => ms) {
-  const watch = new LiveWatch()
+  const watch = new LatencyMonitor()
   let waiting = 0
   let trimmed = 0
   /** When more than one frame was left out. */
@@ -13,11 +13,11 @@ function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: numb
     const came = arrivals(ms)
     if (came > 0) {
       waiting += came
-      watch.came(came, ms, sent(ms))
+      watch.audioArrived(came, ms, sent(ms))
     }
     if (waiting >= 20) waiting -= 20
     else silence += 20
-    const excess = watch.played(waiting, ms)
+    const excess = watch.framePlayed(waiting, ms)
     if (excess > 0) {
       waiting -= excess
       trimmed += excess
@@ -75,7 +75,7 @@ t.test('an echo that began late is on time soon', async (t) => {
 })
 
 t.test('a jittery way keeps the frame it needs', async (t) => {
-  const watch = new LiveWatch()
+  const watch = new LatencyMonitor()
   let waiting = 0
   let thinned = 0
   let dry = 0
@@ -84,13 +84,13 @@ t.test('a jittery way keeps the frame it needs', async (t) => {
     const late = ms % 3000
     const came = late === 1000 ? 0 : late === 1020 ? 40 : 20
     if (came > 0) {
-      if (waiting === 0 && late === 1020) watch.ranDry(ms)
+      if (waiting === 0 && late === 1020) watch.underrun(ms)
       waiting += came
-      watch.came(came, ms, ms)
+      watch.audioArrived(came, ms, ms)
     }
     if (waiting >= 20) waiting -= 20
     else dry++
-    const excess = watch.played(waiting, ms)
+    const excess = watch.framePlayed(waiting, ms)
     if (excess > 0) thinned++
     waiting -= excess
   }

@@ -39,9 +39,9 @@ const JITTER_MS = 60
 const OFTEN_MS = 3_000
 
 /** Watches how long sound waits. Pure; times are ms of one clock. */
-export class LiveWatch {
+export class LatencyMonitor {
   /** Beside what the last `played` returned: by so much less than a frame sound could wait less. */
-  spareMs = 0
+  residualMs = 0
   #epochMs = Number.NaN
   #acceptedMs = 0
   /** What the bot had been sent when the epoch began. */
@@ -75,11 +75,11 @@ export class LiveWatch {
    * Sound of `ms` came; `sentMs` is what the bot was sent so far in all, which after a stall of the
    * network is more than real time: a bot that says it back is still live.
    */
-  came(ms: number, nowMs: number, sentMs: number): void {
+  audioArrived(ms: number, nowMs: number, sentMs: number): void {
     if (!(nowMs - this.#lastMs <= FORGET_MS)) {
       // A bot that says back what it hears began with the first it heard, however late that comes here.
       this.#sentMs = Number.isNaN(this.#epochMs) ? 0 : sentMs
-      this.restart(nowMs)
+      this.reset(nowMs)
     }
     this.#toldMs = sentMs
     const gapMs = nowMs - this.#lastMs
@@ -93,7 +93,7 @@ export class LiveWatch {
   }
 
   /** Sound ran out in the middle of speech and came so much later; by a frame unless told. */
-  ranDry(nowMs: number, lateMs: number = FRAME_MS): void {
+  underrun(nowMs: number, lateMs: number = FRAME_MS): void {
     if (lateMs > JITTER_MS) return
     const often = nowMs - this.#dryMs < OFTEN_MS
     this.#dryMs = nowMs
@@ -109,12 +109,12 @@ export class LiveWatch {
   }
 
   /** It is proved to speak in real time. */
-  get live(): boolean {
+  get isLive(): boolean {
     return !this.#ahead && this.#pacedMs >= PROOF_MS
   }
 
   /** The bot begins anew: what it sent until now is forgotten. */
-  restart(nowMs: number): void {
+  reset(nowMs: number): void {
     this.#epochMs = nowMs
     this.#acceptedMs = 0
     this.#ahead = false
@@ -130,10 +130,10 @@ export class LiveWatch {
    * After every frame played, with how long its sound had waited, 0 when there was none, or with what is
    * left waiting, whichever is more. Returns how many ms are to be left out, whole frames.
    */
-  played(waitedMs: number, nowMs: number): number {
-    this.spareMs = 0
+  framePlayed(waitedMs: number, nowMs: number): number {
+    this.residualMs = 0
     if (!this.#ahead && this.#leadsAt(nowMs)) this.#ahead = true
-    if (!this.live) {
+    if (!this.isLive) {
       if (this.#frames > 0 || this.#windows > 0) this.#restartWindow()
       return 0
     }
@@ -141,30 +141,30 @@ export class LiveWatch {
     this.#frames++
     if (this.#frames < WINDOW_FRAMES) return 0
     const cushionMs = nowMs < this.#cushionUntilMs ? this.#cushionMs : LEAST_WAIT_MS
-    let spareMs = this.#least - cushionMs
+    let residualMs = this.#least - cushionMs
     if (this.#least < this.#leastLong) this.#leastLong = this.#least
     this.#usualBeforeMs = this.#usualMs
     this.#usualMs = this.#least
     this.#least = Number.POSITIVE_INFINITY
     this.#frames = 0
     this.#windows++
-    if (spareMs >= TWO_FRAMES) {
+    if (residualMs >= TWO_FRAMES) {
       // What came late once may do so again: of the last frame a part is left, and looked at for longer.
-      spareMs = Math.ceil(spareMs / FRAME_MS - 1) * FRAME_MS
+      residualMs = Math.ceil(residualMs / FRAME_MS - 1) * FRAME_MS
     } else {
       if (this.#windows < LONG_WINDOWS) return 0
-      spareMs = this.#leastLong - cushionMs
+      residualMs = this.#leastLong - cushionMs
     }
     this.#restartWindow()
-    if (spareMs <= 0) return 0
-    const wholeMs = Math.floor(spareMs / FRAME_MS) * FRAME_MS
+    if (residualMs <= 0) return 0
+    const wholeMs = Math.floor(residualMs / FRAME_MS) * FRAME_MS
     if (wholeMs > 0) this.#shorten(wholeMs, nowMs)
-    this.spareMs = spareMs - wholeMs
+    this.residualMs = residualMs - wholeMs
     return wholeMs
   }
 
   /** From now on sound waits `ms` less, because beats come sooner. */
-  hastened(ms: number, nowMs: number): void {
+  playoutAdvanced(ms: number, nowMs: number): void {
     this.#shorten(ms, nowMs)
     this.#restartWindow()
   }

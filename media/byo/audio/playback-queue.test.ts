@@ -1,18 +1,18 @@
 import t from 'tap'
 import { joined, tone, toneLevel } from '../../../fixtures/audio/tones.js'
-import { encodeSound, readWavBody, type Sound, soundOf } from './audio-format.js'
+import { encodeAudio, readWavAudio, type AudioFormat, audioFormatOf } from './audio-format.js'
 import { CAPACITY_MS, PlaybackQueue } from './playback-queue.js'
 
-const sound = (format: 'linear16' | 'mulaw' | 'alaw', rate: number): Sound => {
-  const found = soundOf(format, rate)
+const sound = (format: 'linear16' | 'mulaw' | 'alaw', rate: number): AudioFormat => {
+  const found = audioFormatOf(format, rate)
   if (found === null) throw new Error('no such sound')
   return found
 }
 const L16 = sound('linear16', 8000)
 
-function wire(how: Sound, pcm: Int16Array): Buffer {
+function wire(how: AudioFormat, pcm: Int16Array): Buffer {
   const bytes = Buffer.alloc(pcm.length * how.bytesPerSample)
-  encodeSound(how.format, pcm, bytes, 0)
+  encodeAudio(how.encoding, pcm, bytes, 0)
   return bytes
 }
 
@@ -26,7 +26,7 @@ function pull(queue: PlaybackQueue, count: number, samples = 160): (Int16Array |
 const played = (frames: readonly (Int16Array | null)[]) =>
   joined(...frames.map((frame) => frame ?? new Int16Array(160)))
 const names = (queue: PlaybackQueue) =>
-  (queue.reached() ?? []).map((marker) => ('name' in marker ? marker.name : marker.kind))
+  (queue.takeReached() ?? []).map((marker) => ('name' in marker ? marker.name : marker.kind))
 
 t.test('chunks of any length come out as they went in, cut samples put together', async (t) => {
   const pcm = tone(440, 1000)
@@ -35,7 +35,7 @@ t.test('chunks of any length come out as they went in, cut samples put together'
     const queue = new PlaybackQueue(8000)
     for (let at = 0, i = 0; at < bytes.length; i++) {
       const length = cuts[i % cuts.length] ?? 1
-      queue.play(bytes.subarray(at, at + length), L16)
+      queue.enqueue(bytes.subarray(at, at + length), L16)
       at += length
     }
     t.equal(queue.queuedMs, 1000)
@@ -62,11 +62,11 @@ t.test('formats and rates', async (t) => {
   ] as const) {
     const how = sound(format, rate)
     const queue = new PlaybackQueue(8000)
-    queue.play(wire(how, tone(440, 500, rate)), how)
+    queue.enqueue(wire(how, tone(440, 500, rate)), how)
     const out = played(pull(queue, 25))
     t.ok(toneLevel(out.subarray(800), 440) > 0.27, `${format} ${rate}`)
     const wide = new PlaybackQueue(16_000)
-    wide.play(wire(how, tone(440, 500, rate)), how)
+    wide.enqueue(wire(how, tone(440, 500, rate)), how)
     t.ok(
       toneLevel(
         joined(...pull(wide, 25, 320).map((f) => f ?? new Int16Array(320))).subarray(800),
@@ -79,14 +79,14 @@ t.test('formats and rates', async (t) => {
 
 t.test('marks come when the sound before them was pulled, in order, repeated names too', async (t) => {
   const queue = new PlaybackQueue(8000)
-  t.ok(queue.add({ kind: 'mark', name: 'at once' }))
+  t.ok(queue.addMarker({ kind: 'mark', name: 'at once' }))
   t.strictSame(names(queue), ['at once'], 'nothing waits')
   const frame = wire(L16, tone(440, 30))
-  queue.play(frame, L16)
-  queue.add({ kind: 'mark', name: 'a' })
-  queue.add({ kind: 'mark', name: 'a' })
-  queue.play(frame, L16)
-  queue.add({ kind: 'mark', name: 'b' })
+  queue.enqueue(frame, L16)
+  queue.addMarker({ kind: 'mark', name: 'a' })
+  queue.addMarker({ kind: 'mark', name: 'a' })
+  queue.enqueue(frame, L16)
+  queue.addMarker({ kind: 'mark', name: 'b' })
   t.strictSame(names(queue), [])
   pull(queue, 1)
   t.strictSame(names(queue), [])
@@ -99,11 +99,11 @@ t.test('marks come when the sound before them was pulled, in order, repeated nam
 
 t.test('clear drops sound and keys and hands back the marks', async (t) => {
   const queue = new PlaybackQueue(8000)
-  queue.play(wire(L16, tone(440, 500)), L16)
-  queue.add({ kind: 'mark', name: 'a' })
-  queue.add({ kind: 'key', digit: '5' })
-  queue.play(Buffer.from([1]), L16)
-  queue.add({ kind: 'played', id: 'p' })
+  queue.enqueue(wire(L16, tone(440, 500)), L16)
+  queue.addMarker({ kind: 'mark', name: 'a' })
+  queue.addMarker({ kind: 'key', digit: '5' })
+  queue.enqueue(Buffer.from([1]), L16)
+  queue.addMarker({ kind: 'played', id: 'p' })
   pull(queue, 5)
   t.strictSame(queue.clear(), {
     droppedMs: 400,
@@ -114,22 +114,22 @@ t.test('clear drops sound and keys and hands back the marks', async (t) => {
   })
   t.strictSame(pull(queue, 1), [null])
   const whole = tone(440, 20)
-  queue.play(wire(L16, whole), L16)
+  queue.enqueue(wire(L16, whole), L16)
   t.strictSame(played(pull(queue, 1)), whole, 'half a sample from before is gone too')
 })
 
 t.test('keys wait for the sound before them and hold up what follows', async (t) => {
   const queue = new PlaybackQueue(8000)
   const frame = wire(L16, tone(440, 20))
-  queue.play(frame, L16)
-  queue.add({ kind: 'key', digit: '1' })
-  queue.add({ kind: 'pause' })
-  queue.add({ kind: 'key', digit: '2' })
-  queue.play(frame, L16)
+  queue.enqueue(frame, L16)
+  queue.addMarker({ kind: 'key', digit: '1' })
+  queue.addMarker({ kind: 'pause' })
+  queue.addMarker({ kind: 'key', digit: '2' })
+  queue.enqueue(frame, L16)
   const happened: string[] = []
   for (let i = 0; i < 70; i++) {
     if (pull(queue, 1)[0] !== null) happened.push(`sound ${i}`)
-    for (const marker of queue.reached() ?? []) happened.push(`${'digit' in marker ? marker.digit : ''} ${i}`)
+    for (const marker of queue.takeReached() ?? []) happened.push(`${'digit' in marker ? marker.digit : ''} ${i}`)
   }
   t.strictSame(happened, ['sound 0', '1 0', '2 41', 'sound 58'])
 })
@@ -138,12 +138,12 @@ t.test('bounds', async (t) => {
   const queue = new PlaybackQueue(8000)
   const minute = Buffer.alloc(8000 * 60, 0xff)
   const ulaw = sound('mulaw', 8000)
-  for (let i = 0; i < CAPACITY_MS / 60_000; i++) t.equal(queue.play(minute, ulaw), true)
-  t.equal(queue.play(Buffer.alloc(160, 0xff), ulaw), false)
+  for (let i = 0; i < CAPACITY_MS / 60_000; i++) t.equal(queue.enqueue(minute, ulaw), true)
+  t.equal(queue.enqueue(Buffer.alloc(160, 0xff), ulaw), false)
   pull(queue, 1)
-  t.equal(queue.play(Buffer.alloc(160, 0xff), ulaw), true)
+  t.equal(queue.enqueue(Buffer.alloc(160, 0xff), ulaw), true)
   let marks = 0
-  while (queue.add({ kind: 'mark', name: 'm' })) marks++
+  while (queue.addMarker({ kind: 'mark', name: 'm' })) marks++
   t.equal(marks, 10_000)
   t.equal(queue.clear().marks.length, 10_000)
 })
@@ -153,14 +153,14 @@ t.test('names of megabytes are bounded together, and room comes back', async (t)
   const name = 'n'.repeat(100_000)
   const fill = () => {
     let marks = 0
-    while (queue.add({ kind: 'mark', name })) marks++
+    while (queue.addMarker({ kind: 'mark', name })) marks++
     return marks
   }
-  const frame = () => queue.play(Buffer.alloc(160, 0xff), sound('mulaw', 8000))
+  const frame = () => queue.enqueue(Buffer.alloc(160, 0xff), sound('mulaw', 8000))
   frame()
   t.equal(fill(), 10)
-  t.equal(queue.add({ kind: 'played', id: name }), false)
-  t.equal(queue.add({ kind: 'mark', name: 'short' }), true)
+  t.equal(queue.addMarker({ kind: 'played', id: name }), false)
+  t.equal(queue.addMarker({ kind: 'mark', name: 'short' }), true)
   pull(queue, 1)
   t.equal(names(queue).length, 11)
   frame()
@@ -179,23 +179,23 @@ t.test('no number of tiny pieces fills the memory, and forgetting marks costs no
   const queue = new PlaybackQueue(8000)
   const ulaw = sound('mulaw', 8000)
   const byte = Buffer.alloc(1, 0xff)
-  queue.add({ kind: 'pause' })
+  queue.addMarker({ kind: 'pause' })
   let pieces = 0
-  while (queue.play(byte, ulaw)) pieces++
+  while (queue.enqueue(byte, ulaw)) pieces++
   t.equal(pieces, 49_999 + 1)
-  t.equal(queue.add({ kind: 'mark', name: 'm' }), false)
+  t.equal(queue.addMarker({ kind: 'mark', name: 'm' }), false)
   queue.clear()
   // A mark and its forgetting, over and over: those forgotten count as items until they are reached.
-  queue.play(Buffer.alloc(160, 0xff), ulaw)
+  queue.enqueue(Buffer.alloc(160, 0xff), ulaw)
   let marks = 0
-  while (queue.add({ kind: 'mark', name: String(marks) })) {
+  while (queue.addMarker({ kind: 'mark', name: String(marks) })) {
     marks++
     queue.forgetMarks()
   }
   t.equal(marks, 49_999)
   pull(queue, 2)
   t.strictSame(names(queue), [], 'none of them is told')
-  queue.add({ kind: 'mark', name: 'new' })
+  queue.addMarker({ kind: 'mark', name: 'new' })
   t.strictSame(names(queue), ['new'])
 })
 
@@ -204,21 +204,21 @@ t.test('forgotten marks stay forgotten, others are told', async (t) => {
   const ulaw = sound('mulaw', 8000)
   const frame = Buffer.alloc(160, 0xff)
   for (let i = 0; i < 600; i++) {
-    queue.play(frame, ulaw)
-    queue.add({ kind: 'mark', name: `old ${i}` })
+    queue.enqueue(frame, ulaw)
+    queue.addMarker({ kind: 'mark', name: `old ${i}` })
   }
   pull(queue, 300)
   t.equal(names(queue).length, 300)
-  queue.add({ kind: 'played', id: 'p' })
+  queue.addMarker({ kind: 'played', id: 'p' })
   queue.forgetMarks()
-  queue.play(frame, ulaw)
-  queue.add({ kind: 'mark', name: 'new' })
+  queue.enqueue(frame, ulaw)
+  queue.addMarker({ kind: 'mark', name: 'new' })
   t.strictSame(
     queue.clear().marks.map((marker) => marker.kind),
     ['played', 'mark'],
   )
-  queue.play(frame, ulaw)
-  queue.add({ kind: 'mark', name: 'after' })
+  queue.enqueue(frame, ulaw)
+  queue.addMarker({ kind: 'mark', name: 'after' })
   pull(queue, 2)
   t.strictSame(names(queue), ['after'])
 })
@@ -226,9 +226,9 @@ t.test('forgotten marks stay forgotten, others are told', async (t) => {
 t.test('skipping leaves out the oldest sound and reaches the marks on the way', async (t) => {
   const queue = new PlaybackQueue(8000)
   const pcm = tone(440, 200)
-  queue.play(wire(L16, pcm.subarray(0, 800)), L16)
-  queue.add({ kind: 'mark', name: 'a' })
-  queue.play(wire(L16, pcm.subarray(800)), L16)
+  queue.enqueue(wire(L16, pcm.subarray(0, 800)), L16)
+  queue.addMarker({ kind: 'mark', name: 'a' })
+  queue.enqueue(wire(L16, pcm.subarray(800)), L16)
   t.equal(queue.skip(140), 140)
   t.strictSame(names(queue), ['a'])
   t.strictSame(played(pull(queue, 3)), pcm.subarray(1120))
@@ -243,7 +243,7 @@ t.test('what is left out in the middle of sound makes no click', async (t) => {
     const how = sound(name, rate)
     const queue = new PlaybackQueue(8000)
     // 20 ms are 2.6 periods of 130 Hz: a hard cut jumps.
-    queue.play(wire(how, tone(130, 400, rate)), how)
+    queue.enqueue(wire(how, tone(130, 400, rate)), how)
     const before = pull(queue, 3)
     queue.skip(20)
     const out = played([...before, ...pull(queue, 5)])
@@ -260,11 +260,11 @@ t.test('what is left out in the middle of sound makes no click', async (t) => {
 
 t.test('when the sound of a frame came, as if it had come sample by sample', async (t) => {
   const queue = new PlaybackQueue(8000)
-  queue.play(wire(L16, tone(440, 100)), L16, 1000)
-  queue.play(wire(L16, tone(440, 30)), L16, 1110)
+  queue.enqueue(wire(L16, tone(440, 100)), L16, 1000)
+  queue.enqueue(wire(L16, tone(440, 30)), L16, 1110)
   const came = Array.from({ length: 8 }, () => {
     queue.pull(new Int16Array(160))
-    return queue.cameMs
+    return queue.arrivedMs
   })
   t.strictSame(came, [1000, 1020, 1040, 1060, 1080, 1110, Infinity, Infinity], 'half a frame is none')
 })
@@ -277,7 +277,7 @@ t.test('converted sound ends with its last sample, and nothing of it comes later
     const silence = wire(how, new Int16Array(rate / 10))
 
     const queue = new PlaybackQueue(8000)
-    queue.play(spoken, how)
+    queue.enqueue(spoken, how)
     const out = pull(queue, 8)
     t.strictSame(
       out.map((frame) => frame !== null),
@@ -285,25 +285,25 @@ t.test('converted sound ends with its last sample, and nothing of it comes later
       'the sixth frame is what the filter held',
     )
     t.ok(toneLevel(played(out).subarray(0, 800), 700) > 0.28)
-    queue.play(silence, how)
+    queue.enqueue(silence, how)
     t.ok(silent(pull(queue, 5)), `${rate}: after a pause`)
 
-    queue.play(spoken, how)
+    queue.enqueue(spoken, how)
     pull(queue, 3)
     queue.clear()
-    queue.play(silence, how)
+    queue.enqueue(silence, how)
     t.ok(silent(pull(queue, 5)), `${rate}: after it was cleared`)
 
-    queue.play(spoken, how)
-    queue.play(wire(L16, new Int16Array(160)), L16)
+    queue.enqueue(spoken, how)
+    queue.enqueue(wire(L16, new Int16Array(160)), L16)
     pull(queue, 7)
-    queue.play(silence, how)
+    queue.enqueue(silence, how)
     t.ok(silent(pull(queue, 5)), `${rate}: after sound of another rate`)
 
-    queue.play(spoken, how)
-    queue.add({ kind: 'key', digit: '1' })
+    queue.enqueue(spoken, how)
+    queue.addMarker({ kind: 'key', digit: '1' })
     pull(queue, 5 + 16)
-    queue.play(silence, how)
+    queue.enqueue(silence, how)
     t.ok(silent(pull(queue, 5)), `${rate}: after a key`)
   }
 })
@@ -311,12 +311,12 @@ t.test('converted sound ends with its last sample, and nothing of it comes later
 t.test('running dry in the middle of speech is counted, a pause is not', async (t) => {
   const queue = new PlaybackQueue(8000)
   const frame = wire(L16, tone(440, 20))
-  queue.play(frame, L16)
+  queue.enqueue(frame, L16)
   pull(queue, 3)
-  queue.play(frame, L16)
+  queue.enqueue(frame, L16)
   t.equal(queue.underruns, 1)
   pull(queue, 40)
-  queue.play(frame, L16)
+  queue.enqueue(frame, L16)
   t.equal(queue.underruns, 1)
 })
 
@@ -336,10 +336,10 @@ t.test('a WAV in memory', async (t) => {
   header.write('data', 36)
   header.writeUInt32LE(pcm.length * 2, 40)
   const body = wire(sound('linear16', 16_000), pcm)
-  const wav = readWavBody(Buffer.concat([header, body]))
-  t.equal(wav?.sound, sound('linear16', 16_000))
-  t.strictSame(Buffer.from(wav?.body ?? []), body)
+  const wav = readWavAudio(Buffer.concat([header, body]))
+  t.equal(wav?.format, sound('linear16', 16_000))
+  t.strictSame(Buffer.from(wav?.bytes ?? []), body)
   header.writeUInt16LE(2, 22)
-  t.equal(readWavBody(Buffer.concat([header, body])), null, 'stereo')
-  for (let length = 12; length < 44; length++) t.equal(readWavBody(header.subarray(0, length)), null)
+  t.equal(readWavAudio(Buffer.concat([header, body])), null, 'stereo')
+  for (let length = 12; length < 44; length++) t.equal(readWavAudio(header.subarray(0, length)), null)
 })

@@ -1,6 +1,6 @@
 import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
-import { decodeSound, type Sound } from './audio-format.js'
+import { decodeAudio, type AudioFormat } from './audio-format.js'
 
 /** Sound a bot may have waiting. */
 export const CAPACITY_MS = 300_000
@@ -33,7 +33,7 @@ export type Marker =
 
 interface Chunk {
   readonly bytes: Uint8Array
-  readonly sound: Sound
+  readonly sound: AudioFormat
   /** When it came. */
   readonly atMs: number
   offset: number
@@ -59,7 +59,7 @@ export class PlaybackQueue {
    * When the last sound of the last frame came here, had it come sample by sample; infinite when the frame
    * was not full.
    */
-  cameMs = Number.POSITIVE_INFINITY
+  arrivedMs = Number.POSITIVE_INFINITY
   readonly #rate: SessionRate
   readonly #frameSamples: number
   #items: Item[] = []
@@ -74,20 +74,20 @@ export class PlaybackQueue {
   #marks = 0
   #forgotten = 0
   /** The first half of a cut sample. */
-  #half: { readonly byte: number; readonly sound: Sound } | null = null
+  #half: { readonly byte: number; readonly sound: AudioFormat } | null = null
   /** Frames still taken by keys or a pause. */
   #blocked = 0
   #dry = UNDERRUN_FRAMES + 1
   #reached: Marker[] = []
-  readonly #resamplers = new Map<Sound, Resampler>()
+  readonly #resamplers = new Map<AudioFormat, Resampler>()
   readonly #scratch = new Int16Array(MOST_RATE / 50)
   /** The beginning of what was left out, to fade from. */
   readonly #fade = new Int16Array((MOST_RATE / 1000) * FADE_MS)
   #sounding = false
   #fadeSamples = 0
-  #fadeSound: Sound | null = null
+  #fadeSound: AudioFormat | null = null
   /** The sound whose last samples are still in its filter. */
-  #tail: Sound | null = null
+  #tail: AudioFormat | null = null
 
   constructor(rate: SessionRate) {
     this.#rate = rate
@@ -105,7 +105,7 @@ export class PlaybackQueue {
 
   /** The last beat was full of sound, and the next one would not be: there should be more by now. */
   get starved(): boolean {
-    const full = this.cameMs !== Number.POSITIVE_INFINITY
+    const full = this.arrivedMs !== Number.POSITIVE_INFINITY
     return full && this.#markers === 0 && this.#blocked === 0 && this.#ticks < FRAME_MS * TICKS_PER_MS
   }
 
@@ -115,7 +115,7 @@ export class PlaybackQueue {
   }
 
   /** Adds sound that came just now, kept without a copy; false, and nothing is taken, when it does not fit. */
-  play(bytes: Uint8Array, sound: Sound, nowMs = 0): boolean {
+  enqueue(bytes: Uint8Array, sound: AudioFormat, nowMs = 0): boolean {
     const ticks = (bytes.length / sound.bytesPerSample) * (48_000 / sound.rate)
     if (this.#items.length - this.#head >= MAX_ITEMS) return false
     if (this.#ticks + ticks > CAPACITY_MS * TICKS_PER_MS) return false
@@ -131,7 +131,7 @@ export class PlaybackQueue {
   }
 
   /** False when too many wait. */
-  add(marker: Marker): boolean {
+  addMarker(marker: Marker): boolean {
     if (this.#markers >= MAX_MARKERS || this.#items.length - this.#head >= MAX_ITEMS) return false
     const name = nameLength(marker)
     if (this.#names + name > MAX_NAMES) return false
@@ -200,10 +200,10 @@ export class PlaybackQueue {
 
   /** Fills `into` with the next 20 ms; false when there is no sound for it. */
   pull(into: Int16Array): boolean {
-    this.cameMs = Number.NEGATIVE_INFINITY
+    this.arrivedMs = Number.NEGATIVE_INFINITY
     const sounding = this.#pull(into)
     this.#sounding = sounding
-    if (!sounding) this.cameMs = Number.POSITIVE_INFINITY
+    if (!sounding) this.arrivedMs = Number.POSITIVE_INFINITY
     return sounding
   }
 
@@ -246,7 +246,7 @@ export class PlaybackQueue {
     const frame = this.#resampler(sound).process(this.#scratch.fill(0, 0, samples).subarray(0, samples))
     if (into === null) return false
     into.set(frame.length > into.length ? frame.subarray(0, into.length) : frame)
-    this.cameMs = Number.POSITIVE_INFINITY
+    this.arrivedMs = Number.POSITIVE_INFINITY
     return true
   }
 
@@ -255,25 +255,25 @@ export class PlaybackQueue {
   }
 
   /** What was reached since the last call, in order; null when nothing was. */
-  reached(): readonly Marker[] | null {
+  takeReached(): readonly Marker[] | null {
     if (this.#reached.length === 0) return null
-    const reached = this.#reached
+    const takeReached = this.#reached
     this.#reached = []
-    return reached
+    return takeReached
   }
 
   /** Reads up to `samples` samples of one kind of sound; returns how many there were. */
-  #read(sound: Sound, into: Int16Array, samples: number): number {
+  #read(sound: AudioFormat, into: Int16Array, samples: number): number {
     let filled = 0
     while (filled < samples && this.#blocked === 0) {
       const chunk = this.#items[this.#head]
       if (chunk === undefined || !isChunk(chunk) || chunk.sound !== sound) break
       const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
       const take = Math.min(ready, samples - filled)
-      decodeSound(sound, chunk.bytes, chunk.offset, take, into, filled)
+      decodeAudio(sound, chunk.bytes, chunk.offset, take, into, filled)
       filled += take
-      const cameMs = chunk.atMs + (chunk.offset / sound.bytesPerSample / sound.rate) * 1000
-      if (cameMs > this.cameMs) this.cameMs = cameMs
+      const arrivedMs = chunk.atMs + (chunk.offset / sound.bytesPerSample / sound.rate) * 1000
+      if (arrivedMs > this.arrivedMs) this.arrivedMs = arrivedMs
       this.#consume(chunk, take)
       this.#pass()
     }
@@ -283,7 +283,7 @@ export class PlaybackQueue {
 
   #pad(into: Int16Array, from: number): void {
     into.fill(0, from)
-    this.cameMs = Number.POSITIVE_INFINITY
+    this.arrivedMs = Number.POSITIVE_INFINITY
   }
 
   #keepFade(): void {
@@ -294,10 +294,10 @@ export class PlaybackQueue {
     const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
     this.#fadeSamples = Math.min(ready, Math.floor((sound.rate / 1000) * FADE_MS))
     this.#fadeSound = sound
-    decodeSound(sound, chunk.bytes, chunk.offset, this.#fadeSamples, this.#fade, 0)
+    decodeAudio(sound, chunk.bytes, chunk.offset, this.#fadeSamples, this.#fade, 0)
   }
 
-  #fadeInto(sound: Sound, into: Int16Array, filled: number): void {
+  #fadeInto(sound: AudioFormat, into: Int16Array, filled: number): void {
     const length = Math.min(this.#fadeSamples, filled)
     this.#fadeSamples = 0
     if (sound !== this.#fadeSound) return
@@ -349,7 +349,7 @@ export class PlaybackQueue {
   }
 
   /** Whole samples of two bytes, beginning with the half one that was left. */
-  #samplesOf(bytes: Uint8Array, sound: Sound): Uint8Array {
+  #samplesOf(bytes: Uint8Array, sound: AudioFormat): Uint8Array {
     const half = this.#half
     this.#half = null
     let all = bytes
@@ -363,7 +363,7 @@ export class PlaybackQueue {
     return all.subarray(0, all.length - 1)
   }
 
-  #resampler(sound: Sound): Resampler {
+  #resampler(sound: AudioFormat): Resampler {
     const known = this.#resamplers.get(sound)
     if (known !== undefined) return known
     const made = openResampler(sound.rate, this.#rate)

@@ -10,15 +10,15 @@ const LATEST_MS = 15_000
  * answer. By loudness only, which costs next to nothing; noise on the line makes it blind, never wrong
  * by much. Times are ms of one clock.
  */
-export class ReplyTimes {
-  readonly waitsMs: number[] = []
-  firstSoundMs: number | null = null
+export class ReplyLatency {
+  readonly replyMs: number[] = []
+  firstAudioMs: number | null = null
   #callerEndMs: number | null = null
   #callerLoud = false
   #botQuiet = QUIET_FRAMES
 
   /** A frame of the caller. */
-  caller(pcm: Int16Array, nowMs: number): void {
+  callerFrame(pcm: Int16Array, nowMs: number): void {
     if (isLoud(pcm)) {
       this.#callerLoud = true
       this.#callerEndMs = nowMs
@@ -26,16 +26,16 @@ export class ReplyTimes {
   }
 
   /** A frame of the bot, or null when it says nothing. */
-  bot(pcm: Int16Array | null, nowMs: number): void {
+  botFrame(pcm: Int16Array | null, nowMs: number): void {
     if (pcm === null || !isLoud(pcm)) {
       this.#botQuiet++
       return
     }
-    this.firstSoundMs ??= nowMs
+    this.firstAudioMs ??= nowMs
     if (this.#botQuiet >= QUIET_FRAMES && this.#callerLoud && this.#callerEndMs !== null) {
       const waitMs = nowMs - this.#callerEndMs
       // A bot that begins while the caller still speaks interrupts; it does not answer.
-      if (waitMs > 40 && waitMs < LATEST_MS && this.waitsMs.length < 10_000) this.waitsMs.push(waitMs)
+      if (waitMs > 40 && waitMs < LATEST_MS && this.replyMs.length < 10_000) this.replyMs.push(waitMs)
       this.#callerLoud = false
     }
     this.#botQuiet = 0

@@ -7,9 +7,9 @@ export const HANG_UP = 0x00
 /** 16 bytes: the first frame of the telephone's side. */
 export const UUID = 0x01
 /** One ASCII character. */
-export const KEY = 0x03
+export const DTMF = 0x03
 /** The payload may be a code. */
-export const FAILURE = 0xff
+export const ERROR = 0xff
 
 const HEAD = 3
 
@@ -27,18 +27,18 @@ const SOUNDS: readonly (readonly [number, number])[] = [
 ]
 
 /** The rate of a kind of sound; null for any other kind. */
-export function rateOf(kind: number): number | null {
+export function audioRateOf(kind: number): number | null {
   return SOUNDS.find(([sound]) => sound === kind)?.[1] ?? null
 }
 
 /** What stands before so many bytes of sound. Throws TypeError for a rate that no kind has. */
-export function soundHead(rate: number, bytes: number): Buffer {
+export function audioHeader(rate: number, bytes: number): Buffer {
   const kind = SOUNDS.find(([, hz]) => hz === rate)?.[0]
   if (kind === undefined) throw new TypeError(`no frames of ${rate} Hz`)
   return head(kind, bytes)
 }
 
-export function frame(kind: number, payload: Uint8Array): Buffer {
+export function encodeFrame(kind: number, payload: Uint8Array): Buffer {
   return Buffer.concat([head(kind, payload.length), payload])
 }
 

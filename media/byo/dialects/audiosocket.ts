@@ -1,17 +1,17 @@
 import type { Digit } from '../../base/frame.js'
 import {
-  FAILURE,
-  frame,
+  ERROR,
+  encodeFrame,
   HANG_UP,
-  KEY,
+  DTMF,
   kindOf,
   payloadOf,
-  rateOf,
-  soundHead,
+  audioRateOf,
+  audioHeader,
   UUID,
 } from './audiosocket-frames.js'
-import { keys, NOTHING } from './bot-message.js'
-import type { BotCommand, Dialect, StreamFacts } from './dialect.js'
+import { dtmfCommand, IGNORED } from './bot-message.js'
+import type { BotCommand, Dialect, StreamInfo } from './dialect.js'
 
 /*
  * Asterisk's AudioSocket: frames in a stream of bytes, linear16 little-endian. There are no marks, no
@@ -19,22 +19,22 @@ import type { BotCommand, Dialect, StreamFacts } from './dialect.js'
  * nothing.
  */
 
-export function openAudioSocket(facts: StreamFacts): Dialect {
+export function openAudioSocket(facts: StreamInfo): Dialect {
   return new AudioSocket(facts)
 }
 
 class AudioSocket implements Dialect {
-  readonly soundHead: Buffer
+  readonly audioHeader: Buffer
   readonly framesPerMessage = 1
   readonly #callId: string
 
-  constructor({ spec }: StreamFacts) {
-    this.soundHead = soundHead(spec.sampleRate, (spec.sampleRate / 50) * 2)
+  constructor({ spec }: StreamInfo) {
+    this.audioHeader = audioHeader(spec.sampleRate, (spec.sampleRate / 50) * 2)
     this.#callId = spec.callId
   }
 
   opening(): readonly Buffer[] {
-    return [frame(UUID, Buffer.from(this.#callId.replaceAll('-', ''), 'hex'))]
+    return [encodeFrame(UUID, Buffer.from(this.#callId.replaceAll('-', ''), 'hex'))]
   }
 
   media(): string {
@@ -42,18 +42,18 @@ class AudioSocket implements Dialect {
   }
 
   dtmf(digit: Digit): Buffer {
-    return frame(KEY, Buffer.from(digit, 'ascii'))
+    return encodeFrame(DTMF, Buffer.from(digit, 'ascii'))
   }
 
-  marked(): null {
+  markAck(): null {
     return null
   }
 
-  played(): null {
+  playedAck(): null {
     return null
   }
 
-  cleared(): null {
+  clearAck(): null {
     return null
   }
 
@@ -66,31 +66,31 @@ class AudioSocket implements Dialect {
   }
 
   stop(): Buffer {
-    return frame(HANG_UP, Buffer.alloc(0))
+    return encodeFrame(HANG_UP, Buffer.alloc(0))
   }
 
-  read(): BotCommand {
-    return NOTHING
+  readText(): BotCommand {
+    return IGNORED
   }
 
-  hear(frame: Buffer): BotCommand {
+  readBinary(frame: Buffer): BotCommand {
     const payload = payloadOf(frame)
     const kind = kindOf(frame)
-    const rate = rateOf(kind)
-    if (rate !== null) return { do: 'play', audio: payload, rate, id: null }
+    const rate = audioRateOf(kind)
+    if (rate !== null) return { type: 'play', audio: payload, rate, id: null }
     switch (kind) {
       case HANG_UP:
-        return { do: 'hangup', drain: true }
-      case KEY:
-        return keys({ digits: payload.toString('latin1') })
-      case FAILURE:
+        return { type: 'hangup', drain: true }
+      case DTMF:
+        return dtmfCommand({ digits: payload.toString('latin1') })
+      case ERROR:
         return {
-          do: 'give_up',
+          type: 'give_up',
           message: `the bot reports an error${payload.length > 0 ? ` ${payload[0]}` : ''}`,
         }
       default:
         // Among them 0x02, silence of old versions: what is not sent is silent as well.
-        return NOTHING
+        return IGNORED
     }
   }
 }

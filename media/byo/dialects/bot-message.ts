@@ -8,7 +8,7 @@ import type { BotCommand, TransferRequest } from './dialect.js'
 
 export type Message = { readonly [name: string]: unknown }
 
-export const NOTHING: BotCommand = { do: 'nothing' }
+export const IGNORED: BotCommand = { type: 'nothing' }
 
 /** What one payload may name as keys. */
 const KEYS = /^[0-9*#A-Dw]{1,64}$/
@@ -20,7 +20,7 @@ const MOST_PARTS = 512
 const PARTS = [':', ',', '[', '{']
 
 /** Null for what is no JSON object, and for one whose parts would take the thread's time. */
-export function parse(text: string): Message | null {
+export function parseMessage(text: string): Message | null {
   if (text.length > PLAIN_LENGTH && PARTS.some((part) => holds(text, part, MOST_PARTS))) return null
   try {
     const value: unknown = JSON.parse(text)
@@ -31,39 +31,39 @@ export function parse(text: string): Message | null {
 }
 
 export const BAD_JSON: BotCommand = {
-  do: 'fault',
+  type: 'fault',
   code: 'bad_json',
   message: 'not a JSON object, or one of hundreds of parts',
 }
 
 export function unknownEvent(event: string): BotCommand {
-  return { do: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}`, harmless: true }
+  return { type: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}`, harmless: true }
 }
 
 /** The object at `name`, or an empty one. */
-export function nested(message: Message, name: string): Message {
+export function objectField(message: Message, name: string): Message {
   const value = message[name]
   return isMessage(value) ? value : {}
 }
 
 /** A string, or a number written as one; null for anything else. */
-export function text(value: unknown): string | null {
+export function stringValue(value: unknown): string | null {
   if (typeof value === 'string') return value
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null
 }
 
 /** A number, or a string that is one; null for anything else. */
-export function number(value: unknown): number | null {
+export function numberValue(value: unknown): number | null {
   const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof found === 'number' && Number.isFinite(found) ? found : null
 }
 
 /** Sound from base64. */
-export function play(payload: unknown, more: { rate?: number | null; id?: string | null } = {}): BotCommand {
-  if (typeof payload !== 'string') return { do: 'fault', code: 'bad_frame', message: 'media has no payload' }
+export function playCommand(payload: unknown, more: { rate?: number | null; id?: string | null } = {}): BotCommand {
+  if (typeof payload !== 'string') return { type: 'fault', code: 'bad_frame', message: 'media has no payload' }
   const audio = fromBase64(payload)
-  if (audio === null) return { do: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
-  return { do: 'play', audio, rate: more.rate ?? null, id: more.id ?? null }
+  if (audio === null) return { type: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
+  return { type: 'play', audio, rate: more.rate ?? null, id: more.id ?? null }
 }
 
 /**
@@ -87,22 +87,22 @@ function lengthOf(text: string): number {
 const PAD = '='.charCodeAt(0)
 
 /** A mark without a name is a mark all the same. */
-export function mark(name: unknown): BotCommand {
-  return { do: 'mark', name: text(name) ?? '' }
+export function markCommand(name: unknown): BotCommand {
+  return { type: 'mark', name: stringValue(name) ?? '' }
 }
 
 /** Keys out: `digits` or `digit`, with `durationMs` and `gapMs` for each where they are named. */
-export function keys(fields: Message): BotCommand {
-  const wanted = (text(fields.digits) ?? text(fields.digit) ?? '').toUpperCase().replaceAll('W', 'w')
+export function dtmfCommand(fields: Message): BotCommand {
+  const wanted = (stringValue(fields.digits) ?? stringValue(fields.digit) ?? '').toUpperCase().replaceAll('W', 'w')
   if (!KEYS.test(wanted)) return badKeys('dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most')
   const { durationMs, gapMs } = fields
   const given = (durationMs ?? gapMs ?? null) !== null
-  if (!given) return { do: 'dtmf', keys: wanted }
+  if (!given) return { type: 'dtmf', keys: wanted }
   const toneMs = framesOf(durationMs, TONE_MS)
   if (toneMs === null) return badKeys(`durationMs of dtmf must be ${TONE_MS.least} to ${TONE_MS.most}`)
   const pauseMs = framesOf(gapMs, GAP_MS)
   if (pauseMs === null) return badKeys(`gapMs of dtmf must be ${GAP_MS.least} to ${GAP_MS.most}`)
-  return { do: 'dtmf', keys: wanted, timing: { toneMs, gapMs: pauseMs } }
+  return { type: 'dtmf', keys: wanted, timing: { toneMs, gapMs: pauseMs } }
 }
 
 interface Bounds {
@@ -121,45 +121,45 @@ const GAP_MS: Bounds = { least: 60, most: 2_000, unless: 160 }
 /** The ms of whole frames nearest to `value`; null when it is no number within the bounds. */
 function framesOf(value: unknown, { least, most, unless }: Bounds): number | null {
   if ((value ?? null) === null) return unless
-  const ms = number(value)
+  const ms = numberValue(value)
   return ms === null || ms < least || ms > most ? null : Math.round(ms / FRAME_MS) * FRAME_MS
 }
 
 function badKeys(message: string): BotCommand {
-  return { do: 'fault', code: 'bad_frame', message }
+  return { type: 'fault', code: 'bad_frame', message }
 }
 
 /** A message of the `media`, `mark`, `clear` family: what Twilio, Exotel, Telnyx and our own bots send. */
-export function readStream(line: string): BotCommand {
-  const message = parse(line)
+export function readMediaStreams(line: string): BotCommand {
+  const message = parseMessage(line)
   if (message === null) return BAD_JSON
-  const event = text(message.event) ?? ''
+  const event = stringValue(message.event) ?? ''
   switch (event) {
     case 'media':
-      return play(nested(message, 'media').payload)
+      return playCommand(objectField(message, 'media').payload)
     case 'mark':
-      return mark(nested(message, 'mark').name)
+      return markCommand(objectField(message, 'mark').name)
     case 'clear':
-      return { do: 'clear' }
+      return { type: 'clear' }
     default:
-      return extension(event, message) ?? unknownEvent(event)
+      return extensionCommand(event, message) ?? unknownEvent(event)
   }
 }
 
 /** `transfer`, `hangup` and `dtmf`, which every type takes, nested or flat; null for another event. */
-export function extension(event: string, message: Message): BotCommand | null {
+export function extensionCommand(event: string, message: Message): BotCommand | null {
   switch (event) {
     case 'transfer':
-      return { do: 'transfer', request: transferRequest({ ...message, ...nested(message, 'transfer') }) }
+      return { type: 'transfer', request: transferRequest({ ...message, ...objectField(message, 'transfer') }) }
     case 'hangup': {
-      const { drain } = { ...message, ...nested(message, 'hangup') }
-      return { do: 'hangup', drain: drain !== false && drain !== 'false' }
+      const { drain } = { ...message, ...objectField(message, 'hangup') }
+      return { type: 'hangup', drain: drain !== false && drain !== 'false' }
     }
     case 'dtmf':
-      return keys(
+      return dtmfCommand(
         typeof message.dtmf === 'string'
           ? { digits: message.dtmf }
-          : { ...message, ...nested(message, 'dtmf') },
+          : { ...message, ...objectField(message, 'dtmf') },
       )
     default:
       return null
@@ -171,12 +171,12 @@ const MOST_NOTE = 4_000
 
 function transferRequest(fields: Message): TransferRequest {
   return {
-    id: (text(fields.id) ?? '').slice(0, 128),
-    destination: text(fields.destination)?.slice(0, 256) ?? null,
-    destinationId: text(fields.destinationId)?.slice(0, 128) ?? null,
+    id: (stringValue(fields.id) ?? '').slice(0, 128),
+    destination: stringValue(fields.destination)?.slice(0, 256) ?? null,
+    destinationId: stringValue(fields.destinationId)?.slice(0, 128) ?? null,
     handoff: fields.handoff === 'warm' ? 'warm' : 'cold',
-    note: text(fields.note)?.slice(0, MOST_NOTE) ?? null,
-    reason: text(fields.reason)?.slice(0, MOST_NOTE) ?? null,
+    note: stringValue(fields.note)?.slice(0, MOST_NOTE) ?? null,
+    reason: stringValue(fields.reason)?.slice(0, MOST_NOTE) ?? null,
   }
 }
 

@@ -40,7 +40,7 @@ export interface TransferUpdate {
 /** What a bot wants, whatever its dialect calls it. */
 export type BotCommand =
   | {
-      readonly do: 'play'
+      readonly type: 'play'
       readonly audio: Uint8Array
       /** Of this sound alone; null is the rate agreed. */
       readonly rate: number | null
@@ -49,19 +49,19 @@ export type BotCommand =
       /** Instead of what waits, not after it. */
       readonly replaces?: true
     }
-  | { readonly do: 'mark'; readonly name: string }
-  | { readonly do: 'clear' }
-  | { readonly do: 'forget_marks' }
+  | { readonly type: 'mark'; readonly name: string }
+  | { readonly type: 'clear' }
+  | { readonly type: 'forget_marks' }
   /** Keys, with `w` for half a second. */
-  | { readonly do: 'dtmf'; readonly keys: string; readonly timing?: KeyTiming }
-  | { readonly do: 'transfer'; readonly request: TransferRequest }
+  | { readonly type: 'dtmf'; readonly keys: string; readonly timing?: KeyTiming }
+  | { readonly type: 'transfer'; readonly request: TransferRequest }
   /** `drain`: play what waits first. */
-  | { readonly do: 'hangup'; readonly drain: boolean }
+  | { readonly type: 'hangup'; readonly drain: boolean }
   /** The bot cannot go on: the call is lost to it. */
-  | { readonly do: 'give_up'; readonly message: string }
-  | { readonly do: 'nothing' }
+  | { readonly type: 'give_up'; readonly message: string }
+  | { readonly type: 'nothing' }
   | {
-      readonly do: 'fault'
+      readonly type: 'fault'
       readonly code: BotErrorCode
       readonly message: string
       /** An event that nobody knows, which costs the bot nothing. */
@@ -69,7 +69,7 @@ export type BotCommand =
     }
 
 /** What a dialect writes its messages from. */
-export interface StreamFacts {
+export interface StreamInfo {
   readonly spec: BotSpec
   /** A UUID. */
   readonly streamId: string
@@ -81,7 +81,7 @@ export interface StreamFacts {
 export type BotMessage = string | Buffer
 
 /** Binary messages are sound and nothing else. */
-export const BARE_SOUND = Buffer.alloc(0)
+export const NO_HEADER = Buffer.alloc(0)
 
 /**
  * One wire format: what is said and how what comes is to be read. Knows no socket and no clock. A
@@ -92,7 +92,7 @@ export interface Dialect {
    * The caller's audio goes as binary messages behind these bytes, and `media` is never asked; null:
    * as text.
    */
-  readonly soundHead: Buffer | null
+  readonly audioHeader: Buffer | null
   /** Frames of 20 ms in one message. */
   readonly framesPerMessage: number
   /** Sent at once, in this order, before anything else. `sipCallId` is the Call-ID of the call's leg. */
@@ -100,16 +100,16 @@ export interface Dialect {
   /** `payload` is base64; `atMs` its beginning since the start of the stream. */
   media(payload: string, atMs: number): string
   dtmf(digit: Digit, durationMs: number): BotMessage | null
-  marked(name: string, how: 'played' | 'cleared'): string | null
+  markAck(name: string, how: 'played' | 'cleared'): string | null
   /** A sound with an id was played. */
-  played(id: string): string | null
-  cleared(droppedMs: number): string | null
+  playedAck(id: string): string | null
+  clearAck(droppedMs: number): string | null
   transfer(update: TransferUpdate): string | null
   error(code: BotErrorCode, message: string): string | null
   stop(reason: StopReason): BotMessage | null
-  read(text: string): BotCommand
+  readText(text: string): BotCommand
   /** A binary message, where it is more than sound; absent: it is sound as it was agreed. */
-  hear?(message: Buffer): BotCommand
+  readBinary?(message: Buffer): BotCommand
 }
 
 /** What a bot is told when the call was closed. */

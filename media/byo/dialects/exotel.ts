@@ -1,21 +1,21 @@
 import type { Digit } from '../../base/frame.js'
-import type { Dialect, StopReason, StreamFacts } from './dialect.js'
-import { StreamDialect } from './media-streams.js'
+import type { Dialect, StopReason, StreamInfo } from './dialect.js'
+import { MediaStreamsDialect } from './media-streams.js'
 
 /*
  * Exotel's Voicebot: snake case, linear16, 100 ms in one message. Parameters of the address are told
  * again when the stream begins. Bots hang up by closing the socket.
  */
 
-export function openExotel(facts: StreamFacts): Dialect {
+export function openExotel(facts: StreamInfo): Dialect {
   return new Exotel(facts)
 }
 
-class Exotel extends StreamDialect {
+class Exotel extends MediaStreamsDialect {
   override readonly framesPerMessage = 5
   protected override readonly track = ''
 
-  constructor(facts: StreamFacts) {
+  constructor(facts: StreamInfo) {
     super(facts, { sequence: 'sequence_number', stream: 'stream_sid' }, facts.streamId)
   }
 

@@ -1,10 +1,10 @@
 import type { Digit } from '../../base/frame.js'
-import { BAD_JSON, extension, mark, nested, number, parse, play, text, unknownEvent } from './bot-message.js'
+import { BAD_JSON, extensionCommand, markCommand, objectField, numberValue, parseMessage, playCommand, stringValue, unknownEvent } from './bot-message.js'
 import {
-  BARE_SOUND,
+  NO_HEADER,
   type BotCommand,
   type Dialect,
-  type StreamFacts,
+  type StreamInfo,
   type TransferUpdate,
 } from './dialect.js'
 
@@ -13,16 +13,16 @@ import {
  * messages both ways; `playAudio` carries sound of its own rate, with an id that `playDone` names.
  */
 
-export function openJambonz(facts: StreamFacts): Dialect {
+export function openJambonz(facts: StreamInfo): Dialect {
   return new Jambonz(facts)
 }
 
 class Jambonz implements Dialect {
-  readonly soundHead = BARE_SOUND
+  readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
-  readonly #facts: StreamFacts
+  readonly #facts: StreamInfo
 
-  constructor(facts: StreamFacts) {
+  constructor(facts: StreamInfo) {
     this.#facts = facts
   }
 
@@ -52,18 +52,18 @@ class Jambonz implements Dialect {
     return JSON.stringify({ event: 'dtmf', dtmf: digit, duration: String(durationMs * 8) })
   }
 
-  marked(name: string, how: 'played' | 'cleared'): string {
+  markAck(name: string, how: 'played' | 'cleared'): string {
     return JSON.stringify({
       type: 'mark',
       data: { name, event: how === 'played' ? 'playout' : 'cleared' },
     })
   }
 
-  played(id: string): string {
+  playedAck(id: string): string {
     return JSON.stringify({ type: 'playDone', data: { id } })
   }
 
-  cleared(): null {
+  clearAck(): null {
     return null
   }
 
@@ -79,26 +79,26 @@ class Jambonz implements Dialect {
     return null
   }
 
-  read(line: string): BotCommand {
-    const message = parse(line)
+  readText(line: string): BotCommand {
+    const message = parseMessage(line)
     if (message === null) return BAD_JSON
-    const type = text(message.type) ?? text(message.event) ?? ''
-    const data = nested(message, 'data')
+    const type = stringValue(message.type) ?? stringValue(message.event) ?? ''
+    const data = objectField(message, 'data')
     switch (type) {
       case 'playAudio': {
-        const command = play(data.audioContent, { rate: number(data.sampleRate), id: text(data.id) })
-        return command.do === 'play' && data.queuePlay !== true ? { ...command, replaces: true } : command
+        const command = playCommand(data.audioContent, { rate: numberValue(data.sampleRate), id: stringValue(data.id) })
+        return command.type === 'play' && data.queuePlay !== true ? { ...command, replaces: true } : command
       }
       case 'killAudio':
-        return { do: 'clear' }
+        return { type: 'clear' }
       case 'mark':
-        return mark(data.name)
+        return markCommand(data.name)
       case 'clearMarks':
-        return { do: 'forget_marks' }
+        return { type: 'forget_marks' }
       case 'disconnect':
-        return { do: 'hangup', drain: false }
+        return { type: 'hangup', drain: false }
       default:
-        return extension(type, { ...message, ...data }) ?? unknownEvent(type)
+        return extensionCommand(type, { ...message, ...data }) ?? unknownEvent(type)
     }
   }
 }

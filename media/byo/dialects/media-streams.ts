@@ -1,17 +1,17 @@
 import type { Digit } from '../../base/frame.js'
-import { readStream } from './bot-message.js'
+import { readMediaStreams } from './bot-message.js'
 import type {
   BotCommand,
   BotErrorCode,
   BotMessage,
   Dialect,
   StopReason,
-  StreamFacts,
+  StreamInfo,
   TransferUpdate,
 } from './dialect.js'
 
 /** What a dialect of the family calls things. */
-export interface StreamNames {
+export interface FieldNames {
   readonly sequence: 'sequenceNumber' | 'sequence_number'
   readonly stream: 'streamSid' | 'stream_sid' | 'stream_id'
 }
@@ -20,18 +20,18 @@ export interface StreamNames {
  * The family of Twilio Media Streams: text of JSON, base64 sound, counters that are strings, each event
  * under its own name with the stream beside it. What no dialect of it has but one is null here.
  */
-export abstract class StreamDialect implements Dialect {
-  readonly soundHead = null
+export abstract class MediaStreamsDialect implements Dialect {
+  readonly audioHeader = null
   readonly framesPerMessage: number = 1
   /** Of `media`, before its counters. */
   protected readonly track: string = '"track":"inbound",'
-  protected readonly facts: StreamFacts
-  readonly #names: StreamNames
+  protected readonly facts: StreamInfo
+  readonly #names: FieldNames
   readonly #streamId: string
   #sequence = 0
   #chunk = 0
 
-  constructor(facts: StreamFacts, names: StreamNames, streamId: string) {
+  constructor(facts: StreamInfo, names: FieldNames, streamId: string) {
     this.facts = facts
     this.#names = names
     this.#streamId = streamId
@@ -48,15 +48,15 @@ export abstract class StreamDialect implements Dialect {
     return `{"event":"media","${sequence}":"${this.#sequence}","${stream}":"${this.#streamId}","media":{${this.track}"chunk":"${this.#chunk}","timestamp":"${atMs}","payload":"${payload}"}}`
   }
 
-  marked(name: string, _how: 'played' | 'cleared'): string {
+  markAck(name: string, _how: 'played' | 'cleared'): string {
     return this.event('mark', { name })
   }
 
-  played(_id: string): string | null {
+  playedAck(_id: string): string | null {
     return null
   }
 
-  cleared(_droppedMs: number): string | null {
+  clearAck(_droppedMs: number): string | null {
     return null
   }
 
@@ -68,8 +68,8 @@ export abstract class StreamDialect implements Dialect {
     return null
   }
 
-  read(line: string): BotCommand {
-    return readStream(line)
+  readText(line: string): BotCommand {
+    return readMediaStreams(line)
   }
 
   /** Messages with sound so far. */

@@ -1,7 +1,7 @@
 import type { Digit } from '../../base/frame.js'
 import type { BotFormat } from '../bot-spec.js'
-import type { BotErrorCode, Dialect, StopReason, StreamFacts } from './dialect.js'
-import { StreamDialect } from './media-streams.js'
+import type { BotErrorCode, Dialect, StopReason, StreamInfo } from './dialect.js'
+import { MediaStreamsDialect } from './media-streams.js'
 
 /*
  * The native protocol: a superset of Twilio Media Streams in any of our formats, with events for what
@@ -16,12 +16,12 @@ const ENCODINGS: Readonly<Record<BotFormat, string>> = {
 
 const EXTENSIONS = ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary']
 
-export function openNative(facts: StreamFacts): Dialect {
+export function openNative(facts: StreamInfo): Dialect {
   return new Native(facts)
 }
 
-class Native extends StreamDialect {
-  constructor(facts: StreamFacts) {
+class Native extends MediaStreamsDialect {
+  constructor(facts: StreamInfo) {
     super(facts, { sequence: 'sequenceNumber', stream: 'streamSid' }, facts.streamId)
   }
 
@@ -59,11 +59,11 @@ class Native extends StreamDialect {
     return this.event('dtmf', { track: 'inbound_track', digit, durationMs })
   }
 
-  override marked(name: string, status: 'played' | 'cleared'): string {
+  override markAck(name: string, status: 'played' | 'cleared'): string {
     return this.event('mark', { name, status })
   }
 
-  override cleared(droppedMs: number): string {
+  override clearAck(droppedMs: number): string {
     return this.event('cleared', { droppedMs })
   }
 

@@ -1,17 +1,17 @@
 import type { Digit } from '../../base/frame.js'
 import {
   BAD_JSON,
-  extension,
-  keys,
-  mark,
-  nested,
-  number,
-  parse,
-  play,
-  text,
+  extensionCommand,
+  dtmfCommand,
+  markCommand,
+  objectField,
+  numberValue,
+  parseMessage,
+  playCommand,
+  stringValue,
   unknownEvent,
 } from './bot-message.js'
-import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect.js'
+import type { BotCommand, Dialect, StreamInfo, TransferUpdate } from './dialect.js'
 
 /*
  * Plivo's audio stream, and Vobiz, which is the same with a rate more. Counters are numbers,
@@ -19,18 +19,18 @@ import type { BotCommand, Dialect, StreamFacts, TransferUpdate } from './dialect
  * message for the end: the socket closes.
  */
 
-export function openPlivo(facts: StreamFacts): Dialect {
+export function openPlivo(facts: StreamInfo): Dialect {
   return new Plivo(facts)
 }
 
 class Plivo implements Dialect {
-  readonly soundHead = null
+  readonly audioHeader = null
   readonly framesPerMessage = 1
-  readonly #facts: StreamFacts
+  readonly #facts: StreamInfo
   #sequence = -1
   #chunk = 0
 
-  constructor(facts: StreamFacts) {
+  constructor(facts: StreamInfo) {
     this.#facts = facts
   }
 
@@ -70,15 +70,15 @@ class Plivo implements Dialect {
   }
 
   /** Only what really played is told. */
-  marked(name: string, how: 'played' | 'cleared'): string | null {
+  markAck(name: string, how: 'played' | 'cleared'): string | null {
     return how === 'played' ? this.#event('playedStream', { name }) : null
   }
 
-  played(): null {
+  playedAck(): null {
     return null
   }
 
-  cleared(): string {
+  clearAck(): string {
     return this.#event('clearedAudio', {})
   }
 
@@ -94,26 +94,26 @@ class Plivo implements Dialect {
     return null
   }
 
-  read(line: string): BotCommand {
-    const message = parse(line)
+  readText(line: string): BotCommand {
+    const message = parseMessage(line)
     if (message === null) return BAD_JSON
-    const event = text(message.event) ?? ''
+    const event = stringValue(message.event) ?? ''
     switch (event) {
       case 'playAudio': {
-        const media = nested(message, 'media')
-        return play(media.payload, { rate: number(media.sampleRate) })
+        const media = objectField(message, 'media')
+        return playCommand(media.payload, { rate: numberValue(media.sampleRate) })
       }
       case 'checkpoint':
-        return mark(message.name)
+        return markCommand(message.name)
       case 'clearAudio':
-        return { do: 'clear' }
+        return { type: 'clear' }
       case 'sendDTMF':
-        return keys({ digits: message.dtmf })
+        return dtmfCommand({ digits: message.dtmf })
       // Vobiz: the bot ends the stream.
       case 'stop':
-        return { do: 'hangup', drain: true }
+        return { type: 'hangup', drain: true }
       default:
-        return extension(event, message) ?? unknownEvent(event)
+        return extensionCommand(event, message) ?? unknownEvent(event)
     }
   }
 

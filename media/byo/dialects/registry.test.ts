@@ -80,9 +80,9 @@ t.test('static', async (t) => {
     json(dialect.dtmf('5', 160)),
     named('3', 'dtmf', { track: 'inbound_track', digit: '5', durationMs: 160 }),
   )
-  t.strictSame(json(dialect.marked('m1', 'played')), named('4', 'mark', { name: 'm1', status: 'played' }))
-  t.strictSame(json(dialect.marked('m"2', 'cleared')), named('5', 'mark', { name: 'm"2', status: 'cleared' }))
-  t.strictSame(json(dialect.cleared(1240)), named('6', 'cleared', { droppedMs: 1240 }))
+  t.strictSame(json(dialect.markAck('m1', 'played')), named('4', 'mark', { name: 'm1', status: 'played' }))
+  t.strictSame(json(dialect.markAck('m"2', 'cleared')), named('5', 'mark', { name: 'm"2', status: 'cleared' }))
+  t.strictSame(json(dialect.clearAck(1240)), named('6', 'cleared', { droppedMs: 1240 }))
   t.strictSame(
     json(dialect.transfer({ id: 't1', status: 'ringing' })),
     named('7', 'transfer', { id: 't1', status: 'ringing' }),
@@ -138,7 +138,7 @@ t.test('twilio', async (t) => {
     dtmf: { track: 'inbound_track', digit: '5' },
   })
   for (const how of ['played', 'cleared'] as const) {
-    t.match(json(dialect.marked('m1', how)), { event: 'mark', streamSid, mark: { name: 'm1' } })
+    t.match(json(dialect.markAck('m1', how)), { event: 'mark', streamSid, mark: { name: 'm1' } })
   }
   t.strictSame(json(dialect.stop('caller_hangup')), {
     event: 'stop',
@@ -146,7 +146,7 @@ t.test('twilio', async (t) => {
     streamSid,
     stop: { accountSid, callSid },
   })
-  t.equal(dialect.cleared(5), null)
+  t.equal(dialect.clearAck(5), null)
   t.equal(dialect.error('bad_json', 'x'), null, 'nothing of ours but what is asked for')
   const own = open('twilio', { customParameters: { from_number: 'mine' } }).opening('abc@host')[1] ?? ''
   t.match(json(own), { start: { customParameters: { from_number: 'mine', to_number: BASE.to } } })
@@ -182,14 +182,14 @@ t.test('plivo', async (t) => {
     dtmf: { track: 'inbound', digit: '5', timestamp: '1754300000020' },
     extra_headers: '{}',
   })
-  t.strictSame(json(dialect.marked('m1', 'played')), {
+  t.strictSame(json(dialect.markAck('m1', 'played')), {
     sequenceNumber: 3,
     streamId: STREAM,
     event: 'playedStream',
     name: 'm1',
   })
-  t.equal(dialect.marked('m1', 'cleared'), null, 'nothing of what never played')
-  t.strictSame(json(dialect.cleared(7)), { sequenceNumber: 4, streamId: STREAM, event: 'clearedAudio' })
+  t.equal(dialect.markAck('m1', 'cleared'), null, 'nothing of what never played')
+  t.strictSame(json(dialect.clearAck(7)), { sequenceNumber: 4, streamId: STREAM, event: 'clearedAudio' })
   t.equal(dialect.stop('caller_hangup'), null, 'the socket closes, that is all')
   const wide = json(open('plivo').opening('abc@host')[0] ?? '')
   t.match(wide, { start: { mediaFormat: { encoding: 'audio/x-l16', sampleRate: 16_000 } } })
@@ -226,7 +226,7 @@ t.test('exotel', async (t) => {
     named('2', 'media', { chunk: '1', timestamp: '100', payload: 'AAAA' }),
   )
   t.strictSame(json(dialect.dtmf('5', 160)), named('3', 'dtmf', { digit: '5', duration: '160' }))
-  t.strictSame(json(dialect.marked('m1', 'cleared')), named('4', 'mark', { name: 'm1' }))
+  t.strictSame(json(dialect.markAck('m1', 'cleared')), named('4', 'mark', { name: 'm1' }))
   t.strictSame(
     json(dialect.stop('caller_hangup')),
     named('5', 'stop', { call_sid: CALL, account_sid: ACCOUNT, reason: 'callended' }),
@@ -270,7 +270,7 @@ t.test('telnyx', async (t) => {
     occurred_at: new Date(STARTED + 20).toISOString(),
     dtmf: { digit: '1' },
   })
-  t.strictSame(json(dialect.marked('m1', 'played')), {
+  t.strictSame(json(dialect.markAck('m1', 'played')), {
     event: 'mark',
     sequence_number: '4',
     stream_id: STREAM,
@@ -286,25 +286,25 @@ t.test('telnyx', async (t) => {
 
 t.test('vonage', async (t) => {
   const dialect = open('vonage', { customParameters: { k: 'v', event: 'mine', caller: 'mine' } })
-  t.equal(dialect.soundHead?.length, 0)
+  t.equal(dialect.audioHeader?.length, 0)
   t.strictSame(dialect.opening('abc@host').map(json), [
     { k: 'v', event: 'websocket:connected', 'content-type': 'audio/l16;rate=16000', caller: BASE.from },
   ])
   t.strictSame(json(dialect.dtmf('5', 260)), { event: 'websocket:dtmf', digit: '5', duration: 260 })
-  const notify = dialect.read('{"action":"notify","payload":{"name":"m1","n":[1]}}')
+  const notify = dialect.readText('{"action":"notify","payload":{"name":"m1","n":[1]}}')
   t.strictSame(notify, { do: 'mark', name: '{"name":"m1","n":[1]}' })
-  t.strictSame(json(dialect.marked('{"name":"m1","n":[1]}', 'played')), {
+  t.strictSame(json(dialect.markAck('{"name":"m1","n":[1]}', 'played')), {
     event: 'websocket:notify',
     payload: { name: 'm1', n: [1] },
   })
-  t.equal(dialect.marked('{}', 'cleared'), null)
-  t.strictSame(json(dialect.cleared(1)), { event: 'websocket:cleared' })
+  t.equal(dialect.markAck('{}', 'cleared'), null)
+  t.strictSame(json(dialect.clearAck(1)), { event: 'websocket:cleared' })
   t.equal(dialect.stop('caller_hangup'), null)
 })
 
 t.test('jambonz', async (t) => {
   const dialect = open('jambonz', { sampleRate: 8000, customParameters: { k: 'v', callSid: 'mine' } })
-  t.equal(dialect.soundHead?.length, 0)
+  t.equal(dialect.audioHeader?.length, 0)
   t.strictSame(dialect.opening('abc@host').map(json), [
     {
       k: 'v',
@@ -319,9 +319,9 @@ t.test('jambonz', async (t) => {
     },
   ])
   t.strictSame(json(dialect.dtmf('2', 200)), { event: 'dtmf', dtmf: '2', duration: '1600' })
-  t.strictSame(json(dialect.played('p1')), { type: 'playDone', data: { id: 'p1' } })
-  t.strictSame(json(dialect.marked('m1', 'played')), { type: 'mark', data: { name: 'm1', event: 'playout' } })
-  t.strictSame(json(dialect.marked('m1', 'cleared')), {
+  t.strictSame(json(dialect.playedAck('p1')), { type: 'playDone', data: { id: 'p1' } })
+  t.strictSame(json(dialect.markAck('m1', 'played')), { type: 'mark', data: { name: 'm1', event: 'playout' } })
+  t.strictSame(json(dialect.markAck('m1', 'cleared')), {
     type: 'mark',
     data: { name: 'm1', event: 'cleared' },
   })
@@ -329,7 +329,7 @@ t.test('jambonz', async (t) => {
 
 const bytes = (text: string) => Buffer.from(text)
 const sound = (more: object = {}): BotCommand => ({
-  do: 'play',
+  type: 'play',
   audio: bytes('abcd'),
   rate: null,
   id: null,
@@ -429,7 +429,7 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
 t.test('what bots write', async (t) => {
   for (const [type, rows] of Object.entries(READS)) {
     const dialect = open(type as BotType)
-    for (const [line, wanted] of rows) t.strictSame(dialect.read(line), wanted, `${type}: ${line}`)
+    for (const [line, wanted] of rows) t.strictSame(dialect.readText(line), wanted, `${type}: ${line}`)
     for (const [line, code] of [
       ['', 'bad_json'],
       ['{"event":"media"', 'bad_json'],
@@ -445,10 +445,10 @@ t.test('what bots write', async (t) => {
       ['{"event":"dtmf","digits":"1","gapMs":59}', 'bad_frame'],
       ['{"event":"dtmf","digits":"1","gapMs":2001}', 'bad_frame'],
     ] as const) {
-      t.match(dialect.read(line), { do: 'fault', code }, `${type}: ${line}`)
+      t.match(dialect.readText(line), { do: 'fault', code }, `${type}: ${line}`)
     }
     t.match(
-      dialect.read('{"event":"transfer","transfer":{"id":"t1"}}'),
+      dialect.readText('{"event":"transfer","transfer":{"id":"t1"}}'),
       { do: 'transfer' },
       `${type}: transfer`,
     )
@@ -456,13 +456,13 @@ t.test('what bots write', async (t) => {
     t.match(status, { event: 'transfer', transfer: { id: 't1', status: 'rejected', code: 'not_supported' } })
   }
   const native = open('static')
-  t.match(native.read('{"event":"media","media":{}}'), { do: 'fault', code: 'bad_frame' })
-  t.match(native.read('{"event":"media","media":{"payload":"***"}}'), { do: 'fault', code: 'bad_audio' })
+  t.match(native.readText('{"event":"media","media":{}}'), { do: 'fault', code: 'bad_frame' })
+  t.match(native.readText('{"event":"media","media":{"payload":"***"}}'), { do: 'fault', code: 'bad_audio' })
 })
 
 t.test('base64 as bots write it, and what is none', async (t) => {
   const native = open('static')
-  const read = (payload: string) => native.read(JSON.stringify({ event: 'media', media: { payload } }))
+  const read = (payload: string) => native.readText(JSON.stringify({ event: 'media', media: { payload } }))
   for (const length of [0, 1, 2, 3, 160, 161]) {
     const audio = Buffer.alloc(length, 0xfb)
     const standard = audio.toString('base64')
@@ -502,15 +502,15 @@ t.test('a message of megabytes is parsed when it is one string, and not when it 
     const line = `{"event":"notify","action":"notify","type":"x",${body()}}`
     t.ok(line.length > room / 2 && line.length <= room, `${line.length}`)
     for (const type of Object.keys(READS) as (keyof typeof READS)[]) {
-      t.match(open(type).read(line), { do: 'fault', code: 'bad_json' }, `${type}: ${what}`)
+      t.match(open(type).readText(line), { do: 'fault', code: 'bad_json' }, `${type}: ${what}`)
     }
   }
   const audio = Buffer.alloc(3 * 1024 * 1024 - 64, 0x7f)
   const line = JSON.stringify({ event: 'media', media: { payload: audio.toString('base64') } })
-  const read = open('static').read(line)
-  t.ok(read.do === 'play' && audio.equals(read.audio))
+  const read = open('static').readText(line)
+  t.ok(read.type === 'play' && audio.equals(read.audio))
   const note = 'so it is, '.repeat(500)
-  t.match(open('static').read(JSON.stringify({ event: 'transfer', id: 't', note })), { do: 'transfer' })
+  t.match(open('static').readText(JSON.stringify({ event: 'transfer', id: 't', note })), { do: 'transfer' })
   const deep = `{"action":"notify","payload":${'['.repeat(900)}${']'.repeat(900)}}`
-  t.match(open('vonage').read(deep), { do: 'mark' })
+  t.match(open('vonage').readText(deep), { do: 'mark' })
 })

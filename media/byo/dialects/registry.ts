@@ -1,6 +1,6 @@
 import type { BotType } from '../bot-spec.js'
 import { openAudioSocket } from './audiosocket.js'
-import type { Dialect, StreamFacts } from './dialect.js'
+import type { Dialect, StreamInfo } from './dialect.js'
 import { openExotel } from './exotel.js'
 import { openJambonz } from './jambonz.js'
 import { openNative } from './native.js'
@@ -9,7 +9,7 @@ import { openTelnyx } from './telnyx.js'
 import { openTwilio } from './twilio.js'
 import { openVonage } from './vonage.js'
 
-const DIALECTS: Readonly<Record<BotType, (facts: StreamFacts) => Dialect>> = {
+const DIALECTS: Readonly<Record<BotType, (facts: StreamInfo) => Dialect>> = {
   static: openNative,
   twilio: openTwilio,
   plivo: openPlivo,
@@ -22,6 +22,6 @@ const DIALECTS: Readonly<Record<BotType, (facts: StreamFacts) => Dialect>> = {
 }
 
 /** The wire format of one bot's socket. */
-export function openDialect(facts: StreamFacts): Dialect {
+export function openDialect(facts: StreamInfo): Dialect {
   return DIALECTS[facts.spec.type](facts)
 }

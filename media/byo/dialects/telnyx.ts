@@ -1,21 +1,21 @@
 import type { Digit } from '../../base/frame.js'
-import type { Dialect, StreamFacts } from './dialect.js'
-import { StreamDialect } from './media-streams.js'
+import type { Dialect, StreamInfo } from './dialect.js'
+import { MediaStreamsDialect } from './media-streams.js'
 
 /*
  * Telnyx media streaming: snake case, the stream at the top of every message to the bot and in none
  * from it.
  */
 
-export function openTelnyx(facts: StreamFacts): Dialect {
+export function openTelnyx(facts: StreamInfo): Dialect {
   return new Telnyx(facts)
 }
 
-class Telnyx extends StreamDialect {
+class Telnyx extends MediaStreamsDialect {
   /** What the beginning and the end of a stream both name. */
   readonly #ids: { readonly user_id: string; readonly call_control_id: string }
 
-  constructor(facts: StreamFacts) {
+  constructor(facts: StreamInfo) {
     super(facts, { sequence: 'sequence_number', stream: 'stream_id' }, facts.streamId)
     this.#ids = { user_id: facts.spec.accountId, call_control_id: `v3:${facts.spec.callId}` }
   }

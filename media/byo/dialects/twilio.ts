@@ -1,13 +1,13 @@
 import type { Digit } from '../../base/frame.js'
-import type { Dialect, StreamFacts } from './dialect.js'
-import { StreamDialect } from './media-streams.js'
+import type { Dialect, StreamInfo } from './dialect.js'
+import { MediaStreamsDialect } from './media-streams.js'
 
 /*
  * Twilio Media Streams, bidirectional. Ids have Twilio's prefixes before the 32 hexadecimal digits of
  * ours, because its bots look at them.
  */
 
-export function openTwilio(facts: StreamFacts): Dialect {
+export function openTwilio(facts: StreamInfo): Dialect {
   return new Twilio(facts)
 }
 
@@ -16,12 +16,12 @@ export function sid(prefix: 'AC' | 'CA' | 'MZ', uuid: string): string {
   return `${prefix}${uuid.replaceAll('-', '')}`
 }
 
-class Twilio extends StreamDialect {
+class Twilio extends MediaStreamsDialect {
   readonly #streamSid: string
   /** What the beginning and the end of a stream both name. */
   readonly #ids: { readonly accountSid: string; readonly callSid: string }
 
-  constructor(facts: StreamFacts) {
+  constructor(facts: StreamInfo) {
     const streamSid = sid('MZ', facts.streamId)
     super(facts, { sequence: 'sequenceNumber', stream: 'streamSid' }, streamSid)
     this.#streamSid = streamSid

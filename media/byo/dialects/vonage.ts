@@ -1,10 +1,10 @@
 import type { Digit } from '../../base/frame.js'
-import { BAD_JSON, extension, nested, parse, text, unknownEvent } from './bot-message.js'
+import { BAD_JSON, extensionCommand, objectField, parseMessage, stringValue, unknownEvent } from './bot-message.js'
 import {
-  BARE_SOUND,
+  NO_HEADER,
   type BotCommand,
   type Dialect,
-  type StreamFacts,
+  type StreamInfo,
   type TransferUpdate,
 } from './dialect.js'
 
@@ -13,16 +13,16 @@ import {
  * mark is a `notify` whose payload comes back as it was.
  */
 
-export function openVonage(facts: StreamFacts): Dialect {
+export function openVonage(facts: StreamInfo): Dialect {
   return new Vonage(facts)
 }
 
 class Vonage implements Dialect {
-  readonly soundHead = BARE_SOUND
+  readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
-  readonly #facts: StreamFacts
+  readonly #facts: StreamInfo
 
-  constructor(facts: StreamFacts) {
+  constructor(facts: StreamInfo) {
     this.#facts = facts
   }
 
@@ -47,15 +47,15 @@ class Vonage implements Dialect {
   }
 
   /** `name` is the payload as JSON. What was cleared is told by `websocket:cleared` alone. */
-  marked(name: string, how: 'played' | 'cleared'): string | null {
+  markAck(name: string, how: 'played' | 'cleared'): string | null {
     return how === 'played' ? `{"event":"websocket:notify","payload":${name}}` : null
   }
 
-  played(): null {
+  playedAck(): null {
     return null
   }
 
-  cleared(): string {
+  clearAck(): string {
     return JSON.stringify({ event: 'websocket:cleared' })
   }
 
@@ -71,17 +71,17 @@ class Vonage implements Dialect {
     return null
   }
 
-  read(line: string): BotCommand {
-    const message = parse(line)
+  readText(line: string): BotCommand {
+    const message = parseMessage(line)
     if (message === null) return BAD_JSON
-    const action = text(message.action) ?? text(message.event) ?? ''
+    const action = stringValue(message.action) ?? stringValue(message.event) ?? ''
     switch (action) {
       case 'clear':
-        return { do: 'clear' }
+        return { type: 'clear' }
       case 'notify':
-        return { do: 'mark', name: JSON.stringify(message.payload ?? {}) }
+        return { type: 'mark', name: JSON.stringify(message.payload ?? {}) }
       default:
-        return extension(action, { ...message, ...nested(message, 'payload') }) ?? unknownEvent(action)
+        return extensionCommand(action, { ...message, ...objectField(message, 'payload') }) ?? unknownEvent(action)
     }
   }
 }

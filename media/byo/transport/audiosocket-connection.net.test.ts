@@ -45,15 +45,15 @@ t.test('what is written, byte by byte', async (t) => {
     [16_000, [0x12, 0x02, 0x80]],
     [24_000, [0x13, 0x03, 0xc0]],
   ] as const) {
-    t.strictSame(dialectOf(rate).soundHead, Buffer.from(head), `20 ms of ${rate} Hz`)
+    t.strictSame(dialectOf(rate).audioHeader, Buffer.from(head), `20 ms of ${rate} Hz`)
   }
   const transfer = dialect.transfer({ id: 't', status: 'rejected' })
-  const silent = [dialect.marked('m', 'played'), dialect.cleared(1), dialect.error('bad_frame', ''), transfer]
+  const silent = [dialect.markAck('m', 'played'), dialect.clearAck(1), dialect.error('bad_frame', ''), transfer]
   t.strictSame(silent, [null, null, null, null], 'there is nothing else in it')
 })
 
 t.test('what is read', async (t) => {
-  const hear = (hex: string) => dialectOf().hear?.(Buffer.from(hex, 'hex'))
+  const hear = (hex: string) => dialectOf().readBinary?.(Buffer.from(hex, 'hex'))
   const audio = Buffer.from([1, 2, 3, 4])
   t.strictSame(hear('10000401020304'), { do: 'play', audio, rate: 8000, id: null })
   t.strictSame(hear('12000401020304'), { do: 'play', audio, rate: 16_000, id: null }, 'at its own rate')
@@ -144,7 +144,7 @@ async function dial(url: string, more: { allowPrivate?: boolean; clock?: Clock }
         },
         binary: (frame) => frames.push(frame),
         closed,
-        fault: (error) => {
+        internalError: (error) => {
           throw error
         },
       },
@@ -159,7 +159,7 @@ async function open(t: Teardown, clock?: Clock) {
   const bot = await listen(t, createServer())
   const dialled = await dial(bot.url, clock === undefined ? {} : { clock })
   if (!dialled.connection.ok) throw new Error(dialled.connection.reason)
-  return { ...dialled, line: dialled.connection.line, there: await bot.socket() }
+  return { ...dialled, line: dialled.connection.connection, there: await bot.socket() }
 }
 
 t.test('only encrypted and public, unless the operator allows more', async (t) => {
@@ -231,7 +231,7 @@ t.test('we close: what was sent arrives, and the other side has a second', async
   const dialled = await dial(bot.url, { clock })
   if (!dialled.connection.ok) throw new Error(dialled.connection.reason)
   const gone = once(await bot.socket(), 'end')
-  dialled.connection.line.close(NORMAL)
+  dialled.connection.connection.close(NORMAL)
   await gone
   clock.advance(1_000)
   await dialled.ended
@@ -242,11 +242,11 @@ t.test('a bot that takes nothing of what waits is gone at the third look', async
   const { line, there, ended } = await open(t, clock)
   there.pause()
   const piece = Buffer.alloc(64 * 1024)
-  while (line.waitingBytes === 0) line.send(piece)
+  while (line.bufferedBytes === 0) line.send(piece)
   const settle = () => new Promise<void>((resolve) => systemClock.after(20, resolve))
   // The system goes on taking some for a moment.
-  for (let before = -1; before !== line.waitingBytes; await settle()) before = line.waitingBytes
-  if (line.waitingBytes === 0) line.send(piece)
+  for (let before = -1; before !== line.bufferedBytes; await settle()) before = line.bufferedBytes
+  if (line.bufferedBytes === 0) line.send(piece)
   clock.advance(15_000)
   clock.advance(15_000)
   t.equal(line.open, true)

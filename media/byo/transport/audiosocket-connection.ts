@@ -5,23 +5,23 @@ import { Scope } from '../../base/scope.js'
 import { FrameSplitter, HANG_UP, kindOf } from '../dialects/audiosocket-frames.js'
 import {
   ABNORMAL,
-  ALIVE_MS,
-  type BotLine,
-  CLOSE_MS,
-  type Dial,
-  type LineEvents,
-  MAX_WAITING_BYTES,
-  MISSED_SIGNS,
+  KEEPALIVE_MS,
+  type BotConnection,
+  CLOSE_TIMEOUT_MS,
+  type Dialer,
+  type BotConnectionEvents,
+  MAX_BUFFERED_BYTES,
+  MAX_MISSED_KEEPALIVES,
   NORMAL,
   ReadBudget,
-  reasonOf,
+  connectionFailureText,
 } from './bot-connection.js'
 
 /** Measured: what a frame costs to read beside its bytes. */
 const FRAME_MS = 0.002
 
 /** Over TLS, or plain where the address says so. */
-export const dialAudioSocket: Dial = ({ handshake, clock, lookup, events }, _subprotocol, trial) => {
+export const dialAudioSocket: Dialer = ({ handshake, clock, lookup, events }, _subprotocol, trial) => {
   const { protocol, hostname, port } = new URL(handshake.url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const target = { host, port: Number(port), lookup }
@@ -30,9 +30,9 @@ export const dialAudioSocket: Dial = ({ handshake, clock, lookup, events }, _sub
   const socket = encrypted ? connectTls({ ...target, ...named }) : connect(target)
   // One write is one packet: there are bots that take a packet for a frame.
   socket.setNoDelay(true)
-  socket.setKeepAlive(true, ALIVE_MS)
+  socket.setKeepAlive(true, KEEPALIVE_MS)
   // A dying socket still reports errors: one listener stays for ever.
-  socket.on('error', (error) => trial.failed(reasonOf(error), null))
+  socket.on('error', (error) => trial.failed(connectionFailureText(error), null))
   socket.on(encrypted ? 'secureConnect' : 'connect', () =>
     trial.opened(new AudioSocketLine(socket, clock, events)),
   )
@@ -43,10 +43,10 @@ export const dialAudioSocket: Dial = ({ handshake, clock, lookup, events }, _sub
  * An open AudioSocket: every message is one frame. There are no pings: a bot is gone when it takes
  * nothing of what waits for 30 s. A stream that ends without a frame that says so was lost.
  */
-class AudioSocketLine implements BotLine {
+class AudioSocketLine implements BotConnection {
   readonly #socket: Socket
   readonly #clock: Clock
-  readonly #events: LineEvents
+  readonly #events: BotConnectionEvents
   readonly #scope = new Scope()
   readonly #budget: ReadBudget
   readonly #splitter = new FrameSplitter()
@@ -58,7 +58,7 @@ class AudioSocketLine implements BotLine {
   #closing = false
   #dead = false
 
-  constructor(socket: Socket, clock: Clock, events: LineEvents) {
+  constructor(socket: Socket, clock: Clock, events: BotConnectionEvents) {
     this.#socket = socket
     this.#clock = clock
     this.#events = events
@@ -68,7 +68,7 @@ class AudioSocketLine implements BotLine {
     this.#watch()
   }
 
-  get waitingBytes(): number {
+  get bufferedBytes(): number {
     return this.#socket.writableLength
   }
 
@@ -80,7 +80,7 @@ class AudioSocketLine implements BotLine {
     if (!this.open) return
     // A copy: what the system does not take at once is kept.
     this.#socket.write(Buffer.from(message))
-    if (this.#socket.writableLength > MAX_WAITING_BYTES) this.#socket.destroy()
+    if (this.#socket.writableLength > MAX_BUFFERED_BYTES) this.#socket.destroy()
   }
 
   close(): void {
@@ -89,7 +89,7 @@ class AudioSocketLine implements BotLine {
     // Unread bytes would make the end of it a reset.
     this.#socket.resume()
     this.#socket.end()
-    this.#scope.after(this.#clock, CLOSE_MS, () => this.#socket.destroy())
+    this.#scope.after(this.#clock, CLOSE_TIMEOUT_MS, () => this.#socket.destroy())
   }
 
   terminate(): void {
@@ -98,10 +98,10 @@ class AudioSocketLine implements BotLine {
 
   #data(chunk: Buffer): void {
     if (!this.open) return
-    this.#budget.enter()
+    this.#budget.beginRead()
     const frames = this.#splitter.split(chunk, this.#deliver)
     this.#budget.charge(chunk.length, frames * FRAME_MS)
-    this.#budget.leave()
+    this.#budget.endRead()
   }
 
   #frame(frame: Buffer): void {
@@ -111,17 +111,17 @@ class AudioSocketLine implements BotLine {
       this.#events.binary(frame)
     } catch (error) {
       // The socket's callback belongs to the thread: other calls must not pay for this one.
-      this.#events.fault(error)
+      this.#events.internalError(error)
     }
   }
 
   #watch(): void {
-    this.#scope.after(this.#clock, ALIVE_MS, () => {
+    this.#scope.after(this.#clock, KEEPALIVE_MS, () => {
       const { bytesWritten, writableLength } = this.#socket
       const takenBytes = bytesWritten - writableLength
       this.#unmoved = writableLength > 0 && takenBytes === this.#takenBytes ? this.#unmoved + 1 : 0
       this.#takenBytes = takenBytes
-      if (this.#unmoved >= MISSED_SIGNS) this.#socket.destroy()
+      if (this.#unmoved >= MAX_MISSED_KEEPALIVES) this.#socket.destroy()
       else this.#watch()
     })
   }
@@ -129,7 +129,7 @@ class AudioSocketLine implements BotLine {
   #closed(): void {
     if (this.#dead) return
     this.#dead = true
-    this.#scope.close().catch((error: unknown) => this.#events.fault(error))
+    this.#scope.close().catch((error: unknown) => this.#events.internalError(error))
     this.#events.closed(this.#hungUp || this.#closing ? NORMAL : ABNORMAL)
   }
 }

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { type Clock, systemClock } from '../../base/clock.js'
 import { openSafeNames, type Resolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
-import type { BotLine } from './bot-connection.js'
+import type { BotConnection } from './bot-connection.js'
 import { ABNORMAL } from './bot-connection.js'
 import { connectBot } from './connect-bot.js'
 
@@ -64,7 +64,7 @@ async function dial(url: string, more: { clock?: Clock; resolve?: Resolver; allo
         text: (data) => texts.push(data.toString()),
         binary: () => {},
         closed,
-        fault: (error) => faults.push(error),
+        internalError: (error) => faults.push(error),
       },
     },
     new Scope(),
@@ -77,7 +77,7 @@ async function open(t: Teardown, clock?: Clock) {
   const bot = await listen(t, (socket, request) => socket.write(agreed(request)))
   const dialled = await dial(bot.url, clock === undefined ? {} : { clock })
   if (!dialled.connection.ok) throw new Error(dialled.connection.reason)
-  const { line } = dialled.connection
+  const { connection: line } = dialled.connection
   return { ...dialled, line, there: bot.sockets[0] as Socket }
 }
 
@@ -213,7 +213,7 @@ t.test('text that is none in UTF-8 is a message like any other', async (t) => {
 })
 
 t.test('a stream that is reset, at any moment', async (t) => {
-  const moments: readonly [string, (line: BotLine, there: Socket) => void][] = [
+  const moments: readonly [string, (line: BotConnection, there: Socket) => void][] = [
     ['open', () => {}],
     ['in the middle of a frame', (_line, there) => there.write(Buffer.of(0x82, 126, 0x10))],
     ['while much waits for it', (line) => line.send(Buffer.alloc(900_000))],
@@ -253,7 +253,7 @@ t.test('a bot that pings in thousands and reads no answer is gone', async (t) =>
   there.pause()
   there.write(Buffer.alloc(32 * 1024 * 1024, frame(0x89, 'x'.repeat(125))))
   const end = await Promise.race([ended, stuck(there).then(() => 'read slowly')])
-  t.ok(end === ABNORMAL || line.waitingBytes <= 1024 * 1024, String(end))
+  t.ok(end === ABNORMAL || line.bufferedBytes <= 1024 * 1024, String(end))
   line.terminate()
   await ended
 })

@@ -15,19 +15,19 @@ export const NO_STATUS = 1005
 export const ABNORMAL = 1006
 export const POLICY = 1008
 /** After these the bot meant to end the call. */
-export const GOODBYES: readonly number[] = [NORMAL, GOING_AWAY, NO_STATUS]
+export const HANGUP_CODES: readonly number[] = [NORMAL, GOING_AWAY, NO_STATUS]
 
 /** What the other side may take to close as well. */
-export const CLOSE_MS = 1_000
+export const CLOSE_TIMEOUT_MS = 1_000
 /** A line is looked at so often; twice without a sign of life and the bot is gone. */
-export const ALIVE_MS = 15_000
-export const MISSED_SIGNS = 2
+export const KEEPALIVE_MS = 15_000
+export const MAX_MISSED_KEEPALIVES = 2
 /** Answers waiting for a bot that does not read: past this it is gone. Sound is bounded by its sender. */
-export const MAX_WAITING_BYTES = 1024 * 1024
+export const MAX_BUFFERED_BYTES = 1024 * 1024
 
-export interface LineEvents {
+export interface BotConnectionEvents {
   /** Once, before anything else: what comes in the first packet comes before a promise would tell. */
-  opened(line: BotLine): void
+  opened(line: BotConnection): void
   /** Borrowed until the call returns. */
   text(data: Buffer): void
   /** The receiver's to keep. */
@@ -35,13 +35,13 @@ export interface LineEvents {
   /** Once, after the last message of an open line; `ABNORMAL` when it broke. */
   closed(code: number): void
   /** Something of ours threw at a message; nothing more is delivered. */
-  fault(error: unknown): void
+  internalError(error: unknown): void
 }
 
 /** An open way to a bot. */
-export interface BotLine {
+export interface BotConnection {
   /** Bytes accepted and not yet taken by the system. */
-  readonly waitingBytes: number
+  readonly bufferedBytes: number
   readonly open: boolean
   /** Text, or a binary message that may be changed again once this returns. */
   send(message: string | Buffer): void
@@ -56,24 +56,24 @@ export interface DialOptions {
   readonly clock: Clock
   /** Of `openSafeNames`. */
   readonly lookup: LookupFunction
-  readonly events: LineEvents
+  readonly events: BotConnectionEvents
 }
 
 /** What becomes of one try to reach a bot; only the first call counts. */
-export interface Trial {
-  opened(line: BotLine): void
+export interface DialAttempt {
+  opened(line: BotConnection): void
   /** `reason` is for people: no secret in it, and no address. `status` is the answer's, if there was one. */
   failed(reason: string, status: number | null): void
 }
 
 /** What went wrong, without the address that a system error's own text names. */
-export function reasonOf(error: Error): string {
+export function connectionFailureText(error: Error): string {
   if (error instanceof EngineError || !('code' in error)) return errorText(error)
   return `no connection (${String(error.code)})`
 }
 
 /** Begins to dial; what it returns gives the try up, and closes a line that opens all the same. */
-export type Dial = (options: DialOptions, subprotocol: string | null, trial: Trial) => () => void
+export type Dialer = (options: DialOptions, subprotocol: string | null, trial: DialAttempt) => () => void
 
 /**
  * What reading a bot may cost, in ms of this thread: a burst of minutes of sound, and then many times
@@ -115,13 +115,13 @@ export class ReadBudget {
   }
 
   /** A piece of the stream is going to be read. */
-  enter(): void {
+  beginRead(): void {
     this.#pieceAtMs = this.#clock.now()
     this.#chargedMs = 0
   }
 
   /** It was. What it took beyond its charge is charged as well: frames and messages that are small and dear. */
-  leave(): void {
+  endRead(): void {
     const nowMs = this.#clock.now()
     const tookMs = Math.min(nowMs - this.#pieceAtMs, BURST_MS)
     if (tookMs <= SLOW_MS || tookMs <= this.#chargedMs) return

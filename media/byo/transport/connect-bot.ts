@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 import { errorText } from '../../base/errors.js'
 import { isPublicAddress } from '../../base/public-address.js'
 import type { Scope } from '../../base/scope.js'
-import { type BotTransport, SCHEMES } from '../bot-spec.js'
+import { type BotTransport, URL_SCHEMES } from '../bot-spec.js'
 import { dialAudioSocket } from './audiosocket-connection.js'
-import type { BotLine, Dial, DialOptions } from './bot-connection.js'
+import type { BotConnection, Dialer, DialOptions } from './bot-connection.js'
 import { dialWebSocket } from './websocket-connection.js'
 
 /** From the first try to an open line. */
@@ -12,7 +12,7 @@ const CONNECT_MS = 5_000
 /** After these a second try would be answered the same. */
 const FINAL_STATUSES = [401, 403, 404]
 
-const DIALS: Readonly<Record<BotTransport, Dial>> = { websocket: dialWebSocket, tcp: dialAudioSocket }
+const DIALS: Readonly<Record<BotTransport, Dialer>> = { websocket: dialWebSocket, tcp: dialAudioSocket }
 
 export interface ConnectOptions extends DialOptions {
   /** Development: private addresses, and lines that nobody encrypts. */
@@ -20,8 +20,8 @@ export interface ConnectOptions extends DialOptions {
 }
 
 /** `reason` is for people: no secret in it, and no address. */
-export type Connection =
-  | { readonly ok: true; readonly line: BotLine }
+export type ConnectResult =
+  | { readonly ok: true; readonly connection: BotConnection }
   | { readonly ok: false; readonly reason: string; readonly status: number | null }
 
 /**
@@ -29,7 +29,7 @@ export type Connection =
  * line is handed over by `opened` too, which is earlier.
  * `scope` closed, the attempt is given up.
  */
-export async function connectBot(options: ConnectOptions, scope: Scope): Promise<Connection> {
+export async function connectBot(options: ConnectOptions, scope: Scope): Promise<ConnectResult> {
   const { handshake, clock, allowPrivate } = options
   const problem = problemOf(handshake.url, handshake.transport, allowPrivate)
   if (problem !== null) return { ok: false, reason: problem, status: null }
@@ -44,7 +44,7 @@ export async function connectBot(options: ConnectOptions, scope: Scope): Promise
 function problemOf(url: string, transport: BotTransport, allowPrivate: boolean): string | null {
   if (!URL.canParse(url)) return 'the address is no URL'
   const { protocol, hostname, port } = new URL(url)
-  const [safe, plain] = SCHEMES[transport]
+  const [safe, plain] = URL_SCHEMES[transport]
   if (protocol !== safe && !(allowPrivate && protocol === plain)) {
     return `the address is not ${safe.slice(0, -1)}`
   }
@@ -60,15 +60,15 @@ function attempt(
   subprotocol: string | null,
   deadline: number,
   scope: Scope,
-): Promise<Connection> {
+): Promise<ConnectResult> {
   const { handshake, clock, events } = options
   return new Promise((resolve) => {
     const own = scope.child()
     let settled = false
-    const settle = (result: Connection): boolean => {
+    const settle = (result: ConnectResult): boolean => {
       if (settled) return false
       settled = true
-      own.close().catch((error: unknown) => events.fault(error))
+      own.close().catch((error: unknown) => events.internalError(error))
       resolve(result)
       return true
     }
@@ -79,7 +79,7 @@ function attempt(
     try {
       giveUp = DIALS[handshake.transport](options, subprotocol, {
         opened(line) {
-          if (settle({ ok: true, line })) events.opened(line)
+          if (settle({ ok: true, connection: line })) events.opened(line)
           else line.terminate()
         },
         failed: fail,

@@ -9,7 +9,7 @@ import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { systemClock } from '../../base/clock.js'
 import { openSafeNames } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
-import { ABNORMAL, type LineEvents } from './bot-connection.js'
+import { ABNORMAL, type BotConnectionEvents } from './bot-connection.js'
 import { connectBot } from './connect-bot.js'
 
 const handshake = (url: string, subprotocols: readonly (string | null)[] = [null]) => ({
@@ -25,7 +25,7 @@ function listener() {
   const ended = new Promise<number>((resolve) => {
     closed = resolve
   })
-  const events: LineEvents = {
+  const events: BotConnectionEvents = {
     opened: () => {},
     text: (data) => {
       seen.push(data.toString())
@@ -34,7 +34,7 @@ function listener() {
       seen.push(`${data.length} bytes`)
     },
     closed,
-    fault: (error) => {
+    internalError: (error) => {
       throw error
     },
   }
@@ -207,9 +207,9 @@ t.test('the closing handshake has a second', async (t) => {
   if (!connection.ok) throw new Error(connection.reason)
   const { socket: theirs } = await bot.call()
   theirs.pause()
-  connection.line.close(1000)
-  connection.line.close(1000)
-  connection.line.send('too late')
+  connection.connection.close(1000)
+  connection.connection.close(1000)
+  connection.connection.send('too late')
   clock.advance(1_000)
   t.equal(await ended, ABNORMAL, 'its answer never came')
 })
@@ -246,7 +246,7 @@ t.test('a flood is not read faster than many times real time', async (t) => {
   const before = seen.length
   clock.advance(2_000)
   while (seen.length === before) await settle()
-  connection.line.terminate()
+  connection.connection.terminate()
   t.ok(seen.length < 40)
 })
 
@@ -270,5 +270,5 @@ t.test('of a flood of tiny messages so many are read a second, and no more', asy
   clock.advance(1_000)
   const second = (await settled()) - first
   t.ok(second > 0 && second <= 4_000 + 16_384, `${second} in a second`)
-  connection.line.terminate()
+  connection.connection.terminate()
 })

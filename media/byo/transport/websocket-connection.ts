@@ -4,22 +4,22 @@ import { WebSocket } from 'ws'
 import type { Clock } from '../../base/clock.js'
 import { Scope } from '../../base/scope.js'
 import {
-  ALIVE_MS,
-  type BotLine,
-  CLOSE_MS,
-  type Dial,
-  type LineEvents,
-  MAX_WAITING_BYTES,
-  MISSED_SIGNS,
+  KEEPALIVE_MS,
+  type BotConnection,
+  CLOSE_TIMEOUT_MS,
+  type Dialer,
+  type BotConnectionEvents,
+  MAX_BUFFERED_BYTES,
+  MAX_MISSED_KEEPALIVES,
   ReadBudget,
-  reasonOf,
+  connectionFailureText,
 } from './bot-connection.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 /** Measured: what a small message of text costs to read. What it is answered is paced elsewhere. */
 const MESSAGE_MS = 0.005
 
-export const dialWebSocket: Dial = ({ handshake, clock, lookup, events }, subprotocol, trial) => {
+export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subprotocol, trial) => {
   const ws = new WebSocket(handshake.url, subprotocol === null ? [] : [subprotocol], {
     headers: { ...handshake.headers },
     lookup,
@@ -30,7 +30,7 @@ export const dialWebSocket: Dial = ({ handshake, clock, lookup, events }, subpro
     skipUTF8Validation: true,
   })
   // A dying socket still reports errors: one listener stays for ever.
-  ws.on('error', (error) => trial.failed(reasonOf(error), null))
+  ws.on('error', (error) => trial.failed(connectionFailureText(error), null))
   ws.on('unexpected-response', (_request, response: IncomingMessage) => {
     response.resume()
     trial.failed(`the bot answered ${response.statusCode ?? 0}`, response.statusCode ?? null)
@@ -44,10 +44,10 @@ export const dialWebSocket: Dial = ({ handshake, clock, lookup, events }, subpro
 }
 
 /** An open WebSocket to a bot. */
-class BotSocket implements BotLine {
+class BotSocket implements BotConnection {
   readonly #ws: WebSocket
   readonly #clock: Clock
-  readonly #events: LineEvents
+  readonly #events: BotConnectionEvents
   readonly #scope = new Scope()
   readonly #budget: ReadBudget
   #unanswered = 0
@@ -55,27 +55,27 @@ class BotSocket implements BotLine {
   #dead = false
 
   /** `stream` is what carries it. */
-  constructor(ws: WebSocket, stream: Socket | null, clock: Clock, events: LineEvents) {
+  constructor(ws: WebSocket, stream: Socket | null, clock: Clock, events: BotConnectionEvents) {
     this.#ws = ws
     this.#clock = clock
     this.#events = events
     this.#budget = new ReadBudget(clock, this.#scope, (on) => (on ? ws.pause() : ws.resume()))
     // Around the WebSocket's own listener: frames that are no message cost time as well.
-    stream?.prependListener('data', () => this.#budget.enter())
-    stream?.on('data', () => this.#budget.leave())
+    stream?.prependListener('data', () => this.#budget.beginRead())
+    stream?.on('data', () => this.#budget.endRead())
     ws.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary))
     ws.on('pong', () => {
       this.#unanswered = 0
     })
     ws.on('ping', (data: Buffer) => {
       this.#budget.charge(data.length, MESSAGE_MS)
-      if (ws.bufferedAmount > MAX_WAITING_BYTES) ws.terminate()
+      if (ws.bufferedAmount > MAX_BUFFERED_BYTES) ws.terminate()
     })
     ws.on('close', (code: number) => this.#closed(code))
     this.#ping()
   }
 
-  get waitingBytes(): number {
+  get bufferedBytes(): number {
     return this.#ws.bufferedAmount
   }
 
@@ -88,7 +88,7 @@ class BotSocket implements BotLine {
     // A buffer is masked into one piece with its header, which is one plain write; a string is two.
     const isText = typeof message === 'string'
     this.#ws.send(isText ? Buffer.from(message) : message, { binary: !isText })
-    if (this.#ws.bufferedAmount > MAX_WAITING_BYTES) this.#ws.terminate()
+    if (this.#ws.bufferedAmount > MAX_BUFFERED_BYTES) this.#ws.terminate()
   }
 
   close(code: number): void {
@@ -96,7 +96,7 @@ class BotSocket implements BotLine {
     this.#closing = true
     this.#ws.resume()
     this.#ws.close(code)
-    this.#scope.after(this.#clock, CLOSE_MS, () => this.#ws.terminate())
+    this.#scope.after(this.#clock, CLOSE_TIMEOUT_MS, () => this.#ws.terminate())
   }
 
   terminate(): void {
@@ -111,14 +111,14 @@ class BotSocket implements BotLine {
       else this.#events.text(data)
     } catch (error) {
       // The socket's callback belongs to the thread: other calls must not pay for this one.
-      this.#events.fault(error)
+      this.#events.internalError(error)
     }
   }
 
   #ping(): void {
-    this.#scope.after(this.#clock, ALIVE_MS, () => {
+    this.#scope.after(this.#clock, KEEPALIVE_MS, () => {
       if (!this.open) return
-      if (this.#unanswered >= MISSED_SIGNS) {
+      if (this.#unanswered >= MAX_MISSED_KEEPALIVES) {
         this.#ws.terminate()
         return
       }
@@ -131,7 +131,7 @@ class BotSocket implements BotLine {
   #closed(code: number): void {
     if (this.#dead) return
     this.#dead = true
-    this.#scope.close().catch((error: unknown) => this.#events.fault(error))
+    this.#scope.close().catch((error: unknown) => this.#events.internalError(error))
     this.#events.closed(code)
   }
 }

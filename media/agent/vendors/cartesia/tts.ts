@@ -5,8 +5,8 @@ import { vendorTag } from '../../language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { CARTESIA } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { type SpeechDialect, type SpeechReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
-import { ofStatus, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { type SynthesisDialect, type SynthesisReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
+import { classifyStatus, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 import type { CartesiaSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'sonic-3'
@@ -16,10 +16,10 @@ export function cartesiaTextToSpeech(
   settings: CartesiaSettings,
   deps: { readonly clock: Clock; readonly log: Log },
 ): TextToSpeech {
-  return socketTextToSpeech(new ContextDialect(settings), deps)
+  return socketTextToSpeech(new CartesiaDialect(settings), deps)
 }
 
-export class ContextDialect implements SpeechDialect {
+export class CartesiaDialect implements SynthesisDialect {
   readonly vendor = CARTESIA
   readonly firstAudioDeadlineMs = 900
   readonly headers: Readonly<Record<string, string>>
@@ -38,7 +38,7 @@ export class ContextDialect implements SpeechDialect {
     return `${this.#settings.baseUrl}/tts/websocket`
   }
 
-  refuse(): null {
+  validate(): null {
     return null
   }
 
@@ -65,11 +65,11 @@ export class ContextDialect implements SpeechDialect {
     return JSON.stringify({ context_id: context, cancel: true })
   }
 
-  classify(code: number, reason: string): Verdict {
-    return code === 1008 || /key|unauthori|quota/i.test(reason) ? PERMANENT : PASSING
+  classify(code: number, reason: string): FailureClass {
+    return code === 1008 || /key|unauthori|quota/i.test(reason) ? PERMANENT : TRANSIENT
   }
 
-  read(message: Readonly<Record<string, unknown>>, reader: SpeechReader): void {
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
     const context = typeof message.context_id === 'string' ? message.context_id : undefined
     if (message.type === 'error') {
       reader.failed(context, failure(message))
@@ -85,7 +85,7 @@ export class ContextDialect implements SpeechDialect {
   }
 }
 
-function tellWords(times: Readonly<Record<string, unknown>>, context: string, reader: SpeechReader): void {
+function tellWords(times: Readonly<Record<string, unknown>>, context: string, reader: SynthesisReader): void {
   const { words, start } = times
   if (!Array.isArray(words) || !Array.isArray(start)) return
   for (let i = 0; i < words.length; i++) {
@@ -97,7 +97,7 @@ function tellWords(times: Readonly<Record<string, unknown>>, context: string, re
 /** Older versions of the API have the text in `error`. */
 function failure(message: Readonly<Record<string, unknown>>): EngineError {
   const status = typeof message.status_code === 'number' ? message.status_code : 500
-  const { code, retryable } = ofStatus(status)
+  const { code, retryable } = classifyStatus(status)
   const text = [message.message, message.title, message.error].find((part) => typeof part === 'string')
   return new EngineError(code, `the vendor reports ${status}: ${text ?? 'unknown'}`, {
     retryable,

@@ -2,12 +2,12 @@ import { EngineError } from '../../../base/errors.js'
 import type { TimedWord } from '../../agent-spec.js'
 import { contractTag } from '../../language/language-tags.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 
 /* What both of Deepgram's sockets share. */
 
 /** Those of the contract's languages that the `multi` models take mixed. */
-export const TOGETHER = ['en-IN', 'hi-IN'] as const
+export const MULTI_LANGUAGES = ['en-IN', 'hi-IN'] as const
 
 /** The contract's tag of the language that most of a text is in; null when it is none of them. */
 export function firstLanguage(languages: unknown): string | null {
@@ -15,10 +15,10 @@ export function firstLanguage(languages: unknown): string | null {
 }
 
 /** Close codes of both sockets: 1008 is our mistake, 1011 theirs or silence. */
-export function classifyDeepgram(code: number, reason: string): Verdict {
+export function classifyDeepgram(code: number, reason: string): FailureClass {
   if (reason.includes('DATA-0000') || code === 1008) return PERMANENT
-  if (/rate|429/i.test(reason)) return LIMITED
-  return PASSING
+  if (/rate|429/i.test(reason)) return RATE_LIMITED
+  return TRANSIENT
 }
 
 /** Words with their times in seconds of this connection. */

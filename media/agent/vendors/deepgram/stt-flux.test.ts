@@ -1,8 +1,8 @@
 import t from 'tap'
-import { FluxDialect } from './stt-flux.js'
+import { DeepgramFluxDialect } from './stt-flux.js'
 
 t.test('a turn that may be over, one that is not after all, and its end', async (t) => {
-  const dialect = new FluxDialect(
+  const dialect = new DeepgramFluxDialect(
     { apiKey: 'k', baseUrl: 'wss://deepgram.test' },
     { rate: 8000, language: 'en-IN', languages: ['en-IN'], model: 'flux-general-en' },
   )

@@ -3,8 +3,8 @@ import { heardTogether, vendorTag } from '../../language/language-tags.js'
 import type { SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
-import type { Verdict } from '../shared/vendor-socket.js'
-import { classifyDeepgram, deepgramError, firstLanguage, readWords, TOGETHER } from './messages.js'
+import type { FailureClass } from '../shared/vendor-socket.js'
+import { classifyDeepgram, deepgramError, firstLanguage, readWords, MULTI_LANGUAGES } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
 
 /** How sure the vendor must be to tell that a turn may be over, 0.3 to 0.9; it ends turns at 0.7. */
@@ -14,7 +14,7 @@ const EAGER_THRESHOLD = '0.5'
  * `v2/listen`, the Flux models: the vendor says when a turn begins and ends, and each message carries
  * the whole turn so far.
  */
-export class FluxDialect implements RecognitionDialect {
+export class DeepgramFluxDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 80
   readonly url: string
@@ -31,7 +31,7 @@ export class FluxDialect implements RecognitionDialect {
     },
   ) {
     const several = stream.model.includes('multi')
-    const hears = several ? heardTogether(stream.language, stream.languages, TOGETHER) : [stream.language]
+    const hears = several ? heardTogether(stream.language, stream.languages, MULTI_LANGUAGES) : [stream.language]
     this.capabilities = {
       partials: true,
       endOfUtterance: true,
@@ -64,15 +64,15 @@ export class FluxDialect implements RecognitionDialect {
     return null
   }
 
-  goodbye(): string {
+  closeMessage(): string {
     return '{"type":"CloseStream"}'
   }
 
-  classify(code: number, reason: string): Verdict {
+  classify(code: number, reason: string): FailureClass {
     return classifyDeepgram(code, reason)
   }
 
-  restart(): void {
+  reset(): void {
     // Every message carries its whole turn.
   }
 

@@ -11,10 +11,10 @@ import {
   type RecognitionReader,
   RecognitionStream,
 } from '../shared/recognition-stream.js'
-import type { Verdict } from '../shared/vendor-socket.js'
-import { classifyDeepgram, firstLanguage, readWords, TOGETHER } from './messages.js'
+import type { FailureClass } from '../shared/vendor-socket.js'
+import { classifyDeepgram, firstLanguage, readWords, MULTI_LANGUAGES } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
-import { FluxDialect } from './stt-flux.js'
+import { DeepgramFluxDialect } from './stt-flux.js'
 
 const DEFAULT_MODEL = 'nova-3'
 
@@ -31,15 +31,15 @@ export function deepgramSpeechToText(
     open({ rate, language, languages = [language], model }, events) {
       const name = model ?? DEFAULT_MODEL
       const dialect = name.startsWith('flux')
-        ? new FluxDialect(settings, { rate, language, languages, model: name })
-        : new ListenDialect(settings, { rate, language, languages, model: name })
+        ? new DeepgramFluxDialect(settings, { rate, language, languages, model: name })
+        : new DeepgramListenDialect(settings, { rate, language, languages, model: name })
       return new RecognitionStream({ dialect, rate, events, clock, log })
     },
   }
 }
 
 /** `v1/listen`: interim texts replace each other, final ones are pieces of an utterance. */
-export class ListenDialect implements RecognitionDialect {
+export class DeepgramListenDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 40
   readonly url: string
@@ -63,7 +63,7 @@ export class ListenDialect implements RecognitionDialect {
       readonly model: string
     },
   ) {
-    const together = stream.model.startsWith('nova-3') ? TOGETHER : []
+    const together = stream.model.startsWith('nova-3') ? MULTI_LANGUAGES : []
     const hears = heardTogether(stream.language, stream.languages, together)
     this.capabilities = {
       partials: true,
@@ -100,15 +100,15 @@ export class ListenDialect implements RecognitionDialect {
     return '{"type":"Finalize"}'
   }
 
-  goodbye(): string {
+  closeMessage(): string {
     return '{"type":"CloseStream"}'
   }
 
-  classify(code: number, reason: string): Verdict {
+  classify(code: number, reason: string): FailureClass {
     return classifyDeepgram(code, reason)
   }
 
-  restart(): void {
+  reset(): void {
     this.#text = ''
     this.#words = []
     this.#language = null

@@ -5,8 +5,8 @@ import { vendorTag } from '../../language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { ELEVENLABS } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { type SpeechDialect, type SpeechReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { type SynthesisDialect, type SynthesisReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
+import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 import type { ElevenLabsSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'eleven_flash_v2_5'
@@ -18,16 +18,16 @@ export function elevenLabsTextToSpeech(
   settings: ElevenLabsSettings,
   deps: { readonly clock: Clock; readonly log: Log },
 ): TextToSpeech {
-  return socketTextToSpeech(new MultiContextDialect(settings), deps)
+  return socketTextToSpeech(new ElevenLabsDialect(settings), deps)
 }
 
-export class MultiContextDialect implements SpeechDialect {
+export class ElevenLabsDialect implements SynthesisDialect {
   readonly vendor = ELEVENLABS
   readonly firstAudioDeadlineMs = 900
   readonly headers: Readonly<Record<string, string>>
   // The vendor allows five; one that was just closed counts until its last message came.
   readonly maxContexts = 4
-  readonly countsStopped = true
+  readonly countsCancelled = true
   // An unopened context must not be flushed or kept alive, so an idle connection is only held as long
   // as the vendor holds it.
   readonly keepAlive = null
@@ -53,7 +53,7 @@ export class MultiContextDialect implements SpeechDialect {
     return `${this.#settings.baseUrl}/v1/text-to-speech/${encodeURIComponent(voice)}/multi-stream-input?${query}`
   }
 
-  refuse(): null {
+  validate(): null {
     return null
   }
 
@@ -75,14 +75,14 @@ export class MultiContextDialect implements SpeechDialect {
     return JSON.stringify({ context_id: context, close_context: true })
   }
 
-  classify(code: number, reason: string): Verdict {
-    if (/rate_limit|too_many|max_active/i.test(reason)) return LIMITED
+  classify(code: number, reason: string): FailureClass {
+    if (/rate_limit|too_many|max_active/i.test(reason)) return RATE_LIMITED
     if (/quota|invalid|unauthori|not_found|permission|unsupported/i.test(reason)) return PERMANENT
     // Wrong voices and models end so, with text in the reason.
-    return code === 1008 || code === 1009 ? PERMANENT : PASSING
+    return code === 1008 || code === 1009 ? PERMANENT : TRANSIENT
   }
 
-  read(message: Readonly<Record<string, unknown>>, reader: SpeechReader): void {
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
     const context = typeof message.contextId === 'string' ? message.contextId : undefined
     if (typeof message.error === 'string') {
       const verdict = this.classify(1008, message.error)
@@ -108,7 +108,7 @@ export class MultiContextDialect implements SpeechDialect {
 function tellWords(
   alignment: Readonly<Record<string, unknown>>,
   context: string,
-  reader: SpeechReader,
+  reader: SynthesisReader,
 ): void {
   const { chars, charStartTimesMs } = alignment
   if (!Array.isArray(chars) || !Array.isArray(charStartTimesMs)) return

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { SessionRate } from '../../../base/frame.js'
 import type { Synthesis } from './synthesis-port.js'
-import { type EspeakEngine, openEspeak } from './synthesizer.js'
+import { type EspeakSynthesizer, openEspeak } from './synthesizer.js'
 import { ESPEAK_VOICES, espeakName, espeakRate, VOICE_LANGUAGES, type VoiceLanguage } from './voices.js'
 
 const SENTENCES: Readonly<Record<VoiceLanguage, string>> = {
@@ -19,7 +19,7 @@ const SENTENCES: Readonly<Record<VoiceLanguage, string>> = {
 }
 
 function speak(
-  engine: EspeakEngine,
+  engine: EspeakSynthesizer,
   text: string,
   options: { voice?: string; language?: string; pace?: number; rate?: SessionRate; limitMs?: number } = {},
 ): Synthesis {

@@ -7,7 +7,7 @@ import { EngineError } from '../../../base/errors.js'
 import { resample } from '../../../codec/resampler.js'
 import type { Synthesis, SynthesisRequest } from './synthesis-port.js'
 import { espeakName, espeakRate } from './voices.js'
-import { alignWords, plainText, type SpokenMark } from './word-timing.js'
+import { alignWords, plainText, type WordMark } from './word-timing.js'
 
 /** eSpeak NG's output rate. */
 const ESPEAK_RATE = 22_050
@@ -15,7 +15,7 @@ const ESPEAK_RATE = 22_050
 /** About three minutes of speech: anything longer is no sentence of a conversation. */
 export const MAX_TEXT_LENGTH = 4000
 
-export interface EspeakEngine {
+export interface EspeakSynthesizer {
   /**
    * Blocks until the text is synthesised. Throws EngineError `vendor_rejected` for an unknown voice
    * or a text over `MAX_TEXT_LENGTH`, `vendor_stalled` when `limitMs` passed.
@@ -24,7 +24,7 @@ export interface EspeakEngine {
 }
 
 /** Loads the synthesiser once per thread; about 0.3 s. */
-export async function openEspeak(): Promise<EspeakEngine> {
+export async function openEspeak(): Promise<EspeakSynthesizer> {
   const module = await load()
   const espeak = new module.eSpeakNGWorker()
   let voice = ''
@@ -61,7 +61,7 @@ export async function openEspeak(): Promise<EspeakEngine> {
       configure(request)
       const until = performance.now() + limitMs
       const chunks: Int16Array[] = []
-      const marks: SpokenMark[] = []
+      const marks: WordMark[] = []
       let samples = 0
       let late = false
       espeak.synthesize(plainText(request.text), (audio, events) => {
@@ -82,7 +82,7 @@ export async function openEspeak(): Promise<EspeakEngine> {
   }
 }
 
-function collect(event: EspeakEvent, marks: SpokenMark[]): void {
+function collect(event: EspeakEvent, marks: WordMark[]): void {
   if (event.type === 'word') marks.push({ position: event.text_position, atMs: event.audio_position })
 }
 

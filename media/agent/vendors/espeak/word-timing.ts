@@ -1,7 +1,7 @@
 import type { SynthesisedWord } from './synthesis-port.js'
 
 /** A word event as eSpeak NG reports it: 1-based position in code points, milliseconds of audio. */
-export interface SpokenMark {
+export interface WordMark {
   readonly position: number
   readonly atMs: number
 }
@@ -30,7 +30,7 @@ export function plainText(text: string): string {
  * parts of a number or abbreviation separately, and now and then out of order; a listener's words
  * are what blanks separate.
  */
-export function alignWords(text: string, marks: readonly SpokenMark[]): SynthesisedWord[] {
+export function alignWords(text: string, marks: readonly WordMark[]): SynthesisedWord[] {
   const unitOfPoint: number[] = []
   let unit = 0
   for (const symbol of text) {

@@ -4,7 +4,7 @@ import type { Log } from '../../../base/log.js'
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../vendor-ports.js'
 import { OPENAI } from '../catalogue.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
-import { endpoint, messageOf, post, VendorRefusal, type VendorResponse } from '../shared/vendor-http.js'
+import { joinUrl, errorMessageOf, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
 import type { OpenAiSettings } from './settings.js'
 import { isRecord, ToolCallAssembly } from './tool-calls.js'
 
@@ -28,7 +28,7 @@ export function openAiLanguageModel(
   let streamOptions = true
 
   const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
-    const url = endpoint(settings.baseUrl, 'chat/completions')
+    const url = joinUrl(settings.baseUrl, 'chat/completions')
     const send = (withOptions: boolean): Promise<VendorResponse> =>
       post({
         url,
@@ -42,7 +42,7 @@ export function openAiLanguageModel(
     try {
       return await send(true)
     } catch (error) {
-      if (!(error instanceof VendorRefusal) || error.status !== 400) throw error
+      if (!(error instanceof VendorHttpError) || error.status !== 400) throw error
       // It says what is wrong, and it is not the option.
       if (error.context.reason !== undefined) throw error
       const response = await send(false)
@@ -178,7 +178,7 @@ function streamedError(data: string, chunk: Record<string, unknown>): EngineErro
   const limited = /rate_limit|insufficient_quota/.test(`${String(detail.code)} ${String(detail.type)}`)
   return new EngineError(
     limited ? 'vendor_rate_limited' : 'vendor_failed',
-    `the language model reported: ${messageOf(data).slice(0, 300)}`,
+    `the language model reported: ${errorMessageOf(data).slice(0, 300)}`,
     { retryable: true },
   )
 }

@@ -7,7 +7,7 @@ import { pcmBase64, samplesOf } from '../shared/pcm-bytes.js'
  * Sound in the shape of the realtime socket: a narrow call sends and takes mu-law as the telephone does,
  * a wide one linear PCM at 24 kHz, the only rate of it that there is.
  */
-export interface RealtimeSound {
+export interface RealtimeAudio {
   readonly format: Readonly<Record<string, unknown>>
   /** Of what is decoded. */
   readonly rate: Rate
@@ -16,11 +16,11 @@ export interface RealtimeSound {
   decoder(): (base64: string) => Int16Array
 }
 
-export function realtimeSound(rate: SessionRate): RealtimeSound {
+export function openRealtimeAudio(rate: SessionRate): RealtimeAudio {
   return rate === 8000 ? new Ulaw() : new Linear(rate)
 }
 
-class Ulaw implements RealtimeSound {
+class Ulaw implements RealtimeAudio {
   readonly format = { type: 'audio/pcmu' }
   readonly rate = 8000
   #bytes = Buffer.alloc(0)
@@ -41,7 +41,7 @@ class Ulaw implements RealtimeSound {
   }
 }
 
-class Linear implements RealtimeSound {
+class Linear implements RealtimeAudio {
   readonly format = { type: 'audio/pcm', rate: 24_000 }
   readonly rate = 24_000
   readonly #up: Resampler

@@ -2,7 +2,7 @@ import { EngineError } from '../../../base/errors.js'
 import type { TokenCount } from '../../conversation/usage-meter.js'
 import { vendorTag } from '../../language/language-tags.js'
 import type { ChatMessage, SpeechToSpeechOptions, ToolCall, ToolDeclaration } from '../../vendor-ports.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 import type { RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
 
@@ -11,20 +11,20 @@ import { isRecord } from './tool-calls.js'
  * shape had flat fields and other names). Pure: makes and reads messages, owns no socket.
  */
 
-export type Message = Readonly<Record<string, unknown>>
+export type RealtimeMessage = Readonly<Record<string, unknown>>
 
 /** Id of the message that configures the session: an error that names it is final. */
-export const SETUP = 'setup'
+export const SETUP_EVENT_ID = 'setup'
 
 /** What the session is; everything about it stands in one message. */
 export function sessionUpdate(
   options: SpeechToSpeechOptions,
   settings: RealtimeSettings,
-  format: Message,
-): Message {
+  format: RealtimeMessage,
+): RealtimeMessage {
   return {
     type: 'session.update',
-    event_id: SETUP,
+    event_id: SETUP_EVENT_ID,
     session: {
       type: 'realtime',
       instructions: options.instructions,
@@ -47,7 +47,7 @@ export function sessionUpdate(
 }
 
 /** Whoever decides the end of a turn: replies and interruptions are ordered by us alone. */
-function turnDetection(turns: RealtimeSettings['turns']): Message | null {
+function turnDetection(turns: RealtimeSettings['turns']): RealtimeMessage | null {
   const ours = { create_response: false, interrupt_response: false }
   switch (turns) {
     case 'semantic':
@@ -65,17 +65,17 @@ function turnDetection(turns: RealtimeSettings['turns']): Message | null {
   }
 }
 
-function toolOf({ name, description, parameters }: ToolDeclaration): Message {
+function toolOf({ name, description, parameters }: ToolDeclaration): RealtimeMessage {
   return { type: 'function', name, description, parameters }
 }
 
 /** Items that tell a new connection what was said before. */
-export function historyItems(history: readonly ChatMessage[]): readonly Message[] {
-  return history.flatMap((message): Message[] => {
+export function historyItems(history: readonly ChatMessage[]): readonly RealtimeMessage[] {
+  return history.flatMap((message): RealtimeMessage[] => {
     if (message.role === 'tool') return [toolOutput(message.toolCallId, message.content)]
     if (message.role !== 'assistant') return [textItem(message.role, message.content)]
     const calls = (message.toolCalls ?? []).map(
-      (call): Message => ({
+      (call): RealtimeMessage => ({
         type: 'conversation.item.create',
         item: {
           type: 'function_call',
@@ -90,7 +90,7 @@ export function historyItems(history: readonly ChatMessage[]): readonly Message[
 }
 
 /** Sound of the assistant cannot be added to a conversation, text can. */
-export function textItem(role: 'user' | 'assistant' | 'system', text: string): Message {
+export function textItem(role: 'user' | 'assistant' | 'system', text: string): RealtimeMessage {
   const type = role === 'assistant' ? 'output_text' : 'input_text'
   return {
     type: 'conversation.item.create',
@@ -98,7 +98,7 @@ export function textItem(role: 'user' | 'assistant' | 'system', text: string): M
   }
 }
 
-export function toolOutput(callId: string, output: string): Message {
+export function toolOutput(callId: string, output: string): RealtimeMessage {
   return {
     type: 'conversation.item.create',
     item: { type: 'function_call_output', call_id: callId, output },
@@ -106,7 +106,7 @@ export function toolOutput(callId: string, output: string): Message {
 }
 
 /** Body of a response that says fixed words, outside the conversation. */
-export function lineResponse(text: string): Message {
+export function phraseResponse(text: string): RealtimeMessage {
   return {
     conversation: 'none',
     input: [],
@@ -120,7 +120,7 @@ export function lineResponse(text: string): Message {
 }
 
 /** The tool calls of a finished response. Throws EngineError `vendor_failed` when one cannot be read. */
-export function callsOf(output: unknown): readonly ToolCall[] {
+export function toolCallsOf(output: unknown): readonly ToolCall[] {
   if (!Array.isArray(output)) return []
   return output.flatMap((item: unknown): ToolCall[] => {
     if (!isRecord(item) || item.type !== 'function_call' || typeof item.name !== 'string') return []
@@ -169,7 +169,7 @@ function count(value: unknown): number {
 }
 
 /** What an `error` object means, of a message of its own or inside `status_details`. */
-export function failureOf(error: unknown, what: string): EngineError {
+export function realtimeError(error: unknown, what: string): EngineError {
   const fields = isRecord(error) ? error : {}
   const code = typeof fields.code === 'string' ? fields.code : ''
   const type = typeof fields.type === 'string' ? fields.type : ''
@@ -181,17 +181,17 @@ export function failureOf(error: unknown, what: string): EngineError {
   })
 }
 
-function verdictOf(what: string): Verdict {
+function verdictOf(what: string): FailureClass {
   // No money is no passing limit.
   if (/insufficient_quota|invalid_api_key|authentication|permission|not_found/.test(what)) return PERMANENT
-  if (/rate_limit/.test(what)) return LIMITED
-  if (/server_error|session_expired|timeout|overloaded/.test(what)) return PASSING
-  return /invalid_request/.test(what) ? PERMANENT : PASSING
+  if (/rate_limit/.test(what)) return RATE_LIMITED
+  if (/server_error|session_expired|timeout|overloaded/.test(what)) return TRANSIENT
+  return /invalid_request/.test(what) ? PERMANENT : TRANSIENT
 }
 
-export function classifyClose(code: number, reason: string): Verdict {
-  if (/rate_limit/i.test(reason)) return LIMITED
+export function classifyClose(code: number, reason: string): FailureClass {
+  if (/rate_limit/i.test(reason)) return RATE_LIMITED
   if (/invalid_api_key|insufficient_quota|model_not_found|unauthori/i.test(reason)) return PERMANENT
   // 3000: what the vendor closes with when the key or the model is refused after the handshake.
-  return code === 3000 || code === 4001 ? PERMANENT : PASSING
+  return code === 3000 || code === 4001 ? PERMANENT : TRANSIENT
 }

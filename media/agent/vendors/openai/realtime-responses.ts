@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
 import { asFailure } from '../../tts/synthesis.js'
 import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../vendor-ports.js'
-import type { RealtimeSound } from './realtime-audio.js'
-import { callsOf, failureOf, type Message, usageOf } from './realtime-messages.js'
+import type { RealtimeAudio } from './realtime-audio.js'
+import { toolCallsOf, realtimeError, type RealtimeMessage, usageOf } from './realtime-messages.js'
 import { isRecord } from './tool-calls.js'
 
 /** A cancelled response that is never reported done does not hold up the next one for longer. */
@@ -15,7 +15,7 @@ interface Job {
   readonly ref: string
   /** Part of the conversation: one at a time. */
   readonly inBand: boolean
-  readonly body: Message
+  readonly body: RealtimeMessage
   readonly events: SpokenReplyEvents
   readonly decoders: Map<string, (base64: string) => Int16Array>
   state: 'queued' | 'sent' | 'over'
@@ -29,8 +29,8 @@ interface Job {
  * beside it, may begin some that nobody ordered, and reports all of them mixed.
  */
 export class RealtimeResponses {
-  readonly #send: (message: Message) => void
-  readonly #sound: RealtimeSound
+  readonly #send: (message: RealtimeMessage) => void
+  readonly #sound: RealtimeAudio
   readonly #clock: Clock
   readonly #jobs = new Map<string, Job>()
   /** Responses that we did not order; the conversation is theirs until they are done. */
@@ -39,8 +39,8 @@ export class RealtimeResponses {
   #refs = 0
 
   constructor(options: {
-    send(message: Message): void
-    readonly sound: RealtimeSound
+    send(message: RealtimeMessage): void
+    readonly sound: RealtimeAudio
     readonly clock: Clock
   }) {
     this.#send = options.send
@@ -48,7 +48,7 @@ export class RealtimeResponses {
     this.#clock = options.clock
   }
 
-  begin(body: Message, inBand: boolean, events: SpokenReplyEvents): Cancellable {
+  begin(body: RealtimeMessage, inBand: boolean, events: SpokenReplyEvents): Cancellable {
     const ref = `r${++this.#refs}`
     const job: Job = {
       ref,
@@ -80,7 +80,7 @@ export class RealtimeResponses {
   }
 
   /** Reads what belongs to a response; false: something else. */
-  read(message: Message): boolean {
+  read(message: RealtimeMessage): boolean {
     switch (message.type) {
       case 'response.created':
         if (isRecord(message.response)) this.#created(message.response)
@@ -107,7 +107,7 @@ export class RealtimeResponses {
   }
 
   /** An error that names the message which ordered a response; false: none of ours. */
-  refused(eventId: string, error: Message): boolean {
+  rejected(eventId: string, error: RealtimeMessage): boolean {
     const job = this.#jobs.get(eventId)
     if (job === undefined) return false
     if (error.code === 'conversation_already_has_active_response') {
@@ -121,7 +121,7 @@ export class RealtimeResponses {
       return true
     }
     this.#over(job)
-    if (!job.cancelled) job.events.failed(failureOf(error, 'the vendor refused to answer'))
+    if (!job.cancelled) job.events.failed(realtimeError(error, 'the vendor refused to answer'))
     this.#pump()
     return true
   }
@@ -165,7 +165,7 @@ export class RealtimeResponses {
     this.#send({ type: 'response.cancel', response_id: id })
   }
 
-  #created({ id, metadata }: Message): void {
+  #created({ id, metadata }: RealtimeMessage): void {
     if (typeof id !== 'string') return
     const job = this.#ordered(metadata)
     if (job === undefined) {
@@ -185,7 +185,7 @@ export class RealtimeResponses {
     return undefined
   }
 
-  #audio({ response_id, item_id, delta }: Message): void {
+  #audio({ response_id, item_id, delta }: RealtimeMessage): void {
     const job = this.#find(response_id)
     if (job === undefined || typeof delta !== 'string' || typeof item_id !== 'string') return
     let decode = job.decoders.get(item_id)
@@ -197,12 +197,12 @@ export class RealtimeResponses {
     if (pcm.length > 0) job.events.audio(item_id, pcm, this.#sound.rate)
   }
 
-  #words({ response_id, item_id, delta }: Message): void {
+  #words({ response_id, item_id, delta }: RealtimeMessage): void {
     if (typeof delta !== 'string' || typeof item_id !== 'string') return
     this.#find(response_id)?.events.words(item_id, delta)
   }
 
-  #done({ id, status, status_details, output, usage }: Message): void {
+  #done({ id, status, status_details, output, usage }: RealtimeMessage): void {
     if (typeof id === 'string' && this.#strangers.delete(id)) {
       // That was what stood in the way.
       this.#retry?.cancel()
@@ -230,9 +230,9 @@ export class RealtimeResponses {
   }
 }
 
-function tellEnd(events: SpokenReplyEvents, { status, status_details, output, usage }: Message): void {
+function tellEnd(events: SpokenReplyEvents, { status, status_details, output, usage }: RealtimeMessage): void {
   if (status === 'failed') {
-    events.failed(failureOf(isRecord(status_details) ? status_details.error : null, 'the vendor gave up'))
+    events.failed(realtimeError(isRecord(status_details) ? status_details.error : null, 'the vendor gave up'))
     return
   }
   if (status === 'cancelled') {
@@ -241,7 +241,7 @@ function tellEnd(events: SpokenReplyEvents, { status, status_details, output, us
   }
   try {
     // `incomplete` is an answer too, up to where the vendor stopped it.
-    events.done(callsOf(output), usageOf(usage))
+    events.done(toolCallsOf(output), usageOf(usage))
   } catch (error) {
     events.failed(asFailure(error))
   }

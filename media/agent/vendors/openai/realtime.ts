@@ -12,14 +12,14 @@ import type {
 } from '../../vendor-ports.js'
 import { OPENAI_REALTIME } from '../catalogue.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
-import { type RealtimeSound, realtimeSound } from './realtime-audio.js'
+import { type RealtimeAudio, openRealtimeAudio } from './realtime-audio.js'
 import {
   classifyClose,
-  failureOf,
+  realtimeError,
   historyItems,
-  lineResponse,
-  type Message,
-  SETUP,
+  phraseResponse,
+  type RealtimeMessage,
+  SETUP_EVENT_ID,
   sessionUpdate,
   textItem,
   toolOutput,
@@ -66,7 +66,7 @@ class RealtimeStream implements SpeechToSpeechStream {
   readonly #events: SpeechToSpeechEvents
   readonly #log: Log
   readonly #socket: VendorSocket
-  readonly #sound: RealtimeSound
+  readonly #sound: RealtimeAudio
   readonly #responses: RealtimeResponses
   readonly #chunk: Int16Array
   #filled = 0
@@ -88,7 +88,7 @@ class RealtimeStream implements SpeechToSpeechStream {
     this.#options = options
     this.#events = events
     this.#log = log
-    this.#sound = realtimeSound(options.rate)
+    this.#sound = openRealtimeAudio(options.rate)
     this.#chunk = new Int16Array((options.rate * CHUNK_MS) / 1000)
     this.#responses = new RealtimeResponses({
       send: (message) => this.#send(message),
@@ -102,7 +102,7 @@ class RealtimeStream implements SpeechToSpeechStream {
         clock,
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxWaitingBytes: MAX_WAITING_BYTES,
+        maxBufferedBytes: MAX_WAITING_BYTES,
         classify: classifyClose,
       },
       {
@@ -140,7 +140,7 @@ class RealtimeStream implements SpeechToSpeechStream {
   }
 
   say(text: string, events: SpokenReplyEvents): Cancellable {
-    return this.#begin(lineResponse(text), false, events)
+    return this.#begin(phraseResponse(text), false, events)
   }
 
   truncate(item: string, audioMs: number): void {
@@ -171,7 +171,7 @@ class RealtimeStream implements SpeechToSpeechStream {
     this.#socket.close()
   }
 
-  #begin(body: Message, inBand: boolean, events: SpokenReplyEvents): Cancellable {
+  #begin(body: RealtimeMessage, inBand: boolean, events: SpokenReplyEvents): Cancellable {
     let cancelled = false
     let job: Cancellable | null = null
     // The caller needs its handle before the first event.
@@ -199,7 +199,7 @@ class RealtimeStream implements SpeechToSpeechStream {
     if (this.#earlySound.length > EARLY_CHUNKS) this.#earlySound.shift()
   }
 
-  #send(message: Message): void {
+  #send(message: RealtimeMessage): void {
     if (this.#over) return
     const text = JSON.stringify(message)
     if (this.#ready) {
@@ -214,7 +214,7 @@ class RealtimeStream implements SpeechToSpeechStream {
 
   // ---- what the vendor says
 
-  #read(message: Message): void {
+  #read(message: RealtimeMessage): void {
     if (this.#over || this.#responses.read(message)) return
     const { type } = message
     switch (type) {
@@ -256,7 +256,7 @@ class RealtimeStream implements SpeechToSpeechStream {
     for (const message of this.#earlyMessages.splice(0)) this.#socket.send(message)
   }
 
-  #transcript({ item_id, transcript }: Message): void {
+  #transcript({ item_id, transcript }: RealtimeMessage): void {
     if (typeof item_id !== 'string') return
     this.#events.transcript(item_id, typeof transcript === 'string' ? transcript.trim() : null)
   }
@@ -274,11 +274,11 @@ class RealtimeStream implements SpeechToSpeechStream {
   }
 
   /** Most errors concern one message and nothing else: a cancel that came too late, an empty buffer. */
-  #error(error: Message): void {
+  #error(error: RealtimeMessage): void {
     const { code, event_id } = error
-    if (typeof event_id === 'string' && this.#responses.refused(event_id, error)) return
-    const failure = failureOf(error, 'the vendor reports')
-    if (event_id === SETUP || code === 'session_expired' || code === 'invalid_api_key') {
+    if (typeof event_id === 'string' && this.#responses.rejected(event_id, error)) return
+    const failure = realtimeError(error, 'the vendor reports')
+    if (event_id === SETUP_EVENT_ID || code === 'session_expired' || code === 'invalid_api_key') {
       this.#fail(failure)
       return
     }

@@ -11,7 +11,7 @@ import type {
 import { OPENAI } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { SseParser } from '../shared/sse.js'
-import { endpoint, post } from '../shared/vendor-http.js'
+import { joinUrl, post } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import type { OpenAiSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
@@ -171,7 +171,7 @@ async function recognised(
   signal: AbortSignal,
 ): Promise<Recognised> {
   const response = await post({
-    url: endpoint(settings.baseUrl, path),
+    url: joinUrl(settings.baseUrl, path),
     apiKey: settings.apiKey,
     body: form,
     limits: LIMITS,

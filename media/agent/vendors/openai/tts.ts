@@ -5,7 +5,7 @@ import type { Log } from '../../../base/log.js'
 import { openResampler } from '../../../codec/resampler.js'
 import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { OPENAI } from '../catalogue.js'
-import { endpoint, post } from '../shared/vendor-http.js'
+import { joinUrl, post } from '../shared/vendor-http.js'
 import { PcmReader } from './pcm-reader.js'
 import type { OpenAiSettings } from './settings.js'
 
@@ -57,7 +57,7 @@ async function run(
     })
   }
   const response = await post({
-    url: endpoint(settings.baseUrl, 'audio/speech'),
+    url: joinUrl(settings.baseUrl, 'audio/speech'),
     apiKey: settings.apiKey,
     body: JSON.stringify({
       model: request.model ?? settings.speechModel,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { VirtualClock } from '../../../../fixtures/host/clock.js'
 import type { ChatMessage, GenerateRequest, ToolCall, ToolDeclaration } from '../../vendor-ports.js'
-import { answer, rulesLanguageModel } from './llm.js'
+import { replyTo, rulesLanguageModel } from './llm.js'
 
 const PROMPT: ChatMessage = {
   role: 'system',
@@ -20,9 +20,9 @@ function ask(...talk: readonly string[]): GenerateRequest {
   return { model: 'parley-rules-1', messages: [PROMPT, ...messages], tools: [END] }
 }
 
-const said = (...talk: readonly string[]): string => answer(ask(...talk)).text
+const said = (...talk: readonly string[]): string => replyTo(ask(...talk)).text
 const ends = (...talk: readonly string[]): boolean =>
-  answer(ask(...talk)).calls.some(({ name }) => name === 'end_call')
+  replyTo(ask(...talk)).calls.some(({ name }) => name === 'end_call')
 
 t.test('what a caller may want', async (t) => {
   t.match(said('Who is calling please?'), /Asha from Sunrise Dental Clinic/)
@@ -64,7 +64,7 @@ t.test('the call is ended when it is over, and only then', async (t) => {
   t.notOk(ends('Hello?'))
   t.notOk(ends('Stop, I understand.'))
   t.notOk(ends('Thank you.'))
-  const without = answer({ ...ask('Goodbye.'), tools: [] })
+  const without = replyTo({ ...ask('Goodbye.'), tools: [] })
   t.match(without, { text: /Goodbye/, calls: [] }, 'without the tool it only says so')
 })
 
@@ -94,7 +94,7 @@ t.test('after an interruption it answers briefly', async (t) => {
   const request = ask('Hello?')
   const about: ChatMessage = { role: 'system', content: 'A note says that you were interrupted.' }
   t.equal(
-    answer({ ...request, messages: [about, ...request.messages.slice(1)] }).text.startsWith('Sure'),
+    replyTo({ ...request, messages: [about, ...request.messages.slice(1)] }).text.startsWith('Sure'),
     false,
   )
 })
@@ -106,10 +106,10 @@ t.test('tools: booking is looked up, its answer is read out, data is not', async
     parameters: { type: 'object', properties: { day: { type: 'string' }, count: { type: 'integer' } } },
   }
   const request = { ...ask('Book me for 3 people.'), tools: [tool, END] }
-  const { calls } = answer(request)
+  const { calls } = replyTo(request)
   t.match(calls, [{ name: 'check_availability', arguments: { day: 'Book me for 3 people.', count: 3 } }])
   const after = (content: string, called: readonly ToolCall[] = calls): string =>
-    answer({
+    replyTo({
       ...request,
       messages: [
         ...request.messages,
@@ -124,15 +124,15 @@ t.test('tools: booking is looked up, its answer is read out, data is not', async
 
 t.test('the same messages give the same answer; names come from the prompt', async (t) => {
   const request = ask('Hello?', 'Hello, this is Asha.', 'Who is this?')
-  t.same(answer(request), answer(structuredClone(request)))
+  t.same(replyTo(request), replyTo(structuredClone(request)))
   const nameless = { ...request, messages: [{ role: 'user', content: 'Who is this?' }] as const }
-  t.match(answer(nameless).text, /the assistant from our office/)
+  t.match(replyTo(nameless).text, /the assistant from our office/)
   const other = {
     role: 'system',
     content: 'Your name is Ravi. You work for Lotus & Sons Bakery, of course.',
   } as const
   t.match(
-    answer({ ...nameless, messages: [other, ...nameless.messages] }).text,
+    replyTo({ ...nameless, messages: [other, ...nameless.messages] }).text,
     /Ravi from Lotus & Sons Bakery\./,
   )
 })

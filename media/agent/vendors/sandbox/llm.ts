@@ -11,10 +11,10 @@ import { EMBEDDED } from '../catalogue.js'
 import { digitsIn, type Intent, intentOf } from './intents.js'
 import {
   ACKNOWLEDGEMENT,
-  ANSWERS,
-  type Answer,
-  type AnswerFacts,
-  type AnswerLanguage,
+  REPLIES,
+  type ScriptedReply,
+  type ReplyFacts,
+  type ReplyLanguage,
   ASKED_ANYTHING_ELSE,
   ASKED_FOR_CALLER,
   OFFERED_BOOKING,
@@ -54,14 +54,14 @@ export function rulesLanguageModel(timing: RulesTiming | null = null): LanguageM
     id: EMBEDDED,
     firstTokenDeadlineMs: 1200,
     generate(request, events) {
-      const reply = answer(request)
+      const reply = replyTo(request)
       return timing === null ? streamNow(request, reply, events) : streamTimed(request, reply, events, timing)
     },
   }
 }
 
 /** The answer to these messages. Pure. */
-export function answer(request: GenerateRequest): Reply {
+export function replyTo(request: GenerateRequest): Reply {
   const { messages, tools } = request
   const last = messages.at(-1)
   if (last?.role === 'tool') return afterTool(messages, last.content)
@@ -72,7 +72,7 @@ export function answer(request: GenerateRequest): Reply {
   const { reply, topic } = choose(intent, heard, said, messages, language)
   const interrupted = wasInterrupted(messages)
   // Somebody who has just cut us off does not want the long answer.
-  const wanted = interrupted && !reply.over ? reply.sentences.slice(0, 2) : reply.sentences
+  const wanted = interrupted && !reply.endsCall ? reply.sentences.slice(0, 2) : reply.sentences
   const sentences = interrupted && ACKNOWLEDGED.has(topic) ? [ACKNOWLEDGEMENT[language], ...wanted] : wanted
   return { text: sentences.join(' '), calls: callsFor(topic, reply, heard, tools, messages) }
 }
@@ -84,11 +84,11 @@ function choose(
   heard: string,
   said: string,
   messages: readonly ChatMessage[],
-  language: AnswerLanguage,
-): { reply: Answer; topic: Topic } {
+  language: ReplyLanguage,
+): { reply: ScriptedReply; topic: Topic } {
   const topic = topicOf(intent, said, messages)
   const facts = factsOf(messages, heard, language)
-  return { reply: ANSWERS[language][topic](facts), topic }
+  return { reply: REPLIES[language][topic](facts), topic }
 }
 
 /** What the caller's words mean after what we said last. */
@@ -108,7 +108,7 @@ function topicOf(intent: Intent, said: string, messages: readonly ChatMessage[])
 
 function callsFor(
   topic: Topic,
-  reply: Answer,
+  reply: ScriptedReply,
   heard: string,
   tools: readonly ToolDeclaration[],
   messages: readonly ChatMessage[],
@@ -128,7 +128,7 @@ function callsFor(
       tools.find(({ name }) => name === 'opt_out'),
       {},
     )
-  if (reply.over)
+  if (reply.endsCall)
     call(
       tools.find(({ name }) => name === 'end_call'),
       {},
@@ -168,7 +168,7 @@ function lastOf(messages: readonly ChatMessage[], role: 'user' | 'assistant'): s
 }
 
 /** The script of what was heard decides; before anything was heard, that of the prompt. */
-function languageOf(heard: string, messages: readonly ChatMessage[]): AnswerLanguage {
+function languageOf(heard: string, messages: readonly ChatMessage[]): ReplyLanguage {
   if (/\p{Script=Devanagari}/u.test(heard)) return 'hi'
   if (/\p{L}/u.test(heard)) return 'en'
   const said = lastOf(messages, 'assistant')
@@ -179,7 +179,7 @@ function systemPrompt(messages: readonly ChatMessage[]): string {
   return messages.find((message) => message.role === 'system')?.content ?? ''
 }
 
-function factsOf(messages: readonly ChatMessage[], heard: string, language: AnswerLanguage): AnswerFacts {
+function factsOf(messages: readonly ChatMessage[], heard: string, language: ReplyLanguage): ReplyFacts {
   const prompt = systemPrompt(messages)
   const hindi = language === 'hi'
   // "You are Asha, the receptionist of Sunrise Dental Clinic."

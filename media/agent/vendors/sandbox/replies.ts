@@ -1,9 +1,9 @@
 import type { Intent } from './intents.js'
 
-export type AnswerLanguage = 'en' | 'hi'
+export type ReplyLanguage = 'en' | 'hi'
 
 /** Everything an answer can be filled with, taken from the messages alone. */
-export interface AnswerFacts {
+export interface ReplyFacts {
   /** Who the agent is, `the assistant` when the prompt does not say. */
   readonly agent: string
   readonly business: string
@@ -13,15 +13,15 @@ export interface AnswerFacts {
 }
 
 /** Sentences of an answer, each spoken as it arrives; `over` ends the call after them. */
-export interface Answer {
+export interface ScriptedReply {
   readonly sentences: readonly string[]
-  readonly over?: boolean
+  readonly endsCall?: boolean
 }
 
-type Answers = Readonly<Record<Intent | 'booked' | 'closing' | 'purpose', (facts: AnswerFacts) => Answer>>
+type Answers = Readonly<Record<Intent | 'booked' | 'closing' | 'purpose', (facts: ReplyFacts) => ScriptedReply>>
 
-const say = (...sentences: string[]): Answer => ({ sentences })
-const end = (...sentences: string[]): Answer => ({ sentences, over: true })
+const say = (...sentences: string[]): ScriptedReply => ({ sentences })
+const end = (...sentences: string[]): ScriptedReply => ({ sentences, endsCall: true })
 const spaced = (digits: string): string => [...digits].join(' ')
 
 const ENGLISH: Answers = {
@@ -149,10 +149,10 @@ const HINDI: Answers = {
     ),
 }
 
-export const ANSWERS: Readonly<Record<AnswerLanguage, Answers>> = { en: ENGLISH, hi: HINDI }
+export const REPLIES: Readonly<Record<ReplyLanguage, Answers>> = { en: ENGLISH, hi: HINDI }
 
 /** Short words that acknowledge an interruption before the answer. */
-export const ACKNOWLEDGEMENT: Readonly<Record<AnswerLanguage, string>> = { en: 'Sure.', hi: 'जी।' }
+export const ACKNOWLEDGEMENT: Readonly<Record<ReplyLanguage, string>> = { en: 'Sure.', hi: 'जी।' }
 
 /** What our answers end with when they ask for more wishes, or offer to book. */
 export const ASKED_ANYTHING_ELSE = /anything else|और कुछ मदद/u

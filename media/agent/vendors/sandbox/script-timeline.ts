@@ -1,7 +1,7 @@
 import type { ScriptedUtterance, SpeakerScript, TimedWord } from '../../agent-spec.js'
 
 /** One scripted utterance laid over session time. */
-export interface Placed {
+export interface AlignedUtterance {
   readonly utterance: ScriptedUtterance
   /** Session ms of the labelled first and last voiced sample. */
   readonly startMs: number
@@ -15,21 +15,21 @@ export interface Placed {
  * next utterance, unless it falls inside the one placed last (a pause between its words). Knows no
  * clock and hears nothing itself.
  */
-export class ScriptPlacement {
+export class ScriptTimeline {
   readonly #script: SpeakerScript
   #next = 0
-  #current: Placed | null = null
+  #current: AlignedUtterance | null = null
 
   constructor(script: SpeakerScript) {
     this.#script = script
   }
 
-  get current(): Placed | null {
+  get current(): AlignedUtterance | null {
     return this.#current
   }
 
   /** Speech began at session ms `atMs`. Null when the speaker has nothing more to say. */
-  onset(atMs: number): { readonly placed: Placed; readonly continued: boolean } | null {
+  onset(atMs: number): { readonly placed: AlignedUtterance; readonly continued: boolean } | null {
     const current = this.#current
     if (current !== null && atMs < current.endMs) return { placed: current, continued: true }
     const utterance = this.#take()
@@ -38,7 +38,7 @@ export class ScriptPlacement {
       return null
     }
     const shift = atMs - utterance.onsetMs
-    const placed: Placed = {
+    const placed: AlignedUtterance = {
       utterance,
       startMs: atMs,
       endMs: utterance.offsetMs + shift,

@@ -3,7 +3,7 @@ import { contractTag } from '../../language/language-tags.js'
 import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
 import { EMBEDDED } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
-import { type Placed, ScriptPlacement } from './script-timeline.js'
+import { type AlignedUtterance, ScriptTimeline } from './script-timeline.js'
 
 /** Mean amplitude above which received audio is a sound: idle A-law decodes to 8, quiet speech to 300. */
 const SOUND = 60
@@ -57,11 +57,11 @@ function openStream(ear: ScriptedEar | null, events: SpeechToTextEvents): Speech
 }
 
 class ScriptedEar {
-  readonly #placement: ScriptPlacement
+  readonly #placement: ScriptTimeline
   readonly #events: SpeechToTextEvents
   readonly #msPerSample: number
   /** The utterance that the present speech belongs to, while our VAD hears speech. */
-  #speaking: Placed | null = null
+  #speaking: AlignedUtterance | null = null
   #inUtterance = false
   /** Words of the placed utterance that earlier finals have told. */
   #told = 0
@@ -71,7 +71,7 @@ class ScriptedEar {
   #soundVoiced = false
 
   constructor(script: SpeakerScript, rate: number, events: SpeechToTextEvents) {
-    this.#placement = new ScriptPlacement(script)
+    this.#placement = new ScriptTimeline(script)
     this.#events = events
     this.#msPerSample = 1000 / rate
   }

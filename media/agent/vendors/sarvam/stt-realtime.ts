@@ -5,11 +5,11 @@ import type { SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { pcmBase64 } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
-import { PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 
 /** `/speech-to-text-realtime/ws`: partial texts, and the vendor's own end of utterance. */
-export class RealtimeDialect implements RecognitionDialect {
+export class SarvamRealtimeDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 60
   readonly url: string
@@ -61,16 +61,16 @@ export class RealtimeDialect implements RecognitionDialect {
     return null
   }
 
-  goodbye(): string {
+  closeMessage(): string {
     return '{"event":"end"}'
   }
 
-  classify(code: number, _reason: string): Verdict {
+  classify(code: number, _reason: string): FailureClass {
     // 1003: key, quota or rate; 4000: model, parameter, or the key is not enabled for this socket.
-    return code === 1003 || code === 4000 ? PERMANENT : PASSING
+    return code === 1003 || code === 4000 ? PERMANENT : TRANSIENT
   }
 
-  restart(): void {
+  reset(): void {
     // Every message stands for itself.
   }
 

@@ -13,9 +13,9 @@ import {
   type RecognitionReader,
   RecognitionStream,
 } from '../shared/recognition-stream.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
-import { RealtimeDialect } from './stt-realtime.js'
+import { SarvamRealtimeDialect } from './stt-realtime.js'
 
 const DEFAULT_MODEL = 'saaras:v3'
 
@@ -30,15 +30,15 @@ export function sarvamSpeechToText(
       const name = model ?? DEFAULT_MODEL
       const stream = { rate, language, languages, model: name, mode }
       const dialect = name.endsWith('-realtime')
-        ? new RealtimeDialect(settings, stream)
-        : new LegacyDialect(settings, stream)
+        ? new SarvamRealtimeDialect(settings, stream)
+        : new SarvamLegacyDialect(settings, stream)
       return new RecognitionStream({ dialect, rate, events, clock, log })
     },
   }
 }
 
 /** `/speech-to-text/ws`: one final text an utterance and nothing before it. */
-export class LegacyDialect implements RecognitionDialect {
+export class SarvamLegacyDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 60
   readonly url: string
@@ -94,17 +94,17 @@ export class LegacyDialect implements RecognitionDialect {
     return '{"type":"flush"}'
   }
 
-  goodbye(): string {
+  closeMessage(): string {
     return `{"type":"end_of_stream","audio":{"data":"","encoding":"audio/wav","sample_rate":${this.#rate}}}`
   }
 
-  classify(code: number, reason: string): Verdict {
+  classify(code: number, reason: string): FailureClass {
     // 1003 is a wrong key, an empty account or too many streams: the text tells.
-    if (code === 1003) return /rate|limit|concurren/i.test(reason) ? LIMITED : PERMANENT
-    return code === 1008 && /key|auth|invalid/i.test(reason) ? PERMANENT : PASSING
+    if (code === 1003) return /rate|limit|concurren/i.test(reason) ? RATE_LIMITED : PERMANENT
+    return code === 1008 && /key|auth|invalid/i.test(reason) ? PERMANENT : TRANSIENT
   }
 
-  restart(): void {
+  reset(): void {
     // Every message stands for itself.
   }
 

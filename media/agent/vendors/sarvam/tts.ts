@@ -4,11 +4,11 @@ import { vendorTag } from '../../language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { SARVAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { type SpeechDialect, type SpeechReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
-import { LIMITED, PASSING, PERMANENT, type Verdict } from '../shared/vendor-socket.js'
+import { type SynthesisDialect, type SynthesisReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
+import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 import { legacyError } from './stt.js'
-import { bulbulOf } from './voices.js'
+import { findBulbulModel } from './voices.js'
 
 const DEFAULT_MODEL = 'bulbul:v3'
 const MAX_TEXT = 2500
@@ -18,10 +18,10 @@ export function sarvamTextToSpeech(
   settings: SarvamSettings,
   deps: { readonly clock: Clock; readonly log: Log },
 ): TextToSpeech {
-  return socketTextToSpeech(new BulbulDialect(settings), deps)
+  return socketTextToSpeech(new SarvamBulbulDialect(settings), deps)
 }
 
-export class BulbulDialect implements SpeechDialect {
+export class SarvamBulbulDialect implements SynthesisDialect {
   readonly vendor = SARVAM
   readonly firstAudioDeadlineMs = 1000
   readonly headers: Readonly<Record<string, string>>
@@ -48,11 +48,11 @@ export class BulbulDialect implements SpeechDialect {
     return `${this.#baseUrl}/text-to-speech/ws?${query}`
   }
 
-  refuse(request: SpeakRequest): string | null {
+  validate(request: SpeakRequest): string | null {
     // The vendor answers these with a text that names nothing.
     if (request.text.length > MAX_TEXT)
       return `a text of over ${MAX_TEXT} characters cannot be spoken at once`
-    const model = bulbulOf(request.model ?? DEFAULT_MODEL)
+    const model = findBulbulModel(request.model ?? DEFAULT_MODEL)
     if (model !== null && !model.speakers.includes(request.voice)) {
       return `${request.voice} is no voice of ${request.model ?? DEFAULT_MODEL}`
     }
@@ -60,7 +60,7 @@ export class BulbulDialect implements SpeechDialect {
   }
 
   begin(_context: string, request: SpeakRequest): readonly string[] {
-    const model = bulbulOf(request.model ?? DEFAULT_MODEL)
+    const model = findBulbulModel(request.model ?? DEFAULT_MODEL)
     const [slowest, fastest] = model?.pace ?? [0.5, 2]
     const config = {
       [this.#languageField]: vendorTag('sarvam', request.language),
@@ -83,12 +83,12 @@ export class BulbulDialect implements SpeechDialect {
     return null
   }
 
-  classify(code: number, reason: string): Verdict {
-    if (code === 1003) return /rate|limit|concurren/i.test(reason) ? LIMITED : PERMANENT
-    return PASSING
+  classify(code: number, reason: string): FailureClass {
+    if (code === 1003) return /rate|limit|concurren/i.test(reason) ? RATE_LIMITED : PERMANENT
+    return TRANSIENT
   }
 
-  read(message: Readonly<Record<string, unknown>>, reader: SpeechReader): void {
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
     const data = isRecord(message.data) ? message.data : {}
     if (message.type === 'audio' && typeof data.audio === 'string') {
       reader.audio(null, Buffer.from(data.audio, 'base64'))

@@ -1,5 +1,5 @@
 /** A model of the bulbul family. Any speaker speaks any of the eleven languages. */
-export interface Bulbul {
+export interface BulbulModel {
   readonly model: string
   readonly pace: readonly [number, number]
   readonly female: readonly string[]
@@ -51,7 +51,7 @@ const V3_SPEAKERS = [
   'rupali',
 ]
 
-export const BULBULS: readonly Bulbul[] = [
+export const BULBUL_MODELS: readonly BulbulModel[] = [
   {
     model: 'bulbul:v2',
     pace: [0.3, 3],
@@ -63,6 +63,6 @@ export const BULBULS: readonly Bulbul[] = [
 ]
 
 /** Null for a model that came after this was written: the vendor decides then. */
-export function bulbulOf(model: string): Bulbul | null {
-  return BULBULS.find((entry) => entry.model === model) ?? null
+export function findBulbulModel(model: string): BulbulModel | null {
+  return BULBUL_MODELS.find((entry) => entry.model === model) ?? null
 }

@@ -3,7 +3,7 @@ import type { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
 import type { TimedWord } from '../../agent-spec.js'
 import type { SpeechToTextCapabilities, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
-import { VendorSocket, type Verdict } from './vendor-socket.js'
+import { VendorSocket, type FailureClass } from './vendor-socket.js'
 
 /** What a dialect reads out of the vendor's messages. Times are ms since this connection's first sample. */
 export interface RecognitionReader {
@@ -31,12 +31,12 @@ export interface RecognitionDialect {
   /** Asks for the final text of what was sent, or null where the vendor decides by itself. */
   flush(): string | null
   /** Said before the socket closes, or null. */
-  goodbye(): string | null
+  closeMessage(): string | null
   /** What keeps the connection when there is no sound: after `afterMs` of silence, this message. */
   readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array }
-  classify(code: number, reason: string): Verdict
+  classify(code: number, reason: string): FailureClass
   /** A new connection: forget what the old one said. */
-  restart(): void
+  reset(): void
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void
 }
 
@@ -138,7 +138,7 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#closed = true
     this.#retry?.cancel()
     this.#idle?.cancel()
-    this.#socket?.close(this.#dialect.goodbye())
+    this.#socket?.close(this.#dialect.closeMessage())
   }
 
   #samples(ms: number): number {
@@ -194,7 +194,7 @@ export class RecognitionStream implements SpeechToTextStream {
 
   #connect(): void {
     const dialect = this.#dialect
-    dialect.restart()
+    dialect.reset()
     const socket = new VendorSocket(
       {
         url: dialect.url,
@@ -202,7 +202,7 @@ export class RecognitionStream implements SpeechToTextStream {
         clock: this.#clock,
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxWaitingBytes: MAX_WAITING_BYTES,
+        maxBufferedBytes: MAX_WAITING_BYTES,
         classify: (code, reason) => dialect.classify(code, reason),
       },
       {

@@ -4,10 +4,10 @@ import type { SessionRate } from '../../../base/frame.js'
 import type { Log } from '../../../base/log.js'
 import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { samplesOf } from './pcm-bytes.js'
-import { VendorSocket, type Verdict } from './vendor-socket.js'
+import { VendorSocket, type FailureClass } from './vendor-socket.js'
 
 /** What a dialect reads out of the vendor's messages; `context` null means the connection's only one. */
-export interface SpeechReader {
+export interface SynthesisReader {
   /** PCM, 16 bits little-endian, at the rate of the request; a sample may be cut. */
   audio(context: string | null, bytes: Uint8Array): void
   /** The next word of the context's text, as written there; `atMs` of this context's sound. */
@@ -20,7 +20,7 @@ export interface SpeechReader {
 }
 
 /** One vendor's wire format for speech over a socket. Makes and reads messages, owns no socket. */
-export interface SpeechDialect {
+export interface SynthesisDialect {
   readonly vendor: string
   readonly firstAudioDeadlineMs: number
   /** Requests with equal addresses may share a connection. */
@@ -29,9 +29,9 @@ export interface SpeechDialect {
   /** Texts that may be in the making on one connection at once. */
   readonly maxContexts: number
   /** A stopped text counts among them until the vendor says that it is done. */
-  readonly countsStopped?: boolean
+  readonly countsCancelled?: boolean
   /** Refuses what the vendor would refuse less clearly; null when it is fine. */
-  refuse(request: SpeakRequest): string | null
+  validate(request: SpeakRequest): string | null
   begin(context: string, request: SpeakRequest): readonly string[]
   /** What stops one context, or null where only closing the connection does. */
   cancel(context: string): string | null
@@ -39,8 +39,8 @@ export interface SpeechDialect {
   readonly keepAlive: { readonly afterMs: number; readonly message: string } | null
   /** An unused connection is closed after this. */
   readonly idleMs: number
-  classify(code: number, reason: string): Verdict
-  read(message: Readonly<Record<string, unknown>>, reader: SpeechReader): void
+  classify(code: number, reason: string): FailureClass
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void
 }
 
 const CONNECT_MS = 4000
@@ -57,7 +57,7 @@ const MAX_LINKS = 256
  * Where a vendor cannot stop a text, its connection is closed and another is opened ahead of need.
  */
 export function socketTextToSpeech(
-  dialect: SpeechDialect,
+  dialect: SynthesisDialect,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): TextToSpeech {
   const links = new SpeechLinks(dialect, clock, log)
@@ -69,20 +69,20 @@ export function socketTextToSpeech(
 }
 
 class SpeechLinks {
-  readonly #dialect: SpeechDialect
+  readonly #dialect: SynthesisDialect
   readonly #clock: Clock
   readonly #log: Log
   readonly #links = new Set<SpeechLink>()
   #contexts = 0
 
-  constructor(dialect: SpeechDialect, clock: Clock, log: Log) {
+  constructor(dialect: SynthesisDialect, clock: Clock, log: Log) {
     this.#dialect = dialect
     this.#clock = clock
     this.#log = log
   }
 
   speak(request: SpeakRequest, events: SpeakEvents): Cancellable {
-    const refusal = this.#dialect.refuse(request)
+    const refusal = this.#dialect.validate(request)
     if (refusal !== null) throw new EngineError('vendor_rejected', refusal)
     const url = this.#dialect.url(request)
     const link = this.#free(url) ?? this.#open(url)
@@ -130,7 +130,7 @@ interface Context {
 
 class SpeechLink {
   readonly url: string
-  readonly #dialect: SpeechDialect
+  readonly #dialect: SynthesisDialect
   readonly #clock: Clock
   readonly #socket: VendorSocket
   readonly #gone: () => void
@@ -143,7 +143,7 @@ class SpeechLink {
   #usedMs: number
   #over = false
 
-  constructor(url: string, dialect: SpeechDialect, clock: Clock, log: Log, gone: () => void) {
+  constructor(url: string, dialect: SynthesisDialect, clock: Clock, log: Log, gone: () => void) {
     this.url = url
     this.#dialect = dialect
     this.#clock = clock
@@ -156,7 +156,7 @@ class SpeechLink {
         clock,
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxWaitingBytes: MAX_WAITING_BYTES,
+        maxBufferedBytes: MAX_WAITING_BYTES,
         classify: (code, reason) => dialect.classify(code, reason),
       },
       {
@@ -204,12 +204,12 @@ class SpeechLink {
     if (message === null || !this.#socket.isOpen) this.#close()
     else {
       this.#socket.send(message)
-      if (this.#dialect.countsStopped) this.#stopped.set(id, this.#clock.now() + STOPPED_MS)
+      if (this.#dialect.countsCancelled) this.#stopped.set(id, this.#clock.now() + STOPPED_MS)
     }
     return true
   }
 
-  readonly #reader: SpeechReader = {
+  readonly #reader: SynthesisReader = {
     audio: (id, bytes) => {
       const context = this.#find(id)
       if (context === undefined || bytes.length === 0) return

@@ -35,12 +35,12 @@ export interface VendorResponse {
 }
 
 /** The status of a refused request, so that a caller can tell a 400. */
-export class VendorRefusal extends EngineError {
+export class VendorHttpError extends EngineError {
   readonly status: number
 
   constructor(status: number, body: string) {
     const { code, retryable } = classify(status)
-    const message = `the vendor answered ${status}: ${messageOf(body).slice(0, 300)}`
+    const message = `the vendor answered ${status}: ${errorMessageOf(body).slice(0, 300)}`
     const context = saysTooLong(status, body) ? { status, reason: PROMPT_TOO_LONG } : { status }
     super(code, message, { retryable, context })
     this.status = status
@@ -75,7 +75,7 @@ export async function post(request: VendorRequest): Promise<VendorResponse> {
         signal: watch.signal,
       })
       if (response.status >= 200 && response.status < 300) return body(response, request, watch, started)
-      const refusal = new VendorRefusal(response.status, await refusalText(response, watch))
+      const refusal = new VendorHttpError(response.status, await refusalText(response, watch))
       waitMs = retryWait(response.headers)
       watch.close()
       if (!refusal.retryable || attempt > 1 || waitMs > MAX_RETRY_WAIT_MS) throw refusal
@@ -233,7 +233,7 @@ function saysTooLong(status: number, body: string): boolean {
 }
 
 /** The message inside an error body or error event; the text itself when it has another shape. */
-export function messageOf(text: string): string {
+export function errorMessageOf(text: string): string {
   try {
     const parsed: unknown = JSON.parse(text)
     if (typeof parsed !== 'object' || parsed === null) return text
@@ -279,6 +279,6 @@ function pause({ clock, signal }: VendorRequest, ms: number): Promise<void> {
 }
 
 /** `base` + `path`, whatever slashes the operator wrote. */
-export function endpoint(baseUrl: string, path: string): string {
+export function joinUrl(baseUrl: string, path: string): string {
   return `${baseUrl.replace(/\/+$/, '')}/${path}`
 }

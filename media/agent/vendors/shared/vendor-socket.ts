@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../../base/errors.js'
-import { messageOf } from './vendor-http.js'
+import { errorMessageOf } from './vendor-http.js'
 
 /** What a vendor's refusal means for us. */
-export interface Verdict {
+export interface FailureClass {
   readonly code: EngineErrorCode
   readonly retryable: boolean
 }
 
-export const PERMANENT: Verdict = { code: 'vendor_rejected', retryable: false }
-export const PASSING: Verdict = { code: 'vendor_failed', retryable: true }
-export const LIMITED: Verdict = { code: 'vendor_rate_limited', retryable: true }
+export const PERMANENT: FailureClass = { code: 'vendor_rejected', retryable: false }
+export const TRANSIENT: FailureClass = { code: 'vendor_failed', retryable: true }
+export const RATE_LIMITED: FailureClass = { code: 'vendor_rate_limited', retryable: true }
 
 export interface VendorSocketOptions {
   readonly url: string
@@ -23,9 +23,9 @@ export interface VendorSocketOptions {
   /** Longest message taken. Some vendors send minutes of sound in one. */
   readonly maxMessageBytes: number
   /** Most that may wait to be sent; above it the vendor reads too slowly (`vendor_stalled`). */
-  readonly maxWaitingBytes: number
+  readonly maxBufferedBytes: number
   /** Meaning of a close code; the reason is the vendor's text. */
-  classify(code: number, reason: string): Verdict
+  classify(code: number, reason: string): FailureClass
 }
 
 export interface VendorSocketEvents {
@@ -90,7 +90,7 @@ export class VendorSocket {
   /** A string goes as text, bytes as a binary message (read at once, so it may be reused). */
   send(message: string | Uint8Array): void {
     if (!this.isOpen) return
-    if (this.#socket.bufferedAmount > this.#options.maxWaitingBytes) {
+    if (this.#socket.bufferedAmount > this.#options.maxBufferedBytes) {
       this.#end(
         new EngineError('vendor_stalled', 'the vendor does not read what it is sent', { retryable: true }),
       )
@@ -150,10 +150,10 @@ export class VendorSocket {
 
   #refused(response: IncomingMessage): void {
     const status = response.statusCode ?? 0
-    const verdict = ofStatus(status)
+    const verdict = classifyStatus(status)
     let body = ''
     const end = () => {
-      const text = messageOf(body).slice(0, 300)
+      const text = errorMessageOf(body).slice(0, 300)
       this.#end(
         new EngineError(verdict.code, `the vendor answered ${status}: ${text}`, {
           retryable: verdict.retryable,
@@ -187,9 +187,9 @@ export class VendorSocket {
 }
 
 /** Meaning of the HTTP status with which a handshake was refused. */
-export function ofStatus(status: number): Verdict {
-  if (status === 429) return LIMITED
-  return status >= 500 || status === 408 ? PASSING : PERMANENT
+export function classifyStatus(status: number): FailureClass {
+  if (status === 429) return RATE_LIMITED
+  return status >= 500 || status === 408 ? TRANSIENT : PERMANENT
 }
 
 function parseObject(text: string): Record<string, unknown> | null {
