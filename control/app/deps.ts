@@ -1,6 +1,6 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import type { CallControl, Gateway, SandboxRinger } from '../../signalling/call/ports.js'
+import type { CallControl, Gateway, SandboxCaller } from '../../signalling/call/ports.js'
 import type { PermitBook } from '../compliance/permit.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Settings } from '../config/settings.js'
@@ -24,7 +24,7 @@ export interface Deps {
   readonly log: Log
   readonly rootKey: RootKey
   readonly calls: CallControl
-  readonly ringer: SandboxRinger
+  readonly ringer: SandboxCaller
   readonly settings: Settings
   /** This process among those that share the database; the same after a restart. */
   readonly nodeId: string

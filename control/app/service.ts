@@ -8,16 +8,16 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
-import { openSwitchboard } from '../../signalling/call/call-manager.js'
+import { openCallManager } from '../../signalling/call/call-manager.js'
 import { type EmbeddedServer, openEmbeddedServer } from '../../signalling/embedded/server.js'
 import { isLoopback } from '../../signalling/embedded/transport/local-address.js'
 import { openSandboxCarrier } from '../../signalling/sandbox/carrier.js'
-import { Scripts } from '../../signalling/sandbox/speaker-scripts.js'
+import { SpeakerScripts } from '../../signalling/sandbox/speaker-scripts.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import { openSipServer } from '../../signalling/sip/sip-server.js'
-import { SipTraces } from '../../signalling/trace/sip-trace.js'
+import { SipTraceStore } from '../../signalling/trace/sip-trace.js'
 import type { WireMessage } from '../../signalling/trace/wire-tap.js'
-import { TrunkEdge } from '../../signalling/trunk/trunk-authenticator.js'
+import { TrunkAuthenticator } from '../../signalling/trunk/trunk-authenticator.js'
 import type { WorkerLoad } from '../../workers/channel/protocol.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
@@ -154,7 +154,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     log,
   })
   scope.add(pool)
-  const traces = settings.sipTraceHours === 0 ? null : new SipTraces(clock)
+  const traces = settings.sipTraceHours === 0 ? null : new SipTraceStore(clock)
   const traceFiles =
     traces === null
       ? null
@@ -182,7 +182,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       }),
     )
   }
-  const scripts = new Scripts(clock)
+  const scripts = new SpeakerScripts(clock)
   const carrier = await openSandboxCarrier({
     pool,
     clock,
@@ -194,11 +194,11 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
   const permits = openPermitBook(clock)
-  const switchboard = await openSwitchboard({
+  const switchboard = await openCallManager({
     sip,
     pool,
-    edge: new TrunkEdge({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
-    directory: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
+    trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
+    admissionControl: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
     gate: permits,
     tools: openAgentTools({ db, rootKey, egress, clock, log, services: serviceTools }),
     events: {

@@ -21,7 +21,7 @@ t.test('who stands in is named as the catalogue names it', async (t) => {
     },
     FOLDER,
   )
-  t.same(providers.spares, {
+  t.same(providers.fallbacks, {
     stt: ['saaras:v3', 'nova-3'],
     llm: ['llama-3.3-70b'],
     tts: ['bulbul:v2/anushka', 'gpt-4o-mini-tts'],
@@ -29,7 +29,7 @@ t.test('who stands in is named as the catalogue names it', async (t) => {
   t.match(providers.secondChat, { apiKey: 'g', model: 'llama-3.3-70b' })
   t.match(providers.secondChat?.baseUrl, /^https:\/\/api\.groq\.com\/openai\/v1/)
   const none = readSettings({ ...KEYS, PARLEY_TTS_FALLBACK: 'none' }, FOLDER)
-  t.same(none.providers.spares, { stt: null, llm: null, tts: [] })
+  t.same(none.providers.fallbacks, { stt: null, llm: null, tts: [] })
 })
 
 const WRONG: readonly (readonly [variables: Record<string, string>, fix: RegExp])[] = [

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { SipTraces } from '../../signalling/trace/sip-trace.js'
+import type { SipTraceStore } from '../../signalling/trace/sip-trace.js'
 
 export interface SipTraceFilesOptions {
-  readonly traces: SipTraces
+  readonly traces: SipTraceStore
   readonly folder: string
   /** How long a file is kept. */
   readonly hours: number

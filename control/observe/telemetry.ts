@@ -169,8 +169,8 @@ export function openTelemetry(tracing: Tracing | null, sources: () => MetricSour
         judged.set({ ...labels, by: 'model' }, load.speechModel.windows)
         judged.set({ ...labels, by: 'built_in' }, load.speechModel.fallbackFrames)
       }
-      if (load.endingModel !== null) {
-        const { answered, late, refused } = load.endingModel
+      if (load.turnDetector !== null) {
+        const { answered, late, refused } = load.turnDetector
         for (const [outcome, count] of Object.entries({ answered, late, refused })) {
           pauses.set({ ...labels, outcome }, count)
         }

@@ -1,11 +1,11 @@
-import type { Admission } from '../../signalling/call/ports.js'
+import type { AdmissionDecision } from '../../signalling/call/ports.js'
 
 /** A refusal to place a call, as the API words it. */
 export interface PlacementRefusal {
   readonly code: string
 }
 
-type Refused = Extract<Admission, { readonly admit: false }>
+type Refused = Extract<AdmissionDecision, { readonly admit: false }>
 
 /** Read by the customer's telephone system or its operator. */
 const CODE_HEADER = 'X-Svc-Code'

@@ -3,7 +3,7 @@ import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import type { RegistrationReport } from '../../signalling/trunk/registration.js'
-import { Registrar } from '../../signalling/trunk/trunk-registrations.js'
+import { TrunkRegistrations } from '../../signalling/trunk/trunk-registrations.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { listRegisteringTrunks } from './store.js'
@@ -30,7 +30,7 @@ const LOOK_MS = 5_000
 /** Keeps the trunks that ask for it registered at their carriers, following the tables. */
 export function openRegistrations(options: RegistrationsOptions): Registrations {
   const { db, rootKey, clock, log } = options
-  const registrar = new Registrar(options)
+  const registrar = new TrunkRegistrations(options)
   let timer: Timer | null = null
   let closed = false
   let looking: Promise<void> = Promise.resolve()

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { CodecName } from '../../media/codec/codec.js'
 import { isCodecName } from '../../media/codec/registry.js'
-import type { Gateway, InboundTrunk, TrunkRoute } from '../../signalling/call/ports.js'
-import { TELEPHONE_CODECS } from '../../signalling/sdp/sdp-session.js'
+import type { Gateway, InboundTrunk, OutboundTrunk } from '../../signalling/call/ports.js'
+import { G711_CODECS } from '../../signalling/sdp/sdp-session.js'
 import { type Cidr, parseCidr } from '../../signalling/trunk/cidr.js'
 import type { Credentials } from '../../signalling/trunk/digest-client.js'
 import type { RegistrationTarget } from '../../signalling/trunk/registration.js'
@@ -22,7 +22,7 @@ const StringMap = z.record(z.string(), z.string())
 /** What may be spoken over the trunk, best first. It may name codecs that we do not speak: they are passed over. */
 export function codecsOf(trunk: SipTrunkRow): readonly CodecName[] {
   const codecs = Strings.parse(JSON.parse(trunk.codecs)).filter(isCodecName)
-  return codecs.length > 0 ? codecs : TELEPHONE_CODECS
+  return codecs.length > 0 ? codecs : G711_CODECS
 }
 
 export function rangesOf(trunk: SipTrunkRow): Cidr[] {
@@ -38,7 +38,7 @@ export function trunkLimitsOf(trunk: SipTrunkRow): TrunkLimits {
 }
 
 /** Null for a trunk without an outbound side. Throws EngineError `storage_failed`. */
-export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { trunk: TrunkRoute }) | null {
+export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { trunk: OutboundTrunk }) | null {
   if (trunk.outboundHost === null) return null
   return {
     host: trunk.outboundHost,

@@ -145,8 +145,8 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourcePort: 5060,
   transport: 'udp',
   trunkId: null,
-  alsoTo: [],
-  asserted: null,
+  alternateTo: [],
+  assertedIdentity: null,
   ...more,
 })
 
@@ -434,22 +434,22 @@ await onEachEngine(t, async (t, open) => {
         .executeTakeFirst()
       return `${row?.fromNumber} ${row?.toNumber}`
     }
-    t.equal(await called({ alsoTo: ['01171366901'] }), '+919876543210 +911171366901')
+    t.equal(await called({ alternateTo: ['01171366901'] }), '+919876543210 +911171366901')
     t.equal(
-      await called({ alsoTo: ['pilot', '+911140009999', '+911171366900'] }),
+      await called({ alternateTo: ['pilot', '+911140009999', '+911171366900'] }),
       '+919876543210 +911171366900',
     )
     t.equal(await called({}), 404, 'which of two is not known')
     t.equal(
-      await called({ to: 'other', alsoTo: ['+911171366900'] }),
+      await called({ to: 'other', alternateTo: ['+911171366900'] }),
       404,
       'the Request-URI says who is called',
     )
     t.equal(
-      await called({ alsoTo: ['01171366901'], from: 'anonymous', asserted: '09876500000' }),
+      await called({ alternateTo: ['01171366901'], from: 'anonymous', assertedIdentity: '09876500000' }),
       '+919876500000 +911171366901',
     )
-    t.equal(await called({ alsoTo: ['01171366901'], from: 'anonymous' }), 'anonymous +911171366901')
+    t.equal(await called({ alternateTo: ['01171366901'], from: 'anonymous' }), 'anonymous +911171366901')
     await it.load(changed({ numbers: numbers.slice(1), maxConcurrent: 10 }))
     t.equal(await called({}), '+919876543210 +911171366901', 'the only number it can be')
     await calling.close()

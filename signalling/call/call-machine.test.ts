@@ -6,18 +6,18 @@ const bye: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
 const api: Ending = { by: 'operator', cause: 'api_hangup', fault: 'none' }
 
 const states: Readonly<Record<string, CallState>> = {
-  queuedIn: { at: 'queued', direction: 'inbound' },
-  queuedOut: { at: 'queued', direction: 'outbound' },
-  dialing: { at: 'dialing' },
-  ringing: { at: 'ringing' },
-  answeringIn: { at: 'answering', direction: 'inbound' },
-  answeringOut: { at: 'answering', direction: 'outbound' },
-  live: { at: 'live' },
-  held: { at: 'held' },
-  endingBoth: { at: 'ending', ending: bye, leg: true, media: true },
-  endingLeg: { at: 'ending', ending: bye, leg: true, media: false },
-  endingMedia: { at: 'ending', ending: bye, leg: false, media: true },
-  ended: { at: 'ended' },
+  queuedIn: { kind: 'queued', direction: 'inbound' },
+  queuedOut: { kind: 'queued', direction: 'outbound' },
+  dialing: { kind: 'dialing' },
+  ringing: { kind: 'ringing' },
+  answeringIn: { kind: 'answering', direction: 'inbound' },
+  answeringOut: { kind: 'answering', direction: 'outbound' },
+  live: { kind: 'live' },
+  held: { kind: 'held' },
+  endingBoth: { kind: 'ending', ending: bye, leg: true, media: true },
+  endingLeg: { kind: 'ending', ending: bye, leg: true, media: false },
+  endingMedia: { kind: 'ending', ending: bye, leg: false, media: true },
+  ended: { kind: 'ended' },
 }
 
 const inputs: Readonly<Record<string, CallInput>> = {
@@ -82,16 +82,16 @@ const table: Readonly<Record<string, string>> = {
 }
 
 function describe(state: CallState): string {
-  switch (state.at) {
+  switch (state.kind) {
     case 'queued':
     case 'answering':
-      return `${state.at} ${state.direction}`
+      return `${state.kind} ${state.direction}`
     case 'ending':
-      return [state.at, state.ending.cause, state.leg && 'leg', state.media && 'media']
+      return [state.kind, state.ending.cause, state.leg && 'leg', state.media && 'media']
         .filter(Boolean)
         .join(' ')
     default:
-      return state.at
+      return state.kind
   }
 }
 
@@ -102,7 +102,7 @@ t.test('every state x input', async (t) => {
       const key = `${stateName} ${inputName}`
       const { next, effects } = step(state, input)
       const shown = effects.map((effect) => {
-        switch (effect.do) {
+        switch (effect.type) {
           case 'startTimer':
             return `startTimer:${effect.name}`
           case 'publishRinging':
@@ -112,7 +112,7 @@ t.test('every state x input', async (t) => {
           case 'publishEnded':
             return `publishEnded:${effect.ending.cause}`
           default:
-            return effect.do
+            return effect.type
         }
       })
       const expected = table[key]
@@ -132,7 +132,7 @@ t.test('whatever happens, a call that is told to end publishes its end exactly o
   const all = Object.values(inputs)
   // Every sequence of three inputs from every state, then the end.
   for (const start of Object.values(states)) {
-    if (start.at === 'ended') continue
+    if (start.kind === 'ended') continue
     for (const a of all) {
       for (const b of all) {
         for (const c of all) {
@@ -146,10 +146,10 @@ t.test('whatever happens, a call that is told to end publishes its end exactly o
           for (const input of [a, b, c, ...end]) {
             const result = step(state, input)
             state = result.next
-            effects.push(...result.effects.map((effect) => effect.do))
+            effects.push(...result.effects.map((effect) => effect.type))
           }
           const ends = effects.filter((effect) => effect === 'publishEnded').length
-          if (state.at !== 'ended' || ends !== 1 || effects.at(-1) !== 'publishEnded') {
+          if (state.kind !== 'ended' || ends !== 1 || effects.at(-1) !== 'publishEnded') {
             t.fail(`${describe(start)}: ${[a, b, c].map((input) => input.type).join(', ')}`)
             return
           }

@@ -5,29 +5,29 @@ import type { Ending } from './ending.js'
  * runs the effects; every timer is an effect with a name.
  */
 
-export type Direction = 'inbound' | 'outbound'
+export type CallDirection = 'inbound' | 'outbound'
 
 /**
  * `queued`: the media session is being made. `dialing`: our INVITE is out. `ringing`: the far phone
  * rings. `answering`: the 200 went (inbound, ACK awaited) or came, media is being connected.
  */
 export type CallState =
-  | { readonly at: 'queued'; readonly direction: Direction }
-  | { readonly at: 'dialing' }
-  | { readonly at: 'ringing' }
-  | { readonly at: 'answering'; readonly direction: Direction }
-  | { readonly at: 'live' }
-  | { readonly at: 'held' }
+  | { readonly kind: 'queued'; readonly direction: CallDirection }
+  | { readonly kind: 'dialing' }
+  | { readonly kind: 'ringing' }
+  | { readonly kind: 'answering'; readonly direction: CallDirection }
+  | { readonly kind: 'live' }
+  | { readonly kind: 'held' }
   | {
-      readonly at: 'ending'
+      readonly kind: 'ending'
       readonly ending: Ending
       /** What still has to report that it is closed. */
       readonly leg: boolean
       readonly media: boolean
     }
-  | { readonly at: 'ended' }
+  | { readonly kind: 'ended' }
 
-export type TimerName = 'ring' | 'ack' | 'guard' | 'closing'
+export type CallTimerName = 'ring' | 'ack' | 'guard' | 'closing'
 
 export type CallInput =
   | { readonly type: 'begin' }
@@ -49,38 +49,38 @@ export type CallInput =
   | { readonly type: 'finish'; readonly ending: Ending }
   | { readonly type: 'legClosed' }
   | { readonly type: 'mediaClosed' }
-  | { readonly type: 'timer'; readonly name: TimerName }
+  | { readonly type: 'timer'; readonly name: CallTimerName }
 
 export type CallEffect =
-  | { readonly do: 'openMedia' }
+  | { readonly type: 'openMedia' }
   /** 180 to the peer's INVITE. */
-  | { readonly do: 'ring' }
-  | { readonly do: 'sendInvite' }
+  | { readonly type: 'ring' }
+  | { readonly type: 'sendInvite' }
   /** 200 to the peer's INVITE. */
-  | { readonly do: 'answer' }
-  | { readonly do: 'connectMedia' }
+  | { readonly type: 'answer' }
+  | { readonly type: 'connectMedia' }
   /** CANCEL, BYE or a refusal, whatever fits; reports `legClosed`. */
-  | { readonly do: 'endLeg'; readonly ending: Ending }
+  | { readonly type: 'endLeg'; readonly ending: Ending }
   /** Reports `mediaClosed`. */
-  | { readonly do: 'closeMedia'; readonly ending: Ending }
-  | { readonly do: 'publishDialing' }
-  | { readonly do: 'publishRinging'; readonly sip: number }
-  | { readonly do: 'publishAnswered' }
-  | { readonly do: 'publishHeld'; readonly on: boolean }
+  | { readonly type: 'closeMedia'; readonly ending: Ending }
+  | { readonly type: 'publishDialing' }
+  | { readonly type: 'publishRinging'; readonly sip: number }
+  | { readonly type: 'publishAnswered' }
+  | { readonly type: 'publishHeld'; readonly on: boolean }
   /** The last effect of every call. */
-  | { readonly do: 'publishEnded'; readonly ending: Ending }
-  | { readonly do: 'startTimer'; readonly name: TimerName }
-  | { readonly do: 'cancelTimers' }
+  | { readonly type: 'publishEnded'; readonly ending: Ending }
+  | { readonly type: 'startTimer'; readonly name: CallTimerName }
+  | { readonly type: 'cancelTimers' }
 
-export interface Step {
+export interface CallStep {
   readonly next: CallState
   readonly effects: readonly CallEffect[]
 }
 
 /** An input a state does not expect changes nothing: the same state object, no effects. */
-export function step(state: CallState, input: CallInput): Step {
-  if (state.at === 'ended') return { next: state, effects: [] }
-  if (state.at === 'ending') return stepEnding(state, input)
+export function step(state: CallState, input: CallInput): CallStep {
+  if (state.kind === 'ended') return { next: state, effects: [] }
+  if (state.kind === 'ending') return stepEnding(state, input)
 
   // What ends a call does so in every state before the end.
   if (input.type === 'finish') return end(input.ending, true)
@@ -88,7 +88,7 @@ export function step(state: CallState, input: CallInput): Step {
   if (input.type === 'legClosed' || input.type === 'mediaClosed') return { next: state, effects: [] }
   if (input.type === 'timer' && input.name === 'guard') return end(GUARD, true)
 
-  switch (state.at) {
+  switch (state.kind) {
     case 'queued':
       return stepQueued(state, input)
     case 'dialing':
@@ -108,66 +108,66 @@ const NO_ACK: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier',
 const NO_MEDIA: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'media timeout' }
 
 /** BYE before media: the peer learns of the end first, and hears nothing cut off before it. */
-function end(ending: Ending, legOpen: boolean): Step {
-  const effects: CallEffect[] = [{ do: 'cancelTimers' }, { do: 'startTimer', name: 'closing' }]
-  if (legOpen) effects.push({ do: 'endLeg', ending })
-  effects.push({ do: 'closeMedia', ending })
-  return { next: { at: 'ending', ending, leg: legOpen, media: true }, effects }
+function end(ending: Ending, legOpen: boolean): CallStep {
+  const effects: CallEffect[] = [{ type: 'cancelTimers' }, { type: 'startTimer', name: 'closing' }]
+  if (legOpen) effects.push({ type: 'endLeg', ending })
+  effects.push({ type: 'closeMedia', ending })
+  return { next: { kind: 'ending', ending, leg: legOpen, media: true }, effects }
 }
 
-function stepQueued(state: CallState & { at: 'queued' }, input: CallInput): Step {
+function stepQueued(state: CallState & { kind: 'queued' }, input: CallInput): CallStep {
   if (input.type === 'begin') {
-    const effects: CallEffect[] = [{ do: 'startTimer', name: 'guard' }]
-    if (state.direction === 'inbound') effects.push({ do: 'ring' }, { do: 'publishRinging', sip: 180 })
-    effects.push({ do: 'openMedia' })
+    const effects: CallEffect[] = [{ type: 'startTimer', name: 'guard' }]
+    if (state.direction === 'inbound') effects.push({ type: 'ring' }, { type: 'publishRinging', sip: 180 })
+    effects.push({ type: 'openMedia' })
     return { next: state, effects }
   }
   if (input.type === 'mediaOpened') {
     return state.direction === 'inbound'
       ? {
-          next: { at: 'answering', direction: 'inbound' },
-          effects: [{ do: 'startTimer', name: 'ack' }, { do: 'answer' }],
+          next: { kind: 'answering', direction: 'inbound' },
+          effects: [{ type: 'startTimer', name: 'ack' }, { type: 'answer' }],
         }
       : {
-          next: { at: 'dialing' },
-          effects: [{ do: 'startTimer', name: 'ring' }, { do: 'publishDialing' }, { do: 'sendInvite' }],
+          next: { kind: 'dialing' },
+          effects: [{ type: 'startTimer', name: 'ring' }, { type: 'publishDialing' }, { type: 'sendInvite' }],
         }
   }
   return { next: state, effects: [] }
 }
 
-function stepRinging(state: CallState & { at: 'dialing' | 'ringing' }, input: CallInput): Step {
+function stepRinging(state: CallState & { kind: 'dialing' | 'ringing' }, input: CallInput): CallStep {
   // 183 with media is progress too: only a 2xx is an answer.
-  if (input.type === 'progress' && state.at === 'dialing')
-    return { next: { at: 'ringing' }, effects: [{ do: 'publishRinging', sip: input.sip }] }
+  if (input.type === 'progress' && state.kind === 'dialing')
+    return { next: { kind: 'ringing' }, effects: [{ type: 'publishRinging', sip: input.sip }] }
   if (input.type === 'legAnswered') return connect('outbound')
   if (input.type === 'timer' && input.name === 'ring') return end(RING_OUT, true)
   return { next: state, effects: [] }
 }
 
-function connect(direction: Direction): Step {
+function connect(direction: CallDirection): CallStep {
   return {
-    next: { at: 'answering', direction },
-    effects: [{ do: 'cancelTimers' }, { do: 'startTimer', name: 'guard' }, { do: 'connectMedia' }],
+    next: { kind: 'answering', direction },
+    effects: [{ type: 'cancelTimers' }, { type: 'startTimer', name: 'guard' }, { type: 'connectMedia' }],
   }
 }
 
-function stepAnswering(state: CallState & { at: 'answering' }, input: CallInput): Step {
+function stepAnswering(state: CallState & { kind: 'answering' }, input: CallInput): CallStep {
   if (input.type === 'legAnswered' && state.direction === 'inbound') return connect('inbound')
-  if (input.type === 'mediaLive') return { next: { at: 'live' }, effects: [{ do: 'publishAnswered' }] }
+  if (input.type === 'mediaLive') return { next: { kind: 'live' }, effects: [{ type: 'publishAnswered' }] }
   if (input.type === 'timer' && input.name === 'ack') return end(NO_ACK, true)
   return { next: state, effects: [] }
 }
 
-function stepLive(state: CallState & { at: 'live' | 'held' }, input: CallInput): Step {
-  if (input.type === 'hold' && input.on !== (state.at === 'held'))
-    return { next: { at: input.on ? 'held' : 'live' }, effects: [{ do: 'publishHeld', on: input.on }] }
+function stepLive(state: CallState & { kind: 'live' | 'held' }, input: CallInput): CallStep {
+  if (input.type === 'hold' && input.on !== (state.kind === 'held'))
+    return { next: { kind: input.on ? 'held' : 'live' }, effects: [{ type: 'publishHeld', on: input.on }] }
   // A peer that holds us may rightly send nothing.
-  if (input.type === 'mediaTimeout' && state.at === 'live') return end(NO_MEDIA, true)
+  if (input.type === 'mediaTimeout' && state.kind === 'live') return end(NO_MEDIA, true)
   return { next: state, effects: [] }
 }
 
-function stepEnding(state: CallState & { at: 'ending' }, input: CallInput): Step {
+function stepEnding(state: CallState & { kind: 'ending' }, input: CallInput): CallStep {
   // The watchdog: whatever does not close, the call is over.
   if (input.type === 'timer' && input.name === 'closing') return over(state.ending)
   const leg = state.leg && input.type !== 'legClosed' && input.type !== 'legEnded'
@@ -176,6 +176,6 @@ function stepEnding(state: CallState & { at: 'ending' }, input: CallInput): Step
   return leg || media ? { next: { ...state, leg, media }, effects: [] } : over(state.ending)
 }
 
-function over(ending: Ending): Step {
-  return { next: { at: 'ended' }, effects: [{ do: 'cancelTimers' }, { do: 'publishEnded', ending }] }
+function over(ending: Ending): CallStep {
+  return { next: { kind: 'ended' }, effects: [{ type: 'cancelTimers' }, { type: 'publishEnded', ending }] }
 }

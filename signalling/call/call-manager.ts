@@ -3,53 +3,53 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { MediaPool } from '../../workers/channel/protocol.js'
-import type { Scripts } from '../sandbox/speaker-scripts.js'
-import { ALL_CODECS, checkOffer, sessionRateOf, TELEPHONE_CODECS } from '../sdp/sdp-session.js'
+import type { SpeakerScripts } from '../sandbox/speaker-scripts.js'
+import { ALL_CODECS, checkOffer, sessionRateOf, G711_CODECS } from '../sdp/sdp-session.js'
 import { warning } from '../sip/sip-dialog.js'
 import type { IncomingInvite, SipServer } from '../sip/sip-port.js'
-import { userOf } from '../sip/sip-uri.js'
-import type { Caller, TrunkEdge } from '../trunk/trunk-authenticator.js'
-import { TrunkMeter, type TrunkRefusal } from '../trunk/trunk-limiter.js'
+import { uriUser } from '../sip/sip-uri.js'
+import type { InviteSource, TrunkAuthenticator } from '../trunk/trunk-authenticator.js'
+import { TrunkLimiter, type TrunkRefusal } from '../trunk/trunk-limiter.js'
 import { Call, callTimers } from './call.js'
 import type { CallEvent, CallId } from './call-events.js'
 import type { Ending } from './ending.js'
 import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
-  Admission,
+  AdmissionDecision,
   AgentTools,
   CallControl,
   CallParty,
   DialGate,
-  DialPlan,
-  Directory,
+  OutboundCallSpec,
+  AdmissionControl,
   EventSink,
   InboundInvite,
   InboundTrunk,
   Permit,
-  TransferDesk,
+  TransferHandler,
 } from './ports.js'
 
-export interface SwitchboardOptions {
+export interface CallManagerOptions {
   readonly sip: SipServer
   readonly pool: MediaPool
-  readonly directory: Directory
+  readonly admissionControl: AdmissionControl
   readonly gate: DialGate
   readonly events: EventSink
   /** Without it, agents' tools fail in words. */
   readonly tools?: AgentTools
   readonly clock: Clock
   readonly log: Log
-  readonly scripts: Scripts
+  readonly scripts: SpeakerScripts
   /** Hands calls over; without it every transfer is refused as not supported. */
-  readonly transfers?: TransferDesk
+  readonly transfers?: TransferHandler
   /** Tells trunks from strangers; without it every caller is one. */
-  readonly edge?: TrunkEdge
+  readonly trunkAuthenticator?: TrunkAuthenticator
   /** Told which SIP Call-ID each call has, before it begins. */
   readonly onCall?: (callId: CallId, sipCallId: string, trunkId: string | null) => void
 }
 
-export interface Switchboard extends CallControl {
+export interface CallManager extends CallControl {
   /** Takes no more calls, ends the live ones and forgets the SIP server. Idempotent. */
   close(): Promise<void>
 }
@@ -59,14 +59,14 @@ const RETRY_AFTER = { 'Retry-After': '10' }
 const SHUTDOWN: Ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'shutdown' }
 
 /** Routes INVITEs to calls, places calls under permits, and knows every live one. */
-export async function openSwitchboard(options: SwitchboardOptions): Promise<Switchboard> {
-  return new LiveCalls(options)
+export async function openCallManager(options: CallManagerOptions): Promise<CallManager> {
+  return new LiveCallManager(options)
 }
 
-class LiveCalls implements Switchboard {
-  readonly #options: SwitchboardOptions
+class LiveCallManager implements CallManager {
+  readonly #options: CallManagerOptions
   readonly #calls = new Map<CallId, Call>()
-  readonly #meter: TrunkMeter
+  readonly #meter: TrunkLimiter
   /** INVITEs whose admission is being decided. */
   #admitting = 0
   #draining = false
@@ -74,9 +74,9 @@ class LiveCalls implements Switchboard {
   /** Called whenever a call has ended. */
   readonly #idle = new Set<() => void>()
 
-  constructor(options: SwitchboardOptions) {
+  constructor(options: CallManagerOptions) {
     this.#options = options
-    this.#meter = new TrunkMeter(options.clock)
+    this.#meter = new TrunkLimiter(options.clock)
     options.sip.onInvite((invite) => {
       this.#invited(invite).catch((error: unknown) => {
         options.log.error({ error: errorText(error) }, 'an INVITE was not handled')
@@ -94,13 +94,13 @@ class LiveCalls implements Switchboard {
     return this.#draining
   }
 
-  dial(permit: Permit, plan: DialPlan): void {
+  dial(permit: Permit, plan: OutboundCallSpec): void {
     const { gate, sip, log, scripts } = this.#options
     if (this.#draining) throw new EngineError('closed', 'no new calls: shutting down', { retryable: true })
     if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling needs an unspent permit')
     const { trunk } = plan.gateway
     if (trunk !== undefined) {
-      const refusal = this.#meter.takeOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
+      const refusal = this.#meter.admitOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
       if (refusal !== null) {
         log.warn({ callId: permit.callId, trunkId: trunk.trunkId, refusal }, 'the trunk takes no such call')
         this.#neverBegan(permit.callId, endingOfTrunk(refusal))
@@ -158,7 +158,7 @@ class LiveCalls implements Switchboard {
   }
 
   async #invited(invite: IncomingInvite): Promise<void> {
-    const { directory, log, edge } = this.#options
+    const { admissionControl: directory, log, trunkAuthenticator: edge } = this.#options
     if (this.#draining) {
       invite.refuse(503, RETRY_AFTER)
       return
@@ -177,15 +177,15 @@ class LiveCalls implements Switchboard {
           : { by: 'engine', cause: 'internal', fault: 'ours', note: 'connection to the SIP server lost' }
     })
     this.#admitting++
-    let admission: Admission
+    let admission: AdmissionDecision
     let trunk: InboundTrunk | null = null
     try {
-      const caller: Caller = (await edge?.identify(invite)) ?? { as: 'stranger' }
-      if (caller.as === 'challenged') {
+      const caller: InviteSource = (await edge?.identify(invite)) ?? { kind: 'stranger' }
+      if (caller.kind === 'challenged') {
         invite.refuse(401, { 'WWW-Authenticate': caller.challenge })
         return
       }
-      trunk = caller.as === 'trunk' ? caller.trunk : null
+      trunk = caller.kind === 'trunk' ? caller.trunk : null
       admission = await directory.admit({
         sipCallId: invite.callId,
         to: invite.to,
@@ -221,7 +221,7 @@ class LiveCalls implements Switchboard {
       this.#neverBegan(admission.callId, withdrawn ?? SHUTDOWN)
       return
     }
-    const refusal = trunk === null ? null : this.#meter.takeInbound(trunk.id, trunk.limits, admission.callId)
+    const refusal = trunk === null ? null : this.#meter.admitInbound(trunk.id, trunk.limits, admission.callId)
     if (refusal !== null) {
       log.info({ callId: admission.callId, trunkId: trunk?.id ?? null, refusal }, 'INVITE refused')
       invite.refuse(486, RETRY_AFTER)
@@ -234,13 +234,13 @@ class LiveCalls implements Switchboard {
 
   #admitted(
     invite: IncomingInvite,
-    admission: Admission & { readonly admit: true },
+    admission: AdmissionDecision & { readonly admit: true },
     trunkId: string | null,
   ): void {
     const { scripts, log } = this.#options
     const { callId, party, recordTo } = admission
     // We offer what a telephone has, and answer what the caller has.
-    const codecs = admission.codecs ?? (invite.body === '' ? TELEPHONE_CODECS : ALL_CODECS)
+    const codecs = admission.codecs ?? (invite.body === '' ? G711_CODECS : ALL_CODECS)
     const call = new Call(
       this.#options,
       {
@@ -313,10 +313,10 @@ function endingOfTrunk(refusal: TrunkRefusal): Ending {
 
 /** Called and calling party as headers beside Request-URI and From tell them. */
 function furtherParties(invite: IncomingInvite): Pick<InboundInvite, 'alsoTo' | 'asserted'> {
-  const user = (name: string) => userOf(invite.header(name) ?? '')
+  const user = (name: string) => uriUser(invite.header(name) ?? '')
   const isPrivate = /\b(id|user|header)\b/i.test(invite.header('Privacy') ?? '')
   return {
-    alsoTo: [user('P-Called-Party-ID'), user('To')].filter((called) => called !== '' && called !== invite.to),
-    asserted: (isPrivate ? '' : user('P-Asserted-Identity')) || null,
+    alternateTo: [user('P-Called-Party-ID'), user('To')].filter((called) => called !== '' && called !== invite.to),
+    assertedIdentity: (isPrivate ? '' : user('P-Asserted-Identity')) || null,
   }
 }

@@ -6,7 +6,7 @@ import type { DetectorEvent } from '../../media/detect/events.js'
 import type { ClosedSession, MediaPool, RemoteMedia, SessionEvent } from '../../workers/channel/protocol.js'
 import { Call, callTimers } from './call.js'
 import type { CallEvent } from './call-events.js'
-import type { Direction } from './call-machine.js'
+import type { CallDirection } from './call-machine.js'
 import type { Ending } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 
@@ -46,7 +46,7 @@ interface Faults {
   legEnd?: () => Promise<void>
 }
 
-function rig(direction: Direction, faults: Faults = {}) {
+function rig(direction: CallDirection, faults: Faults = {}) {
   const clock = new VirtualClock()
   const events: CallEvent[] = []
   const done: string[] = []
@@ -58,7 +58,7 @@ function rig(direction: Direction, faults: Faults = {}) {
       done.push('open')
       return faults.open?.() ?? Promise.resolve({ address: '127.0.0.1', port: 5000, worker: 0 })
     },
-    remote(_session, media) {
+    setRemote(_session, media) {
       done.push(media.send ? 'remote' : 'remote:hold')
       return faults.remote?.() ?? Promise.resolve()
     },
@@ -145,7 +145,7 @@ function rig(direction: Direction, faults: Faults = {}) {
   }
 }
 
-async function live(direction: Direction, faults: Faults = {}) {
+async function live(direction: CallDirection, faults: Faults = {}) {
   const it = rig(direction, faults)
   await settle()
   if (direction === 'outbound') it.leg.progress(180)
@@ -206,9 +206,9 @@ t.test('what the session says while it closes comes before the end, and nothing 
 
 t.test('hold and resume follow the leg', async (t) => {
   const it = await live('inbound')
-  await it.leg.changed({ ...remote, send: false })
+  await it.leg.mediaChanged({ ...remote, send: false })
   it.say({ type: 'media_timeout' })
-  await it.leg.changed(remote)
+  await it.leg.mediaChanged(remote)
   t.strictSame(it.types(), ['ringing', 'answered', 'held', 'held'])
   t.match(it.events.at(-1), { on: false })
   t.strictSame(it.done.slice(-2), ['remote:hold', 'remote'])
@@ -222,7 +222,7 @@ t.test('a hold that comes while media is connected is not lost', async (t) => {
   const it = rig('inbound')
   await settle()
   it.leg.answered(remote)
-  await it.leg.changed({ ...remote, send: false })
+  await it.leg.mediaChanged({ ...remote, send: false })
   await settle()
   t.strictSame(it.types(), ['ringing', 'answered', 'held'])
   it.call.finish(byCaller)
@@ -352,7 +352,7 @@ t.test('the sink and the leg may throw', async (t) => {
       },
       pool: {
         open: () => Promise.resolve({ address: '127.0.0.1', port: 1, worker: 0 }),
-        remote: () => Promise.resolve(),
+        setRemote: () => Promise.resolve(),
         start: () => Promise.resolve(),
         digit: () => Promise.resolve(),
         transferUpdate: () => Promise.resolve(),

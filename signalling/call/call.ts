@@ -13,19 +13,19 @@ import type {
   RemoteMedia,
   SessionEvent,
 } from '../../workers/channel/protocol.js'
-import type { InfoKey } from '../sip/info-dtmf.js'
+import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { CallEvent, CallId } from './call-events.js'
 import {
   type CallEffect,
   type CallInput,
   type CallState,
-  type Direction,
+  type CallDirection,
   step,
-  type TimerName,
+  type CallTimerName,
 } from './call-machine.js'
 import { type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { AgentTools, EventSink, TransferDesk } from './ports.js'
+import type { AgentTools, EventSink, TransferHandler } from './ports.js'
 
 export interface CallDeps {
   readonly pool: MediaPool
@@ -34,17 +34,17 @@ export interface CallDeps {
   readonly tools?: AgentTools
   readonly clock: Clock
   readonly log: Log
-  readonly transfers?: TransferDesk
+  readonly transfers?: TransferHandler
 }
 
 export interface CallOptions {
   readonly callId: CallId
-  readonly direction: Direction
+  readonly direction: CallDirection
   readonly party: Party
   readonly recordTo: string | null
   /** What the session mixes at: 16000 when the leg is or may become wideband. */
   readonly rate: SessionRate
-  readonly timers: Readonly<Record<TimerName, number>>
+  readonly timers: Readonly<Record<CallTimerName, number>>
   /** The simulated far speaker's script, asked for when media starts. */
   script(sipCallId: string): SpeakerScript | null
   /** Called once, after the `ended` event. */
@@ -63,7 +63,7 @@ const GUARD_MARGIN_MS = 120_000
 export function callTimers(
   ringTimeoutMs: number,
   maxCallSeconds: number,
-): Readonly<Record<TimerName, number>> {
+): Readonly<Record<CallTimerName, number>> {
   return {
     ring: ringTimeoutMs,
     ack: ACK_MS,
@@ -87,7 +87,7 @@ export class Call {
   readonly #deps: CallDeps
   readonly #options: CallOptions
   readonly #leg: Leg
-  readonly #timers = new Map<TimerName, Timer>()
+  readonly #timers = new Map<CallTimerName, Timer>()
   readonly #queue: CallInput[] = []
   #state: CallState
   #running = false
@@ -103,14 +103,14 @@ export class Call {
   constructor(deps: CallDeps, options: CallOptions, makeLeg: (events: LegEvents) => Leg) {
     this.#deps = deps
     this.#options = options
-    this.#state = { at: 'queued', direction: options.direction }
+    this.#state = { kind: 'queued', direction: options.direction }
     this.#leg = makeLeg({
       progress: (sip) => this.#input({ type: 'progress', sip }),
       answered: (remote) => {
         this.#remote = remote
         this.#input({ type: 'legAnswered' })
       },
-      changed: (remote) => this.#changed(remote),
+      mediaChanged: (remote) => this.#changed(remote),
       digit: (key) => this.#digit(key),
       ended: (ending) => this.#input({ type: 'legEnded', ending }),
     })
@@ -120,8 +120,8 @@ export class Call {
     return this.#options.callId
   }
 
-  get state(): CallState['at'] {
-    return this.#state.at
+  get state(): CallState['kind'] {
+    return this.#state.kind
   }
 
   begin(): void {
@@ -159,7 +159,7 @@ export class Call {
       this.#perform(effect)
     } catch (error) {
       this.#deps.log.error(
-        { callId: this.callId, effect: effect.do, error: errorText(error) },
+        { callId: this.callId, effect: effect.type, error: errorText(error) },
         'an effect of a call failed',
       )
       this.#queue.push({ type: 'finish', ending: endingOfError(error) })
@@ -167,7 +167,7 @@ export class Call {
   }
 
   #perform(effect: CallEffect): void {
-    switch (effect.do) {
+    switch (effect.type) {
       case 'openMedia':
         this.#openMedia()
         return
@@ -215,7 +215,7 @@ export class Call {
     }
   }
 
-  #startTimer(name: TimerName): void {
+  #startTimer(name: CallTimerName): void {
     this.#timers.get(name)?.cancel()
     const timer = this.#deps.clock.after(this.#options.timers[name], () => {
       this.#timers.delete(name)
@@ -248,7 +248,7 @@ export class Call {
     const { sipCallId } = this.#leg
     const script = this.#options.script(sipCallId)
     // Both requests leave at once; the channel keeps their order.
-    Promise.all([pool.remote(this.callId, remote), pool.start(this.callId, script, sipCallId)]).then(
+    Promise.all([pool.setRemote(this.callId, remote), pool.start(this.callId, script, sipCallId)]).then(
       () => this.#input({ type: 'mediaLive' }),
       (error: unknown) => this.finish(endingOfError(error)),
     )
@@ -256,13 +256,13 @@ export class Call {
 
   async #changed(remote: RemoteMedia): Promise<void> {
     this.#remote = remote
-    await this.#deps.pool.remote(this.callId, remote)
+    await this.#deps.pool.setRemote(this.callId, remote)
     this.#input({ type: 'hold', on: !remote.send })
   }
 
   /** The media session makes it an event like any other key, when the conversation has it. */
-  #digit({ digit, durationMs }: InfoKey): void {
-    if (this.#state.at !== 'live' && this.#state.at !== 'held') return
+  #digit({ digit, durationMs }: InfoDigit): void {
+    if (this.#state.kind !== 'live' && this.#state.kind !== 'held') return
     this.#deps.pool.digit(this.callId, digit, durationMs).catch((error: unknown) => {
       this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'a key of an INFO was lost')
     })
@@ -286,7 +286,7 @@ export class Call {
 
   #transferRequested(request: TransferRequest): void {
     const report = (update: TransferUpdate): void => {
-      if (this.#state.at === 'ended') return
+      if (this.#state.kind === 'ended') return
       this.#deps.pool.transferUpdate(this.callId, update).catch((error: unknown) => {
         this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'a transfer update was lost')
       })
@@ -298,7 +298,7 @@ export class Call {
 
   #sessionEvent(event: SessionEvent): void {
     // What the session still says while it closes belongs to the call; after `ended` nothing does.
-    if (this.#state.at === 'ended') return
+    if (this.#state.kind === 'ended') return
     switch (event.type) {
       case 'finished':
         this.finish(endingOfConversation(event.why, 'message' in event ? event.message : undefined))

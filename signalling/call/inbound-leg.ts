@@ -4,7 +4,7 @@ import type { CodecName } from '../../media/codec/codec.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { type LocalMedia, SdpSession } from '../sdp/sdp-session.js'
 import { warning } from '../sip/sip-dialog.js'
-import type { DialogEnd, IncomingInvite, Reply, SipDialog } from '../sip/sip-port.js'
+import type { DialogEnd, IncomingInvite, OfferReply, SipDialog } from '../sip/sip-port.js'
 import { type Ending, endingOfError, outcomeOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
@@ -41,7 +41,7 @@ export class InboundLeg implements Leg {
       this.#endedByItself(
         why === 'cancelled'
           ? { by: 'caller', cause: 'caller_hangup', fault: 'none', sip: 487 }
-          : endingOfDialog({ by: 'lost' }, 'caller'),
+          : endingOfDialog({ kind: 'lost' }, 'caller'),
       )
     })
   }
@@ -130,7 +130,7 @@ export class InboundLeg implements Leg {
     if (sdp.current) this.#events.answered(sdp.current)
   }
 
-  #offered(offer: string, reply: Reply): void {
+  #offered(offer: string, reply: OfferReply): void {
     if (this.#over || !this.#media) reply(500, '')
     else this.#media.offered(offer, reply)
   }

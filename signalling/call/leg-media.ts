@@ -2,7 +2,7 @@ import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { SdpRefusal } from '../sdp/sdp-parser.js'
 import type { SdpSession } from '../sdp/sdp-session.js'
-import type { DialogEnd, Reply } from '../sip/sip-port.js'
+import type { DialogEnd, OfferReply } from '../sip/sip-port.js'
 import type { Ending } from './ending.js'
 import { endingOfServerBye } from './ending.js'
 import type { LegEvents } from './leg.js'
@@ -21,7 +21,7 @@ export class LegMedia {
   }
 
   /** A re-INVITE or UPDATE came. A refused one leaves the session as it was (RFC 3261 14.2). */
-  offered(body: string, reply: Reply): void {
+  offered(body: string, reply: OfferReply): void {
     if (body === '') {
       this.#awaitsAnswer = true
       reply(200, this.#sdp.offer())
@@ -32,7 +32,7 @@ export class LegMedia {
       reply(result.sip, '', result.reason)
       return
     }
-    this.#events.changed(result.remote).then(
+    this.#events.mediaChanged(result.remote).then(
       () => reply(200, result.sdp),
       (error: unknown) => {
         this.#log.error({ error: errorText(error) }, 'media did not follow a re-INVITE')
@@ -50,7 +50,7 @@ export class LegMedia {
       this.#log.warn({ reason: result.reason }, 'no usable answer in the ACK of a re-INVITE')
       return
     }
-    this.#events.changed(result.remote).catch((error: unknown) => {
+    this.#events.mediaChanged(result.remote).catch((error: unknown) => {
       this.#log.error({ error: errorText(error) }, 'media did not follow a re-INVITE')
     })
   }
@@ -58,7 +58,7 @@ export class LegMedia {
 
 /** `peer`: who hung up when it was the peer's BYE. */
 export function endingOfDialog(why: DialogEnd, peer: 'caller' | 'callee'): Ending {
-  switch (why.by) {
+  switch (why.kind) {
     case 'peer':
       // The contract has one word for "the person hung up", whoever called whom.
       return { by: peer, cause: 'caller_hangup', fault: 'none' }

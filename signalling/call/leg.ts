@@ -1,6 +1,6 @@
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { LocalMedia } from '../sdp/sdp-session.js'
-import type { InfoKey } from '../sip/info-dtmf.js'
+import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { Ending } from './ending.js'
 
 /** What a leg tells its call. Nothing follows `ended`, nor the call's own `end`. */
@@ -13,9 +13,9 @@ export interface LegEvents {
    * Media was renegotiated: other address, hold, resume. The answer goes out when the promise
    * resolves; when it rejects the peer gets 500.
    */
-  changed(remote: RemoteMedia): Promise<void>
+  mediaChanged(remote: RemoteMedia): Promise<void>
   /** The far side told of a key by INFO. */
-  digit(key: InfoKey): void
+  digit(key: InfoDigit): void
   /** The leg ended by itself: BYE, CANCEL, refusal, loss. Once. */
   ended(ending: Ending): void
 }

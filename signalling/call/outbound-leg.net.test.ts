@@ -4,7 +4,7 @@ import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openSignallingRig, type RigOptions, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
 import { type SippOptions, startSipp } from '../../fixtures/sip/sipp.js'
-import type { DialPlan, Permit } from './ports.js'
+import type { OutboundCallSpec, Permit } from './ports.js'
 
 assertNothingLeft(t)
 
@@ -13,7 +13,7 @@ type Assert = Pick<typeof t, 'teardown'>
 async function rigFor(t: Assert, options: RigOptions = {}) {
   const rig = await openSignallingRig(options)
   t.teardown(() => rig.close())
-  const plan = (port: number, transport: 'udp' | 'tcp' = 'udp'): DialPlan => ({
+  const plan = (port: number, transport: 'udp' | 'tcp' = 'udp'): OutboundCallSpec => ({
     party: { kind: 'agent', agent: testAgent },
     gateway: { host: '127.0.0.1', port, transport, codecs: ['PCMA', 'PCMU'] },
     ringTimeoutMs: 5000,

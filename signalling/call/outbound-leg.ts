@@ -3,14 +3,14 @@ import type { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { type LocalMedia, SdpSession } from '../sdp/sdp-session.js'
-import type { InfoKey } from '../sip/info-dtmf.js'
-import type { InviteRequest, OutgoingInvite, Reply, SipDialog, SipServer } from '../sip/sip-port.js'
+import type { InfoDigit } from '../sip/info-dtmf.js'
+import type { InviteRequest, OutgoingInvite, OfferReply, SipDialog, SipServer } from '../sip/sip-port.js'
 import { sipUri } from '../sip/sip-uri.js'
-import { callerIdentity, writeNumber } from '../trunk/number-format.js'
+import { callerIdentity, formatNumber } from '../trunk/number-format.js'
 import { type Ending, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
-import type { Gateway, TrunkRoute } from './ports.js'
+import type { Gateway, OutboundTrunk } from './ports.js'
 
 export interface DialTarget {
   readonly gateway: Gateway
@@ -58,7 +58,7 @@ export class OutboundLeg implements Leg {
       this.#settled = resolve
     })
     const { host, port, transport, trunk } = gateway
-    const user = trunk === undefined ? to : writeNumber(to, trunk.numberFormat)
+    const user = trunk === undefined ? to : formatNumber(to, trunk.numberFormat)
     this.#invite = this.#sip.invite(
       {
         uri: sipUri({ user, host, port, transport }),
@@ -115,12 +115,12 @@ export class OutboundLeg implements Leg {
     this.#endedByItself(endingOfError(error))
   }
 
-  #offered(body: string, reply: Reply): void {
+  #offered(body: string, reply: OfferReply): void {
     if (this.#over || !this.#media) reply(500, '')
     else this.#media.offered(body, reply)
   }
 
-  #told(key: InfoKey): void {
+  #told(key: InfoDigit): void {
     if (!this.#over) this.#events.digit(key)
   }
 
@@ -138,11 +138,11 @@ function offeredSrtp({ srtp = 'off', transport }: Gateway): SrtpPolicy {
 
 /** Who calls, as the trunk's policy says; the asserted identity is the number that is really called from. */
 function trunkIdentity(
-  trunk: TrunkRoute,
+  trunk: OutboundTrunk,
   did: string,
 ): Pick<InviteRequest, 'from' | 'fromDomain' | 'headers' | 'credentials'> {
   const { fromDomain, credentials } = trunk
-  const asserted = encodeURIComponent(writeNumber(did, trunk.numberFormat)).replaceAll('%2B', '+')
+  const asserted = encodeURIComponent(formatNumber(did, trunk.numberFormat)).replaceAll('%2B', '+')
   return {
     from: callerIdentity(trunk, did),
     headers: { 'P-Asserted-Identity': `<sip:${asserted}@${fromDomain ?? 'localhost'}>`, ...trunk.headers },

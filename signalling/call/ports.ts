@@ -46,11 +46,11 @@ export interface Gateway {
   /** Absent: `off`. What is `optional` is offered over TLS only: its keys stand in the SDP. */
   readonly srtp?: SrtpPolicy
   /** What a trunk adds; absent for the sandbox carrier. */
-  readonly trunk?: TrunkRoute
+  readonly trunk?: OutboundTrunk
 }
 
 /** How one trunk wants to be called, and what it may be used for. */
-export interface TrunkRoute {
+export interface OutboundTrunk {
   readonly trunkId: string
   readonly limits: TrunkLimits
   readonly numberFormat: NumberFormat
@@ -67,7 +67,7 @@ export interface TrunkRoute {
 /** Who speaks on our side of a call. */
 export type CallParty = Extract<Party, { readonly kind: 'agent' | 'bot' }>
 
-export interface DialPlan {
+export interface OutboundCallSpec {
   readonly party: CallParty
   readonly gateway: Gateway
   readonly ringTimeoutMs: number
@@ -88,12 +88,12 @@ export interface InboundInvite {
    * Other places where the called number may stand, best first: a carrier calls a registered account by
    * its own name, and tells the number elsewhere.
    */
-  readonly alsoTo: readonly string[]
+  readonly alternateTo: readonly string[]
   /** The identity the network asserts (RFC 3325); null when there is none, or it wants to stay private. */
-  readonly asserted: string | null
+  readonly assertedIdentity: string | null
 }
 
-export type Admission =
+export type AdmissionDecision =
   | {
       readonly admit: true
       readonly callId: CallId
@@ -115,9 +115,9 @@ export type Admission =
       readonly challenge?: true
     }
 
-export interface Directory {
+export interface AdmissionControl {
   /** Decides an inbound INVITE; an admitted call already has its row. */
-  admit(invite: InboundInvite): Promise<Admission>
+  admit(invite: InboundInvite): Promise<AdmissionDecision>
 }
 
 /** A trunk as far as its callers have to prove it. */
@@ -148,7 +148,7 @@ export interface TrunkDirectory {
 }
 
 /** Hands live calls over to people. */
-export interface TransferDesk {
+export interface TransferHandler {
   /**
    * A bot on the call asks for it. `report` is told of every step, the first time at once or soon:
    * `accepted` or `rejected`.
@@ -170,7 +170,7 @@ export interface EventSink {
 /** The live calls, as the control plane drives them. Outcomes arrive as CallEvents. */
 export interface CallControl {
   /** Starts dialling at once. Throws EngineError `permit_invalid` without a genuine permit. */
-  dial(permit: Permit, plan: DialPlan): void
+  dial(permit: Permit, plan: OutboundCallSpec): void
   /** False when no such call is live. */
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean
   readonly live: number
@@ -181,7 +181,7 @@ export interface CallControl {
 }
 
 /** The simulated carrier's side that the sandbox operation uses. */
-export interface SandboxRinger {
+export interface SandboxCaller {
   /** A simulated person calls one of our test numbers. Resolves when the INVITE was sent. */
   callIn(call: { readonly from: string; readonly to: string; readonly persona: string }): Promise<void>
   readonly personas: readonly string[]

@@ -4,7 +4,7 @@ import { openSignallingRig, TEST_NUMBER, until } from '../../fixtures/rigs/signa
 import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
 import { cseqOf, header } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
-import { keyOfInfo } from '../sip/info-dtmf.js'
+import { parseInfoDtmf } from '../sip/info-dtmf.js'
 
 /*
  * What carriers and telephone systems do with a call that is up, and which must not end it.
@@ -183,14 +183,14 @@ t.test('keys by INFO', async (t) => {
 })
 
 t.test('the forms of a key', async (t) => {
-  t.strictSame(keyOfInfo('application/dtmf-relay', 'Signal=D\nDuration=99999'), {
+  t.strictSame(parseInfoDtmf('application/dtmf-relay', 'Signal=D\nDuration=99999'), {
     digit: 'D',
     durationMs: 10_000,
   })
-  t.strictSame(keyOfInfo('Application/DTMF-Relay', 'signal = 0'), { digit: '0', durationMs: 160 })
-  t.strictSame(keyOfInfo('application/dtmf', 'b'), { digit: 'B', durationMs: 160 })
-  t.strictSame(keyOfInfo('application/dtmf', '11'), { digit: '#', durationMs: 160 })
-  t.equal(keyOfInfo('application/dtmf-relay', 'Duration=100'), 'bad')
-  t.equal(keyOfInfo('application/dtmf-relay', 'Signal=16'), 'bad')
-  t.equal(keyOfInfo('text/plain', '5'), null)
+  t.strictSame(parseInfoDtmf('Application/DTMF-Relay', 'signal = 0'), { digit: '0', durationMs: 160 })
+  t.strictSame(parseInfoDtmf('application/dtmf', 'b'), { digit: 'B', durationMs: 160 })
+  t.strictSame(parseInfoDtmf('application/dtmf', '11'), { digit: '#', durationMs: 160 })
+  t.equal(parseInfoDtmf('application/dtmf-relay', 'Duration=100'), 'bad')
+  t.equal(parseInfoDtmf('application/dtmf-relay', 'Signal=16'), 'bad')
+  t.equal(parseInfoDtmf('text/plain', '5'), null)
 })

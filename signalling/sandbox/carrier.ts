@@ -9,14 +9,14 @@ import { Call, callTimers } from '../call/call.js'
 import { InboundLeg } from '../call/inbound-leg.js'
 import type { Leg, LegEvents } from '../call/leg.js'
 import { OutboundLeg } from '../call/outbound-leg.js'
-import type { Gateway, SandboxRinger } from '../call/ports.js'
+import type { Gateway, SandboxCaller } from '../call/ports.js'
 import { openEmbeddedServer } from '../embedded/server.js'
-import { TELEPHONE_CODECS } from '../sdp/sdp-session.js'
+import { G711_CODECS } from '../sdp/sdp-session.js'
 import type { IncomingInvite, SipServer } from '../sip/sip-port.js'
 import { openSipServer } from '../sip/sip-server.js'
-import { type ClipBook, readClipBook } from './clip-book.js'
+import { type ClipManifest, readClipManifest } from './clip-book.js'
 import { behaviourOf, isPersona, PERSONA_NAMES, type PersonaName, personaSpec } from './personas.js'
-import type { Scripts } from './speaker-scripts.js'
+import type { SpeakerScripts } from './speaker-scripts.js'
 
 export interface SandboxCarrierOptions {
   readonly pool: MediaPool
@@ -25,10 +25,10 @@ export interface SandboxCarrierOptions {
   /** Where the service takes calls of the sandbox: one of its own SIP endpoints, on loopback. */
   readonly serviceAddress: { readonly host: string; readonly port: number; readonly transport: 'udp' | 'tcp' }
   /** The same instance the switchboard has. */
-  readonly scripts: Scripts
+  readonly scripts: SpeakerScripts
 }
 
-export interface SandboxCarrier extends SandboxRinger {
+export interface SandboxCarrier extends SandboxCaller {
   /** Where the service sends calls of the test environment. */
   readonly gateway: Gateway
   /** Calls of simulated people that are not over. */
@@ -48,7 +48,7 @@ const LONGEST_CALL_SECONDS = 3600
  * RTP, peopled by personas. Takes only calls that the service announced in `scripts`.
  */
 export async function openSandboxCarrier(options: SandboxCarrierOptions): Promise<SandboxCarrier> {
-  const clips = readClipBook()
+  const clips = readClipManifest()
   const scope = new Scope()
   try {
     const secret = randomBytes(24).toString('base64url')
@@ -82,16 +82,16 @@ class Carrier implements SandboxCarrier {
   readonly #options: SandboxCarrierOptions
   readonly #scope: Scope
   readonly #sip: SipServer
-  readonly #clips: ClipBook
+  readonly #clips: ClipManifest
   readonly #calls = new Map<string, Call>()
   readonly #idle = new Set<() => void>()
 
-  constructor(options: SandboxCarrierOptions, scope: Scope, sip: SipServer, clips: ClipBook, port: number) {
+  constructor(options: SandboxCarrierOptions, scope: Scope, sip: SipServer, clips: ClipManifest, port: number) {
     this.#options = options
     this.#scope = scope
     this.#sip = sip
     this.#clips = clips
-    this.gateway = { host: LOOPBACK, port, transport: 'udp', codecs: TELEPHONE_CODECS }
+    this.gateway = { host: LOOPBACK, port, transport: 'udp', codecs: G711_CODECS }
     sip.onInvite((invite) => this.#invited(invite))
     options.pool.onLost((session) => this.#calls.get(session)?.mediaLost())
     scope.own(() => this.#hangUpAll())
@@ -114,7 +114,7 @@ class Carrier implements SandboxCarrier {
     const sipCallId = randomUUID()
     const { serviceAddress } = this.#options
     const target = {
-      gateway: { ...serviceAddress, codecs: TELEPHONE_CODECS },
+      gateway: { ...serviceAddress, codecs: G711_CODECS },
       from: call.from,
       to: call.to,
       sipCallId,
@@ -140,7 +140,7 @@ class Carrier implements SandboxCarrier {
   #invited(invite: IncomingInvite): void {
     const { scripts, clock } = this.#options
     // Anything else on this machine may find the port; only the service knows its Call-IDs beforehand.
-    if (!isLoopback(invite.sourceAddress) || !scripts.announced(invite.callId)) {
+    if (!isLoopback(invite.sourceAddress) || !scripts.isAnnounced(invite.callId)) {
       invite.refuse(403)
       return
     }
@@ -157,7 +157,7 @@ class Carrier implements SandboxCarrier {
         behaviour.persona,
         'inbound',
         invite.callId,
-        (events) => new InboundLeg(invite, { codecs: TELEPHONE_CODECS }, events, this.#options.log),
+        (events) => new InboundLeg(invite, { codecs: G711_CODECS }, events, this.#options.log),
         {},
       )
     })

@@ -5,15 +5,15 @@ import { EngineError } from '../../media/base/errors.js'
 import { projectRoot } from '../../media/base/project-root.js'
 
 /** The clips that simulated people may say, by name, with where their words sound. */
-export type ClipBook = ReadonlyMap<string, ScriptedUtterance>
+export type ClipManifest = ReadonlyMap<string, ScriptedUtterance>
 
 /**
  * Reads the manifest of the recorded clips; only what the sandbox may say is taken. Throws EngineError
  * `storage_failed` when the file is missing or is not what it should be.
  */
-export function readClipBook(
+export function readClipManifest(
   file = join(projectRoot, 'signalling', 'sandbox', 'clips', 'manifest.json'),
-): ClipBook {
+): ClipManifest {
   let parsed: unknown
   try {
     parsed = JSON.parse(readFileSync(file, 'utf8'))

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { readClipBook } from './clip-book.js'
+import { readClipManifest } from './clip-book.js'
 import { behaviourOf, isPersona, PERSONA_NAMES, personaSpec } from './personas.js'
-import { Scripts } from './speaker-scripts.js'
+import { SpeakerScripts } from './speaker-scripts.js'
 
 t.test('the numbers of the contract', async (t) => {
   t.strictSame(behaviourOf('+919000000002'), { kind: 'refuse', status: 486 })
@@ -31,7 +31,7 @@ t.test('the numbers of the contract', async (t) => {
 })
 
 t.test('every persona is playable with the clips that are there', async (t) => {
-  const clips = readClipBook()
+  const clips = readClipManifest()
   for (const name of PERSONA_NAMES) {
     t.ok(isPersona(name))
     if (!isPersona(name)) continue
@@ -53,10 +53,10 @@ t.test('every persona is playable with the clips that are there', async (t) => {
 })
 
 t.test('only clips of the sandbox set are taken, and a broken manifest is said', async (t) => {
-  t.notOk([...readClipBook().keys()].some((name) => /^(test|tuning)-/.test(name)))
+  t.notOk([...readClipManifest().keys()].some((name) => /^(test|tuning)-/.test(name)))
   const folder = t.testdir()
   const file = join(folder, 'manifest.json')
-  t.throws(() => readClipBook(file), { code: 'storage_failed' })
+  t.throws(() => readClipManifest(file), { code: 'storage_failed' })
   for (const text of [
     '',
     '{}',
@@ -65,27 +65,27 @@ t.test('only clips of the sandbox set are taken, and a broken manifest is said',
     '[{"set":"sandbox","clip":"a","text":"","language":"en-IN","onsetMs":0,"offsetMs":1,"words":[{}]}]',
   ]) {
     writeFileSync(file, text)
-    t.throws(() => readClipBook(file), { code: 'storage_failed' }, text)
+    t.throws(() => readClipManifest(file), { code: 'storage_failed' }, text)
   }
 })
 
 t.test('scripts by Call-ID are bounded and expire', async (t) => {
   const clock = new VirtualClock()
-  const scripts = new Scripts(clock, { limit: 3, lifeMs: 1000 })
+  const scripts = new SpeakerScripts(clock, { limit: 3, lifeMs: 1000 })
   const script = { utterances: [] }
   scripts.announce('a')
-  t.ok(scripts.announced('a'))
+  t.ok(scripts.isAnnounced('a'))
   t.equal(scripts.get('a'), null, 'announced, not yet registered')
   scripts.register('a', script)
   t.equal(scripts.get('a'), script)
-  t.notOk(scripts.announced('x'))
+  t.notOk(scripts.isAnnounced('x'))
   scripts.announce('b')
   scripts.announce('c')
   scripts.announce('d')
   t.equal(scripts.size, 3)
-  t.notOk(scripts.announced('a'), 'the oldest went')
+  t.notOk(scripts.isAnnounced('a'), 'the oldest went')
   clock.advance(1000)
-  t.notOk(scripts.announced('d'), 'expired')
+  t.notOk(scripts.isAnnounced('d'), 'expired')
   scripts.announce('e')
   t.equal(scripts.size, 1)
   scripts.forget('e')

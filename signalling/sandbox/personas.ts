@@ -1,6 +1,6 @@
 import type { PersonaCue, PersonaSpec, ScriptedUtterance } from '../../media/agent/agent-spec.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { ClipBook } from './clip-book.js'
+import type { ClipManifest } from './clip-book.js'
 
 /*
  * The simulated people of decisions section 7, as data.
@@ -140,7 +140,7 @@ export function behaviourOf(number: string): Behaviour {
 }
 
 /** The persona as a media worker plays it. Throws EngineError `storage_failed` when a clip is missing. */
-export function personaSpec(name: PersonaName, clips: ClipBook): PersonaSpec {
+export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec {
   const persona: Persona = PERSONAS[name]
   const utterances: ScriptedUtterance[] = []
   const steps = persona.steps.map((step): PersonaSpec['steps'][number] => {

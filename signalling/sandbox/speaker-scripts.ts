@@ -6,7 +6,7 @@ import type { Clock } from '../../media/base/clock.js'
  * the service and its sandbox carrier, two SIP peers, know of each other. Bounded: the oldest entry
  * goes first, and every entry after `lifeMs`.
  */
-export class Scripts {
+export class SpeakerScripts {
   readonly #clock: Clock
   readonly #limit: number
   readonly #lifeMs: number
@@ -28,7 +28,7 @@ export class Scripts {
     this.#put(sipCallId, null)
   }
 
-  announced(sipCallId: string): boolean {
+  isAnnounced(sipCallId: string): boolean {
     return this.#find(sipCallId) !== undefined
   }
 

@@ -6,7 +6,7 @@ import type { SrtpKey, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
 export type SrtpPolicy = 'off' | 'optional' | 'required'
 
 /** One `a=crypto` line (RFC 4568), as far as it is of use. A secret: never logged. */
-export interface CryptoLine {
+export interface CryptoAttribute {
   /** As written: an answer repeats it. */
   readonly tag: string
   readonly suite: SrtpSuiteName
@@ -34,7 +34,7 @@ const HARMLESS = /^(?:WSH=\d+|KDR=0)$/
  * several keys, or session parameters that would leave something unprotected (RFC 4568 section 6.3 has
  * such a line passed over, not refused).
  */
-export function readCrypto(tag: string, suite: string, config: string, session: string): CryptoLine | null {
+export function parseCrypto(tag: string, suite: string, config: string, session: string): CryptoAttribute | null {
   const name = OFFERED.find((known) => known === suite.toUpperCase())
   const inline = INLINE.exec(config)
   if (name === undefined || inline === null || !TAG.test(tag)) return null
@@ -49,7 +49,7 @@ export function readCrypto(tag: string, suite: string, config: string, session: 
 }
 
 /** Our own lines of an offer: a new key for each suite. */
-export function offerCrypto(): CryptoLine[] {
+export function offerCrypto(): CryptoAttribute[] {
   return OFFERED.map((suite, index) => ({ tag: String(index + 1), suite, key: newKey(suite) }))
 }
 
@@ -58,7 +58,7 @@ export function newKey(suite: SrtpSuiteName): SrtpKey {
   return { keyAndSalt: randomBytes(keyBytes + saltBytes), mki: null }
 }
 
-export function writeCrypto({ tag, suite, key }: CryptoLine): string {
+export function writeCrypto({ tag, suite, key }: CryptoAttribute): string {
   return `a=crypto:${tag} ${suite} inline:${Buffer.from(key.keyAndSalt).toString('base64')}`
 }
 

@@ -27,7 +27,7 @@ interface OtherFormat {
 }
 
 /** The part of RtpRemote that formats decide. */
-export type AgreedFormats = Pick<
+export type NegotiatedFormats = Pick<
   RtpRemote,
   | 'codec'
   | 'payloadType'
@@ -104,7 +104,7 @@ export class SdpFormats {
    * Chooses from an offer by our preference; its numbers become ours. Null: nothing in common,
    * `'ptime'`: the peer takes shorter packets only than we can make.
    */
-  choose(section: MediaSection): AgreedFormats | 'ptime' | null {
+  chooseFromOffer(section: MediaSection): NegotiatedFormats | 'ptime' | null {
     const peer = new PeerFormats(section)
     const common = this.#preference.flatMap(
       (name) => peer.audio.find(({ codec }) => codec.name === name) ?? [],
@@ -121,7 +121,7 @@ export class SdpFormats {
   }
 
   /** Reads the answer to our offer: its first format that we offered is what will be spoken. */
-  take(section: MediaSection): AgreedFormats | 'ptime' | null {
+  readAnswer(section: MediaSection): NegotiatedFormats | 'ptime' | null {
     const peer = new PeerFormats(section)
     return this.#agree(
       peer,
@@ -138,7 +138,7 @@ export class SdpFormats {
   }
 
   /** The same of the answer that agrees on these. */
-  answer(agreed: AgreedFormats): { readonly payloads: readonly number[]; readonly lines: readonly string[] } {
+  answer(agreed: NegotiatedFormats): { readonly payloads: readonly number[]; readonly lines: readonly string[] } {
     const codec = codecOf(agreed.codec)
     this.#written = [codec.name]
     const events = agreed.dtmfPayloadType === null ? [] : [agreed.dtmfClockRate ?? codec.clockRate]
@@ -149,7 +149,7 @@ export class SdpFormats {
     return this.#write([codec], events, noises, agreed.ptime ?? DEFAULT_PTIME_MS)
   }
 
-  #agree(peer: PeerFormats, common: readonly AudioFormat[]): AgreedFormats | 'ptime' | null {
+  #agree(peer: PeerFormats, common: readonly AudioFormat[]): NegotiatedFormats | 'ptime' | null {
     let tooShort = false
     for (const { codec, payloadType, parameters } of common) {
       const ptime = peer.ptimeFor(codec)

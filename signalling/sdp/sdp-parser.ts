@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { type MediaDescription, parse } from 'sdp-transform'
-import { type CryptoLine, readCrypto } from './sdp-crypto.js'
+import { type CryptoAttribute, parseCrypto } from './sdp-crypto.js'
 
-export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
+export type MediaDirection = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
 
 /** One payload type of an m-line, with what its rtpmap says (or the static table of RFC 3551). */
 export interface PayloadFormat {
@@ -25,7 +25,7 @@ export interface MediaSection {
   readonly payloads: readonly PayloadFormat[]
   /** IP address of the section's or the session's `c=`; null when neither has one. */
   readonly address: string | null
-  readonly direction: Direction
+  readonly direction: MediaDirection
   /** RFC 5761. */
   readonly rtcpMux: boolean
   /** `a=rtcp` (RFC 3605); a null address is the one of RTP. */
@@ -33,14 +33,14 @@ export interface MediaSection {
   /** RTCP has no bandwidth here: none is wanted (RFC 3556). */
   readonly noRtcp: boolean
   /** The usable `a=crypto` lines, in order. */
-  readonly crypto: readonly CryptoLine[]
+  readonly crypto: readonly CryptoAttribute[]
   /** Packet length the sender of this description wants to receive; null when it does not say. */
   readonly ptimeMs: number | null
   /** Upper bound of packet length the sender of this description accepts; null when not limited. */
   readonly maxPtimeMs: number | null
 }
 
-export interface Description {
+export interface SdpDescription {
   readonly media: readonly MediaSection[]
   /** Value of `t=`, which an answer repeats (RFC 3264 section 6). */
   readonly timing: string
@@ -84,7 +84,7 @@ const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
  * Reads a session description strictly: sdp-transform takes anything and drops what it does not
  * understand, so the lines that matter are checked here first and only attributes are left to it.
  */
-export function parseSdp(text: string): ({ readonly ok: true } & Description) | SdpRefusal {
+export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription) | SdpRefusal {
   if (text.length === 0) return refusal(400, 'empty session description')
   if (text.length > MAX_BYTES) return refusal(400, 'session description too long')
   const lines = text.split(/\r\n|\n|\r/)
@@ -142,7 +142,7 @@ export function parseSdp(text: string): ({ readonly ok: true } & Description) | 
         attributes.bandwidth?.filter(({ type, limit }) => /^R[RS]$/.test(type) && limit === 0).length === 2,
       crypto: (attributes.crypto ?? []).flatMap(
         ({ id, suite, config, sessionConfig = '' }) =>
-          readCrypto(String(id), suite, config, sessionConfig) ?? [],
+          parseCrypto(String(id), suite, config, sessionConfig) ?? [],
       ),
       ptimeMs: typeof attributes.ptime === 'number' ? attributes.ptime : null,
       maxPtimeMs: typeof attributes.maxptime === 'number' ? attributes.maxptime : null,
@@ -151,7 +151,7 @@ export function parseSdp(text: string): ({ readonly ok: true } & Description) | 
   return { ok: true, media, timing: timing ?? '0 0' }
 }
 
-function sessionDirection(value: unknown): Direction | null {
+function sessionDirection(value: unknown): MediaDirection | null {
   return value === 'sendrecv' || value === 'sendonly' || value === 'recvonly' || value === 'inactive'
     ? value
     : null

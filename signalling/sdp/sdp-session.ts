@@ -4,16 +4,16 @@ import type { CodecName } from '../../media/codec/codec.js'
 import { CODEC_NAMES, codecOf } from '../../media/codec/registry.js'
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
-import { type AgreedFormats, SdpFormats } from './sdp-formats.js'
+import { type NegotiatedFormats, SdpFormats } from './sdp-formats.js'
 import {
-  type Description,
-  type Direction,
+  type SdpDescription,
+  type MediaDirection,
   type MediaSection,
   parseSdp,
   refusal,
   type SdpRefusal,
 } from './sdp-parser.js'
-import { type ReadTransport, SdpTransport } from './sdp-transport.js'
+import { type NegotiatedTransport, SdpTransport } from './sdp-transport.js'
 
 /** Where our RTP socket is, as it is written into descriptions. */
 export interface LocalMedia {
@@ -30,13 +30,13 @@ export type Negotiated =
 type ReadAudio = {
   readonly ok: true
   readonly remote: RemoteMedia
-  readonly transport: ReadTransport
+  readonly transport: NegotiatedTransport
 }
 
 export type Accepted = { readonly ok: true; readonly remote: RemoteMedia } | SdpRefusal
 
 /** What we offer where nobody chose. */
-export const TELEPHONE_CODECS: readonly CodecName[] = ['PCMA', 'PCMU']
+export const G711_CODECS: readonly CodecName[] = ['PCMA', 'PCMU']
 /** What we answer where nobody chose: the telephone's own first, then whatever both of us speak. */
 export const ALL_CODECS: readonly CodecName[] = CODEC_NAMES
 
@@ -109,21 +109,21 @@ export class SdpSession {
     const section = answer.media[this.#audio]
     if (section?.type !== 'audio') return refusal(488, 'answer has other media')
     const transport = this.#transport.readAnswer(section, this.#addressOf(section))
-    const read = this.#readAudio(section, transport, () => this.#formats.take(section))
+    const read = this.#readAudio(section, transport, () => this.#formats.readAnswer(section))
     if (!read.ok) return read
     this.#current = read.remote
     this.#transport.commit(read.transport)
     return { ok: true, remote: read.remote }
   }
 
-  #choose(offer: Description): ({ readonly index: number } & ReadAudio) | SdpRefusal {
+  #choose(offer: SdpDescription): ({ readonly index: number } & ReadAudio) | SdpRefusal {
     let why: SdpRefusal | null = null
     for (const [index, section] of offer.media.entries()) {
       if (section.type !== 'audio') continue
       // Later rounds stay with the m-line that carries the call.
       if (this.#current !== null && index !== this.#audio) continue
       const transport = this.#transport.readOffer(section, this.#addressOf(section))
-      const read = this.#readAudio(section, transport, () => this.#formats.choose(section))
+      const read = this.#readAudio(section, transport, () => this.#formats.chooseFromOffer(section))
       if (read.ok) return { ...read, index }
       why ??= read
     }
@@ -137,8 +137,8 @@ export class SdpSession {
 
   #readAudio(
     section: MediaSection,
-    transport: ReadTransport | SdpRefusal,
-    agree: () => AgreedFormats | 'ptime' | null,
+    transport: NegotiatedTransport | SdpRefusal,
+    agree: () => NegotiatedFormats | 'ptime' | null,
   ): ReadAudio | SdpRefusal {
     if (section.port === 0) return refusal(488, 'audio refused')
     if (!transport.ok) return transport
@@ -167,7 +167,7 @@ export class SdpSession {
 
   #write(
     { payloads, lines }: ReturnType<SdpFormats['offer']>,
-    direction: Direction,
+    direction: MediaDirection,
     timing: string,
     transport: readonly string[],
   ): string {
@@ -212,7 +212,7 @@ export function sessionRateOf(codecs: readonly CodecName[], offered: string): Se
     ? offer.media
         .filter(({ type, port }) => type === 'audio' && port !== 0)
         .flatMap((section) => {
-          const agreed = new SdpFormats(codecs).choose(section)
+          const agreed = new SdpFormats(codecs).chooseFromOffer(section)
           return agreed === null || agreed === 'ptime' ? [] : [agreed.codec]
         })
     : codecs
@@ -224,7 +224,7 @@ function isZero(address: string | null): boolean {
 }
 
 /** The direction attribute of our side that says what `remote` says. */
-function ownDirection(remote: RemoteMedia): Direction {
+function ownDirection(remote: RemoteMedia): MediaDirection {
   if (remote.send) return remote.receive ? 'sendrecv' : 'sendonly'
   return remote.receive ? 'recvonly' : 'inactive'
 }

@@ -1,17 +1,17 @@
 import type { RtcpRemote, SrtpKeys } from '../../media/rtp/srtp/keying.js'
-import { type CryptoLine, newKey, offerCrypto, type SrtpPolicy, writeCrypto } from './sdp-crypto.js'
+import { type CryptoAttribute, newKey, offerCrypto, type SrtpPolicy, writeCrypto } from './sdp-crypto.js'
 import { type MediaSection, refusal, type SdpRefusal } from './sdp-parser.js'
 
 type Protocol = 'RTP/AVP' | 'RTP/SAVP'
 
 /** What a description says about how packets travel. */
-export interface ReadTransport {
+export interface NegotiatedTransport {
   readonly ok: true
   readonly protocol: Protocol
   readonly rtcp: RtcpRemote | null
   readonly srtp: SrtpKeys | null
   /** Of the `a=crypto` that was chosen, under our key. */
-  readonly crypto: CryptoLine | null
+  readonly crypto: CryptoAttribute | null
 }
 
 /**
@@ -23,8 +23,8 @@ export class SdpTransport {
   readonly #port: number
   readonly #rtcpPort: number | null
   readonly #policy: SrtpPolicy
-  #offered: readonly CryptoLine[] = []
-  #agreed: ReadTransport | null = null
+  #offered: readonly CryptoAttribute[] = []
+  #agreed: NegotiatedTransport | null = null
 
   /** `rtcpPort` null: there is no RTCP. */
   constructor(port: number, rtcpPort: number | null, policy: SrtpPolicy) {
@@ -53,7 +53,7 @@ export class SdpTransport {
   }
 
   /** Reads the peer's offer; nothing changes before `commit`. */
-  readOffer(section: MediaSection, address: string): ReadTransport | SdpRefusal {
+  readOffer(section: MediaSection, address: string): NegotiatedTransport | SdpRefusal {
     const { protocol, crypto: lines } = section
     if (protocol !== 'RTP/AVP' && protocol !== 'RTP/SAVP') {
       return refusal(488, `${protocol} is not supported`)
@@ -72,7 +72,7 @@ export class SdpTransport {
   }
 
   /** Reads the peer's answer to our last `offer`. */
-  readAnswer(section: MediaSection, address: string): ReadTransport | SdpRefusal {
+  readAnswer(section: MediaSection, address: string): NegotiatedTransport | SdpRefusal {
     const { protocol, crypto: lines } = section
     if (protocol !== this.protocol) return refusal(488, `${protocol} was not offered`)
     const [theirs] = lines
@@ -86,7 +86,7 @@ export class SdpTransport {
     return this.#protected(section, address, protocol, ours, theirs)
   }
 
-  commit(read: ReadTransport): void {
+  commit(read: NegotiatedTransport): void {
     this.#agreed = read
   }
 
@@ -94,9 +94,9 @@ export class SdpTransport {
     section: MediaSection,
     address: string,
     protocol: Protocol,
-    ours: CryptoLine,
-    theirs: CryptoLine,
-  ): ReadTransport {
+    ours: CryptoAttribute,
+    theirs: CryptoAttribute,
+  ): NegotiatedTransport {
     return {
       ok: true,
       protocol,

@@ -3,14 +3,14 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { InviteHandle } from './incoming-invite.js'
+import { IncomingInviteHandle } from './incoming-invite.js'
 
 /*
  * Moments between the application and the SIP server that no test on sockets can hit every time.
  */
 
 /** The library up to the 200, which the server refuses with `refusal`. */
-function refusing(refusal: string): InviteHandle {
+function refusing(refusal: string): IncomingInviteHandle {
   const req: RawRequest = Object.assign(new EventEmitter(), {
     method: 'INVITE',
     uri: 'sip:+911140000001@127.0.0.1',
@@ -50,7 +50,7 @@ function refusing(refusal: string): InviteHandle {
       callback(refusal)
     },
   })
-  return new InviteHandle(srf, req, res, new Set(), { clock: new VirtualClock(), log: silentLog })
+  return new IncomingInviteHandle(srf, req, res, new Set(), { clock: new VirtualClock(), log: silentLog })
 }
 
 const handlers = { acknowledged: () => {}, offered: () => {}, ended: () => {} }

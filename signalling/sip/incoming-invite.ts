@@ -2,14 +2,14 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { type Credentials, DigestClient } from '../trunk/digest-client.js'
-import type { Open } from './connection-bound.js'
+import type { ConnectionBound } from './connection-bound.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
-import { userOf } from './sip-uri.js'
+import { uriUser } from './sip-uri.js'
 
 /** What must be refused before anyone looks at the number (RFC 3261 8.2.2, 8.2.3); null when all is well. */
-export function acceptableForm(
+export function inviteFormError(
   req: RawMessage,
 ): { readonly status: number; readonly headers: Record<string, string> } | null {
   if (!req.has('Contact')) return { status: 400, headers: {} }
@@ -28,7 +28,7 @@ export function acceptableForm(
 const GONE = /unknown transaction/i
 
 /** An INVITE of a peer over drachtio-srf. Lives in `open` until it is answered finally or withdrawn. */
-export class InviteHandle implements IncomingInvite {
+export class IncomingInviteHandle implements IncomingInvite {
   readonly callId: string
   readonly uri: string
   readonly to: string
@@ -40,7 +40,7 @@ export class InviteHandle implements IncomingInvite {
   readonly #srf: RawSrf
   readonly #req: RawRequest
   readonly #res: RawResponse
-  readonly #open: Set<Open>
+  readonly #open: Set<ConnectionBound>
   readonly #tools: { clock: Clock; log: Log }
   #state: 'pending' | 'accepting' | 'over' = 'pending'
   #digest: DigestClient | null = null
@@ -52,13 +52,13 @@ export class InviteHandle implements IncomingInvite {
     srf: RawSrf,
     req: RawRequest,
     res: RawResponse,
-    open: Set<Open>,
+    open: Set<ConnectionBound>,
     tools: { clock: Clock; log: Log },
   ) {
     this.callId = req.get('Call-ID') ?? ''
     this.uri = req.uri
-    this.to = userOf(req.uri)
-    this.from = userOf(req.get('From') ?? '')
+    this.to = uriUser(req.uri)
+    this.from = uriUser(req.get('From') ?? '')
     this.sourceAddress = req.source_address
     this.sourcePort = req.source_port
     this.transport = req.protocol

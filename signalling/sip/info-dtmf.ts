@@ -1,7 +1,7 @@
 import type { Digit } from '../../media/base/frame.js'
 
 /** A key told of by INFO. */
-export interface InfoKey {
+export interface InfoDigit {
   readonly digit: Digit
   readonly durationMs: number
 }
@@ -23,7 +23,7 @@ const BY_NUMBER: Readonly<Record<string, string>> = {
  * The key in the body of an INFO: `application/dtmf-relay` (`Signal=5`, `Duration=160`) or
  * `application/dtmf` (just `5`). Null when the type is another one; `bad` when there is no key in it.
  */
-export function keyOfInfo(contentType: string, body: string): InfoKey | 'bad' | null {
+export function parseInfoDtmf(contentType: string, body: string): InfoDigit | 'bad' | null {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/dtmf') return key(body.trim(), USUAL_MS)
   if (type !== 'application/dtmf-relay') return null
@@ -32,7 +32,7 @@ export function keyOfInfo(contentType: string, body: string): InfoKey | 'bad' | 
   return key(signal, duration)
 }
 
-function key(text: string, durationMs: number): InfoKey | 'bad' {
+function key(text: string, durationMs: number): InfoDigit | 'bad' {
   const digit = (BY_NUMBER[text] ?? text).toUpperCase()
   if (!isDigit(digit)) return 'bad'
   return { digit, durationMs: Math.min(Math.max(durationMs, 1), MAX_MS) }

@@ -4,7 +4,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { DigestClient, type DigestedRequest } from '../trunk/digest-client.js'
-import type { Open } from './connection-bound.js'
+import type { ConnectionBound } from './connection-bound.js'
 import {
   type RawDialog,
   type RawRequest,
@@ -14,22 +14,22 @@ import {
   statusOf,
 } from './drachtio-types.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
-import type { InviteHandlers, InviteRequest, OutgoingInvite, PlainAnswer, PlainRequest } from './sip-port.js'
+import type { InviteHandlers, InviteRequest, OutgoingInvite, OutOfDialogResponse, OutOfDialogRequest } from './sip-port.js'
 
 /** What an outgoing request needs of the connection it leaves by. */
-export interface Connection {
+export interface ServerConnection {
   readonly srf: RawSrf
   /** Told when the connection is lost. */
-  readonly open: Set<Open>
+  readonly open: Set<ConnectionBound>
   readonly clock: Clock
   readonly log: Log
   /** Ends a dialog whose 200 crossed our CANCEL. */
-  endCrossed(dialog: DialogHandle): void
+  endLateDialog(dialog: DialogHandle): void
 }
 
 /** An INVITE of ours until its final answer, repeated with credentials when it is challenged. */
-export class OutgoingCall implements OutgoingInvite {
-  readonly #connection: Connection
+export class OutgoingInviteHandle implements OutgoingInvite {
+  readonly #connection: ServerConnection
   readonly #request: InviteRequest
   readonly #handlers: InviteHandlers
   readonly #digest: DigestClient | null
@@ -41,7 +41,7 @@ export class OutgoingCall implements OutgoingInvite {
   #cancelled = false
   #settled = false
 
-  constructor(connection: Connection, request: InviteRequest, handlers: InviteHandlers) {
+  constructor(connection: ServerConnection, request: InviteRequest, handlers: InviteHandlers) {
     this.#connection = connection
     this.#request = request
     this.#handlers = handlers
@@ -131,11 +131,11 @@ export class OutgoingCall implements OutgoingInvite {
 
   #answered(raw: RawDialog): void {
     // Some proxies challenge requests inside the dialog too.
-    this.#digest?.accepted()
+    this.#digest?.onAccepted()
     const dialog = new DialogHandle(raw, this.#connection.open, this.#connection, this.#digest)
     if (this.#cancelled || this.#settled) {
       // The 200 crossed our CANCEL (RFC 3261 9.1): it has been acknowledged, so a BYE ends it.
-      this.#connection.endCrossed(dialog)
+      this.#connection.endLateDialog(dialog)
       this.#fail(new EngineError('sip_refused', 'cancelled', { context: { status: 487 } }))
       return
     }
@@ -164,7 +164,7 @@ export class OutgoingCall implements OutgoingInvite {
 }
 
 /** Sends OPTIONS or REGISTER, with credentials when it is challenged. See `SipServer.request`. */
-export function sendPlain(connection: Connection, request: PlainRequest): Promise<PlainAnswer> {
+export function sendOutOfDialogRequest(connection: ServerConnection, request: OutOfDialogRequest): Promise<OutOfDialogResponse> {
   const { srf, open } = connection
   const { method, uri, callId, digest } = request
   return new Promise((resolve, reject) => {
@@ -200,7 +200,7 @@ export function sendPlain(connection: Connection, request: PlainRequest): Promis
             attempt(challenger(uri, response))
             return
           }
-          if (status < 300) digest?.accepted()
+          if (status < 300) digest?.onAccepted()
           finish(() =>
             resolve({
               status,
@@ -229,7 +229,7 @@ function isAnswerable(digest: DigestClient | null, response: RawResponse): boole
   const { status } = response
   if (digest === null || (status !== 401 && status !== 407)) return false
   const challenge = response.get(status === 407 ? 'Proxy-Authenticate' : 'WWW-Authenticate')
-  return challenge !== undefined && digest.challenged(status, challenge)
+  return challenge !== undefined && digest.onChallenge(status, challenge)
 }
 
 /**

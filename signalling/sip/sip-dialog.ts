@@ -4,11 +4,11 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { DigestClient } from '../trunk/digest-client.js'
-import type { Open } from './connection-bound.js'
+import type { ConnectionBound } from './connection-bound.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { refreshAfterMs, requestInside, stillThere } from './in-dialog-request.js'
-import { keyOfInfo } from './info-dtmf.js'
-import type { DialogHandlers, Reply, SipDialog } from './sip-port.js'
+import { sessionRefreshDelayMs, sendInDialogRequest, dialogExists } from './in-dialog-request.js'
+import { parseInfoDtmf } from './info-dtmf.js'
+import type { DialogHandlers, OfferReply, SipDialog } from './sip-port.js'
 
 /** For `Allow` headers, in and outside dialogs. */
 export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
@@ -24,7 +24,7 @@ const GLARE_TRIES = 3
  */
 export class DialogHandle implements SipDialog {
   readonly #raw: RawDialog
-  readonly #open: Set<Open>
+  readonly #open: Set<ConnectionBound>
   readonly #clock: Clock
   readonly #log: Log
   /** Answers challenges to our requests; null when there is nothing to answer with. */
@@ -46,7 +46,7 @@ export class DialogHandle implements SipDialog {
 
   constructor(
     raw: RawDialog,
-    open: Set<Open>,
+    open: Set<ConnectionBound>,
     { clock, log }: { clock: Clock; log: Log },
     digest: DigestClient | null,
   ) {
@@ -64,7 +64,7 @@ export class DialogHandle implements SipDialog {
     raw.on('destroy', (req: RawRequest, reason: unknown) => {
       if (!this.#finish()) return
       this.#handlers?.ended(
-        req.source === 'application' ? { by: 'server', reason: String(reason) } : { by: 'peer' },
+        req.source === 'application' ? { kind: 'server', reason: String(reason) } : { kind: 'peer' },
       )
     })
     raw.on('modify', (req: RawRequest, res: RawResponse) => this.#offered(req, res))
@@ -89,7 +89,7 @@ export class DialogHandle implements SipDialog {
   refreshBefore(sessionExpires: string | undefined): void {
     this.#refresh?.cancel()
     this.#refresh = null
-    const ms = this.#digest === null || this.#over ? null : refreshAfterMs(sessionExpires)
+    const ms = this.#digest === null || this.#over ? null : sessionRefreshDelayMs(sessionExpires)
     if (ms === null) return
     this.#refresh = this.#clock.after(ms, () => {
       this.#refresh = null
@@ -108,7 +108,7 @@ export class DialogHandle implements SipDialog {
   lost(): void {
     this.#open.delete(this)
     this.#farewell = null
-    if (this.#finish()) this.#handlers?.ended({ by: 'lost' })
+    if (this.#finish()) this.#handlers?.ended({ kind: 'lost' })
   }
 
   suspend(): void {
@@ -131,8 +131,8 @@ export class DialogHandle implements SipDialog {
       this.#farewell()
       return
     }
-    requestInside(raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
-      if (this.#suspended || stillThere(error, response)) return
+    sendInDialogRequest(raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
+      if (this.#suspended || dialogExists(error, response)) return
       this.#log.warn(
         { sipCallId: this.callId, status: response?.status },
         'a call ended while its server was away',
@@ -157,12 +157,12 @@ export class DialogHandle implements SipDialog {
         this.#farewell = () => {
           this.#farewell = null
           this.#open.delete(this)
-          requestInside(this.#raw, this.#digest, { method: 'BYE' }, done)
+          sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE' }, done)
         }
         return
       }
       if (this.#digest !== null) {
-        requestInside(this.#raw, this.#digest, { method: 'BYE' }, done)
+        sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE' }, done)
         return
       }
       try {
@@ -187,7 +187,7 @@ export class DialogHandle implements SipDialog {
       }
       this.#modifying = reject
       // Not `dialog.modify`: after one refusal it waits for ever with the next.
-      requestInside(this.#raw, this.#digest, { method: 'INVITE', body: sdp }, (error, response) => {
+      sendInDialogRequest(this.#raw, this.#digest, { method: 'INVITE', body: sdp }, (error, response) => {
         this.#modifying = null
         if (error || !response) reject(new EngineError('sip_failed', errorText(error), { cause: error }))
         else if (response.status >= 300) {
@@ -231,7 +231,7 @@ export class DialogHandle implements SipDialog {
       return
     }
     // An empty INFO only asks whether we are still there (RFC 2976).
-    const key = req.body ? keyOfInfo(req.get('Content-Type') ?? '', req.body) : undefined
+    const key = req.body ? parseInfoDtmf(req.get('Content-Type') ?? '', req.body) : undefined
     if (key === null) res.send(415, { headers: { Accept: 'application/dtmf-relay, application/dtmf' } })
     else if (key === 'bad') res.send(400)
     else {
@@ -261,7 +261,7 @@ export class DialogHandle implements SipDialog {
     }
     this.#offerPending = true
     let replied = false
-    const reply: Reply = (status, sdp, reason) => {
+    const reply: OfferReply = (status, sdp, reason) => {
       if (replied) return
       replied = true
       this.#offerPending = false

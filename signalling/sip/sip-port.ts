@@ -1,6 +1,6 @@
 import type { EngineError } from '../../media/base/errors.js'
 import type { Credentials, DigestClient } from '../trunk/digest-client.js'
-import type { InfoKey } from './info-dtmf.js'
+import type { InfoDigit } from './info-dtmf.js'
 
 /*
  * What legs need of a SIP server, in our own words. `sip-server.ts` stands behind it and is the only
@@ -9,22 +9,22 @@ import type { InfoKey } from './info-dtmf.js'
 
 export type DialogEnd =
   /** The peer's BYE. */
-  | { readonly by: 'peer' }
+  | { readonly kind: 'peer' }
   /** The SIP server ended it by itself: `ACK timeout`, `Session timer expired`. */
-  | { readonly by: 'server'; readonly reason: string }
+  | { readonly kind: 'server'; readonly reason: string }
   /** The connection to the SIP server has gone, and the dialog with it. */
-  | { readonly by: 'lost' }
+  | { readonly kind: 'lost' }
 
 /** Answers a re-INVITE or UPDATE, once; `sdp` only with 200. */
-export type Reply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
+export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
 
 export interface DialogHandlers {
   /** An ACK to a 200 of ours came; `body` is '' or the answer to an offer we made. */
   acknowledged(body: string): void
   /** The peer renegotiates; `body` is '' when it wants us to offer. */
-  offered(body: string, reply: Reply): void
+  offered(body: string, reply: OfferReply): void
   /** A key told of by INFO. */
-  digit?(key: InfoKey): void
+  digit?(key: InfoDigit): void
   /** Once, and never after our own `bye`. */
   ended(why: DialogEnd): void
 }
@@ -99,7 +99,7 @@ export interface OutgoingInvite {
 }
 
 /** A request outside any dialog: OPTIONS or REGISTER. */
-export interface PlainRequest {
+export interface OutOfDialogRequest {
   readonly method: 'OPTIONS' | 'REGISTER'
   /** Request-URI; the request goes where it points. */
   readonly uri: string
@@ -113,7 +113,7 @@ export interface PlainRequest {
 }
 
 /** The final answer to a plain request. */
-export interface PlainAnswer {
+export interface OutOfDialogResponse {
   readonly status: number
   /** Made by our own SIP server: nobody answered (408), nobody is there (503). */
   readonly local: boolean
@@ -130,7 +130,7 @@ export interface SipServer {
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
   invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite
   /** Resolves with any final answer; rejects with EngineError `sip_failed` when it could not be sent. */
-  request(request: PlainRequest): Promise<PlainAnswer>
+  request(request: OutOfDialogRequest): Promise<OutOfDialogResponse>
   /** Called after every connection to the server, the first one included, if still to come. */
   onConnected(listener: () => void): () => void
   /** Ends the connection; open dialogs and INVITEs are reported lost. Idempotent. */

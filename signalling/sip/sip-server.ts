@@ -6,18 +6,18 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import { tapWire, type WireMessage } from '../trace/wire-tap.js'
-import type { Open } from './connection-bound.js'
+import type { ConnectionBound } from './connection-bound.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { acceptableForm, InviteHandle } from './incoming-invite.js'
-import { type Connection, OutgoingCall, sendPlain } from './outgoing-request.js'
+import { inviteFormError, IncomingInviteHandle } from './incoming-invite.js'
+import { type ServerConnection, OutgoingInviteHandle, sendOutOfDialogRequest } from './outgoing-request.js'
 import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
 import type {
   IncomingInvite,
   InviteHandlers,
   InviteRequest,
   OutgoingInvite,
-  PlainAnswer,
-  PlainRequest,
+  OutOfDialogResponse,
+  OutOfDialogRequest,
   SipServer,
 } from './sip-port.js'
 
@@ -33,7 +33,7 @@ export interface SipServerOptions {
   /** Sees every SIP message that is received or sent, as it is. */
   readonly onWire?: (message: WireMessage) => void
   /** How long calls that are up may wait for the next connection before they count as lost. */
-  readonly reclaimMs?: number
+  readonly reconnectGraceMs?: number
 }
 
 /** Methods we answer ourselves outside a dialog, so that a peer learns what is allowed. */
@@ -68,7 +68,7 @@ class DrachtioServer implements SipServer {
   readonly #options: SipServerOptions
   readonly #scope = new Scope()
   /** Open INVITEs and dialogs of the current connection. */
-  readonly #open = new Set<Open>()
+  readonly #open = new Set<ConnectionBound>()
   #srf: RawSrf | null = null
   #socket: Socket | null = null
   readonly #listeners = new Set<() => void>()
@@ -120,16 +120,16 @@ class DrachtioServer implements SipServer {
       queueMicrotask(() => handlers.failed(new EngineError('sip_failed', 'not connected to the SIP server')))
       return { cancel() {} }
     }
-    const call = new OutgoingCall(connection, request, handlers)
+    const call = new OutgoingInviteHandle(connection, request, handlers)
     call.start()
     return call
   }
 
-  async request(request: PlainRequest): Promise<PlainAnswer> {
+  async request(request: OutOfDialogRequest): Promise<OutOfDialogResponse> {
     const connection = this.#connection()
     if (connection === null)
       throw new EngineError('sip_failed', 'not connected to the SIP server', { retryable: true })
-    return sendPlain(connection, request)
+    return sendOutOfDialogRequest(connection, request)
   }
 
   onConnected(listener: () => void): () => void {
@@ -155,11 +155,11 @@ class DrachtioServer implements SipServer {
     return this.#scope.close()
   }
 
-  #connection(): Connection | null {
+  #connection(): ServerConnection | null {
     const srf = this.#srf
     if (srf === null) return null
     const { clock, log } = this.#options
-    return { srf, open: this.#open, clock, log, endCrossed: (dialog) => this.#endCrossed(dialog) }
+    return { srf, open: this.#open, clock, log, endLateDialog: (dialog) => this.#endCrossed(dialog) }
   }
 
   #connect(): void {
@@ -220,7 +220,7 @@ class DrachtioServer implements SipServer {
     }
     // Each failed attempt to connect comes here too: the patience is for all of them.
     if (!waits || this.#waiting !== null) return
-    this.#waiting = this.#scope.after(this.#options.clock, this.#options.reclaimMs ?? RECLAIM_MS, () => {
+    this.#waiting = this.#scope.after(this.#options.clock, this.#options.reconnectGraceMs ?? RECLAIM_MS, () => {
       this.#waiting = null
       for (const thing of [...this.#open]) if (this.#srf === null) thing.lost()
     })
@@ -237,7 +237,7 @@ class DrachtioServer implements SipServer {
   }
 
   #invited(srf: RawSrf, req: RawRequest, res: RawResponse): void {
-    const wrong = acceptableForm(req)
+    const wrong = inviteFormError(req)
     if (wrong) {
       res.send(wrong.status, { headers: wrong.headers })
       return
@@ -246,7 +246,7 @@ class DrachtioServer implements SipServer {
       res.send(503, { headers: { 'Retry-After': '5' } })
       return
     }
-    const invite = new InviteHandle(srf, req, res, this.#open, this.#options)
+    const invite = new IncomingInviteHandle(srf, req, res, this.#open, this.#options)
     try {
       this.#handler(invite)
     } catch (error) {

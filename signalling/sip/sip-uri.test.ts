@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sipUri, userOf } from './sip-uri.js'
+import { sipUri, uriUser } from './sip-uri.js'
 
 t.test('user parts as peers write them', async (t) => {
   const cases: readonly [string, string][] = [
@@ -16,7 +16,7 @@ t.test('user parts as peers write them', async (t) => {
     ['', ''],
     ['nonsense', ''],
   ]
-  for (const [value, user] of cases) t.equal(userOf(value), user, value)
+  for (const [value, user] of cases) t.equal(uriUser(value), user, value)
 })
 
 t.test('URIs we write', async (t) => {

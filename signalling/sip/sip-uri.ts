@@ -1,7 +1,7 @@
 /** What an E.164 number, an extension or a service name may consist of (RFC 3261 `user`, no escapes). */
 const PLAIN_USER = /^[\w.+*!~'()-]{1,64}$/
 
-export interface SipTarget {
+export interface SipUriParts {
   readonly user: string
   readonly host: string
   /** 0 leaves it out. */
@@ -10,7 +10,7 @@ export interface SipTarget {
 }
 
 /** `sip:user@host:port`, with `;transport=` where it is not UDP. Escapes what a user part must not hold. */
-export function sipUri({ user, host, port, transport }: SipTarget): string {
+export function sipUri({ user, host, port, transport }: SipUriParts): string {
   const escaped = PLAIN_USER.test(user) ? user : encodeURIComponent(user)
   const where = host.includes(':') ? `[${host}]` : host
   const place = port === 0 ? where : `${where}:${port}`
@@ -21,7 +21,7 @@ export function sipUri({ user, host, port, transport }: SipTarget): string {
  * The user part of a SIP or tel URI, bare or inside a From/To header value; '' when there is none.
  * Never throws: what a peer sends may be anything.
  */
-export function userOf(value: string): string {
+export function uriUser(value: string): string {
   const bracketed = /<([^>]*)>/.exec(value)
   const uri = (bracketed?.[1] ?? value).trim()
   const tel = /^tel:([^;?]*)/i.exec(uri)

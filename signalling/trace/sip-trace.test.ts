@@ -1,6 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { headerOf, SipTraces, TRACE_LIMITS, type TraceLimits } from './sip-trace.js'
+import { headerOf, SipTraceStore, TRACE_LIMITS, type TraceLimits } from './sip-trace.js'
 
 const wire = (text: string, direction: 'in' | 'out' = 'in') => ({
   direction,
@@ -14,7 +14,7 @@ const invite = (callId: string, more: readonly string[] = [], body = '') =>
 
 function opened(limits: Partial<TraceLimits> = {}) {
   const clock = new VirtualClock()
-  return { clock, traces: new SipTraces(clock, { ...TRACE_LIMITS, ...limits }) }
+  return { clock, traces: new SipTraceStore(clock, { ...TRACE_LIMITS, ...limits }) }
 }
 
 t.test('a call has its messages, before and after it got its name', async (t) => {
@@ -83,7 +83,7 @@ t.test('secrets do not get in', async (t) => {
 })
 
 t.test('bounded: strangers, calls, messages of a call, bytes of a message and of all', async (t) => {
-  const { traces } = opened({ strangers: 10, calls: 5, messagesPerCall: 3, messageBytes: 400, bytes: 4_000 })
+  const { traces } = opened({ unassignedInvites: 10, calls: 5, messagesPerCall: 3, messageBytes: 400, bytes: 4_000 })
   traces.begin('call_0', 'c0', null)
   for (let n = 0; n < 1000; n++) traces.add(wire(invite(`s${n}`, [], 'x'.repeat(1000))))
   t.ok(traces.get('call_0'), 'a flood of INVITEs that are no calls pushes no call out')

@@ -1,5 +1,5 @@
 import type { Clock } from '../../media/base/clock.js'
-import { masked, type TracedMessage } from './trace-mask.js'
+import { maskSecrets, type TracedMessage } from './trace-mask.js'
 import type { WireMessage } from './wire-tap.js'
 
 /** What one call said on the wire, as the application saw it: no retransmissions, no 100 of the server. */
@@ -16,7 +16,7 @@ export interface TraceLimits {
   /** Calls whose trace is kept; the oldest goes first. */
   readonly calls: number
   /** INVITEs that belong to no call (yet). */
-  readonly strangers: number
+  readonly unassignedInvites: number
   readonly messagesPerCall: number
   readonly messageBytes: number
   /** Over all calls. */
@@ -25,7 +25,7 @@ export interface TraceLimits {
 
 export const TRACE_LIMITS: TraceLimits = {
   calls: 2_000,
-  strangers: 200,
+  unassignedInvites: 200,
   messagesPerCall: 200,
   messageBytes: 16_384,
   bytes: 64 * 1024 * 1024,
@@ -44,7 +44,7 @@ interface Kept {
  * The messages of live calls, in bounded memory. Fed by a tap on the connection to the SIP server, so
  * that it is the same with an embedded and an external one.
  */
-export class SipTraces {
+export class SipTraceStore {
   readonly #clock: Pick<Clock, 'wall'>
   readonly #limits: TraceLimits
   readonly #calls = new Map<string, Kept>()
@@ -65,7 +65,7 @@ export class SipTraces {
 
   /** A message; those outside INVITE dialogs are not kept. */
   add(wire: WireMessage): void {
-    const { messageBytes, messagesPerCall, strangers, bytes } = this.#limits
+    const { messageBytes, messagesPerCall, unassignedInvites: strangers, bytes } = this.#limits
     const message = this.#read(wire, wire.text.slice(0, messageBytes))
     const sipCallId = headerOf(message, 'call-id', 'i')
     if (sipCallId === null) return
@@ -153,7 +153,7 @@ export class SipTraces {
       headers,
       body: end < 0 ? '' : text.slice(end + 4),
     }
-    return masked(message)
+    return maskSecrets(message)
   }
 }
 

@@ -23,7 +23,7 @@ const SECRET_LINES = /^(a=(?:crypto:[^\r\n]*?inline:|ice-pwd:|key-mgmt:))[^\r\n]
 const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim
 
 /** The message without what nobody who may read a trace needs to know. */
-export function masked(message: TracedMessage): TracedMessage {
+export function maskSecrets(message: TracedMessage): TracedMessage {
   const headers = message.headers.map(([name, value]) =>
     SECRET_HEADER.test(name) ? ([name, shown(value)] as const) : ([name, value] as const),
   )

@@ -68,7 +68,7 @@ export class DigestClient {
    * Takes a challenge. True when repeating the request with `headers()` makes sense; false when it
    * has none we can answer, or refuses credentials it was just given (no `stale`).
    */
-  challenged(status: 401 | 407, header: string): boolean {
+  onChallenge(status: 401 | 407, header: string): boolean {
     if (this.#answers >= MAX_ANSWERS) return false
     const offered = parseDigests(header).flatMap((fields) => {
       const challenge = challengeOf(fields)
@@ -107,7 +107,7 @@ export class DigestClient {
   }
 
   /** A request went through: whoever challenges later wants a newer nonce. */
-  accepted(): void {
+  onAccepted(): void {
     this.#answers = 0
     for (const challenge of this.#current.values()) challenge.proven = true
   }

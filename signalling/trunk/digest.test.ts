@@ -70,7 +70,7 @@ function answer(
   request = REQUEST,
 ) {
   const header = server.challenge(realm, algorithm, false)
-  client.challenged(401, header)
+  client.onChallenge(401, header)
   return client.headers(request)[0]?.value ?? ''
 }
 
@@ -96,7 +96,7 @@ t.test('client and server agree, with every algorithm', async (t) => {
   const offers = (['MD5', 'SHA-256'] as const).map((algorithm) =>
     server.challenge('parley', algorithm, false),
   )
-  t.ok(choosing.challenged(401, offers.join(', ')))
+  t.ok(choosing.onChallenge(401, offers.join(', ')))
   t.match(choosing.headers(REQUEST)[0]?.value, 'algorithm=SHA-256', 'the better one is chosen')
 })
 
@@ -144,7 +144,7 @@ t.test('credentials without qop are taken once per nonce', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who)
   const challenge = server.challenge('parley', 'SHA-256', false)
-  client.challenged(401, challenge.replace(', qop="auth"', ''))
+  client.onChallenge(401, challenge.replace(', qop="auth"', ''))
   const header = client.headers(REQUEST)[0]?.value ?? ''
   t.notMatch(header, /qop|nc=/)
   t.strictSame(verify(server, header), { ok: true })
@@ -174,23 +174,23 @@ t.test('the client: stale once more, a refused password never', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who, () => 'cn')
   t.strictSame(client.headers(REQUEST), [], 'nothing before the first challenge')
-  t.ok(client.challenged(401, server.challenge('parley', 'MD5', false)))
+  t.ok(client.onChallenge(401, server.challenge('parley', 'MD5', false)))
   t.match(client.headers(REQUEST)[0]?.value, /nc=00000001/)
-  t.ok(client.challenged(401, server.challenge('parley', 'MD5', true)), 'stale: with the new nonce')
+  t.ok(client.onChallenge(401, server.challenge('parley', 'MD5', true)), 'stale: with the new nonce')
   t.match(client.headers(REQUEST)[0]?.value, /nc=00000001/)
   t.match(client.headers(REQUEST)[0]?.value, /nc=00000002/, 'the same nonce, counted')
-  t.notOk(client.challenged(401, server.challenge('parley', 'MD5', false)), 'refused')
+  t.notOk(client.onChallenge(401, server.challenge('parley', 'MD5', false)), 'refused')
 
   const lasting = new DigestClient(who)
-  t.ok(lasting.challenged(401, server.challenge('parley', 'MD5', false)))
+  t.ok(lasting.onChallenge(401, server.challenge('parley', 'MD5', false)))
   lasting.headers(REQUEST)
-  lasting.accepted()
+  lasting.onAccepted()
   lasting.headers(REQUEST)
-  t.ok(lasting.challenged(401, server.challenge('parley', 'MD5', false)), 'what was accepted grew old')
+  t.ok(lasting.onChallenge(401, server.challenge('parley', 'MD5', false)), 'what was accepted grew old')
 
   const both = new DigestClient(who)
-  t.ok(both.challenged(407, 'Digest realm="proxy", nonce="p", opaque="o"'))
-  t.ok(both.challenged(401, 'Digest realm="server", nonce="s", qop="auth-int", algorithm=md5-sess'))
+  t.ok(both.onChallenge(407, 'Digest realm="proxy", nonce="p", opaque="o"'))
+  t.ok(both.onChallenge(401, 'Digest realm="server", nonce="s", qop="auth-int", algorithm=md5-sess'))
   const headers = both.headers(REQUEST)
   t.match(headers, [
     { name: 'Proxy-Authorization', value: /opaque="o"/ },
@@ -202,11 +202,11 @@ t.test('the client: stale once more, a refused password never', async (t) => {
     'Digest realm="x", nonce="n", algorithm=SHA-512-256',
     'Digest realm="x", nonce="n", qop="token"',
   ])
-    t.notOk(new DigestClient(who).challenged(401, unanswerable), unanswerable)
+    t.notOk(new DigestClient(who).onChallenge(401, unanswerable), unanswerable)
 
   const endless = new DigestClient(who)
   let rounds = 0
-  while (endless.challenged(401, `Digest realm="x", nonce="${rounds}", stale=true`)) {
+  while (endless.onChallenge(401, `Digest realm="x", nonce="${rounds}", stale=true`)) {
     endless.headers(REQUEST)
     rounds++
   }

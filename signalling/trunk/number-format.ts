@@ -11,7 +11,7 @@ const INDIA = '+91'
  * them), behind a trunk zero if wanted. A foreign number keeps its country code behind the
  * international prefix 00. What is no E.164 number (an account name) stays as it is.
  */
-export function writeNumber(e164: string, format: NumberFormat): string {
+export function formatNumber(e164: string, format: NumberFormat): string {
   if (format === 'e164' || !/^\+\d+$/.test(e164)) return e164
   if (!e164.startsWith(INDIA)) return `00${e164.slice(1)}`
   const national = e164.slice(INDIA.length)
@@ -34,5 +34,5 @@ export function callerIdentity(
   did: string,
 ): string {
   const own = trunk.callerIdPolicy === 'trunk_default' ? trunk.callerId : null
-  return writeNumber(own ?? did, trunk.numberFormat)
+  return formatNumber(own ?? did, trunk.numberFormat)
 }

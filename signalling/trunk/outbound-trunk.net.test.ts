@@ -5,7 +5,7 @@ import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
 import { Guard, type GuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
-import type { DialPlan, TrunkRoute } from '../call/ports.js'
+import type { OutboundCallSpec, OutboundTrunk } from '../call/ports.js'
 
 assertNothingLeft(t)
 
@@ -26,7 +26,7 @@ const SDP = (port = 4000, payload = '8 101') =>
     '',
   ].join('\r\n')
 
-const route: TrunkRoute = {
+const route: OutboundTrunk = {
   trunkId: 'trk_1',
   limits: { maxConcurrent: 10, callsPerMinute: 60, allowedPrefixes: ['+91'] },
   numberFormat: 'e164',
@@ -70,9 +70,9 @@ async function rigFor(t: Assert, carrier: Carrier = {}) {
     guard,
     invites,
     calls,
-    dial(trunk: Partial<TrunkRoute> = {}, to = TO, host = '127.0.0.1') {
+    dial(trunk: Partial<OutboundTrunk> = {}, to = TO, host = '127.0.0.1') {
       const callId = `call_${++count}`
-      const plan: DialPlan = {
+      const plan: OutboundCallSpec = {
         party: { kind: 'agent', agent: testAgent },
         gateway: {
           host,
@@ -151,7 +151,7 @@ t.test('cancelled while the challenge is on its way: no second INVITE', async (t
 
 t.test('numbers, identity and headers as the trunk wants them', async (t) => {
   const rig = await rigFor(t)
-  const seen = async (trunk: Partial<TrunkRoute>) => {
+  const seen = async (trunk: Partial<OutboundTrunk>) => {
     const before = rig.invites.length
     const callId = rig.dial(trunk)
     await until(() => rig.invites.length > before && rig.of(callId).some(({ type }) => type === 'answered'))

@@ -1,24 +1,24 @@
 /** What a registration is doing; `registered` has a binding at the registrar. */
 export type RegistrationState =
-  | { readonly at: 'idle' }
+  | { readonly kind: 'idle' }
   /** A REGISTER is out. */
   | {
-      readonly at: 'registering'
+      readonly kind: 'registering'
       readonly expires: number
       readonly failures: number
       readonly bound: boolean
     }
   /** `failures` is 0: the next refresh is waited for. */
-  | { readonly at: 'registered'; readonly expires: number }
+  | { readonly kind: 'registered'; readonly expires: number }
   /** After a failure. */
-  | { readonly at: 'waiting'; readonly expires: number; readonly failures: number }
+  | { readonly kind: 'waiting'; readonly expires: number; readonly failures: number }
   /** The REGISTER that ends it is out. */
-  | { readonly at: 'leaving' }
-  | { readonly at: 'over' }
+  | { readonly kind: 'leaving' }
+  | { readonly kind: 'over' }
 
 export type RegistrationInput =
   | { readonly type: 'start' }
-  | { readonly type: 'answered'; readonly answer: RegistrarAnswer }
+  | { readonly type: 'answered'; readonly response: RegistrarResponse }
   /** Not sent, or nobody answered. */
   | { readonly type: 'failed' }
   | { readonly type: 'timer' }
@@ -27,7 +27,7 @@ export type RegistrationInput =
   | { readonly type: 'stop' }
 
 /** What counts of a registrar's final answer; times in seconds, null when it named none. */
-export interface RegistrarAnswer {
+export interface RegistrarResponse {
   readonly status: number
   /** Of our own binding: the `expires` of its Contact, else `Expires`. */
   readonly expires: number | null
@@ -37,12 +37,12 @@ export interface RegistrarAnswer {
 
 export type RegistrationEffect =
   /** 0 seconds ends the binding. */
-  | { readonly do: 'send'; readonly expires: number }
+  | { readonly type: 'send'; readonly expires: number }
   /** Replaces the one before. */
-  | { readonly do: 'startTimer'; readonly ms: number }
-  | { readonly do: 'cancelTimer' }
-  | { readonly do: 'report'; readonly registered: boolean; readonly sip: number | null }
-  | { readonly do: 'finish' }
+  | { readonly type: 'startTimer'; readonly ms: number }
+  | { readonly type: 'cancelTimer' }
+  | { readonly type: 'report'; readonly registered: boolean; readonly sip: number | null }
+  | { readonly type: 'finish' }
 
 export interface RegistrationRules {
   /** Seconds asked for. */
@@ -70,11 +70,11 @@ export function step(
   rules: RegistrationRules,
 ): { readonly next: RegistrationState; readonly effects: readonly RegistrationEffect[] } {
   if (input.type === 'stop') return stop(state)
-  switch (state.at) {
+  switch (state.kind) {
     case 'idle':
       return input.type === 'start' ? send(rules.expires, 0, false) : { next: state, ...SAME }
     case 'registering':
-      if (input.type === 'answered') return answered(state, input.answer, rules)
+      if (input.type === 'answered') return answered(state, input.response, rules)
       if (input.type === 'failed') return failed(state, null, 0, rules)
       return { next: state, ...SAME }
     case 'registered':
@@ -87,14 +87,14 @@ export function step(
       return { next: state, ...SAME }
     case 'leaving':
       if (input.type === 'answered' || input.type === 'failed')
-        return { next: { at: 'over' }, effects: [{ do: 'finish' }] }
+        return { next: { kind: 'over' }, effects: [{ type: 'finish' }] }
       return { next: state, ...SAME }
     case 'over':
       return { next: state, ...SAME }
   }
 }
 
-type Registering = Extract<RegistrationState, { at: 'registering' }>
+type Registering = Extract<RegistrationState, { kind: 'registering' }>
 
 function send(expires: number, failures: number, bound: boolean) {
   return {
@@ -103,7 +103,7 @@ function send(expires: number, failures: number, bound: boolean) {
   }
 }
 
-function answered(state: Registering, answer: RegistrarAnswer, rules: RegistrationRules) {
+function answered(state: Registering, answer: RegistrarResponse, rules: RegistrationRules) {
   const { status, expires, minExpires, retryAfter } = answer
   if (status >= 200 && status < 300) {
     const granted = Math.min(expires ?? state.expires, EXPIRES_MAX)
@@ -140,7 +140,7 @@ function failed(state: Registering, sip: number | null, atLeastMs: number, rules
 }
 
 function stop(state: RegistrationState) {
-  switch (state.at) {
+  switch (state.kind) {
     case 'registered':
     case 'registering':
       return {

@@ -7,11 +7,11 @@ import { cseqOf, header, type SipMessage, token } from '../../fixtures/sip/sip-m
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import type { PlainAnswer, PlainRequest, SipServer } from '../sip/sip-port.js'
-import { Registration, type RegistrationTarget, readAnswer } from './registration.js'
+import type { OutOfDialogResponse, OutOfDialogRequest, SipServer } from '../sip/sip-port.js'
+import { Registration, type RegistrationTarget, readRegistrarResponse } from './registration.js'
 import { type RegistrationInput, type RegistrationState, step } from './registration-machine.js'
 import { probeTrunk } from './trunk-probe.js'
-import { Registrar } from './trunk-registrations.js'
+import { TrunkRegistrations } from './trunk-registrations.js'
 
 assertNothingLeft(t)
 
@@ -27,12 +27,12 @@ const answer = (
 
 t.test('every state takes every input', async (t) => {
   const states: readonly RegistrationState[] = [
-    { at: 'idle' },
-    { at: 'registering', expires: 600, failures: 0, bound: false },
-    { at: 'registered', expires: 600 },
-    { at: 'waiting', expires: 600, failures: 3 },
-    { at: 'leaving' },
-    { at: 'over' },
+    { kind: 'idle' },
+    { kind: 'registering', expires: 600, failures: 0, bound: false },
+    { kind: 'registered', expires: 600 },
+    { kind: 'waiting', expires: 600, failures: 3 },
+    { kind: 'leaving' },
+    { kind: 'over' },
   ]
   const inputs: readonly RegistrationInput[] = [
     { type: 'start' },
@@ -43,10 +43,10 @@ t.test('every state takes every input', async (t) => {
     { type: 'stop' },
   ]
   const rows = states.map((state) => [
-    state.at,
+    state.kind,
     ...inputs.map((input) => {
       const { next, effects } = step(state, input, rules)
-      return `${next === state ? '-' : next.at}${effects.map((effect) => ` ${effect.do}`).join('')}`
+      return `${next === state ? '-' : next.kind}${effects.map((effect) => ` ${effect.type}`).join('')}`
     }),
   ])
   const out = 'registering cancelTimer send'
@@ -71,7 +71,7 @@ t.test('every state takes every input', async (t) => {
 t.test('times', async (t) => {
   const registering = { at: 'registering', expires: 600, failures: 0, bound: false } as const
   const timer = (state: RegistrationState, input: RegistrationInput) =>
-    step(state, input, rules).effects.flatMap((effect) => (effect.do === 'startTimer' ? [effect.ms] : []))[0]
+    step(state, input, rules).effects.flatMap((effect) => (effect.type === 'startTimer' ? [effect.ms] : []))[0]
   t.equal(timer(registering, answer(200, { expires: 600 })), 510_000, 'refreshed at 85 %')
   t.equal(timer(registering, answer(200, { expires: 60 })), 51_000)
   t.equal(timer(registering, answer(200, { expires: 20 })), 15_000, 'never with less than 5 s left')
@@ -98,7 +98,7 @@ t.test('times', async (t) => {
 
 t.test('the answer of a registrar', async (t) => {
   const read = (headers: Record<string, string>) =>
-    readAnswer({ status: 200, header: (name) => headers[name] ?? null }, '%2B91')
+    readRegistrarResponse({ status: 200, header: (name) => headers[name] ?? null }, '%2B91')
   t.match(read({ Contact: '<sip:%2B91@10.0.0.1>;expires=300', Expires: '900' }), { expires: 300 })
   t.match(
     read({ Contact: '<sip:%2B91@10.0.0.9:5061>;expires=12,"x" <sip:%2B91@10.0.0.1>;q=0.1;expires=300' }),
@@ -156,7 +156,7 @@ for (const transport of ['udp', 'tcp'] as const) {
       t.teardown(() => rig.close())
       const carrier = await openCarrier({ ...account, transport, algorithm })
       t.teardown(() => carrier.peer.close())
-      const registrar = new Registrar({ sip: rig.sip, clock: systemClock, log: silentLog })
+      const registrar = new TrunkRegistrations({ sip: rig.sip, clock: systemClock, log: silentLog })
       registrar.sync([
         {
           trunkId: 'trk_1',
@@ -251,7 +251,7 @@ t.test('a wrong password is tried once, then not for two minutes', async (t) => 
 t.test(
   'a new connection to the SIP server registers again; a change replaces; a dead registrar is left in 2 s',
   async (t) => {
-    const sent: PlainRequest[] = []
+    const sent: OutOfDialogRequest[] = []
     let connected = (): void => {}
     let respond = true
     const sip = {
@@ -259,14 +259,14 @@ t.test(
         connected = listener
         return () => {}
       },
-      request(request: PlainRequest): Promise<PlainAnswer> {
+      request(request: OutOfDialogRequest): Promise<OutOfDialogResponse> {
         sent.push(request)
-        const reply: PlainAnswer = { status: 200, local: false, cseq: request.cseq, header: () => null }
+        const reply: OutOfDialogResponse = { status: 200, local: false, cseq: request.cseq, header: () => null }
         return respond ? Promise.resolve(reply) : new Promise(() => {})
       },
     } as unknown as SipServer
     const clock = new VirtualClock()
-    const registrar = new Registrar({ sip, clock, log: silentLog })
+    const registrar = new TrunkRegistrations({ sip, clock, log: silentLog })
     registrar.sync([target(5060)])
     registrar.sync([target(5060)])
     await until(() => registrar.report('trk_1')?.registered === true)

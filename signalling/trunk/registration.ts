@@ -2,11 +2,11 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { PlainAnswer, SipServer } from '../sip/sip-port.js'
+import type { OutOfDialogResponse, SipServer } from '../sip/sip-port.js'
 import { sipUri } from '../sip/sip-uri.js'
 import { type Credentials, DigestClient } from './digest-client.js'
 import {
-  type RegistrarAnswer,
+  type RegistrarResponse,
   type RegistrationEffect,
   type RegistrationInput,
   type RegistrationState,
@@ -55,7 +55,7 @@ export class Registration {
   #cseq = randomInt(1, 2 ** 20)
   readonly #digest: DigestClient
   readonly #forget: () => void
-  #state: RegistrationState = { at: 'idle' }
+  #state: RegistrationState = { kind: 'idle' }
   #timer: Timer | null = null
   #last: RegistrationReport = { registered: false, sip: null }
   /** One at a time (RFC 3261 10.2); an answer to an older one is not ours to use. */
@@ -74,8 +74,8 @@ export class Registration {
     return this.#options.target
   }
 
-  get state(): RegistrationState['at'] {
-    return this.#state.at
+  get state(): RegistrationState['kind'] {
+    return this.#state.kind
   }
 
   get report(): RegistrationReport {
@@ -109,7 +109,7 @@ export class Registration {
 
   #run(effect: RegistrationEffect): void {
     const { clock, log, onReport } = this.#options
-    switch (effect.do) {
+    switch (effect.type) {
       case 'send':
         void this.#send(effect.expires)
         return
@@ -160,7 +160,7 @@ export class Registration {
         digest: this.#digest,
       })
       this.#cseq = Math.max(this.#cseq, answer.cseq)
-      if (round === this.#round) this.#input({ type: 'answered', answer: readAnswer(answer, user) })
+      if (round === this.#round) this.#input({ type: 'answered', response: readRegistrarResponse(answer, user) })
     } catch (error) {
       log.debug({ trunkId, error: errorText(error) }, 'REGISTER was not answered')
       if (round === this.#round) this.#input({ type: 'failed' })
@@ -169,7 +169,7 @@ export class Registration {
 }
 
 /** The times of a registrar's answer; it may list other bindings of the account beside ours. */
-export function readAnswer(answer: Pick<PlainAnswer, 'status' | 'header'>, user: string): RegistrarAnswer {
+export function readRegistrarResponse(answer: Pick<OutOfDialogResponse, 'status' | 'header'>, user: string): RegistrarResponse {
   const contacts = (answer.header('Contact') ?? '').split(/,(?=\s*(?:"[^"]*"\s*)?<?sips?:)/i)
   const own = contacts.filter((contact) => contact.includes(`sip:${user}@`))
   // Ours is the freshest: the others are of earlier lives of this process or of other devices.

@@ -68,7 +68,7 @@ async function rigFor(t: Assert, trunks: readonly InboundTrunk[], options: RigOp
   ) => {
     const first = await invite(to, [], host)
     const client = new DigestClient(credentials)
-    client.challenged(401, header(first.answer, 'www-authenticate'))
+    client.onChallenge(401, header(first.answer, 'www-authenticate'))
     const [given] = client.headers({ method: 'INVITE', uri: first.uri, body: SDP })
     return invite(to, given ? [[given.name, given.value]] : [], host)
   }
@@ -199,7 +199,7 @@ t.test('a replayed nonce count is refused as stale', async (t) => {
   const rig = await rigFor(t, [trunk()])
   const first = await rig.invite()
   const client = new DigestClient({ username: 'acme', password: 'first-secret' })
-  client.challenged(401, header(first.answer, 'www-authenticate'))
+  client.onChallenge(401, header(first.answer, 'www-authenticate'))
   const [given] = client.headers({ method: 'INVITE', uri: first.uri, body: SDP })
   const headers = [['Authorization', given?.value ?? '']] as const
   const good = await rig.invite(TEST_NUMBER, headers)

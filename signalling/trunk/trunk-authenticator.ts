@@ -6,7 +6,7 @@ import { coveringPrefix } from './cidr.js'
 import type { DigestAlgorithm } from './digest.js'
 import { type DigestClaim, DigestServer } from './digest-server.js'
 
-export interface TrunkEdgeOptions {
+export interface TrunkAuthenticatorOptions {
   readonly trunks: TrunkDirectory
   readonly clock: Pick<Clock, 'now'>
   readonly log: Log
@@ -16,12 +16,12 @@ export interface TrunkEdgeOptions {
 }
 
 /** Who an INVITE comes from. */
-export type Caller =
-  | { readonly as: 'trunk'; readonly trunk: InboundTrunk }
+export type InviteSource =
+  | { readonly kind: 'trunk'; readonly trunk: InboundTrunk }
   /** Proved nothing and claimed nothing. */
-  | { readonly as: 'stranger' }
+  | { readonly kind: 'stranger' }
   /** Has to send (other) credentials: the `WWW-Authenticate` of a 401. */
-  | { readonly as: 'challenged'; readonly challenge: string }
+  | { readonly kind: 'challenged'; readonly challenge: string }
 
 export const SERVICE_REALM = 'parley'
 
@@ -29,25 +29,25 @@ export const SERVICE_REALM = 'parley'
  * Tells trunks from strangers: by address list, by digest, or by both, as each trunk asks. Nothing an
  * unauthenticated caller sees depends on which users or numbers exist.
  */
-export class TrunkEdge {
-  readonly #options: TrunkEdgeOptions
+export class TrunkAuthenticator {
+  readonly #options: TrunkAuthenticatorOptions
   readonly #digest: DigestServer
   readonly #realm: string
 
-  constructor(options: TrunkEdgeOptions) {
+  constructor(options: TrunkAuthenticatorOptions) {
     this.#options = options
     this.#realm = options.realm ?? SERVICE_REALM
     this.#digest = new DigestServer(options)
   }
 
-  async identify(invite: IncomingInvite): Promise<Caller> {
+  async identify(invite: IncomingInvite): Promise<InviteSource> {
     const { trunks } = this.#options
     const near = await trunks.byAddress(invite.sourceAddress, invite.to)
-    if (near?.inboundAuth === 'ip_acl') return { as: 'trunk', trunk: near }
+    if (near?.inboundAuth === 'ip_acl') return { kind: 'trunk', trunk: near }
     const header = invite.header('Authorization')
     if (header !== null) return this.#authenticate(invite, header, near)
     // In the list of a trunk that wants a password as well: it is asked in its own realm.
-    return near === null ? { as: 'stranger' } : this.#challenged(near, false)
+    return near === null ? { kind: 'stranger' } : this.#challenged(near, false)
   }
 
   /** For a stranger who gets in only with credentials. */
@@ -56,13 +56,13 @@ export class TrunkEdge {
     return this.#digest.challenge(realm, algorithm, false)
   }
 
-  async #authenticate(invite: IncomingInvite, header: string, near: InboundTrunk | null): Promise<Caller> {
+  async #authenticate(invite: IncomingInvite, header: string, near: InboundTrunk | null): Promise<InviteSource> {
     const asked = near ?? (await this.#realmOf(invite))
     const claim = this.#digest.claim(header, (claimed) => claimed === asked.realm || claimed === this.#realm)
     // Credentials for somebody else's realm prove nothing here.
     if (claim === null) return this.#challenged(asked, false)
     const { trunk, verdict } = await this.#verify(claim, invite)
-    if (verdict.ok && trunk !== null) return { as: 'trunk', trunk }
+    if (verdict.ok && trunk !== null) return { kind: 'trunk', trunk }
     const stale = !verdict.ok && verdict.stale
     if (!stale) {
       this.#options.log.warn(
@@ -73,8 +73,8 @@ export class TrunkEdge {
     return this.#challenged(asked, stale)
   }
 
-  #challenged({ realm, algorithm }: Realm, stale: boolean): Caller {
-    return { as: 'challenged', challenge: this.#digest.challenge(realm, algorithm, stale) }
+  #challenged({ realm, algorithm }: Realm, stale: boolean): InviteSource {
+    return { kind: 'challenged', challenge: this.#digest.challenge(realm, algorithm, stale) }
   }
 
   async #verify(claim: DigestClaim, { uri, body, sourceAddress }: IncomingInvite) {

@@ -26,7 +26,7 @@ interface Use {
  * carries: whatever asked for a call, it is counted here, on the way to the wire. Counts calls of
  * this process.
  */
-export class TrunkMeter {
+export class TrunkLimiter {
   readonly #clock: Pick<Clock, 'now'>
   readonly #uses = new Map<string, Use>()
 
@@ -44,7 +44,7 @@ export class TrunkMeter {
   }
 
   /** Counts an inbound call in, or says why not. */
-  takeInbound(trunkId: string, limits: TrunkLimits, callId: string): TrunkRefusal | null {
+  admitInbound(trunkId: string, limits: TrunkLimits, callId: string): TrunkRefusal | null {
     const use = this.#use(trunkId)
     if (use.calls.size >= limits.maxConcurrent) return this.#refuse(trunkId, use, 'trunk_full')
     use.calls.add(callId)
@@ -52,7 +52,7 @@ export class TrunkMeter {
   }
 
   /** Counts an outbound call to an E.164 number in, or says why not. */
-  takeOutbound(trunkId: string, limits: TrunkLimits, callId: string, to: string): TrunkRefusal | null {
+  admitOutbound(trunkId: string, limits: TrunkLimits, callId: string, to: string): TrunkRefusal | null {
     const use = this.#use(trunkId)
     if (!/^\+\d+$/.test(to) || !limits.allowedPrefixes.some((prefix) => to.startsWith(prefix)))
       return this.#refuse(trunkId, use, 'trunk_prefix')

@@ -3,20 +3,20 @@ import type { Log } from '../../media/base/log.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { Registration, type RegistrationReport, type RegistrationTarget } from './registration.js'
 
-export interface RegistrarOptions {
+export interface TrunkRegistrationsOptions {
   readonly sip: SipServer
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Keeps exactly the wanted accounts registered. */
-export class Registrar {
-  readonly #options: RegistrarOptions
+export class TrunkRegistrations {
+  readonly #options: TrunkRegistrationsOptions
   readonly #registrations = new Map<string, Registration>()
   readonly #leaving = new Set<Promise<void>>()
   #closed = false
 
-  constructor(options: RegistrarOptions) {
+  constructor(options: TrunkRegistrationsOptions) {
     this.#options = options
   }
 

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { addressKey, coveringPrefix, parseCidr } from './cidr.js'
-import { callerIdentity, writeNumber } from './number-format.js'
-import { TrunkMeter } from './trunk-limiter.js'
+import { callerIdentity, formatNumber } from './number-format.js'
+import { TrunkLimiter } from './trunk-limiter.js'
 
 t.test('numbers as carriers want them', async (t) => {
   const cases = [
@@ -14,9 +14,9 @@ t.test('numbers as carriers want them', async (t) => {
     ['pilot-7', 'pilot-7', 'pilot-7', 'pilot-7'],
   ] as const
   for (const [number, e164, national, national0] of cases) {
-    t.equal(writeNumber(number, 'e164'), e164)
-    t.equal(writeNumber(number, 'national'), national)
-    t.equal(writeNumber(number, 'national0'), national0)
+    t.equal(formatNumber(number, 'e164'), e164)
+    t.equal(formatNumber(number, 'national'), national)
+    t.equal(formatNumber(number, 'national0'), national0)
   }
 })
 
@@ -90,18 +90,18 @@ t.test('every address is in its own ranges and keys keep the order', async (t) =
 
 t.test('the meter', async (t) => {
   const clock = new VirtualClock()
-  const meter = new TrunkMeter(clock)
+  const meter = new TrunkLimiter(clock)
   const limits = { maxConcurrent: 2, callsPerMinute: 3, allowedPrefixes: ['+91'] }
-  const out = (call: string, to = '+919876543210') => meter.takeOutbound('a', limits, call, to)
+  const out = (call: string, to = '+919876543210') => meter.admitOutbound('a', limits, call, to)
   t.equal(out('1', '+14155550100'), 'trunk_prefix')
   t.equal(out('1', '919876543210'), 'trunk_prefix', 'only E.164 can be judged')
   t.equal(out('1', '+9'), 'trunk_prefix')
   t.equal(meter.size, 0, 'refusals leave nothing')
   t.equal(out('1'), null)
-  t.equal(meter.takeInbound('a', limits, '2'), null)
+  t.equal(meter.admitInbound('a', limits, '2'), null)
   t.equal(out('3'), 'trunk_full', 'both directions together')
-  t.equal(meter.takeInbound('a', limits, '3'), 'trunk_full')
-  t.equal(meter.takeInbound('b', limits, '4'), null, 'another trunk')
+  t.equal(meter.admitInbound('a', limits, '3'), 'trunk_full')
+  t.equal(meter.admitInbound('b', limits, '4'), null, 'another trunk')
   meter.release('b', '4')
   meter.release('a', '1')
   meter.release('a', '1')
@@ -112,14 +112,14 @@ t.test('the meter', async (t) => {
   t.equal(out('6'), null)
   meter.release('a', '6')
   t.equal(out('7'), 'trunk_rate', 'a fourth within a minute')
-  t.equal(meter.takeInbound('a', limits, '8'), null, 'inbound calls are not dialled')
+  t.equal(meter.admitInbound('a', limits, '8'), null, 'inbound calls are not dialled')
   meter.release('a', '8')
   clock.advance(50_001)
   t.equal(out('9'), null, 'the first two are a minute ago')
   meter.release('a', '9')
   meter.release('a', '2')
   clock.advance(60_001)
-  t.equal(meter.takeInbound('b', limits, 'x'), null)
+  t.equal(meter.admitInbound('b', limits, 'x'), null)
   meter.release('b', 'x')
   t.equal(meter.size, 0, 'nothing idle is kept')
 })

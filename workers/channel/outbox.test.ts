@@ -9,20 +9,20 @@ function rig() {
     port: { postMessage: (message) => posted.push(message) },
     onFull: (session) => {
       ended.push(session)
-      outbox.postMessage({ kind: 'lost', session })
+      outbox.postMessage({ type: 'lost', session })
     },
   })
   const key = (atMs: number): FromWorker => ({
-    kind: 'event',
+    type: 'event',
     session: 'noisy',
     event: { type: 'dtmf', digit: '1', atMs, durationMs: 100 },
   })
   const cut = (session: string, atMs: number): FromWorker => ({
-    kind: 'event',
+    type: 'event',
     session,
     event: { type: 'interrupted', turnId: 1, atMs },
   })
-  const line: FromWorker = { kind: 'log', level: 'info', fields: {}, message: 'line' }
+  const line: FromWorker = { type: 'log', level: 'info', fields: {}, message: 'line' }
   return { outbox, posted, ended, key, cut, line }
 }
 
@@ -50,7 +50,7 @@ t.test('while it does not read: lines go first, then keys, then calls; answers n
   outbox.postMessage(cut('one-too-many', 1))
   t.strictSame(ended, ['one-too-many'], 'ended rather than half told')
   t.match(posted.at(-1), { kind: 'lost', session: 'one-too-many' })
-  outbox.postMessage({ kind: 'result', id: 7, result: null })
+  outbox.postMessage({ type: 'result', id: 7, result: null })
   t.match(posted.at(-1), { kind: 'result', id: 7 })
   t.equal(outbox.dropped, 952 + 952 + 1)
   t.end()
@@ -62,7 +62,7 @@ t.test('when it reads again it is told, once, and everything goes', (t) => {
   outbox.read(1000)
   t.match(posted.at(-1), { kind: 'event' }, 'still many')
   while (outbox.unread >= 64) outbox.read(64)
-  const told = posted.filter(({ kind }) => kind === 'log')
+  const told = posted.filter(({ type: kind }) => kind === 'log')
   t.match(told, [{ level: 'warn', fields: { dropped: 904 } }])
   const before = posted.length
   outbox.postMessage(key(1))

@@ -38,7 +38,7 @@ export class Outbox implements Port<FromWorker> {
   postMessage(message: FromWorker): void {
     if (this.#unread >= FEW && !this.#mayGo(message)) {
       this.dropped++
-      if (message.kind === 'event' && !mayBeMissed(message)) this.#options.onFull(message.session)
+      if (message.type === 'event' && !mayBeMissed(message)) this.#options.onFull(message.session)
       return
     }
     this.#unread++
@@ -52,17 +52,17 @@ export class Outbox implements Port<FromWorker> {
     const fields = { dropped: this.dropped - this.#told }
     this.#told = this.dropped
     const text = 'messages of a media worker were left out while the main thread did not read'
-    this.postMessage({ kind: 'log', level: 'warn', fields, message: text })
+    this.postMessage({ type: 'log', level: 'warn', fields, message: text })
   }
 
   #mayGo(message: FromWorker): boolean {
-    if (message.kind === 'log') return false
-    if (message.kind !== 'event') return true
+    if (message.type === 'log') return false
+    if (message.type !== 'event') return true
     return this.#unread < (mayBeMissed(message) ? MANY : FULL)
   }
 }
 
 /** What a far side can cause as often as it likes. */
-function mayBeMissed({ event }: Extract<FromWorker, { kind: 'event' }>): boolean {
+function mayBeMissed({ event }: Extract<FromWorker, { type: 'event' }>): boolean {
   return event.type === 'dtmf' || event.type === 'detected' || event.type === 'trouble'
 }

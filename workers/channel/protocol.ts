@@ -31,7 +31,7 @@ export type Party =
 export type RemoteMedia = RtpRemote
 
 /** How a session is made. */
-export interface OpenOrder {
+export interface OpenSessionOptions {
   readonly party: Party
   /** Stereo WAV to write from `start` on: left caller, right agent. Null records nothing. */
   readonly recordTo: string | null
@@ -46,41 +46,41 @@ export type WorkerRequest =
    * `start`.
    */
   | {
-      readonly do: 'open'
+      readonly type: 'open'
       readonly session: SessionId
-      readonly order: OpenOrder
+      readonly options: OpenSessionOptions
     }
-  | { readonly do: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
+  | { readonly type: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
   /**
    * Media is live: session time 0. The party may speak. `script` is what a simulated far speaker
    * registered for this SIP Call-ID, null for anyone else. `sipCallId` is the leg's.
    */
   | {
-      readonly do: 'start'
+      readonly type: 'start'
       readonly session: SessionId
       readonly script: SpeakerScript | null
       readonly sipCallId: string | null
     }
   /** The far side pressed a key and told of it outside its media. */
   | {
-      readonly do: 'digit'
+      readonly type: 'digit'
       readonly session: SessionId
       readonly digit: Digit
       readonly durationMs: number
     }
   /** The answer to a `tool_request`. */
   | {
-      readonly do: 'toolResult'
+      readonly type: 'toolResult'
       readonly session: SessionId
       readonly request: number
       readonly result: string
     }
-  | { readonly do: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
+  | { readonly type: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
   /** What became of a transfer the bot asked for. */
-  | { readonly do: 'transfer_update'; readonly session: SessionId; readonly update: TransferUpdate }
-  | { readonly do: 'close'; readonly session: SessionId; readonly why: CloseReason }
-  | { readonly do: 'load' }
-  | { readonly do: 'shutdown' }
+  | { readonly type: 'transfer_update'; readonly session: SessionId; readonly update: TransferUpdate }
+  | { readonly type: 'close'; readonly session: SessionId; readonly why: CloseReason }
+  | { readonly type: 'load' }
+  | { readonly type: 'shutdown' }
 
 export interface OpenedSession {
   readonly address: string
@@ -116,18 +116,18 @@ export interface WorkerLoad {
   /** Of the neural voice detector; null without one. */
   readonly speechModel: SpeechModelStats | null
   /** Of the model of turn endings; null without one. */
-  readonly endingModel: EndingModelStats | null
+  readonly turnDetector: EndingModelStats | null
   /** Of the thread's own heap and buffers, garbage included. */
   readonly heapBytes: number
 }
 
 export { LATENESS_BOUNDS_MS } from '../../media/session/frame-clock.js'
 
-export type WorkerResult<R extends WorkerRequest> = R extends { do: 'open' }
+export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' }
   ? OpenedSession
-  : R extends { do: 'close' }
+  : R extends { type: 'close' }
     ? ClosedSession
-    : R extends { do: 'load' }
+    : R extends { type: 'load' }
       ? WorkerLoad
       : null
 
@@ -159,13 +159,13 @@ export type ToWorker =
   /** So many messages of the worker were read: it stops sending when too many are not. */
   | { readonly read: number }
 export type FromWorker =
-  | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
-  | { readonly kind: 'error'; readonly id: number; readonly code: string; readonly message: string }
-  | { readonly kind: 'event'; readonly session: SessionId; readonly event: SessionEvent }
+  | { readonly type: 'result'; readonly id: number; readonly result: unknown }
+  | { readonly type: 'error'; readonly id: number; readonly code: string; readonly message: string }
+  | { readonly type: 'event'; readonly session: SessionId; readonly event: SessionEvent }
   /** One session failed by a fault of ours and is gone; the others go on. */
-  | { readonly kind: 'lost'; readonly session: SessionId }
+  | { readonly type: 'lost'; readonly session: SessionId }
   | {
-      readonly kind: 'log'
+      readonly type: 'log'
       readonly level: 'info' | 'warn' | 'error'
       readonly fields: object
       readonly message: string
@@ -190,7 +190,7 @@ export interface ProviderSettings {
   readonly cartesia?: CartesiaSettings | null
   /** A second endpoint for chat completions. */
   readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
-  readonly spares?: FallbackNames
+  readonly fallbacks?: FallbackNames
 }
 
 export interface WorkerSettings {
@@ -218,10 +218,10 @@ export interface MediaPool {
   /** Picks the worker with room (by beat lateness); throws EngineError `overloaded` when none has. */
   open(
     session: SessionId,
-    order: OpenOrder,
+    order: OpenSessionOptions,
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }>
-  remote(session: SessionId, remote: RemoteMedia): Promise<void>
+  setRemote(session: SessionId, setRemote: RemoteMedia): Promise<void>
   /** `sipCallId` is the leg's, for bots that are told it. */
   start(session: SessionId, script: SpeakerScript | null, sipCallId?: string): Promise<void>
   /** A key of the far side that came by SIP INFO; one that also comes as RTP event counts once. */

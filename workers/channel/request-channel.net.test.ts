@@ -7,7 +7,7 @@ import type { Log } from '../../media/base/log.js'
 import { threadLog } from '../thread/thread-log.js'
 import { Outbox } from './outbox.js'
 import type { FromWorker, SessionEvent, ToWorker, WorkerRequest } from './protocol.js'
-import { RequestChannel, serve } from './request-channel.js'
+import { RequestChannel, serveRequests } from './request-channel.js'
 
 interface Rig {
   readonly clock: VirtualClock
@@ -41,7 +41,7 @@ function setUp(t: Test, handle: (request: WorkerRequest) => Promise<unknown>): R
   })
   port1.on('message', (message: FromWorker) => channel.receive(message))
   const out = new Outbox({ port: port2 as { postMessage(message: FromWorker): void }, onFull() {} })
-  port2.on('message', serve(out, threadLog(out, 3), handle))
+  port2.on('message', serveRequests(out, threadLog(out, 3), handle))
   return { clock, channel, events, lost, lines, post: (message) => port2.postMessage(message) }
 }
 
@@ -71,7 +71,7 @@ t.test('each request gets its own answer, in whatever order they come', async (t
 
 t.test('errors keep their code; anything else is internal and logged where it arose', async (t) => {
   const { channel, lines } = setUp(t, async (request) => {
-    if (request.do === 'load') throw new EngineError('overloaded', 'too much')
+    if (request.type === 'load') throw new EngineError('overloaded', 'too much')
     throw new TypeError('a bug')
   })
   await t.rejects(channel.request({ do: 'load' }, 1000), {
@@ -109,15 +109,15 @@ t.test('closing rejects what is pending and what comes', async (t) => {
   await t.rejects(pending, { code: 'worker_lost' })
   await t.rejects(channel.request({ do: 'load' }, 1000), { code: 'worker_lost' })
   t.equal(clock.pending, 0)
-  post({ kind: 'event', session: 's', event: { type: 'hang_up' } })
+  post({ type: 'event', session: 's', event: { type: 'hang_up' } })
   await tick()
   t.same(events, [], 'and is deaf')
 })
 
 t.test('events, losses and log lines cross', async (t) => {
   const { post, events, lost, lines } = setUp(t, async () => null)
-  post({ kind: 'event', session: 's', event: { type: 'media_timeout' } })
-  post({ kind: 'lost', session: 's' })
+  post({ type: 'event', session: 's', event: { type: 'media_timeout' } })
+  post({ type: 'lost', session: 's' })
   const log = threadLog({ postMessage: post }, 1)
   log.debug({}, 'stays here')
   log.info({ f: () => {}, e: new Error('why'), nested: { g: () => {} }, n: 1 }, 'odd fields')

@@ -60,7 +60,7 @@ export class RequestChannel {
         reject(
           new EngineError('timeout', 'a media worker did not answer in time', {
             retryable: true,
-            context: { request: request.do, timeoutMs },
+            context: { request: request.type, timeoutMs },
           }),
         )
       })
@@ -82,7 +82,7 @@ export class RequestChannel {
       this.#port.postMessage({ read: this.#read })
       this.#read = 0
     }
-    switch (message.kind) {
+    switch (message.type) {
       case 'result':
         this.#take(message.id)?.resolve(message.result)
         return
@@ -131,7 +131,7 @@ export class RequestChannel {
  * Worker side: answers each request once, with the handler's result or its error. An EngineError
  * keeps its code; anything else is `internal` and is logged here, where its stack is.
  */
-export function serve(
+export function serveRequests(
   port: Outbox,
   log: Log,
   handle: (request: WorkerRequest) => Promise<unknown>,
@@ -143,18 +143,18 @@ export function serve(
     }
     const { id, request } = message
     handle(request).then(
-      (result) => port.postMessage({ kind: 'result', id, result: result ?? null }),
+      (result) => port.postMessage({ type: 'result', id, result: result ?? null }),
       (error: unknown) => {
         const known = error instanceof EngineError
         if (!known) {
           const stack = error instanceof Error ? error.stack : undefined
           log.error(
-            { request: request.do, error: errorText(error), stack },
+            { request: request.type, error: errorText(error), stack },
             'a request failed in the media worker',
           )
         }
         const code = known ? error.code : 'internal'
-        port.postMessage({ kind: 'error', id, code, message: errorText(error) })
+        port.postMessage({ type: 'error', id, code, message: errorText(error) })
       },
     )
   }

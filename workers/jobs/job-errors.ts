@@ -11,7 +11,7 @@ interface JobPool {
  * The library listens for a thread's error only while a job runs; one in between must not be fatal
  * here. It replaces the thread by itself.
  */
-export function watchErrors(pool: JobPool, what: string, log: Log): void {
+export function logThreadErrors(pool: JobPool, what: string, log: Log): void {
   const known = new WeakSet<Worker>()
   pool.on('worker-ready', (worker: Worker) => {
     if (known.has(worker)) return

@@ -4,7 +4,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { finishRecording, type RecordedFile } from '../../media/recording/finish.js'
 import type { RawRecording } from '../../media/recording/recorder.js'
-import { watchErrors } from './job-errors.js'
+import { logThreadErrors } from './job-errors.js'
 import type { RecordingJob, RecordingReply } from './recording-thread.js'
 
 /** More calls than end at once on one worker. */
@@ -69,7 +69,7 @@ class JobThread implements RecordingJobs {
   async #finished(raw: RawRecording): Promise<RecordedFile | null> {
     let reply: RecordingReply
     try {
-      reply = await this.#run({ do: 'finish', raw }, FINISH_LIMIT_MS)
+      reply = await this.#run({ type: 'finish', raw }, FINISH_LIMIT_MS)
     } catch (error) {
       // That thread may be at it still: two must not work on one file.
       if (error instanceof Error && isTimeoutError(error))
@@ -96,7 +96,7 @@ class JobThread implements RecordingJobs {
     this.#copying = true
     for (let path = this.#copies.shift(); path !== undefined; path = this.#copies.shift()) {
       try {
-        const reply = await this.#run({ do: 'compress', path }, COMPRESS_LIMIT_MS)
+        const reply = await this.#run({ type: 'compress', path }, COMPRESS_LIMIT_MS)
         if (!reply.ok) this.#log.error({ error: reply.message }, 'an Opus copy could not be made')
       } catch (error) {
         this.#log.error({ error: errorText(error) }, 'an Opus copy could not be made')
@@ -124,7 +124,7 @@ class JobThread implements RecordingJobs {
       size: this.#compress ? 2 : 1,
       task: fileURLToPath(new URL('./recording-thread.js', import.meta.url)),
     })
-    watchErrors(pool, 'recording', this.#log)
+    logThreadErrors(pool, 'recording', this.#log)
     return pool
   }
 }

@@ -7,12 +7,12 @@ import { errorText } from '../../media/base/errors.js'
 import { compressRecording } from '../../media/recording/compress.js'
 import { finishRecording, type RecordedFile } from '../../media/recording/finish.js'
 import type { RawRecording } from '../../media/recording/recorder.js'
-import { runAsUsual } from '../thread/thread-priority.js'
+import { resetThreadPriority } from '../thread/thread-priority.js'
 
 export type RecordingJob =
-  | { readonly do: 'finish'; readonly raw: RawRecording }
+  | { readonly type: 'finish'; readonly raw: RawRecording }
   /** Makes the Opus copy of a finished recording. */
-  | { readonly do: 'compress'; readonly path: string }
+  | { readonly type: 'compress'; readonly path: string }
 
 export type RecordingReply =
   | { readonly ok: true; readonly file: RecordedFile | null }
@@ -20,7 +20,7 @@ export type RecordingReply =
 
 async function answer(job: RecordingJob): Promise<RecordingReply> {
   try {
-    if (job.do === 'finish') return { ok: true, file: await finishRecording(job.raw) }
+    if (job.type === 'finish') return { ok: true, file: await finishRecording(job.raw) }
     await compressRecording(job.path)
     return { ok: true, file: null }
   } catch (error) {
@@ -29,7 +29,7 @@ async function answer(job: RecordingJob): Promise<RecordingReply> {
 }
 
 // The media thread that started this one runs first; nothing here is as urgent.
-runAsUsual()
+resetThreadPriority()
 
 parentPort?.on('message', (job: RecordingJob) => {
   void answer(job).then((reply) => parentPort?.postMessage(reply))

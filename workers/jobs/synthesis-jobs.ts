@@ -8,7 +8,7 @@ import type {
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import { watchErrors } from './job-errors.js'
+import { logThreadErrors } from './job-errors.js'
 import type { SynthesisJob, SynthesisReply } from './synthesis-thread.js'
 
 export interface SynthesisJobs extends SynthesisPort {
@@ -71,7 +71,7 @@ class JobQueue implements SynthesisJobs {
       size: threads,
       task: fileURLToPath(new URL('./synthesis-thread.js', import.meta.url)),
     })
-    watchErrors(this.#pool, 'synthesis', log)
+    logThreadErrors(this.#pool, 'synthesis', log)
   }
 
   get pending(): number {

@@ -6,7 +6,7 @@ import { parentPort } from 'node:worker_threads'
 import type { Synthesis, SynthesisRequest } from '../../media/agent/vendors/espeak/synthesis-port.js'
 import type { EspeakSynthesizer } from '../../media/agent/vendors/espeak/synthesizer.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../media/base/errors.js'
-import { runAsUsual } from '../thread/thread-priority.js'
+import { resetThreadPriority } from '../thread/thread-priority.js'
 
 export interface SynthesisJob {
   readonly request: SynthesisRequest
@@ -46,7 +46,7 @@ loadEngine().catch(() => {
 })
 
 // The media thread that started this one runs first; nothing here is as urgent.
-runAsUsual()
+resetThreadPriority()
 
 parentPort?.on('message', (job: SynthesisJob) => {
   void answer(job).then((reply) => {

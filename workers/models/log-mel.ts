@@ -36,7 +36,7 @@ export class LogMel {
    * `[80, frames]`, band by band. The first `silent` samples of `pcm` (full scale 1) are zero; saying so
    * saves the work of their windows.
    */
-  of(pcm: Float32Array, silent: number): Float32Array {
+  compute(pcm: Float32Array, silent: number): Float32Array {
     this.#normalise(pcm)
     const { frames } = this
     const features = new Float32Array(MEL_BANDS * frames)

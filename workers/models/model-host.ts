@@ -12,17 +12,17 @@ const ENTRIES = {
 /** A model that still runs by then is left behind: its thread ends when it comes back. */
 const END_MS = 5000
 
-export interface ModelOrder {
+export interface ModelSpec {
   readonly name: keyof typeof ENTRIES
   readonly data: ModelThreadData
 }
 
 /** Starts a thread that loads the model and talks over the port. It ends when the port does. */
-export type StartModel = (order: ModelOrder, port: MessagePort) => StartedModel
+export type StartModel = (order: ModelSpec, port: MessagePort) => StartedModel
 
 export interface StartedModel {
   /** Resolves with the reason when the thread is gone. */
-  readonly gone: Promise<string>
+  readonly exited: Promise<string>
   /** The process need not wait for it. */
   abandon(): void
 }
@@ -40,7 +40,7 @@ export const startModel: StartModel = ({ name, data }, port) => {
     why = errorText(error)
   })
   return {
-    gone: new Promise((resolve) => thread.once('exit', () => resolve(why))),
+    exited: new Promise((resolve) => thread.once('exit', () => resolve(why))),
     abandon: () => thread.unref(),
   }
 }
@@ -63,17 +63,17 @@ export class ModelHost {
   /** The port for one media thread to order its models over; closes when that thread is gone. */
   open(): MessagePort {
     const { port1, port2 } = new MessageChannel()
-    port1.on('message', ({ order, port }: { readonly order: ModelOrder; readonly port: MessagePort }) => {
+    port1.on('message', ({ order, port }: { readonly order: ModelSpec; readonly port: MessagePort }) => {
       const started = startModel(order, port)
       this.#running.add(started)
-      void started.gone.then(() => this.#running.delete(started))
+      void started.exited.then(() => this.#running.delete(started))
     })
     return port2
   }
 
   /** Once no media thread is left: resolves when the models are gone, or are not waited for any longer. */
   async close(): Promise<void> {
-    const gone = Promise.all([...this.#running].map((started) => started.gone)).then(() => true)
+    const gone = Promise.all([...this.#running].map((started) => started.exited)).then(() => true)
     const late = new Promise<boolean>((resolve) => {
       const limit = this.#clock.after(END_MS, () => resolve(false))
       void gone.then(() => limit.cancel())
@@ -85,9 +85,9 @@ export class ModelHost {
 }
 
 /** On a media thread: by way of the main one. */
-export function modelsOver(orders: MessagePort): StartModel {
+export function remoteModelStarter(orders: MessagePort): StartModel {
   return (order, port) => {
     orders.postMessage({ order, port }, [port])
-    return { gone: Promise.resolve('it ended'), abandon() {} }
+    return { exited: Promise.resolve('it ended'), abandon() {} }
   }
 }

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { ModelOrder, StartedModel, StartModel } from './model-host.js'
+import type { ModelSpec, StartedModel, StartModel } from './model-host.js'
 import { END, type FromModelThread } from './onnx.js'
 
 const START_MS = 20_000
@@ -15,15 +15,15 @@ const END_MS = 3000
 
 export interface ModelThreadOptions<Answer> {
   /** What to run; its name is what errors call it. */
-  readonly order: ModelOrder
+  readonly model: ModelSpec
   readonly start: StartModel
   readonly clock: Clock
   readonly log: Log
   /** What goes on without it, for the log. */
-  readonly meanwhile: string
-  answered(answer: Answer): void
+  readonly withoutModel: string
+  onAnswer(answer: Answer): void
   /** The thread failed: what it was asked will not be answered, and what it remembered is gone. */
-  lost(): void
+  onLost(): void
 }
 
 /** One thread, and this side of its port. */
@@ -71,24 +71,24 @@ export class ModelThread<Ready, Question, Answer> {
    * EngineError `config_invalid` with the reason.
    */
   async start(): Promise<Ready | null> {
-    const { order, start, clock } = this.#options
+    const { model: order, start, clock } = this.#options
     const { port1: port, port2 } = new MessageChannel()
     const closed = new Promise<void>((resolve) => port.once('close', resolve))
     const started = start(order, port2)
-    const ended = Promise.all([started.gone, closed]).then(([why]) => why)
+    const ended = Promise.all([started.exited, closed]).then(([why]) => why)
     const thread: Thread = { port, started, ended }
     const first = await new Promise<FromModelThread<Ready, Answer>>((resolve) => {
-      const limit = clock.after(START_MS, () => resolve({ kind: 'failed', message: 'it takes too long' }))
+      const limit = clock.after(START_MS, () => resolve({ type: 'failed', message: 'it takes too long' }))
       const done = (message: FromModelThread<Ready, Answer>): void => {
         limit.cancel()
         resolve(message)
       }
       port.once('message', done)
-      void ended.then((why) => done({ kind: 'failed', message: why }))
+      void ended.then((why) => done({ type: 'failed', message: why }))
     })
-    if (first.kind !== 'ready' || this.#closing) {
+    if (first.type !== 'ready' || this.#closing) {
       await this.#end(thread)
-      if (first.kind === 'failed') {
+      if (first.type === 'failed') {
         const { name, data } = order
         throw new EngineError('config_invalid', `the ${name} ${data.path} cannot be used: ${first.message}`)
       }
@@ -121,7 +121,7 @@ export class ModelThread<Ready, Question, Answer> {
 
   /** Resolves when it ended, or is not waited for any longer. */
   async #end({ port, started, ended }: Thread): Promise<void> {
-    const { clock, log, order } = this.#options
+    const { clock, log, model: order } = this.#options
     port.postMessage(END)
     const late = new Promise<null>((resolve) => {
       const limit = clock.after(END_MS, () => resolve(null))
@@ -135,21 +135,21 @@ export class ModelThread<Ready, Question, Answer> {
 
   #heard(thread: Thread, message: FromModelThread<Ready, Answer>): void {
     if (thread !== this.#thread) return
-    if (message.kind === 'failed') {
+    if (message.type === 'failed') {
       this.#lost(thread, message.message)
       return
     }
-    if (message.kind !== 'answered') return
+    if (message.type !== 'answered') return
     this.#busy = false
     this.#hung?.cancel()
     this.#pauseMs = RESTART_MIN_MS
-    this.#options.answered(message.answer)
+    this.#options.onAnswer(message.answer)
   }
 
   /** Ends a thread that failed; another one follows. */
   #lost(thread: Thread, why: string): void {
     if (thread !== this.#thread) return
-    const { log, order, meanwhile, lost } = this.#options
+    const { log, model: order, withoutModel: meanwhile, onLost: lost } = this.#options
     this.#thread = null
     this.#busy = false
     this.#hung?.cancel()
@@ -161,7 +161,7 @@ export class ModelThread<Ready, Question, Answer> {
 
   #again(): void {
     if (this.#closing) return
-    const { clock, log, order } = this.#options
+    const { clock, log, model: order } = this.#options
     this.#restart = clock.after(this.#pauseMs, () => {
       this.#pauseMs = Math.min(this.#pauseMs * 2, RESTART_MAX_MS)
       this.#restarts++

@@ -38,9 +38,9 @@ export interface ModelThreadData {
 }
 
 export type FromModelThread<Ready, Answer> =
-  | { readonly kind: 'ready'; readonly ready: Ready }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly type: 'ready'; readonly ready: Ready }
+  | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'answered'; readonly answer: Answer }
 
 /** Throws Error with the fix when runtime or file cannot be loaded. */
 export async function loadOnnx({
@@ -81,7 +81,7 @@ export function serveModel<Ready, Question, Answer>(
   const { port }: { readonly port?: MessagePort } = workerData ?? {}
   if (port === undefined) throw new Error('a model is served in a worker thread only')
   const send = (message: FromModelThread<Ready, Answer>): void => port.postMessage(message)
-  const failed = (error: unknown): void => send({ kind: 'failed', message: errorText(error) })
+  const failed = (error: unknown): void => send({ type: 'failed', message: errorText(error) })
   const loading = load()
   // From the start on: who gave up waiting says so while the model is still being loaded.
   port.on('message', (question: Question | typeof END) => {
@@ -91,8 +91,8 @@ export function serveModel<Ready, Question, Answer>(
     }
     loading
       .then((model) => model.answer(question))
-      .then((answer) => send({ kind: 'answered', answer }))
+      .then((answer) => send({ type: 'answered', answer }))
       .catch(failed)
   })
-  loading.then((model) => send({ kind: 'ready', ready: model.ready }), failed)
+  loading.then((model) => send({ type: 'ready', ready: model.ready }), failed)
 }

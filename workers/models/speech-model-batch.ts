@@ -1,8 +1,8 @@
 /** Samples of one window, for a session of each rate. */
-export type SpeechWindows = Readonly<Record<8000 | 16000, number>>
+export type SpeechWindowSizes = Readonly<Record<8000 | 16000, number>>
 
 /** Sound of several calls to be judged at once; the array is handed over. */
-export interface SpeechQuestion {
+export interface SpeechBatch {
   readonly rate: 8000 | 16000
   /** Streams by number, one window each. */
   readonly streams: readonly number[]
@@ -11,7 +11,7 @@ export interface SpeechQuestion {
   readonly closed: readonly number[]
 }
 
-export interface JudgedBatch {
+export interface SpeechScores {
   readonly streams: readonly number[]
-  readonly likely: Float32Array
+  readonly probabilities: Float32Array
 }

@@ -16,7 +16,7 @@ import {
   serveModel,
   type Tensor,
 } from './onnx.js'
-import type { JudgedBatch, SpeechQuestion, SpeechWindows } from './speech-model-batch.js'
+import type { SpeechScores, SpeechBatch, SpeechWindowSizes } from './speech-model-batch.js'
 
 /** One recurrent value: its place in the model and its shape around the batch. */
 interface State {
@@ -76,7 +76,7 @@ class Model {
     return (own * rate) / modelRate
   }
 
-  async judge({ rate, streams, windows, closed }: SpeechQuestion): Promise<Float32Array> {
+  async judge({ rate, streams, windows, closed }: SpeechBatch): Promise<Float32Array> {
     for (const stream of closed) {
       this.#memory.delete(stream)
       this.#upsamplers.delete(stream)
@@ -179,11 +179,11 @@ function copy(
   }
 }
 
-serveModel<SpeechWindows, SpeechQuestion, JudgedBatch>(async () => {
+serveModel<SpeechWindowSizes, SpeechBatch, SpeechScores>(async () => {
   const { ort, session } = await loadOnnx(workerData)
   const model = new Model(ort, session)
   return {
     ready: { 8000: model.window(8000), 16000: model.window(16000) },
-    answer: async (question) => ({ streams: question.streams, likely: await model.judge(question) }),
+    answer: async (question) => ({ streams: question.streams, probabilities: await model.judge(question) }),
   }
 })

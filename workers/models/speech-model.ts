@@ -4,7 +4,7 @@ import type { Log } from '../../media/base/log.js'
 import type { SpeechModel, SpeechModelStats, SpeechModelStream } from '../../media/vad/speech-model.js'
 import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
-import type { JudgedBatch, SpeechQuestion, SpeechWindows } from './speech-model-batch.js'
+import type { SpeechScores, SpeechBatch, SpeechWindowSizes } from './speech-model-batch.js'
 
 export interface RunningSpeechModel extends SpeechModel {
   stats(): SpeechModelStats
@@ -39,12 +39,12 @@ export async function openSpeechModel(options: SpeechModelOptions): Promise<Runn
 }
 
 class ThreadModel implements RunningSpeechModel {
-  readonly #thread: ModelThread<SpeechWindows, SpeechQuestion, JudgedBatch>
+  readonly #thread: ModelThread<SpeechWindowSizes, SpeechBatch, SpeechScores>
   readonly #streams = new Map<number, WindowStream>()
   /** Streams with a window to judge, by rate. */
   readonly #waiting: Record<SessionRate, Set<WindowStream>> = { 8000: new Set(), 16000: new Set() }
   readonly #closed: number[] = []
-  #window: SpeechWindows = { 8000: 0, 16000: 0 }
+  #window: SpeechWindowSizes = { 8000: 0, 16000: 0 }
   #next = 1
   #windows = 0
   #batches = 0
@@ -53,19 +53,19 @@ class ThreadModel implements RunningSpeechModel {
 
   constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: SpeechModelOptions) {
     this.#thread = new ModelThread({
-      order: { name: 'speech model', data: { path, runtime, setting: 'PARLEY_VAD_MODEL' } },
+      model: { name: 'speech model', data: { path, runtime, setting: 'PARLEY_VAD_MODEL' } },
       start,
       clock,
       log,
-      meanwhile: 'the built-in detector decides',
-      answered: ({ streams, likely }) => {
+      withoutModel: 'the built-in detector decides',
+      onAnswer: ({ streams, probabilities: likely }) => {
         this.#judged += streams.length
         streams.forEach((id, i) => {
           this.#streams.get(id)?.judged(likely[i] ?? 0)
         })
         this.#ask()
       },
-      lost: () => {
+      onLost: () => {
         this.#closed.length = 0
         for (const rate of RATES) this.#waiting[rate].clear()
       },

@@ -1,5 +1,5 @@
 /** The sound of one pause to be judged. */
-export interface EndingQuestion {
+export interface TurnDetectorRequest {
   readonly id: number
   readonly rate: 8000 | 16000
   /** A ring of the party's latest sound, in memory both threads share; the oldest is overwritten last. */
@@ -9,8 +9,8 @@ export interface EndingQuestion {
   readonly samples: number
 }
 
-export interface EndingAnswer {
+export interface TurnDetectorResult {
   readonly id: number
   /** 0 to 1. */
-  readonly likely: number
+  readonly probability: number
 }

@@ -9,7 +9,7 @@ import { resample } from '../../media/codec/resampler.js'
 import { ENDING_MODEL_MS } from '../../media/vad/turn-detector.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 import { loadOnnx, type OnnxRuntime, type OnnxSession, serveModel } from './onnx.js'
-import type { EndingAnswer, EndingQuestion } from './turn-detector-question.js'
+import type { TurnDetectorResult, TurnDetectorRequest } from './turn-detector-question.js'
 
 const MODEL_RATE = 16_000
 const LONGEST = (ENDING_MODEL_MS / 1000) * MODEL_RATE
@@ -60,14 +60,14 @@ class Model {
   }
 
   /** Throws Error when what comes out is no probability. */
-  async answer({ id, rate, ring, end, samples }: EndingQuestion): Promise<EndingAnswer> {
+  async answer({ id, rate, ring, end, samples }: TurnDetectorRequest): Promise<TurnDetectorResult> {
     // At once, while it is still what was asked about.
     const own = new Int16Array(samples)
     const from = (end - samples + ring.length) % ring.length
     const head = ring.subarray(from, Math.min(ring.length, from + samples))
     own.set(head)
     own.set(ring.subarray(0, samples - head.length), head.length)
-    return { id, likely: await this.judge(resample(own, rate, MODEL_RATE)) }
+    return { id, probability: await this.judge(resample(own, rate, MODEL_RATE)) }
   }
 
   async judge(pcm: Int16Array): Promise<number> {
@@ -81,7 +81,7 @@ class Model {
     const input =
       mel === null
         ? new Tensor('float32', sound, [1, length])
-        : new Tensor('float32', mel.of(sound, silent), [1, MEL_BANDS, mel.frames])
+        : new Tensor('float32', mel.compute(sound, silent), [1, MEL_BANDS, mel.frames])
     const results = await this.#session.run({ [this.#input]: input })
     const [likely, ...more] = results[this.#output]?.data ?? []
     if (likely === undefined || more.length > 0 || !(likely >= 0 && likely <= 1)) {
@@ -91,7 +91,7 @@ class Model {
   }
 }
 
-serveModel<null, EndingQuestion, EndingAnswer>(async () => {
+serveModel<null, TurnDetectorRequest, TurnDetectorResult>(async () => {
   const { ort, session } = await loadOnnx(workerData)
   const model = new Model(ort, session)
   // A second that is not silent: features of it are not constant.

@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { EndingModelStream } from '../../media/vad/turn-detector.js'
 import { openMediaPool } from '../pool/media-pool.js'
-import { ENDING_DEADLINE_MS, openEndingModel, type RunningEndingModel } from './turn-detector.js'
+import { TURN_DETECTOR_DEADLINE_MS, openTurnDetector, type RunningTurnDetector } from './turn-detector.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-ending-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -48,8 +48,8 @@ async function running(
   name: string,
   network: Uint8Array,
   clock = patient(),
-): Promise<RunningEndingModel> {
-  const model = await openEndingModel({ path: file(name, network), clock, log: silentLog })
+): Promise<RunningTurnDetector> {
+  const model = await openTurnDetector({ path: file(name, network), clock, log: silentLog })
   t.teardown(() => model.close())
   return model
 }
@@ -66,7 +66,7 @@ const HALF = 16_384
 
 t.test('a model that cannot be used is refused with the reason and the fix', async (t) => {
   const open = (path: string, runtime?: string) =>
-    openEndingModel({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
+    openTurnDetector({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
   await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {
     code: 'config_invalid',
     message: /npm install a-package-that-is-not-there, or unset PARLEY_TURN_MODEL/,
@@ -135,7 +135,7 @@ t.test('late answers are not told, and too many questions are put aside', { skip
   const stream = model.open(8000)
   hear(stream, 1000, HALF)
   stream.ask(1000, () => told.push('late'))
-  clock.advance(ENDING_DEADLINE_MS + 1)
+  clock.advance(TURN_DETECTOR_DEADLINE_MS + 1)
   const others = Array.from({ length: 40 }, () => model.open(8000))
   const replaced = model.open(8000)
   for (const other of [...others, replaced]) hear(other, 200, HALF)
@@ -164,7 +164,7 @@ t.test('late answers are not told, and too many questions are put aside', { skip
 
 t.test('in a conversation its answer decides how long a caller is waited for', { skip }, async (t) => {
   /** From the caller's last sound to the question to the language model. */
-  const waited = async (model: RunningEndingModel): Promise<number> => {
+  const waited = async (model: RunningTurnDetector): Promise<number> => {
     const rig = new ConversationRig({ ending: model })
     await rig.start()
     const { asked, answered } = model.stats()
@@ -190,7 +190,7 @@ t.test('in a conversation its answer decides how long a caller is waited for', {
 t.test('it ends while it is asked, and the process does not', { skip }, async (t) => {
   const path = file('slow', slowNetwork(128_000, 300))
   for (const afterMs of [0, 2, 3, 5, 7, 10]) {
-    const model = await openEndingModel({ path, clock: systemClock, log: silentLog })
+    const model = await openTurnDetector({ path, clock: systemClock, log: silentLog })
     const stream = model.open(8000)
     hear(stream, 1000, HALF)
     stream.ask(1000, () => {})
@@ -209,7 +209,7 @@ t.test('media threads load it at start, and tell what it did', { skip }, async (
   }
   const pool = await openMediaPool({ ...settings, turnModel: file('pool', powerNetwork(128_000)) })
   const [load] = await pool.load()
-  t.match(load?.endingModel, { asked: 0, restarts: 0 })
+  t.match(load?.turnDetector, { asked: 0, restarts: 0 })
   await pool.close()
   await t.rejects(openMediaPool({ ...settings, turnModel: join(folder, 'none.onnx') }))
 })

@@ -9,15 +9,15 @@ import {
 } from '../../media/vad/turn-detector.js'
 import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
-import type { EndingAnswer, EndingQuestion } from './turn-detector-question.js'
+import type { TurnDetectorResult, TurnDetectorRequest } from './turn-detector-question.js'
 
-export interface RunningEndingModel extends EndingModel {
+export interface RunningTurnDetector extends EndingModel {
   stats(): EndingModelStats
   /** Idempotent. */
   close(): Promise<void>
 }
 
-export interface EndingModelOptions {
+export interface TurnDetectorOptions {
   /** An ONNX file; `ending-model-thread.ts` tells what it must be. */
   readonly path: string
   readonly clock: Clock
@@ -31,7 +31,7 @@ export interface EndingModelOptions {
  * From the question to the answer. A pause is asked about 100 ms before the detector calls it the end of
  * speech; a beat of that is for the way there and back.
  */
-export const ENDING_DEADLINE_MS = 80
+export const TURN_DETECTOR_DEADLINE_MS = 80
 /** At a few ms each no more than these are answered within the deadline. */
 const MAX_WAITING = 16
 /** What is asked about stays in the ring for as long as a question may wait, many times over. */
@@ -41,20 +41,20 @@ const RING_MS = ENDING_MODEL_MS + 1000
  * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that
  * fails; later failures leave the callers' pauses to their words until a new thread is there.
  */
-export async function openEndingModel(options: EndingModelOptions): Promise<RunningEndingModel> {
+export async function openTurnDetector(options: TurnDetectorOptions): Promise<RunningTurnDetector> {
   const model = new ThreadModel(options)
   await model.start()
   return model
 }
 
 interface Waiting {
-  readonly question: EndingQuestion
+  readonly question: TurnDetectorRequest
   readonly atMs: number
   readonly stream: RingStream
 }
 
-class ThreadModel implements RunningEndingModel {
-  readonly #thread: ModelThread<null, EndingQuestion, EndingAnswer>
+class ThreadModel implements RunningTurnDetector {
+  readonly #thread: ModelThread<null, TurnDetectorRequest, TurnDetectorResult>
   readonly #clock: Clock
   readonly #waiting: Waiting[] = []
   #running: Waiting | null = null
@@ -64,16 +64,16 @@ class ThreadModel implements RunningEndingModel {
   #late = 0
   #refused = 0
 
-  constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: EndingModelOptions) {
+  constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: TurnDetectorOptions) {
     this.#clock = clock
     this.#thread = new ModelThread({
-      order: { name: 'turn model', data: { path, runtime, setting: 'PARLEY_TURN_MODEL' } },
+      model: { name: 'turn model', data: { path, runtime, setting: 'PARLEY_TURN_MODEL' } },
       start,
       clock,
       log,
-      meanwhile: 'the words alone decide',
-      answered: (answer) => this.#heard(answer),
-      lost: () => {
+      withoutModel: 'the words alone decide',
+      onAnswer: (answer) => this.#heard(answer),
+      onLost: () => {
         this.#late += this.#waiting.length + (this.#running === null ? 0 : 1)
         this.#waiting.length = 0
         this.#running = null
@@ -107,7 +107,7 @@ class ThreadModel implements RunningEndingModel {
     return this.#thread.close()
   }
 
-  #ask(stream: RingStream, question: EndingQuestion): void {
+  #ask(stream: RingStream, question: TurnDetectorRequest): void {
     this.#asked++
     if (!this.#thread.running || this.#waiting.length === MAX_WAITING) {
       this.#refused++
@@ -121,7 +121,7 @@ class ThreadModel implements RunningEndingModel {
     while (this.#thread.free) {
       const next = this.#waiting.shift()
       if (next === undefined) return
-      const late = this.#clock.now() - next.atMs > ENDING_DEADLINE_MS
+      const late = this.#clock.now() - next.atMs > TURN_DETECTOR_DEADLINE_MS
       if (late || !next.stream.wants(next.question.id)) {
         this.#late++
         continue
@@ -131,11 +131,11 @@ class ThreadModel implements RunningEndingModel {
     }
   }
 
-  #heard({ id, likely }: EndingAnswer): void {
+  #heard({ id, probability: likely }: TurnDetectorResult): void {
     const running = this.#running
     this.#running = null
     if (running !== null && running.question.id === id) {
-      const late = this.#clock.now() - running.atMs > ENDING_DEADLINE_MS
+      const late = this.#clock.now() - running.atMs > TURN_DETECTOR_DEADLINE_MS
       if (late || !running.stream.wants(id)) this.#late++
       else {
         this.#answered++
@@ -148,7 +148,7 @@ class ThreadModel implements RunningEndingModel {
 
 interface Questions {
   number(): number
-  ask(question: EndingQuestion): void
+  ask(question: TurnDetectorRequest): void
 }
 
 /** The latest sound of one party, where the thread can read it, and its one open question. */

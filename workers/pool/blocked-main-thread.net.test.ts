@@ -56,8 +56,8 @@ t.test('two seconds without a main thread: calls talk on, and it hears of everyt
       open(`left-${i}`, { kind: 'persona', persona: PRESSING }),
       open(`right-${i}`, { kind: 'agent', agent: { ...EMBEDDED_AGENT, openingLine: null } }),
     ])
-    await pool.remote(`left-${i}`, towards(right))
-    await pool.remote(`right-${i}`, towards(left))
+    await pool.setRemote(`left-${i}`, towards(right))
+    await pool.setRemote(`right-${i}`, towards(left))
     await pool.start(`right-${i}`, null)
     await pool.start(`left-${i}`, null)
   }

@@ -140,8 +140,8 @@ async function connect(
   [a, p]: readonly [OpenedSession, OpenedSession],
   script: PersonaSpec['script'] | null,
 ): Promise<void> {
-  await pool.remote(agent, towards(p))
-  await pool.remote(persona, towards(a))
+  await pool.setRemote(agent, towards(p))
+  await pool.setRemote(persona, towards(a))
   await pool.start(persona, null)
   await pool.start(agent, script)
 }
@@ -226,7 +226,7 @@ t.test(
       recording: null,
     })
     await t.rejects(rig.pool.start('one', null), { code: 'closed' })
-    await rig.pool.remote('two', towards(second))
+    await rig.pool.setRemote('two', towards(second))
     t.equal((await rig.open('four', SILENT)).worker, second.worker, 'the other one goes on')
     const deadline = performance.now() + HANG_MS
     const loads = async (): Promise<number> => (await rig.pool.load()).length
@@ -255,7 +255,7 @@ t.test('requests that cannot be met', { timeout: 2 * HANG_MS }, async (t) => {
   )
   t.equal(rig.pool.size, 1)
   t.equal((await rig.pool.load())[0]?.sessions, 1, 'nothing of the refused ones is left in the worker')
-  await t.rejects(rig.pool.remote('nobody', towards({ address: '127.0.0.1', port: 9 })), { code: 'closed' })
+  await t.rejects(rig.pool.setRemote('nobody', towards({ address: '127.0.0.1', port: 9 })), { code: 'closed' })
   await rig.pool.close()
   await t.rejects(rig.open('four', SILENT), { code: 'closed' })
 })

@@ -8,14 +8,14 @@ import type {
   ClosedSession,
   MediaPool,
   OpenedSession,
-  OpenOrder,
+  OpenSessionOptions,
   ProviderSettings,
   RemoteMedia,
   SessionEvent,
   SessionId,
   WorkerLoad,
 } from '../channel/protocol.js'
-import { choosePlace } from './placement.js'
+import { chooseWorker } from './placement.js'
 import { WorkerSlot } from './worker-slot.js'
 
 export interface MediaPoolSettings {
@@ -119,7 +119,7 @@ class ThreadPool implements RunningMediaPool {
 
   async open(
     session: SessionId,
-    order: OpenOrder,
+    order: OpenSessionOptions,
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }> {
     if (this.#closing) throw new EngineError('closed', 'the media pool is closed')
@@ -144,7 +144,7 @@ class ThreadPool implements RunningMediaPool {
     }
   }
 
-  async remote(session: SessionId, remote: RemoteMedia): Promise<void> {
+  async setRemote(session: SessionId, remote: RemoteMedia): Promise<void> {
     await this.#entry(session).slot.request({ do: 'remote', session, remote }, REQUEST_MS)
   }
 
@@ -197,11 +197,11 @@ class ThreadPool implements RunningMediaPool {
   /** Throws EngineError `overloaded` when no worker has room. */
   #place(): WorkerSlot {
     const places = this.#slots.map((slot) => ({
-      up: slot.up,
+      up: slot.ready,
       sessions: this.#count(slot),
       p99Ms: slot.load?.p99Ms ?? 0,
     }))
-    const chosen = choosePlace(places)
+    const chosen = chooseWorker(places)
     const slot = chosen === null ? undefined : this.#slots[chosen]
     if (slot === undefined) {
       throw new EngineError('overloaded', 'no media worker has room', {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { choosePlace, FEW_SESSIONS, LATE_MS, MAX_SESSIONS, type Place } from './placement.js'
+import { chooseWorker, FEW_SESSIONS, LATE_MS, MAX_SESSIONS, type WorkerStatus } from './placement.js'
 
-const at = (sessions: number, p99Ms = 1, up = true): Place => ({ up, sessions, p99Ms })
+const at = (sessions: number, p99Ms = 1, up = true): WorkerStatus => ({ ready: up, sessions, p99Ms })
 const LATE = LATE_MS + 0.125
 
 for (const [what, places, expected] of [
@@ -18,9 +18,9 @@ for (const [what, places, expected] of [
   ['nobody: all full', [at(MAX_SESSIONS), at(MAX_SESSIONS + 1)], null],
   ['nobody: none up', [at(0, 0, false)], null],
   ['nobody: no workers', [], null],
-] as const satisfies readonly [string, readonly Place[], number | null][]) {
+] as const satisfies readonly [string, readonly WorkerStatus[], number | null][]) {
   t.test(what, (t) => {
-    t.equal(choosePlace(places), expected)
+    t.equal(chooseWorker(places), expected)
     t.end()
   })
 }
@@ -30,13 +30,13 @@ t.test('calls that keep coming: refused once every beat is late, and taken again
   let taken = 0
   // Beats are late from 100 sessions on, as a core that is full makes them.
   for (let i = 0; i < 300; i++) {
-    const place = choosePlace(sessions.map((count) => at(count, count >= 100 ? 9 : 2)))
+    const place = chooseWorker(sessions.map((count) => at(count, count >= 100 ? 9 : 2)))
     if (place === null) continue
     sessions[place] = (sessions[place] ?? 0) + 1
     taken++
   }
   t.strictSame([sessions, taken], [[100, 100], 200])
   sessions[0] = 90
-  t.equal(choosePlace(sessions.map((count) => at(count, count >= 100 ? 9 : 2))), 0)
+  t.equal(chooseWorker(sessions.map((count) => at(count, count >= 100 ? 9 : 2))), 0)
   t.end()
 })

@@ -6,9 +6,9 @@ export const LATE_MS = 5
 export const FEW_SESSIONS = 20
 
 /** A worker, as the pool sees it. */
-export interface Place {
+export interface WorkerStatus {
   /** Ready for sessions. */
-  readonly up: boolean
+  readonly ready: boolean
   readonly sessions: number
   /** Lateness of its beats, p99 over the last 10 s; 0 while nothing runs. */
   readonly p99Ms: number
@@ -18,10 +18,10 @@ export interface Place {
  * Which worker takes the next session: the emptiest that keeps its beat, and one that does not only while
  * it carries few. Null: none has room, the call is refused.
  */
-export function choosePlace(places: readonly Place[]): number | null {
+export function chooseWorker(places: readonly WorkerStatus[]): number | null {
   let best: number | null = null
   let bestScore = Number.POSITIVE_INFINITY
-  places.forEach(({ up, sessions, p99Ms }, index) => {
+  places.forEach(({ ready: up, sessions, p99Ms }, index) => {
     const late = p99Ms > LATE_MS
     if (!up || sessions >= MAX_SESSIONS || (late && sessions >= FEW_SESSIONS)) return
     const score = sessions + (late ? FEW_SESSIONS : 0)

@@ -28,7 +28,7 @@ const BACKOFF_MAX_MS = 5000
 /** A thread that lived this long died for a new reason: the backoff begins anew. */
 const HEALTHY_MS = 30_000
 
-export interface SlotOptions {
+export interface WorkerSlotOptions {
   readonly settings: WorkerSettings
   readonly clock: Clock
   readonly log: Log
@@ -53,7 +53,7 @@ interface Life {
  */
 export class WorkerSlot {
   readonly index: number
-  readonly #options: SlotOptions
+  readonly #options: WorkerSlotOptions
   readonly #scope = new Scope()
   readonly #models: ModelHost
   #life: Life | null = null
@@ -62,14 +62,14 @@ export class WorkerSlot {
   #backoffMs = BACKOFF_MIN_MS
   #closing: Promise<void> | undefined
 
-  constructor(options: SlotOptions) {
+  constructor(options: WorkerSlotOptions) {
     this.index = options.settings.index
     this.#options = options
     this.#models = new ModelHost(options.clock, options.log)
   }
 
   /** Ready for sessions. */
-  get up(): boolean {
+  get ready(): boolean {
     return this.#up
   }
 

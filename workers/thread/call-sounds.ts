@@ -3,7 +3,7 @@ import type { Digit, KeyTiming, SessionRate } from '../../media/base/frame.js'
 import { type Parties, wire } from '../../media/session/routing.js'
 import type { Session } from '../../media/session/session.js'
 import { KeyToneEnd, LoopEnd } from '../../media/sounds/endpoints.js'
-import type { Sounds } from './sound-library.js'
+import type { SoundLibrary } from './sound-library.js'
 
 const KEYS = 'keys'
 const AMBIENCE = 'ambience'
@@ -29,7 +29,7 @@ export class CallSounds {
    * Puts the agent into a room. Each call begins somewhere else in the sound, so that who calls twice
    * does not hear the same cup fall. Rejects with EngineError `config_invalid`.
    */
-  async surround(sounds: Sounds, sound: 'office' | 'cafe' | 'call_center', volume: number): Promise<void> {
+  async addAmbience(sounds: SoundLibrary, sound: 'office' | 'cafe' | 'call_center', volume: number): Promise<void> {
     const pcm = await sounds.load(sound, this.#rate)
     this.#session.add(new LoopEnd(AMBIENCE, pcm, randomInt(pcm.length)))
     this.#parties = { ...this.#parties, ambience: { id: AMBIENCE, volume } }

@@ -1,26 +1,26 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { KeySources, TWIN_WAIT_MS } from './dtmf-merger.js'
+import { DtmfMerger, DUPLICATE_WAIT_MS } from './dtmf-merger.js'
 
 function rig() {
   const clock = new VirtualClock()
   const heard: string[] = []
-  return { clock, heard, digits: new KeySources(clock, (digit) => heard.push(digit)) }
+  return { clock, heard, digits: new DtmfMerger(clock, (digit) => heard.push(digit)) }
 }
 
 t.test('without telephone-event every INFO is a key, at once', async (t) => {
   const { digits, heard, clock } = rig()
-  for (const digit of ['1', '1', '#'] as const) digits.told(digit, 100, false)
+  for (const digit of ['1', '1', '#'] as const) digits.onInfo(digit, 100, false)
   t.strictSame(heard, ['1', '1', '#'])
   t.equal(clock.pending, 0)
 })
 
 t.test('with it, a key waits for its twin and comes in order', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.told('4', 100, true)
+  digits.onInfo('4', 100, true)
   clock.advance(200)
-  digits.told('2', 100, true)
-  clock.advance(TWIN_WAIT_MS - 201)
+  digits.onInfo('2', 100, true)
+  clock.advance(DUPLICATE_WAIT_MS - 201)
   t.strictSame(heard, [])
   clock.advance(1)
   t.strictSame(heard, ['4'])
@@ -30,11 +30,11 @@ t.test('with it, a key waits for its twin and comes in order', async (t) => {
 
 t.test('a peer that sends both is heard once', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.told('4', 100, true)
+  digits.onInfo('4', 100, true)
   clock.advance(100)
-  digits.heard()
-  digits.told('2', 100, true)
-  digits.heard()
+  digits.onRtpEvent()
+  digits.onInfo('2', 100, true)
+  digits.onRtpEvent()
   clock.advance(5_000)
   t.strictSame(heard, [], 'RTP has delivered them itself')
   t.equal(clock.pending, 0)
@@ -42,7 +42,7 @@ t.test('a peer that sends both is heard once', async (t) => {
 
 t.test('closing leaves nothing', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.told('4', 100, true)
+  digits.onInfo('4', 100, true)
   digits.close()
   clock.advance(5_000)
   t.strictSame(heard, [])
@@ -51,56 +51,56 @@ t.test('closing leaves nothing', async (t) => {
 
 t.test('keys that are only sound are delivered at once, all of them', async (t) => {
   const { digits, heard, clock } = rig()
-  for (const digit of ['1', '1', '#'] as const) digits.sounded(digit, 80, false)
+  for (const digit of ['1', '1', '#'] as const) digits.onTone(digit, 80, false)
   t.strictSame(heard, ['1', '1', '#'])
   t.equal(clock.pending, 0)
-  t.ok(digits.bySound)
+  t.ok(digits.acceptsTones)
 })
 
 t.test('sound first and INFO after it is one key; then INFO is the way', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.sounded('1', 80, false)
-  digits.sounded('1', 80, false)
+  digits.onTone('1', 80, false)
+  digits.onTone('1', 80, false)
   clock.advance(100)
-  digits.told('1', 100, false)
-  digits.told('1', 100, false)
+  digits.onInfo('1', 100, false)
+  digits.onInfo('1', 100, false)
   t.strictSame(heard, ['1', '1'])
-  t.notOk(digits.bySound)
-  digits.told('2', 100, false)
-  digits.sounded('2', 80, false)
+  t.notOk(digits.acceptsTones)
+  digits.onInfo('2', 100, false)
+  digits.onTone('2', 80, false)
   t.strictSame(heard, ['1', '1', '2'])
   clock.advance(5_000)
-  digits.told('2', 100, false)
+  digits.onInfo('2', 100, false)
   t.strictSame(heard, ['1', '1', '2', '2'], 'the same key again is another press')
 })
 
 t.test('an old sound is no twin', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.sounded('1', 80, false)
-  clock.advance(TWIN_WAIT_MS + 1)
-  digits.told('1', 100, false)
+  digits.onTone('1', 80, false)
+  clock.advance(DUPLICATE_WAIT_MS + 1)
+  digits.onInfo('1', 100, false)
   t.strictSame(heard, ['1', '1'])
 })
 
 t.test('with telephone-event a sound waits for its RTP twin, and is delivered without one', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.sounded('7', 80, true)
-  clock.advance(TWIN_WAIT_MS)
+  digits.onTone('7', 80, true)
+  clock.advance(DUPLICATE_WAIT_MS)
   t.strictSame(heard, ['7'], 'negotiated, but never used')
-  digits.sounded('8', 80, true)
+  digits.onTone('8', 80, true)
   clock.advance(60)
-  digits.heard()
-  digits.sounded('9', 80, true)
+  digits.onRtpEvent()
+  digits.onTone('9', 80, true)
   clock.advance(5_000)
   t.strictSame(heard, ['7'], 'RTP has delivered them itself')
-  t.notOk(digits.bySound)
+  t.notOk(digits.acceptsTones)
   t.equal(clock.pending, 0)
 })
 
 t.test('INFO replaces sounds that wait', async (t) => {
   const { digits, heard, clock } = rig()
-  digits.sounded('3', 80, true)
-  digits.told('3', 80, true)
+  digits.onTone('3', 80, true)
+  digits.onInfo('3', 80, true)
   clock.advance(5_000)
   t.strictSame(heard, ['3'])
   t.equal(clock.pending, 0)

@@ -5,7 +5,7 @@ import type { Digit } from '../../media/base/frame.js'
  * While keys may also come as RTP events, how long one that came by another way waits for its twin.
  * Longer than a key is held: a peer may tell at its beginning, RTP tells at its end.
  */
-export const TWIN_WAIT_MS = 600
+export const DUPLICATE_WAIT_MS = 600
 const MAX_SOUNDS = 16
 
 interface Waiting {
@@ -19,7 +19,7 @@ interface Waiting {
  * Some peers send each key by several of these ways; it counts once. What came by a better way (RTP
  * before INFO before sound) makes the worse ones unheard from then on.
  */
-export class KeySources {
+export class DtmfMerger {
   readonly #clock: Clock
   readonly #deliver: (digit: Digit, durationMs: number) => void
   readonly #waiting = new Set<Waiting>()
@@ -33,23 +33,23 @@ export class KeySources {
   }
 
   /** Whether the sound of keys is worth listening for. */
-  get bySound(): boolean {
+  get acceptsTones(): boolean {
     return this.#best === 'sound'
   }
 
   /** An INFO came. `negotiated`: telephone-event is part of the session, a twin may follow. */
-  told(digit: Digit, durationMs: number, negotiated: boolean): void {
+  onInfo(digit: Digit, durationMs: number, negotiated: boolean): void {
     if (this.#best === 'rtp') return
     this.#best = 'info'
     for (const waiting of this.#waiting) if (waiting.by === 'sound') this.#forget(waiting)
     const now = this.#clock.now()
-    const twin = this.#sounds.findIndex((sound) => sound.digit === digit && now - sound.atMs <= TWIN_WAIT_MS)
+    const twin = this.#sounds.findIndex((sound) => sound.digit === digit && now - sound.atMs <= DUPLICATE_WAIT_MS)
     if (twin !== -1) this.#sounds.splice(0, twin + 1)
     else this.#take('info', digit, durationMs, negotiated)
   }
 
   /** A key was heard as tones. */
-  sounded(digit: Digit, durationMs: number, negotiated: boolean): void {
+  onTone(digit: Digit, durationMs: number, negotiated: boolean): void {
     if (this.#best !== 'sound') return
     if (!negotiated) {
       if (this.#sounds.length === MAX_SOUNDS) this.#sounds.shift()
@@ -59,7 +59,7 @@ export class KeySources {
   }
 
   /** A key came as RTP event, and was delivered: those that wait are twins of it and of the next. */
-  heard(): void {
+  onRtpEvent(): void {
     this.#best = 'rtp'
     this.close()
   }
@@ -77,7 +77,7 @@ export class KeySources {
     const waiting: Waiting = {
       digit,
       by,
-      timer: this.#clock.after(TWIN_WAIT_MS, () => {
+      timer: this.#clock.after(DUPLICATE_WAIT_MS, () => {
         this.#waiting.delete(waiting)
         this.#deliver(digit, durationMs)
       }),

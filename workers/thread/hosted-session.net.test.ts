@@ -14,9 +14,9 @@ import type { DetectorEvent } from '../../media/detect/events.js'
 import { finishRecording } from '../../media/recording/finish.js'
 import { type BeatMember, startBeat } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
-import { TWIN_WAIT_MS } from './dtmf-merger.js'
+import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
-import { openSounds } from './sound-library.js'
+import { openSoundLibrary } from './sound-library.js'
 
 /** What the recogniser of each session does with a frame, and how the test speaks through it. */
 interface Ear {
@@ -93,12 +93,12 @@ async function thread(t: Test) {
     },
     vendors: vendors(ears),
     vad: loudnessDetectors,
-    ending: null,
+    turnDetector: null,
     lookup: openSafeNames(false).lookup,
     clips: { load: async () => new Int16Array(0) },
-    sounds: openSounds({ holdMusic: null }),
+    sounds: openSoundLibrary({ holdMusic: null }),
     recordings: { finish: finishRecording, close: async () => {} },
-    beat,
+    frameClock: beat,
     clock,
     log,
     members,
@@ -123,7 +123,7 @@ async function thread(t: Test) {
         order.faults++
       },
     })
-    hosted.remote({
+    hosted.setRemote({
       address: peer.address,
       port: peer.port,
       codec: 'PCMA',
@@ -216,7 +216,7 @@ t.test('keys that leak as sound beside their RTP events count once', async (t) =
     await until('its event', () => keys.at(-1) === key)
   }
   await call.peer.say(joined(keyTone('3'), new Int16Array(1600))).done
-  await new Promise((resolve) => setTimeout(resolve, TWIN_WAIT_MS))
+  await new Promise((resolve) => setTimeout(resolve, DUPLICATE_WAIT_MS))
   await lives(call)
   t.strictSame(keys, ['1', '2'], 'once events came, nothing else is listened to')
 })
@@ -262,7 +262,7 @@ t.test('keys go as events when the far side takes them, else as tones in the aud
   await until('the first packet', () => peer.received.length > 0)
   hosted.press(['1'])
   await until('the event', () => peer.received.some(({ payloadType }) => payloadType === 101))
-  hosted.remote({ ...remote, dtmfPayloadType: null })
+  hosted.setRemote({ ...remote, dtmfPayloadType: null })
   await until('the end of the event', () => peer.received.at(-1)?.payloadType === 8)
   // Packet after packet: beats that a late host leaves out are pauses on the line, not of the keys.
   const spoken = () => joined(...peer.audio().map(({ payload }) => decodeG711('PCMA', payload)))

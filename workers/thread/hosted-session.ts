@@ -18,7 +18,7 @@ import type { VadFactory } from '../../media/vad/vad.js'
 import type {
   ClosedSession,
   OpenedSession,
-  OpenOrder,
+  OpenSessionOptions,
   Party,
   RemoteMedia,
   SessionEvent,
@@ -26,9 +26,9 @@ import type {
 } from '../channel/protocol.js'
 import type { RecordingJobs } from '../jobs/recording-jobs.js'
 import { CallSounds } from './call-sounds.js'
-import { LegEar } from './leg-detectors.js'
-import type { Sounds } from './sound-library.js'
-import type { Clips } from './speech-clips.js'
+import { LegDetectors } from './leg-detectors.js'
+import type { SoundLibrary } from './sound-library.js'
+import type { SpeechClips } from './speech-clips.js'
 import { ToolRequests } from './tool-requests.js'
 
 const LEG = 'leg'
@@ -41,20 +41,20 @@ export interface SessionHost {
   readonly settings: WorkerSettings
   readonly vendors: Vendors
   readonly vad: VadFactory
-  readonly ending: EndingModel | null
-  readonly clips: Clips
-  readonly sounds: Sounds
+  readonly turnDetector: EndingModel | null
+  readonly clips: SpeechClips
+  readonly sounds: SoundLibrary
   readonly recordings: RecordingJobs
   /** Names of customers' bots, of `openSafeNames`. */
   readonly lookup: LookupFunction
-  readonly beat: Beat
+  readonly frameClock: Beat
   readonly clock: Clock
   readonly log: Log
   /** Sessions by what the beat runs, so that a fault on the beat finds its session. */
   readonly members: Map<BeatMember, () => void>
 }
 
-export interface SessionOrder extends OpenOrder {
+export interface HostedSessionOptions extends OpenSessionOptions {
   readonly emit: (event: SessionEvent) => void
   /** Once: the session failed, on the beat, at a packet or inside its party; it is to be closed. */
   readonly onFault: () => void
@@ -62,7 +62,7 @@ export interface SessionOrder extends OpenOrder {
 
 export interface HostedSession {
   readonly opened: OpenedSession
-  remote(remote: RemoteMedia): void
+  setRemote(setRemote: RemoteMedia): void
   /** Media is live. A second start does nothing. `sipCallId` is the leg's. */
   start(script: SpeakerScript | null, sipCallId: string | null): void
   press(digits: readonly Digit[]): void
@@ -93,7 +93,7 @@ interface HostedParty {
  * the other. Throws EngineError `port_unavailable`, or what the party's preparation throws; nothing is
  * left then.
  */
-export async function hostSession(host: SessionHost, order: SessionOrder): Promise<HostedSession> {
+export async function hostSession(host: SessionHost, order: HostedSessionOptions): Promise<HostedSession> {
   const { settings, clock, log } = host
   const session = openSession({
     rate: order.rate,
@@ -132,12 +132,12 @@ export async function hostSession(host: SessionHost, order: SessionOrder): Promi
 class LegSession implements HostedSession {
   readonly opened: OpenedSession
   readonly #host: SessionHost
-  readonly #order: SessionOrder
+  readonly #order: HostedSessionOptions
   readonly #session: Session
   readonly #leg: RtpEnd
   readonly #party: HostedParty
   readonly #member: BeatMember
-  readonly #ear: LegEar
+  readonly #ear: LegDetectors
   readonly #sounds: CallSounds
   readonly #tools: ToolRequests
   #remote: RemoteMedia | null = null
@@ -147,7 +147,7 @@ class LegSession implements HostedSession {
   #leave: (() => void) | null = null
   #closed: Promise<ClosedSession> | null = null
 
-  constructor(host: SessionHost, order: SessionOrder, session: Session, leg: RtpEnd) {
+  constructor(host: SessionHost, order: HostedSessionOptions, session: Session, leg: RtpEnd) {
     this.#host = host
     this.#order = order
     this.#session = session
@@ -158,10 +158,10 @@ class LegSession implements HostedSession {
     session.add(this.#party.end)
     this.#sounds = new CallSounds(session, order.rate, LEG, PARTY)
     const { emit } = order
-    this.#ear = new LegEar({
+    this.#ear = new LegDetectors({
       rate: order.rate,
       clock: host.clock,
-      onKey: this.#party.end.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
+      onDigit: this.#party.end.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
       onEvent:
         order.party.kind === 'persona'
           ? null
@@ -169,14 +169,14 @@ class LegSession implements HostedSession {
               emit({ type: 'detected', event })
               this.#party.heard?.(event)
             },
-      hasEvents: () => (this.#remote?.dtmfPayloadType ?? null) !== null,
+      telephoneEventNegotiated: () => (this.#remote?.dtmfPayloadType ?? null) !== null,
       traffic: () => {
         const { packetsSent, packetsReceived } = leg.stats()
         const { send = false, receive = false } = this.#remote ?? {}
         return { sent: packetsSent, received: packetsReceived, expected: send && receive }
       },
     })
-    session.observe(LEG, (frame) => this.#ear.hear(frame))
+    session.observe(LEG, (frame) => this.#ear.process(frame))
     this.#member = {
       tick: (idealMs) => session.tick(idealMs),
       skip: (frames) => session.skip(frames),
@@ -188,14 +188,14 @@ class LegSession implements HostedSession {
     await Promise.all([this.#party.prepare(), this.#surround()])
   }
 
-  remote(remote: RemoteMedia): void {
+  setRemote(remote: RemoteMedia): void {
     this.#remote = remote
     this.#leg.setRemote(this.#mute ? { ...remote, send: false } : remote)
   }
 
   start(script: SpeakerScript | null, sipCallId: string | null): void {
     if (this.#leave !== null || this.#closed !== null) return
-    const { beat, members } = this.#host
+    const { frameClock: beat, members } = this.#host
     const member = this.#member
     this.#session.start()
     this.#party.start(script, sipCallId)
@@ -219,7 +219,7 @@ class LegSession implements HostedSession {
 
   digit(digit: Digit, durationMs: number): void {
     if (this.#leave === null || this.#closed !== null) return
-    this.#ear.told(digit, durationMs)
+    this.#ear.onInfoDigit(digit, durationMs)
   }
 
   transferUpdate(update: TransferUpdate): void {
@@ -228,7 +228,7 @@ class LegSession implements HostedSession {
 
   /** A key came as RTP event. */
   heard(): void {
-    this.#ear.pressed()
+    this.#ear.onRtpDigit()
   }
 
   /** Something of this session threw where the thread would have died of it. */
@@ -250,7 +250,7 @@ class LegSession implements HostedSession {
 
   /** Within a beat. */
   #sooner(ms: number): boolean {
-    if (!this.#host.beat.sooner(this.#member, ms / PHASE_MS)) return false
+    if (!this.#host.frameClock.sooner(this.#member, ms / PHASE_MS)) return false
     this.#session.hasten(ms)
     return true
   }
@@ -258,14 +258,14 @@ class LegSession implements HostedSession {
   /** A stopped agent's last frame leaves at once, not most of a frame later. */
   #soon(): void {
     // After what is being handled: it may be a packet of this very session, or a beat.
-    queueMicrotask(() => this.#host.beat.early(this.#member, SOON_MS))
+    queueMicrotask(() => this.#host.frameClock.early(this.#member, SOON_MS))
   }
 
   /** As events when the far side takes them, else as tones in the audio. */
   #pressed(digits: readonly Digit[], timing?: KeyTiming): boolean {
     if (this.#remote === null || this.#leave === null) return false
     if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits, timing)
-    this.#ear.sending(digits.length, timing)
+    this.#ear.onTonesSent(digits.length, timing)
     return this.#sounds.press(digits, timing)
   }
 
@@ -276,7 +276,7 @@ class LegSession implements HostedSession {
     const { sound, volume } = party.agent.background
     if (sound === 'none' || volume === 0) return
     try {
-      await this.#sounds.surround(this.#host.sounds, sound, volume)
+      await this.#sounds.addAmbience(this.#host.sounds, sound, volume)
     } catch (error) {
       this.#host.log.error({ sound, error: errorText(error) }, 'no background sound on this call')
     }
@@ -312,7 +312,7 @@ class LegSession implements HostedSession {
       emit: this.#order.emit,
       sendDigits: (digits, timing) => this.#pressed(digits, timing),
       advancePhase: (ms) => this.#sooner(ms),
-      audioReady: () => this.#host.beat.came(this.#member),
+      audioReady: () => this.#host.frameClock.came(this.#member),
       onFault: (error) => this.fault(error),
     })
     return {
@@ -331,7 +331,7 @@ class LegSession implements HostedSession {
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
-    const { vendors, vad, ending, clock, log, settings } = this.#host
+    const { vendors, vad, turnDetector: ending, clock, log, settings } = this.#host
     const conversation = openAgent({
       id: PARTY,
       spec: party.agent,
@@ -372,7 +372,7 @@ class LegSession implements HostedSession {
       hangUp: () => this.#order.emit({ type: 'hang_up' }),
       stopMedia: () => {
         this.#mute = true
-        if (this.#remote !== null) this.remote(this.#remote)
+        if (this.#remote !== null) this.setRemote(this.#remote)
       },
     })
     return {

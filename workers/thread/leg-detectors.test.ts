@@ -4,7 +4,7 @@ import { joined, tone } from '../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import type { Digit } from '../../media/base/frame.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import { LegEar } from './leg-detectors.js'
+import { LegDetectors } from './leg-detectors.js'
 
 function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
   const { hasEvents = false, expected = true } = options
@@ -12,12 +12,12 @@ function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
   const keys: Digit[] = []
   const events: DetectorEvent[] = []
   const traffic = { sent: 0, received: 0, expected }
-  const ear = new LegEar({
+  const ear = new LegDetectors({
     rate: 8000,
     clock,
-    onKey: (digit) => keys.push(digit),
+    onDigit: (digit) => keys.push(digit),
     onEvent: (event) => events.push(event),
-    hasEvents: () => hasEvents,
+    telephoneEventNegotiated: () => hasEvents,
     traffic: () => traffic,
   })
   let at = 0
@@ -26,7 +26,7 @@ function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
       clock.advance(20)
       traffic.sent++
       if (comes) traffic.received++
-      ear.hear({ pcm: pcm.subarray(from, from + 160), rate: 8000, at })
+      ear.process({ pcm: pcm.subarray(from, from + 160), rate: 8000, at })
       at += 160
     }
   }
@@ -40,12 +40,12 @@ t.test('keys by their sound, until a better way is used', async (t) => {
   const it = rig()
   it.hear(joined(key('1'), key('2')))
   t.same(it.keys, ['1', '2'])
-  it.ear.told('3', 100)
+  it.ear.onInfoDigit('3', 100)
   it.hear(key('3'))
   t.same(it.keys, ['1', '2', '3'], 'and its sound is the same key')
   const other = rig({ hasEvents: true })
   other.hear(key('4'))
-  other.ear.pressed()
+  other.ear.onRtpDigit()
   other.hear(quiet(1000))
   t.same(other.keys, [], 'the event has been delivered')
   t.equal(other.clock.pending, 0)
@@ -53,7 +53,7 @@ t.test('keys by their sound, until a better way is used', async (t) => {
 
 t.test('the echo of keys that we send as tones is no key', async (t) => {
   const it = rig()
-  it.ear.sending(2)
+  it.ear.onTonesSent(2)
   it.hear(joined(key('1'), quiet(60), key('2')))
   t.same(it.keys, [])
   it.hear(quiet(1500))

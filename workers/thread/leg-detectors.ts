@@ -2,7 +2,7 @@ import type { Clock } from '../../media/base/clock.js'
 import type { AudioFrame, Digit, KeyTiming, SessionRate } from '../../media/base/frame.js'
 import { type DetectorName, Detectors } from '../../media/detect/detectors.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import { KeySources } from './dtmf-merger.js'
+import { DtmfMerger } from './dtmf-merger.js'
 
 /** What an agent's call is listened to for, beside speech. */
 const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
@@ -14,31 +14,31 @@ const TRAFFIC_FRAMES = 50
 const OWN_KEY_MS = 260
 const ECHO_MS = 1000
 
-export interface LegEarOptions {
+export interface LegDetectorsOptions {
   readonly rate: SessionRate
   readonly clock: Clock
   /** Keys that did not come as RTP events; null when nobody wants them. */
-  readonly onKey: ((digit: Digit, durationMs: number) => void) | null
+  readonly onDigit: ((digit: Digit, durationMs: number) => void) | null
   /** Everything else that is heard; null when nobody wants it. */
   readonly onEvent: ((event: DetectorEvent) => void) | null
   /** Whether telephone-event is part of the session. */
-  readonly hasEvents: () => boolean
+  readonly telephoneEventNegotiated: () => boolean
   /** Packets so far, and whether the far side may send now. Asked once a second. */
   readonly traffic: () => { readonly sent: number; readonly received: number; readonly expected: boolean }
 }
 
 /** Listens to what a leg says beside speech: keys by every way, and the sounds of networks and machines. */
-export class LegEar {
-  readonly #options: LegEarOptions
-  readonly #keys: KeySources
+export class LegDetectors {
+  readonly #options: LegDetectorsOptions
+  readonly #digits: DtmfMerger
   readonly #detectors: Detectors
   #frames = 0
-  #ownKeysUntil = Number.NEGATIVE_INFINITY
+  #ownTonesUntil = Number.NEGATIVE_INFINITY
 
-  constructor(options: LegEarOptions) {
+  constructor(options: LegDetectorsOptions) {
     this.#options = options
-    const { rate, clock, onKey, onEvent } = options
-    this.#keys = new KeySources(clock, onKey ?? (() => {}))
+    const { rate, clock, onDigit: onKey, onEvent } = options
+    this.#digits = new DtmfMerger(clock, onKey ?? (() => {}))
     const names = onEvent === null ? [] : [...ALWAYS, ...AT_FIRST]
     this.#detectors = new Detectors(rate, onKey === null ? names : ['dtmf', ...names], (event) =>
       this.#detected(event),
@@ -46,7 +46,7 @@ export class LegEar {
   }
 
   /** Audio of the leg as it arrives. */
-  hear(frame: AudioFrame): void {
+  process(frame: AudioFrame): void {
     if (this.#frames++ % TRAFFIC_FRAMES === 0 && this.#options.onEvent !== null) {
       const { sent, received, expected } = this.#options.traffic()
       this.#detectors.traffic(sent, received, expected)
@@ -57,26 +57,26 @@ export class LegEar {
   }
 
   /** A key was told of by SIP INFO. */
-  told(digit: Digit, durationMs: number): void {
-    this.#keys.told(digit, durationMs, this.#options.hasEvents())
+  onInfoDigit(digit: Digit, durationMs: number): void {
+    this.#digits.onInfo(digit, durationMs, this.#options.telephoneEventNegotiated())
     this.#detectors.stop('dtmf')
   }
 
   /** A key came as RTP event, and was delivered. */
-  pressed(): void {
-    this.#keys.heard()
+  onRtpDigit(): void {
+    this.#digits.onRtpEvent()
     this.#detectors.stop('dtmf')
   }
 
   /** We send so many keys as tones: what comes back of them is an echo, no key of the far side. */
-  sending(keys: number, timing?: KeyTiming): void {
+  onTonesSent(keys: number, timing?: KeyTiming): void {
     const now = this.#options.clock.now()
     const keyMs = timing === undefined ? OWN_KEY_MS : timing.toneMs + timing.gapMs
-    this.#ownKeysUntil = Math.max(now + ECHO_MS, this.#ownKeysUntil) + keys * keyMs
+    this.#ownTonesUntil = Math.max(now + ECHO_MS, this.#ownTonesUntil) + keys * keyMs
   }
 
   close(): void {
-    this.#keys.close()
+    this.#digits.close()
   }
 
   #detected(event: DetectorEvent): void {
@@ -84,7 +84,7 @@ export class LegEar {
       this.#options.onEvent?.(event)
       return
     }
-    if (this.#options.clock.now() < this.#ownKeysUntil) return
-    this.#keys.sounded(event.digit, event.durationMs, this.#options.hasEvents())
+    if (this.#options.clock.now() < this.#ownTonesUntil) return
+    this.#digits.onTone(event.digit, event.durationMs, this.#options.telephoneEventNegotiated())
   }
 }

@@ -14,23 +14,23 @@ import { type BeatMember, startBeat } from '../../media/session/frame-clock.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { Outbox } from '../channel/outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from '../channel/protocol.js'
-import { serve } from '../channel/request-channel.js'
+import { serveRequests } from '../channel/request-channel.js'
 import { openRecordingJobs } from '../jobs/recording-jobs.js'
 import { openSynthesisJobs } from '../jobs/synthesis-jobs.js'
-import { modelsOver } from '../models/model-host.js'
+import { remoteModelStarter } from '../models/model-host.js'
 import { openSpeechModel } from '../models/speech-model.js'
-import { openEndingModel } from '../models/turn-detector.js'
+import { openTurnDetector } from '../models/turn-detector.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
-import { openSounds } from './sound-library.js'
-import { openClips } from './speech-clips.js'
+import { openSoundLibrary } from './sound-library.js'
+import { openSpeechClips } from './speech-clips.js'
 import { threadLog } from './thread-log.js'
-import { runFirst } from './thread-priority.js'
+import { raiseThreadPriority } from './thread-priority.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
 const main: { postMessage(message: FromWorker): void } = parentPort
 const port = new Outbox({ port: main, onFull: (session) => lose(session) })
 const { settings, models }: { readonly settings: WorkerSettings; readonly models: MessagePort } = workerData
-const start = modelsOver(models)
+const start = remoteModelStarter(models)
 const clock = systemClock
 const log = threadLog(port, settings.index)
 
@@ -45,17 +45,17 @@ const recordings = openRecordingJobs({ compress: settings.compressRecordings, lo
 const speechModel =
   settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log, start })
 const endingModel =
-  settings.turnModel === null ? null : await openEndingModel({ path: settings.turnModel, clock, log, start })
+  settings.turnModel === null ? null : await openTurnDetector({ path: settings.turnModel, clock, log, start })
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
   vad: await loadVad(speechModel),
-  ending: endingModel,
-  clips: openClips(),
+  turnDetector: endingModel,
+  clips: openSpeechClips(),
   recordings,
-  sounds: openSounds({ holdMusic: null }),
+  sounds: openSoundLibrary({ holdMusic: null }),
   lookup: openSafeNames(settings.allowPrivateUrls).lookup,
-  beat,
+  frameClock: beat,
   clock,
   log,
   members,
@@ -65,7 +65,7 @@ await jobs
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'the embedded synthesiser does not work'))
 // Not before what it starts is there, which can wait.
-if (!runFirst()) log.info({}, 'the system gives media threads no priority: frames wait for other programs')
+if (!raiseThreadPriority()) log.info({}, 'the system gives media threads no priority: frames wait for other programs')
 const sessions = new Map<SessionId, Promise<HostedSession>>()
 let shuttingDown = false
 
@@ -77,15 +77,15 @@ async function find(session: SessionId): Promise<HostedSession> {
   return hosted
 }
 
-async function open(request: Extract<WorkerRequest, { do: 'open' }>): Promise<unknown> {
-  const { session, order } = request
+async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<unknown> {
+  const { session, options: order } = request
   if (shuttingDown) throw new EngineError('closed', 'the media worker is shutting down')
   if (sessions.has(session)) {
     throw new EngineError('internal', 'two sessions of one id', { context: { session } })
   }
   const hosting = hostSession(host, {
     ...order,
-    emit: (event) => port.postMessage({ kind: 'event', session, event }),
+    emit: (event) => port.postMessage({ type: 'event', session, event }),
     onFault: () => lose(session),
   })
   sessions.set(session, hosting)
@@ -98,7 +98,7 @@ async function open(request: Extract<WorkerRequest, { do: 'open' }>): Promise<un
 }
 
 function lose(session: SessionId): void {
-  port.postMessage({ kind: 'lost', session })
+  port.postMessage({ type: 'lost', session })
   close(session, 'error').catch((error: unknown) => {
     log.error({ session, error: errorText(error) }, 'a failed session could not be closed')
   })
@@ -106,7 +106,7 @@ function lose(session: SessionId): void {
 
 async function close(
   session: SessionId,
-  why: Extract<WorkerRequest, { do: 'close' }>['why'],
+  why: Extract<WorkerRequest, { type: 'close' }>['why'],
 ): Promise<unknown> {
   const hosted = await find(session)
   try {
@@ -131,7 +131,7 @@ function load(): WorkerLoad {
     skippedFrames,
     heapBytes,
     speechModel: speechModel?.stats() ?? null,
-    endingModel: endingModel?.stats() ?? null,
+    turnDetector: endingModel?.stats() ?? null,
   }
 }
 
@@ -150,11 +150,11 @@ async function shutDown(): Promise<null> {
 }
 
 async function handle(request: WorkerRequest): Promise<unknown> {
-  switch (request.do) {
+  switch (request.type) {
     case 'open':
       return await open(request)
     case 'remote':
-      return (await find(request.session)).remote(request.remote)
+      return (await find(request.session)).setRemote(request.remote)
     case 'start':
       return (await find(request.session)).start(request.script, request.sipCallId)
     case 'digit':
@@ -174,4 +174,4 @@ async function handle(request: WorkerRequest): Promise<unknown> {
   }
 }
 
-parentPort.on('message', serve(port, log, handle))
+parentPort.on('message', serveRequests(port, log, handle))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { writeWav } from '../../fixtures/audio/wav.js'
-import { openSounds } from './sound-library.js'
+import { openSoundLibrary } from './sound-library.js'
 
 /** How far the signal jumps from one sample to the next. */
 const jump = (pcm: Int16Array, at: number): number =>
@@ -12,7 +12,7 @@ const jump = (pcm: Int16Array, at: number): number =>
 for (const rate of [8000, 16000] as const) {
   for (const name of ['office', 'cafe', 'call_center', 'hold'] as const) {
     t.test(`${name} at ${rate} Hz is level and goes round without a seam`, async (t) => {
-      const pcm = await openSounds({ holdMusic: null }).load(name, rate)
+      const pcm = await openSoundLibrary({ holdMusic: null }).load(name, rate)
       t.equal(pcm.length % (rate / 50), 0)
       t.ok(pcm.length >= 12 * rate)
       const level = levelDbfs(pcm)
@@ -31,7 +31,7 @@ for (const rate of [8000, 16000] as const) {
 }
 
 t.test('a sound is read once and shared', async (t) => {
-  const sounds = openSounds({ holdMusic: null })
+  const sounds = openSoundLibrary({ holdMusic: null })
   t.equal(await sounds.load('cafe', 8000), await sounds.load('cafe', 8000))
 })
 
@@ -42,7 +42,7 @@ t.test('the operator plays a file of their own', async (t) => {
     // Ends in the middle of a swing, left and right apart.
     const left = tone(440, 2210, rate, 0.4)
     await writeFile(path, writeWav({ rate, channels: [left, new Int16Array(left.length)] }))
-    const pcm = await openSounds({ holdMusic: path }).load('hold', 8000)
+    const pcm = await openSoundLibrary({ holdMusic: path }).load('hold', 8000)
     t.ok(Math.abs(pcm.length - (2210 - 250) * 8) <= 1)
     const level = toneLevel(pcm.subarray(3000, 13_000), 440)
     t.ok(Math.abs(level - 0.2) < 0.01, `both channels, averaged: ${level}`)
@@ -63,6 +63,6 @@ t.test('what is no sound is said to be none', async (t) => {
     strange,
     empty,
   ]) {
-    await t.rejects(openSounds({ holdMusic: path }).load('hold', 8000), { code: 'config_invalid' }, path)
+    await t.rejects(openSoundLibrary({ holdMusic: path }).load('hold', 8000), { code: 'config_invalid' }, path)
   }
 })

@@ -17,7 +17,7 @@ const RATES: readonly number[] = [8000, 16000, 22050, 24000, 44100, 48000]
 /** Frames converted in one go, some 0.3 ms; in between the calls of the thread go on. */
 const SLICE_FRAMES = 25
 
-export interface Sounds {
+export interface SoundLibrary {
   /**
    * Samples that go round without a seam, at the rate asked for; shared, not to be changed. Rejects
    * with EngineError `config_invalid` when the file is missing or no sound.
@@ -26,10 +26,10 @@ export interface Sounds {
 }
 
 /** Ambience and hold music, read when first used and kept: some 200 KB each at 8 kHz. */
-export function openSounds(options: {
+export function openSoundLibrary(options: {
   /** WAV file of the operator's own hold music; null plays ours. */
   readonly holdMusic: string | null
-}): Sounds {
+}): SoundLibrary {
   const cache = new Map<string, Promise<Int16Array>>()
   return {
     load(name, rate) {

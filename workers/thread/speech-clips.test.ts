@@ -1,9 +1,9 @@
 import t from 'tap'
 import { findClip, readClip } from '../../fixtures/speech/manifest.js'
-import { openClips } from './speech-clips.js'
+import { openSpeechClips } from './speech-clips.js'
 
 t.test('clips by name, at the session rate, read once', async (t) => {
-  const clips = openClips()
+  const clips = openSpeechClips()
   const pcm = await clips.load('hello', 8000)
   t.same([...pcm], [...readClip(findClip('hello'))])
   t.equal(await clips.load('hello', 8000), pcm, 'the same samples again')
@@ -12,7 +12,7 @@ t.test('clips by name, at the session rate, read once', async (t) => {
 })
 
 t.test('a clip that is not there', async (t) => {
-  const clips = openClips()
+  const clips = openSpeechClips()
   await t.rejects(clips.load('no-such-clip', 8000), {
     code: 'config_invalid',
     context: { clip: 'no-such-clip' },

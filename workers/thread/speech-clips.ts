@@ -11,7 +11,7 @@ const FOLDER = join(projectRoot, 'signalling', 'sandbox', 'clips')
 /** About ten seconds each at most: some 10 MB when full. */
 const MAX_CACHED = 64
 
-export interface Clips {
+export interface SpeechClips {
   /**
    * The samples of a clip of `signalling/sandbox/clips/manifest.json` at the rate asked for; shared, not to be
    * changed. Rejects with EngineError `config_invalid` when there is no such clip or it is unreadable.
@@ -20,7 +20,7 @@ export interface Clips {
 }
 
 /** The speech that simulated speakers play, read once per thread and kept while it is used. */
-export function openClips(): Clips {
+export function openSpeechClips(): SpeechClips {
   // Insertion order is age: the oldest is dropped first, a used one is put back as the newest.
   const cache = new Map<string, Promise<Int16Array>>()
   let manifest: Promise<ReadonlyMap<string, string>> | null = null

@@ -9,7 +9,7 @@ type Level = 'info' | 'warn' | 'error'
  */
 export function threadLog(port: Port<FromWorker>, worker: number): Log {
   const send = (level: Level, fields: object, message: string): void => {
-    port.postMessage({ kind: 'log', level, fields: { worker, ...cloneable(fields) }, message })
+    port.postMessage({ type: 'log', level, fields: { worker, ...cloneable(fields) }, message })
   }
   return {
     debug() {},

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { ownPriority, runFirst } from './thread-priority.js'
+import { threadPriority, raiseThreadPriority } from './thread-priority.js'
 
 const MODULE = new URL('./thread-priority.js', import.meta.url).href
 
@@ -21,9 +21,9 @@ import(workerData.module).then(async ({ ownPriority, runAsUsual, runFirst }) => 
 
 /** Whether this process may have more than the usual priority. */
 function allowed(): boolean {
-  const usual = ownPriority()
+  const usual = threadPriority()
   if (usual === null || usual < -9) return false
-  const may = runFirst()
+  const may = raiseThreadPriority()
   setPriority(process.pid, usual)
   return may
 }
@@ -34,22 +34,22 @@ t.test(
   'a thread runs first, alone; those that it starts run as usual when they say so',
   { skip },
   async (t) => {
-    const usual = ownPriority() ?? 0
+    const usual = threadPriority() ?? 0
     const worker = new Worker(THREAD, {
       eval: true,
       workerData: { module: MODULE, code: THREAD, child: false },
     })
     const [said] = await once(worker, 'message')
     t.same(said, { before: usual, first: true, after: usual - 10, inherited: usual - 10, usual })
-    t.equal(ownPriority(), usual, 'the main thread is as it was')
+    t.equal(threadPriority(), usual, 'the main thread is as it was')
     await worker.terminate()
   },
 )
 
 t.test('it goes by the process, which may be one that can wait', { skip }, async (t) => {
-  const before = ownPriority() ?? 0
+  const before = threadPriority() ?? 0
   t.teardown(() => setPriority(process.pid, before))
   setPriority(process.pid, before + 3)
-  t.equal(runFirst(), true)
-  t.equal(ownPriority(), before + 3 - 10)
+  t.equal(raiseThreadPriority(), true)
+  t.equal(threadPriority(), before + 3 - 10)
 })

@@ -11,17 +11,17 @@ const HIGHEST = -20
  * or whoever was given them (CAP_SYS_NICE, `LimitNICE=` of systemd), have more than the usual one. Returns
  * whether it has it. Threads that it starts afterwards have it too, until they `runAsUsual`.
  */
-export function runFirst(): boolean {
+export function raiseThreadPriority(): boolean {
   return become(Math.max(HIGHEST, getPriority(process.pid) - AHEAD))
 }
 
 /** From now on the calling thread is served as the process's first one is: whatever it does can wait. */
-export function runAsUsual(): void {
+export function resetThreadPriority(): void {
   become(getPriority(process.pid))
 }
 
 /** The nice value of the calling thread; null where threads have none of their own. */
-export function ownPriority(): number | null {
+export function threadPriority(): number | null {
   const id = ownId()
   return id === null ? null : getPriority(id)
 }

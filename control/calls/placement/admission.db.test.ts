@@ -27,8 +27,8 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourcePort: 5062,
   transport: 'udp',
   trunkId: null,
-  alsoTo: [],
-  asserted: null,
+  alternateTo: [],
+  assertedIdentity: null,
   ...more,
 })
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
-import type { Admission, Directory, InboundInvite } from '../../../signalling/call/ports.js'
+import type { AdmissionDecision, AdmissionControl, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { findAgent, findVersion } from '../../agents/store.js'
 import { isEnforced } from '../../compliance/facts.js'
@@ -39,7 +39,7 @@ const CALLER_MAX = 64
  * The only place that admits inbound calls: whose number it is, who answers it, whether there is
  * room. An admitted call has its row and its `call.initiated` event.
  */
-export function openDirectory(options: DirectoryOptions): Directory {
+export function openDirectory(options: DirectoryOptions): AdmissionControl {
   const anyDigest = cachedRead(options.clock, LIST_CACHE_MS, () => hasDigestTrunk(options.db))
   return { admit: (invite) => admit(options, invite, anyDigest) }
 }
@@ -48,7 +48,7 @@ async function admit(
   options: DirectoryOptions,
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
-): Promise<Admission> {
+): Promise<AdmissionDecision> {
   const { db, clock, nodeId } = options
   const dialled = e164OfDialled(invite.to)
   const reached = await reach(db, dialled, invite, anyDigest)
@@ -120,7 +120,7 @@ async function admit(
   }
 }
 
-type Refused = Extract<Admission, { readonly admit: false }>
+type Refused = Extract<AdmissionDecision, { readonly admit: false }>
 
 /** Whose number is called, and over which trunk. */
 interface Reached {
@@ -158,7 +158,7 @@ async function overTrunk(
   db: Db,
   dialled: string | null,
   number: NumberRow | null,
-  { trunkId, to, alsoTo }: InboundInvite,
+  { trunkId, to, alternateTo: alsoTo }: InboundInvite,
 ): Promise<Reached | Refused> {
   const trunk = trunkId === null ? null : await findInboundTrunk(db, trunkId)
   if (trunk === null || trunk.status !== 'active') return no(403, 'the trunk is not active')
@@ -235,7 +235,7 @@ async function whoAnswers(
  * The caller's number as E.164 where it is one, else what was sent, fit to be stored. Who is a trunk is
  * also believed the identity it asserts.
  */
-function callerOf({ from, asserted }: InboundInvite, trunk: SipTrunkRow | null): string {
+function callerOf({ from, assertedIdentity: asserted }: InboundInvite, trunk: SipTrunkRow | null): string {
   const number = e164OfDialled(from) ?? (trunk === null ? null : e164OfDialled(asserted ?? ''))
   if (number !== null) return number
   const text = from.replace(/[\p{C}\p{Surrogate}]/gu, '').slice(0, CALLER_MAX)

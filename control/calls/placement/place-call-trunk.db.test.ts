@@ -6,7 +6,7 @@ import { Guard } from '../../../fixtures/sip/sip-guard.js'
 import { header, type SipMessage } from '../../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { silentLog } from '../../../media/base/log.js'
-import type { DialPlan } from '../../../signalling/call/ports.js'
+import type { OutboundCallSpec } from '../../../signalling/call/ports.js'
 import { isRefusal } from '../../http/problem.js'
 import { loadTrunks } from '../../trunks/load-trunks.js'
 import { parseTrunkFile } from '../../trunks/trunk-file.js'
@@ -30,7 +30,7 @@ await onEachEngine(t, async (t, openDatabase) => {
     const { deps, clock } = calling
     const guard = new Guard({ username: 'pilot', password: 'c4rrier', algorithm: 'SHA-256' })
     const invites: SipMessage[] = []
-    const plans: DialPlan[] = []
+    const plans: OutboundCallSpec[] = []
     const carrier = await openSipPeer({
       onRequest: (request, from, self) => {
         if (request.method === 'INVITE') invites.push(request)

@@ -8,7 +8,7 @@ import { call } from '../../../fixtures/service/caller.js'
 import { runCli, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { openService } from '../../../fixtures/service/service.js'
 import { silentLog } from '../../../media/base/log.js'
-import { SipTraces } from '../../../signalling/trace/sip-trace.js'
+import { SipTraceStore } from '../../../signalling/trace/sip-trace.js'
 import { ladder } from '../../cli/trace.js'
 import { openSipTraceFiles } from '../../observe/sip-trace-files.js'
 
@@ -115,7 +115,7 @@ t.test('files are written late and once, and leave when their time is over', asy
   writeFileSync(join(folder, 'old.json'), '{}')
   writeFileSync(join(folder, 'young.json'), '{}')
   utimesSync(join(folder, 'old.json'), Date.now() / 1000, Date.now() / 1000 - 25 * 3600)
-  const traces = new SipTraces(clock)
+  const traces = new SipTraceStore(clock)
   const files = await openSipTraceFiles({ traces, folder, hours: 24, clock, log: silentLog })
   t.notOk(existsSync(join(folder, 'old.json')))
   t.ok(existsSync(join(folder, 'young.json')))

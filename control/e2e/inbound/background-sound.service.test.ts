@@ -4,7 +4,7 @@ import { levelDbfs } from '../../../fixtures/audio/tones.js'
 import { readWav } from '../../../fixtures/audio/wav.js'
 import { call } from '../../../fixtures/service/caller.js'
 import { openService } from '../../../fixtures/service/service.js'
-import { openSounds } from '../../../workers/thread/sound-library.js'
+import { openSoundLibrary } from '../../../workers/thread/sound-library.js'
 
 const VOLUME = 0.5
 const service = await openService(t, {
@@ -34,7 +34,7 @@ t.test('the caller hears the room around the agent, softer while the agent speak
   await caller.hangUp()
   await service.ended(callId)
 
-  const loop = await openSounds({ holdMusic: null }).load('cafe', 8000)
+  const loop = await openSoundLibrary({ holdMusic: null }).load('cafe', 8000)
   const twice = new Int16Array(loop.length * 2)
   twice.set(loop)
   twice.set(loop, loop.length)

@@ -143,7 +143,7 @@ t.test('a carrier with a password; registered there; strangers are asked for the
   }
   const credentials = (password: string, uri: string, challenge: string) => {
     const client = new DigestClient({ username: 'carrier-in', password })
-    client.challenged(401, challenge)
+    client.onChallenge(401, challenge)
     return client.headers({ method: 'INVITE', uri, body: SDP })[0]?.value ?? ''
   }
   for (const to of [NUMBER, '+911140009999']) t.equal((await invite(to)).status, 401, to)
