@@ -11,13 +11,13 @@ import { type Actor, type Environment, operation, type Scope } from '../http/ope
 import { bootstrap, createOperatorKey } from './accounts/bootstrap.js'
 import { accessOperations } from './api.js'
 import { authenticate, createKey } from './keys/api-keys.js'
-import { openKeyUse } from './keys/last-used.js'
-import { effectiveScopes, expand } from './scopes.js'
+import { openLastUsedWriter } from './keys/last-used.js'
+import { effectiveScopes, expandScopes } from './scopes.js'
 
 t.test('scopes imply the lower ones and stop at the role', async (t) => {
-  t.same(expand(['write']), ['read', 'write'])
-  t.same(expand(['admin', 'read']), ['read', 'write', 'admin'])
-  t.same(expand([]), [])
+  t.same(expandScopes(['write']), ['read', 'write'])
+  t.same(expandScopes(['admin', 'read']), ['read', 'write', 'admin'])
+  t.same(expandScopes([]), [])
   const table: [stored: Scope[], role: Role | null, effective: Scope[]][] = [
     [['admin'], 'owner', ['read', 'write', 'admin']],
     [['admin'], 'admin', ['read', 'write', 'admin']],
@@ -94,7 +94,7 @@ t.test('bootstrap and keys', async (t) => {
       const clock = new VirtualClock()
       const made = await bootstrap(db, rootKey, clock)
       const owner = await db.selectFrom('members').selectAll().executeTakeFirstOrThrow()
-      const use = openKeyUse(db, clock, silentLog)
+      const use = openLastUsedWriter(db, clock, silentLog)
       const verifier = { db, rootKey, clock, use }
       const create = (environment: Environment, scopes: Scope[], expiresAt: number | null) =>
         createKey(db, rootKey, clock, {
@@ -143,7 +143,7 @@ t.test('bootstrap and keys', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const made = await bootstrap(db, rootKey, clock)
-      const use = openKeyUse(db, clock, silentLog)
+      const use = openLastUsedWriter(db, clock, silentLog)
       const lastUsed = async () =>
         (
           await db

@@ -14,27 +14,27 @@ const CEILING: Readonly<Record<Role, Scope>> = {
 }
 
 /** A scope with all it implies: `write` is `[read, write]`. */
-export function impliedBy(scope: Scope): readonly Scope[] {
+export function impliedScopes(scope: Scope): readonly Scope[] {
   return SCOPES.slice(0, SCOPES.indexOf(scope) + 1)
 }
 
 /** All that a set of scopes grants, without repetition, lowest first. */
-export function expand(scopes: readonly Scope[]): readonly Scope[] {
-  return SCOPES.filter((scope) => scopes.some((held) => impliedBy(held).includes(scope)))
+export function expandScopes(scopes: readonly Scope[]): readonly Scope[] {
+  return SCOPES.filter((scope) => scopes.some((held) => impliedScopes(held).includes(scope)))
 }
 
 /** All that a role may do through keys, and in a session. */
-export function ceilingOf(role: Role): readonly Scope[] {
-  return impliedBy(CEILING[role])
+export function roleScopes(role: Role): readonly Scope[] {
+  return impliedScopes(CEILING[role])
 }
 
 /** Roles that session operations are kept to (decisions 9). */
-export const ADMINS: readonly Role[] = ['owner', 'admin']
-export const DEVELOPERS: readonly Role[] = ['owner', 'admin', 'developer']
-export const PAYERS: readonly Role[] = ['owner', 'admin', 'billing']
+export const ADMIN_ROLES: readonly Role[] = ['owner', 'admin']
+export const DEVELOPER_ROLES: readonly Role[] = ['owner', 'admin', 'developer']
+export const BILLING_ROLES: readonly Role[] = ['owner', 'admin', 'billing']
 
 /** Admins neither make owners nor change them; null when the role reaches far enough. */
-export function beyondRole(actor: { readonly role: Role }, role: Role): Refusal<'forbidden'> | null {
+export function refuseAboveRole(actor: { readonly role: Role }, role: Role): Refusal<'forbidden'> | null {
   if (role !== 'owner' || actor.role === 'owner') return null
   return refuse('forbidden', 'Only an owner may do this to an owner.')
 }
@@ -42,8 +42,8 @@ export function beyondRole(actor: { readonly role: Role }, role: Role): Refusal<
 /** Stored scopes under the creator's present role; none when the creator has left. */
 export function effectiveScopes(stored: readonly Scope[], role: Role | null): readonly Scope[] {
   if (role === null) return []
-  const ceiling = ceilingOf(role)
-  return expand(stored).filter((scope) => ceiling.includes(scope))
+  const ceiling = roleScopes(role)
+  return expandScopes(stored).filter((scope) => ceiling.includes(scope))
 }
 
 /** The scopes column; an unreadable one grants nothing. */

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
-import { sameSecret } from '../base/crypto.js'
+import { constantTimeEqual } from '../base/crypto.js'
 import type { Db } from '../db/database.js'
 import { type Refusal, refuse } from '../http/problem.js'
 
 /** Clock difference between the signer and us that is still believed. */
-export const SKEW_MS = 300_000
+export const MAX_SKEW_MS = 300_000
 /** How long an accepted signature is remembered: longer than its timestamp is believed. */
-export const REMEMBER_MS = 600_000
+export const REPLAY_WINDOW_MS = 600_000
 
 /** A request of another service, as received. */
 export interface SignedRequest {
@@ -19,7 +19,7 @@ export interface SignedRequest {
 }
 
 /** An accepted signature. `release` forgets it, so that the same request may be sent again. */
-export interface Accepted {
+export interface AcceptedSignature {
   release(): Promise<void>
 }
 
@@ -32,11 +32,11 @@ export function signatureOf(secret: string, timestamp: string, body: Uint8Array)
  * Accepts a signed request once. Refuses with `invalid_signature`: no secret is set, another one was
  * used, the body was altered, the timestamp is more than `SKEW_MS` away, or the signature was used.
  */
-export async function acceptSigned(
+export async function acceptSignedRequest(
   { db, clock }: { db: Db; clock: Clock },
   secret: string | null,
   request: SignedRequest,
-): Promise<Accepted | Refusal<'invalid_signature'>> {
+): Promise<AcceptedSignature | Refusal<'invalid_signature'>> {
   const { timestamp, signature } = request
   if (
     secret === null ||
@@ -48,13 +48,13 @@ export async function acceptSigned(
   }
   const expected = signatureOf(secret, timestamp, request.body)
   // All are compared, so that the time taken does not say which one was nearly right.
-  const matches = signature.split(' ').filter((value) => sameSecret(value, `v1=${expected}`))
+  const matches = signature.split(' ').filter((value) => constantTimeEqual(value, `v1=${expected}`))
   if (matches.length === 0) return wrong()
   const now = clock.wall()
-  if (Math.abs(now - Number(timestamp) * 1000) > SKEW_MS) return wrong()
+  if (Math.abs(now - Number(timestamp) * 1000) > MAX_SKEW_MS) return wrong()
   const first = await db
     .insertInto('usedSignatures')
-    .values({ signature: expected, expiresAt: now + REMEMBER_MS })
+    .values({ signature: expected, expiresAt: now + REPLAY_WINDOW_MS })
     .onConflict((conflict) => conflict.column('signature').doNothing())
     .returning('signature')
     .executeTakeFirst()

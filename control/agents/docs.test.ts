@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { projectRoot } from '../../media/base/project-root.js'
-import { accountTable } from '../calls/report/turn-table.js'
+import { turnTable } from '../calls/report/turn-table.js'
 import { AgentConfig } from './config.js'
-import { BUILT_INS } from './placeholders.js'
+import { BUILT_IN_VARIABLES } from './placeholders.js'
 
 const text = readFileSync(join(projectRoot, 'docs/agents.md'), 'utf8')
 
@@ -12,7 +12,7 @@ t.test('the guide names every variable a call has by itself, and no other', asyn
   const table = text.slice(text.indexOf('| Variable |'), text.indexOf('An input variable'))
   t.same(
     [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),
-    [...BUILT_INS],
+    [...BUILT_IN_VARIABLES],
   )
 })
 
@@ -22,6 +22,6 @@ t.test('the guide names every preset', async (t) => {
 })
 
 t.test('the guide explains every column of the trace', async (t) => {
-  const [header = ''] = accountTable({ turns: [], usage: null }).split('\n')
+  const [header = ''] = turnTable({ turns: [], usage: null }).split('\n')
   for (const column of header.trim().split(/\s+/).slice(1)) t.match(text, `\`${column}\``)
 })

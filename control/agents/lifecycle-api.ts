@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ADMINS } from '../access/scopes.js'
+import { ADMIN_ROLES } from '../access/scopes.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { operation } from '../http/operation.js'
 import { type Refusal, refuse } from '../http/problem.js'
@@ -7,7 +7,7 @@ import { recordAudit } from '../organization/audit.js'
 import { PURPOSES } from '../organization/view.js'
 import { readConfig } from './config.js'
 import { publishProblem } from './publishable.js'
-import { forgetUses, missingReference, recordUses } from './references.js'
+import { clearUses, missingReference, recordUses } from './references.js'
 import { deleteAgent as deleteAgentRow, findAgent, findVersion, rollBack, setPurpose } from './store.js'
 import {
   Agent,
@@ -83,7 +83,7 @@ export const deleteAgent = operation({
       if (deleted === 'on_call') {
         return refuse('conflict', 'The agent is on a call; delete it when its calls have ended.')
       }
-      await forgetUses(trx, params.id)
+      await clearUses(trx, params.id)
       return undefined
     })
   },
@@ -99,7 +99,7 @@ export const setAgentSenderClassification = operation({
   tag: 'Agents',
   summary: 'Say what the agent’s calls are for; part of the draft, in force when it is published.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   params: AgentPath,
   body: z.strictObject({ senderClassification: z.enum(PURPOSES) }),
   status: 200,

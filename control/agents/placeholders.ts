@@ -3,7 +3,7 @@ import type { AgentConfig } from './config.js'
 const PLACEHOLDER = /\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,49})\s*\}\}/g
 
 /** Values every call has without a declaration (docs/agents.md). A declared input variable of the name wins. */
-export const BUILT_INS = [
+export const BUILT_IN_VARIABLES = [
   'agentName',
   'businessName',
   'callerNumber',
@@ -13,12 +13,12 @@ export const BUILT_INS = [
   'currentDay',
   'currentTime',
 ] as const
-export type BuiltIn = (typeof BUILT_INS)[number]
+export type BuiltInVariable = (typeof BUILT_IN_VARIABLES)[number]
 
-export type Values = Readonly<Record<string, string>>
+export type VariableValues = Readonly<Record<string, string>>
 
 /** The text with every placeholder replaced; one without a value becomes nothing. */
-export function fill(text: string, values: Values): string {
+export function fillPlaceholders(text: string, values: VariableValues): string {
   return text.replace(PLACEHOLDER, (_whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? '') : '',
   )
@@ -48,8 +48,8 @@ function texts(config: AgentConfig): readonly (readonly [path: string, text: str
 }
 
 /** The first text that uses an undeclared variable, with all such names in it; null when none does. */
-export function undeclared(config: AgentConfig): { path: string; names: readonly string[] } | null {
-  const known = new Set<string>([...BUILT_INS, ...config.inputVariables.map((variable) => variable.name)])
+export function findUndeclared(config: AgentConfig): { path: string; names: readonly string[] } | null {
+  const known = new Set<string>([...BUILT_IN_VARIABLES, ...config.inputVariables.map((variable) => variable.name)])
   for (const [path, text] of texts(config)) {
     const names = new Set<string>()
     for (const [, name] of text.matchAll(PLACEHOLDER)) {
@@ -66,8 +66,8 @@ export function undeclared(config: AgentConfig): { path: string; names: readonly
  */
 export function resolveVariables(
   config: AgentConfig,
-  given: Values,
-): { readonly values: Values; readonly missing: readonly string[] } {
+  given: VariableValues,
+): { readonly values: VariableValues; readonly missing: readonly string[] } {
   const values: Record<string, string> = {}
   const missing: string[] = []
   for (const variable of config.inputVariables) {

@@ -1,7 +1,7 @@
 import type { Deps } from '../app/deps.js'
 import { type Refusal, refuse } from '../http/problem.js'
 import type { AgentConfig } from './config.js'
-import { undeclared } from './placeholders.js'
+import { findUndeclared } from './placeholders.js'
 import { catalogueProblem } from './rules.js'
 
 /** Why a configuration cannot become a version: a draft may be incomplete, a version not. */
@@ -12,7 +12,7 @@ export function publishProblem(
   if (config.systemPrompt.trim() === '') {
     return refuse('unprocessable_entity', 'An agent needs a system prompt.', { path: 'systemPrompt' })
   }
-  const unknown = undeclared(config)
+  const unknown = findUndeclared(config)
   if (unknown !== null) {
     const message = `Undeclared variables: ${unknown.names.join(', ')}.`
     return refuse('unprocessable_entity', message, { path: unknown.path, undeclared: unknown.names })

@@ -98,7 +98,7 @@ export async function recordUses(trx: Trx, agent: AgentRow): Promise<void> {
 }
 
 /** A deleted agent uses nothing. */
-export async function forgetUses(trx: Trx, agentId: string): Promise<void> {
+export async function clearUses(trx: Trx, agentId: string): Promise<void> {
   await setSecretUses(trx, { type: 'agent', id: agentId }, [])
   await setConnectionUses(trx, agentId, [])
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { defaultConfig } from './config.js'
 import { mergeConfig } from './merge.js'
-import { fill, resolveVariables, undeclared } from './placeholders.js'
-import { buildSpec, type SpecInput } from './spec.js'
+import { fillPlaceholders, resolveVariables, findUndeclared } from './placeholders.js'
+import { buildAgentSpec, type SpecInput } from './spec.js'
 
 const config = mergeConfig(defaultConfig, {
   systemPrompt: 'You work for {{clinic}}. Now it is {{currentDay}} {{currentDate}} {{ currentTime }}.',
@@ -53,7 +53,7 @@ const input: SpecInput = {
 const none = { openai: null }
 
 t.test('a version becomes a spec with its placeholders filled', async (t) => {
-  const spec = buildSpec(input, none)
+  const spec = buildAgentSpec(input, none)
   t.match(spec, {
     systemPrompt: 'You work for Smile. Now it is Monday 2026-03-02 00:15.',
     openingLine: 'Hello +919876543210, Dr here.',
@@ -78,14 +78,14 @@ t.test('a version becomes a spec with its placeholders filled', async (t) => {
     voicemail: { enabled: true, windowSeconds: 8 },
     transfer: { handoff: 'cold', dtmfKey: null, preTransferLine: null, ringTimeoutSeconds: 25 },
   })
-  const inbound = buildSpec({ ...input, direction: 'inbound', from: '+911111111111' }, none)
+  const inbound = buildAgentSpec({ ...input, direction: 'inbound', from: '+911111111111' }, none)
   t.equal(inbound?.openingLine, 'Smile, hello.')
 })
 
 t.test('a voice that left the catalogue makes no spec', async (t) => {
   const voice = { ...config.voice, ttsVoice: 'gone' }
-  t.equal(buildSpec({ ...input, config: { ...config, voice } }, none), null)
-  t.equal(buildSpec({ ...input, config: { ...config, llmModel: 'gone' } }, none), null)
+  t.equal(buildAgentSpec({ ...input, config: { ...config, voice } }, none), null)
+  t.equal(buildAgentSpec({ ...input, config: { ...config, llmModel: 'gone' } }, none), null)
 })
 
 t.test('values: given, default, missing', async (t) => {
@@ -101,15 +101,15 @@ t.test('values: given, default, missing', async (t) => {
   })
   t.same(resolveVariables(odd, {}).missing, ['constructor'])
   t.equal(
-    fill('{{constructor}}{{a}}{{{{b}}}}', { a: '{{b}}', b: 'B' }),
+    fillPlaceholders('{{constructor}}{{a}}{{{{b}}}}', { a: '{{b}}', b: 'B' }),
     '{{b}}{{B}}',
     'filled once, not again',
   )
 })
 
 t.test('undeclared placeholders', async (t) => {
-  t.same(undeclared(config), { path: 'callSettings.hangupLine.text', names: ['nothing'] })
-  t.equal(undeclared(mergeConfig(config, { callSettings: { hangupLine: null } })), null)
+  t.same(findUndeclared(config), { path: 'callSettings.hangupLine.text', names: ['nothing'] })
+  t.equal(findUndeclared(mergeConfig(config, { callSettings: { hangupLine: null } })), null)
 })
 
 t.test('tools that reach outside, and what is said meanwhile', async (t) => {
@@ -131,7 +131,7 @@ t.test('tools that reach outside, and what is said meanwhile', async (t) => {
       { ...bare, name: 'mocked', speech: {}, http, mock: { enabled: true, response: 'ok' } },
     ],
   })
-  const spec = buildSpec({ ...input, config: tools }, none)
+  const spec = buildAgentSpec({ ...input, config: tools }, none)
   t.match(spec?.tools, [
     {
       name: 'fetch',

@@ -8,7 +8,7 @@ import {
 } from '../../media/agent/vendors/catalogue.js'
 import { fallbacksOf } from '../../media/agent/vendors/fallbacks.js'
 import type { AgentConfig } from './config.js'
-import { type BuiltIn, fill, type Values } from './placeholders.js'
+import { type BuiltInVariable, fillPlaceholders, type VariableValues } from './placeholders.js'
 
 const IST_OFFSET_MS = 330 * 60_000
 const DAY_MS = 86_400_000
@@ -24,7 +24,7 @@ export interface SpecInput {
   readonly from: string
   readonly to: string
   /** Resolved input variables (placeholders.ts). */
-  readonly variables: Values
+  readonly variables: VariableValues
   /** Unix ms: what the agent takes for now. */
   readonly now: number
 }
@@ -33,7 +33,7 @@ export interface SpecInput {
  * One agent version as a conversation runs it: placeholders filled, vendors looked up. Null when a
  * model or voice has left the catalogue since the version was published.
  */
-export function buildSpec(input: SpecInput, providers: CatalogueProviders): AgentSpec | null {
+export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders): AgentSpec | null {
   const { config, direction } = input
   const { voice, callSettings } = config
   const speech = findVoice(voice.ttsModel, voice.ttsVoice, providers)
@@ -41,9 +41,9 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
   const model = findLanguageModel(config.llmModel, providers)
   if (speech === null || recognition === null || model === null) return null
 
-  const values: Values = { ...builtIns(input), ...input.variables }
+  const values: VariableValues = { ...builtIns(input), ...input.variables }
   const line = (text: { readonly text: string } | null): string | null => {
-    const filled = text === null ? '' : fill(text.text, values).trim()
+    const filled = text === null ? '' : fillPlaceholders(text.text, values).trim()
     return filled === '' ? null : filled
   }
   const opening =
@@ -55,7 +55,7 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
     agentId: input.agentId,
     agentVersionId: input.agentVersionId,
     name: input.name,
-    systemPrompt: fill(config.systemPrompt, values),
+    systemPrompt: fillPlaceholders(config.systemPrompt, values),
     openingLine: line(opening),
     hangupLine: line(callSettings.hangupLine),
     languages: voice.languages,
@@ -83,7 +83,7 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
       hangupAfter: callSettings.nudges.hangupAfter,
       steps: callSettings.nudges.steps.map((step) => ({
         afterSeconds: step.afterSeconds,
-        text: fill(step.line.text, values),
+        text: fillPlaceholders(step.line.text, values),
       })),
     },
     background: callSettings.background,
@@ -113,25 +113,25 @@ export function buildSpec(input: SpecInput, providers: CatalogueProviders): Agen
 }
 
 /** Empty for a tool that could do nothing; rules.ts lets none be saved. */
-function toolSpec(tool: AgentConfig['tools'][number], values: Values): readonly ToolSpec[] {
+function toolSpec(tool: AgentConfig['tools'][number], values: VariableValues): readonly ToolSpec[] {
   const action = actionOf(tool, values)
   if (action === null) return []
   const speech = Object.fromEntries(
-    Object.entries(tool.speech).map(([language, text]) => [language, fill(text, values)]),
+    Object.entries(tool.speech).map(([language, text]) => [language, fillPlaceholders(text, values)]),
   )
   const { name, parameters } = tool
-  return [{ name, description: fill(tool.description, values), parameters, speech, action }]
+  return [{ name, description: fillPlaceholders(tool.description, values), parameters, speech, action }]
 }
 
 /** A mock stands in for whatever the tool would do. */
-function actionOf(tool: AgentConfig['tools'][number], values: Values): ToolAction | null {
-  if (tool.mock?.enabled) return { kind: 'mock', response: fill(tool.mock.response, values) }
+function actionOf(tool: AgentConfig['tools'][number], values: VariableValues): ToolAction | null {
+  if (tool.mock?.enabled) return { kind: 'mock', response: fillPlaceholders(tool.mock.response, values) }
   if (tool.preset !== null) return { kind: tool.preset }
   if (tool.http === null) return null
   return { kind: 'http', request: { ...tool.http, connectionId: tool.connectionId } }
 }
 
-function builtIns(input: SpecInput): Readonly<Record<BuiltIn, string>> {
+function builtIns(input: SpecInput): Readonly<Record<BuiltInVariable, string>> {
   const inbound = input.direction === 'inbound'
   const ist = new Date(input.now + IST_OFFSET_MS).toISOString()
   return {

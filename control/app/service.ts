@@ -21,10 +21,10 @@ import { TrunkAuthenticator } from '../../signalling/trunk/trunk-authenticator.j
 import type { WorkerLoad } from '../../workers/channel/protocol.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
-import { openBridge } from '../calls/lifecycle/event-writer.js'
+import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
-import { recordingsFolder, settleLeftBehind } from '../calls/lifecycle/settle.js'
-import { openDirectory } from '../calls/placement/admission.js'
+import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
+import { openAdmission } from '../calls/placement/admission.js'
 import { openPermitBook } from '../compliance/permit.js'
 import type { SipAddress } from '../config/parsers.js'
 import { openRootKey } from '../config/root-key.js'
@@ -126,7 +126,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const firstStart = await bootstrap(db, rootKey, clock, async (trx, organizationId) => {
     await assignSandboxNumber(trx, organizationId, clock.wall())
   })
-  const left = await settleLeftBehind(db, { nodeId, folder, now: clock.wall() })
+  const left = await settleAbandonedCalls(db, { nodeId, folder, now: clock.wall() })
   if (left > 0) log.warn({ calls: left }, 'settled calls that an earlier run left behind')
 
   if (settings.trunkFile !== null) {
@@ -134,7 +134,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     await loadTrunks({ db, rootKey, clock, log, filePath: path }, file)
   }
 
-  const bridge = openBridge({ db, clock, log, folder })
+  const bridge = openCallEventWriter({ db, clock, log, folder })
   scope.own(async () => {
     if (!(await bridge.flush(FLUSH_MS))) log.error({ waiting: bridge.waiting }, 'call events not stored')
     await bridge.close()
@@ -198,7 +198,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     sip,
     pool,
     trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
-    admissionControl: openDirectory({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
+    admissionControl: openAdmission({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
     gate: permits,
     tools: openAgentTools({ db, rootKey, egress, clock, log, services: serviceTools }),
     events: {

@@ -27,7 +27,7 @@ export function base62(value: number, width: number): string {
 }
 
 /** Compares without telling by its duration where the texts differ; lengths are no secret. */
-export function sameSecret(a: string, b: string): boolean {
+export function constantTimeEqual(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)
@@ -66,7 +66,7 @@ export function unseal(key: Buffer, sealed: string, bound: string): string {
  * Opens what was sealed with the subkey of the present root key or of an earlier one that is still
  * configured. Throws EngineError `storage_failed` when none of them opens it.
  */
-export function unsealAny(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string {
+export function unsealWithAnyKey(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string {
   for (const earlier of rootKey.previous) {
     try {
       return unseal(earlier.subkey(purpose), sealed, bound)

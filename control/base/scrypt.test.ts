@@ -1,8 +1,8 @@
 import t from 'tap'
-import { Bounded, deriveKey } from './scrypt.js'
+import { ConcurrencyLimiter, deriveKey } from './scrypt.js'
 
 t.test('at most so many run, in order, and the rest is told', async (t) => {
-  const bounded = new Bounded(2, 3)
+  const bounded = new ConcurrencyLimiter(2, 3)
   const log: string[] = []
   const finish = new Map<number, (failed: boolean) => void>()
   const job = (id: number) =>

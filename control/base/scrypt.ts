@@ -13,7 +13,7 @@ export interface KdfCost {
  * Runs at most `running` jobs at once and keeps at most `waiting` others, first come, first served.
  * Beyond that `run` throws EngineError `overloaded`.
  */
-export class Bounded {
+export class ConcurrencyLimiter {
   readonly #running: number
   readonly #waiting: number
   readonly #queue = new Set<() => void>()
@@ -49,7 +49,7 @@ export class Bounded {
  * Node's thread pool has four threads for the whole process, and recordings are written through it.
  * Two derivations at a time leave it room however many people sign in.
  */
-const kdf = new Bounded(2, 64)
+const kdf = new ConcurrencyLimiter(2, 64)
 
 /** A key of `bytes` bytes from a password (RFC 7914), off the main thread. */
 export function deriveKey(password: string, salt: Buffer, bytes: number, cost: KdfCost): Promise<Buffer> {

@@ -66,7 +66,7 @@ export function readEndpoint(text: string | null): StoredEndpoint | null {
 }
 
 /** An endpoint of which format and rate may still be the type's own. */
-export type WholeEndpoint = Omit<StoredEndpoint, 'format' | 'sampleRate'> & {
+export type MergedEndpoint = Omit<StoredEndpoint, 'format' | 'sampleRate'> & {
   readonly format: BotFormat | undefined
   readonly sampleRate: number | undefined
 }
@@ -79,7 +79,7 @@ export type WholeEndpoint = Omit<StoredEndpoint, 'format' | 'sampleRate'> & {
 export function mergeEndpoint(
   stored: StoredEndpoint | null,
   patch: z.output<typeof MediaEndpointInput>,
-): WholeEndpoint | 'type' | 'url' {
+): MergedEndpoint | 'type' | 'url' {
   const kept = stored !== null && (patch.type ?? stored.type) === stored.type ? stored : null
   const { type = kept?.type, url = kept?.url, format = kept?.format } = patch
   if (type === undefined) return 'type'
@@ -101,7 +101,7 @@ export function mergeEndpoint(
 export async function checkEndpoint(
   { db, egress }: Pick<Deps, 'db' | 'egress'>,
   organizationId: string,
-  input: WholeEndpoint,
+  input: MergedEndpoint,
 ): Promise<StoredEndpoint | Refusal<'unprocessable_entity' | 'not_found'>> {
   const contradiction = (message: string, field: string) =>
     refuse('unprocessable_entity', message, { path: `mediaEndpoint.${field}` })
@@ -155,7 +155,7 @@ export async function checkEndpoint(
 
 /** What a protocol without an opening request and without words has no place for. */
 function unsayable(
-  input: WholeEndpoint,
+  input: MergedEndpoint,
 ): { readonly field: 'url' | 'authSecretId' | 'customParameters'; readonly why: string } | null {
   const { pathname, search, hash } = new URL(input.url)
   if (!['', '/'].includes(pathname) || search !== '' || hash !== '') {

@@ -26,10 +26,10 @@ function latencyLine(trace: TurnTrace): string | null {
 /** Prints a call's events as they come and remembers what the verdict needs. */
 export class Commentary {
   readonly #callId: () => string | null
-  #early: CallEvent[] = []
+  #beforeCallId: CallEvent[] = []
   interruptions = 0
   turns = 0
-  troubles: string[] = []
+  failures: string[] = []
   readonly ended: Promise<CallEvent & { type: 'ended' }>
   #resolveEnded: (event: CallEvent & { type: 'ended' }) => void = () => {}
 
@@ -41,19 +41,19 @@ export class Commentary {
   }
 
   /** The dial may be faster than the API's answer that names the call. */
-  take(event: CallEvent): void {
+  onEvent(event: CallEvent): void {
     const callId = this.#callId()
     if (callId === null) {
-      this.#early.push(event)
+      this.#beforeCallId.push(event)
       return
     }
     if (event.callId === callId) this.#show(event)
   }
 
   named(): void {
-    const early = this.#early
-    this.#early = []
-    for (const event of early) this.take(event)
+    const early = this.#beforeCallId
+    this.#beforeCallId = []
+    for (const event of early) this.onEvent(event)
   }
 
   #show(event: CallEvent): void {
@@ -96,7 +96,7 @@ export class Commentary {
         say(`  ${seconds(event.atMs)}  tool    ${event.name}`)
         break
       case 'trouble':
-        this.troubles.push(`${event.part}: ${event.message}`)
+        this.failures.push(`${event.part}: ${event.message}`)
         say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
         break
       case 'answered_by':

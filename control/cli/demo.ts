@@ -114,7 +114,7 @@ async function runDemo(
   const wrong: string[] = []
   if (call.disposition !== 'answered') wrong.push(`the disposition is ${call.disposition}, not answered`)
   if (ended.ending.fault !== 'none') wrong.push(`the call ended with fault ${ended.ending.fault}`)
-  if (commentary.troubles.length > 0) wrong.push(`trouble on the call: ${commentary.troubles.join('; ')}`)
+  if (commentary.failures.length > 0) wrong.push(`trouble on the call: ${commentary.failures.join('; ')}`)
   if (commentary.turns < 2) wrong.push('there was no conversation')
   if (to === INTERRUPTER && commentary.interruptions === 0)
     wrong.push('the caller never interrupted the agent')
@@ -195,7 +195,7 @@ async function demo(argv: readonly string[]): Promise<number> {
   const parley = await startParley(settings, {
     clock: systemClock,
     log: openLog(settings.logLevel),
-    onCallEvent: (event) => commentary.take(event),
+    onCallEvent: (event) => commentary.onEvent(event),
   })
   try {
     say(`     ready in ${((systemClock.now() - started) / 1000).toFixed(1)} s, API at ${parley.httpUrl}`)

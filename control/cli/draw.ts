@@ -4,7 +4,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import { readPeaks } from '../../media/recording/peaks.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { drawCall } from '../calls/report/drawing.js'
-import { readCallToDraw } from '../calls/report/drawing-data.js'
+import { readCallDrawing } from '../calls/report/drawing-data.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import { UsageError } from './options.js'
@@ -22,7 +22,7 @@ export async function drawCommand(
 ): Promise<number> {
   const { callId, out, peaks: peaksFile } = parsed(args)
   return withDatabase(async (db, settings) => {
-    const found = await readCallToDraw(db, recordingsFolder(settings.dataFolder), callId)
+    const found = await readCallDrawing(db, recordingsFolder(settings.dataFolder), callId)
     if (found === null) throw new EngineError('storage_failed', `no call ${callId}`)
     const { call, recording } = found
     const peaks = recording === null ? null : await readPeaks(recording, PEAKS_PER_SECOND)

@@ -29,7 +29,7 @@ import { backupCommand } from './backup.js'
 import { botCheckCommand } from './bot-check.js'
 import { drawCommand } from './draw.js'
 import { oneOf, parseOptions, Signals, UsageError } from './options.js'
-import { sipServer } from './sip-server.js'
+import { sipServerCommand } from './sip-server.js'
 import { talkCommand } from './talk/command.js'
 import { traceCommand } from './trace.js'
 import { listenForWebhooks } from './webhooks-listen-command.js'
@@ -225,7 +225,7 @@ async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>)
 /** Runs one command line and returns the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
-  if (command === 'sip-server') return sipServer(rest)
+  if (command === 'sip-server') return sipServerCommand(rest)
   if (command === undefined || command === '--help' || command === 'help' || rest.includes('--help')) {
     process.stdout.write(helpText())
     return command === undefined ? 2 : 0

@@ -12,7 +12,7 @@ import { makeAuthority } from '../../fixtures/sip/certificates.js'
 import { openTlsPeer } from '../../fixtures/sip/tls-peer.js'
 import { openWsPeer } from '../../fixtures/sip/ws-peer.js'
 import { UsageError } from './options.js'
-import { sipServer } from './sip-server.js'
+import { sipServerCommand } from './sip-server.js'
 
 /* `parley sip-server` as an operator uses it: a process, its one line, its end. */
 
@@ -65,12 +65,12 @@ t.test('help, and wrong use', beside(), async (t) => {
     [[...ANY, '--t1', 'soon'], /--t1: set a whole number/],
     [[...ANY, '--colour'], /--colour/],
   ] as const) {
-    await t.rejects(sipServer(args), { constructor: UsageError, message }, args.join(' '))
+    await t.rejects(sipServerCommand(args), { constructor: UsageError, message }, args.join(' '))
   }
-  const tls = sipServer([...ANY, '--listen', 'tls:127.0.0.1:0'])
+  const tls = sipServerCommand([...ANY, '--listen', 'tls:127.0.0.1:0'])
   await t.rejects(tls, { code: 'config_invalid', message: /a tls address needs a certificate/ })
   const missing = [...ANY, '--listen', 'tls:127.0.0.1:0', '--tls-cert', '/no/cert', '--tls-key', '/no/key']
-  await t.rejects(sipServer(missing), { code: 'config_invalid', message: /^\/no\/cert: / })
+  await t.rejects(sipServerCommand(missing), { code: 'config_invalid', message: /^\/no\/cert: / })
 })
 
 t.test('every transport, one line, and a quiet end', beside(), async (t) => {

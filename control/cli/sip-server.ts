@@ -70,7 +70,7 @@ const OPTIONS = {
 type Values = ReturnType<typeof parseOptions<typeof OPTIONS>>['values']
 
 /** Runs the server until a signal and returns the exit status. */
-export async function sipServer(args: readonly string[]): Promise<number> {
+export async function sipServerCommand(args: readonly string[]): Promise<number> {
   const { values } = parseOptions(args, OPTIONS)
   if (values.help) {
     process.stdout.write(SIP_SERVER_HELP)

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { SipTrace } from '../../signalling/trace/sip-trace.js'
 import type { TracedMessage } from '../../signalling/trace/trace-mask.js'
-import { readAccount } from '../calls/report/turn-report.js'
-import { accountTable } from '../calls/report/turn-table.js'
+import { readTurnReport } from '../calls/report/turn-report.js'
+import { turnTable } from '../calls/report/turn-table.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import { traceFolder, tracePath } from '../observe/sip-trace-files.js'
@@ -24,7 +24,7 @@ export async function traceCommand(
   const { callId, full, json } = parsed(args)
   return withDatabase(async (db, settings) => {
     const sip = await readSip(tracePath(traceFolder(settings.dataFolder), callId))
-    const account = await readAccount(db, callId)
+    const account = await readTurnReport(db, callId)
     if (sip === null && account.turns.length === 0 && account.usage === null) {
       throw new EngineError('storage_failed', `no trace of ${callId} (any more)`)
     }
@@ -34,7 +34,7 @@ export async function traceCommand(
     }
     const parts = [
       sip === null ? 'no SIP messages (any more)\n' : ladder(sip, full),
-      ...(account.turns.length === 0 && account.usage === null ? [] : [accountTable(account)]),
+      ...(account.turns.length === 0 && account.usage === null ? [] : [turnTable(account)]),
     ]
     process.stdout.write(parts.join('\n'))
   })

@@ -2,14 +2,14 @@ import type { Selectable } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CheckRow } from '../db/tables/calling.js'
-import type { Check, GateRequest, Verdict } from './gate.js'
+import type { Check, GateRequest, GateVerdict } from './gate.js'
 
 export interface GateRun {
   readonly runId: string
   readonly organizationId: string
   readonly callId: string | null
   readonly request: GateRequest
-  readonly verdict: Verdict
+  readonly verdict: GateVerdict
   /** Unix ms. */
   readonly at: number
 }

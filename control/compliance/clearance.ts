@@ -7,7 +7,7 @@ import { insertChecks } from './check-store.js'
 import { openEvidenceKeys } from './evidence.js'
 import { appendGateEvidence } from './evidence-store.js'
 import { gateFacts } from './facts.js'
-import { decide, type GateRequest, type Verdict } from './gate.js'
+import { decide, type GateRequest, type GateVerdict } from './gate.js'
 
 export interface DialRequest {
   readonly organizationId: string
@@ -26,7 +26,7 @@ export interface GateRecord {
 
 export type Clearance =
   | { readonly cleared: true; readonly permit: Permit }
-  | { readonly cleared: false; readonly runId: string; readonly verdict: Verdict & { readonly allow: false } }
+  | { readonly cleared: false; readonly runId: string; readonly verdict: GateVerdict & { readonly allow: false } }
 
 /**
  * The only way to a permit. In one transaction: read the facts, decide, store every check, seal the

@@ -3,7 +3,7 @@ import type { Json } from '../base/canonical-json.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CheckRow } from '../db/tables/calling.js'
 import { timestamp, timestampOrNull } from '../http/schemas.js'
-import { type ChainVerdict, type EvidenceKeys, GENESIS_HASH, seal, verifyChain } from './evidence.js'
+import { type ChainVerdict, type EvidenceKeys, GENESIS_HASH, sealRecord, verifyChain } from './evidence.js'
 
 type Environment = 'test' | 'live'
 
@@ -49,7 +49,7 @@ export async function appendGateEvidence(
 
   const id = newId('evd', now)
   const link = { seq: head.seq, prevHash: head.hash }
-  const sealed = seal(sealedPart(id, evidence, keys, now), link, keys)
+  const sealed = sealRecord(sealedPart(id, evidence, keys, now), link, keys)
   await trx
     .insertInto('evidence')
     .values({

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { rootKeyOf } from '../config/root-key.js'
-import { GENESIS_HASH, type Link, openEvidenceKeys, seal, verifyChain } from './evidence.js'
+import { GENESIS_HASH, type ChainLink, openEvidenceKeys, sealRecord, verifyChain } from './evidence.js'
 
 const keys = openEvidenceKeys(rootKeyOf(Buffer.alloc(32, 7)))
 
-function chain(length: number): Link[] {
-  const links: Link[] = []
+function chain(length: number): ChainLink[] {
+  const links: ChainLink[] = []
   let prevHash = GENESIS_HASH
   for (let seq = 1; seq <= length; seq++) {
-    const sealed = seal({ kind: 'gate', callId: `call_${seq}` }, { seq, prevHash }, keys)
+    const sealed = sealRecord({ kind: 'gate', callId: `call_${seq}` }, { seq, prevHash }, keys)
     links.push({ ...sealed, seq, prevHash })
     prevHash = sealed.hash
   }
@@ -39,10 +39,10 @@ t.test('a whole chain verifies, also from the middle', async (t) => {
 })
 
 t.test('every way to tamper is seen', async (t) => {
-  const forgery = (change: (links: Link[]) => Link[]) => verifyChain(change(chain(4)), keys.publicKey)
-  const edit = (at: number, change: (link: Link) => Link) => (links: Link[]) =>
+  const forgery = (change: (links: ChainLink[]) => ChainLink[]) => verifyChain(change(chain(4)), keys.publicKey)
+  const edit = (at: number, change: (link: ChainLink) => ChainLink) => (links: ChainLink[]) =>
     links.map((link, index) => (index === at ? change(link) : link))
-  const rows: readonly [string, (links: Link[]) => Link[], number][] = [
+  const rows: readonly [string, (links: ChainLink[]) => ChainLink[], number][] = [
     ['record', edit(1, (link) => ({ ...link, record: link.record.replace('call_2', 'call_9') })), 2],
     ['hash', edit(2, (link) => ({ ...link, hash: GENESIS_HASH })), 3],
     ['signature', edit(0, (link) => ({ ...link, signature: Buffer.alloc(64).toString('base64') })), 1],
@@ -58,7 +58,7 @@ t.test('every way to tamper is seen', async (t) => {
 
   // Someone with the database but not the key: consistent hashes, a signature of another key.
   const other = openEvidenceKeys(rootKeyOf(Buffer.alloc(32, 8)))
-  const forged = seal({ kind: 'gate' }, { seq: 1, prevHash: GENESIS_HASH }, other)
+  const forged = sealRecord({ kind: 'gate' }, { seq: 1, prevHash: GENESIS_HASH }, other)
   t.match(verifyChain([{ ...forged, seq: 1, prevHash: GENESIS_HASH }], keys.publicKey), {
     valid: false,
     why: /signature/,

@@ -31,7 +31,7 @@ export interface EvidenceKeys {
   pseudonym(organizationId: string, e164: string): string
 }
 
-export interface Sealed {
+export interface SealedRecord {
   /** Canonical JSON of the sealed part. */
   readonly record: string
   readonly hash: string
@@ -40,7 +40,7 @@ export interface Sealed {
 }
 
 /** A link of the chain as stored. */
-export interface Link extends Sealed {
+export interface ChainLink extends SealedRecord {
   readonly seq: number
   readonly prevHash: string
 }
@@ -71,11 +71,11 @@ function signingKey(rootKey: RootKey): KeyObject {
 }
 
 /** Seals a record behind `prevHash`; `seq`, `prevHash`, `alg` and `keyId` are part of what is sealed. */
-export function seal(
+export function sealRecord(
   part: { readonly [key: string]: Json },
   link: { readonly seq: number; readonly prevHash: string },
   keys: EvidenceKeys,
-): Sealed {
+): SealedRecord {
   const record = canonicalJson({ ...part, ...link, alg: SEAL_ALGORITHM, keyId: keys.keyId })
   const hash = hashOf(link.prevHash, record)
   return { record, hash, signature: keys.sign(hash) }
@@ -90,7 +90,7 @@ export type ChainVerdict =
  * where the walk starts: the genesis, or a link verified before.
  */
 export function verifyChain(
-  links: Iterable<Link>,
+  links: Iterable<ChainLink>,
   signers: KeyObject | readonly KeyObject[],
   from: { readonly seq: number; readonly hash: string } = { seq: 0, hash: GENESIS_HASH },
 ): ChainVerdict {

@@ -27,6 +27,6 @@ export async function gateFacts(db: Db | Trx, organizationId: string): Promise<G
 }
 
 /** Whether the operator's kill switch is set. Also asked for inbound calls, which have no gate. */
-export async function isEnforced(db: Db | Trx, organizationId: string): Promise<boolean> {
+export async function isCallingBlocked(db: Db | Trx, organizationId: string): Promise<boolean> {
   return (await gateFacts(db, organizationId)).enforcement.blocked
 }

@@ -70,7 +70,7 @@ export interface Check {
   readonly nextAllowedAt: number | null
 }
 
-export type Verdict =
+export type GateVerdict =
   | { readonly allow: true; readonly checks: readonly Check[] }
   | {
       readonly allow: false
@@ -149,7 +149,7 @@ const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
  * Runs every check in the fixed order. Nothing stops at the first block (each check is evidence),
  * but a check that costs money is `skipped` once one has blocked.
  */
-export function decide(request: GateRequest, facts: GateFacts, now: number): Verdict {
+export function decide(request: GateRequest, facts: GateFacts, now: number): GateVerdict {
   const checks: Check[] = []
   let deciding: Check | null = null
   for (const type of CHECK_TYPES) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { classifyNumber, e164OfDialled, isDialable, isE164 } from './numbering.js'
+import { classifyNumber, dialledToE164, isDialable, isE164 } from './numbering.js'
 
 t.test('E.164 is canonical or it is not E.164', async (t) => {
   for (const good of ['+919876543210', '+14155550100', '+9118001234567']) t.ok(isE164(good), good)
@@ -70,10 +70,10 @@ t.test('what softphones and carriers dial', async (t) => {
     '9000000100',
     '+91 90000-00100',
   ]) {
-    t.equal(e164OfDialled(user), expected, user)
+    t.equal(dialledToE164(user), expected, user)
   }
-  t.equal(e164OfDialled('+14155550100'), '+14155550100')
+  t.equal(dialledToE164('+14155550100'), '+14155550100')
   for (const user of ['', 'alice', '112', 'anonymous', '+', '+91', "1' or '1'='1"]) {
-    t.equal(e164OfDialled(user), null, user)
+    t.equal(dialledToE164(user), null, user)
   }
 })

@@ -64,7 +64,7 @@ export function isDialable(text: string): boolean {
  * write it: with or without plus, national, with trunk zero. Null when it is none. For signalling
  * only; the API takes E.164 and nothing else.
  */
-export function e164OfDialled(user: string): string | null {
+export function dialledToE164(user: string): string | null {
   const digits = user.replace(/[\s().-]/g, '')
   if (isE164(digits)) return digits
   if (/^00[1-9]\d{6,14}$/.test(digits)) return `+${digits.slice(2)}`

@@ -4,10 +4,10 @@ import {
   type FallbackNames,
   voices,
 } from '../../media/agent/vendors/catalogue.js'
-import { bad, good, httpUrl, type Parsed } from './parsers.js'
+import { invalid, valid, httpUrl, type Parsed } from './parsers.js'
 
 /** Who stands in when a vendor fails. */
-export const SPARE_VARIABLES = [
+export const FALLBACK_VARIABLES = [
   {
     name: 'PARLEY_STT_FALLBACK',
     default: 'one of each other vendor',
@@ -32,20 +32,20 @@ export const SPARE_VARIABLES = [
   },
 ] as const
 
-type Name = (typeof SPARE_VARIABLES)[number]['name']
+type Name = (typeof FALLBACK_VARIABLES)[number]['name']
 type Read = <T>(name: Name, fallback: string, parse: (value: string) => Parsed<T>) => T | null
 
-export interface SpareSettings {
-  readonly spares?: FallbackNames
+export interface FallbackSettings {
+  readonly fallbacks?: FallbackNames
   readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
 }
 
 /** Nothing of what is not set. */
-export function readSpares(
+export function readFallbacks(
   given: (name: Name) => string | null,
   read: Read,
   providers: CatalogueProviders,
-): SpareSettings {
+): FallbackSettings {
   const list = (name: Name, known: (entry: string) => boolean): readonly string[] | null =>
     given(name) === null ? null : read(name, '', names(known))
   const llm = list(
@@ -63,34 +63,34 @@ export function readSpares(
   }
   const chosen = Object.values(spares).some((names) => names !== null)
   const secondChat = readSecondChat(given, read, llm?.[0])
-  return { ...(chosen ? { spares } : {}), ...(secondChat === null ? {} : { secondChat }) }
+  return { ...(chosen ? { fallbacks: spares } : {}), ...(secondChat === null ? {} : { secondChat }) }
 }
 
 function readSecondChat(
   given: (name: Name) => string | null,
   read: Read,
   model: string | undefined,
-): NonNullable<SpareSettings['secondChat']> | null {
+): NonNullable<FallbackSettings['secondChat']> | null {
   const apiKey = given('PARLEY_LLM_FALLBACK_API_KEY')
   if (given('PARLEY_LLM_FALLBACK_URL') === null) {
     if (apiKey !== null) {
-      read('PARLEY_LLM_FALLBACK_API_KEY', '', () => bad('also set PARLEY_LLM_FALLBACK_URL, or remove it'))
+      read('PARLEY_LLM_FALLBACK_API_KEY', '', () => invalid('also set PARLEY_LLM_FALLBACK_URL, or remove it'))
     }
     return null
   }
   const baseUrl = read('PARLEY_LLM_FALLBACK_URL', '', (value) =>
-    model === undefined ? bad('also set PARLEY_LLM_FALLBACK to a model of it') : httpUrl(value),
+    model === undefined ? invalid('also set PARLEY_LLM_FALLBACK to a model of it') : httpUrl(value),
   )
   return baseUrl === null || model === undefined ? null : { baseUrl, apiKey, model }
 }
 
 function names(known: (entry: string) => boolean): (value: string) => Parsed<readonly string[]> {
   return (value) => {
-    if (value === 'none') return good([])
+    if (value === 'none') return valid([])
     const entries = value.split(',').map((entry) => entry.trim())
     const strange = entries.find((entry) => entry === '' || !known(entry))
     if (strange !== undefined)
-      return bad(`${strange || 'an empty name'} is not offered by what is configured`)
-    return new Set(entries).size === entries.length ? good(entries) : bad('name each once')
+      return invalid(`${strange || 'an empty name'} is not offered by what is configured`)
+    return new Set(entries).size === entries.length ? valid(entries) : invalid('name each once')
   }
 }

@@ -20,78 +20,78 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fix: string }
 
-export const good = <T>(value: T): Parsed<T> => ({ ok: true, value })
-export const bad = (fix: string): { readonly ok: false; readonly fix: string } => ({ ok: false, fix })
+export const valid = <T>(value: T): Parsed<T> => ({ ok: true, value })
+export const invalid = (fix: string): { readonly ok: false; readonly fix: string } => ({ ok: false, fix })
 
 export function integer(min: number, max: number): (value: string) => Parsed<number> {
   return (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-    return number >= min && number <= max ? good(number) : bad(`set a whole number from ${min} to ${max}`)
+    return number >= min && number <= max ? valid(number) : invalid(`set a whole number from ${min} to ${max}`)
   }
 }
 
 export function choice<const T extends string>(...values: readonly T[]): (value: string) => Parsed<T> {
   return (value) => {
     const found = values.find((candidate) => candidate === value)
-    return found === undefined ? bad(`set one of ${values.join(', ')}`) : good(found)
+    return found === undefined ? invalid(`set one of ${values.join(', ')}`) : valid(found)
   }
 }
 
 export function flag(value: string): Parsed<boolean> {
-  if (value === 'true' || value === '1') return good(true)
-  if (value === 'false' || value === '0') return good(false)
-  return bad('set true or false')
+  if (value === 'true' || value === '1') return valid(true)
+  if (value === 'false' || value === '0') return valid(false)
+  return invalid('set true or false')
 }
 
-export const text = (value: string): Parsed<string> => good(value)
+export const text = (value: string): Parsed<string> => valid(value)
 
 export function ipAddress(value: string): Parsed<string> {
-  return isIP(value) === 0 ? bad('set an IP address of this machine, for example 127.0.0.1') : good(value)
+  return isIP(value) === 0 ? invalid('set an IP address of this machine, for example 127.0.0.1') : valid(value)
 }
 
 export function folder(base: string): (value: string) => Parsed<string> {
-  return (value) => good(resolve(base, value))
+  return (value) => valid(resolve(base, value))
 }
 
 /** A readable file, and the optional package that runs it. */
 export function onnxFile(base: string): (value: string) => Parsed<string> {
   return (value) => {
     const path = resolve(base, value)
-    if (!existsSync(path)) return bad(`there is no file ${path}: name an ONNX file, or unset it`)
+    if (!existsSync(path)) return invalid(`there is no file ${path}: name an ONNX file, or unset it`)
     try {
       import.meta.resolve('onnxruntime-node')
     } catch {
-      return bad('it needs the optional package onnxruntime-node: npm install onnxruntime-node, or unset it')
+      return invalid('it needs the optional package onnxruntime-node: npm install onnxruntime-node, or unset it')
     }
-    return good(path)
+    return valid(path)
   }
 }
 
 export function httpUrl(value: string): Parsed<string> {
-  const fix = bad('set an http:// or https:// address without query, for example https://voice.example.com')
+  const fix = invalid('set an http:// or https:// address without query, for example https://voice.example.com')
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
   if (!/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix
-  return good(value.replace(/\/+$/, ''))
+  return valid(value.replace(/\/+$/, ''))
 }
 
 /** Comma-separated names, or `none`. */
 export function modelNames(value: string): Parsed<readonly string[]> {
-  if (value === 'none') return good([])
+  if (value === 'none') return valid([])
   const names = value.split(',').map((name) => name.trim())
   const wellFormed = names.every((name) => /^[\w.:/-]{1,100}$/.test(name))
   return wellFormed && new Set(names).size === names.length
-    ? good(names)
-    : bad('set names of models, comma-separated, each once, or none')
+    ? valid(names)
+    : invalid('set names of models, comma-separated, each once, or none')
 }
 
 /** A WebSocket address without query. */
 export function socketUrl(value: string): Parsed<string> {
-  const fix = bad('set a wss:// or ws:// address without query, for example wss://api.example.com')
+  const fix = invalid('set a wss:// or ws:// address without query, for example wss://api.example.com')
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
   if (!/^wss?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix
-  return good(value.replace(/\/+$/, ''))
+  return valid(value.replace(/\/+$/, ''))
 }
 
 /** `asha=21m00Tcm4Tl,ravi=f91b...`: names for agents, the vendor's ids. */
@@ -100,30 +100,30 @@ export function voiceNames(value: string): Parsed<readonly { readonly name: stri
   for (const part of value.split(',')) {
     const [, name, id] = /^([\w.-]{1,64})=([\w.-]{1,128})$/.exec(part.trim()) ?? []
     if (name === undefined || id === undefined || voices.some((voice) => voice.name === name)) {
-      return bad('set a comma-separated list of name=voice-id, each name once')
+      return invalid('set a comma-separated list of name=voice-id, each name once')
     }
     voices.push({ name, id })
   }
-  return good(voices)
+  return valid(voices)
 }
 
 /** `smtp://user:password@host:587` or `smtps://...`. */
 export function smtpUrl(value: string): Parsed<string> {
-  const fix = bad('set smtp://host:port or smtps://user:password@host:port')
+  const fix = invalid('set smtp://host:port or smtps://user:password@host:port')
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
-  return /^smtps?:$/.test(url.protocol) && url.hostname !== '' ? good(value) : fix
+  return /^smtps?:$/.test(url.protocol) && url.hostname !== '' ? valid(value) : fix
 }
 
 /** `Parley <parley@example.com>` or the address alone. */
 export function mailAddress(value: string): Parsed<string> {
   const found = /^(?:[^<>\r\n"]*<)?[^\s<>@,;]+@[^\s<>@,;]+>?$/.test(value)
-  return found ? good(value) : bad('set an address, for example Parley <parley@example.com>')
+  return found ? valid(value) : invalid('set an address, for example Parley <parley@example.com>')
 }
 
 /** A secret that cannot be guessed: it is the only proof of who sends. */
 export function longSecret(value: string): Parsed<string> {
-  return value.length >= 32 ? good(value) : bad('set at least 32 characters')
+  return value.length >= 32 ? valid(value) : invalid('set at least 32 characters')
 }
 
 /** `10.0.0.5,10.1.0.0/16`. */
@@ -139,31 +139,31 @@ export function networks(value: string): Parsed<readonly string[]> {
     )
   })
   return all
-    ? good(parts)
-    : bad('set a comma-separated list of addresses and networks, for example 10.0.0.0/8')
+    ? valid(parts)
+    : invalid('set a comma-separated list of addresses and networks, for example 10.0.0.0/8')
 }
 
 export function databaseUrl(base: string): (value: string) => Parsed<string> {
   return (value) => {
-    if (value === 'sqlite::memory:') return good(value)
+    if (value === 'sqlite::memory:') return valid(value)
     if (value.startsWith('sqlite:') && value.length > 'sqlite:'.length) {
-      return good(`sqlite:${resolve(base, value.slice('sqlite:'.length))}`)
+      return valid(`sqlite:${resolve(base, value.slice('sqlite:'.length))}`)
     }
-    if (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) return good(value)
-    return bad('set sqlite:<file> or postgres://user:password@host/name')
+    if (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) return valid(value)
+    return invalid('set sqlite:<file> or postgres://user:password@host/name')
   }
 }
 
 /** A key, and after commas earlier ones. */
 export function hexKey(value: string): Parsed<string> {
   return /^[0-9a-f]{64}(,[0-9a-f]{64})*$/i.test(value)
-    ? good(value)
-    : bad('set 64 hexadecimal digits, for example the output of: openssl rand -hex 32')
+    ? valid(value)
+    : invalid('set 64 hexadecimal digits, for example the output of: openssl rand -hex 32')
 }
 
 /** `udp:127.0.0.1:5060,tls:[::1]:5061`. */
 export function sipAddresses(value: string): Parsed<readonly SipAddress[]> {
-  const fix = bad('set a comma-separated list of transport:address:port; udp, tcp, tls, ws or wss')
+  const fix = invalid('set a comma-separated list of transport:address:port; udp, tcp, tls, ws or wss')
   const addresses: SipAddress[] = []
   for (const part of value.split(',')) {
     const [, name, host, port] = /^(\w+):(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(part.trim()) ?? []
@@ -173,28 +173,28 @@ export function sipAddresses(value: string): Parsed<readonly SipAddress[]> {
     if (isIP(address) === 0 || Number(port) > 65_535) return fix
     addresses.push({ transport, address, port: Number(port) })
   }
-  return good(addresses)
+  return valid(addresses)
 }
 
 const SIP_TRANSPORTS = ['udp', 'tcp', 'tls', 'ws', 'wss'] as const
 
 /** `20000-29999`, or `any`. Each call takes one even port, so a range holds at least two. */
 export function portRange(value: string): Parsed<{ first: number; last: number }> {
-  if (value === 'any') return good({ first: 0, last: 0 })
+  if (value === 'any') return valid({ first: 0, last: 0 })
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(value)?.map(Number) ?? []
   if (first === undefined || last === undefined || first < 1024 || last > 65_535 || last <= first) {
-    return bad('set first-last between 1024 and 65535, for example 20000-29999, or any')
+    return invalid('set first-last between 1024 and 65535, for example 20000-29999, or any')
   }
-  return good({ first, last })
+  return valid({ first, last })
 }
 
 /** `tcp://:secret@host:9022`. */
 export function drachtioUrl(value: string): Parsed<DrachtioServer> {
-  const fix = bad('set tcp://:<secret>@<host>:<port>, for example tcp://:cymru@10.0.0.5:9022')
+  const fix = invalid('set tcp://:<secret>@<host>:<port>, for example tcp://:cymru@10.0.0.5:9022')
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
   if (url.protocol !== 'tcp:' || url.hostname === '' || url.password === '') return fix
-  return good({
+  return valid({
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 9022 : Number(url.port),
     secret: decodeURIComponent(url.password),

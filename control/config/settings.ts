@@ -5,9 +5,9 @@ import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
 import { readTrunkFile, type TrunkFile } from '../trunks/trunk-file.js'
-import { readSpares, SPARE_VARIABLES } from './fallbacks.js'
+import { readFallbacks, FALLBACK_VARIABLES } from './fallbacks.js'
 import {
-  bad,
+  invalid,
   choice,
   type DrachtioServer,
   databaseUrl,
@@ -289,7 +289,7 @@ export const VARIABLES = [
       'Who ends the turn of a caller to them: semantic, server (by silence) or ours (our detector)',
   },
   ...VENDOR_VARIABLES,
-  ...SPARE_VARIABLES,
+  ...FALLBACK_VARIABLES,
 ] as const satisfies readonly Variable[]
 
 type VariableName = (typeof VARIABLES)[number]['name']
@@ -377,7 +377,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
     mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
     secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),
-    providers: { ...providers, ...readSpares(given, read, providers) },
+    providers: { ...providers, ...readFallbacks(given, read, providers) },
   }
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
   // Every required value is set now: `read` returned null only together with a complaint.
@@ -420,7 +420,7 @@ function trunkFile(
     try {
       return { ok: true, value: { path, file: readTrunkFile(path, environment) } }
     } catch (error) {
-      return bad(errorText(error))
+      return invalid(errorText(error))
     }
   }
 }
@@ -435,7 +435,7 @@ function readOpenai(
       (name) => name.startsWith('PARLEY_OPENAI_') && given(name) !== null,
     )
     if (stray !== undefined) {
-      read(stray, '', () => bad('also set PARLEY_OPENAI_BASE_URL or PARLEY_OPENAI_API_KEY, or remove it'))
+      read(stray, '', () => invalid('also set PARLEY_OPENAI_BASE_URL or PARLEY_OPENAI_API_KEY, or remove it'))
     }
     return null
   }

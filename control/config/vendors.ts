@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
-import { bad, choice, type Parsed, socketUrl, text, voiceNames } from './parsers.js'
+import { invalid, choice, type Parsed, socketUrl, text, voiceNames } from './parsers.js'
 
 /** The speech vendors' variables; each vendor is there when its key is set. */
 export const VENDOR_VARIABLES = [
@@ -56,7 +56,7 @@ export function readVendors(
       (other) => other !== name && other.startsWith(`PARLEY_${vendor}_`) && given(other) !== null,
     )
     if (given(name) === null && stray !== undefined)
-      read(stray, '', () => bad(`also set ${name}, or remove it`))
+      read(stray, '', () => invalid(`also set ${name}, or remove it`))
     return given(name)
   }
   const address = (name: Name, fallback: string): string => read(name, fallback, socketUrl) ?? ''

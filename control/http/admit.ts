@@ -1,10 +1,10 @@
 import { authenticate, type KeyVerifier } from '../access/keys/api-keys.js'
 import { readCookie, SESSION_COOKIE } from '../access/sessions/cookies.js'
 import { sessionActor } from '../access/sessions/session-actor.js'
-import { type Accepted, acceptSigned } from '../access/signature.js'
+import { type AcceptedSignature, acceptSignedRequest } from '../access/signature.js'
 import { addressGroup, throttle } from '../access/throttle.js'
 import type { Deps } from '../app/deps.js'
-import { sameSecret } from '../base/crypto.js'
+import { constantTimeEqual } from '../base/crypto.js'
 import type { Settings } from '../config/settings.js'
 import { budgetHeaders, requestCost, rateLimited } from '../limits/rate-limiter.js'
 import { type Exchange, isSafe } from './exchange.js'
@@ -19,7 +19,7 @@ export interface Admitted {
   /** The body of a signed request, which had to be read for its signature; null for all others. */
   readonly body: Buffer | null
   /** The signature that was spent; null without one. */
-  readonly signature: Accepted | null
+  readonly signature: AcceptedSignature | null
 }
 
 /**
@@ -61,7 +61,7 @@ export async function admit(
 function admitOperator({ settings }: Deps, { request }: Exchange): Admitted | Refusal {
   const sent = /^Bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1]
   // Without a token set, nobody is the operator.
-  if (settings.opsToken === null || sent === undefined || !sameSecret(sent, settings.opsToken)) {
+  if (settings.opsToken === null || sent === undefined || !constantTimeEqual(sent, settings.opsToken)) {
     return refuse('unauthenticated', 'This needs the token of the operator as Bearer token.')
   }
   return { actor: null, body: null, signature: null }
@@ -82,7 +82,7 @@ async function admitSigned(
   const body = await readBytes(request, response, operation.bodyBytes)
   if (isRefusal(body)) return body
   const secret = operation.signer === null ? null : SECRETS[operation.signer](deps.settings)
-  const signature = await acceptSigned(deps, secret, {
+  const signature = await acceptSignedRequest(deps, secret, {
     timestamp: request.header('x-svc-timestamp'),
     signature: request.header('x-svc-signature'),
     body,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Json } from '../base/canonical-json.js'
-import { sameSecret } from '../base/crypto.js'
+import { constantTimeEqual } from '../base/crypto.js'
 import type { RootKey } from '../config/root-key.js'
 import { fingerprint } from './idempotency.js'
 import type { Position } from './pagination.js'
@@ -27,7 +27,7 @@ export function readCursor(rootKey: RootKey, scope: CursorScope, cursor: string)
   const bytes = Buffer.from(cursor, 'base64url')
   const payload = bytes.subarray(MAC_BYTES).toString('utf8')
   const given = bytes.subarray(0, MAC_BYTES).toString('hex')
-  if (!sameSecret(given, mac(rootKey, scope, payload).toString('hex'))) return null
+  if (!constantTimeEqual(given, mac(rootKey, scope, payload).toString('hex'))) return null
   const [key, id] = JSON.parse(payload) as [number | string, string]
   return { key, id }
 }

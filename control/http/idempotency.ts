@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
-import { seal, unsealAny } from '../base/crypto.js'
+import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { type Refusal, refuse } from './problem.js'
@@ -145,7 +145,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
       )
     }
     if (row.state === 'done' && row.status !== null && row.response !== null) {
-      const body = unsealAny(rootKey, 'idempotency-encryption', row.response, row.id)
+      const body = unsealWithAnyKey(rootKey, 'idempotency-encryption', row.response, row.id)
       return { kind: 'replay', response: { status: row.status, body } }
     }
     if (freeNow) return takeOver(row)

@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
-import { openKeyUse } from '../access/keys/last-used.js'
+import { openLastUsedWriter } from '../access/keys/last-used.js'
 import type { Deps } from '../app/deps.js'
 import { vendorHangups } from '../byo/vendor-hangup.js'
 import { isTransient } from '../db/transient-error.js'
@@ -44,11 +44,11 @@ const HEAD_BYTES = 16 * 1024
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { deps } = options
   const scope = new Scope()
-  const use = openKeyUse(deps.db, deps.clock, deps.log)
+  const use = openLastUsedWriter(deps.db, deps.clock, deps.log)
   scope.add(use)
   const handling: HandlerDeps = {
     deps,
-    keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, use },
+    keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, lastUsed: use },
     idempotency: openIdempotency(deps.db, deps.rootKey, deps.clock),
   }
 

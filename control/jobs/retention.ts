@@ -1,7 +1,7 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import { sweepMailTokens } from '../access/accounts/mail-tokens.js'
-import { sweepUnverified } from '../access/accounts/store.js'
+import { sweepUnverifiedUsers } from '../access/accounts/store.js'
 import { sweepSessions } from '../access/sessions/sessions.js'
 import { sweepSignatures } from '../access/signature.js'
 import { sweepThrottles } from '../access/throttle.js'
@@ -35,7 +35,7 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   recordings: sweepRecordings,
   transcripts: sweepTranscripts,
   'call-events': sweepCallEvents,
-  'unverified-accounts': sweepUnverified,
+  'unverified-accounts': sweepUnverifiedUsers,
   sessions: (db, now) => once(sweepSessions(db, now)),
   throttles: (db, now) => once(sweepThrottles(db, now)),
   signatures: (db, now) => once(sweepSignatures(db, now)),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { poolsOf } from '../calls/placement/call-slots.js'
+import { readPoolUse } from '../calls/placement/call-slots.js'
 import { operation } from '../http/operation.js'
 
 const Pool = z.object({ inUse: z.int(), limit: z.int() })
@@ -24,7 +24,7 @@ export const readLimits = operation({
   run: async ({ actor, deps }) => {
     const { environment } = actor
     const budget = await deps.requests.peek(actor)
-    const concurrency = await poolsOf(deps.db, actor, deps.clock.wall())
+    const concurrency = await readPoolUse(deps.db, actor, deps.clock.wall())
     return {
       environment,
       requests: { limitPerMinute: budget.limit, remaining: budget.remaining },

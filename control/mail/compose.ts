@@ -1,4 +1,4 @@
-import { createMailToken, TOKEN_MS, wasMailed } from '../access/accounts/mail-tokens.js'
+import { createMailToken, MAIL_TOKEN_LIFE_MS, wasMailedSince } from '../access/accounts/mail-tokens.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import type { MailRow } from '../db/tables/access.js'
@@ -62,8 +62,8 @@ async function accountToken(
   if (kind === 'verify_email') query = query.where('emailVerifiedAt', 'is', null)
   const user = await query.executeTakeFirst()
   if (user === undefined) return null
-  if (row.attempts <= 1 && (await wasMailed(db, kind, user.id, now - QUIET_MS))) return null
-  return createMailToken(db, rootKey, { kind, subjectId: user.id, expiresAt: now + TOKEN_MS[kind] })
+  if (row.attempts <= 1 && (await wasMailedSince(db, kind, user.id, now - QUIET_MS))) return null
+  return createMailToken(db, rootKey, { kind, subjectId: user.id, expiresAt: now + MAIL_TOKEN_LIFE_MS[kind] })
 }
 
 async function invitation(deps: ComposeDeps, invitationId: string, now: number): Promise<MailText | null> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import { ADMINS } from '../access/scopes.js'
+import { ADMIN_ROLES } from '../access/scopes.js'
 import type { Json } from '../base/canonical-json.js'
 import { addressProblem, BillingPatch } from '../billing/billing-details.js'
 import { DEFAULT_WINDOWS } from '../compliance/calling-hours.js'
@@ -62,7 +62,7 @@ export const updateOrganization = operation({
   tag: 'Organization',
   summary: 'Change name, billing data, robocall mode, calling hours or the campaigns’ share of agent calls.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   body: OrganizationPatch,
   status: 200,
   result: Organization,
@@ -99,7 +99,7 @@ export const setSenderClassification = operation({
   tag: 'Organization',
   summary: 'Say what the organization’s calls are for; new agents begin with it.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   body: z.strictObject({ senderClassification: z.enum(PURPOSES) }),
   status: 200,
   result: Organization,
@@ -146,7 +146,7 @@ export const listAuditLog = listOperation({
   tag: 'Organization',
   summary: 'List who changed what, staff included, newest first.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   result: AuditEntry,
   fails: [],
   run: async ({ actor, deps, page }) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ADMINS } from '../access/scopes.js'
+import { ADMIN_ROLES } from '../access/scopes.js'
 import { istDate } from '../compliance/calling-hours.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/tables/organization.js'
 import { listOperation, operation } from '../http/operation.js'
@@ -67,7 +67,7 @@ export const declareRobocalls = operation({
   tag: 'Organization',
   summary: 'Record a declaration made to an access provider; it can be withdrawn, not changed.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   body: NewDeclaration,
   status: 201,
   result: Declaration,
@@ -107,7 +107,7 @@ export const withdrawRobocallDeclaration = operation({
   tag: 'Organization',
   summary: 'Withdraw a declaration, for good.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   params: z.object({ id: idParam('rbd') }),
   status: 200,
   result: Declaration,
@@ -204,7 +204,7 @@ export const submitSenderId = operation({
   tag: 'Organization',
   summary: 'Submit a registered sender id for approval.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   body: NewSenderId,
   status: 201,
   result: SenderId,

@@ -1,5 +1,5 @@
-import { ADMINS } from '../access/scopes.js'
+import { ADMIN_ROLES } from '../access/scopes.js'
 import type { Role } from '../db/tables/identity.js'
 
 /** May manage what agents work with. */
-export const DEVELOPERS: readonly Role[] = [...ADMINS, 'developer']
+export const DEVELOPERS: readonly Role[] = [...ADMIN_ROLES, 'developer']

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ADMINS } from '../access/scopes.js'
+import { ADMIN_ROLES } from '../access/scopes.js'
 import { addressProblem, Gstin, Pincode, StateCode } from '../billing/billing-details.js'
 import { isPan, panOfGstin } from '../billing/gstin.js'
 import { isDialable } from '../compliance/numbering.js'
@@ -78,7 +78,7 @@ export const readVerification = operation({
   fails: [],
   run: async ({ actor, deps }) => {
     const row = await latestVerification(deps.db, actor.organizationId)
-    const mayRead = row !== null && ADMINS.includes(actor.role)
+    const mayRead = row !== null && ADMIN_ROLES.includes(actor.role)
     return {
       ...verificationView(row),
       submission: mayRead ? ShownSubmission.parse(unsealDetails(deps.rootKey, row)) : null,
@@ -93,7 +93,7 @@ export const submitForVerification = operation({
   tag: 'Organization',
   summary: 'Submit the organization for verification; possible again after a rejection.',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   body: Submission,
   status: 201,
   result: Verification,

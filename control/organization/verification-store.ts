@@ -1,6 +1,6 @@
 import { newId } from '../../media/base/ids.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
-import { seal, unsealAny } from '../base/crypto.js'
+import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import type { OrganizationVerificationRow } from '../db/tables/organization.js'
@@ -90,5 +90,5 @@ export async function decideVerification(
 
 /** What was submitted. Throws EngineError `storage_failed` when it was sealed with another root key. */
 export function unsealDetails(rootKey: RootKey, row: OrganizationVerificationRow): unknown {
-  return JSON.parse(unsealAny(rootKey, 'verification-encryption', row.details, row.id))
+  return JSON.parse(unsealWithAnyKey(rootKey, 'verification-encryption', row.details, row.id))
 }

@@ -7,9 +7,9 @@ import { onEachEngine } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { authenticate } from '../access/keys/api-keys.js'
-import { openKeyUse } from '../access/keys/last-used.js'
+import { openLastUsedWriter } from '../access/keys/last-used.js'
 import { operations } from '../app/operations.js'
-import { openEvidenceKeys, seal, verifyChain } from '../compliance/evidence.js'
+import { openEvidenceKeys, sealRecord, verifyChain } from '../compliance/evidence.js'
 import { addRootKey, openRootKey, type RootKey, rootKeyOf } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { latestVerification, unsealDetails } from '../organization/verification-store.js'
@@ -49,7 +49,7 @@ t.test('records that an earlier root key signed still verify', async (t) => {
   const old = rootKeyOf(Buffer.alloc(32, 1))
   const now = rootKeyOf(Buffer.alloc(32, 2), [old])
   const record = (rootKey: typeof old, seq: number, prevHash: string) => ({
-    ...seal({ kind: 'gate' }, { seq, prevHash }, openEvidenceKeys(rootKey)),
+    ...sealRecord({ kind: 'gate' }, { seq, prevHash }, openEvidenceKeys(rootKey)),
     seq,
     prevHash,
   })
@@ -121,8 +121,8 @@ await onEachEngine(t, async (t, open) => {
 
   await t.test('API keys go on, and move to the new root key when they are used', async (t) => {
     const clock = new VirtualClock()
-    const use = openKeyUse(db, clock, silentLog)
-    const check = (rootKey: typeof old) => authenticate({ db, rootKey, clock, use }, `Bearer ${api.testKey}`)
+    const use = openLastUsedWriter(db, clock, silentLog)
+    const check = (rootKey: typeof old) => authenticate({ db, rootKey, clock, lastUsed: use }, `Bearer ${api.testKey}`)
     t.match(await check(alone), { code: 'unauthenticated' })
     t.match(await check(rotated), { kind: 'key', organizationId })
     t.match(await check(alone), { kind: 'key', organizationId })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { seal, unseal, unsealAny } from '../base/crypto.js'
+import { seal, unseal, unsealWithAnyKey } from '../base/crypto.js'
 import type { KeyPurpose, RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { openVault } from './vault.js'
@@ -93,7 +93,7 @@ function opens(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: str
 /** Null when no root key opens it: counted and reported, the rest goes on. */
 function open(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string | null {
   try {
-    return unsealAny(rootKey, purpose, sealed, bound)
+    return unsealWithAnyKey(rootKey, purpose, sealed, bound)
   } catch {
     return null
   }

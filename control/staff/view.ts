@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../app/deps.js'
 import { RATES } from '../billing/rating.js'
-import { limitsOf } from '../calls/placement/call-slots.js'
+import { slotLimits } from '../calls/placement/call-slots.js'
 import type { Db, Trx } from '../db/database.js'
 import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
 import { DEFAULT_LIMIT } from '../limits/rate-limiter.js'
@@ -47,8 +47,8 @@ export async function readStaffOrganization(
     .execute()
   const perMinute = (environment: 'test' | 'live') =>
     requests.find((row) => row.environment === environment)?.perMinute ?? DEFAULT_LIMIT
-  const test = limitsOf(stored, 'test')
-  const live = limitsOf(stored, 'live')
+  const test = slotLimits(stored, 'test')
+  const live = slotLimits(stored, 'live')
   return {
     ...organizationView(stored, verification),
     submission: verification === null ? null : ShownSubmission.parse(unsealDetails(deps.rootKey, verification)),

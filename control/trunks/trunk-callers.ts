@@ -1,7 +1,7 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { TrunkDirectory } from '../../signalling/call/ports.js'
 import { addressKey, coveringPrefix } from '../../signalling/trunk/cidr.js'
-import { e164OfDialled } from '../compliance/numbering.js'
+import { dialledToE164 } from '../compliance/numbering.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { findNumberByE164 } from '../numbers/store.js'
@@ -26,7 +26,7 @@ export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'n
       let { trunkId } = narrowest
       if (covering.some((range) => range.trunkId !== trunkId)) {
         // One telephone system may have several trunks: the number tells which one is meant.
-        const e164 = e164OfDialled(dialled)
+        const e164 = dialledToE164(dialled)
         const number = e164 === null ? null : await findNumberByE164(db, e164)
         trunkId = covering.find((range) => range.trunkId === number?.sipTrunkId)?.trunkId ?? trunkId
       }

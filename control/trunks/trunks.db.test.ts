@@ -8,7 +8,7 @@ import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import type { InboundInvite } from '../../signalling/call/ports.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
-import { openDirectory } from '../calls/placement/admission.js'
+import { openAdmission } from '../calls/placement/admission.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
 import { findOverlappingTrunk, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
@@ -161,7 +161,7 @@ function tools(calling: TestCalling) {
     load,
     callers: openTrunkCallers(db, rootKey, clock),
     owner: { ...calling.owner, environment: 'live' as const },
-    directory: openDirectory({
+    directory: openAdmission({
       db,
       clock,
       log: silentLog,

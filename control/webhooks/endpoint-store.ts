@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
-import { seal, unsealAny } from '../base/crypto.js'
+import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import { retryTransaction } from '../db/retry-transaction.js'
@@ -36,7 +36,7 @@ function sealSecret(rootKey: RootKey, endpointId: string, secret: string): strin
 
 /** The current secret of an endpoint. Throws EngineError `storage_failed` under another root key. */
 export function currentSecret(rootKey: RootKey, row: Pick<WebhookEndpointRow, 'id' | 'secret'>): string {
-  return unsealAny(rootKey, 'webhook-secrets', row.secret, row.id)
+  return unsealWithAnyKey(rootKey, 'webhook-secrets', row.secret, row.id)
 }
 
 /** All secrets that sign now, the current one first. */
@@ -47,7 +47,7 @@ export function activeSecrets(
 ): readonly string[] {
   const current = currentSecret(rootKey, row)
   if (row.previousSecret === null || (row.previousValidUntil ?? 0) <= now) return [current]
-  return [current, unsealAny(rootKey, 'webhook-secrets', row.previousSecret, row.id)]
+  return [current, unsealWithAnyKey(rootKey, 'webhook-secrets', row.previousSecret, row.id)]
 }
 
 /** A new endpoint and its secret; null when the organization has `MAX_ENDPOINTS` already. */

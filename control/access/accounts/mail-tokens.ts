@@ -8,7 +8,7 @@ import { type Refusal, refuse } from '../../http/problem.js'
 const HOUR_MS = 3_600_000
 
 /** How long a mailed link is good (decisions 3). */
-export const TOKEN_MS: Readonly<Record<MailTokenKind, number>> = {
+export const MAIL_TOKEN_LIFE_MS: Readonly<Record<MailTokenKind, number>> = {
   verify_email: 24 * HOUR_MS,
   reset_password: HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
@@ -32,7 +32,7 @@ export async function createMailToken(
 }
 
 /** Whether such a mail was made since `since`, so that nobody's mailbox is flooded. */
-export async function wasMailed(
+export async function wasMailedSince(
   db: Db,
   kind: MailTokenKind,
   subjectId: string,
@@ -42,7 +42,7 @@ export async function wasMailed(
     .selectFrom('mailTokens')
     .where('kind', '=', kind)
     .where('subjectId', '=', subjectId)
-    .where('expiresAt', '>', since + TOKEN_MS[kind])
+    .where('expiresAt', '>', since + MAIL_TOKEN_LIFE_MS[kind])
     .select('hash')
     .executeTakeFirst()
   return found !== undefined
@@ -73,7 +73,7 @@ export async function readMailToken(
  * Uses a token up, and with it every other one of the same kind and subject. Of two requests with the
  * same token one gets `invalid_token`.
  */
-export async function spendMailToken(
+export async function useMailToken(
   trx: Trx,
   rootKey: RootKey,
   now: number,
@@ -90,12 +90,12 @@ export async function spendMailToken(
     .returning('subjectId')
     .executeTakeFirst()
   if (spent === undefined) return unusable()
-  await voidMailTokens(trx, now, kind, spent.subjectId)
+  await invalidateMailTokens(trx, now, kind, spent.subjectId)
   return spent
 }
 
 /** Makes all waiting tokens of a kind and subject useless. */
-export async function voidMailTokens(
+export async function invalidateMailTokens(
   db: Db | Trx,
   now: number,
   kind: MailTokenKind,

@@ -3,7 +3,7 @@ import { hashPassword } from '../../base/crypto.js'
 import { operation } from '../../http/operation.js'
 import { isRefusal, refuse } from '../../http/problem.js'
 import { queueMail } from '../../mail/outbox.js'
-import { spendMailToken } from './mail-tokens.js'
+import { useMailToken } from './mail-tokens.js'
 import {
   Accepted,
   Email,
@@ -13,7 +13,7 @@ import {
   OrganizationName,
   PersonName,
 } from './schemas.js'
-import { findUserByEmail, insertOrganization, insertUser, markVerified } from './store.js'
+import { findUserByEmail, insertOrganization, insertUser, markEmailVerified } from './store.js'
 
 export const checkEmailAvailable = operation({
   id: 'checkEmailAvailable',
@@ -80,9 +80,9 @@ export const verifyEmail = operation({
   run: ({ body, deps }) => {
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx) => {
-      const spent = await spendMailToken(trx, deps.rootKey, now, 'verify_email', body.token)
+      const spent = await useMailToken(trx, deps.rootKey, now, 'verify_email', body.token)
       if (isRefusal(spent)) return spent
-      await markVerified(trx, spent.subjectId, now)
+      await markEmailVerified(trx, spent.subjectId, now)
       return trx
         .selectFrom('users')
         .where('id', '=', spent.subjectId)

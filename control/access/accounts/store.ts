@@ -60,7 +60,7 @@ export async function insertOrganization(
  * Notes that an address was proved. The organizations that its owner signed up get their sandbox
  * number now and not before: there are only so many, and anybody can sign up.
  */
-export async function markVerified(trx: Trx, userId: string, now: number): Promise<void> {
+export async function markEmailVerified(trx: Trx, userId: string, now: number): Promise<void> {
   const first = await trx
     .updateTable('users')
     .set({ emailVerifiedAt: now })
@@ -99,7 +99,7 @@ const CHUNK = 100
  * Deletes accounts whose address was never confirmed, with the organizations they would have owned.
  * What staff or an invitation did with such an organization meanwhile keeps it, and the account.
  */
-export async function sweepUnverified(db: Db, now: number): Promise<boolean> {
+export async function sweepUnverifiedUsers(db: Db, now: number): Promise<boolean> {
   const accounts = await db
     .selectFrom('users')
     .select('id')

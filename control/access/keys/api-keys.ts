@@ -1,14 +1,14 @@
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
-import { sameSecret } from '../../base/crypto.js'
+import { constantTimeEqual } from '../../base/crypto.js'
 import type { RootKey } from '../../config/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { ApiKeyRow } from '../../db/tables/identity.js'
 import type { Environment, KeyActor, Scope } from '../../http/operation.js'
 import { type Refusal, refuse } from '../../http/problem.js'
-import { effectiveScopes, expand, parseScopes } from '../scopes.js'
+import { effectiveScopes, expandScopes, parseScopes } from '../scopes.js'
 import { keyEnvironment, keyHash, keyStart, newKey } from './key-format.js'
-import type { KeyUse } from './last-used.js'
+import type { LastUsedWriter } from './last-used.js'
 
 export interface NewKey {
   readonly organizationId: string
@@ -37,7 +37,7 @@ export async function createKey(
   const key = newKey(wanted.environment)
   const now = clock.wall()
   const id = newId('key', now)
-  const scopes = expand(wanted.scopes)
+  const scopes = expandScopes(wanted.scopes)
   await db
     .insertInto('apiKeys')
     .values({
@@ -63,7 +63,7 @@ export interface KeyVerifier {
   readonly db: Db
   readonly rootKey: RootKey
   readonly clock: Clock
-  readonly use: KeyUse
+  readonly lastUsed: LastUsedWriter
 }
 
 export type AuthFailure = Refusal<'unauthenticated' | 'invalid_credentials'>
@@ -85,7 +85,7 @@ export async function authenticate(
   }
   const environment = keyEnvironment(key)
   if (environment === null) return unauthenticated('The API key is malformed.')
-  const hashes = hashesOf(verifier.rootKey, key)
+  const hashes = keyHashes(verifier.rootKey, key)
   const row = await verifier.db
     .selectFrom('apiKeys as k')
     .leftJoin('members as m', (join) =>
@@ -104,15 +104,15 @@ export async function authenticate(
       'm.role',
     ])
     .executeTakeFirst()
-  const found = row !== undefined && hashes.some((hash) => sameSecret(row.hash, hash))
+  const found = row !== undefined && hashes.some((hash) => constantTimeEqual(row.hash, hash))
   if (!found || row.environment !== environment) return unauthenticated('The API key is unknown.')
   if (row.revokedAt !== null) return refuse('invalid_credentials', 'The API key was revoked.')
-  const until = endOfKey(row)
+  const until = keyExpiry(row)
   if (until !== null && until <= verifier.clock.wall()) {
     return refuse('invalid_credentials', 'The API key has expired.')
   }
   await renewHash(verifier.db, row, hashes)
-  verifier.use.note(row.id)
+  verifier.lastUsed.record(row.id)
   return {
     kind: 'key',
     keyId: row.id,
@@ -123,7 +123,7 @@ export async function authenticate(
 }
 
 /** What may be stored for a key: under the present root key first, then under earlier ones. */
-export function hashesOf(rootKey: RootKey, key: string): readonly string[] {
+export function keyHashes(rootKey: RootKey, key: string): readonly string[] {
   return [rootKey, ...rootKey.previous].map((root) => keyHash(root.subkey('api-key-hash'), key))
 }
 
@@ -143,7 +143,7 @@ async function renewHash(
 }
 
 /** When a key stops working: its own expiry or the end of its overlap after a roll; null means never. */
-export function endOfKey(row: Pick<ApiKeyRow, 'expiresAt' | 'overlapUntil'>): number | null {
+export function keyExpiry(row: Pick<ApiKeyRow, 'expiresAt' | 'overlapUntil'>): number | null {
   if (row.expiresAt === null || row.overlapUntil === null) return row.expiresAt ?? row.overlapUntil
   return Math.min(row.expiresAt, row.overlapUntil)
 }

@@ -7,9 +7,9 @@ import { type Actor, listOperation, operation } from '../../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../../http/schemas.js'
 import { type AuditFields, recordAudit } from '../../organization/audit.js'
-import { expand, parseScopes } from '../scopes.js'
-import { createKey, endOfKey } from './api-keys.js'
-import { endKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './store.js'
+import { expandScopes, parseScopes } from '../scopes.js'
+import { createKey, keyExpiry } from './api-keys.js'
+import { expireKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './store.js'
 
 const KeyScope = z.enum(['read', 'write', 'admin'])
 const Scopes = z.array(KeyScope).min(1).max(3)
@@ -56,7 +56,7 @@ export const createApiKey = operation({
       return invalid('expiresAt', 'must lie in the future')
     const { organizationId, userId } = actor
     const { environment, name } = body
-    const scopes = expand(body.scopes).filter((scope) => actor.scopes.includes(scope))
+    const scopes = expandScopes(body.scopes).filter((scope) => actor.scopes.includes(scope))
     const wanted = { organizationId, createdBy: userId, environment, name, scopes, expiresAt }
     return deps.db.transaction().execute(async (trx) => {
       const made = await createKey(trx, deps.rootKey, deps.clock, wanted)
@@ -116,7 +116,7 @@ export const narrowApiKey = operation({
   result: ApiKey,
   fails: ['not_found', 'insufficient_scope', 'forbidden', 'validation_error'],
   run: async ({ actor, params, body, deps, requestId }) => {
-    const wanted = expand(body.scopes ?? [])
+    const wanted = expandScopes(body.scopes ?? [])
     for (;;) {
       const seen = await coveredKey(deps, actor, params.id)
       if (isRefusal(seen)) return seen
@@ -159,7 +159,7 @@ export const rollApiKey = operation({
     const now = deps.clock.wall()
     const until = now + OVERLAPS[body?.expireOldIn ?? '24h']
     const rolled = await deps.db.transaction().execute(async (trx) => {
-      const old = await endKeyAt(trx, actor, params.id, until, now)
+      const old = await expireKeyAt(trx, actor, params.id, until, now)
       if (old === null) return null
       const made = await createKey(trx, deps.rootKey, deps.clock, {
         organizationId: old.organizationId,
@@ -170,7 +170,7 @@ export const rollApiKey = operation({
         scopes: parseScopes(old.scopes),
         expiresAt: old.expiresAt,
       })
-      const oldExpiresAt = endOfKey(old) ?? until
+      const oldExpiresAt = keyExpiry(old) ?? until
       await audit(trx, { actor, deps, requestId }, 'rolled', old.id, {
         after: { replacedBy: made.id, expiresAt: timestamp(oldExpiresAt) },
       })
@@ -256,7 +256,7 @@ function keyView(row: ApiKeyRow, deps: Deps): z.input<typeof ApiKey> {
     start: row.start,
     enabled: isEnabled(row, deps.clock.wall()),
     lastUsedAt: timestampOrNull(row.lastUsedAt),
-    expiresAt: timestampOrNull(endOfKey(row)),
+    expiresAt: timestampOrNull(keyExpiry(row)),
     createdAt: timestamp(row.createdAt),
   }
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { base62, randomBase62, sameSecret } from '../../base/crypto.js'
+import { base62, randomBase62, constantTimeEqual } from '../../base/crypto.js'
 import type { Environment } from '../../http/operation.js'
 
 const RANDOM_LENGTH = 32
@@ -20,7 +20,7 @@ export function newKey(environment: Environment): string {
 /** The environment a well-formed key names, else null. */
 export function keyEnvironment(key: string): Environment | null {
   const [, environment, , check] = KEY.exec(key) ?? []
-  if (check === undefined || !sameSecret(check, checkOf(key.slice(0, -CHECK_LENGTH)))) return null
+  if (check === undefined || !constantTimeEqual(check, checkOf(key.slice(0, -CHECK_LENGTH)))) return null
   return environment === 'live' ? 'live' : 'test'
 }
 

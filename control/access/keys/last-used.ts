@@ -9,12 +9,12 @@ const FLUSH_MS = 5000
  * `lastUsedAt` of keys, written in batches: a key that serves a thousand requests a second costs one
  * update every five seconds. `close` writes what is pending.
  */
-export interface KeyUse {
-  note(keyId: string): void
+export interface LastUsedWriter {
+  record(keyId: string): void
   close(): Promise<void>
 }
 
-export function openKeyUse(db: Db, clock: Clock, log: Log): KeyUse {
+export function openLastUsedWriter(db: Db, clock: Clock, log: Log): LastUsedWriter {
   let pending = new Map<string, number>()
   let timer: Timer | null = null
   let writing: Promise<void> = Promise.resolve()
@@ -46,7 +46,7 @@ export function openKeyUse(db: Db, clock: Clock, log: Log): KeyUse {
   }
 
   return {
-    note(keyId) {
+    record(keyId) {
       if (closed) return
       pending.set(keyId, clock.wall())
       timer ??= clock.after(FLUSH_MS, () => void flush())

@@ -4,7 +4,7 @@ import { operation } from '../../http/operation.js'
 import { openEnum } from '../../http/schemas.js'
 import { queueMailToAdmins } from '../../mail/outbox.js'
 import { recordAudit } from '../../organization/audit.js'
-import { hashesOf } from './api-keys.js'
+import { keyHashes } from './api-keys.js'
 import { keyEnvironment } from './key-format.js'
 
 const Report = z.strictObject({
@@ -52,7 +52,7 @@ async function revokeLeaked(
   requestId: string,
 ): Promise<Outcome> {
   if (keyEnvironment(token) === null) return 'unknown'
-  const hashes = hashesOf(deps.rootKey, token)
+  const hashes = keyHashes(deps.rootKey, token)
   const now = deps.clock.wall()
   return deps.db.transaction().execute(async (trx): Promise<Outcome> => {
     const key = await trx

@@ -2,7 +2,7 @@ import type { Db, Trx } from '../../db/database.js'
 import type { ApiKeyRow } from '../../db/tables/identity.js'
 import type { Environment, Scope } from '../../http/operation.js'
 import { newestFirst, type Page, type PageRequest } from '../../http/pagination.js'
-import { endOfKey } from './api-keys.js'
+import { keyExpiry } from './api-keys.js'
 
 export interface KeyOwner {
   readonly organizationId: string
@@ -40,7 +40,7 @@ export async function narrowKey(
 }
 
 /** Ends a key at `until`, or earlier if it would have ended anyway. Null when it has ended already. */
-export async function endKeyAt(
+export async function expireKeyAt(
   trx: Trx,
   owner: KeyOwner,
   id: string,
@@ -79,7 +79,7 @@ export async function revokeKey(db: Db | Trx, owner: KeyOwner, id: string, now: 
 
 /** Whether a key works at `now`, whatever its creator's role. */
 export function isEnabled(row: ApiKeyRow, now: number): boolean {
-  const end = endOfKey(row)
+  const end = keyExpiry(row)
   return row.revokedAt === null && (end === null || end > now)
 }
 

@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../http/problem.js'
 import { idParam, Timestamp, timestamp } from '../../http/schemas.js'
 import { type AuditFields, recordAudit } from '../../organization/audit.js'
 import { Role, RoleInput } from '../accounts/schemas.js'
-import { ADMINS, beyondRole } from '../scopes.js'
+import { ADMIN_ROLES, refuseAboveRole } from '../scopes.js'
 import {
   findMember,
   isLastOwner,
@@ -49,7 +49,7 @@ export const changeMemberRole = operation({
   tag: 'Organization',
   summary: 'Changes the role of a member; what their keys may do follows at once',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   params: MemberPath,
   body: z.strictObject({ role: RoleInput }),
   status: 200,
@@ -73,7 +73,7 @@ export const removeMember = operation({
   tag: 'Organization',
   summary: 'Removes a member; keys that they made lose all scopes',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   params: MemberPath,
   status: 204,
   fails: ['not_found', 'forbidden', 'conflict'],
@@ -107,8 +107,8 @@ async function changeMember<T>(
     const member = await findMember(trx, organizationId, userId)
     if (member === null) return refuse('not_found', 'There is no such member.')
     // Read again under the lock: the actor may have been demoted since the request was admitted.
-    if (acting === null || !ADMINS.includes(acting.role)) return refuse('forbidden', 'Your role was changed.')
-    const denied = beyondRole(acting, member.role) ?? (role === null ? null : beyondRole(acting, role))
+    if (acting === null || !ADMIN_ROLES.includes(acting.role)) return refuse('forbidden', 'Your role was changed.')
+    const denied = refuseAboveRole(acting, member.role) ?? (role === null ? null : refuseAboveRole(acting, role))
     if (denied !== null) return denied
     if (member.role === 'owner' && role !== 'owner' && (await isLastOwner(trx, organizationId, userId))) {
       return refuse('conflict', 'An organization keeps at least one owner: make somebody else owner first.')

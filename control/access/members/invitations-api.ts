@@ -7,11 +7,11 @@ import { isRefusal, refuse } from '../../http/problem.js'
 import { Timestamp, timestamp } from '../../http/schemas.js'
 import { queueMail } from '../../mail/outbox.js'
 import { recordAudit } from '../../organization/audit.js'
-import { readMailToken, spendMailToken } from '../accounts/mail-tokens.js'
+import { readMailToken, useMailToken } from '../accounts/mail-tokens.js'
 import { Email, MailedToken, NewPassword, PersonName, Role, RoleInput } from '../accounts/schemas.js'
-import { findUserByEmail, insertUser, markVerified, setPassword } from '../accounts/store.js'
-import { ADMINS, beyondRole } from '../scopes.js'
-import { endSessionsOf } from '../sessions/sessions.js'
+import { findUserByEmail, insertUser, markEmailVerified, setPassword } from '../accounts/store.js'
+import { ADMIN_ROLES, refuseAboveRole } from '../scopes.js'
+import { endUserSessions } from '../sessions/sessions.js'
 import { throttle } from '../throttle.js'
 import {
   acceptInvitation as acceptInvitationRow,
@@ -33,13 +33,13 @@ export const inviteMember = operation({
   tag: 'Organization',
   summary: 'Invites somebody by mail; replaces an earlier invitation of the address',
   audience: 'session',
-  roles: ADMINS,
+  roles: ADMIN_ROLES,
   body: z.strictObject({ email: Email, role: RoleInput }),
   status: 201,
   result: Invitation,
   fails: ['forbidden', 'conflict', 'rate_limited'],
   run: async ({ actor, body, deps, requestId }) => {
-    const denied = beyondRole(actor, body.role)
+    const denied = refuseAboveRole(actor, body.role)
     if (denied !== null) return denied
     const { organizationId, userId: invitedBy } = actor
     const limited = await throttle(deps, `invite ${organizationId}`, INVITATIONS_PER_MINUTE)
@@ -132,14 +132,14 @@ async function accept(
     })
   }
   if (user.staff === 1) return refuse('conflict', 'Accounts of the staff belong to no organization.')
-  const spent = await spendMailToken(trx, rootKey, now, 'invitation', token)
+  const spent = await useMailToken(trx, rootKey, now, 'invitation', token)
   if (isRefusal(spent)) return spent
   const userId = user.id
   if (!known && account !== null) {
     await trx.updateTable('users').set({ name: account.name }).where('id', '=', userId).execute()
     await setPassword(trx, userId, account.passwordHash)
-    await endSessionsOf(trx, userId, null)
-    await markVerified(trx, userId, now)
+    await endUserSessions(trx, userId, null)
+    await markEmailVerified(trx, userId, now)
   }
   await addMember(trx, { organizationId, userId, role, createdAt: now })
   await acceptInvitationRow(trx, invitation.id, now)

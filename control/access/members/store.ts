@@ -3,7 +3,7 @@ import type { Db, Trx } from '../../db/database.js'
 import type { InvitationRow } from '../../db/tables/access.js'
 import type { MemberRow, Role } from '../../db/tables/identity.js'
 import { newestFirst, type Page, type PageRequest } from '../../http/pagination.js'
-import { TOKEN_MS } from '../accounts/mail-tokens.js'
+import { MAIL_TOKEN_LIFE_MS } from '../accounts/mail-tokens.js'
 
 export interface Member extends MemberRow {
   readonly email: string
@@ -88,7 +88,7 @@ export async function insertInvitation(trx: Trx, wanted: NewInvitation, now: num
     id: ulid(now),
     ...wanted,
     createdAt: now,
-    expiresAt: now + TOKEN_MS.invitation,
+    expiresAt: now + MAIL_TOKEN_LIFE_MS.invitation,
     acceptedAt: null,
   }
   return trx

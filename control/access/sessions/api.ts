@@ -5,7 +5,7 @@ import { operation, withHeaders } from '../../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
 import { timestamp } from '../../http/schemas.js'
 import { queueMail } from '../../mail/outbox.js'
-import { spendMailToken, voidMailTokens } from '../accounts/mail-tokens.js'
+import { useMailToken, invalidateMailTokens } from '../accounts/mail-tokens.js'
 import {
   Accepted,
   KnownEmail,
@@ -14,10 +14,10 @@ import {
   Password,
   SessionRecord,
 } from '../accounts/schemas.js'
-import { findUserByEmail, markVerified, setPassword, type User } from '../accounts/store.js'
+import { findUserByEmail, markEmailVerified, setPassword, type User } from '../accounts/store.js'
 import { throttle } from '../throttle.js'
 import { signInCookies, signOutCookies } from './cookies.js'
-import { createSession, csrfToken, endSession, endSessionsOf } from './sessions.js'
+import { createSession, csrfToken, endSession, endUserSessions } from './sessions.js'
 
 /** Guesses at one account's password, from wherever they come (decisions 2.1). */
 const GUESSES_PER_MINUTE = 10
@@ -112,12 +112,12 @@ export const resetPassword = operation({
     const passwordHash = await hashPassword(body.password)
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx): Promise<undefined | Refusal> => {
-      const spent = await spendMailToken(trx, deps.rootKey, now, 'reset_password', body.token)
+      const spent = await useMailToken(trx, deps.rootKey, now, 'reset_password', body.token)
       if (isRefusal(spent)) return spent
       await setPassword(trx, spent.subjectId, passwordHash)
       // Whoever has the mail has the address.
-      await markVerified(trx, spent.subjectId, now)
-      await endSessionsOf(trx, spent.subjectId, null)
+      await markEmailVerified(trx, spent.subjectId, now)
+      await endUserSessions(trx, spent.subjectId, null)
       return undefined
     })
   },
@@ -141,8 +141,8 @@ export const changePassword = operation({
     const now = deps.clock.wall()
     await deps.db.transaction().execute(async (trx) => {
       await setPassword(trx, user.id, passwordHash)
-      await endSessionsOf(trx, user.id, actor.sessionId)
-      await voidMailTokens(trx, now, 'reset_password', user.id)
+      await endUserSessions(trx, user.id, actor.sessionId)
+      await invalidateMailTokens(trx, now, 'reset_password', user.id)
       await queueMail(trx, now, email, { kind: 'password_changed' })
     })
     deps.mail.wake()

@@ -1,5 +1,5 @@
 import type { ResponseHeaders } from '../../http/operation.js'
-import { ABSOLUTE_MS } from './sessions.js'
+import { SESSION_LIFE_MS } from './sessions.js'
 
 export const SESSION_COOKIE = 'svc_session'
 export const CSRF_COOKIE = 'svc_csrf'
@@ -15,7 +15,7 @@ export function readCookie(header: string | undefined, name: string): string | n
 
 /** Cookies of a new session. `svc_csrf` is readable by scripts, which send it back in `x-svc-csrf`. */
 export function signInCookies(publicUrl: string, token: string, csrf: string): ResponseHeaders {
-  const seconds = ABSOLUTE_MS / 1000
+  const seconds = SESSION_LIFE_MS / 1000
   return {
     'set-cookie': [
       cookie(publicUrl, SESSION_COOKIE, token, seconds, true),

@@ -4,7 +4,7 @@ import { onEachEngine } from '../../../fixtures/database/databases.js'
 import type { Role } from '../../db/tables/identity.js'
 import { type Operation, operation } from '../../http/operation.js'
 import { accessOperations } from '../api.js'
-import { ADMINS, PAYERS } from '../scopes.js'
+import { ADMIN_ROLES, BILLING_ROLES } from '../scopes.js'
 import { readCookie, signInCookies } from './cookies.js'
 import { sweepSessions } from './sessions.js'
 
@@ -30,8 +30,8 @@ const probes: readonly Operation[] = [
   probe('liveOnly', { scope: 'admin', environment: 'live' }),
   probe('testOnly', { scope: 'write', environment: 'test' }),
   probe('anyMember', { audience: 'session' }),
-  probe('admins', { audience: 'session', roles: ADMINS }),
-  probe('payers', { audience: 'session', roles: PAYERS }),
+  probe('admins', { audience: 'session', roles: ADMIN_ROLES }),
+  probe('payers', { audience: 'session', roles: BILLING_ROLES }),
   probe('account', { audience: 'account' }),
   probe('staff', { audience: 'staff' }),
 ]

@@ -1,8 +1,8 @@
-import { sameSecret } from '../../base/crypto.js'
+import { constantTimeEqual } from '../../base/crypto.js'
 import type { Db } from '../../db/database.js'
 import type { AccountActor, Audience, SessionActor, StaffActor } from '../../http/operation.js'
 import { type Refusal, refuse } from '../../http/problem.js'
-import { ceilingOf } from '../scopes.js'
+import { roleScopes } from '../scopes.js'
 import { CSRF_COOKIE, readCookie, SESSION_COOKIE } from './cookies.js'
 import { csrfToken, findSession, type Session, type SessionDeps } from './sessions.js'
 
@@ -54,8 +54,8 @@ function isOwnDoing(rules: SessionRules, session: Session, request: SessionReque
   const cookie = readCookie(request.header('cookie'), CSRF_COOKIE) ?? ''
   const origin = request.header('origin')
   return (
-    sameSecret(sent, expected) &&
-    sameSecret(cookie, expected) &&
+    constantTimeEqual(sent, expected) &&
+    constantTimeEqual(cookie, expected) &&
     origin !== undefined &&
     rules.origins().includes(origin)
   )
@@ -103,6 +103,6 @@ async function memberActor(
     organizationId: member.organizationId,
     environment,
     role: member.role,
-    scopes: ceilingOf(member.role),
+    scopes: roleScopes(member.role),
   }
 }

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../media/base/clock.js'
 import { ulid } from '../../../media/base/ids.js'
-import { randomBase62, sameSecret } from '../../base/crypto.js'
+import { randomBase62, constantTimeEqual } from '../../base/crypto.js'
 import type { RootKey } from '../../config/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
 
-export const IDLE_MS = 12 * 3_600_000
-export const ABSOLUTE_MS = 7 * 24 * 3_600_000
+export const SESSION_IDLE_MS = 12 * 3_600_000
+export const SESSION_LIFE_MS = 7 * 24 * 3_600_000
 /** How exactly the last activity is known. */
 const SEEN_MS = 60_000
 /** 43 characters of base62 hold 256 bits. */
@@ -43,7 +43,7 @@ export async function createSession(
   const now = clock.wall()
   const id = ulid(now)
   const token = randomBase62(TOKEN_LENGTH)
-  const expiresAt = now + ABSOLUTE_MS
+  const expiresAt = now + SESSION_LIFE_MS
   await db
     .insertInto('sessions')
     .values({ id, userId, hash: hashOf(rootKey, token), createdAt: now, lastSeenAt: now, expiresAt })
@@ -64,10 +64,10 @@ export async function findSession(
     .innerJoin('users as u', 'u.id', 's.userId')
     .where('s.hash', '=', hash)
     .where('s.expiresAt', '>', now)
-    .where('s.lastSeenAt', '>', now - IDLE_MS)
+    .where('s.lastSeenAt', '>', now - SESSION_IDLE_MS)
     .select(['s.id', 's.userId', 's.hash', 's.createdAt', 's.expiresAt', 's.lastSeenAt', 'u.staff'])
     .executeTakeFirst()
-  if (row === undefined || !sameSecret(row.hash, hash)) return null
+  if (row === undefined || !constantTimeEqual(row.hash, hash)) return null
   if (row.lastSeenAt <= now - SEEN_MS) {
     await db
       .updateTable('sessions')
@@ -90,7 +90,7 @@ export async function endSession(db: Db | Trx, sessionId: string): Promise<void>
 }
 
 /** Signs a person out everywhere, but for the session `except`. */
-export async function endSessionsOf(db: Db | Trx, userId: string, except: string | null): Promise<void> {
+export async function endUserSessions(db: Db | Trx, userId: string, except: string | null): Promise<void> {
   let query = db.deleteFrom('sessions').where('userId', '=', userId)
   if (except !== null) query = query.where('id', '<>', except)
   await query.execute()
@@ -100,7 +100,7 @@ export async function endSessionsOf(db: Db | Trx, userId: string, except: string
 export async function sweepSessions(db: Db, now: number): Promise<number> {
   const swept = await db
     .deleteFrom('sessions')
-    .where((eb) => eb.or([eb('expiresAt', '<=', now), eb('lastSeenAt', '<=', now - IDLE_MS)]))
+    .where((eb) => eb.or([eb('expiresAt', '<=', now), eb('lastSeenAt', '<=', now - SESSION_IDLE_MS)]))
     .executeTakeFirst()
   return Number(swept.numDeletedRows)
 }

@@ -6,9 +6,9 @@ import { HANG_MS } from '../../../fixtures/host/deadlines.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
-import { openBridge } from './event-writer.js'
+import { openCallEventWriter } from './event-writer.js'
 import { LEASE_MS, openLeases } from './leases.js'
-import { settleLeftBehind } from './settle.js'
+import { settleAbandonedCalls } from './settle.js'
 
 const ENDED = {
   type: 'ended',
@@ -127,7 +127,7 @@ await onEachEngine(t, async (t, open) => {
     const id = await place(calling)
     const busy = () => Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     const errors: Error[] = [busy(), busy(), busy()]
-    const bridge = openBridge({ db: failing(deps.db, errors), clock, log: silentLog, folder })
+    const bridge = openCallEventWriter({ db: failing(deps.db, errors), clock, log: silentLog, folder })
     bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
     bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
     await until(async () => {
@@ -176,7 +176,7 @@ await onEachEngine(t, async (t, open) => {
       .execute()
     clock.advance(5_000)
 
-    t.equal(await settleLeftBehind(db, { nodeId: 'node-1', folder, now: clock.wall() }), 3)
+    t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 3)
     t.match(dataOf(await calling.send('GET', `/v1/calls/${answered}`)), {
       status: 'ended',
       disposition: 'unknown',
@@ -197,7 +197,7 @@ await onEachEngine(t, async (t, open) => {
       slots.map((slot) => slot.callId),
       [foreign],
     )
-    t.equal(await settleLeftBehind(db, { nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
+    t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
     await calling.close()
   })
 

@@ -18,7 +18,7 @@ const LAST_RETRY_MS = 5_000
 
 const CHANGES_STATE: ReadonlySet<CallEvent['type']> = new Set(['dialing', 'ringing', 'answered', 'ended'])
 
-export interface Bridge extends EventSink {
+export interface CallEventWriter extends EventSink {
   /** Events taken and not yet stored. */
   readonly waiting: number
   /** Events lost: over the bound, or refused by the database for good. */
@@ -34,13 +34,13 @@ export interface Bridge extends EventSink {
  * in one transaction. Calls do not wait for each other; a database that is away for a while only
  * delays them.
  */
-export function openBridge(options: {
+export function openCallEventWriter(options: {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   /** Where recordings are written. */
   readonly folder: string
-}): Bridge {
+}): CallEventWriter {
   const { db, clock, log, folder } = options
   const scope = new Scope()
   const queues = new Map<CallId, CallEvent[]>()

@@ -14,7 +14,7 @@ import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
 import { LEASE_MS } from './leases.js'
-import { salvageRecording } from './recover-recording.js'
+import { recoverCallRecording } from './recover-recording.js'
 
 /** Where recordings lie below the data folder. */
 export function recordingsFolder(dataFolder: string): string {
@@ -142,7 +142,7 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
  * Ends the calls that this node, or one whose leases ran out, left behind when it stopped: nothing
  * carries them any more. To be run before the node takes new calls. Returns how many there were.
  */
-export async function settleLeftBehind(
+export async function settleAbandonedCalls(
   db: Db,
   options: { readonly nodeId: string; readonly folder: string; readonly now: number },
 ): Promise<number> {
@@ -162,7 +162,7 @@ export async function settleLeftBehind(
       .executeTakeFirst()
     // The last moment the call is known to have lived: nobody pays for the time nobody saw.
     const at = Math.min(now, Math.max(Number(last?.at ?? 0), call.createdAt, call.leaseUntil - LEASE_MS))
-    const recording = await salvageRecording(recordingPath(folder, call.id), names)
+    const recording = await recoverCallRecording(recordingPath(folder, call.id), names)
     const ended: Ended = {
       callId: call.id,
       seq: Number(last?.seq ?? -1) + 1,

@@ -4,11 +4,11 @@ import { onEachEngine } from '../../../fixtures/database/databases.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { InboundInvite } from '../../../signalling/call/ports.js'
 import { insertNumber } from '../../numbers/store.js'
-import { isLoopback, openDirectory } from './admission.js'
+import { isLoopback, openAdmission } from './admission.js'
 
 function directoryOf(calling: TestCalling) {
   const { deps, clock, folder } = calling
-  return openDirectory({
+  return openAdmission({
     db: deps.db,
     clock,
     log: silentLog,

@@ -5,8 +5,8 @@ import type { Log } from '../../../media/base/log.js'
 import type { AdmissionDecision, AdmissionControl, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { findAgent, findVersion } from '../../agents/store.js'
-import { isEnforced } from '../../compliance/facts.js'
-import { e164OfDialled, isDialable } from '../../compliance/numbering.js'
+import { isCallingBlocked } from '../../compliance/facts.js'
+import { dialledToE164, isDialable } from '../../compliance/numbering.js'
 import type { RootKey } from '../../config/root-key.js'
 import type { Db } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
@@ -19,10 +19,10 @@ import { LIST_CACHE_MS } from '../../trunks/trunk-callers.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
-import { type Pool, releaseSlot, takeSlot, takeTrunkSlot } from './call-slots.js'
-import { type Answerer, agentAnswerer, botAnswerer } from './party-spec.js'
+import { type SlotPool, releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { type PartySpec, agentPartySpec, botPartySpec } from './party-spec.js'
 
-export interface DirectoryOptions {
+export interface AdmissionOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
@@ -39,25 +39,25 @@ const CALLER_MAX = 64
  * The only place that admits inbound calls: whose number it is, who answers it, whether there is
  * room. An admitted call has its row and its `call.initiated` event.
  */
-export function openDirectory(options: DirectoryOptions): AdmissionControl {
+export function openAdmission(options: AdmissionOptions): AdmissionControl {
   const anyDigest = cachedRead(options.clock, LIST_CACHE_MS, () => hasDigestTrunk(options.db))
   return { admit: (invite) => admit(options, invite, anyDigest) }
 }
 
 async function admit(
-  options: DirectoryOptions,
+  options: AdmissionOptions,
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
 ): Promise<AdmissionDecision> {
   const { db, clock, nodeId } = options
-  const dialled = e164OfDialled(invite.to)
+  const dialled = dialledToE164(invite.to)
   const reached = await reach(db, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number.status !== 'active' || number.inbound !== 'ready') {
     return no(404, 'the number takes no calls')
   }
-  if (await isEnforced(db, number.organizationId)) {
+  if (await isCallingBlocked(db, number.organizationId)) {
     return { ...no(403, 'calling is switched off'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
   }
   const from = callerOf(invite, trunk)
@@ -168,7 +168,7 @@ async function overTrunk(
   // A registered account is called by its name; which number is meant stands elsewhere, or is plain.
   if (to === trunk.outboundAuthUsername) {
     for (const also of alsoTo) {
-      const e164 = e164OfDialled(also)
+      const e164 = dialledToE164(also)
       const named = e164 === null ? null : await findNumberByE164(db, e164)
       if (hosts(named)) return { number: named, trunk }
     }
@@ -186,7 +186,7 @@ async function overTrunk(
 async function takeRoom(
   db: Db,
   number: NumberRow,
-  pool: Pool,
+  pool: SlotPool,
   trunk: SipTrunkRow | null,
   holder: { readonly callId: string; readonly nodeId: string },
   now: number,
@@ -195,7 +195,7 @@ async function takeRoom(
     return pool === 'agentCalls' ? 'no free agent slot' : 'no free slot for a bot'
   }
   if (trunk === null) return null
-  if ((await takeTrunkSlot(db, trunk, holder, now)) === null) return null
+  if ((await takeTrunkChannel(db, trunk, holder, now)) === null) return null
   await releaseSlot(db, holder.callId)
   return 'no free line of the trunk'
 }
@@ -207,13 +207,13 @@ export function isLoopback(address: string): boolean {
 
 /** The bot or the published agent of the number, or the answer when there is none. */
 async function whoAnswers(
-  { db, clock, log, providers, rootKey }: DirectoryOptions,
+  { db, clock, log, providers, rootKey }: AdmissionOptions,
   number: NumberRow,
   from: string,
-): Promise<Answerer | Refused> {
+): Promise<PartySpec | Refused> {
   const ends = { direction: 'inbound', from, to: number.e164 } as const
   if (number.routingMode === 'byo_ws') {
-    const bot = await botAnswerer({ db, rootKey }, number, ends, {})
+    const bot = await botPartySpec({ db, rootKey }, number, ends, {})
     return typeof bot === 'string' ? no(404, 'the number has no media endpoint') : bot
   }
   if (number.routingMode !== 'svc_agent') return no(404, 'the number takes no calls')
@@ -223,7 +223,7 @@ async function whoAnswers(
   if (agent === null || agent.publishedVersion === null) return nobody
   const version = await findVersion(db, number.organizationId, agent.id, agent.publishedVersion)
   if (version === null) return nobody
-  const answerer = agentAnswerer({ agent, version }, ends, { variables: {}, providers, now: clock.wall() })
+  const answerer = agentPartySpec({ agent, version }, ends, { variables: {}, providers, now: clock.wall() })
   if (answerer === null) return no(503, 'a voice or model of the agent is not available')
   const { missing } = answerer
   // The caller knows nothing of variables: the agent speaks without those values.
@@ -236,7 +236,7 @@ async function whoAnswers(
  * also believed the identity it asserts.
  */
 function callerOf({ from, assertedIdentity: asserted }: InboundInvite, trunk: SipTrunkRow | null): string {
-  const number = e164OfDialled(from) ?? (trunk === null ? null : e164OfDialled(asserted ?? ''))
+  const number = dialledToE164(from) ?? (trunk === null ? null : dialledToE164(asserted ?? ''))
   if (number !== null) return number
   const text = from.replace(/[\p{C}\p{Surrogate}]/gu, '').slice(0, CALLER_MAX)
   return text === '' ? 'anonymous' : text

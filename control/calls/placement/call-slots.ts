@@ -4,19 +4,19 @@ import type { OrganizationProfileRow } from '../../db/tables/organization.js'
 import type { Owner } from '../../numbers/store.js'
 
 /** Calls running an agent of ours, and calls bridged to a customer's bot; neither borrows of the other. */
-export type Pool = 'agentCalls' | 'byoCalls'
+export type SlotPool = 'agentCalls' | 'byoCalls'
 
 /** Limits of either pool when the operator set none. */
 const DEFAULT_LIMIT = { test: 5, live: 10 } as const
 
 /** How many calls each pool holds, by what the operator set. */
-export function limitsOf(
+export function slotLimits(
   set: {
     readonly calling: Pick<CallingProfileRow, 'agentCallsTest' | 'agentCallsLive'> | undefined
     readonly profile: Pick<OrganizationProfileRow, 'byoCallsTest' | 'byoCallsLive'> | undefined
   },
   environment: Owner['environment'],
-): Readonly<Record<Pool, number>> {
+): Readonly<Record<SlotPool, number>> {
   const byDefault = DEFAULT_LIMIT[environment]
   const { calling, profile } = set
   return environment === 'test'
@@ -27,7 +27,7 @@ export function limitsOf(
 /** A slot this old belongs to a call that cannot be live any more (contract 8). */
 export const SLOT_LIFE_MS = 2 * 3_600_000
 
-export interface Full {
+export interface PoolUse {
   readonly inUse: number
   readonly limit: number
 }
@@ -39,20 +39,20 @@ export interface Full {
 export async function takeSlot(
   db: Db,
   owner: Owner,
-  pool: Pool,
+  pool: SlotPool,
   holder: Holder,
   now: number,
-): Promise<Full | null> {
+): Promise<PoolUse | null> {
   return takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now)
 }
 
 /** The same for a line of a trunk, which both directions share. */
-export function takeTrunkSlot(
+export function takeTrunkChannel(
   db: Db,
   trunk: Owner & { readonly id: string; readonly maxConcurrent: number },
   holder: Holder,
   now: number,
-): Promise<Full | null> {
+): Promise<PoolUse | null> {
   return takeNumbered(db, trunk, `trunk:${trunk.id}`, trunk.maxConcurrent, holder, now)
 }
 
@@ -68,7 +68,7 @@ async function takeNumbered(
   limit: number,
   holder: Holder,
   now: number,
-): Promise<Full | null> {
+): Promise<PoolUse | null> {
   const stale = now - SLOT_LIFE_MS
   const rows = await db
     .selectFrom('callSlots')
@@ -112,7 +112,7 @@ export async function releaseSlot(db: Db | Trx, callId: string): Promise<void> {
 }
 
 /** What each pool holds now and may hold; calls too old to be live are not counted. */
-export async function poolsOf(db: Db, owner: Owner, now: number): Promise<Readonly<Record<Pool, Full>>> {
+export async function readPoolUse(db: Db, owner: Owner, now: number): Promise<Readonly<Record<SlotPool, PoolUse>>> {
   const limits = await poolLimits(db, owner)
   const rows = await db
     .selectFrom('callSlots')
@@ -122,14 +122,14 @@ export async function poolsOf(db: Db, owner: Owner, now: number): Promise<Readon
     .where('takenAt', '>', now - SLOT_LIFE_MS)
     .groupBy('pool')
     .execute()
-  const use = (pool: Pool): Full => ({
+  const use = (pool: SlotPool): PoolUse => ({
     inUse: rows.find((row) => row.pool === pool)?.inUse ?? 0,
     limit: limits[pool],
   })
   return { agentCalls: use('agentCalls'), byoCalls: use('byoCalls') }
 }
 
-async function poolLimits(db: Db, owner: Owner): Promise<Readonly<Record<Pool, number>>> {
+async function poolLimits(db: Db, owner: Owner): Promise<Readonly<Record<SlotPool, number>>> {
   const calling = await db
     .selectFrom('callingProfiles')
     .select(['agentCallsTest', 'agentCallsLive'])
@@ -140,5 +140,5 @@ async function poolLimits(db: Db, owner: Owner): Promise<Readonly<Record<Pool, n
     .select(['byoCallsTest', 'byoCallsLive'])
     .where('organizationId', '=', owner.organizationId)
     .executeTakeFirst()
-  return limitsOf({ calling, profile }, owner.environment)
+  return slotLimits({ calling, profile }, owner.environment)
 }

@@ -10,7 +10,7 @@ import { gatewayOf } from '../../trunks/trunk-route.js'
 export const RING_TIMEOUT_MS = 45_000
 
 /** How calls from a number leave. */
-export interface WayOut {
+export interface OutboundRoute {
   readonly gateway: Gateway
   /** Whose lines the call uses; null for the simulated carrier. */
   readonly trunk: SipTrunkRow | null
@@ -22,10 +22,10 @@ export interface WayOut {
  * calls over its trunk, which has to be active and to name a gateway. Throws EngineError
  * `storage_failed` when the trunk's password cannot be opened.
  */
-export async function wayOut(
+export async function outboundRoute(
   deps: Pick<Deps, 'db' | 'rootKey' | 'sandboxGateway'>,
   number: NumberRow,
-): Promise<WayOut | Refusal> {
+): Promise<OutboundRoute | Refusal> {
   if (number.environment === 'test') {
     return { gateway: deps.sandboxGateway, trunk: null, ringTimeoutMs: RING_TIMEOUT_MS }
   }

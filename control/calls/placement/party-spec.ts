@@ -4,7 +4,7 @@ import type { CallParty } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { readConfig } from '../../agents/config.js'
 import { resolveVariables } from '../../agents/placeholders.js'
-import { buildSpec } from '../../agents/spec.js'
+import { buildAgentSpec } from '../../agents/spec.js'
 import { asPurpose } from '../../agents/store.js'
 import { readEndpoint } from '../../byo/endpoint.js'
 import type { GateRequest } from '../../compliance/gate.js'
@@ -13,44 +13,44 @@ import type { Db } from '../../db/database.js'
 import type { AgentRow, AgentVersionRow, CallRow, NumberRow } from '../../db/tables/calling.js'
 import { readSecretValue } from '../../secrets/store.js'
 import { openVault } from '../../secrets/vault.js'
-import type { Pool } from './call-slots.js'
+import type { SlotPool } from './call-slots.js'
 
 /*
  * Who speaks on our side of a call: an agent of ours, or the customer's own bot.
  */
 
 /** What the call's row, its gate and its media need to know of it. */
-export interface Answerer {
+export interface PartySpec {
   readonly row: Pick<CallRow, 'agentId' | 'agentVersion' | 'agentVersionId' | 'routingMode'>
   readonly purpose: GateRequest['purpose']
-  readonly pool: Pool
+  readonly pool: SlotPool
   readonly trigger: 'call' | 'byo'
   party(callId: string): CallParty
 }
 
 /** The two ends of the call, from the point of view of the caller. */
-export interface CallEnds {
+export interface CallNumbers {
   readonly direction: 'inbound' | 'outbound'
   readonly from: string
   readonly to: string
 }
 
 /** `missing`: input variables without a value, for which placeholders are left empty. */
-export type AgentAnswerer = Answerer & { readonly missing: readonly string[] }
+export type AgentPartySpec = PartySpec & { readonly missing: readonly string[] }
 
 /** Null when a voice or model of the version has left the catalogue. */
-export function agentAnswerer(
+export function agentPartySpec(
   { agent, version }: { readonly agent: AgentRow; readonly version: AgentVersionRow },
-  ends: CallEnds,
+  ends: CallNumbers,
   options: {
     readonly variables: Readonly<Record<string, string>>
     readonly providers: ProviderSettings
     readonly now: number
   },
-): AgentAnswerer | null {
+): AgentPartySpec | null {
   const config = readConfig(version.config)
   const { values, missing } = resolveVariables(config, options.variables)
-  const spec = buildSpec(
+  const spec = buildAgentSpec(
     {
       agentId: agent.id,
       agentVersionId: version.id,
@@ -84,12 +84,12 @@ const MAX_BOT_SECONDS = 2 * 3600 - 120
 export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables' | 'no_semicolons'
 
 /** The bot of a number in `byo_ws`, or what it lacks. Throws EngineError `storage_failed`. */
-export async function botAnswerer(
+export async function botPartySpec(
   deps: { readonly db: Db; readonly rootKey: RootKey },
   number: NumberRow,
-  ends: CallEnds,
+  ends: CallNumbers,
   variables: Readonly<Record<string, string>>,
-): Promise<Answerer | BotProblem> {
+): Promise<PartySpec | BotProblem> {
   const { db, rootKey } = deps
   const endpoint = readEndpoint(number.mediaEndpoint)
   if (endpoint === null) return 'no_endpoint'

@@ -12,9 +12,9 @@ import { missingForLive } from '../../organization/live-readiness.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
-import { type Full, type Pool, releaseSlot, takeSlot, takeTrunkSlot } from './call-slots.js'
-import { type WayOut, wayOut } from './outbound-route.js'
-import { type Answerer, agentAnswerer, botAnswerer } from './party-spec.js'
+import { type PoolUse, type SlotPool, releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { type OutboundRoute, outboundRoute } from './outbound-route.js'
+import { type PartySpec, agentPartySpec, botPartySpec } from './party-spec.js'
 
 export interface Placement {
   readonly to: string
@@ -29,7 +29,7 @@ export interface Placement {
 
 interface Target {
   readonly number: NumberRow
-  readonly answerer: Answerer
+  readonly answerer: PartySpec
 }
 
 /** Why the release may not place calls in that environment yet; null when it may. */
@@ -55,7 +55,7 @@ export async function placeCall(
   const { number, answerer } = target
   const unready = await ready(deps, owner)
   if (unready !== null) return unready
-  const way = await wayOut(deps, number)
+  const way = await outboundRoute(deps, number)
   if (isRefusal(way)) return way
 
   if (deps.calls.draining) return unavailable('The service is shutting down and takes no new calls.', {})
@@ -135,7 +135,7 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
       return contradiction('The number is routed to a media socket; no agent speaks on it.', 'agentId')
     }
     if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
-    const answerer = await botAnswerer(deps, number, ends, placement.variables)
+    const answerer = await botPartySpec(deps, number, ends, placement.variables)
     if (answerer === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
     if (answerer === 'no_variables') {
       return contradiction('The bot of this number cannot be told variables.', 'variables')
@@ -163,7 +163,7 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
       ? null
       : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
   if (version === null) return contradiction('The agent was never published.', 'agentId')
-  const answerer = agentAnswerer({ agent, version }, ends, {
+  const answerer = agentPartySpec({ agent, version }, ends, {
     variables: placement.variables,
     providers: deps.settings.providers,
     now: deps.clock.wall(),
@@ -182,20 +182,20 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
 async function takeRoom(
   deps: Deps,
   owner: Owner,
-  pool: Pool,
-  { trunk }: WayOut,
+  pool: SlotPool,
+  { trunk }: OutboundRoute,
   callId: string,
 ): Promise<Refusal<'concurrent_call_limit_reached'> | null> {
   const { db, clock, nodeId } = deps
   const holder = { callId, nodeId }
-  const noRoom = (message: string, where: string, full: Full) =>
+  const noRoom = (message: string, where: string, full: PoolUse) =>
     refuse('concurrent_call_limit_reached', message, { pool: where, ...full })
   const full = await takeSlot(db, owner, pool, holder, clock.wall())
   if (full !== null) {
     const what = pool === 'agentCalls' ? 'agent calls' : 'calls of media sockets'
     return noRoom(`All concurrent ${what} are in use.`, pool, full)
   }
-  const busy = trunk === null ? null : await takeTrunkSlot(db, trunk, holder, clock.wall())
+  const busy = trunk === null ? null : await takeTrunkChannel(db, trunk, holder, clock.wall())
   if (busy === null) return null
   await releaseSlot(db, callId)
   return noRoom('All lines of the trunk are in use.', 'sipTrunk', busy)
@@ -217,7 +217,7 @@ function clear(
   owner: Owner,
   placement: Placement,
   { number, answerer }: Target,
-  { trunk }: WayOut,
+  { trunk }: OutboundRoute,
   callId: string,
 ): Promise<Clearance> {
   const { row, purpose, trigger } = answerer

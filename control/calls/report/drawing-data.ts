@@ -2,16 +2,16 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
-import type { PicturedCall } from './drawing.js'
+import type { CallDrawing } from './drawing.js'
 
 /** The call to be drawn, without its waveform; the path of its recording beside it, null when there is none. */
-export interface CallToDraw {
-  readonly call: Omit<PicturedCall, 'peaks'>
+export interface CallDrawingSource {
+  readonly call: Omit<CallDrawing, 'peaks'>
   readonly recording: string | null
 }
 
 /** Null when there is no such call. */
-export async function readCallToDraw(db: Db, folder: string, callId: string): Promise<CallToDraw | null> {
+export async function readCallDrawing(db: Db, folder: string, callId: string): Promise<CallDrawingSource | null> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
   if (call === undefined) return null
   const rows = await db
@@ -55,7 +55,7 @@ export async function readCallToDraw(db: Db, folder: string, callId: string): Pr
   }
 }
 
-function turnsOf(events: readonly CallEvent[]): PicturedCall['turns'] {
+function turnsOf(events: readonly CallEvent[]): CallDrawing['turns'] {
   return events.flatMap((event) => {
     if (event.type !== 'turn') return []
     const { speaker, text, heardText, startMs, endMs, cutAtMs } = event.turn
@@ -64,15 +64,15 @@ function turnsOf(events: readonly CallEvent[]): PicturedCall['turns'] {
   })
 }
 
-function repliesOf(events: readonly CallEvent[]): PicturedCall['replies'] {
+function repliesOf(events: readonly CallEvent[]): CallDrawing['replies'] {
   return events.flatMap((event) => {
     if (event.type !== 'trace' || event.trace.firstPacketMs === null) return []
     return [{ fromMs: event.trace.speechEndMs, toMs: event.trace.firstPacketMs }]
   })
 }
 
-function marksOf(events: readonly CallEvent[]): PicturedCall['marks'] {
-  return events.flatMap((event): PicturedCall['marks'] => {
+function marksOf(events: readonly CallEvent[]): CallDrawing['marks'] {
+  return events.flatMap((event): CallDrawing['marks'] => {
     switch (event.type) {
       case 'dtmf':
         return [{ kind: 'digit', atMs: event.atMs, text: event.digit }]

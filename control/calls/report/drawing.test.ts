@@ -1,8 +1,8 @@
 import t from 'tap'
 import { readXml } from '../../../fixtures/api/xml.js'
-import { drawCall, type PicturedCall } from './drawing.js'
+import { drawCall, type CallDrawing } from './drawing.js'
 
-const CALL: PicturedCall = {
+const CALL: CallDrawing = {
   title: 'Call call_1',
   facts: ['inbound, test', '95.0 s'],
   durationMs: 95_000,

@@ -1,7 +1,7 @@
 import type { Peaks } from '../../../media/recording/peaks.js'
 
 /** What a picture of a call shows. Times are ms of session time (0 = media live). */
-export interface PicturedCall {
+export interface CallDrawing {
   readonly title: string
   readonly facts: readonly string[]
   readonly durationMs: number
@@ -56,7 +56,7 @@ text { font: 10px system-ui, sans-serif; fill: #1f2933 }
  * Draws a call as one self-contained SVG: rows of time, in each the caller's waveform above and ours
  * below, turns, interruptions, waiting times and keys. Whatever people said is only ever text in it.
  */
-export function drawCall(call: PicturedCall): string {
+export function drawCall(call: CallDrawing): string {
   const rowMs = Math.max(ROW_MS, Math.ceil(call.durationMs / MAX_ROWS / 10_000) * 10_000)
   const rows = Math.max(1, Math.ceil(call.durationMs / rowMs))
   const height = HEAD + rows * ROW + 12
@@ -97,7 +97,7 @@ function legend(): string {
   ].join('\n')
 }
 
-function drawRow(call: PicturedCall, fromMs: number, rowMs: number, top: number, scale: number): string {
+function drawRow(call: CallDrawing, fromMs: number, rowMs: number, top: number, scale: number): string {
   const toMs = fromMs + rowMs
   const x = (ms: number) => round(MARGIN + ((Math.min(Math.max(ms, fromMs), toMs) - fromMs) / rowMs) * PLOT)
   const within = (ms: number) => ms >= fromMs && ms < toMs
@@ -143,7 +143,7 @@ function drawRow(call: PicturedCall, fromMs: number, rowMs: number, top: number,
   return parts.join('\n')
 }
 
-function drawMark(mark: PicturedCall['marks'][number], x: number): string {
+function drawMark(mark: CallDrawing['marks'][number], x: number): string {
   if (mark.kind === 'digit') {
     const y = LANES.caller - 12
     return `<circle class="digit" cx="${x}" cy="${y}" r="7"/><text class="digittext" x="${x}" y="${y + 3.5}">${escaped(mark.text)}</text>`

@@ -4,8 +4,8 @@ import { onEachEngine } from '../../../fixtures/database/databases.js'
 import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
 import type { TurnRecord } from '../../../media/agent/conversation-events.js'
 import { sweepCallEvents } from '../lifecycle/retention.js'
-import { readAccount } from './turn-report.js'
-import { accountTable } from './turn-table.js'
+import { readTurnReport } from './turn-report.js'
+import { turnTable } from './turn-table.js'
 
 const DAY = 24 * 3_600_000
 const USAGE: Usage = {
@@ -70,7 +70,7 @@ await onEachEngine(t, async (t, open) => {
     json: { to: '+919876543210', numberId: calling.numberId },
   })
   const id = String(dataOf(placed).id)
-  t.same(await readAccount(db, id), { turns: [], usage: null })
+  t.same(await readTurnReport(db, id), { turns: [], usage: null })
   await calling.happen(
     id,
     { type: 'answered' },
@@ -78,17 +78,17 @@ await onEachEngine(t, async (t, open) => {
     { type: 'turn_record', record: REPLY },
     { type: 'usage', usage: USAGE },
   )
-  t.same(await readAccount(db, id), { turns: [LINE, REPLY], usage: USAGE })
+  t.same(await readTurnReport(db, id), { turns: [LINE, REPLY], usage: USAGE })
   const segments = await db.selectFrom('transcriptSegments').selectAll().where('callId', '=', id).execute()
   t.same(segments, [], 'an account is no part of the transcript')
   while (await sweepCallEvents(db, calling.clock.wall() + 367 * DAY));
-  t.same(await readAccount(db, id), { turns: [], usage: null }, 'it leaves with the transcript')
+  t.same(await readTurnReport(db, id), { turns: [], usage: null }, 'it leaves with the transcript')
   await calling.close()
 })
 
 t.test('a line for each utterance, then the totals', async (t) => {
   t.equal(
-    accountTable({ turns: [LINE, REPLY], usage: USAGE }),
+    turnTable({ turns: [LINE, REPLY], usage: USAGE }),
     [
       'turn   what       ending  onset  offset  vad  text  decided  asked  token  sentence  speak  audio  packet   cut   end  tokens  chars  heard  fails',
       '   1   line         said      -    0.00    -     -        0      -      -         -      -      0      20     -  2.00       -      0   0.00      0',
@@ -102,5 +102,5 @@ t.test('a line for each utterance, then the totals', async (t) => {
       '',
     ].join('\n'),
   )
-  t.match(accountTable({ turns: [LINE], usage: null }), /no totals/)
+  t.match(turnTable({ turns: [LINE], usage: null }), /no totals/)
 })

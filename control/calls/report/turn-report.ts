@@ -3,14 +3,14 @@ import type { TurnRecord } from '../../../media/agent/conversation-events.js'
 import type { Db } from '../../db/database.js'
 
 /** Where the time of a call's conversation went and what it used. It holds nothing that was said. */
-export interface CallAccount {
+export interface TurnReport {
   readonly turns: readonly TurnRecord[]
   /** Null while the conversation lasts, and when its process died. */
   readonly usage: Usage | null
 }
 
 /** Kept as long as the call's events; empty for a call without a conversation of ours. */
-export async function readAccount(db: Db, callId: string): Promise<CallAccount> {
+export async function readTurnReport(db: Db, callId: string): Promise<TurnReport> {
   const rows = await db
     .selectFrom('callEvents')
     .select(['type', 'body'])

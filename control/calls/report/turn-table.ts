@@ -1,6 +1,6 @@
 import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
 import type { TurnRecord } from '../../../media/agent/conversation-events.js'
-import type { CallAccount } from './turn-report.js'
+import type { TurnReport } from './turn-report.js'
 
 type Column = readonly [heading: string, cell: (record: TurnRecord) => string]
 
@@ -36,7 +36,7 @@ const COLUMNS: readonly Column[] = [
 ]
 
 /** The account as text: a line for each utterance of the agent, then what the call used in all. */
-export function accountTable({ turns, usage }: CallAccount): string {
+export function turnTable({ turns, usage }: TurnReport): string {
   const rows = [
     COLUMNS.map(([heading]) => heading),
     ...turns.map((turn) => COLUMNS.map(([, cell]) => cell(turn))),

@@ -10,23 +10,23 @@ import { Scope } from '../../../media/base/scope.js'
 import { StepClock } from '../../../media/base/step-clock.js'
 import { loadVad, type VadFactory } from '../../../media/vad/vad.js'
 import { openSynthesisJobs } from '../../../workers/jobs/synthesis-jobs.js'
-import { accountTable } from '../../calls/report/turn-table.js'
+import { turnTable } from '../../calls/report/turn-table.js'
 import type { Settings } from '../../config/settings.js'
 import { openEgress } from '../../net/egress.js'
 import { UsageError } from '../options.js'
 import { Printer } from './printer.js'
-import { ConversationFile, framed, type Recording, readRecording } from './sound-files.js'
-import { SpeakingCaller, scripted } from './speaking-caller.js'
-import { toolsOf } from './tools.js'
+import { ConversationFile, toFrames, type Recording, readRecording } from './sound-files.js'
+import { SpeakingCaller, scriptUtterance } from './speaking-caller.js'
+import { openTalkTools } from './tools.js'
 
 /** A conversation of recordings ends by then, whatever the agent's own limit is. */
 const LONGEST_MS = 3_600_000
 
-export interface SpokenOptions {
+export interface AudioTalkOptions {
   readonly inputs: readonly Recording[]
   readonly out: string | null
   readonly agentOnly: boolean
-  readonly heedless: boolean
+  readonly ignoreAgent: boolean
   /** The words of each input, for the embedded recogniser; empty: nobody knows them. */
   readonly said: readonly string[]
 }
@@ -41,14 +41,14 @@ export function readInputs(paths: readonly string[]): readonly Recording[] {
  * file. In real time, or as fast as it goes when all of the agent is embedded. Exit status 0, or 1 when a
  * provider failed.
  */
-export async function talkInSound(
+export async function talkInAudio(
   spec: AgentSpec,
   settings: Settings,
-  options: SpokenOptions,
+  options: AudioTalkOptions,
   write: (text: string) => void,
 ): Promise<number> {
   const rate: SessionRate = options.inputs.some((input) => input.rate >= 16_000) ? 16_000 : 8_000
-  const recordings = options.inputs.map((input) => framed(input, rate))
+  const recordings = options.inputs.map((input) => toFrames(input, rate))
   const vad = await loadVad()
   const script = scriptOf(spec, options, recordings, rate, vad)
   const printer = new Printer({ write, trace: true, times: true })
@@ -83,12 +83,12 @@ export async function talkInSound(
       clock,
       emit: (event) => printer.event(event),
       log: silentLog,
-      tools: toolsOf(spec, { egress, clock, printer }),
+      tools: openTalkTools(spec, { egress, clock, printer }),
       onFault: (error) => printer.fault(error),
     })
     const caller = new SpeakingCaller(recordings, {
       rate,
-      heedless: options.heedless,
+      heedless: options.ignoreAgent,
       greeted: spec.openingLine !== null,
     })
     const heard = new Int16Array((rate / 1000) * FRAME_MS)
@@ -97,7 +97,7 @@ export async function talkInSound(
       await conversation.prepare()
       conversation.start(script)
       const pace = steps === null ? realTime() : fast(steps, synthesis)
-      for (let at = 0; !printer.over; at += heard.length) {
+      for (let at = 0; !printer.ended; at += heard.length) {
         const atMs = (at * 1000) / rate
         if (caller.done(atMs) || atMs >= LONGEST_MS) break
         caller.speak(said, atMs, conversation.pull(heard, at))
@@ -113,14 +113,14 @@ export async function talkInSound(
   } finally {
     await scope.close()
   }
-  write(`\n${accountTable({ turns: printer.turns, usage: printer.usage })}`)
-  return printer.failed ? 1 : 0
+  write(`\n${turnTable({ turns: printer.turns, usage: printer.usage })}`)
+  return printer.hasFailed ? 1 : 0
 }
 
 /** Null for a recogniser that hears for itself. */
 function scriptOf(
   spec: AgentSpec,
-  { inputs, said }: SpokenOptions,
+  { inputs, said }: AudioTalkOptions,
   recordings: readonly Int16Array[],
   rate: SessionRate,
   vad: VadFactory,
@@ -138,7 +138,7 @@ function scriptOf(
     utterances: recordings.map((pcm, i) => {
       const clip = inputs[i]?.path ?? ''
       const text = said[i] ?? ''
-      const utterance = scripted(pcm, { clip, text, language: spec.speechToText.language }, rate, vad)
+      const utterance = scriptUtterance(pcm, { clip, text, language: spec.speechToText.language }, rate, vad)
       if (utterance === null) throw new UsageError(`${clip}: no speech is heard in it`)
       return utterance
     }),

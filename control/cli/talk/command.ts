@@ -13,14 +13,14 @@ import { Scope } from '../../../media/base/scope.js'
 import { AgentConfig, type ConfigPatch, readConfig } from '../../agents/config.js'
 import { mergeConfig } from '../../agents/merge.js'
 import { resolveVariables } from '../../agents/placeholders.js'
-import { buildSpec } from '../../agents/spec.js'
+import { buildAgentSpec } from '../../agents/spec.js'
 import type { Settings } from '../../config/settings.js'
 import type { Db } from '../../db/database.js'
 import { openEgress } from '../../net/egress.js'
 import { parseOptions, UsageError } from '../options.js'
-import { readInputs, type SpokenOptions, talkInSound } from './audio-talk.js'
+import { readInputs, type AudioTalkOptions, talkInAudio } from './audio-talk.js'
 import { Printer } from './printer.js'
-import { toolsOf } from './tools.js'
+import { openTalkTools } from './tools.js'
 import { printedVoice, TypedCaller } from './typed-talk.js'
 
 const RATE = 8000
@@ -92,7 +92,7 @@ export async function talkCommand(
     status =
       sound === null
         ? await talk(spec, settings, streams, { trace: values.trace === true, clock: systemClock })
-        : await talkInSound(spec, settings, sound, (text) => streams.write(text))
+        : await talkInAudio(spec, settings, sound, (text) => streams.write(text))
   })
   return status
 }
@@ -123,7 +123,7 @@ async function talk(
     clock,
     emit: (event) => printer.event(event),
     log: silentLog,
-    tools: toolsOf(spec, { egress, clock, printer }),
+    tools: openTalkTools(spec, { egress, clock, printer }),
     onFault: (error) => printer.fault(error),
   })
   await conversation.prepare()
@@ -143,21 +143,21 @@ async function talk(
   // From now on: lines that come before somebody iterates would be lost.
   const lines = reader[Symbol.asyncIterator]()
   try {
-    if (spec.openingLine !== null) await printer.agentSpoke()
+    if (spec.openingLine !== null) await printer.nextAgentTurn()
     for await (const line of { [Symbol.asyncIterator]: () => lines }) {
-      if (printer.over) break
+      if (printer.ended) break
       if (line.trim() === '') continue
       caller.say(line.trim())
-      await printer.agentSpoke()
+      await printer.nextAgentTurn()
       // An agent that hangs up does so a moment after its last word.
       await new Promise<void>((resolve) => clock.after(TAIL_MS, resolve))
-      if (printer.over) break
+      if (printer.ended) break
     }
   } finally {
     conversation.close('hangup')
     await scope.close()
   }
-  return printer.failed ? 1 : 0
+  return printer.hasFailed ? 1 : 0
 }
 
 /** Null for a conversation by typing, which takes none of the options of sound. */
@@ -167,7 +167,7 @@ function soundOf(values: {
   readonly 'agent-only'?: boolean
   readonly 'at-once'?: boolean
   readonly said?: string[]
-}): SpokenOptions | null {
+}): AudioTalkOptions | null {
   const paths = values.in ?? []
   const given = {
     out: values.out ?? null,
@@ -205,7 +205,7 @@ async function specOf(
   const { name, config } = await agentOf(db, agent)
   const { values, missing } = resolveVariables(config, variables)
   if (missing.length > 0) throw new UsageError(`give --variable for: ${missing.join(', ')}`)
-  const spec = buildSpec(
+  const spec = buildAgentSpec(
     {
       agentId: 'agt_talk',
       agentVersionId: 'agv_talk',

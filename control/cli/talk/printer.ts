@@ -12,8 +12,8 @@ export interface PrinterOptions {
 
 /** Prints what happens, and lets the caller wait for the agent's answer. */
 export class Printer {
-  over = false
-  failed = false
+  ended = false
+  hasFailed = false
   /** The account so far. */
   readonly turns: TurnRecord[] = []
   usage: Usage | null = null
@@ -25,9 +25,9 @@ export class Printer {
   }
 
   /** Resolves with the agent's next complete turn, or the end of the conversation. */
-  agentSpoke(): Promise<void> {
+  nextAgentTurn(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.over) resolve()
+      if (this.ended) resolve()
       else this.#waiting = resolve
     })
   }
@@ -62,7 +62,7 @@ export class Printer {
         this.usage = event.usage
         return
       case 'trouble':
-        this.failed = true
+        this.hasFailed = true
         this.line(
           `!      ${event.part}: ${event.code}: ${event.message}${event.instead ? `; ${event.instead} took over` : ''}`,
           event.atMs,
@@ -70,7 +70,7 @@ export class Printer {
         return
       case 'finished':
         this.line(`       ended: ${event.why}`)
-        this.over = true
+        this.ended = true
         this.#wake()
         return
       default:
@@ -79,8 +79,8 @@ export class Printer {
   }
 
   fault(error: unknown): void {
-    this.failed = true
-    this.over = true
+    this.hasFailed = true
+    this.ended = true
     this.line(`!      ${errorText(error)}`)
     this.#wake()
   }

@@ -43,7 +43,7 @@ export function readRecording(path: string): Recording {
 }
 
 /** As whole frames of the conversation; the last one is filled with silence. */
-export function framed({ pcm, rate }: Recording, to: SessionRate): Int16Array {
+export function toFrames({ pcm, rate }: Recording, to: SessionRate): Int16Array {
   const converted = resample(pcm, rate, to)
   const frame = (to / 1000) * FRAME_MS
   const whole = new Int16Array(Math.ceil(converted.length / frame) * frame)

@@ -15,7 +15,7 @@ export class SpeakingCaller {
   readonly #recordings: readonly Int16Array[]
   readonly #frame: number
   /** Says everything at once, whatever the agent does. */
-  readonly #heedless: boolean
+  readonly #ignoresAgent: boolean
   #next = 0
   /** Samples said of the present recording, or -1. */
   #at = -1
@@ -34,7 +34,7 @@ export class SpeakingCaller {
   ) {
     this.#recordings = recordings
     this.#frame = (rate / 1000) * FRAME_MS
-    this.#heedless = heedless
+    this.#ignoresAgent = heedless
     // Where nobody greets, the caller begins.
     this.#agentSpoke = !greeted
   }
@@ -70,7 +70,7 @@ export class SpeakingCaller {
   #mayBegin(atMs: number): boolean {
     if (this.#next >= this.#recordings.length) return false
     const quietMs = atMs - this.#quietSinceMs
-    return this.#heedless || quietMs >= (this.#agentSpoke ? LISTEN_MS : PATIENCE_MS)
+    return this.#ignoresAgent || quietMs >= (this.#agentSpoke ? LISTEN_MS : PATIENCE_MS)
   }
 }
 
@@ -78,7 +78,7 @@ export class SpeakingCaller {
  * What is said in a recording, for the embedded recogniser, which knows words only from a script. The
  * words lie over the voiced part by their length. Null when no speech is found.
  */
-export function scripted(
+export function scriptUtterance(
   pcm: Int16Array,
   said: { readonly clip: string; readonly text: string; readonly language: string },
   rate: SessionRate,

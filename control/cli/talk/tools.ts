@@ -8,7 +8,7 @@ import { sendToolRequest } from '../../tools/send-request.js'
 import type { Printer } from './printer.js'
 
 /** HTTP tools are sent without their credentials: this command may read the agent, not its secrets. */
-export function toolsOf(
+export function openTalkTools(
   spec: AgentSpec,
   {
     egress,
