@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { DEFAULT_LIMITS } from '../../signalling/embedded/limits.js'
-import { screen } from '../../signalling/embedded/message/message-validation.js'
+import { validateMessage } from '../../signalling/embedded/message/message-validation.js'
 import { parseSip } from '../../signalling/embedded/message/sip-parser.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { percentile } from '../lib/statistics.js'
@@ -59,7 +59,7 @@ export async function measureSipParsing(): Promise<Measured[]> {
     const begin = performance.now()
     for (const bytes of messages) {
       const parsed = parseSip(bytes, DEFAULT_LIMITS)
-      if (!parsed.ok || !screen(parsed.message).ok) throw new Error('a good INVITE was refused')
+      if (!parsed.ok || !validateMessage(parsed.message).ok) throw new Error('a good INVITE was refused')
     }
     rates.push(Math.round((messages.length * 1000) / (performance.now() - begin)))
   }

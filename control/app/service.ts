@@ -178,7 +178,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
         clock,
         log,
         configured: settings.sipExempt,
-        apply: (networks) => embedded.trust(networks),
+        apply: (networks) => embedded.setTrustedNetworks(networks),
       }),
     )
   }

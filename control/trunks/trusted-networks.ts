@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { type Dns, openDns } from '../../signalling/embedded/routing/dns.js'
-import { Locator } from '../../signalling/embedded/routing/location-cache.js'
+import { LocationCache } from '../../signalling/embedded/routing/location-cache.js'
 import type { Target } from '../../signalling/embedded/routing/target.js'
 import type { Db } from '../db/database.js'
 import { listActiveTrunks } from './store.js'
@@ -41,7 +41,7 @@ interface Named {
  */
 export function openTrustedNetworks(options: TrustedNetworksOptions): { close(): Promise<void> } {
   const { db, clock, log, configured: further, apply } = options
-  const locator = new Locator(clock, log, options.dns ?? openDns())
+  const locator = new LocationCache(clock, log, options.dns ?? openDns())
   const names = new Map<string, Named>()
   let timer: Timer | null = null
   let closed = false
@@ -101,7 +101,7 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
       if (closed) done([])
       const protocols = new Set(target.protocol === null ? [] : [target.protocol])
       pending.add(done)
-      locator.find(target, protocols, ({ places }) => {
+      locator.find(target, protocols, ({ addresses: places }) => {
         pending.delete(done)
         done(places.map(({ address }) => address))
       })

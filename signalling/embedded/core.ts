@@ -3,23 +3,23 @@ import type { Log } from '../../media/base/log.js'
 import type { Scope } from '../../media/base/scope.js'
 import type { App } from './app/control-port.js'
 import { type Dialog, DialogTable } from './dialog/dialog.js'
-import { EarlyTable } from './dialog/early-dialogs.js'
+import { EarlyDialogTable } from './dialog/early-dialogs.js'
 import type { Guard } from './guard/guard.js'
 import type { SpammerList } from './guard/spammer-list.js'
 import { newTag } from './ids.js'
 import type { Limits } from './limits.js'
 import { ProxiedCalls } from './proxy/proxied-calls.js'
-import { Quarantine } from './routing/destination-quarantine.js'
+import { DestinationQuarantine } from './routing/destination-quarantine.js'
 import type { Dns } from './routing/dns.js'
-import { Locator } from './routing/location-cache.js'
-import { Registrations } from './routing/registered-flows.js'
+import { LocationCache } from './routing/location-cache.js'
+import { RegisteredFlows } from './routing/registered-flows.js'
 import { RegistrationKeepAlives } from './routing/registration-keep-alive.js'
 import type { ClientTransaction } from './transaction/client-transaction.js'
 import type { ServerTransaction } from './transaction/server-transaction.js'
 import type { Timers } from './transaction/timers.js'
 import { interfaceAddresses } from './transport/local-address.js'
 import type { Transport } from './transport/transport.js'
-import type { Arrival, Incoming, Pending, Relayed } from './user-agent/pending-requests.js'
+import type { ReceivedRequest, IncomingRequest, PendingRequest, ForwardedRequest } from './user-agent/pending-requests.js'
 
 export interface CoreSettings {
   readonly clock: Clock
@@ -39,7 +39,7 @@ export interface CoreSettings {
   readonly spammers: SpammerList | null
   readonly guard: Guard
   /** A session timer ran out: time to refresh, or nobody did. */
-  sessionDue(dialog: Dialog, what: 'refresh' | 'expired'): void
+  onSessionTimer(dialog: Dialog, what: 'refresh' | 'expired'): void
 }
 
 /** The server's tables, and what every part of it needs. No behaviour of its own. */
@@ -55,38 +55,38 @@ export class Core {
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly spammers: SpammerList | null
   readonly guard: Guard
-  readonly sessionDue: (dialog: Dialog, what: 'refresh' | 'expired') => void
+  readonly onSessionTimer: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
   /** No new calls: the server is about to end. */
   draining = false
-  readonly locator: Locator
+  readonly locations: LocationCache
   /** Destinations that failed lately. */
-  readonly quarantine: Quarantine
+  readonly quarantine: DestinationQuarantine
   /** The machine's addresses: what a wildcard listener answers to. */
   readonly ownAddresses: ReadonlySet<string> = new Set([...interfaceAddresses(4), ...interfaceAddresses(6)])
   readonly dialogs = new DialogTable()
   /** Transactions by what messages on the wire carry. */
-  readonly clients = new Map<string, ClientTransaction>()
-  readonly servers = new Map<string, ServerTransaction>()
+  readonly clientTransactions = new Map<string, ClientTransaction>()
+  readonly serverTransactions = new Map<string, ServerTransaction>()
   /** Requests of peers an application has not finally answered, by transaction id. */
-  readonly incoming = new Map<string, Incoming>()
+  readonly incoming = new Map<string, IncomingRequest>()
   /** The INVITEs among them by server transaction key, where a CANCEL looks. */
-  readonly invites = new Map<string, Incoming>()
-  readonly early = new EarlyTable()
+  readonly invites = new Map<string, IncomingRequest>()
+  readonly earlyDialogs = new EarlyDialogTable()
   /** UPDATEs of peers an application has not answered; in early dialogs by the INVITE's id. */
-  readonly updates = new Map<string, Incoming>()
+  readonly updates = new Map<string, IncomingRequest>()
   /** Requests this server forwards, by server transaction key. */
-  readonly relays = new Map<string, Relayed>()
+  readonly responseContexts = new Map<string, ForwardedRequest>()
   /** Requests under way by what makes them the same one on several paths (RFC 3261 8.2.2.2). */
-  readonly merging = new Map<string, string>()
-  readonly proxied = new ProxiedCalls()
+  readonly mergedRequests = new Map<string, string>()
+  readonly proxiedCalls = new ProxiedCalls()
   /** NOTIFYs that overtook the answer to our SUBSCRIBE, by dialog id. */
-  readonly subscribing = new Map<string, Arrival[]>()
-  readonly registrations: Registrations
+  readonly heldNotifies = new Map<string, ReceivedRequest[]>()
+  readonly registeredFlows: RegisteredFlows
   readonly keepAlives: RegistrationKeepAlives
   readonly pendingBySource = new Map<string, number>()
   /** Requests of applications without a final response yet, by transaction id. */
-  readonly outgoing = new Map<string, Pending>()
+  readonly outgoing = new Map<string, PendingRequest>()
   /** The To tag of responses that no transaction remembers (RFC 3261 8.2.7: always the same). */
   readonly statelessTag = newTag()
 
@@ -101,29 +101,29 @@ export class Core {
     this.sessionRefresher = settings.sessionRefresher
     this.spammers = settings.spammers
     this.guard = settings.guard
-    this.sessionDue = settings.sessionDue
-    this.registrations = new Registrations(settings.clock)
+    this.onSessionTimer = settings.onSessionTimer
+    this.registeredFlows = new RegisteredFlows(settings.clock)
     this.keepAlives = new RegistrationKeepAlives(settings.clock, settings.timers, settings.random)
-    this.locator = new Locator(settings.clock, settings.log, settings.dns, settings.random)
-    this.quarantine = new Quarantine(settings.clock)
+    this.locations = new LocationCache(settings.clock, settings.log, settings.dns, settings.random)
+    this.quarantine = new DestinationQuarantine(settings.clock)
     this.scope.own(() => {
-      this.locator.close()
+      this.locations.close()
       this.keepAlives.close()
-      for (const transaction of this.clients.values()) transaction.close()
-      for (const transaction of this.servers.values()) transaction.close()
+      for (const transaction of this.clientTransactions.values()) transaction.close()
+      for (const transaction of this.serverTransactions.values()) transaction.close()
       for (const table of [this.incoming, this.updates]) {
         for (const incoming of table.values()) incoming.deadline?.cancel()
       }
       for (const dialog of this.dialogs.all()) this.dialogs.remove(dialog)
       for (const table of [
-        this.clients,
-        this.servers,
+        this.clientTransactions,
+        this.serverTransactions,
         this.incoming,
         this.invites,
-        this.early,
+        this.earlyDialogs,
         this.updates,
-        this.relays,
-        this.merging,
+        this.responseContexts,
+        this.mergedRequests,
         this.outgoing,
       ]) {
         table.clear()

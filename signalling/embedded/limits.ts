@@ -23,7 +23,7 @@ export interface Limits {
   /** A larger request goes by TCP where a choice is left (RFC 3261 18.1.1: 1300 without a known MTU). */
   readonly datagramBytes: number
   /** Connected UDP sockets kept for quick news of unreachable ports. */
-  readonly udpPaths: number
+  readonly connectedUdpSockets: number
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -39,7 +39,7 @@ export const DEFAULT_LIMITS: Limits = {
   transactions: 20_000,
   pendingPerSource: 2_000,
   datagramBytes: 1300,
-  udpPaths: 128,
+  connectedUdpSockets: 128,
 }
 
 /** Seconds asked of a peer that met a full server. */

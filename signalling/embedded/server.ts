@@ -2,12 +2,12 @@ import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
-import { applicationGone } from './app/app-disconnect.js'
+import { onAppDisconnected } from './app/app-disconnect.js'
 import { readAppMessage } from './app/app-message.js'
-import { refuse } from './app/app-notifications.js'
-import { type App, type Command, type Control, openControl } from './app/control-port.js'
+import { rejectCommand } from './app/app-notifications.js'
+import { type App, type Command, type ControlPort, openControlPort } from './app/control-port.js'
 import { Core } from './core.js'
-import { sessionDue } from './dialog/session-refresh.js'
+import { onSessionTimer } from './dialog/session-refresh.js'
 import { ConnectionQuota } from './guard/connection-quota.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, type GuardStats } from './guard/guard.js'
 import type { SpammerList } from './guard/spammer-list.js'
@@ -16,11 +16,11 @@ import { hostText } from './message/sip-header.js'
 import { proxyRequest } from './proxy/proxy-command.js'
 import { type Dns, openDns } from './routing/dns.js'
 import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './transaction/timers.js'
-import { networkOf } from './transport/advertised-address.js'
+import { parseNetwork } from './transport/advertised-address.js'
 import { type ListenAddress, openTransport } from './transport/listen.js'
 import { type TlsSettings, tlsContext } from './transport/tls-context.js'
 import type { Protocol, Transport, TransportEvents } from './transport/transport.js'
-import { receive, receiveBroken } from './user-agent/receiver.js'
+import { receive, receiveBrokenStream } from './user-agent/receiver.js'
 import { sendRequest } from './user-agent/uac.js'
 import { sendResponse } from './user-agent/uas.js'
 
@@ -61,7 +61,7 @@ export interface EmbeddedServer {
    * Networks (or addresses) that are never banned, in place of those of the last call: forged messages in
    * their name only meet limits, ten times as wide as a stranger's.
    */
-  trust(networks: readonly string[]): void
+  setTrustedNetworks(networks: readonly string[]): void
   /** From here on new requests get 503 with Retry-After. Resolves when no call is left, or after `ms`. */
   drain(ms: number): Promise<void>
   /** Drops every connection and timer at once, without a word to peers. Idempotent. */
@@ -93,10 +93,10 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const scope = new Scope()
   const guard = new Guard(guardSettings(settings.guard), clock, log)
   const quota = new ConnectionQuota(limits, {
-    known: (address) => guard.exempts(address) || guard.trusts(address),
-    banned: (address) => guard.banned(address),
+    isTrusted: (address) => guard.isExempt(address) || guard.isTrusted(address),
+    isBanned: (address) => guard.isBanned(address),
   })
-  let control: Control | null = null
+  let control: ControlPort | null = null
   const core: Core = new Core({
     clock,
     timers,
@@ -106,16 +106,16 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     nat: settings.nat ?? true,
     dns: settings.dns ?? openDns(),
     random: settings.random ?? Math.random,
-    nextApp: (method) => (core.draining ? null : (control?.next(method) ?? null)),
+    nextApp: (method) => (core.draining ? null : (control?.nextApp(method) ?? null)),
     sessionRefresher: settings.sessionRefresher ?? 'none',
     spammers: settings.spammers ?? null,
     guard,
-    sessionDue: (dialog, what) => sessionDue(core, dialog, what),
+    onSessionTimer: (dialog, what) => onSessionTimer(core, dialog, what),
   })
   const events: TransportEvents = {
-    admits: (socket) => quota.admit(socket),
+    admitConnection: (socket) => quota.admit(socket),
     onMessage: (bytes, flow) => receive(core, bytes, flow),
-    onBadStream: (status, reason, head, flow) => receiveBroken(core, status, reason, head, flow),
+    onBadStream: (status, reason, head, flow) => receiveBrokenStream(core, status, reason, head, flow),
   }
   try {
     if (settings.listen.length === 0) throw new EngineError('config_invalid', 'no SIP listening address')
@@ -125,18 +125,18 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
       core.transports.push(transport)
       scope.add(transport)
     }
-    const opened = await openControl({
+    const opened = await openControlPort({
       ...settings.control,
       hostports: hostports(core.transports, (transport) => transport.advertised('')),
       localHostports: hostports(core.transports, (transport) => transport.bound),
       limits,
       log,
       clock,
-      authenticateMs: timers.connect,
+      authenticationTimeoutMs: timers.connect,
       handlers: {
         onSip: (app, command) => takeCommand(core, app, command),
         onProxy: (app, command) => proxyRequest(core, app, command),
-        onGone: (app) => applicationGone(core, app),
+        onDisconnected: (app) => onAppDisconnected(core, app),
       },
     })
     control = opened
@@ -151,13 +151,13 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     controlPort: control.port,
     stats: () => ({
       dialogs: core.dialogs.size,
-      clientTransactions: core.clients.size,
-      serverTransactions: core.servers.size,
+      clientTransactions: core.clientTransactions.size,
+      serverTransactions: core.serverTransactions.size,
       unanswered: core.incoming.size,
       connections: quota.total,
       guard: guard.stats(),
     }),
-    trust: (networks) => guard.trust(networks),
+    setTrustedNetworks: (networks) => guard.setTrustedNetworks(networks),
     drain: (ms) => drain(core, ms),
     close: () => scope.close(),
   }
@@ -165,7 +165,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
 
 function guardSettings(given: Partial<GuardSettings> = {}): GuardSettings {
   const settings = { ...DEFAULT_GUARD, ...given }
-  const wrong = settings.exempt.find((text) => networkOf(text) === null)
+  const wrong = settings.exempt.find((text) => parseNetwork(text) === null)
   if (wrong !== undefined) {
     throw new EngineError('config_invalid', 'an exempt network is written address/bits', {
       context: { network: wrong },
@@ -192,7 +192,7 @@ async function drain(core: Core, ms: number): Promise<void> {
 
 function takeCommand(core: Core, app: App, command: Command): void {
   const read = readAppMessage(command.body)
-  if (!read.ok) refuse(app, command.messageId, read.why)
+  if (!read.ok) rejectCommand(app, command.messageId, read.error)
   else if (read.message.kind === 'request') sendRequest(core, app, command, read.message)
   else sendResponse(core, app, command, read.message)
 }

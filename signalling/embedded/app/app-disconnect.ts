@@ -9,7 +9,7 @@ import type { App } from './control-port.js'
  * cancelled, and after a grace period its calls are ended: nobody could ever serve them again,
  * because a dialog is tied to the connection that made it.
  */
-export function applicationGone(core: Core, app: App): void {
+export function onAppDisconnected(core: Core, app: App): void {
   for (const incoming of [...core.incoming.values(), ...core.updates.values()]) {
     if (incoming.app !== app) continue
     finishIncoming(core, incoming, 503, [{ name: 'Retry-After', value: String(RETRY_AFTER_S) }])
@@ -18,7 +18,7 @@ export function applicationGone(core: Core, app: App): void {
     if (outgoing.app === app) outgoing.abort()
   }
   if (!core.dialogs.all().some((dialog) => dialog.app === app)) return
-  core.scope.after(core.clock, core.timers.orphan, () => {
+  core.scope.after(core.clock, core.timers.appDisconnectGrace, () => {
     for (const dialog of core.dialogs.all()) {
       if (dialog.app !== app) continue
       if (dialog.method === 'INVITE') hangUp(core, dialog, null)

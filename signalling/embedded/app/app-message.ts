@@ -4,7 +4,7 @@ import { canonicalName, type Header, METHODS, NO_BODY, type SipMessage } from '.
 /** What an application wants sent, cleaned; or the text of its refusal. */
 export type AppMessage =
   | { readonly ok: true; readonly message: SipMessage }
-  | { readonly ok: false; readonly why: string }
+  | { readonly ok: false; readonly error: string }
 
 /** Headers that are the server's own business: dropped without a word. */
 const SERVER_OWNED: ReadonlySet<string> = new Set(['Via', 'Route', 'Record-Route', 'RSeq', 'Content-Length'])
@@ -34,11 +34,11 @@ export function readAppMessage(bytes: Buffer): AppMessage {
     const header = headerLine(lines[i] ?? '')
     if (header === null || SERVER_OWNED.has(header.name)) continue
     const cleaned = checked(header)
-    if (cleaned === null) return { ok: false, why: `invalid ${header.name} header` }
+    if (cleaned === null) return { ok: false, error: `invalid ${header.name} header` }
     headers.push(cleaned)
   }
   if (body.length > 0 && !headers.some((header) => header.name === 'Content-Type')) {
-    if (body.toString('latin1', 0, 3) !== 'v=0') return { ok: false, why: 'missing content-type' }
+    if (body.toString('latin1', 0, 3) !== 'v=0') return { ok: false, error: 'missing content-type' }
     headers.push({ name: 'Content-Type', value: 'application/sdp' })
   }
 
@@ -52,7 +52,7 @@ export function readAppMessage(bytes: Buffer): AppMessage {
   const uri = request?.[2] ?? ''
   const target = parseUri(uri)
   if (!METHODS.has(method) || target === null || target.headers !== '') {
-    return { ok: false, why: `invalid request-uri: ${startLine}` }
+    return { ok: false, error: `invalid request-uri: ${startLine}` }
   }
   return { ok: true, message: { kind: 'request', method, uri, headers, body } }
 }

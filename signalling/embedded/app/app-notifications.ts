@@ -1,6 +1,6 @@
 import type { Core } from '../core.js'
 import { type SipRequest, serialise } from '../message/sip-message.js'
-import type { Endpoint, Flow } from '../transport/transport.js'
+import type { SocketAddress, Flow } from '../transport/transport.js'
 import type { App } from './control-port.js'
 
 /*
@@ -16,7 +16,7 @@ export function notifyRequest(
   flow: Flow,
   transactionId: string,
   dialogId: string,
-  receivedOn: Endpoint | null,
+  receivedOn: SocketAddress | null,
 ): void {
   const bytes = serialise(readable(request))
   const { address, port } = flow.remote
@@ -64,12 +64,12 @@ export function notifyUnsolicited(core: Core, app: App, bytes: Buffer, flow: Flo
   )
 }
 
-export function refuse(app: App, messageId: string, why: string): void {
+export function rejectCommand(app: App, messageId: string, why: string): void {
   app.send(`response|${messageId}|NOK|${why}`, null)
 }
 
 /** The echo of a request that was sent. */
-export function confirmRequest(
+export function confirmRequestSent(
   core: Core,
   app: App,
   messageId: string,
@@ -85,7 +85,7 @@ export function confirmRequest(
 }
 
 /** The echo of a response that was sent; note the empty token the request form does not have. */
-export function confirmResponse(
+export function confirmResponseSent(
   core: Core,
   app: App,
   messageId: string,
@@ -102,7 +102,7 @@ export function confirmResponse(
 }
 
 /** The final response of one destination of a `proxy` command; more may follow. */
-export function reportProxied(core: Core, app: App, messageId: string, bytes: Buffer, flow: Flow): void {
+export function reportBranchResponse(core: Core, app: App, messageId: string, bytes: Buffer, flow: Flow): void {
   const { address, port } = flow.remote
   app.send(
     `response|${messageId}|OK|network|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|||continue`,
@@ -111,7 +111,7 @@ export function reportProxied(core: Core, app: App, messageId: string, bytes: Bu
 }
 
 /** The end of a `proxy` command. */
-export function confirmProxied(app: App, messageId: string): void {
+export function confirmProxyDone(app: App, messageId: string): void {
   app.send(`response|${messageId}|OK|done`, null)
 }
 
@@ -121,7 +121,7 @@ function protocolName({ protocol }: Flow): string {
 }
 
 /** Over UDP our own address, over a connection the peer's. */
-function sentFrom(flow: Flow): Endpoint {
+function sentFrom(flow: Flow): SocketAddress {
   return flow.reliable ? flow.remote : flow.transport.advertised(flow.remote.address)
 }
 

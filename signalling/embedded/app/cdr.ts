@@ -5,7 +5,7 @@ import { timeOfDay } from './app-notifications.js'
 /** Who caused the message the event is about: a peer, or an application or the server for it. */
 export type CdrSource = 'network' | 'application'
 
-export type CdrEnd =
+export type CdrStopReason =
   | 'call-rejected'
   | 'call-canceled'
   | 'normal-release'
@@ -26,7 +26,7 @@ export function cdrStart(core: Core, source: CdrSource, role: 'uac' | 'uas', mes
   send(core, 'start', source, role, message)
 }
 
-export function cdrStop(core: Core, source: CdrSource, reason: CdrEnd, message: SipMessage | Buffer): void {
+export function cdrStop(core: Core, source: CdrSource, reason: CdrStopReason, message: SipMessage | Buffer): void {
   send(core, 'stop', source, reason, message)
 }
 

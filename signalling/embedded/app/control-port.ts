@@ -15,7 +15,7 @@ const VERSION = 'v0.9.10-parley'
 /** One connected application. */
 export interface App {
   /** False once its connection is gone; `send` then does nothing. */
-  readonly alive: boolean
+  readonly connected: boolean
   /** Writes `uuid|<line>` and an optional SIP message. */
   send(line: string, sip: Buffer | null): void
 }
@@ -47,7 +47,7 @@ export interface ProxyCommand {
 export interface ControlHandlers {
   onSip(app: App, command: Command): void
   onProxy(app: App, command: ProxyCommand): void
-  onGone(app: App): void
+  onDisconnected(app: App): void
 }
 
 export interface ControlSettings {
@@ -61,7 +61,7 @@ export interface ControlSettings {
   readonly log: Log
   readonly clock: Clock
   /** Time a connection has to authenticate, in ms. */
-  readonly authenticateMs: number
+  readonly authenticationTimeoutMs: number
   readonly handlers: ControlHandlers
 }
 
@@ -69,18 +69,18 @@ export interface ControlSettings {
  * The applications' side: authentication, routes and commands. Listens on loopback addresses only,
  * because the protocol gives whoever knows the secret the whole SIP server, in clear text.
  */
-export async function openControl(settings: ControlSettings): Promise<Control> {
+export async function openControlPort(settings: ControlSettings): Promise<ControlPort> {
   if (!isLoopback(settings.address)) {
     throw new EngineError('config_invalid', 'the SIP control address must be a loopback address', {
       context: { address: settings.address },
     })
   }
-  const control = new Control(settings)
+  const control = new ControlPort(settings)
   await control.listen()
   return control
 }
 
-export class Control {
+export class ControlPort {
   readonly #settings: ControlSettings
   readonly #server = createServer({ noDelay: true, keepAlive: true })
   readonly #apps = new Set<Connection>()
@@ -108,7 +108,7 @@ export class Control {
   }
 
   /** The application whose turn it is for new requests of that method, or null. */
-  next(method: string): App | null {
+  nextApp(method: string): App | null {
     const apps = this.#routes.get(method.toLowerCase())
     const app = apps?.shift()
     if (apps === undefined || app === undefined) return null
@@ -135,11 +135,11 @@ export class Control {
         this.#apps.delete(app)
         deadline.cancel()
         for (const verb of [...this.#routes.keys()]) this.#unroute(app, verb)
-        if (app.authenticated) this.#settings.handlers.onGone(app)
+        if (app.authenticated) this.#settings.handlers.onDisconnected(app)
       },
     })
     this.#apps.add(app)
-    const deadline = this.#settings.clock.after(this.#settings.authenticateMs, () => {
+    const deadline = this.#settings.clock.after(this.#settings.authenticationTimeoutMs, () => {
       if (!app.authenticated) app.end()
     })
   }
@@ -274,12 +274,12 @@ class Connection implements App {
     socket.on('close', () => events.onGone())
   }
 
-  get alive(): boolean {
+  get connected(): boolean {
     return !this.#socket.destroyed && !this.#socket.writableEnded
   }
 
   send(line: string, sip: Buffer | null): void {
-    if (!this.alive) return
+    if (!this.connected) return
     if (this.#socket.writableLength > this.#backlog) {
       this.#socket.destroy()
       return

@@ -97,7 +97,7 @@ function framer(limits = DEFAULT_LIMITS) {
   const stream = new StreamFramer(limits, {
     onMessage: (bytes) => events.push(bytes.toString()),
     onKeepAlive: () => events.push('ping'),
-    onBad: (status, reason) => events.push(`${status} ${reason}`),
+    onError: (status, reason) => events.push(`${status} ${reason}`),
   })
   return { events, stream }
 }

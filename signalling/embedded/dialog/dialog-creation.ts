@@ -3,16 +3,16 @@ import type { Core } from '../core.js'
 import type { Essentials } from '../message/message-validation.js'
 import { headerOf, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Flow } from '../transport/transport.js'
-import type { Outgoing } from '../user-agent/outgoing-request.js'
-import type { Incoming } from '../user-agent/pending-requests.js'
-import { behindNat, contactUri, Dialog, recordRoutes } from './dialog.js'
+import type { OutgoingRequest } from '../user-agent/outgoing-request.js'
+import type { IncomingRequest } from '../user-agent/pending-requests.js'
+import { isBehindNat, contactUri, Dialog, recordRoutes } from './dialog.js'
 
 /*
  * How dialogs come to be (RFC 3261 12.1), from either side. They belong to no table yet.
  */
 
 /** RFC 3261 12.1.1: the dialog our first response with a tag to a peer's request makes. */
-export function uasDialog(core: Core, incoming: Incoming, response: SipResponse): Dialog {
+export function createUasDialog(core: Core, incoming: IncomingRequest, response: SipResponse): Dialog {
   const { request, essentials, flow } = incoming
   const routeSet = recordRoutes(request)
   const target = contactUri(request) ?? ''
@@ -33,17 +33,17 @@ export function uasDialog(core: Core, incoming: Incoming, response: SipResponse)
     contact: headerOf(response, 'Contact') ?? '',
   })
   if (flow.reliable) dialog.connection = flow
-  else if (core.nat && behindNat('uas', routeSet, target, flow.remote)) {
-    dialog.pinned = { transport: flow.transport, remote: flow.remote }
+  else if (core.nat && isBehindNat('uas', routeSet, target, flow.remote)) {
+    dialog.natNextHop = { transport: flow.transport, remote: flow.remote }
   }
   return dialog
 }
 
 /** RFC 3261 12.1.2: the dialog a peer's response to our request makes. Null when nothing was sent. */
-export function uacDialog(
+export function createUacDialog(
   core: Core,
   app: App,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   method: 'INVITE' | 'SUBSCRIBE',
   response: SipResponse,
   essentials: Essentials,
@@ -67,7 +67,7 @@ export function uacDialog(
     transactionId: outgoing.id,
     contact: headerOf(request, 'Contact') ?? '',
   })
-  learnRoute(core, dialog, request, response, flow)
+  updateRouteSet(core, dialog, request, response, flow)
   return dialog
 }
 
@@ -75,7 +75,7 @@ export function uacDialog(
  * Takes route set and target from a response that makes or confirms a UAC's dialog (RFC 3261
  * 13.2.2.4: the 2xx has the last word). Without a Contact the target stays.
  */
-export function learnRoute(
+export function updateRouteSet(
   core: Core,
   dialog: Dialog,
   request: SipRequest,
@@ -85,9 +85,9 @@ export function learnRoute(
   dialog.routeSet = [...recordRoutes(response)].reverse()
   const contact = contactUri(response)
   dialog.remoteTarget = contact ?? request.uri
-  dialog.pinned = null
+  dialog.natNextHop = null
   if (flow.reliable) dialog.connection = flow
-  else if (core.nat && behindNat('uac', dialog.routeSet, dialog.remoteTarget, flow.remote)) {
-    dialog.pinned = { transport: flow.transport, remote: flow.remote }
+  else if (core.nat && isBehindNat('uac', dialog.routeSet, dialog.remoteTarget, flow.remote)) {
+    dialog.natNextHop = { transport: flow.transport, remote: flow.remote }
   }
 }

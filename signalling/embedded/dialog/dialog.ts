@@ -3,11 +3,11 @@ import type { App } from '../app/control-port.js'
 import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipMessage } from '../message/sip-message.js'
 import type { Pin } from '../routing/next-hop.js'
-import type { Answer } from '../transaction/ok-retransmitter.js'
+import type { OkRetransmitter } from '../transaction/ok-retransmitter.js'
 import type { ReliableResponses } from '../transaction/reliable-responses.js'
 import { isPrivate } from '../transport/local-address.js'
 import type { Flow } from '../transport/transport.js'
-import type { Session } from './session-expires.js'
+import type { SessionTimer } from './session-expires.js'
 
 /** Methods that refresh the remote target (RFC 3261 12.2, RFC 3311, RFC 6665). */
 const REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE', 'NOTIFY'])
@@ -17,7 +17,7 @@ export interface LocalInvite {
   readonly cseq: number
   readonly phase: 'open' | 'answered' | 'failed'
   /** Whether it carries an offer, which nobody may cross with another (RFC 3264 4). */
-  readonly offers: boolean
+  readonly hasOffer: boolean
   /** The ACK of its 2xx once it was sent, for repetition. */
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null
   readonly cancelled: boolean
@@ -25,7 +25,7 @@ export interface LocalInvite {
   abort(): void
 }
 
-export interface DialogBirth {
+export interface DialogInit {
   readonly role: 'uac' | 'uas'
   readonly method: 'INVITE' | 'SUBSCRIBE'
   readonly callId: string
@@ -67,35 +67,35 @@ export class Dialog {
   remoteTarget: string
   contact: string
   /** Behind a NAT: where requests really have to go, whatever the target says. */
-  pinned: Pin | null = null
+  natNextHop: Pin | null = null
   /** The connection of the last message, reused while open. */
   connection: Flow | null = null
   /** 2xx responses of ours that wait for their ACK, by CSeq number. */
-  readonly answers = new Map<number, Answer>()
+  readonly okRetransmitters = new Map<number, OkRetransmitter>()
   /** Our last INVITE in this dialog, the initial one included. */
   localInvite: LocalInvite | null = null
   /** Transaction id of the peer's INVITE our application has not answered yet. */
-  remoteInvite: string | null = null
+  pendingRemoteInvite: string | null = null
   /** Transaction ids of all the peer's requests in it that our application has not answered. */
-  readonly unanswered = new Set<string>()
+  readonly unansweredRequests = new Set<string>()
   /** Whether our application still owes the answer to an UPDATE of the peer. */
-  remoteUpdate = false
+  pendingRemoteUpdate = false
   /** UPDATEs of ours with an offer that has no answer yet. */
-  localUpdates = 0
+  pendingLocalUpdates = 0
   /** Our reliable provisional responses to the INVITE being answered (RFC 3262). */
-  reliable: ReliableResponses | null = null
+  reliableResponses: ReliableResponses | null = null
   /** RSeq of the peer's last reliable provisional response to our last INVITE. */
   lastRseq: number | null = null
   /** Those of the peer our application has not acknowledged: what RAck has to say. */
-  readonly unpracked: { readonly rseq: number; readonly cseq: number }[] = []
+  readonly pendingPracks: { readonly rseq: number; readonly cseq: number }[] = []
   /** The last session description we sent that is in force: what a refresh repeats. */
   localSdp: Buffer | null = null
-  session: Session | null = null
+  sessionTimer: SessionTimer | null = null
   /** Ends a subscription nobody refreshes. */
-  expiry: Timer | null = null
+  expiryTimer: Timer | null = null
   ended = false
 
-  constructor(birth: DialogBirth) {
+  constructor(birth: DialogInit) {
     const initiator = birth.role === 'uac' ? birth.localTag : birth.remoteTag
     this.id = dialogId(birth.callId, initiator)
     this.role = birth.role
@@ -115,7 +115,7 @@ export class Dialog {
   }
 
   /** Remembers the way a message of the peer came, and its Contact if the method refreshes it. */
-  refresh(message: SipMessage, method: string, flow: Flow): void {
+  refreshTarget(message: SipMessage, method: string, flow: Flow): void {
     if (flow.reliable) this.connection = flow
     if (!REFRESHES.has(method)) return
     const contact = contactUri(message)
@@ -125,13 +125,13 @@ export class Dialog {
   /** Nothing of it is repeated or timed any more. Twice does nothing. */
   end(): void {
     this.ended = true
-    for (const answer of this.answers.values()) answer.stop()
-    this.answers.clear()
-    this.reliable?.stop()
-    this.session?.timer.cancel()
-    this.session = null
-    this.expiry?.cancel()
-    this.expiry = null
+    for (const answer of this.okRetransmitters.values()) answer.stop()
+    this.okRetransmitters.clear()
+    this.reliableResponses?.stop()
+    this.sessionTimer?.timer.cancel()
+    this.sessionTimer = null
+    this.expiryTimer?.cancel()
+    this.expiryTimer = null
   }
 
   /** Request-URI, Route headers and next hop URI of a request of ours (RFC 3261 12.2.1.1). */
@@ -175,7 +175,7 @@ export function recordRoutes(message: SipMessage): readonly string[] {
  * Whether the peer of a dialog has to be answered where its message came from, because its Contact
  * (or the private first route of a UAC dialog) cannot be its real address.
  */
-export function behindNat(
+export function isBehindNat(
   role: 'uac' | 'uas',
   routeSet: readonly string[],
   target: string,
@@ -210,7 +210,7 @@ export class DialogTable {
   }
 
   /** Any live dialog of that Call-ID. */
-  ofCall(callId: string): Dialog | null {
+  findByCallId(callId: string): Dialog | null {
     for (const dialog of this.#byCallId.get(callId) ?? []) return dialog
     return null
   }
@@ -225,8 +225,8 @@ export class DialogTable {
 
   add(dialog: Dialog): void {
     this.#byId.set(dialog.id, dialog)
-    const ofCall = this.#byCallId.get(dialog.callId)
-    if (ofCall) ofCall.add(dialog)
+    const findByCallId = this.#byCallId.get(dialog.callId)
+    if (findByCallId) findByCallId.add(dialog)
     else this.#byCallId.set(dialog.callId, new Set([dialog]))
   }
 
@@ -235,8 +235,8 @@ export class DialogTable {
     if (dialog.ended) return
     dialog.end()
     if (this.#byId.get(dialog.id) === dialog) this.#byId.delete(dialog.id)
-    const ofCall = this.#byCallId.get(dialog.callId)
-    ofCall?.delete(dialog)
-    if (ofCall?.size === 0) this.#byCallId.delete(dialog.callId)
+    const findByCallId = this.#byCallId.get(dialog.callId)
+    findByCallId?.delete(dialog)
+    if (findByCallId?.size === 0) this.#byCallId.delete(dialog.callId)
   }
 }

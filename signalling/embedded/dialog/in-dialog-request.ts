@@ -1,11 +1,11 @@
 import {
-  confirmRequest,
+  confirmRequestSent,
   notifyFailure,
   notifyResponse,
   notifyUnsolicited,
-  refuse,
+  rejectCommand,
 } from '../app/app-notifications.js'
-import { type CdrEnd, cdrStop } from '../app/cdr.js'
+import { type CdrStopReason, cdrStop } from '../app/cdr.js'
 import type { App, Command } from '../app/control-port.js'
 import type { Core } from '../core.js'
 import { newBranch, newUuid } from '../ids.js'
@@ -20,13 +20,13 @@ import {
 } from '../message/sip-message.js'
 import { findWays, hopOf } from '../routing/destination.js'
 import type { Flow, Transport } from '../transport/transport.js'
-import { Outgoing } from '../user-agent/outgoing-request.js'
+import { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import { contactOf, isSips, substituteLocalhost, viaOf } from '../user-agent/own-headers.js'
 import type { Dialog } from './dialog.js'
 import { endsSubscription } from './dialog.js'
-import { completePrack, rackOf, takeProvisional } from './prack.js'
-import { agreeSession } from './session-timer.js'
-import { keepSubscription } from './subscription.js'
+import { completePrack, parseRAck, acceptProvisional } from './prack.js'
+import { applySessionExpires } from './session-timer.js'
+import { startSubscriptionTimer } from './subscription.js'
 
 /*
  * Requests of ours inside a dialog: what the application sends, the ACK of a 2xx, and the BYEs the
@@ -41,7 +41,7 @@ const DIALOG_OWNED: ReadonlySet<string> = new Set(['From', 'To', 'Call-ID', 'CSe
 const NEEDS_CONTACT: ReadonlySet<string> = new Set(['INVITE', 'SUBSCRIBE', 'REFER', 'UPDATE', 'NOTIFY'])
 
 /** A command with a dialog id, or without one but with the Call-ID of a live dialog. */
-export function sendInside(
+export function sendInDialog(
   core: Core,
   app: App,
   command: Command,
@@ -50,22 +50,22 @@ export function sendInside(
 ): void {
   const dialog = core.dialogs.find(dialogId) ?? earlyDialog(core, dialogId, message)
   // Its application lost the connection, and is back with a new one before anybody hung up for it.
-  if (dialog !== null && !dialog.app.alive) dialog.app = app
+  if (dialog !== null && !dialog.app.connected) dialog.app = app
   if (message.method === 'ACK') {
     acknowledge(core, app, command, dialog, message)
     return
   }
   if (dialog === null || dialog.app !== app) {
-    refuse(app, command.messageId, NO_DIALOG)
+    rejectCommand(app, command.messageId, NO_DIALOG)
     return
   }
   if (message.method === 'CANCEL') {
-    refuse(app, command.messageId, `unable to cancel unknown transaction id: ${command.transactionId}`)
+    rejectCommand(app, command.messageId, `unable to cancel unknown transaction id: ${command.transactionId}`)
     return
   }
   const request = message.method === 'PRACK' ? completePrack(dialog, message) : message
   if (request === null) {
-    refuse(app, command.messageId, 'Server error: no reliable response waits for a PRACK')
+    rejectCommand(app, command.messageId, 'Server error: no reliable response waits for a PRACK')
     return
   }
   const given = headerOf(message, 'CSeq')
@@ -73,25 +73,25 @@ export function sendInside(
   dialog.localSeq = wanted !== null && wanted > dialog.localSeq ? wanted : dialog.localSeq + 1
   if (message.method === 'BYE') dialog.localInvite?.abort()
   const uri = PLACEHOLDER.test(message.uri) || message.method === 'PRACK' ? dialog.remoteTarget : message.uri
-  const outgoing = launch(core, dialog, request, uri, dialog.localSeq, {
+  const outgoing = sendRequestInDialog(core, dialog, request, uri, dialog.localSeq, {
     app,
     onSent: (bytes, flow, id) => {
       if (message.method === 'BYE' && given === null) {
         cdrStop(core, 'application', 'normal-release', bytes)
       }
-      confirmRequest(core, app, command.messageId, bytes, flow, id)
+      confirmRequestSent(core, app, command.messageId, bytes, flow, id)
     },
-    onRefused: (why) => refuse(app, command.messageId, why),
+    onRefused: (why) => rejectCommand(app, command.messageId, why),
     onResponse: (response) => settle(core, dialog, message, response.status),
   })
-  if (outgoing === null) refuse(app, command.messageId, 'requested protocol/transport not available')
+  if (outgoing === null) rejectCommand(app, command.messageId, 'requested protocol/transport not available')
 }
 
 /** Before the final response: the fork whose reliable response a PRACK names, else the latest. */
 function earlyDialog(core: Core, id: string, message: SipRequest): Dialog | null {
-  const forks = core.early.of(id).map((early) => early.dialog)
-  const rack = message.method === 'PRACK' ? rackOf(message) : null
-  const named = rack && forks.find((fork) => fork.unpracked.some(({ rseq }) => rseq === rack.rseq))
+  const forks = core.earlyDialogs.findAll(id).map((early) => early.dialog)
+  const rack = message.method === 'PRACK' ? parseRAck(message) : null
+  const named = rack && forks.find((fork) => fork.pendingPracks.some(({ rseq }) => rseq === rack.rseq))
   return named || (forks.at(-1) ?? null)
 }
 
@@ -103,7 +103,7 @@ function settle(core: Core, dialog: Dialog, message: SipRequest, status: number)
   if (message.method === 'BYE' || last) core.dialogs.remove(dialog)
 }
 
-export interface Launch {
+export interface InDialogHooks {
   readonly app: App | null
   onSent(bytes: Buffer, flow: Flow, id: string): void
   onRefused(why: string): void
@@ -111,14 +111,14 @@ export interface Launch {
 }
 
 /** Sends a request in a dialog; null when its route leads nowhere this server can send. */
-export function launch(
+export function sendRequestInDialog(
   core: Core,
   dialog: Dialog,
   message: SipRequest,
   uri: string,
   cseq: number,
-  hooks: Launch,
-): Outgoing | null {
+  hooks: InDialogHooks,
+): OutgoingRequest | null {
   const route = dialog.route(uri)
   const hop = hopOf(core, dialog, route.nextHop)
   if (hop === null) return null
@@ -129,38 +129,38 @@ export function launch(
     hooks.onResponse(response)
     if (app) notifyResponse(core, app, bytes, flow, outgoing.id, dialog.id)
   }
-  const outgoing: Outgoing = new Outgoing(core, {
+  const outgoing: OutgoingRequest = new OutgoingRequest(core, {
     app,
-    hop,
+    destination: hop,
     cseq,
     dialogId: dialog.id,
-    offers,
+    hasOffer: offers,
     compose: ({ transport, peer }) => compose(dialog, message, route, cseq, transport, peer),
     onSent: (bytes, flow) => hooks.onSent(bytes, flow, outgoing.id),
     onRefused: (why) => {
-      if (updates) dialog.localUpdates -= 1
+      if (updates) dialog.pendingLocalUpdates -= 1
       hooks.onRefused(why)
     },
     onResponse: (response, _essentials, flow) => {
       const { status } = response
       const success = status >= 200 && status < 300
-      if (status < 200 && message.method === 'INVITE' && !takeProvisional(dialog, response, cseq)) return
-      if (updates && status >= 200) dialog.localUpdates -= 1
+      if (status < 200 && message.method === 'INVITE' && !acceptProvisional(dialog, response, cseq)) return
+      if (updates && status >= 200) dialog.pendingLocalUpdates -= 1
       if (message.method === 'INVITE' && success) {
         if (!acceptReinvite(dialog, outgoing, response, flow)) return
       } else if (success) {
-        dialog.refresh(response, message.method, flow)
+        dialog.refreshTarget(response, message.method, flow)
       }
       if (success) agreed(core, dialog, message, response)
       relay(response, serialise(response), flow)
-      if (message.method === 'INVITE' && outgoing.phase === 'answered' && app?.alive === false) {
-        acknowledgeAlone(core, dialog, cseq, (ack) => {
+      if (message.method === 'INVITE' && outgoing.phase === 'answered' && app?.connected === false) {
+        ackAndHangUp(core, dialog, cseq, (ack) => {
           outgoing.ack = ack
         })
       }
     },
     onFailure: (response, protocol) => {
-      if (updates) dialog.localUpdates -= 1
+      if (updates) dialog.pendingLocalUpdates -= 1
       hooks.onResponse(response)
       if (app) notifyFailure(core, app, serialise(response), protocol, outgoing.id, dialog.id)
     },
@@ -169,7 +169,7 @@ export function launch(
     dialog.localInvite = outgoing
     dialog.lastRseq = null
   }
-  if (updates) dialog.localUpdates += 1
+  if (updates) dialog.pendingLocalUpdates += 1
   outgoing.start()
   return outgoing
 }
@@ -177,20 +177,20 @@ export function launch(
 /** A 2xx puts in force what the request proposed. */
 function agreed(core: Core, dialog: Dialog, message: SipRequest, response: SipResponse): void {
   const { method, body } = message
-  if (method === 'SUBSCRIBE') keepSubscription(core, dialog, message, response)
+  if (method === 'SUBSCRIBE') startSubscriptionTimer(core, dialog, message, response)
   if (method !== 'INVITE' && method !== 'UPDATE' && method !== 'PRACK') return
   if (body.length > 0) dialog.localSdp = body
-  if (method !== 'PRACK') agreeSession(core, dialog, response, 'uac')
+  if (method !== 'PRACK') applySessionExpires(core, dialog, response, 'uac')
 }
 
 /** False for a repeated 2xx: it is answered with the ACK there was, and not passed on. */
-function acceptReinvite(dialog: Dialog, outgoing: Outgoing, response: SipResponse, flow: Flow): boolean {
-  if (outgoing.winner !== null) {
+function acceptReinvite(dialog: Dialog, outgoing: OutgoingRequest, response: SipResponse, flow: Flow): boolean {
+  if (outgoing.winningTag !== null) {
     if (outgoing.ack) outgoing.ack.flow.send(outgoing.ack.bytes)
     return false
   }
-  outgoing.winner = dialog.remoteTag
-  dialog.refresh(response, 'INVITE', flow)
+  outgoing.winningTag = dialog.remoteTag
+  dialog.refreshTarget(response, 'INVITE', flow)
   return true
 }
 
@@ -224,10 +224,10 @@ function compose(
 
 /** While a session timer runs, every refresh has to carry it on (RFC 4028 7.4). */
 function sessionHeaders(dialog: Dialog, message: SipRequest): readonly Header[] {
-  const { session } = dialog
+  const { sessionTimer: session } = dialog
   if (session === null || (message.method !== 'INVITE' && message.method !== 'UPDATE')) return []
   if (headerOf(message, 'Session-Expires') !== null) return []
-  const refresher = session.ours ? 'uac' : 'uas'
+  const refresher = session.weRefresh ? 'uac' : 'uas'
   return [{ name: 'Session-Expires', value: `${session.intervalS};refresher=${refresher}` }]
 }
 
@@ -241,22 +241,22 @@ function acknowledge(
 ): void {
   const invite = dialog?.localInvite ?? null
   if (dialog === null || dialog.app !== app || invite?.phase !== 'answered') {
-    refuse(app, command.messageId, NO_ACK_WANTED)
+    rejectCommand(app, command.messageId, NO_ACK_WANTED)
     return
   }
   const again = invite.ack
   if (again) {
     again.flow.send(again.bytes)
-    confirmRequest(core, app, command.messageId, again.bytes, again.flow, newUuid())
+    confirmRequestSent(core, app, command.messageId, again.bytes, again.flow, newUuid())
     return
   }
   if (message.body.length > 0) dialog.localSdp = message.body
   const sent = sendAck(core, dialog, message, invite.cseq, (bytes, flow) => {
     invite.ack = { bytes, flow }
-    confirmRequest(core, app, command.messageId, bytes, flow, newUuid())
+    confirmRequestSent(core, app, command.messageId, bytes, flow, newUuid())
     if (invite.cancelled) hangUp(core, dialog, 'ACK-BYE due to cancel race condition')
   })
-  if (!sent) refuse(app, command.messageId, 'requested protocol/transport not available')
+  if (!sent) rejectCommand(app, command.messageId, 'requested protocol/transport not available')
 }
 
 /** Sends an ACK through the dialog's route; it has no transaction (RFC 3261 13.2.2.4). */
@@ -296,7 +296,7 @@ function bare(method: string, uri: string, headers: readonly Header[] = []): Sip
  * For an answer nobody wants (its application is gone, or another fork won): ACK, then BYE. `acked`
  * gets the ACK, which has to be repeated with every repetition of the 2xx.
  */
-export function acknowledgeAlone(
+export function ackAndHangUp(
   core: Core,
   dialog: Dialog,
   cseq: number,
@@ -309,7 +309,7 @@ export function acknowledgeAlone(
 }
 
 /** The ACK of the server's own re-INVITE. */
-export function acknowledgeBare(core: Core, dialog: Dialog): void {
+export function ackOwnReinvite(core: Core, dialog: Dialog): void {
   const invite = dialog.localInvite
   if (invite === null) return
   sendAck(core, dialog, bare('ACK', dialog.remoteTarget), invite.cseq, (bytes, flow) => {
@@ -327,7 +327,7 @@ export function hangUp(core: Core, dialog: Dialog, reason: string | null): void 
   core.dialogs.remove(dialog)
   dialog.localSeq += 1
   const headers = reason === null ? [] : [{ name: 'Reason', value: `SIP;cause=200;text="${reason}"` }]
-  launch(core, dialog, bare('BYE', dialog.remoteTarget, headers), dialog.remoteTarget, dialog.localSeq, {
+  sendRequestInDialog(core, dialog, bare('BYE', dialog.remoteTarget, headers), dialog.remoteTarget, dialog.localSeq, {
     app: null,
     onSent: (bytes, flow) => {
       if (known) cdrStop(core, 'application', endOf(reason), bytes)
@@ -338,7 +338,7 @@ export function hangUp(core: Core, dialog: Dialog, reason: string | null): void 
   })
 }
 
-function endOf(reason: string | null): CdrEnd {
+function endOf(reason: string | null): CdrStopReason {
   if (reason === 'ACK timeout') return 'ack-timeout'
   return reason === 'Session timer expired' ? 'session-expired' : 'system-initiated'
 }

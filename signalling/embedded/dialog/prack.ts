@@ -1,7 +1,7 @@
 import { parseInteger } from '../message/sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Dialog } from './dialog.js'
-import { namesOption } from './session-expires.js'
+import { hasOptionTag } from './session-expires.js'
 
 /*
  * Reliable provisional responses (RFC 3262): matching of RSeq and RAck.
@@ -19,7 +19,7 @@ interface RAck {
  * The numbers of a RAck about an INVITE; null when there is none that can be read. What follows the
  * method is ignored: a well known test tool writes it twice.
  */
-export function rackOf(message: SipMessage): RAck | null {
+export function parseRAck(message: SipMessage): RAck | null {
   const match = /^(\d{1,10})\s+(\d{1,10})\s+INVITE\b/.exec(headerOf(message, 'RAck') ?? '')
   const rseq = parseInteger(match?.[1] ?? '', 2 ** 32)
   const cseq = parseInteger(match?.[2] ?? '', 2 ** 31)
@@ -27,15 +27,15 @@ export function rackOf(message: SipMessage): RAck | null {
 }
 
 /** Whether a peer's PRACK is for the reliable response under way, which it ends. */
-export function acknowledges(dialog: Dialog, prack: SipRequest): boolean {
-  const rack = rackOf(prack)
-  return rack !== null && dialog.reliable?.acknowledge(rack.rseq, rack.cseq) === true
+export function acceptPrack(dialog: Dialog, prack: SipRequest): boolean {
+  const rack = parseRAck(prack)
+  return rack !== null && dialog.reliableResponses?.acknowledge(rack.rseq, rack.cseq) === true
 }
 
 /** The RSeq of a reliable provisional response, else null. */
-export function rseqOf(response: SipResponse): number | null {
+export function reliableRSeq(response: SipResponse): number | null {
   if (response.status <= 100 || response.status >= 200) return null
-  if (!namesOption(response, 'Require', '100rel')) return null
+  if (!hasOptionTag(response, 'Require', '100rel')) return null
   return parseInteger(headerOf(response, 'RSeq') ?? '', 2 ** 32)
 }
 
@@ -43,13 +43,13 @@ export function rseqOf(response: SipResponse): number | null {
  * Takes a provisional response to our INVITE. False when it is a repetition or out of order and has
  * to be dropped (RFC 3262 4).
  */
-export function takeProvisional(dialog: Dialog, response: SipResponse, cseq: number): boolean {
-  const rseq = rseqOf(response)
+export function acceptProvisional(dialog: Dialog, response: SipResponse, cseq: number): boolean {
+  const rseq = reliableRSeq(response)
   if (rseq === null) return true
   if (dialog.lastRseq !== null && rseq !== dialog.lastRseq + 1) return false
-  if (dialog.unpracked.length >= MAX_UNPRACKED) return false
+  if (dialog.pendingPracks.length >= MAX_UNPRACKED) return false
   dialog.lastRseq = rseq
-  dialog.unpracked.push({ rseq, cseq })
+  dialog.pendingPracks.push({ rseq, cseq })
   return true
 }
 
@@ -58,11 +58,11 @@ export function takeProvisional(dialog: Dialog, response: SipResponse, cseq: num
  * nothing waits for it.
  */
 export function completePrack(dialog: Dialog, prack: SipRequest): SipRequest | null {
-  const wanted = rackOf(prack)
-  const at = dialog.unpracked.findIndex(({ rseq }) => wanted === null || rseq === wanted.rseq)
-  const found = dialog.unpracked[at]
+  const wanted = parseRAck(prack)
+  const at = dialog.pendingPracks.findIndex(({ rseq }) => wanted === null || rseq === wanted.rseq)
+  const found = dialog.pendingPracks[at]
   if (found === undefined) return null
-  dialog.unpracked.splice(at, 1)
+  dialog.pendingPracks.splice(at, 1)
   const headers = prack.headers.filter((header) => header.name !== 'RAck')
   return { ...prack, headers: [...headers, { name: 'RAck', value: `${found.rseq} ${found.cseq} INVITE` }] }
 }

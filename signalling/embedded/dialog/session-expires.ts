@@ -11,10 +11,10 @@ import { type Header, headerOf, headersOf, type SipMessage, type SipRequest } fr
 export const MIN_SE_S = 90
 
 /** A running session timer of a dialog. */
-export interface Session {
+export interface SessionTimer {
   readonly intervalS: number
   /** Whether this server refreshes; otherwise it waits for the peer to do so. */
-  readonly ours: boolean
+  readonly weRefresh: boolean
   readonly timer: Timer
 }
 
@@ -24,7 +24,7 @@ export interface SessionExpires {
 }
 
 /** Null without the header, or when it is no number. */
-export function sessionExpires(message: { readonly headers: readonly Header[] }): SessionExpires | null {
+export function parseSessionExpires(message: { readonly headers: readonly Header[] }): SessionExpires | null {
   const value = headerOf(message, 'Session-Expires')
   if (value === null) return null
   const end = value.indexOf(';')
@@ -35,14 +35,14 @@ export function sessionExpires(message: { readonly headers: readonly Header[] })
 }
 
 /** Whether a refresh asks for less than is allowed, which gets a 422. */
-export function tooShort(request: SipRequest): boolean {
+export function isIntervalTooSmall(request: SipRequest): boolean {
   if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false
-  const asked = sessionExpires(request)
+  const asked = parseSessionExpires(request)
   return asked !== null && asked.seconds < MIN_SE_S
 }
 
 /** Whether a list header (Supported, Require) names an option tag. */
-export function namesOption(message: SipMessage, header: string, option: string): boolean {
+export function hasOptionTag(message: SipMessage, header: string, option: string): boolean {
   return headersOf(message, header).some((line) =>
     line.split(',').some((tag) => tag.trim().toLowerCase() === option),
   )
@@ -52,13 +52,13 @@ export function namesOption(message: SipMessage, header: string, option: string)
  * What a 2xx to an INVITE or UPDATE says about the session timer when the application says
  * nothing: the peer's own wish, raised to the minimum. Empty when there is no timer to be agreed.
  */
-export function agreedHeaders(
+export function sessionTimerHeaders(
   request: SipRequest,
   given: readonly Header[],
   preference: 'none' | 'uac' | 'uas',
 ): readonly Header[] {
-  const chosen = sessionExpires({ headers: given })
-  const asked = sessionExpires(request)
+  const chosen = parseSessionExpires({ headers: given })
+  const asked = parseSessionExpires(request)
   const headers: Header[] = []
   let refresher = chosen?.refresher ?? null
   if (chosen === null) {
@@ -70,7 +70,7 @@ export function agreedHeaders(
   }
   // RFC 4028 9: a caller that shall refresh is told so in words it must understand.
   const required = given.some((header) => header.name === 'Require' && /\btimer\b/i.test(header.value))
-  if (refresher === 'uac' && !required && namesOption(request, 'Supported', 'timer')) {
+  if (refresher === 'uac' && !required && hasOptionTag(request, 'Supported', 'timer')) {
     headers.push({ name: 'Require', value: 'timer' })
   }
   return headers

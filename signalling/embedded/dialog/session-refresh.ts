@@ -2,9 +2,9 @@ import type { Core } from '../core.js'
 import { parseInteger } from '../message/sip-header.js'
 import { type Header, headerOf, NO_BODY, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Dialog } from './dialog.js'
-import { acknowledgeBare, hangUp, launch } from './in-dialog-request.js'
-import { MIN_SE_S, type Session } from './session-expires.js'
-import { watchSession } from './session-timer.js'
+import { ackOwnReinvite, hangUp, sendRequestInDialog } from './in-dialog-request.js'
+import { MIN_SE_S, type SessionTimer } from './session-expires.js'
+import { startSessionTimer } from './session-timer.js'
 
 /*
  * What the server does when a session timer runs out: a refresh of its own, which the application
@@ -15,8 +15,8 @@ const EXPIRED = 'Session timer expired'
 /** While another change of the session is under way, the refresh waits this long. */
 const BUSY_MS = 2_000
 
-export function sessionDue(core: Core, dialog: Dialog, what: 'refresh' | 'expired'): void {
-  const { session } = dialog
+export function onSessionTimer(core: Core, dialog: Dialog, what: 'refresh' | 'expired'): void {
+  const { sessionTimer: session } = dialog
   if (dialog.ended || session === null) return
   if (what === 'expired') {
     hangUp(core, dialog, EXPIRED)
@@ -24,19 +24,19 @@ export function sessionDue(core: Core, dialog: Dialog, what: 'refresh' | 'expire
   }
   const busy =
     dialog.localInvite?.phase === 'open' ||
-    dialog.localUpdates > 0 ||
-    dialog.remoteInvite !== null ||
-    dialog.remoteUpdate ||
-    dialog.answers.size > 0
-  if (busy) watchSession(core, dialog, session.intervalS, true, BUSY_MS)
+    dialog.pendingLocalUpdates > 0 ||
+    dialog.pendingRemoteInvite !== null ||
+    dialog.pendingRemoteUpdate ||
+    dialog.okRetransmitters.size > 0
+  if (busy) startSessionTimer(core, dialog, session.intervalS, true, BUSY_MS)
   else refresh(core, dialog, session, session.intervalS, MIN_SE_S)
 }
 
-function refresh(core: Core, dialog: Dialog, session: Session, intervalS: number, minS: number): void {
+function refresh(core: Core, dialog: Dialog, session: SessionTimer, intervalS: number, minS: number): void {
   dialog.localSeq += 1
   const cseq = dialog.localSeq
   const request = refreshRequest(dialog, intervalS, minS)
-  const sent = launch(core, dialog, request, dialog.remoteTarget, cseq, {
+  const sent = sendRequestInDialog(core, dialog, request, dialog.remoteTarget, cseq, {
     app: null,
     onSent: () => {},
     onRefused: () => hangUp(core, dialog, EXPIRED),
@@ -58,17 +58,17 @@ function refreshRequest(dialog: Dialog, intervalS: number, minS: number): SipReq
   return { kind: 'request', method: 'INVITE', uri, headers, body: localSdp }
 }
 
-function settle(core: Core, dialog: Dialog, session: Session, response: SipResponse, method: string): void {
+function settle(core: Core, dialog: Dialog, session: SessionTimer, response: SipResponse, method: string): void {
   const { status } = response
   if (status < 200 || dialog.ended) return
   if (status < 300) {
-    if (method === 'INVITE') acknowledgeBare(core, dialog)
+    if (method === 'INVITE') ackOwnReinvite(core, dialog)
     // A peer that answers without Session-Expires still has to be asked again.
-    if (dialog.session === null) watchSession(core, dialog, session.intervalS, true, session.intervalS * 500)
+    if (dialog.sessionTimer === null) startSessionTimer(core, dialog, session.intervalS, true, session.intervalS * 500)
     return
   }
   if (status === 491) {
-    watchSession(core, dialog, session.intervalS, true, glareDelayMs(dialog))
+    startSessionTimer(core, dialog, session.intervalS, true, glareDelayMs(dialog))
     return
   }
   const asked = parseInteger(headerOf(response, 'Min-SE') ?? '', 2 ** 31)

@@ -1,6 +1,6 @@
 import type { Core } from '../core.js'
 import { headerOf, type SipMessage } from '../message/sip-message.js'
-import type { Arrival } from '../user-agent/pending-requests.js'
+import type { ReceivedRequest } from '../user-agent/pending-requests.js'
 import { reject } from '../user-agent/request-dispatch.js'
 import { type Dialog, dialogId } from './dialog.js'
 
@@ -19,7 +19,7 @@ const MAX_HELD = 8
  * Sets the end of a subscription by the 2xx to its SUBSCRIBE. The last NOTIFY may take as long as a
  * transaction (RFC 6665 4.1.2.4: timer N).
  */
-export function keepSubscription(
+export function startSubscriptionTimer(
   core: Core,
   dialog: Dialog,
   request: SipMessage,
@@ -31,7 +31,7 @@ export function keepSubscription(
 }
 
 /** A NOTIFY may shorten or stretch the time left. */
-export function heedNotify(core: Core, dialog: Dialog, notify: SipMessage): void {
+export function applyNotifyExpires(core: Core, dialog: Dialog, notify: SipMessage): void {
   const state = headerOf(notify, 'Subscription-State') ?? ''
   const seconds = /;\s*expires\s*=\s*(\d{1,10})/i.exec(state)?.[1]
   if (seconds !== undefined) expireAfter(core, dialog, Number(seconds))
@@ -39,29 +39,29 @@ export function heedNotify(core: Core, dialog: Dialog, notify: SipMessage): void
 
 function expireAfter(core: Core, dialog: Dialog, seconds: number): void {
   if (dialog.method !== 'SUBSCRIBE' || dialog.ended) return
-  dialog.expiry?.cancel()
-  const ms = Math.min(seconds, MAX_EXPIRES_S) * 1000 + core.timers.give
-  dialog.expiry = core.scope.after(core.clock, ms, () => core.dialogs.remove(dialog))
+  dialog.expiryTimer?.cancel()
+  const ms = Math.min(seconds, MAX_EXPIRES_S) * 1000 + core.timers.transactionTimeout
+  dialog.expiryTimer = core.scope.after(core.clock, ms, () => core.dialogs.remove(dialog))
 }
 
 /**
  * Keeps a NOTIFY that came before the 2xx to our SUBSCRIBE: the application does not know the
  * dialog yet. False when no such SUBSCRIBE is under way.
  */
-export function holdNotify(core: Core, arrival: Arrival, toTag: string): boolean {
-  const held = core.subscribing.get(dialogId(arrival.essentials.callId, toTag))
+export function holdNotify(core: Core, arrival: ReceivedRequest, toTag: string): boolean {
+  const held = core.heldNotifies.get(dialogId(arrival.essentials.callId, toTag))
   if (held === undefined || held.length >= MAX_HELD) return false
   held.push(arrival)
   return true
 }
 
 /** Ends the wait for a SUBSCRIBE's answer; the NOTIFYs kept meanwhile, oldest first. */
-export function releaseNotifies(core: Core, id: string): readonly Arrival[] {
-  const held = core.subscribing.get(id) ?? []
-  core.subscribing.delete(id)
+export function takeHeldNotifies(core: Core, id: string): readonly ReceivedRequest[] {
+  const held = core.heldNotifies.get(id) ?? []
+  core.heldNotifies.delete(id)
   return held
 }
 
-export function refuseNotifies(core: Core, id: string): void {
-  for (const arrival of releaseNotifies(core, id)) reject(core, arrival, 481)
+export function rejectHeldNotifies(core: Core, id: string): void {
+  for (const arrival of takeHeldNotifies(core, id)) reject(core, arrival, 481)
 }

@@ -7,8 +7,8 @@ const STRANGERS_SHARE = 0.75
 
 export interface QuotaRules {
   /** Known networks: bounded by the total alone. */
-  known(address: string): boolean
-  banned(address: string): boolean
+  isTrusted(address: string): boolean
+  isBanned(address: string): boolean
 }
 
 /** How many connections peers may have open with this server, by source and in all; whatever the transport. */
@@ -49,9 +49,9 @@ export class ConnectionQuota {
 
   #allows(address: string): boolean {
     const { connections, connectionsPerSource } = this.#limits
-    if (this.#rules.known(address)) return this.#total < connections
+    if (this.#rules.isTrusted(address)) return this.#total < connections
     return (
-      !this.#rules.banned(address) &&
+      !this.#rules.isBanned(address) &&
       this.#total < connections * STRANGERS_SHARE &&
       (this.#bySource.get(sourceKey(address)) ?? 0) < connectionsPerSource
     )

@@ -57,7 +57,7 @@ for (const transport of ['tcp', 'ws'] as const) {
       t.equal(closed(one), 3)
 
       t.equal(await kept(dial(t, rig.port, '127.0.2.1'), text), false, 'a stranger more')
-      rig.server.trust(['127.0.2.0/24'])
+      rig.server.setTrustedNetworks(['127.0.2.0/24'])
       t.equal(await kept(dial(t, rig.port, '127.0.2.1'), text), true, 'a trunk')
       for (const { socket } of others) socket.destroy()
       await until(() => rig.server.stats().connections <= 6)
@@ -145,7 +145,7 @@ t.test(
   'INVITEs of many sources that nobody answers: every table keeps its size, and is empty in the end',
   async (t) => {
     const rig = await openRig(t, {
-      guard: { ...GUARD, sources: 10 },
+      guard: { ...GUARD, maxSources: 10 },
       limits: { transactions: 60, pendingPerSource: 4 },
     })
     const app = await rig.app()

@@ -14,7 +14,7 @@ import {
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { silentLog } from '../../../media/base/log.js'
 import { DEFAULT_LIMITS } from '../limits.js'
-import { screen } from '../message/message-validation.js'
+import { validateMessage } from '../message/message-validation.js'
 import type { SipRequest } from '../message/sip-message.js'
 import { parseSip } from '../message/sip-parser.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, sourceKey } from './guard.js'
@@ -31,7 +31,7 @@ function asked(method: string, headers: Readonly<Record<string, string>> = {}, u
   const text = request(method, { port: 5060 }, headers, '', uri === undefined ? {} : { uri })
   const parsed = parseSip(Buffer.from(text), DEFAULT_LIMITS)
   if (!parsed.ok || parsed.message.kind !== 'request') throw new Error('not a request')
-  const screened = screen(parsed.message)
+  const screened = validateMessage(parsed.message)
   if (!screened.ok) throw new Error(screened.reason)
   const message: SipRequest = parsed.message
   return [message, screened.essentials] as const
@@ -51,16 +51,16 @@ t.test(
     const invite = asked('INVITE')
     const ask = (count: number, from = '192.0.2.1') => {
       const verdicts = { serve: 0, refuse: 0, ignore: 0 }
-      for (let n = 0; n < count; n++) verdicts[guard.request(from, ...invite)] += 1
+      for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite)] += 1
       return verdicts
     }
     t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
     t.same(ask(1, '192.0.2.2'), { serve: 1, refuse: 0, ignore: 0 }, 'others are not concerned')
     clock.advance(1000)
     t.same(ask(100), { serve: 10, refuse: 2, ignore: 88 })
-    t.equal(guard.banned('192.0.2.1'), false, 'too much is no reason at once')
+    t.equal(guard.isBanned('192.0.2.1'), false, 'too much is no reason at once')
     ask(1200)
-    t.equal(guard.banned('192.0.2.1'), true)
+    t.equal(guard.isBanned('192.0.2.1'), true)
     t.match(lines, [{ source: '192.0.2.1', offence: 'flood', seconds: 300 }])
     clock.advance(299_000)
     t.same(ask(50), { serve: 0, refuse: 0, ignore: 50 })
@@ -73,15 +73,15 @@ t.test(
 t.test('wrong credentials: ten in a row ban, one every 20 seconds does not; bans double', async (t) => {
   const { clock, guard, lines } = guarded()
   for (let n = 0; n < 100; n++) {
-    guard.unauthenticated('192.0.2.1')
+    guard.onAuthenticationFailure('192.0.2.1')
     clock.advance(20_000)
   }
-  t.equal(guard.banned('192.0.2.1'), false)
-  for (let n = 0; n < 10; n++) guard.unauthenticated('192.0.2.9')
-  t.equal(guard.banned('192.0.2.9'), true)
+  t.equal(guard.isBanned('192.0.2.1'), false)
+  for (let n = 0; n < 10; n++) guard.onAuthenticationFailure('192.0.2.9')
+  t.equal(guard.isBanned('192.0.2.9'), true)
   clock.advance(300_000)
-  t.equal(guard.banned('192.0.2.9'), false)
-  for (let n = 0; n < 10; n++) guard.unauthenticated('192.0.2.9')
+  t.equal(guard.isBanned('192.0.2.9'), false)
+  for (let n = 0; n < 10; n++) guard.onAuthenticationFailure('192.0.2.9')
   t.match(lines.at(-1), { seconds: 600 })
 })
 
@@ -89,13 +89,13 @@ t.test('the exempt are never limited; a /64 is one source', async (t) => {
   const { guard } = guarded({ exempt: ['192.0.2.0/24'] })
   const invite = asked('INVITE', { 'User-Agent': 'friendly-scanner' })
   for (let n = 0; n < 2000; n++) {
-    if (guard.request('192.0.2.77', ...invite) !== 'serve') t.fail('limited')
-    if (guard.broken('192.0.2.77', 'malformed') !== 'refuse') t.fail('ignored')
+    if (guard.checkRequest('192.0.2.77', ...invite) !== 'serve') t.fail('limited')
+    if (guard.checkMalformed('192.0.2.77', 'malformed') !== 'refuse') t.fail('ignored')
   }
   t.equal(guard.stats().sources, 0)
-  t.equal(guard.request('2001:db8:1:2::5', ...invite), 'ignore')
-  t.equal(guard.banned('2001:db8:1:2:ffff::1'), true)
-  t.equal(guard.banned('2001:db8:1:3::5'), false)
+  t.equal(guard.checkRequest('2001:db8:1:2::5', ...invite), 'ignore')
+  t.equal(guard.isBanned('2001:db8:1:2:ffff::1'), true)
+  t.equal(guard.isBanned('2001:db8:1:3::5'), false)
   t.equal(sourceKey('::ffff:192.0.2.4'), '192.0.2.4')
   t.equal(sourceKey('2001:0DB8::1'), '2001:db8:0:0::/64')
   t.equal(sourceKey('fe80::1%eth0'), 'fe80:0:0:0::/64')
@@ -109,42 +109,42 @@ t.test(
     const invite = asked('INVITE')
     const verdicts = (address: string) => {
       const seen = { serve: 0, refuse: 0, ignore: 0 }
-      for (let n = 0; n < 5000; n++) seen[guard.request(address, ...invite)] += 1
+      for (let n = 0; n < 5000; n++) seen[guard.checkRequest(address, ...invite)] += 1
       return seen
     }
-    guard.request('192.0.2.7', ...scan)
-    guard.request('2001:db8::7', ...scan)
-    t.equal(guard.banned('192.0.2.7'), true)
-    guard.trust(['192.0.2.0/28', '192.0.2.8/29', '2001:db8::/48', 'nonsense'])
+    guard.checkRequest('192.0.2.7', ...scan)
+    guard.checkRequest('2001:db8::7', ...scan)
+    t.equal(guard.isBanned('192.0.2.7'), true)
+    guard.setTrustedNetworks(['192.0.2.0/28', '192.0.2.8/29', '2001:db8::/48', 'nonsense'])
     t.equal(guard.stats().trusted, 2, 'overlaps are one, nonsense is none')
     for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '2001:db8::7']) {
-      t.equal(guard.banned(address), false, address)
-      t.equal(guard.request(address, ...scan), 'ignore', 'not banned, not served either')
-      for (let n = 0; n < 100; n++) guard.broken(address, 'oversize')
-      for (let n = 0; n < 100; n++) guard.unauthenticated(address)
-      t.equal(guard.banned(address), false)
+      t.equal(guard.isBanned(address), false, address)
+      t.equal(guard.checkRequest(address, ...scan), 'ignore', 'not banned, not served either')
+      for (let n = 0; n < 100; n++) guard.checkMalformed(address, 'oversize')
+      for (let n = 0; n < 100; n++) guard.onAuthenticationFailure(address)
+      t.equal(guard.isBanned(address), false)
     }
     t.same(verdicts('192.0.2.15'), { serve: 300, refuse: 6, ignore: 4694 })
     t.same(verdicts('192.0.2.16'), { serve: 30, refuse: 6, ignore: 4964 }, 'a stranger next door')
-    t.equal(guard.banned('192.0.2.15'), false)
-    t.equal(guard.banned('192.0.2.16'), true)
-    guard.trust([])
-    t.equal(guard.banned('2001:db8::7'), true, 'what was done before the trust counts again after it')
+    t.equal(guard.isBanned('192.0.2.15'), false)
+    t.equal(guard.isBanned('192.0.2.16'), true)
+    guard.setTrustedNetworks([])
+    t.equal(guard.isBanned('2001:db8::7'), true, 'what was done before the trust counts again after it')
   },
 )
 
 t.test(
   'both tables have a size; a flood of sources frees nobody from a ban, nor fills the log',
   async (t) => {
-    const { guard, lines } = guarded({ sources: 1000 })
+    const { guard, lines } = guarded({ maxSources: 1000 })
     const scan = asked('OPTIONS', {}, 'sip:nm')
     const invite = asked('INVITE')
-    guard.request('192.0.2.1', ...scan)
-    for (let n = 0; n < 50_000; n++) guard.request(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
+    guard.checkRequest('192.0.2.1', ...scan)
+    for (let n = 0; n < 50_000; n++) guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
     t.equal(guard.stats().sources, 1000)
-    t.equal(guard.banned('192.0.2.1'), true)
-    for (let n = 0; n < 5000; n++) guard.request(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
-    t.equal(guard.stats().banned, 1000)
+    t.equal(guard.isBanned('192.0.2.1'), true)
+    for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
+    t.equal(guard.stats().isBanned, 1000)
     t.ok(lines.length <= 20, `${lines.length} lines`)
   },
 )
@@ -259,7 +259,7 @@ t.test('a banned source hears nothing more, except about its call', async (t) =>
   await peer.next((m) => m.header('CSeq') === '2 BYE')
   t.equal(peer.seen.length, before + 1, 'the answer to the BYE alone')
   t.equal(invites, 1)
-  t.equal(rig.server.stats().guard.banned, 1)
+  t.equal(rig.server.stats().guard.isBanned, 1)
 
   const tcp = await rig.tcpPeer()
   await tcp.ended

@@ -3,7 +3,7 @@ import type { Clock } from '../../../media/base/clock.js'
 import type { Log } from '../../../media/base/log.js'
 import type { Essentials } from '../message/message-validation.js'
 import type { SipRequest } from '../message/sip-message.js'
-import { networkOf } from '../transport/advertised-address.js'
+import { parseNetwork } from '../transport/advertised-address.js'
 import { type NetworkSet, networkSet } from './network-set.js'
 import { isScanner } from './scanners.js'
 
@@ -24,9 +24,9 @@ export interface GuardSettings {
   readonly forgivenPerSecond: number
   /** The first ban; each further one while the source is remembered takes twice as long. */
   readonly banMs: number
-  readonly longestBanMs: number
+  readonly maxBanMs: number
   /** Sources remembered, and bans; the oldest goes first. */
-  readonly sources: number
+  readonly maxSources: number
 }
 
 export const DEFAULT_GUARD: GuardSettings = {
@@ -39,8 +39,8 @@ export const DEFAULT_GUARD: GuardSettings = {
   banPoints: 100,
   forgivenPerSecond: 0.5,
   banMs: 300_000,
-  longestBanMs: 86_400_000,
-  sources: 20_000,
+  maxBanMs: 86_400_000,
+  maxSources: 20_000,
 }
 
 /** Points of each offence. A wrong password every 20 s is forgiven for ever; a dozen in a row are not. */
@@ -48,11 +48,11 @@ const OFFENCES = { scanner: 100, oversize: 20, authentication: 10, malformed: 5,
 export type Offence = keyof typeof OFFENCES
 
 /** What becomes of a request outside every call: served, refused with 503, or not even answered. */
-export type Verdict = 'serve' | 'refuse' | 'ignore'
+export type GuardVerdict = 'serve' | 'refuse' | 'ignore'
 
 export interface GuardStats {
   readonly sources: number
-  readonly banned: number
+  readonly isBanned: number
   /** Networks that are never banned, overlaps merged. */
   readonly trusted: number
   readonly refused: number
@@ -99,39 +99,39 @@ export class Guard {
     this.#settings = settings
     this.#clock = clock
     this.#log = log
-    this.#exempt = settings.exempt.flatMap((text) => networkOf(text) ?? [])
+    this.#exempt = settings.exempt.flatMap((text) => parseNetwork(text) ?? [])
   }
 
-  exempts(address: string): boolean {
+  isExempt(address: string): boolean {
     const family = isIP(address)
     return family === 0 || this.#exempt.some((list) => list.check(address, family === 6 ? 'ipv6' : 'ipv4'))
   }
 
   /** Trusts these networks instead of those of before, also in the middle of a ban. */
-  trust(networks: readonly string[]): void {
+  setTrustedNetworks(networks: readonly string[]): void {
     this.#trusted = networkSet(networks)
   }
 
-  trusts(address: string): boolean {
+  isTrusted(address: string): boolean {
     return this.#trusted.has(address)
   }
 
-  banned(address: string): boolean {
-    return !this.exempts(address) && !this.trusts(address) && this.#bannedKey(sourceKey(address))
+  isBanned(address: string): boolean {
+    return !this.isExempt(address) && !this.isTrusted(address) && this.#bannedKey(sourceKey(address))
   }
 
   /** A request outside every call. */
-  request(address: string, request: SipRequest, essentials: Essentials): Verdict {
-    if (this.exempts(address)) return 'serve'
+  checkRequest(address: string, checkRequest: SipRequest, essentials: Essentials): GuardVerdict {
+    if (this.isExempt(address)) return 'serve'
     const key = sourceKey(address)
-    const trusted = this.trusts(address)
+    const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
-    if (isScanner(request, essentials)) {
+    if (isScanner(checkRequest, essentials)) {
       if (!trusted) this.#offend(key, source, 'scanner')
       return this.#ignore()
     }
-    const purse = request.method === 'INVITE' ? 'invites' : 'requests'
+    const purse = checkRequest.method === 'INVITE' ? 'invites' : 'requests'
     if (source[purse] >= 1) {
       source[purse] -= 1
       return 'serve'
@@ -141,20 +141,20 @@ export class Guard {
   }
 
   /** A keep-alive that wants an answer: one of the other requests, but too many are no offence. */
-  probe(address: string): Verdict {
-    if (this.exempts(address)) return 'serve'
-    if (this.banned(address)) return this.#ignore()
-    const source = this.#touch(sourceKey(address), this.trusts(address))
+  checkKeepAlive(address: string): GuardVerdict {
+    if (this.isExempt(address)) return 'serve'
+    if (this.isBanned(address)) return this.#ignore()
+    const source = this.#touch(sourceKey(address), this.isTrusted(address))
     if (source.requests < 1) return this.#ignore()
     source.requests -= 1
     return 'serve'
   }
 
   /** What could not be read as a message, or not as a sound one. */
-  broken(address: string, offence: 'malformed' | 'oversize'): Verdict {
-    if (this.exempts(address)) return 'refuse'
+  checkMalformed(address: string, offence: 'malformed' | 'oversize'): GuardVerdict {
+    if (this.isExempt(address)) return 'refuse'
     const key = sourceKey(address)
-    const trusted = this.trusts(address)
+    const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
     if (!trusted) this.#offend(key, source, offence)
@@ -162,8 +162,8 @@ export class Guard {
   }
 
   /** Credentials were wrong. */
-  unauthenticated(address: string): void {
-    if (this.exempts(address) || this.trusts(address)) return
+  onAuthenticationFailure(address: string): void {
+    if (this.isExempt(address) || this.isTrusted(address)) return
     const key = sourceKey(address)
     if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication')
   }
@@ -171,7 +171,7 @@ export class Guard {
   stats(): GuardStats {
     return {
       sources: this.#sources.size,
-      banned: this.#bans.size,
+      isBanned: this.#bans.size,
       trusted: this.#trusted.size,
       refused: this.#refused,
       ignored: this.#ignored,
@@ -196,7 +196,7 @@ export class Guard {
     const now = this.#clock.now()
     const known = this.#sources.get(key)
     if (known === undefined) {
-      evict(this.#sources, this.#settings.sources - 1)
+      evict(this.#sources, this.#settings.maxSources - 1)
       const source: Source = {
         invites: invitesPerSecond * burstSeconds,
         requests: requestsPerSecond * burstSeconds,
@@ -221,7 +221,7 @@ export class Guard {
   }
 
   #offend(key: string, source: Source, offence: Offence): void {
-    const { banPoints, banMs, longestBanMs, sources } = this.#settings
+    const { banPoints, banMs, maxBanMs: longestBanMs, maxSources: sources } = this.#settings
     source.points += OFFENCES[offence]
     if (source.points < banPoints) return
     source.points = 0
@@ -233,14 +233,14 @@ export class Guard {
     if (this.#mayLog()) this.#log.warn({ source: key, offence, seconds: ms / 1000 }, 'SIP source banned')
   }
 
-  #refuse(source: Source): Verdict {
+  #refuse(source: Source): GuardVerdict {
     if (source.refusals < 1) return this.#ignore()
     source.refusals -= 1
     this.#refused += 1
     return 'refuse'
   }
 
-  #ignore(): Verdict {
+  #ignore(): GuardVerdict {
     this.#ignored += 1
     return 'ignore'
   }

@@ -23,7 +23,7 @@ export interface Essentials {
   readonly toTag: string | null
 }
 
-export type Screened =
+export type ValidationResult =
   | { readonly ok: true; readonly essentials: Essentials }
   | { readonly ok: false; readonly status: 400 | 416; readonly reason: string }
 
@@ -31,7 +31,7 @@ export type Screened =
 const NEEDS_CONTACT: ReadonlySet<string> = new Set(['INVITE', 'SUBSCRIBE'])
 
 /** RFC 3261 8.1.1 and 8.2: the mandatory headers, present and well formed. */
-export function screen(message: SipMessage): Screened {
+export function validateMessage(message: SipMessage): ValidationResult {
   const viaLine = headerOf(message, 'Via')
   const vias = viaLine === null ? [] : splitList(viaLine)
   const via = vias.includes('') ? null : parseVia(vias[0] ?? '')
@@ -113,6 +113,6 @@ function single(message: SipMessage, name: string): string | null {
   return found
 }
 
-function bad(name: string): Screened {
+function bad(name: string): ValidationResult {
   return { ok: false, status: 400, reason: `Bad ${name} Header` }
 }

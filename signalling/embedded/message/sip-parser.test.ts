@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DEFAULT_LIMITS } from '../limits.js'
-import { screen } from './message-validation.js'
+import { validateMessage } from './message-validation.js'
 import { paramOf, parseAddress, parseUri, parseVia, splitList } from './sip-header.js'
 import { headerOf, headersOf, serialise } from './sip-message.js'
 import { announcedLength, parseSip } from './sip-parser.js'
@@ -69,7 +69,7 @@ m:"Quoted string \\"\\"" <sip:jdrosen@example.com> ; newparam =
   t.equal(headerOf(message, 'Subject'), '')
   t.equal(headersOf(message, 'Via').length, 2)
   t.equal(message.body.toString(), body)
-  const screened = screen(message)
+  const screened = validateMessage(message)
   t.match(screened, {
     ok: true,
     essentials: {
@@ -115,7 +115,7 @@ t.test('broken requests: what they are answered with', async (t) => {
       t.ok(parsed.request, 'can be answered')
       return
     }
-    const screened = screen(parsed.message)
+    const screened = validateMessage(parsed.message)
     t.match(screened, { ok: false, reason })
     t.equal(status, 400)
   }
@@ -263,7 +263,7 @@ t.test('no input makes the parser throw', async (t) => {
     const bytes = Buffer.from(base)
     for (let j = random(6); j >= 0; j--) bytes[random(bytes.length)] = random(256)
     const parsed = parseSip(bytes.subarray(0, random(bytes.length + 1)), DEFAULT_LIMITS)
-    if (parsed.ok) screen(parsed.message)
+    if (parsed.ok) validateMessage(parsed.message)
   }
   t.pass()
 })

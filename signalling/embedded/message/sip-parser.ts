@@ -5,7 +5,7 @@ import { canonicalName, type Header, NO_BODY, type SipMessage, type SipRequest }
  * A message, or why it is none. `request` is what could be read of a request, so that it can be
  * answered with `status`; null means drop it.
  */
-export type Parsed =
+export type ParseResult =
   | { readonly ok: true; readonly message: SipMessage }
   | {
       readonly ok: false
@@ -38,7 +38,7 @@ interface Head {
  * around the colon and repeated blanks in the start line are accepted and gone afterwards. A body
  * longer than Content-Length is cut (RFC 3261 18.3); a shorter one is an error.
  */
-export function parseSip(bytes: Buffer, limits: Limits): Parsed {
+export function parseSip(bytes: Buffer, limits: Limits): ParseResult {
   if (bytes.length > limits.messageBytes) return failure(513, 'Message Too Large', null)
   let start = 0
   while (bytes[start] === CR && bytes[start + 1] === LF) start += 2
@@ -85,7 +85,7 @@ function beginning(bytes: Buffer, start: number, limits: Limits): SipRequest | n
   return { kind: 'request', method: line.method, uri: line.uri, headers, body: NO_BODY }
 }
 
-function response(startLine: string, head: Head, rest: Buffer): Parsed {
+function response(startLine: string, head: Head, rest: Buffer): ParseResult {
   // 'SIP/2.0 200 OK': the reason may be empty or hold anything.
   const status = Number(startLine.slice(8, 11))
   const separated = startLine.charCodeAt(7) === SPACE && (startLine.length === 11 || startLine[11] === ' ')
@@ -105,7 +105,7 @@ function response(startLine: string, head: Head, rest: Buffer): Parsed {
   }
 }
 
-function failure(status: 400 | 505 | 513, reason: string, request: SipRequest | null): Parsed {
+function failure(status: 400 | 505 | 513, reason: string, request: SipRequest | null): ParseResult {
   return { ok: false, status, reason, request }
 }
 

@@ -3,12 +3,12 @@ import { newBranch } from '../ids.js'
 import type { Essentials } from '../message/message-validation.js'
 import { type SipRequest, serialise } from '../message/sip-message.js'
 import { findWays } from '../routing/destination.js'
-import { targetOf } from '../routing/target.js'
+import { parseTarget } from '../routing/target.js'
 import { viaOf } from '../user-agent/own-headers.js'
-import type { Arrival } from '../user-agent/pending-requests.js'
+import type { ReceivedRequest } from '../user-agent/pending-requests.js'
 import { reject, sendTrying } from '../user-agent/request-dispatch.js'
-import { forwarded, nextMaxForwards, nextStop, routedHere, withoutOwnRoutes } from './request-forwarding.js'
-import { Relay } from './response-context.js'
+import { forwardedRequest, nextMaxForwards, resolveRoute, hasOwnTopRoute, stripOwnRoutes } from './request-forwarding.js'
+import { ResponseContext } from './response-context.js'
 
 /*
  * Later requests of calls this server proxied and stayed in the path of: forwarded by their Route,
@@ -16,14 +16,14 @@ import { Relay } from './response-context.js'
  */
 
 /** Whether a request inside a dialog is for somebody behind us. */
-export function passesThrough(core: Core, request: SipRequest, essentials: Essentials): boolean {
+export function isProxiedCall(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
-  if (core.proxied.size === 0 || toTag === null || !routedHere(core, request)) return false
-  if (core.dialogs.match(callId, fromTag, toTag) || core.early.match(callId, fromTag, toTag)) return false
-  return core.proxied.touch(callId)
+  if (core.proxiedCalls.size === 0 || toTag === null || !hasOwnTopRoute(core, request)) return false
+  if (core.dialogs.match(callId, fromTag, toTag) || core.earlyDialogs.match(callId, fromTag, toTag)) return false
+  return core.proxiedCalls.touch(callId)
 }
 
-export function relayInside(core: Core, arrival: Arrival): void {
+export function forwardInDialog(core: Core, arrival: ReceivedRequest): void {
   const { request, essentials } = arrival
   const maxForwards = nextMaxForwards(request)
   if (maxForwards === null) {
@@ -31,16 +31,16 @@ export function relayInside(core: Core, arrival: Arrival): void {
     return
   }
   if (request.method === 'INVITE') sendTrying(arrival)
-  const stop = nextStop(withoutOwnRoutes(core, request))
-  const relay = new Relay(core, arrival, {
+  const stop = resolveRoute(stripOwnRoutes(core, request))
+  const relay = new ResponseContext(core, arrival, {
     destinations: [stop.nextHop],
     simultaneous: false,
     followRedirects: false,
     provisionalMs: null,
-    compose: () => forwarded(core.proxied.restored(essentials.callId, request), stop, maxForwards, [], []),
+    compose: () => forwardedRequest(core.proxiedCalls.restoreRAck(essentials.callId, request), stop, maxForwards, [], []),
     onFinal: () => {},
     onDone: (status) => {
-      if (request.method === 'BYE' && status < 300) core.proxied.remove(essentials.callId)
+      if (request.method === 'BYE' && status < 300) core.proxiedCalls.remove(essentials.callId)
     },
   })
   relay.start()
@@ -49,8 +49,8 @@ export function relayInside(core: Core, arrival: Arrival): void {
 /** The ACK of a 2xx has no transaction; it is sent on as it comes (RFC 3261 16.11). */
 export function forwardAck(core: Core, request: SipRequest): void {
   const maxForwards = nextMaxForwards(request)
-  const stop = nextStop(withoutOwnRoutes(core, request))
-  const target = targetOf(stop.nextHop)
+  const stop = resolveRoute(stripOwnRoutes(core, request))
+  const target = parseTarget(stop.nextHop)
   if (maxForwards === null || target === null) return
   findWays(core, { by: 'target', target }, (ways) => {
     const flow = ways.found === 'some' ? ways.open[0]?.open() : undefined
@@ -58,7 +58,7 @@ export function forwardAck(core: Core, request: SipRequest): void {
       core.log.debug({ uri: stop.nextHop }, 'no way to forward an ACK')
       return
     }
-    const ack = forwarded(request, stop, maxForwards, [], [])
+    const ack = forwardedRequest(request, stop, maxForwards, [], [])
     const via = { name: 'Via', value: viaOf(flow.transport, flow.remote.address, newBranch()) }
     flow.send(serialise({ ...ack, headers: [via, ...ack.headers] }))
   })

@@ -1,4 +1,4 @@
-import { rackOf, rseqOf } from '../dialog/prack.js'
+import { parseRAck, reliableRSeq } from '../dialog/prack.js'
 import { paramOf, parseAddress } from '../message/sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 
@@ -55,9 +55,9 @@ export class ProxiedCalls {
    * before: many callers keep one number for the whole INVITE (RFC 3262 4), and would take the first
    * response of the next destination for an old one.
    */
-  renumbered(callId: string, response: SipResponse): SipResponse {
+  renumberRSeq(callId: string, response: SipResponse): SipResponse {
     const call = this.#calls.get(callId)
-    const rseq = rseqOf(response)
+    const rseq = reliableRSeq(response)
     const tag = toTag(response)
     if (call === undefined || rseq === null || tag === null) return response
     let offset = call.offsets.get(tag)
@@ -72,8 +72,8 @@ export class ProxiedCalls {
   }
 
   /** A PRACK with the number its destination gave. */
-  restored(callId: string, prack: SipRequest): SipRequest {
-    const rack = prack.method === 'PRACK' ? rackOf(prack) : null
+  restoreRAck(callId: string, prack: SipRequest): SipRequest {
+    const rack = prack.method === 'PRACK' ? parseRAck(prack) : null
     const offset = this.#calls.get(callId)?.offsets.get(toTag(prack) ?? '') ?? 0
     if (rack === null || offset === 0) return prack
     return { ...prack, headers: replaced(prack, 'RAck', `${rack.rseq - offset} ${rack.cseq} INVITE`) }

@@ -1,21 +1,21 @@
 import { readAppMessage } from '../app/app-message.js'
-import { confirmProxied, refuse, reportProxied } from '../app/app-notifications.js'
+import { confirmProxyDone, rejectCommand, reportBranchResponse } from '../app/app-notifications.js'
 import type { App, ProxyCommand } from '../app/control-port.js'
 import type { Core } from '../core.js'
 import { type Header, type SipRequest, serialise } from '../message/sip-message.js'
 import type { Transport } from '../transport/transport.js'
-import { screenProxySupport } from '../user-agent/capabilities.js'
-import { isOwnUri, routeUriOf } from '../user-agent/own-headers.js'
-import type { Incoming } from '../user-agent/pending-requests.js'
-import { finishIncoming, forget } from '../user-agent/responses.js'
+import { unsupportedProxyRequire } from '../user-agent/capabilities.js'
+import { isOwnUri, recordRouteUri } from '../user-agent/own-headers.js'
+import type { IncomingRequest } from '../user-agent/pending-requests.js'
+import { finishIncoming, removeIncoming } from '../user-agent/responses.js'
 import {
-  forwarded,
+  forwardedRequest,
   nextMaxForwards,
-  nextStop,
+  resolveRoute,
   ownRecordRoutes,
-  withoutOwnRoutes,
+  stripOwnRoutes,
 } from './request-forwarding.js'
-import { Relay } from './response-context.js'
+import { ResponseContext } from './response-context.js'
 
 /*
  * An application that wants a request forwarded instead of answering it.
@@ -28,24 +28,24 @@ export function proxyRequest(core: Core, app: App, command: ProxyCommand): void 
   const { messageId, transactionId } = command
   const incoming = core.incoming.get(transactionId)
   if (incoming === undefined || incoming.app !== app) {
-    refuse(app, messageId, `Unknown transaction id: ${transactionId}`)
+    rejectCommand(app, messageId, `Unknown transaction id: ${transactionId}`)
     return
   }
   const read = readAppMessage(command.body)
   if (!read.ok || command.destinations.length === 0) {
-    refuse(app, messageId, read.ok ? 'error proxying request to ' : read.why)
+    rejectCommand(app, messageId, read.ok ? 'error proxying request to ' : read.error)
     return
   }
   const maxForwards = nextMaxForwards(incoming.request)
   if (maxForwards === null) {
     finishIncoming(core, incoming, 483)
-    refuse(app, messageId, 'Max-Forwards exhausted')
+    rejectCommand(app, messageId, 'Max-Forwards exhausted')
     return
   }
-  const unsupported = screenProxySupport(incoming.request)
+  const unsupported = unsupportedProxyRequire(incoming.request)
   if (unsupported !== null) {
     finishIncoming(core, incoming, 420, unsupported)
-    refuse(app, messageId, 'the request requires a proxy extension this server does not have')
+    rejectCommand(app, messageId, 'the request requires a proxy extension this server does not have')
     return
   }
   const added = read.message.headers.filter((header) => !FIXED.has(header.name))
@@ -56,7 +56,7 @@ function relay(
   core: Core,
   app: App,
   command: ProxyCommand,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   maxForwards: number,
   added: readonly Header[],
 ): void {
@@ -64,10 +64,10 @@ function relay(
   const { request, essentials } = incoming
   const formsDialog = request.method === 'INVITE' || request.method === 'SUBSCRIBE'
   // The application gives the request away; a copy that comes back to us is no second one.
-  forget(core, incoming)
-  core.merging.delete(`${request.method}|${essentials.cseq}|${essentials.fromTag}|${essentials.callId}`)
-  if (recordRoute) core.proxied.add(essentials.callId)
-  const relay = new Relay(core, incoming, {
+  removeIncoming(core, incoming)
+  core.mergedRequests.delete(`${request.method}|${essentials.cseq}|${essentials.fromTag}|${essentials.callId}`)
+  if (recordRoute) core.proxiedCalls.add(essentials.callId)
+  const relay = new ResponseContext(core, incoming, {
     destinations: command.destinations,
     simultaneous: command.simultaneous,
     followRedirects: command.followRedirects,
@@ -76,25 +76,25 @@ function relay(
       composed(core, incoming, destination, recordRoute, maxForwards, added, transport, peer),
     // At once, each destination is a dialog of its own to the caller, and so is its numbering.
     ...(recordRoute && !command.simultaneous
-      ? { provisional: (response) => core.proxied.renumbered(essentials.callId, response) }
+      ? { rewriteProvisional: (response) => core.proxiedCalls.renumberRSeq(essentials.callId, response) }
       : {}),
     onFinal: (response, flow) => {
-      if (command.fullResponse) reportProxied(core, app, messageId, serialise(response), flow)
+      if (command.fullResponse) reportBranchResponse(core, app, messageId, serialise(response), flow)
     },
     onDone: (status, reached) => {
-      if (recordRoute && (status >= 300 || !formsDialog)) core.proxied.remove(essentials.callId)
-      if (!reached) refuse(app, messageId, 'error proxying request to ')
-      else if (command.fullResponse) confirmProxied(app, messageId)
+      if (recordRoute && (status >= 300 || !formsDialog)) core.proxiedCalls.remove(essentials.callId)
+      if (!reached) rejectCommand(app, messageId, 'error proxying request to ')
+      else if (command.fullResponse) confirmProxyDone(app, messageId)
     },
   })
   relay.start()
-  if (!command.fullResponse) confirmProxied(app, messageId)
+  if (!command.fullResponse) confirmProxyDone(app, messageId)
 }
 
 /** RFC 3261 16.6: the Request-URI changes only when it was ours to be resolved. */
 function composed(
   core: Core,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   destination: string,
   recordRoute: boolean,
   maxForwards: number,
@@ -103,17 +103,17 @@ function composed(
   peer: string,
 ): SipRequest {
   const { request, flow } = incoming
-  const rest = withoutOwnRoutes(core, request)
+  const rest = stripOwnRoutes(core, request)
   const uri = isOwnUri(core, rest.uri) ? destination : rest.uri
   const inserted: Header[] = []
   if (recordRoute && request.method === 'REGISTER') {
-    inserted.push({ name: 'Path', value: routeUriOf(transport, peer) }, { name: 'Require', value: 'path' })
+    inserted.push({ name: 'Path', value: recordRouteUri(transport, peer) }, { name: 'Require', value: 'path' })
   } else if (recordRoute) {
     const from = { transport: flow.transport, peer: flow.remote.address }
     for (const value of ownRecordRoutes(from, { transport, peer })) {
       inserted.push({ name: 'Record-Route', value })
     }
   }
-  const { uri: target, routes } = rest.routes.length > 0 ? nextStop({ ...rest, uri }) : { ...rest, uri }
-  return forwarded(request, { uri: target, routes }, maxForwards, inserted, added)
+  const { uri: target, routes } = rest.routes.length > 0 ? resolveRoute({ ...rest, uri }) : { ...rest, uri }
+  return forwardedRequest(request, { uri: target, routes }, maxForwards, inserted, added)
 }

@@ -2,13 +2,13 @@ import type { Core } from '../core.js'
 import { paramOf, parseAddress, parseInteger, parseUri, splitList } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipRequest } from '../message/sip-message.js'
 import type { Transport } from '../transport/transport.js'
-import { isOwnUri, routeUriOf } from '../user-agent/own-headers.js'
+import { isOwnUri, recordRouteUri } from '../user-agent/own-headers.js'
 
 /*
  * How a request looks when a proxy sends it on (RFC 3261 16.4 to 16.6).
  */
 
-export interface Forwarding {
+export interface ForwardingRoute {
   readonly uri: string
   /** The Route elements that stay. */
   readonly routes: readonly string[]
@@ -22,14 +22,14 @@ export function nextMaxForwards(request: SipRequest): number | null {
 }
 
 /** Whether the topmost Route names this server. */
-export function routedHere(core: Core, request: SipRequest): boolean {
+export function hasOwnTopRoute(core: Core, request: SipRequest): boolean {
   const first = splitList(headerOf(request, 'Route') ?? '')[0] ?? ''
   const address = parseAddress(first)
   return address !== null && isOwnUri(core, address.uri)
 }
 
 /** Takes our own Route elements away, and undoes what a strict router did (RFC 3261 16.4). */
-export function withoutOwnRoutes(core: Core, request: SipRequest): Forwarding {
+export function stripOwnRoutes(core: Core, request: SipRequest): ForwardingRoute {
   let { uri } = request
   const routes = headersOf(request, 'Route').flatMap((line) => [...splitList(line)])
   const isOwn = (element: string) => isOwnUri(core, parseAddress(element)?.uri ?? '')
@@ -43,7 +43,7 @@ export function withoutOwnRoutes(core: Core, request: SipRequest): Forwarding {
 }
 
 /** The URI the request goes to, and how a strict router there wants it (RFC 3261 16.6 step 6). */
-export function nextStop(forwarding: Forwarding): Forwarding & { readonly nextHop: string } {
+export function resolveRoute(forwarding: ForwardingRoute): ForwardingRoute & { readonly nextHop: string } {
   const { uri, routes } = forwarding
   const [first, ...rest] = routes
   if (first === undefined) return { uri, routes, nextHop: uri }
@@ -60,15 +60,15 @@ export function ownRecordRoutes(
   from: { readonly transport: Transport; readonly peer: string },
   to: { readonly transport: Transport; readonly peer: string },
 ): readonly string[] {
-  const outer = routeUriOf(to.transport, to.peer)
-  const inner = routeUriOf(from.transport, from.peer)
+  const outer = recordRouteUri(to.transport, to.peer)
+  const inner = recordRouteUri(from.transport, from.peer)
   return outer === inner ? [outer] : [outer, inner]
 }
 
 /** The forwarded request without our Via. */
-export function forwarded(
+export function forwardedRequest(
   request: SipRequest,
-  forwarding: Forwarding,
+  forwarding: ForwardingRoute,
   maxForwards: number,
   inserted: readonly Header[],
   added: readonly Header[],

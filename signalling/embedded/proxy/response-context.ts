@@ -10,11 +10,11 @@ import {
   serialise,
 } from '../message/sip-message.js'
 import type { Hop } from '../routing/destination.js'
-import { targetOf } from '../routing/target.js'
+import { parseTarget } from '../routing/target.js'
 import type { Flow, Transport } from '../transport/transport.js'
-import { Outgoing } from '../user-agent/outgoing-request.js'
+import { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import { isOwnUri } from '../user-agent/own-headers.js'
-import type { Arrival, Relayed } from '../user-agent/pending-requests.js'
+import type { ReceivedRequest, ForwardedRequest } from '../user-agent/pending-requests.js'
 import { responseTo } from '../user-agent/responses.js'
 import { bestFailure } from './best-response.js'
 
@@ -26,7 +26,7 @@ const ELSEWHERE: readonly Header[] = [
   { name: 'Reason', value: 'SIP;cause=200;text="Call completed elsewhere"' },
 ]
 
-export interface RelayPlan {
+export interface ForwardingPlan {
   /** URIs in order of preference. */
   readonly destinations: readonly string[]
   /** All destinations at once; otherwise one after the other. */
@@ -38,7 +38,7 @@ export interface RelayPlan {
   /** The request without our Via, as it leaves for a destination. */
   compose(destination: string, transport: Transport, peer: string): SipRequest
   /** A provisional response on its way to the sender; absent leaves it as it is. */
-  provisional?(response: SipResponse): SipResponse
+  rewriteProvisional?(response: SipResponse): SipResponse
   /** A final response of a destination, before it is judged. */
   onFinal(response: SipResponse, flow: Flow): void
   /** Once: a final response went back, or there was no destination at all to send to. */
@@ -46,7 +46,7 @@ export interface RelayPlan {
 }
 
 interface Branch {
-  readonly outgoing: Outgoing
+  readonly outgoing: OutgoingRequest
   patience: Timer | null
   open: boolean
 }
@@ -55,10 +55,10 @@ interface Branch {
  * One request of a peer on its way through this server (RFC 3261 16): its branches, one transaction
  * each, and the response that goes back.
  */
-export class Relay implements Relayed {
+export class ResponseContext implements ForwardedRequest {
   readonly #core: Core
-  readonly #arrival: Arrival
-  readonly #plan: RelayPlan
+  readonly #arrival: ReceivedRequest
+  readonly #plan: ForwardingPlan
   readonly #targets: string[]
   readonly #branches: Branch[] = []
   readonly #failures: SipResponse[] = []
@@ -67,7 +67,7 @@ export class Relay implements Relayed {
   #done = false
   #cancel: readonly Header[] | null = null
 
-  constructor(core: Core, arrival: Arrival, plan: RelayPlan) {
+  constructor(core: Core, arrival: ReceivedRequest, plan: ForwardingPlan) {
     this.#core = core
     this.#arrival = arrival
     this.#plan = plan
@@ -75,7 +75,7 @@ export class Relay implements Relayed {
   }
 
   start(): void {
-    this.#core.relays.set(this.#arrival.key, this)
+    this.#core.responseContexts.set(this.#arrival.key, this)
     this.#advance()
   }
 
@@ -102,12 +102,12 @@ export class Relay implements Relayed {
     if (hop === null || this.#tried >= MAX_DESTINATIONS) return
     this.#tried += 1
     const { essentials } = this.#arrival
-    const outgoing: Outgoing = new Outgoing(this.#core, {
+    const outgoing: OutgoingRequest = new OutgoingRequest(this.#core, {
       app: null,
-      hop,
+      destination: hop,
       dialogId: '',
       cseq: essentials.cseq,
-      offers: false,
+      hasOffer: false,
       compose: ({ transport, peer }) => this.#plan.compose(destination, transport, peer),
       onSent: (_bytes, flow) => {
         if (flow.open) this.#reached = true
@@ -130,10 +130,10 @@ export class Relay implements Relayed {
   }
 
   #hop(destination: string): Hop | null {
-    const flow = this.#core.registrations.find('INVITE', destination)
+    const flow = this.#core.registeredFlows.find('INVITE', destination)
     if (flow) return { by: 'registered', flow }
     if (isOwnUri(this.#core, destination)) return null
-    const target = targetOf(destination)
+    const target = parseTarget(destination)
     return target === null ? null : { by: 'target', target }
   }
 
@@ -142,7 +142,7 @@ export class Relay implements Relayed {
     branch.patience?.cancel()
     if (status < 200) {
       if (this.#done) return
-      const passed = this.#plan.provisional?.(response) ?? response
+      const passed = this.#plan.rewriteProvisional?.(response) ?? response
       this.#arrival.transaction.respond(status, serialise(withoutTopVia(passed)))
       return
     }
@@ -161,7 +161,7 @@ export class Relay implements Relayed {
 
   /** Every 2xx goes back, also a repeated one and another fork's (RFC 3261 16.7 step 5). */
   #succeeded(branch: Branch, response: SipResponse, flow: Flow): void {
-    branch.outgoing.winner ??= 'relayed'
+    branch.outgoing.winningTag ??= 'relayed'
     branch.open = false
     const bytes = serialise(withoutTopVia(response))
     if (this.#done) {
@@ -201,7 +201,7 @@ export class Relay implements Relayed {
     const contacts = headersOf(response, 'Contact')
       .flatMap((line) => splitList(line))
       .map((item) => parseAddress(item)?.uri ?? '')
-      .filter((uri) => uri !== '' && targetOf(uri) !== null)
+      .filter((uri) => uri !== '' && parseTarget(uri) !== null)
     if (contacts.length === 0 || this.#cancel !== null) return false
     this.#targets.unshift(...contacts)
     return true
@@ -225,7 +225,7 @@ export class Relay implements Relayed {
 
   #finish(status: number): void {
     this.#done = true
-    this.#core.relays.delete(this.#arrival.key)
+    this.#core.responseContexts.delete(this.#arrival.key)
     this.#plan.onDone(status, this.#reached)
   }
 }

@@ -7,7 +7,7 @@ const MAX_REMEMBERED = 1000
  * Destinations that failed lately. They are tried after all others, never left out: when every
  * destination has failed, the first of them is still the best guess.
  */
-export class Quarantine {
+export class DestinationQuarantine {
   readonly #clock: Clock
   readonly #until = new Map<string, number>()
 
@@ -34,7 +34,7 @@ export class Quarantine {
     this.#until.delete(key)
   }
 
-  holds(key: string): boolean {
+  has(key: string): boolean {
     const until = this.#until.get(key)
     if (until === undefined) return false
     if (until > this.#clock.now()) return true
@@ -45,7 +45,7 @@ export class Quarantine {
   /** The same things, those in quarantine last; otherwise in the order given. */
   sort<T>(things: readonly T[], keyOf: (thing: T) => string): readonly T[] {
     if (this.#until.size === 0) return things
-    const held = things.map((thing) => this.holds(keyOf(thing)))
+    const held = things.map((thing) => this.has(keyOf(thing)))
     return [...things.filter((_, i) => !held[i]), ...things.filter((_, i) => held[i])]
   }
 }

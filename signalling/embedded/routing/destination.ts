@@ -1,9 +1,9 @@
 import type { Core } from '../core.js'
 import type { Dialog } from '../dialog/dialog.js'
-import { type Endpoint, type Flow, isSecure, type Transport } from '../transport/transport.js'
+import { type SocketAddress, type Flow, isSecure, type Transport } from '../transport/transport.js'
 import { chooseTransport, type Destination, destinationKey, flowOf, type Pin } from './next-hop.js'
-import type { Place } from './server-location.js'
-import { type Target, targetOf } from './target.js'
+import type { ServerAddress } from './server-location.js'
+import { type Target, parseTarget } from './target.js'
 
 /** Where a request is to go: a known way, or a URI's target still to be resolved. */
 export type Hop =
@@ -16,7 +16,7 @@ export type Hop =
 /** One way to try. */
 export interface Way {
   readonly transport: Transport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
   /** What the quarantine knows it by. */
   readonly key: string
   /** Found by SRV: a 503 there sends the request on to the next one (RFC 3263 4.3). */
@@ -65,7 +65,7 @@ function findTarget(core: Core, target: Target, done: (ways: Ways) => void): voi
     return
   }
   const supported = new Set(candidates.map((transport) => transport.protocol))
-  core.locator.find(target, supported, ({ places, srv }) => {
+  core.locations.find(target, supported, ({ addresses: places, fromSrv: srv }) => {
     const open = places.flatMap((place) => {
       const way = wayTo(core, target, place, srv)
       return way === null ? [] : [way]
@@ -76,7 +76,7 @@ function findTarget(core: Core, target: Target, done: (ways: Ways) => void): voi
   })
 }
 
-function wayTo(core: Core, target: Target, { protocol, address, port }: Place, srv: boolean): Way | null {
+function wayTo(core: Core, target: Target, { protocol, address, port }: ServerAddress, srv: boolean): Way | null {
   const destination = (transport: Transport | null): Destination | null =>
     transport && { transport, remote: { address, port }, name: target.host }
   const chosen = destination(chooseTransport(core.transports, protocol, address))
@@ -98,14 +98,14 @@ function wayOf(
 
 /** The hop of a request inside a dialog; null when its route cannot be used at all. */
 export function hopOf(core: Core, dialog: Dialog, nextHop: string): Hop | null {
-  const target = targetOf(nextHop)
+  const target = parseTarget(nextHop)
   // However the peer came: what it wants by SIPS goes over TLS.
   const clear = target?.secure !== true
-  const { pinned, connection } = dialog
+  const { natNextHop: pinned, connection } = dialog
   if (pinned && (clear || isSecure(pinned.transport.protocol))) return { by: 'pin', destination: pinned }
   if (connection?.open && (clear || isSecure(connection.protocol))) return { by: 'flow', flow: connection }
   // A client that lost its connection and registered again is reached by the new one.
-  const renewed = core.registrations.find('INVITE', nextHop)
+  const renewed = core.registeredFlows.find('INVITE', nextHop)
   if (renewed?.open) return { by: 'registered', flow: renewed }
   return target === null ? null : { by: 'target', target }
 }

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { connect, isIP } from 'node:net'
 import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { EngineError } from '../../../media/base/errors.js'
-import { question, type RecordType, type Reply, readReply } from './dns-message.js'
+import { encodeQuery, type RecordType, type DnsMessage, decodeReply } from './dns-message.js'
 
 /** Time for one answer and number of tries: well below what a caller waits for a first response. */
 const TIMEOUT_MS = 2_000
@@ -14,8 +14,8 @@ const NOERROR = 0
 const MAX_BYTES = 65_535
 
 /** The reply and the message its records lie in. */
-export interface Replied {
-  readonly reply: Reply
+export interface DnsResponse {
+  readonly reply: DnsMessage
   readonly bytes: Buffer
 }
 
@@ -38,8 +38,8 @@ export class DnsClient {
    * Null when the name has no such records or is none. Rejects with EngineError `sip_failed` when no
    * server gave an answer.
    */
-  async ask(name: string, type: RecordType): Promise<Replied | null> {
-    const asked = question(randomInt(0, 65_536), name, type)
+  async query(name: string, type: RecordType): Promise<DnsResponse | null> {
+    const asked = encodeQuery(randomInt(0, 65_536), name, type)
     if (asked === null) return null
     for (let attempt = 0; attempt < TRIES; attempt++) {
       for (const server of this.#servers) {
@@ -59,12 +59,12 @@ export class DnsClient {
     for (const cancel of [...this.#pending]) cancel()
   }
 
-  async #exchange(asked: Buffer, server: { host: string; port: number }): Promise<Replied | null> {
+  async #exchange(asked: Buffer, server: { host: string; port: number }): Promise<DnsResponse | null> {
     const replied = await this.#byUdp(asked, server)
     return replied?.reply.truncated === true ? this.#byTcp(asked, server) : replied
   }
 
-  #byUdp(asked: Buffer, { host, port }: { host: string; port: number }): Promise<Replied | null> {
+  #byUdp(asked: Buffer, { host, port }: { host: string; port: number }): Promise<DnsResponse | null> {
     const socket = createSocket({
       type: isIP(host) === 6 ? 'udp6' : 'udp4',
       lookup: (address, _options, done) => done(null, address, isIP(address)),
@@ -73,7 +73,7 @@ export class DnsClient {
       (finish) => {
         socket.on('error', () => finish(null))
         socket.on('message', (bytes) => {
-          const reply = readReply(asked, bytes)
+          const reply = decodeReply(asked, bytes)
           if (reply !== null) finish({ reply, bytes })
         })
         socket.connect(port, host, () => {
@@ -85,7 +85,7 @@ export class DnsClient {
     )
   }
 
-  #byTcp(asked: Buffer, { host, port }: { host: string; port: number }): Promise<Replied | null> {
+  #byTcp(asked: Buffer, { host, port }: { host: string; port: number }): Promise<DnsResponse | null> {
     const socket = connect({ host, port })
     const chunks: Buffer[] = []
     let size = 0
@@ -105,7 +105,7 @@ export class DnsClient {
           if (size > MAX_BYTES + 2) finish(null)
           if (all.length < 2 || all.length < 2 + all.readUInt16BE(0)) return
           const bytes = all.subarray(2, 2 + all.readUInt16BE(0))
-          const reply = readReply(asked, bytes)
+          const reply = decodeReply(asked, bytes)
           finish(reply === null ? null : { reply, bytes })
         })
       },
@@ -115,12 +115,12 @@ export class DnsClient {
 
   /** One exchange with its deadline: ends once, and its socket with it. */
   #waiting(
-    begin: (finish: (replied: Replied | null) => void) => void,
+    begin: (finish: (replied: DnsResponse | null) => void) => void,
     release: () => void,
-  ): Promise<Replied | null> {
+  ): Promise<DnsResponse | null> {
     return new Promise((resolve) => {
       let over = false
-      const finish = (replied: Replied | null) => {
+      const finish = (replied: DnsResponse | null) => {
         if (over) return
         over = true
         timer.cancel()

@@ -3,8 +3,8 @@
  */
 
 /** Record types asked for; CNAME comes along in answers. */
-export const TYPES = { A: 1, CNAME: 5, AAAA: 28, SRV: 33, NAPTR: 35 } as const
-export type RecordType = Exclude<keyof typeof TYPES, 'CNAME'>
+export const RECORD_TYPES = { A: 1, CNAME: 5, AAAA: 28, SRV: 33, NAPTR: 35 } as const
+export type RecordType = Exclude<keyof typeof RECORD_TYPES, 'CNAME'>
 
 const CLASS_IN = 1
 const OPT = 41
@@ -16,7 +16,7 @@ const MAX_ANSWERS = 128
 /** Pointers followed in one name: each must go backwards, so that this is no loop. */
 const MAX_POINTERS = 32
 
-export interface Answer {
+export interface ResourceRecord {
   readonly type: number
   readonly ttlS: number
   /** Where its data lies in the message, which names may point into. */
@@ -24,15 +24,15 @@ export interface Answer {
   readonly end: number
 }
 
-export interface Reply {
+export interface DnsMessage {
   readonly rcode: number
   /** Cut: the whole answer has to be asked for by TCP. */
   readonly truncated: boolean
-  readonly answers: readonly Answer[]
+  readonly answers: readonly ResourceRecord[]
 }
 
 /** A question with recursion desired and EDNS. Null for what is no domain name. */
-export function question(id: number, name: string, type: RecordType): Buffer | null {
+export function encodeQuery(id: number, name: string, type: RecordType): Buffer | null {
   const labels = name.replace(/\.$/, '').split('.')
   if (labels.some((label) => label === '' || label.length > 63) || name.length > MAX_NAME_BYTES - 2)
     return null
@@ -43,7 +43,7 @@ export function question(id: number, name: string, type: RecordType): Buffer | n
   head.writeUInt16BE(1, 10)
   const parts = labels.flatMap((label) => [Buffer.from([label.length]), Buffer.from(label, 'latin1')])
   const tail = Buffer.alloc(5)
-  tail.writeUInt16BE(TYPES[type], 1)
+  tail.writeUInt16BE(RECORD_TYPES[type], 1)
   tail.writeUInt16BE(CLASS_IN, 3)
   const edns = Buffer.alloc(11)
   edns.writeUInt16BE(OPT, 1)
@@ -52,14 +52,14 @@ export function question(id: number, name: string, type: RecordType): Buffer | n
 }
 
 /** The reply to that question; null when it is none, or cannot be read. Never throws. */
-export function readReply(asked: Buffer, bytes: Buffer): Reply | null {
+export function decodeReply(asked: Buffer, bytes: Buffer): DnsMessage | null {
   const end = asked.length - 11
   if (bytes.length < end || bytes.readUInt16BE(0) !== asked.readUInt16BE(0)) return null
   const flags = bytes.readUInt16BE(2)
   const echoed =
     bytes.toString('latin1', 12, end).toLowerCase() === asked.toString('latin1', 12, end).toLowerCase()
   if ((flags & 0x8000) === 0 || bytes.readUInt16BE(4) !== 1 || !echoed) return null
-  const answers: Answer[] = []
+  const answers: ResourceRecord[] = []
   const count = Math.min(bytes.readUInt16BE(6), MAX_ANSWERS)
   const truncated = (flags & 0x0200) !== 0
   let at = end
@@ -112,7 +112,7 @@ export function readName(
 }
 
 /** `<length><characters>`; null when it goes beyond `limit`. */
-export function readText(
+export function readCharacterString(
   bytes: Buffer,
   from: number,
   limit: number,

@@ -7,9 +7,9 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import { silentLog } from '../../../media/base/log.js'
 import { openDns } from './dns.js'
-import { question, readName, readReply } from './dns-message.js'
-import { Locator } from './location-cache.js'
-import { targetOf } from './target.js'
+import { encodeQuery, readName, decodeReply } from './dns-message.js'
+import { LocationCache } from './location-cache.js'
+import { parseTarget } from './target.js'
 
 assertNothingLeft(t)
 
@@ -23,13 +23,13 @@ async function zone(t: { teardown(run: () => Promise<void>): unknown }) {
   })
   t.teardown(() => server.close())
   const clock = new VirtualClock()
-  const locator = new Locator(clock, silentLog, openDns([server.address]), () => 0)
+  const locator = new LocationCache(clock, silentLog, openDns([server.address]), () => 0)
   t.teardown(async () => locator.close())
   const where = (uri = 'sip:carrier.test') =>
     new Promise<string>((resolve) => {
-      const target = targetOf(uri)
+      const target = parseTarget(uri)
       if (target === null) throw new Error(uri)
-      locator.find(target, new Set(['udp']), ({ places }) =>
+      locator.find(target, new Set(['udp']), ({ addresses: places }) =>
         resolve(places.map(({ address, port }) => `${address}:${port}`).join()),
       )
     })
@@ -102,7 +102,7 @@ t.test('names of the hosts file need no name server', async (t) => {
 })
 
 t.test('whatever comes as a reply, reading it ends', async (t) => {
-  const asked = question(7, 'carrier.test', 'SRV')
+  const asked = encodeQuery(7, 'carrier.test', 'SRV')
   if (asked === null) throw new Error('no question')
   const reply = Buffer.concat([
     Buffer.from(asked.subarray(0, asked.length - 11)),
@@ -111,7 +111,7 @@ t.test('whatever comes as a reply, reading it ends', async (t) => {
   reply.writeUInt16BE(0x8180, 2)
   reply.writeUInt16BE(1, 6)
   reply.writeUInt16BE(0, 10)
-  t.match(readReply(asked, reply), { rcode: 0, answers: [{ type: 33, ttlS: 5 }] })
+  t.match(decodeReply(asked, reply), { rcode: 0, answers: [{ type: 33, ttlS: 5 }] })
   const random = seeded(1035)
   const below = (limit: number) => Math.floor(random.between(0, limit))
   let read = 0
@@ -119,7 +119,7 @@ t.test('whatever comes as a reply, reading it ends', async (t) => {
     const bytes = Buffer.from(reply)
     for (let k = 0; k < 3; k++) bytes[below(bytes.length)] = below(256)
     const length = below(10) < 3 ? below(bytes.length) : bytes.length
-    const found = readReply(asked, bytes.subarray(0, length))
+    const found = decodeReply(asked, bytes.subarray(0, length))
     for (const { start } of found?.answers ?? []) {
       read += 1
       readName(bytes, start)
@@ -127,6 +127,6 @@ t.test('whatever comes as a reply, reading it ends', async (t) => {
   }
   t.ok(read > 1000, `${read} answers among them`)
   t.equal(readName(Buffer.from([0xc0, 0]), 0), null, 'a name that points to itself')
-  t.equal(question(1, 'a..b', 'A'), null)
-  t.equal(question(1, `${'x'.repeat(64)}.test`, 'A'), null)
+  t.equal(encodeQuery(1, 'a..b', 'A'), null)
+  t.equal(encodeQuery(1, `${'x'.repeat(64)}.test`, 'A'), null)
 })

@@ -1,8 +1,8 @@
 import { getServers, lookup } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../../media/base/clock.js'
-import { DnsClient, type Replied } from './dns-client.js'
-import { type RecordType, readName, readText, TYPES } from './dns-message.js'
+import { DnsClient, type DnsResponse } from './dns-client.js'
+import { type RecordType, readName, readCharacterString, RECORD_TYPES } from './dns-message.js'
 
 export interface SrvRecord {
   readonly name: string
@@ -44,25 +44,25 @@ export function openDns(servers: readonly string[] = [], clock?: Clock): Dns {
   const client = new DnsClient(servers.length > 0 ? servers : getServers(), clock)
   const queried = (name: string) => queriedAddresses(client, name)
   return {
-    naptr: async (name) => recordsOf(await client.ask(name, 'NAPTR'), 'NAPTR', readNaptr),
-    srv: async (name) => recordsOf(await client.ask(name, 'SRV'), 'SRV', readSrv),
+    naptr: async (name) => recordsOf(await client.query(name, 'NAPTR'), 'NAPTR', readNaptr),
+    srv: async (name) => recordsOf(await client.query(name, 'SRV'), 'SRV', readSrv),
     addresses: servers.length > 0 ? queried : (name) => localAddresses(name, queried),
     close: () => client.close(),
   }
 }
 
 /** The list with its shortest TTL. */
-export function records<T>(list: readonly T[], ttlS: number): Records<T> {
+export function withTtl<T>(list: readonly T[], ttlS: number): Records<T> {
   return Object.assign([...list], { ttlS })
 }
 
 async function queriedAddresses(client: DnsClient, name: string): Promise<Records<string>> {
   const [four, six] = await Promise.all([
-    client.ask(name, 'A').then((replied) => recordsOf(replied, 'A', readFour)),
-    client.ask(name, 'AAAA').then((replied) => recordsOf(replied, 'AAAA', readSix)),
+    client.query(name, 'A').then((replied) => recordsOf(replied, 'A', readFour)),
+    client.query(name, 'AAAA').then((replied) => recordsOf(replied, 'AAAA', readSix)),
   ])
   const ttls = [four, six].flatMap(({ ttlS }) => ttlS ?? [])
-  return ttls.length === 0 ? [] : records([...four, ...six], Math.min(...ttls))
+  return ttls.length === 0 ? [] : withTtl([...four, ...six], Math.min(...ttls))
 }
 
 async function localAddresses(
@@ -103,17 +103,17 @@ function systemAddresses(name: string): Promise<readonly string[]> {
 
 /** The TTL counts aliases on the way too; records that cannot be read are left out. */
 function recordsOf<T>(
-  replied: Replied | null,
+  replied: DnsResponse | null,
   type: RecordType,
   read: (bytes: Buffer, start: number, end: number) => T | null,
 ): Records<T> {
   if (replied === null) return []
   const { bytes, reply } = replied
   const list = reply.answers.flatMap((answer) => {
-    const found = answer.type === TYPES[type] ? read(bytes, answer.start, answer.end) : null
+    const found = answer.type === RECORD_TYPES[type] ? read(bytes, answer.start, answer.end) : null
     return found === null ? [] : [found]
   })
-  return records(list, Math.min(...reply.answers.map(({ ttlS }) => ttlS)))
+  return withTtl(list, Math.min(...reply.answers.map(({ ttlS }) => ttlS)))
 }
 
 function readFour(bytes: Buffer, start: number, end: number): string | null {
@@ -138,9 +138,9 @@ function readSrv(bytes: Buffer, start: number, end: number): SrvRecord | null {
 }
 
 function readNaptr(bytes: Buffer, start: number, end: number): NaptrRecord | null {
-  const flags = readText(bytes, start + 4, end)
-  const service = flags && readText(bytes, flags.end, end)
-  const expression = service && readText(bytes, service.end, end)
+  const flags = readCharacterString(bytes, start + 4, end)
+  const service = flags && readCharacterString(bytes, flags.end, end)
+  const expression = service && readCharacterString(bytes, service.end, end)
   const replacement = expression && readName(bytes, expression.end)
   if (!flags || !service || !replacement) return null
   return {

@@ -4,7 +4,7 @@ import { errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import { defaultPort, type Protocol } from '../transport/transport.js'
 import type { Dns, Records } from './dns.js'
-import { type Located, locate, NOWHERE, type Place, placesOf, plainProtocol } from './server-location.js'
+import { type ServerLocation, locateServers, NO_LOCATION, type ServerAddress, serverAddresses, defaultProtocol } from './server-location.js'
 import type { Target } from './target.js'
 
 /** Where nothing tells how long (the hosts file): short enough for a change by hand. */
@@ -14,13 +14,13 @@ const MAX_TTL_S = 3_600
 const CACHE_SIZE = 1000
 
 /** Where to send one request, best first. */
-export interface Found {
-  readonly places: readonly Place[]
-  readonly srv: boolean
+export interface LocatedAddresses {
+  readonly addresses: readonly ServerAddress[]
+  readonly fromSrv: boolean
 }
 
 interface Known {
-  readonly located: Located
+  readonly located: ServerLocation
   readonly until: number
 }
 
@@ -28,13 +28,13 @@ interface Known {
  * Finds where targets are, and remembers it as long as the DNS allows. Literal addresses are answered in the same
  * call; questions for one target share one look-up, so answers keep the order of the questions.
  */
-export class Locator {
+export class LocationCache {
   readonly #clock: Clock
   readonly #log: Log
   readonly #dns: Dns
   readonly #random: () => number
   readonly #known = new Map<string, Known>()
-  readonly #asked = new Map<string, ((found: Found) => void)[]>()
+  readonly #asked = new Map<string, ((found: LocatedAddresses) => void)[]>()
   #closed = false
 
   constructor(clock: Clock, log: Log, dns: Dns, random: () => number = Math.random) {
@@ -45,12 +45,12 @@ export class Locator {
   }
 
   /** Calls back with the places in order of preference, none when the name leads nowhere. */
-  find(target: Target, supported: ReadonlySet<Protocol>, done: (found: Found) => void): void {
+  find(target: Target, supported: ReadonlySet<Protocol>, done: (found: LocatedAddresses) => void): void {
     const { host, port, protocol, secure } = target
     if (isIP(host) !== 0) {
-      const chosen = plainProtocol(target, (one) => supported.has(one) && (!secure || one === 'tls'))
+      const chosen = defaultProtocol(target, (one) => supported.has(one) && (!secure || one === 'tls'))
       const place = { protocol: chosen, address: host, port: port ?? defaultPort(chosen) }
-      done({ places: [place], srv: false })
+      done({ addresses: [place], fromSrv: false })
       return
     }
     const key = `${host}|${port ?? ''}|${protocol ?? ''}|${secure}`
@@ -76,10 +76,10 @@ export class Locator {
   }
 
   async #ask(key: string, target: Target, supported: ReadonlySet<Protocol>): Promise<void> {
-    let located = NOWHERE
+    let located = NO_LOCATION
     const metered = meter(this.#dns)
     try {
-      located = await locate(target, supported, metered.dns)
+      located = await locateServers(target, supported, metered.dns)
     } catch (error) {
       if (!this.#closed) this.#log.warn({ error: errorText(error), host: target.host }, 'DNS look-up failed')
     }
@@ -90,11 +90,11 @@ export class Locator {
     for (const listener of listeners) listener(this.#draw(located))
   }
 
-  #draw(located: Located): Found {
-    return { places: placesOf(located, this.#random), srv: located.srv }
+  #draw(located: ServerLocation): LocatedAddresses {
+    return { addresses: serverAddresses(located, this.#random), fromSrv: located.fromSrv }
   }
 
-  #remember(key: string, located: Located, ttlS: number): void {
+  #remember(key: string, located: ServerLocation, ttlS: number): void {
     this.#known.delete(key)
     if (ttlS === 0) return
     if (this.#known.size >= CACHE_SIZE) this.#known.clear()

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { affinity, isWildcard } from '../transport/local-address.js'
 import {
-  type Endpoint,
-  endpointKey,
+  type SocketAddress,
+  socketAddressKey,
   type Flow,
   type Protocol,
   type Transport,
@@ -11,7 +11,7 @@ import {
 /** An address and the transport to reach it by. */
 export interface Pin {
   readonly transport: Transport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
 }
 
 /** A place to send to, and whom to expect there. */
@@ -33,7 +33,7 @@ export function chooseTransport(
     if (transport.family !== family || transport.protocol !== protocol) continue
     const { address: local } = transport.bound
     const nearness = isWildcard(local) ? 0.5 : affinity(local, address)
-    const score = transport.near(address) ? 100 : nearness + (showsOther(transport, address) ? 0.25 : 0)
+    const score = transport.isLocalPeer(address) ? 100 : nearness + (showsOther(transport, address) ? 0.25 : 0)
     if (score > bestScore) {
       best = transport
       bestScore = score
@@ -54,5 +54,5 @@ export function flowOf(destination: Destination): Flow {
 }
 
 export function destinationKey({ transport, remote }: Destination): string {
-  return `${transport.protocol}|${endpointKey(remote)}`
+  return `${transport.protocol}|${socketAddressKey(remote)}`
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../../media/base/clock.js'
 import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import { type Flow, isSecure } from '../transport/transport.js'
-import { targetOf } from './target.js'
+import { parseTarget } from './target.js'
 
 /** Remembered clients; beyond it the oldest registration is forgotten. */
 const MAX_CLIENTS = 20_000
@@ -16,7 +16,7 @@ const ROUTED: ReadonlySet<string> = new Set(['INVITE', 'OPTIONS', 'NOTIFY', 'MES
  * The connections clients registered over (RFC 5626 in spirit): a client behind a NAT or on a
  * WebSocket can be reached by nothing else.
  */
-export class Registrations {
+export class RegisteredFlows {
   readonly #clock: Clock
   readonly #flows = new Map<string, { readonly flow: Flow; readonly untilMs: number }>()
 
@@ -29,7 +29,7 @@ export class Registrations {
   }
 
   /** Takes note of our 2xx to a REGISTER or SUBSCRIBE that came over a connection. */
-  learn(request: SipRequest, response: SipResponse, flow: Flow): void {
+  record(request: SipRequest, response: SipResponse, flow: Flow): void {
     if (!flow.reliable) return
     const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
     const address = parseAddress(contact)
@@ -54,7 +54,7 @@ export class Registrations {
     if (key === null || known === undefined) return null
     if (known.untilMs > this.#clock.now()) {
       // A SIPS URI is never reached in the clear, whoever registered it (RFC 3261 26.2.2).
-      return targetOf(uri)?.secure && !isSecure(known.flow.protocol) ? null : known.flow
+      return parseTarget(uri)?.secure && !isSecure(known.flow.protocol) ? null : known.flow
     }
     this.#flows.delete(key)
     return null
@@ -67,7 +67,7 @@ function clientKey(uri: string): string | null {
 }
 
 /** Seconds a 2xx to a REGISTER grants its first Contact; 0 when it removes it. */
-export function grantedSeconds(request: SipRequest, response: SipResponse): number {
+export function grantedExpiresS(request: SipRequest, response: SipResponse): number {
   const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
   if (contact === '*') return 0
   return granted(request, response, parseAddress(contact)?.uri ?? '')

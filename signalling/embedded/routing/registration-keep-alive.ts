@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../../media/base/clock.js'
 import { headerOf, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Timers } from '../transaction/timers.js'
-import { endpointKey, type Flow } from '../transport/transport.js'
-import { grantedSeconds } from './registered-flows.js'
+import { socketAddressKey, type Flow } from '../transport/transport.js'
+import { grantedExpiresS } from './registered-flows.js'
 
 /** Accounts kept awake; beyond it no further one is. */
 const MAX_ACCOUNTS = 10_000
@@ -36,12 +36,12 @@ export class RegistrationKeepAlives {
   }
 
   /** Takes note of a 2xx to a REGISTER of ours. */
-  learn(request: SipRequest, response: SipResponse, flow: Flow): void {
+  onRegistered(request: SipRequest, response: SipResponse, flow: Flow): void {
     if (flow.reliable) return
-    const key = `${endpointKey(flow.remote)}|${headerOf(request, 'Call-ID') ?? ''}`
+    const key = `${socketAddressKey(flow.remote)}|${headerOf(request, 'Call-ID') ?? ''}`
     this.#accounts.get(key)?.timer.cancel()
     this.#accounts.delete(key)
-    const seconds = grantedSeconds(request, response)
+    const seconds = grantedExpiresS(request, response)
     if (seconds === 0 || this.#accounts.size >= MAX_ACCOUNTS) return
     this.#accounts.set(key, {
       flow,

@@ -3,11 +3,11 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import { openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import type { Protocol } from '../transport/transport.js'
-import { Quarantine } from './destination-quarantine.js'
+import { DestinationQuarantine } from './destination-quarantine.js'
 import { type Dns, type NaptrRecord, openDns, type SrvRecord } from './dns.js'
-import { locate, placesOf } from './server-location.js'
+import { locateServers, serverAddresses } from './server-location.js'
 import { orderSrv } from './srv-order.js'
-import { targetOf } from './target.js'
+import { parseTarget } from './target.js'
 
 /* RFC 3263 by its tables: what is asked, and what becomes of the answers. */
 
@@ -43,15 +43,15 @@ const naptr = (order: number, preference: number, service: string, replacement: 
 })
 
 async function find(uri: string, dns: Dns, supported = ALL): Promise<string[]> {
-  const target = targetOf(uri)
+  const target = parseTarget(uri)
   if (target === null) return ['no target']
-  const located = await locate(target, supported, dns)
-  return placesOf(located, () => 0).map(({ protocol, address, port }) => `${protocol} ${address}:${port}`)
+  const located = await locateServers(target, supported, dns)
+  return serverAddresses(located, () => 0).map(({ protocol, address, port }) => `${protocol} ${address}:${port}`)
 }
 
 t.test('URIs: transport, port and what SIPS makes of them', (t) => {
   const read = (uri: string) => {
-    const target = targetOf(uri)
+    const target = parseTarget(uri)
     return target && [target.host, target.port, target.protocol, target.secure]
   }
   t.same(read('sip:a@Example.COM'), ['example.com', null, null, false])
@@ -135,7 +135,7 @@ t.test('SRV: by priority, and by weight within one', (t) => {
 
 t.test('quarantine: tried last, for a while, and never left out', (t) => {
   const clock = new VirtualClock()
-  const quarantine = new Quarantine(clock)
+  const quarantine = new DestinationQuarantine(clock)
   const sort = () => quarantine.sort(['a', 'b', 'c'], (key) => key).join('')
   t.equal(sort(), 'abc')
   quarantine.put('a', 1000)

@@ -4,16 +4,16 @@ import { orderSrv } from './srv-order.js'
 import type { Target } from './target.js'
 
 /** One place a target may be reached at, in the words of RFC 3263. */
-export interface Place {
+export interface ServerAddress {
   readonly protocol: Protocol
   readonly address: string
   readonly port: number
 }
 
 /** What DNS says about a target: services in order of preference, and the servers of each. */
-export interface Located {
+export interface ServerLocation {
   /** Whether SRV records were found: then a 503 moves on to the next server (4.3). */
-  readonly srv: boolean
+  readonly fromSrv: boolean
   readonly services: readonly {
     readonly protocol: Protocol
     readonly servers: readonly Server[]
@@ -27,10 +27,10 @@ interface Server {
   readonly addresses: readonly string[]
 }
 
-export const NOWHERE: Located = { srv: false, services: [] }
+export const NO_LOCATION: ServerLocation = { fromSrv: false, services: [] }
 
 /** The places to try for one request, best first: servers of a priority are drawn by weight. */
-export function placesOf(located: Located, random: () => number): readonly Place[] {
+export function serverAddresses(located: ServerLocation, random: () => number): readonly ServerAddress[] {
   return located.services.flatMap(({ protocol, servers }) =>
     orderSrv(servers, random).flatMap(({ port, addresses }) =>
       addresses.map((address) => ({ protocol, address, port })),
@@ -61,7 +61,7 @@ const SRV_PREFIX: readonly { readonly protocol: Protocol; readonly prefix: strin
  * RFC 3263 4 for a name: transport, port and addresses. `supported` are the protocols this server
  * has. Rejects when the DNS cannot be asked; a name without any address gives no services.
  */
-export async function locate(target: Target, supported: ReadonlySet<Protocol>, dns: Dns): Promise<Located> {
+export async function locateServers(target: Target, supported: ReadonlySet<Protocol>, dns: Dns): Promise<ServerLocation> {
   const usable = (protocol: Protocol) =>
     supported.has(protocol) &&
     (!target.secure || isSecure(protocol)) &&
@@ -72,17 +72,17 @@ export async function locate(target: Target, supported: ReadonlySet<Protocol>, d
       named.map(async ({ protocol, name }) => ({ protocol, servers: await serversOf(name, dns) })),
     )
     const services = found.filter(({ servers }) => servers.length > 0)
-    if (services.length > 0) return { srv: true, services }
+    if (services.length > 0) return { fromSrv: true, services }
   }
-  const protocol = plainProtocol(target, usable)
+  const protocol = defaultProtocol(target, usable)
   const addresses = await dns.addresses(target.host)
-  if (addresses.length === 0) return NOWHERE
+  if (addresses.length === 0) return NO_LOCATION
   const port = target.port ?? defaultPort(protocol)
-  return { srv: false, services: [{ protocol, servers: [{ priority: 0, weight: 0, port, addresses }] }] }
+  return { fromSrv: false, services: [{ protocol, servers: [{ priority: 0, weight: 0, port, addresses }] }] }
 }
 
 /** The protocol when neither the URI nor DNS names one: UDP, TLS for SIPS, else what there is. */
-export function plainProtocol(target: Target, usable: (protocol: Protocol) => boolean): Protocol {
+export function defaultProtocol(target: Target, usable: (protocol: Protocol) => boolean): Protocol {
   const first = target.protocol ?? (target.secure ? 'tls' : 'udp')
   return usable(first) ? first : (SRV_PREFIX.find(({ protocol }) => usable(protocol))?.protocol ?? first)
 }

@@ -27,7 +27,7 @@ const SECURED: Readonly<Record<Protocol, Protocol | null>> = {
 }
 
 /** Null for what this server cannot send to: other schemes, unknown transports, SIPS over UDP. */
-export function targetOf(uri: string): Target | null {
+export function parseTarget(uri: string): Target | null {
   const parsed = parseUri(uri)
   if (parsed === null) return null
   const secure = parsed.scheme === 'sips'

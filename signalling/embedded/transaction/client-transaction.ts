@@ -12,14 +12,14 @@ import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 import {
   type ClientInput,
-  type Effect,
-  type State,
-  type Step,
+  type TransactionEffect,
+  type TransactionState,
+  type Transition,
   startClient,
   startInviteClient,
   stepClient,
   stepInviteClient,
-  type TimerName,
+  type TransactionTimer,
 } from './transaction-machine.js'
 
 export interface ClientHooks {
@@ -31,7 +31,7 @@ export interface ClientHooks {
 }
 
 /** Where a response finds its transaction (RFC 3261 17.1.3). */
-export function clientKey(branch: string, method: string): string {
+export function clientTransactionKey(branch: string, method: string): string {
   return `${method}|${branch}`
 }
 
@@ -44,8 +44,8 @@ export class ClientTransaction {
   readonly #timers: Timers
   readonly #hooks: ClientHooks
   readonly #invite: boolean
-  readonly #running = new Map<TimerName, Timer>()
-  #state: State = { phase: 'terminated', interval: 0 }
+  readonly #running = new Map<TransactionTimer, Timer>()
+  #state: TransactionState = { phase: 'terminated', interval: 0 }
   #unwatch: (() => void) | null = null
   #ack: Buffer | null = null
 
@@ -65,14 +65,14 @@ export class ClientTransaction {
   }
 
   start(): void {
-    this.#unwatch = this.flow.watch(() => this.#input({ on: 'broken' }))
+    this.#unwatch = this.flow.onBroken(() => this.#input({ type: 'broken' }))
     const begin = this.#invite ? startInviteClient : startClient
     this.#take(begin(this.#timers, this.flow.reliable), null)
   }
 
   receive(response: SipResponse, essentials: Essentials, flow: Flow): void {
     const on = response.status < 200 ? 'provisional' : response.status < 300 ? 'success' : 'failure'
-    this.#input({ on }, { response, essentials, flow })
+    this.#input({ type: on }, { response, essentials, flow })
   }
 
   /** Forgets everything without telling anyone. */
@@ -90,7 +90,7 @@ export class ClientTransaction {
     this.#take(step(this.#state, input, this.#timers, this.flow.reliable), received)
   }
 
-  #take(step: Step, received: Received | null): void {
+  #take(step: Transition, received: Received | null): void {
     this.#state = step.next
     const { phase } = step.next
     if (phase !== 'calling' && phase !== 'trying') {
@@ -104,11 +104,11 @@ export class ClientTransaction {
     }
   }
 
-  #run(effect: Effect, received: Received | null): void {
-    switch (effect.do) {
+  #run(effect: TransactionEffect, received: Received | null): void {
+    switch (effect.type) {
       case 'resend':
         // A closed connection is news for the next turn: the caller is still setting things up.
-        if (!this.flow.send(this.bytes)) this.#clock.after(0, () => this.#input({ on: 'broken' }))
+        if (!this.flow.send(this.bytes)) this.#clock.after(0, () => this.#input({ type: 'broken' }))
         break
       case 'acknowledge':
         if (received) this.#ack ??= serialise(failureAck(this.request, received.response))
@@ -132,11 +132,11 @@ export class ClientTransaction {
     }
   }
 
-  #start(name: TimerName, ms: number): void {
+  #start(name: TransactionTimer, ms: number): void {
     this.#running.get(name)?.cancel()
     const timer = this.#clock.after(ms, () => {
       this.#running.delete(name)
-      this.#input({ on: 'timer', timer: name })
+      this.#input({ type: 'timer', timer: name })
     })
     this.#running.set(name, timer)
   }

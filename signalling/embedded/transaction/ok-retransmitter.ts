@@ -6,7 +6,7 @@ import type { Timers } from './timers.js'
  * A 2xx to an INVITE, repeated from T1 doubling to T2 until `stop` (RFC 3261 13.3.1.4); over
  * reliable transports it is only timed. Calls `unanswered` once after 64 T1.
  */
-export class Answer {
+export class OkRetransmitter {
   readonly #bytes: Buffer
   readonly #flow: Flow
   readonly #clock: Clock
@@ -19,7 +19,7 @@ export class Answer {
     this.#flow = flow
     this.#clock = clock
     this.#timers = timers
-    this.#deadline = clock.after(timers.give, () => {
+    this.#deadline = clock.after(timers.transactionTimeout, () => {
       this.stop()
       unanswered()
     })

@@ -42,7 +42,7 @@ export class ReliableResponses {
   }
 
   /** The RSeq of the next response; null when too many wait. */
-  next(): number | null {
+  nextRSeq(): number | null {
     if (this.#stopped || this.#queue.length >= MAX_WAITING) return null
     this.#rseq += 1
     return this.#rseq
@@ -74,7 +74,7 @@ export class ReliableResponses {
     const [sent] = this.#queue
     if (sent === undefined) return
     sent.transmit()
-    this.#deadline = this.#clock.after(this.#timers.give, () => {
+    this.#deadline = this.#clock.after(this.#timers.transactionTimeout, () => {
       this.stop()
       this.#unacknowledged()
     })

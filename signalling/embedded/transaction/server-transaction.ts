@@ -4,12 +4,12 @@ import type { SipRequest } from '../message/sip-message.js'
 import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 import {
-  type Effect,
+  type TransactionEffect,
   type ServerInput,
-  type State,
+  type TransactionState,
   stepInviteServer,
   stepServer,
-  type TimerName,
+  type TransactionTimer,
 } from './transaction-machine.js'
 
 const MAGIC_COOKIE = 'z9hG4bK'
@@ -22,7 +22,7 @@ const AMPLIFICATION = 3
  * CANCEL under its INVITE's method. Without the magic cookie the rules of RFC 2543: the whole Via,
  * Request-URI, Call-ID, CSeq number and From tag.
  */
-export function serverKey(request: SipRequest, essentials: Essentials, method: string): string {
+export function serverTransactionKey(request: SipRequest, essentials: Essentials, method: string): string {
   const { via } = essentials
   const sentBy = `${via.host}:${via.port ?? ''}`
   const { branch } = via
@@ -46,8 +46,8 @@ export class ServerTransaction {
   readonly #timers: Timers
   readonly #hooks: ServerHooks
   readonly #invite: boolean
-  readonly #running = new Map<TimerName, Timer>()
-  #state: State
+  readonly #running = new Map<TransactionTimer, Timer>()
+  #state: TransactionState
   #last: Buffer | null = null
   #status = 0
   /** Bytes of the request, when repetitions are bounded by what came; null when they are not. */
@@ -93,13 +93,13 @@ export class ServerTransaction {
   }
 
   /** A retransmission of the request. */
-  repeat(): void {
+  onRetransmission(): void {
     this.#received += this.#size ?? 0
-    this.#input({ on: 'request' })
+    this.#input({ type: 'request' })
   }
 
-  acknowledge(): void {
-    this.#input({ on: 'ack' })
+  onAck(): void {
+    this.#input({ type: 'ack' })
   }
 
   /** Sends a response. False after a final one, and when the connection is closed, which ends it. */
@@ -111,7 +111,7 @@ export class ServerTransaction {
     }
     this.#last = bytes
     this.#status = status
-    this.#input({ on: status < 200 ? 'provisional' : status < 300 ? 'success' : 'failure' })
+    this.#input({ type: status < 200 ? 'provisional' : status < 300 ? 'success' : 'failure' })
     return true
   }
 
@@ -139,8 +139,8 @@ export class ServerTransaction {
     }
   }
 
-  #run(effect: Effect): void {
-    switch (effect.do) {
+  #run(effect: TransactionEffect): void {
+    switch (effect.type) {
       case 'respond':
         this.#send()
         break
@@ -174,11 +174,11 @@ export class ServerTransaction {
     return this.#sent + this.#last.length <= AMPLIFICATION * this.#received
   }
 
-  #start(name: TimerName, ms: number): void {
+  #start(name: TransactionTimer, ms: number): void {
     this.#running.get(name)?.cancel()
     const timer = this.#clock.after(ms, () => {
       this.#running.delete(name)
-      this.#input({ on: 'timer', timer: name })
+      this.#input({ type: 'timer', timer: name })
     })
     this.#running.set(name, timer)
   }

@@ -5,9 +5,9 @@ import type { Timers } from './timers.js'
  * An input that a state does not expect changes nothing.
  */
 
-export type TimerName = 'A' | 'B' | 'C' | 'D' | 'E' | 'F' | 'G' | 'H' | 'I' | 'J' | 'K' | 'L' | 'M'
+export type TransactionTimer = 'A' | 'B' | 'C' | 'D' | 'E' | 'F' | 'G' | 'H' | 'I' | 'J' | 'K' | 'L' | 'M'
 
-export type Phase =
+export type TransactionPhase =
   | 'calling'
   | 'trying'
   | 'proceeding'
@@ -16,68 +16,68 @@ export type Phase =
   | 'accepted'
   | 'terminated'
 
-export interface State {
-  readonly phase: Phase
+export interface TransactionState {
+  readonly phase: TransactionPhase
   /** The running value of the doubling retransmission timer, in ms. */
   readonly interval: number
 }
 
 export type ClientInput =
-  | { readonly on: 'provisional' | 'success' | 'failure' | 'broken' }
-  | { readonly on: 'timer'; readonly timer: TimerName }
+  | { readonly type: 'provisional' | 'success' | 'failure' | 'broken' }
+  | { readonly type: 'timer'; readonly timer: TransactionTimer }
 
 export type ServerInput =
-  | { readonly on: 'request' | 'provisional' | 'success' | 'failure' | 'ack' }
-  | { readonly on: 'timer'; readonly timer: TimerName }
+  | { readonly type: 'request' | 'provisional' | 'success' | 'failure' | 'ack' }
+  | { readonly type: 'timer'; readonly timer: TransactionTimer }
 
-export type Effect =
+export type TransactionEffect =
   /** Send again what was sent last: the request, or the last response. */
-  | { readonly do: 'resend' }
+  | { readonly type: 'resend' }
   /** Send the response that is the input. */
-  | { readonly do: 'respond' }
+  | { readonly type: 'respond' }
   /** Hand the response that is the input to the user of the transaction. */
-  | { readonly do: 'pass' }
+  | { readonly type: 'pass' }
   /** Acknowledge the failure response (INVITE clients). */
-  | { readonly do: 'acknowledge' }
-  | { readonly do: 'start'; readonly timer: TimerName; readonly ms: number }
-  | { readonly do: 'stop'; readonly timer: TimerName }
+  | { readonly type: 'acknowledge' }
+  | { readonly type: 'start'; readonly timer: TransactionTimer; readonly ms: number }
+  | { readonly type: 'stop'; readonly timer: TransactionTimer }
   /** Tell the user: nothing came in time, the peer cannot be reached, or it rings for ever. */
-  | { readonly do: 'report'; readonly what: 'timeout' | 'broken' | 'stale' | 'unacknowledged' }
+  | { readonly type: 'report'; readonly what: 'timeout' | 'broken' | 'stale' | 'unacknowledged' }
 
-export interface Step {
-  readonly next: State
-  readonly effects: readonly Effect[]
+export interface Transition {
+  readonly next: TransactionState
+  readonly effects: readonly TransactionEffect[]
 }
 
-const RESEND: Effect = { do: 'resend' }
-const RESPOND: Effect = { do: 'respond' }
-const PASS: Effect = { do: 'pass' }
-const ACKNOWLEDGE: Effect = { do: 'acknowledge' }
+const RESEND: TransactionEffect = { type: 'resend' }
+const RESPOND: TransactionEffect = { type: 'respond' }
+const PASS: TransactionEffect = { type: 'pass' }
+const ACKNOWLEDGE: TransactionEffect = { type: 'acknowledge' }
 
-const start = (timer: TimerName, ms: number): Effect => ({ do: 'start', timer, ms })
-const stop = (timer: TimerName): Effect => ({ do: 'stop', timer })
-const report = (what: 'timeout' | 'broken' | 'stale' | 'unacknowledged'): Effect => ({ do: 'report', what })
-const stay = (state: State, ...effects: Effect[]): Step => ({ next: state, effects })
-const to = (phase: Phase, interval: number, ...effects: Effect[]): Step => ({
+const start = (timer: TransactionTimer, ms: number): TransactionEffect => ({ type: 'start', timer, ms })
+const stop = (timer: TransactionTimer): TransactionEffect => ({ type: 'stop', timer })
+const report = (what: 'timeout' | 'broken' | 'stale' | 'unacknowledged'): TransactionEffect => ({ type: 'report', what })
+const stay = (state: TransactionState, ...effects: TransactionEffect[]): Transition => ({ next: state, effects })
+const to = (phase: TransactionPhase, interval: number, ...effects: TransactionEffect[]): Transition => ({
   next: { phase, interval },
   effects,
 })
-const end = (...effects: Effect[]): Step => ({ next: { phase: 'terminated', interval: 0 }, effects })
+const end = (...effects: TransactionEffect[]): Transition => ({ next: { phase: 'terminated', interval: 0 }, effects })
 
 /** RFC 3261 17.1.1, RFC 6026 7.2 (Accepted), and timer C of 16.6. */
-export function startInviteClient(timers: Timers, reliable: boolean): Step {
-  const b = start('B', timers.give)
+export function startInviteClient(timers: Timers, reliable: boolean): Transition {
+  const b = start('B', timers.transactionTimeout)
   return reliable ? to('calling', 0, RESEND, b) : to('calling', timers.T1, RESEND, b, start('A', timers.T1))
 }
 
-export function stepInviteClient(state: State, input: ClientInput, timers: Timers, reliable: boolean): Step {
-  const on = input.on === 'timer' ? input.timer : input.on
+export function stepInviteClient(state: TransactionState, input: ClientInput, timers: Timers, reliable: boolean): Transition {
+  const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'calling':
     case 'proceeding': {
       const quiet = state.phase === 'calling' ? [stop('A'), stop('B')] : [stop('C')]
       if (on === 'provisional') return to('proceeding', 0, ...quiet, PASS, start('C', timers.C))
-      if (on === 'success') return to('accepted', 0, ...quiet, PASS, start('M', timers.give))
+      if (on === 'success') return to('accepted', 0, ...quiet, PASS, start('M', timers.transactionTimeout))
       if (on === 'failure') {
         const d = reliable ? 0 : timers.D
         return to('completed', 0, ...quiet, ACKNOWLEDGE, PASS, start('D', d))
@@ -100,13 +100,13 @@ export function stepInviteClient(state: State, input: ClientInput, timers: Timer
 }
 
 /** RFC 3261 17.1.2. */
-export function startClient(timers: Timers, reliable: boolean): Step {
-  const f = start('F', timers.give)
+export function startClient(timers: Timers, reliable: boolean): Transition {
+  const f = start('F', timers.transactionTimeout)
   return reliable ? to('trying', 0, RESEND, f) : to('trying', timers.T1, RESEND, f, start('E', timers.T1))
 }
 
-export function stepClient(state: State, input: ClientInput, timers: Timers, reliable: boolean): Step {
-  const on = input.on === 'timer' ? input.timer : input.on
+export function stepClient(state: TransactionState, input: ClientInput, timers: Timers, reliable: boolean): Transition {
+  const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'trying':
     case 'proceeding':
@@ -133,16 +133,16 @@ export function stepClient(state: State, input: ClientInput, timers: Timers, rel
 }
 
 /** RFC 3261 17.2.1, RFC 6026 7.1. Starts in Proceeding; the user sends the 100 itself. */
-export function stepInviteServer(state: State, input: ServerInput, timers: Timers, reliable: boolean): Step {
-  const on = input.on === 'timer' ? input.timer : input.on
+export function stepInviteServer(state: TransactionState, input: ServerInput, timers: Timers, reliable: boolean): Transition {
+  const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'proceeding':
       if (on === 'request') return stay(state, RESEND)
       if (on === 'provisional') return stay(state, RESPOND)
       // The 2xx itself is repeated by the dialog until its ACK, end to end (13.3.1.4).
-      if (on === 'success') return to('accepted', 0, RESPOND, start('L', timers.give))
+      if (on === 'success') return to('accepted', 0, RESPOND, start('L', timers.transactionTimeout))
       if (on === 'failure') {
-        const h = start('H', timers.give)
+        const h = start('H', timers.transactionTimeout)
         return reliable
           ? to('completed', 0, RESPOND, h)
           : to('completed', timers.T1, RESPOND, h, start('G', timers.T1))
@@ -169,15 +169,15 @@ export function stepInviteServer(state: State, input: ServerInput, timers: Timer
 }
 
 /** RFC 3261 17.2.2. */
-export function stepServer(state: State, input: ServerInput, timers: Timers, reliable: boolean): Step {
-  const on = input.on === 'timer' ? input.timer : input.on
+export function stepServer(state: TransactionState, input: ServerInput, timers: Timers, reliable: boolean): Transition {
+  const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'trying':
     case 'proceeding':
       if (on === 'request') return state.phase === 'proceeding' ? stay(state, RESEND) : stay(state)
       if (on === 'provisional') return to('proceeding', 0, RESPOND)
       if (on === 'success' || on === 'failure') {
-        return to('completed', 0, RESPOND, start('J', reliable ? 0 : timers.give))
+        return to('completed', 0, RESPOND, start('J', reliable ? 0 : timers.transactionTimeout))
       }
       return stay(state)
     case 'completed':

@@ -4,18 +4,18 @@ import type { Essentials } from '../message/message-validation.js'
 import { NO_BODY, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Flow } from '../transport/transport.js'
 import { type ClientHooks, ClientTransaction } from './client-transaction.js'
-import { Answer } from './ok-retransmitter.js'
+import { OkRetransmitter } from './ok-retransmitter.js'
 import { ServerTransaction } from './server-transaction.js'
 import { deriveTimers } from './timers.js'
 import {
   type ClientInput,
-  type Phase,
+  type TransactionPhase,
   type ServerInput,
   stepClient,
   stepInviteClient,
   stepInviteServer,
   stepServer,
-  type TimerName,
+  type TransactionTimer,
 } from './transaction-machine.js'
 
 const timers = deriveTimers()
@@ -191,11 +191,11 @@ function server(invite: boolean, reliable = false) {
 t.test('INVITE server: failure repeated with timer G until the ACK, timer I', async (t) => {
   const s = server(true)
   t.ok(s.respond(100))
-  s.transaction.repeat()
+  s.transaction.onRetransmission()
   t.ok(s.respond(486))
   s.clock.advance(3600)
-  s.transaction.acknowledge()
-  s.transaction.acknowledge()
+  s.transaction.onAck()
+  s.transaction.onAck()
   s.clock.advance(10_000)
   t.same(s.texts(), ['100 at 0', '100 at 0', '486 at 0', '486 at 500', '486 at 1500', '486 at 3500'])
   t.same(s.log, ['end at 8600'])
@@ -219,7 +219,7 @@ t.test('INVITE server: after a 2xx retransmissions are absorbed, timer L ends it
   s.respond(200)
   t.ok(s.transaction.accepted)
   t.notOk(s.respond(486), 'no second final response')
-  s.transaction.repeat()
+  s.transaction.onRetransmission()
   s.clock.advance(32_000)
   t.same(s.texts(), ['200 at 0'])
   t.same(s.log, ['end at 32000'])
@@ -227,11 +227,11 @@ t.test('INVITE server: after a 2xx retransmissions are absorbed, timer L ends it
 
 t.test('other servers: silent while trying, then the last response, timer J', async (t) => {
   const s = server(false)
-  s.transaction.repeat()
+  s.transaction.onRetransmission()
   t.equal(s.sent.length, 0)
   s.respond(200)
   s.clock.advance(31_999)
-  s.transaction.repeat()
+  s.transaction.onRetransmission()
   t.same(s.texts(), ['200 at 0', '200 at 31999'])
   s.clock.advance(1)
   t.same(s.log, ['end at 32000'])
@@ -244,14 +244,14 @@ t.test('a 2xx is repeated from T1 to T2 until stopped', async (t) => {
   const clock = new VirtualClock()
   const { flow, sent } = fakeFlow(clock, false)
   const lost: number[] = []
-  new Answer(Buffer.from('200'), flow, clock, timers, () => lost.push(clock.now()))
+  new OkRetransmitter(Buffer.from('200'), flow, clock, timers, () => lost.push(clock.now()))
   clock.advance(33_000)
   t.same(
     sent.map((entry) => entry.at),
     [500, 1500, 3500, 7500, 11_500, 15_500, 19_500, 23_500, 27_500, 31_500],
   )
   t.same(lost, [32_000])
-  const answered = new Answer(Buffer.from('200'), flow, clock, timers, () => lost.push(0))
+  const answered = new OkRetransmitter(Buffer.from('200'), flow, clock, timers, () => lost.push(0))
   answered.stop()
   clock.advance(33_000)
   t.equal(sent.length, 10)
@@ -259,7 +259,7 @@ t.test('a 2xx is repeated from T1 to T2 until stopped', async (t) => {
 })
 
 t.test('every state meets every input: phases only move forward, the end is the end', async (t) => {
-  const phases: Phase[] = [
+  const phases: TransactionPhase[] = [
     'calling',
     'trying',
     'proceeding',
@@ -268,21 +268,21 @@ t.test('every state meets every input: phases only move forward, the end is the 
     'accepted',
     'terminated',
   ]
-  const names: TimerName[] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M']
+  const names: TransactionTimer[] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M']
   const ticks = names.map((timer) => ({ on: 'timer', timer }) as const)
   const clientInputs: ClientInput[] = [
-    { on: 'provisional' },
-    { on: 'success' },
-    { on: 'failure' },
-    { on: 'broken' },
+    { type: 'provisional' },
+    { type: 'success' },
+    { type: 'failure' },
+    { type: 'broken' },
     ...ticks,
   ]
   const serverInputs: ServerInput[] = [
-    { on: 'request' },
-    { on: 'provisional' },
-    { on: 'success' },
-    { on: 'failure' },
-    { on: 'ack' },
+    { type: 'request' },
+    { type: 'provisional' },
+    { type: 'success' },
+    { type: 'failure' },
+    { type: 'ack' },
     ...ticks,
   ]
   let seen = 0

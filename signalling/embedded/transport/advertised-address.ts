@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { bestAddress, interfaceAddresses, isLoopback, isWildcard } from './local-address.js'
-import type { Endpoint } from './transport.js'
+import type { SocketAddress } from './transport.js'
 
 export interface AddressSettings {
   /** As bound; may be a wildcard. */
@@ -13,7 +13,7 @@ export interface AddressSettings {
 }
 
 /** What one listener says its address is, which depends on who asks. */
-export class OwnAddress {
+export class AdvertisedAddress {
   readonly #settings: AddressSettings
   readonly #port: number
   readonly #candidates: readonly string[]
@@ -23,11 +23,11 @@ export class OwnAddress {
     this.#settings = settings
     this.#port = port
     this.#candidates = isWildcard(settings.address) ? interfaceAddresses(settings.family) : []
-    this.#network = settings.localNetwork === null ? null : networkOf(settings.localNetwork)
+    this.#network = settings.localNetwork === null ? null : parseNetwork(settings.localNetwork)
   }
 
   /** For Via and Contact towards that peer; `''` asks for what the outside sees. */
-  towards(peer: string): Endpoint {
+  forPeer(peer: string): SocketAddress {
     const { advertise } = this.#settings
     const real = bestAddress(this.#candidates, peer) ?? this.#settings.address
     const shown = advertise === null || this.#inside(peer) ? real : advertise
@@ -35,19 +35,19 @@ export class OwnAddress {
   }
 
   /** Whether the peer is in the listener's own network. */
-  near(peer: string): boolean {
+  inLocalNetwork(peer: string): boolean {
     const family = isIP(peer)
     return this.#network !== null && family !== 0 && this.#network.check(peer, family === 6 ? 'ipv6' : 'ipv4')
   }
 
   /** A loopback peer of a listener on every address is on this machine, on this side of any NAT. */
   #inside(peer: string): boolean {
-    return this.near(peer) || (this.#candidates.length > 0 && isLoopback(peer))
+    return this.inLocalNetwork(peer) || (this.#candidates.length > 0 && isLoopback(peer))
   }
 }
 
 /** Null when the text is no network. */
-export function networkOf(text: string): BlockList | null {
+export function parseNetwork(text: string): BlockList | null {
   const [address = '', bits = '', more] = text.split('/')
   const family = isIP(address)
   const width = family === 4 ? 32 : 128

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type Endpoint, endpointKey } from './transport.js'
+import { type SocketAddress, socketAddressKey } from './transport.js'
 
 interface Connection {
   readonly open: boolean
@@ -24,13 +24,13 @@ export class ConnectionTable<C extends Connection> {
     return this.#byKey.size
   }
 
-  find(remote: Endpoint, name: string): C | null {
+  find(remote: SocketAddress, name: string): C | null {
     const found = this.#byKey.get(this.#key(remote, name))
     return found?.open ? found : null
   }
 
   /** Adds a connection; the function returned takes it out. `name` is null for an accepted one. */
-  add(remote: Endpoint, name: string | null, connection: C): () => void {
+  add(remote: SocketAddress, name: string | null, connection: C): () => void {
     const key = this.#key(remote, name)
     this.#byKey.set(key, connection)
     return () => {
@@ -42,8 +42,8 @@ export class ConnectionTable<C extends Connection> {
     for (const connection of [...this.#byKey.values()]) connection.destroy()
   }
 
-  #key(remote: Endpoint, name: string | null): string {
-    if (!this.#named || name === null || isIP(name) !== 0) return endpointKey(remote)
-    return `${endpointKey(remote)}|${name.toLowerCase()}`
+  #key(remote: SocketAddress, name: string | null): string {
+    if (!this.#named || name === null || isIP(name) !== 0) return socketAddressKey(remote)
+    return `${socketAddressKey(remote)}|${name.toLowerCase()}`
   }
 }

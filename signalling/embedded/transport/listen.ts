@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { EngineError } from '../../../media/base/errors.js'
-import { networkOf } from './advertised-address.js'
+import { parseNetwork } from './advertised-address.js'
 import type { ConnectionSettings } from './stream-connection.js'
 import { openStreamTransport } from './stream-transport.js'
 import type { TlsContext } from './tls-context.js'
@@ -56,7 +56,7 @@ function familyOf({ address, advertise, localNetwork }: ListenAddress): 4 | 6 {
       context: { address, advertise },
     })
   }
-  if (localNetwork !== undefined && networkOf(localNetwork) === null) {
+  if (localNetwork !== undefined && parseNetwork(localNetwork) === null) {
     throw new EngineError('config_invalid', 'a local network is written address/bits', {
       context: { localNetwork },
     })

@@ -4,7 +4,7 @@ import type { Log } from '../../../media/base/log.js'
 import type { Limits } from '../limits.js'
 import type { Timers } from '../transaction/timers.js'
 import { StreamFramer } from './stream-framer.js'
-import type { Endpoint, Flow, Transport, TransportEvents } from './transport.js'
+import type { SocketAddress, Flow, Transport, TransportEvents } from './transport.js'
 
 export interface ConnectionSettings {
   readonly events: TransportEvents
@@ -22,7 +22,7 @@ export class StreamConnection implements Flow {
   readonly protocol: 'tcp' | 'tls'
   readonly reliable = true
   readonly transport: Transport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
   readonly #settings: ConnectionSettings
   readonly #socket: Socket
   readonly #framer: StreamFramer
@@ -44,7 +44,7 @@ export class StreamConnection implements Flow {
     protocol: 'tcp' | 'tls',
     settings: ConnectionSettings,
     socket: Socket,
-    remote: Endpoint,
+    remote: SocketAddress,
     ready: 'connect' | 'secureConnect' | null,
     gone: () => void,
   ) {
@@ -61,7 +61,7 @@ export class StreamConnection implements Flow {
         events.onMessage(bytes, this)
       },
       onKeepAlive: () => this.send(PONG),
-      onBad: (status, reason, head) => {
+      onError: (status, reason, head) => {
         events.onBadStream(status, reason, head, this)
         this.#open = false
         socket.end()
@@ -104,7 +104,7 @@ export class StreamConnection implements Flow {
     return true
   }
 
-  watch(broken: () => void): () => void {
+  onBroken(broken: () => void): () => void {
     this.#watchers.add(broken)
     return () => {
       this.#watchers.delete(broken)

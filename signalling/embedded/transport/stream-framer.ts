@@ -11,7 +11,7 @@ export interface StreamEvents {
   /** CRLFCRLF between messages (RFC 5626 3.5.1): the peer wants a CRLF back. */
   onKeepAlive(): void
   /** The stream cannot be framed any more. `head` is the start line and headers, as far as they were read. */
-  onBad(status: 400 | 413 | 513, reason: string, head: Buffer | null): void
+  onError(status: 400 | 413 | 513, reason: string, head: Buffer | null): void
 }
 
 /** Cuts a SIP byte stream into messages by Content-Length (RFC 3261 18.3). Owns no socket. */
@@ -92,6 +92,6 @@ export class StreamFramer {
   #fail(status: 400 | 413 | 513, reason: string, head: Buffer | null): void {
     this.#broken = true
     this.#queue.clear()
-    this.#events.onBad(status, reason, head)
+    this.#events.onError(status, reason, head)
   }
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
-import { type AddressSettings, OwnAddress } from './advertised-address.js'
+import { type AddressSettings, AdvertisedAddress } from './advertised-address.js'
 import { ConnectionTable } from './connection-table.js'
 import { isWildcard } from './local-address.js'
 import { type ConnectionSettings, StreamConnection } from './stream-connection.js'
 import type { TlsContext } from './tls-context.js'
-import type { Endpoint, Flow, Transport } from './transport.js'
+import type { SocketAddress, Flow, Transport } from './transport.js'
 
 export interface StreamSettings extends AddressSettings, ConnectionSettings {
   readonly port: number
@@ -34,10 +34,10 @@ export async function openStreamTransport(settings: StreamSettings): Promise<Tra
 class StreamTransport implements Transport {
   readonly protocol: 'tcp' | 'tls'
   readonly family: 4 | 6
-  readonly bound: Endpoint
+  readonly bound: SocketAddress
   readonly #settings: StreamSettings
   readonly #server: Server
-  readonly #own: OwnAddress
+  readonly #own: AdvertisedAddress
   readonly #connections: ConnectionTable<StreamConnection>
   /** Sockets that have not finished their TLS handshake. */
   readonly #shaking = new Set<Socket>()
@@ -50,17 +50,17 @@ class StreamTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#server = server
-    this.#own = new OwnAddress(settings, port)
+    this.#own = new AdvertisedAddress(settings, port)
     this.#connections = new ConnectionTable(tls !== null)
     server.on('error', (error) => log.warn({ error: error.message }, 'SIP listener error'))
     if (tls === null) {
       server.on('connection', (socket) => {
-        if (settings.events.admits(socket)) this.#accept(socket)
+        if (settings.events.admitConnection(socket)) this.#accept(socket)
       })
       return
     }
     server.on('connection', (socket) => {
-      if (!settings.events.admits(socket)) return
+      if (!settings.events.admitConnection(socket)) return
       this.#shaking.add(socket)
       socket.on('close', () => this.#shaking.delete(socket))
     })
@@ -72,20 +72,20 @@ class StreamTransport implements Transport {
     })
   }
 
-  advertised(peerAddress: string): Endpoint {
-    return this.#own.towards(peerAddress)
+  advertised(peerAddress: string): SocketAddress {
+    return this.#own.forPeer(peerAddress)
   }
 
-  near(peerAddress: string): boolean {
-    return this.#own.near(peerAddress)
+  isLocalPeer(peerAddress: string): boolean {
+    return this.#own.inLocalNetwork(peerAddress)
   }
 
   /** An open connection with that peer, whoever made it, or a new one. */
-  flowTo(remote: Endpoint, name: string): Flow {
+  flowTo(remote: SocketAddress, name: string): Flow {
     return this.#connections.find(remote, name) ?? this.#open(remote, name)
   }
 
-  #open(remote: Endpoint, name: string): Flow {
+  #open(remote: SocketAddress, name: string): Flow {
     const { tls } = this.#settings
     const options = {
       host: remote.address,
@@ -117,7 +117,7 @@ class StreamTransport implements Transport {
 
   #add(
     socket: Socket,
-    remote: Endpoint,
+    remote: SocketAddress,
     name: string | null,
     ready: 'connect' | 'secureConnect' | null,
   ): StreamConnection {

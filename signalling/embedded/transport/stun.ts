@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { addressKey } from '../../trunk/cidr.js'
-import type { Endpoint } from './transport.js'
+import type { SocketAddress } from './transport.js'
 
 /*
  * The keep-alive of a registration over UDP (RFC 5626 4.4.2): a client asks with a STUN binding request
@@ -24,7 +24,7 @@ export function isBindingRequest(bytes: Buffer): boolean {
 }
 
 /** The success response with the sender's address (RFC 5389 15.2). */
-export function bindingResponse(request: Buffer, { address, port }: Endpoint): Buffer {
+export function bindingResponse(request: Buffer, { address, port }: SocketAddress): Buffer {
   const key = addressKey(address.split('%')[0] ?? '') ?? ''.padStart(32, '0')
   const six = isIP(address) === 6 && !/^::ffff:/i.test(address)
   const raw = Buffer.from(six ? key : key.slice(24), 'hex')

@@ -20,7 +20,7 @@ export function isSecure(protocol: Protocol): boolean {
   return protocol === 'tls' || protocol === 'wss'
 }
 
-export interface Endpoint {
+export interface SocketAddress {
   /** IPv6 without brackets. */
   readonly address: string
   readonly port: number
@@ -32,13 +32,13 @@ export interface Flow {
   /** Whether the transport delivers or says so (RFC 3261 17: no retransmissions over it). */
   readonly reliable: boolean
   readonly transport: Transport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
   /** False once nothing can be sent this way any more. */
   readonly open: boolean
   /** Queues the bytes; false when the way is closed. Later failures reach the watchers. */
   send(bytes: Buffer): boolean
   /** Calls once when the peer proves unreachable or the connection ends; returns the way out. */
-  watch(broken: () => void): () => void
+  onBroken(broken: () => void): () => void
 }
 
 /** A listening address. */
@@ -46,28 +46,28 @@ export interface Transport {
   readonly protocol: Protocol
   readonly family: 4 | 6
   /** As bound; the address may be a wildcard. */
-  readonly bound: Endpoint
+  readonly bound: SocketAddress
   /** What Via and Contact say to this peer. */
-  advertised(peerAddress: string): Endpoint
+  advertised(peerAddress: string): SocketAddress
   /** Whether the listener is better suited to that peer than its address alone tells: its own network. */
-  near(peerAddress: string): boolean
+  isLocalPeer(peerAddress: string): boolean
   /**
    * A flow for requests: over UDP with news of unreachable ports, otherwise reusing a connection.
    * `name` is whom the peer has to prove to be over TLS: the domain, or the address, of the URI.
    */
-  flowTo(remote: Endpoint, name: string): Flow
+  flowTo(remote: SocketAddress, name: string): Flow
   close(): Promise<void>
 }
 
 /** What the transports hand up. */
 export interface TransportEvents {
   /** Whether a new connection is taken, which is counted then; one that is not has been destroyed. */
-  admits(socket: Socket): boolean
+  admitConnection(socket: Socket): boolean
   onMessage(bytes: Buffer, flow: Flow): void
   /** A stream that can no longer be framed, or is too large; the flow closes after the answer. */
   onBadStream(status: 400 | 413 | 513, reason: string, head: Buffer | null, flow: Flow): void
 }
 
-export function endpointKey(endpoint: Endpoint): string {
+export function socketAddressKey(endpoint: SocketAddress): string {
   return `${endpoint.address}|${endpoint.port}`
 }

@@ -5,8 +5,8 @@ import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import type { Limits } from '../limits.js'
 import type { Timers } from '../transaction/timers.js'
-import { type AddressSettings, OwnAddress } from './advertised-address.js'
-import { type Endpoint, endpointKey, type Flow, type Transport, type TransportEvents } from './transport.js'
+import { type AddressSettings, AdvertisedAddress } from './advertised-address.js'
+import { type SocketAddress, socketAddressKey, type Flow, type Transport, type TransportEvents } from './transport.js'
 
 export interface UdpSettings extends AddressSettings {
   readonly port: number
@@ -59,12 +59,12 @@ export async function openUdpTransport(settings: UdpSettings): Promise<Transport
 class UdpTransport implements Transport {
   readonly protocol = 'udp'
   readonly family: 4 | 6
-  readonly bound: Endpoint
+  readonly bound: SocketAddress
   readonly settings: UdpSettings
   readonly #socket: Socket
   readonly #scope = new Scope()
   readonly #paths = new Map<string, UdpPath>()
-  readonly #own: OwnAddress
+  readonly #own: AdvertisedAddress
   #closed = false
 
   constructor(settings: UdpSettings, socket: Socket, port: number) {
@@ -72,25 +72,25 @@ class UdpTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#socket = socket
-    this.#own = new OwnAddress(settings, port)
+    this.#own = new AdvertisedAddress(settings, port)
     this.receiveFrom(socket)
     socket.on('error', (error) => settings.log.warn({ error: error.message }, 'SIP socket error'))
     this.#scope.own(() => new Promise<void>((resolve) => socket.close(() => resolve())))
   }
 
-  advertised(peerAddress: string): Endpoint {
-    return this.#own.towards(peerAddress)
+  advertised(peerAddress: string): SocketAddress {
+    return this.#own.forPeer(peerAddress)
   }
 
-  near(peerAddress: string): boolean {
-    return this.#own.near(peerAddress)
+  isLocalPeer(peerAddress: string): boolean {
+    return this.#own.inLocalNetwork(peerAddress)
   }
 
-  flowTo(remote: Endpoint): Flow {
-    const key = endpointKey(remote)
+  flowTo(remote: SocketAddress): Flow {
+    const key = socketAddressKey(remote)
     const existing = this.#paths.get(key)
     if (existing) return existing
-    if (this.#closed || (this.#paths.size >= this.settings.limits.udpPaths && !this.#evict())) {
+    if (this.#closed || (this.#paths.size >= this.settings.limits.connectedUdpSockets && !this.#evict())) {
       return new UdpReply(this, remote)
     }
     const path = new UdpPath(this, remote, this.#scope.child(), () => this.#paths.delete(key))
@@ -115,7 +115,7 @@ class UdpTransport implements Transport {
     })
   }
 
-  sendTo(bytes: Buffer, remote: Endpoint, failed: (error: Error) => void): boolean {
+  sendTo(bytes: Buffer, remote: SocketAddress, failed: (error: Error) => void): boolean {
     if (this.#closed) return false
     this.#socket.send(bytes, remote.port, remote.address, (error) => {
       if (error) failed(error)
@@ -138,9 +138,9 @@ class UdpReply implements Flow {
   readonly protocol = 'udp'
   readonly reliable = false
   readonly transport: UdpTransport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
 
-  constructor(transport: UdpTransport, remote: Endpoint) {
+  constructor(transport: UdpTransport, remote: SocketAddress) {
     this.transport = transport
     this.remote = remote
   }
@@ -155,7 +155,7 @@ class UdpReply implements Flow {
     })
   }
 
-  watch(): () => void {
+  onBroken(): () => void {
     return () => {}
   }
 }
@@ -168,7 +168,7 @@ class UdpPath implements Flow {
   readonly protocol = 'udp'
   readonly reliable = false
   readonly transport: UdpTransport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
   readonly #socket: Socket
   readonly #scope: Scope
   readonly #watchers = new Set<() => void>()
@@ -176,7 +176,7 @@ class UdpPath implements Flow {
   #failed = false
   usedAt: number
 
-  constructor(transport: UdpTransport, remote: Endpoint, scope: Scope, gone: () => void) {
+  constructor(transport: UdpTransport, remote: SocketAddress, scope: Scope, gone: () => void) {
     const { clock, family } = transport.settings
     this.transport = transport
     this.remote = remote
@@ -195,7 +195,7 @@ class UdpPath implements Flow {
         this.#socket.connect(remote.port, remote.address, () => this.#connected())
       },
     )
-    this.#watchIdle(transport.settings.timers.pathIdle)
+    this.#watchIdle(transport.settings.timers.udpFlowIdle)
   }
 
   get open(): boolean {
@@ -206,7 +206,7 @@ class UdpPath implements Flow {
     return this.#watchers.size > 0 || this.#waiting !== null
   }
 
-  watch(broken: () => void): () => void {
+  onBroken(broken: () => void): () => void {
     this.#watchers.add(broken)
     return () => {
       this.#watchers.delete(broken)
@@ -261,9 +261,9 @@ class UdpPath implements Flow {
   #watchIdle(ms: number): void {
     const { clock, timers } = this.transport.settings
     this.#scope.after(clock, ms, () => {
-      const left = this.usedAt + timers.pathIdle - clock.now()
+      const left = this.usedAt + timers.udpFlowIdle - clock.now()
       if (left <= 0 && !this.busy) this.drop()
-      else this.#watchIdle(Math.max(left, timers.pathIdle / 8))
+      else this.#watchIdle(Math.max(left, timers.udpFlowIdle / 8))
     })
   }
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 import type { Timer } from '../../../media/base/clock.js'
 import type { ConnectionSettings } from './stream-connection.js'
-import type { Endpoint, Flow, Transport } from './transport.js'
+import type { SocketAddress, Flow, Transport } from './transport.js'
 
 /** RFC 6455 7.4.1. */
 const GOING_AWAY = 1001
@@ -21,7 +21,7 @@ export class WsConnection implements Flow {
   readonly protocol: 'ws' | 'wss'
   readonly reliable = true
   readonly transport: Transport
-  readonly remote: Endpoint
+  readonly remote: SocketAddress
   readonly #settings: ConnectionSettings
   readonly #socket: WebSocket
   readonly #watchers = new Set<() => void>()
@@ -36,7 +36,7 @@ export class WsConnection implements Flow {
     protocol: 'ws' | 'wss',
     settings: ConnectionSettings,
     socket: WebSocket,
-    remote: Endpoint,
+    remote: SocketAddress,
     gone: () => void,
   ) {
     const { log, clock, timers } = settings
@@ -99,7 +99,7 @@ export class WsConnection implements Flow {
     return true
   }
 
-  watch(broken: () => void): () => void {
+  onBroken(broken: () => void): () => void {
     this.#watchers.add(broken)
     return () => {
       this.#watchers.delete(broken)

@@ -5,12 +5,12 @@ import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
 import { hostText } from '../message/sip-header.js'
-import { type AddressSettings, OwnAddress } from './advertised-address.js'
+import { type AddressSettings, AdvertisedAddress } from './advertised-address.js'
 import { ConnectionTable } from './connection-table.js'
 import { isWildcard } from './local-address.js'
 import type { ConnectionSettings } from './stream-connection.js'
 import type { TlsContext } from './tls-context.js'
-import type { Endpoint, Flow, Transport } from './transport.js'
+import type { SocketAddress, Flow, Transport } from './transport.js'
 import { WsConnection } from './ws-connection.js'
 
 export interface WsSettings extends AddressSettings, ConnectionSettings {
@@ -51,11 +51,11 @@ export async function openWsTransport(settings: WsSettings): Promise<Transport> 
 class WsTransport implements Transport {
   readonly protocol: 'ws' | 'wss'
   readonly family: 4 | 6
-  readonly bound: Endpoint
+  readonly bound: SocketAddress
   readonly #settings: WsSettings
   readonly #server: Server
   readonly #upgrades: WebSocketServer
-  readonly #own: OwnAddress
+  readonly #own: AdvertisedAddress
   readonly #connections: ConnectionTable<WsConnection>
   /** Every TCP connection: those that never became a WebSocket have to be closed too. */
   readonly #sockets = new Set<Duplex>()
@@ -68,7 +68,7 @@ class WsTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#server = server
-    this.#own = new OwnAddress(settings, port)
+    this.#own = new AdvertisedAddress(settings, port)
     this.#connections = new ConnectionTable(tls !== null)
     this.#upgrades = new WebSocketServer({
       noServer: true,
@@ -79,7 +79,7 @@ class WsTransport implements Transport {
     })
     server.on('error', (error) => log.warn({ error: error.message }, 'SIP listener error'))
     server.on('connection', (socket) => {
-      if (!settings.events.admits(socket)) return
+      if (!settings.events.admitConnection(socket)) return
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
     })
@@ -91,15 +91,15 @@ class WsTransport implements Transport {
     server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
   }
 
-  advertised(peerAddress: string): Endpoint {
-    return this.#own.towards(peerAddress)
+  advertised(peerAddress: string): SocketAddress {
+    return this.#own.forPeer(peerAddress)
   }
 
-  near(peerAddress: string): boolean {
-    return this.#own.near(peerAddress)
+  isLocalPeer(peerAddress: string): boolean {
+    return this.#own.inLocalNetwork(peerAddress)
   }
 
-  flowTo(remote: Endpoint, name: string): Flow {
+  flowTo(remote: SocketAddress, name: string): Flow {
     const existing = this.#connections.find(remote, name)
     if (existing !== null) return existing
     const { tls, timers, limits } = this.#settings
@@ -134,7 +134,7 @@ class WsTransport implements Transport {
     })
   }
 
-  #add(socket: WebSocket, remote: Endpoint, name: string | null): WsConnection {
+  #add(socket: WebSocket, remote: SocketAddress, name: string | null): WsConnection {
     const connection: WsConnection = new WsConnection(
       this,
       this.protocol,

@@ -2,8 +2,8 @@ import { notifyRequest } from '../app/app-notifications.js'
 import { cdrStop } from '../app/cdr.js'
 import type { Core } from '../core.js'
 import { NO_BODY, type SipRequest } from '../message/sip-message.js'
-import { serverKey } from '../transaction/server-transaction.js'
-import type { Arrival, Incoming } from './pending-requests.js'
+import { serverTransactionKey } from '../transaction/server-transaction.js'
+import type { ReceivedRequest, IncomingRequest } from './pending-requests.js'
 import { reject } from './request-dispatch.js'
 import { finishIncoming, replyFinal } from './responses.js'
 
@@ -12,10 +12,10 @@ import { finishIncoming, replyFinal } from './responses.js'
  * can only be told as one.
  */
 
-export function receiveCancel(core: Core, arrival: Arrival): void {
+export function receiveCancel(core: Core, arrival: ReceivedRequest): void {
   const { request, essentials } = arrival
-  const key = serverKey(request, essentials, 'INVITE')
-  const relay = core.relays.get(key)
+  const key = serverTransactionKey(request, essentials, 'INVITE')
+  const relay = core.responseContexts.get(key)
   if (relay) {
     reject(core, arrival, 200)
     relay.cancel(request)
@@ -24,17 +24,17 @@ export function receiveCancel(core: Core, arrival: Arrival): void {
   const invite = core.invites.get(key)
   if (invite) {
     replyFinal(core, arrival.transaction, request, essentials, 200, invite.localTag)
-    endInvite(core, invite, 487, request)
+    terminateInvite(core, invite, 487, request)
     return
   }
   // RFC 3261 9.2: after a final response a CANCEL has no effect, but it matches and gets its 200.
-  reject(core, arrival, core.servers.has(key) ? 200 : 481)
+  reject(core, arrival, core.serverTransactions.has(key) ? 200 : 481)
 }
 
 /** Answers an INVITE for its application and tells it in the only form it knows, a CANCEL. */
-export function endInvite(
+export function terminateInvite(
   core: Core,
-  invite: Incoming,
+  invite: IncomingRequest,
   status: number,
   cancel: SipRequest = cancelOf(invite),
   reason = '',
@@ -45,7 +45,7 @@ export function endInvite(
   notifyRequest(core, app, cancel, flow, id, (dialog ?? early)?.id ?? '', null)
 }
 
-function cancelOf(invite: Incoming): SipRequest {
+function cancelOf(invite: IncomingRequest): SipRequest {
   const kept = new Set(['Via', 'From', 'To', 'Call-ID', 'Max-Forwards'])
   const headers = invite.request.headers.filter((header) => kept.has(header.name))
   headers.push({ name: 'CSeq', value: `${invite.essentials.cseq} CANCEL` })

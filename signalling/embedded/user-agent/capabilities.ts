@@ -52,12 +52,12 @@ const KNOWN: ReadonlySet<string> = new Set([
 const KNOWN_TO_PROXY: ReadonlySet<string> = new Set(['100rel', 'path', 'timer'])
 
 /** The Unsupported header for a request that requires what nobody has; null when all is known. */
-export function screenSupport(request: SipRequest): readonly Header[] | null {
+export function unsupportedRequire(request: SipRequest): readonly Header[] | null {
   return unsupported(request, 'Require', KNOWN)
 }
 
 /** The same for Proxy-Require, before forwarding (RFC 3261 16.3). */
-export function screenProxySupport(request: SipRequest): readonly Header[] | null {
+export function unsupportedProxyRequire(request: SipRequest): readonly Header[] | null {
   return unsupported(request, 'Proxy-Require', KNOWN_TO_PROXY)
 }
 
@@ -66,7 +66,7 @@ export function screenProxySupport(request: SipRequest): readonly Header[] | nul
  * unknown to it, and what came in the clear all the same has broken the promise already. Null when
  * all is well. WebSockets are often freed of their TLS by a web server in front.
  */
-export function screenScheme(
+export function schemeRejection(
   core: Core,
   request: SipRequest,
   flow: Flow,

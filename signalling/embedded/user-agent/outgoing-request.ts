@@ -14,22 +14,22 @@ import {
   serialise,
 } from '../message/sip-message.js'
 import { findWays, type Hop, type Way, type Ways } from '../routing/destination.js'
-import { ClientTransaction, clientKey } from '../transaction/client-transaction.js'
+import { ClientTransaction, clientTransactionKey } from '../transaction/client-transaction.js'
 import type { Flow } from '../transport/transport.js'
 import { viaOf } from './own-headers.js'
-import type { Pending } from './pending-requests.js'
+import type { PendingRequest } from './pending-requests.js'
 
 /** A server that asks for more is tried again all the same: nobody may switch himself off for a day. */
 const MAX_RETRY_AFTER_S = 300
 
-export interface OutgoingPlan {
+export interface OutgoingRequestSpec {
   /** The application that sent it, null for the server's own. */
   readonly app: App | null
-  readonly hop: Hop
+  readonly destination: Hop
   readonly dialogId: string
   readonly cseq: number
   /** Whether the request carries an offer. */
-  readonly offers: boolean
+  readonly hasOffer: boolean
   /** The request without Via, as it has to look when it leaves by that flow. */
   compose(flow: { readonly transport: Flow['transport']; readonly peer: string }): SipRequest
   /** The first attempt went out (or would have): the application learns its transaction id. */
@@ -61,22 +61,22 @@ const NOT_IN_CANCEL: ReadonlySet<string> = new Set([
  * A request from an application to its final response: resolves the next hop, tries one
  * destination after the other (RFC 3263 4.3), and carries a CANCEL until it may be sent.
  */
-export class Outgoing implements LocalInvite, Pending {
+export class OutgoingRequest implements LocalInvite, PendingRequest {
   readonly id = newUuid()
   readonly cseq: number
   readonly dialogId: string
   readonly app: App | null
-  readonly offers: boolean
+  readonly hasOffer: boolean
   /** Early dialogs of our INVITE, by To tag. */
   readonly forks = new Map<string, Dialog>()
   phase: 'open' | 'answered' | 'failed' = 'open'
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null = null
   /** To tag of the first 2xx; null before. */
-  winner: string | null = null
+  winningTag: string | null = null
   /** ACKs of further forks' 2xx, by To tag. */
   readonly forkAcks = new Map<string, { readonly bytes: Buffer; readonly flow: Flow }>()
   readonly #core: Core
-  readonly #plan: OutgoingPlan
+  readonly #plan: OutgoingRequestSpec
   #left: Way[] = []
   #transaction: ClientTransaction | null = null
   #announced = false
@@ -84,13 +84,13 @@ export class Outgoing implements LocalInvite, Pending {
   #cancelSent = false
   #cancelDeadline: Timer | null = null
 
-  constructor(core: Core, plan: OutgoingPlan) {
+  constructor(core: Core, plan: OutgoingRequestSpec) {
     this.#core = core
     this.#plan = plan
     this.cseq = plan.cseq
     this.dialogId = plan.dialogId
     this.app = plan.app
-    this.offers = plan.offers
+    this.hasOffer = plan.hasOffer
   }
 
   get cancelled(): boolean {
@@ -106,7 +106,7 @@ export class Outgoing implements LocalInvite, Pending {
   }
 
   start(): void {
-    findWays(this.#core, this.#plan.hop, (ways) => this.#routed(ways))
+    findWays(this.#core, this.#plan.destination, (ways) => this.#routed(ways))
   }
 
   /**
@@ -153,7 +153,7 @@ export class Outgoing implements LocalInvite, Pending {
     const way = this.#sized(next)
     const flow = way.open()
     const request = this.#requestFor(way)
-    const key = clientKey(branchKey(request), request.method)
+    const key = clientTransactionKey(branchKey(request), request.method)
     let heard = false
     const transaction = new ClientTransaction(request, flow, this.#core.clock, this.#core.timers, {
       onResponse: (response, essentials, from) => {
@@ -165,10 +165,10 @@ export class Outgoing implements LocalInvite, Pending {
         if (!heard) this.#core.quarantine.put(way.key, this.#core.timers.quarantine)
         this.#reported(request, flow, what)
       },
-      onEnd: () => this.#core.clients.delete(key),
+      onEnd: () => this.#core.clientTransactions.delete(key),
     })
     this.#transaction = transaction
-    this.#core.clients.set(key, transaction)
+    this.#core.clientTransactions.set(key, transaction)
     this.#core.outgoing.set(this.id, this)
     transaction.start()
     this.#announce(transaction.bytes, flow)
@@ -185,7 +185,7 @@ export class Outgoing implements LocalInvite, Pending {
    */
   #sized(way: Way): Way {
     const { large } = way
-    if (large === null || this.#core.quarantine.holds(large.key)) return way
+    if (large === null || this.#core.quarantine.has(large.key)) return way
     if (serialise(this.#requestFor(way)).length <= this.#core.limits.datagramBytes) return way
     this.#left.unshift({ ...way, large: null })
     return large
@@ -212,7 +212,7 @@ export class Outgoing implements LocalInvite, Pending {
     }
     if (this.phase === 'open' && response.status === 503 && way.srv && this.#movesOn(way, response)) return
     if (this.phase === 'open') this.#finish(response.status < 300 ? 'answered' : 'failed')
-    else if (response.status >= 300 || this.winner === null) return
+    else if (response.status >= 300 || this.winningTag === null) return
     this.#plan.onResponse(response, essentials, flow)
   }
 
@@ -257,20 +257,20 @@ export class Outgoing implements LocalInvite, Pending {
     this.#cancelSent = true
     const core = this.#core
     const request = this.#cancelRequest(invite.request)
-    const key = clientKey(branchKey(invite.request), 'CANCEL')
+    const key = clientTransactionKey(branchKey(invite.request), 'CANCEL')
     const transaction = new ClientTransaction(request, invite.flow, core.clock, core.timers, {
       onResponse: () => {},
       onReport: () => {},
-      onEnd: () => core.clients.delete(key),
+      onEnd: () => core.clientTransactions.delete(key),
     })
-    core.clients.set(key, transaction)
+    core.clientTransactions.set(key, transaction)
     transaction.start()
     // RFC 3261 9.1: without a final response within 64 T1 the INVITE counts as cancelled.
-    this.#cancelDeadline = core.scope.after(core.clock, core.timers.give, () => {
+    this.#cancelDeadline = core.scope.after(core.clock, core.timers.transactionTimeout, () => {
       if (this.phase !== 'open') return
       this.#fail(invite.request, 487, 'Request Terminated', invite.flow.protocol)
       invite.close()
-      core.clients.delete(clientKey(branchKey(invite.request), 'INVITE'))
+      core.clientTransactions.delete(clientTransactionKey(branchKey(invite.request), 'INVITE'))
     })
   }
 

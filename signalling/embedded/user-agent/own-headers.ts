@@ -1,11 +1,11 @@
 import type { Core } from '../core.js'
 import { hostText, parseUri } from '../message/sip-header.js'
 import type { Header } from '../message/sip-message.js'
-import { targetOf } from '../routing/target.js'
+import { parseTarget } from '../routing/target.js'
 import { isWildcard } from '../transport/local-address.js'
 import {
   defaultPort,
-  type Endpoint,
+  type SocketAddress,
   isSecure,
   type Protocol,
   type Transport,
@@ -45,7 +45,7 @@ export function isSips(uri: string): boolean {
 }
 
 /** `<sip:address:port;lr>`: what Record-Route and Path say. */
-export function routeUriOf(transport: Transport, peerAddress: string): string {
+export function recordRouteUri(transport: Transport, peerAddress: string): string {
   const { address, port } = transport.advertised(peerAddress)
   return `<sip:${hostText(address)}:${port}${transportParam(transport.protocol)};lr>`
 }
@@ -56,7 +56,7 @@ export function routeUriOf(transport: Transport, peerAddress: string): string {
  */
 export function substituteLocalhost(
   headers: readonly Header[],
-  own: Endpoint,
+  own: SocketAddress,
   protocol: Protocol,
 ): readonly Header[] {
   const text = `@${hostText(own.address)}:${own.port}`
@@ -76,7 +76,7 @@ function transportParam(protocol: Protocol): string {
 export function isOwnUri(core: Core, uri: string): boolean {
   const parsed = parseUri(uri)
   if (parsed === null) return false
-  const target = targetOf(uri)
+  const target = parseTarget(uri)
   const port = parsed.port ?? defaultPort(target?.protocol ?? (target?.secure ? 'tls' : 'udp'))
   const host = parsed.host.toLowerCase()
   return core.transports.some((transport) => {

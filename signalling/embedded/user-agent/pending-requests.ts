@@ -7,7 +7,7 @@ import type { ServerTransaction } from '../transaction/server-transaction.js'
 import type { Flow } from '../transport/transport.js'
 
 /** An application's request on its way to a peer, until its final response. */
-export interface Pending {
+export interface PendingRequest {
   readonly app: App | null
   /** Wants the INVITE cancelled; the CANCEL as it is or will be sent, null when it is too late. */
   cancel(headers: readonly Header[]): { readonly bytes: Buffer; readonly flow: Flow } | null
@@ -16,7 +16,7 @@ export interface Pending {
 }
 
 /** A new request with its transaction, not yet anybody's. */
-export interface Arrival {
+export interface ReceivedRequest {
   readonly key: string
   readonly request: SipRequest
   readonly essentials: Essentials
@@ -25,7 +25,7 @@ export interface Arrival {
 }
 
 /** A peer's request on its way through an application, until its final response. */
-export interface Incoming {
+export interface IncomingRequest {
   readonly id: string
   /** As received, with `received` and `rport` in the top Via. */
   readonly request: SipRequest
@@ -45,7 +45,7 @@ export interface Incoming {
 }
 
 /** A peer's request this server forwards, until it is over. */
-export interface Relayed {
+export interface ForwardedRequest {
   /** The sender's CANCEL; headers like Reason go along. */
   cancel(cancel: SipRequest): void
 }

@@ -1,14 +1,14 @@
 import { cdrAttempt, cdrStop } from '../app/cdr.js'
 import type { Core } from '../core.js'
 import { dialogId } from '../dialog/dialog.js'
-import { acknowledges } from '../dialog/prack.js'
-import { tooShort } from '../dialog/session-expires.js'
-import { heedNotify, holdNotify } from '../dialog/subscription.js'
+import { acceptPrack } from '../dialog/prack.js'
+import { isIntervalTooSmall } from '../dialog/session-expires.js'
+import { applyNotifyExpires, holdNotify } from '../dialog/subscription.js'
 import { METHODS } from '../message/sip-message.js'
-import { screenScheme, screenSupport } from './capabilities.js'
-import { receiveEarly } from './early-dialog-request.js'
-import type { Arrival } from './pending-requests.js'
-import { ALLOW, hand, MIN_SE, RETRY_AFTER, reject, rejectForNow, sendTrying } from './request-dispatch.js'
+import { schemeRejection, unsupportedRequire } from './capabilities.js'
+import { receiveInEarlyDialog } from './early-dialog-request.js'
+import type { ReceivedRequest } from './pending-requests.js'
+import { ALLOW, dispatchToApp, MIN_SE, RETRY_AFTER, reject, rejectRetryLater, sendTrying } from './request-dispatch.js'
 import { finishIncoming } from './responses.js'
 
 /*
@@ -29,7 +29,7 @@ const NEW_METHODS: ReadonlySet<string> = new Set([
 ])
 
 /** A request without To tag. */
-export function receiveNew(core: Core, arrival: Arrival): void {
+export function receiveOutOfDialog(core: Core, arrival: ReceivedRequest): void {
   const { request, essentials, flow } = arrival
   const { method } = request
   if (!NEW_METHODS.has(method)) {
@@ -37,7 +37,7 @@ export function receiveNew(core: Core, arrival: Arrival): void {
     else reject(core, arrival, method === 'REFER' ? 405 : 481, method === 'REFER' ? ALLOW : [])
     return
   }
-  const scheme = screenScheme(core, request, flow)
+  const scheme = schemeRejection(core, request, flow)
   if (scheme !== null) {
     reject(core, arrival, scheme.status, scheme.headers)
     return
@@ -55,12 +55,12 @@ export function receiveNew(core: Core, arrival: Arrival): void {
       reject(core, arrival, existing.role === 'uac' ? 482 : 491)
       return
     }
-    if (tooShort(request)) {
+    if (isIntervalTooSmall(request)) {
       reject(core, arrival, 422, MIN_SE)
       return
     }
   }
-  const unsupported = screenSupport(request)
+  const unsupported = unsupportedRequire(request)
   if (unsupported !== null) {
     reject(core, arrival, 420, unsupported)
     return
@@ -71,18 +71,18 @@ export function receiveNew(core: Core, arrival: Arrival): void {
     return
   }
   if (method === 'INVITE') cdrAttempt(core, 'network', request)
-  hand(core, arrival, app, null)
+  dispatchToApp(core, arrival, app, null)
 }
 
 /** A request with a To tag. */
-export function receiveInside(core: Core, arrival: Arrival, toTag: string): void {
+export function receiveInDialog(core: Core, arrival: ReceivedRequest, toTag: string): void {
   const { request, essentials, flow } = arrival
   const { method } = request
   const { callId, fromTag } = essentials
   const dialog = core.dialogs.match(callId, fromTag, toTag)
   if (dialog === null) {
-    const early = core.early.match(callId, fromTag, toTag)
-    if (early) receiveEarly(core, arrival, early)
+    const early = core.earlyDialogs.match(callId, fromTag, toTag)
+    if (early) receiveInEarlyDialog(core, arrival, early)
     else if (!METHODS.has(method)) reject(core, arrival, 501, ALLOW)
     else if (method !== 'NOTIFY' || !holdNotify(core, arrival, toTag)) {
       if (method === 'INVITE') sendTrying(arrival)
@@ -100,55 +100,55 @@ export function receiveInside(core: Core, arrival: Arrival, toTag: string): void
     reject(core, arrival, 501, ALLOW)
     return
   }
-  if (tooShort(request)) {
+  if (isIntervalTooSmall(request)) {
     reject(core, arrival, 422, MIN_SE)
     return
   }
   if (method === 'INVITE') {
-    if (dialog.localInvite?.phase === 'open' || dialog.localUpdates > 0) {
+    if (dialog.localInvite?.phase === 'open' || dialog.pendingLocalUpdates > 0) {
       reject(core, arrival, 491)
       return
     }
-    if (dialog.remoteInvite !== null || dialog.remoteUpdate) {
-      rejectForNow(core, arrival)
+    if (dialog.pendingRemoteInvite !== null || dialog.pendingRemoteUpdate) {
+      rejectRetryLater(core, arrival)
       return
     }
     sendTrying(arrival)
   }
   if (method === 'UPDATE' && request.body.length > 0) {
     const { localInvite } = dialog
-    if ((localInvite?.phase === 'open' && localInvite.offers) || dialog.localUpdates > 0) {
+    if ((localInvite?.phase === 'open' && localInvite.hasOffer) || dialog.pendingLocalUpdates > 0) {
       reject(core, arrival, 491)
       return
     }
-    if (dialog.remoteInvite !== null || dialog.remoteUpdate) {
-      rejectForNow(core, arrival)
+    if (dialog.pendingRemoteInvite !== null || dialog.pendingRemoteUpdate) {
+      rejectRetryLater(core, arrival)
       return
     }
   }
   if (method === 'PRACK') {
-    const fits = acknowledges(dialog, request)
+    const fits = acceptPrack(dialog, request)
     if (!fits || request.body.length === 0) {
       // It crossed the 2xx. drachtio-srf would take it for the ACK, and answers none in a call.
       reject(core, arrival, fits ? 200 : 481)
       return
     }
   }
-  if (method === 'NOTIFY') heedNotify(core, dialog, request)
+  if (method === 'NOTIFY') applyNotifyExpires(core, dialog, request)
   if (flow.reliable) dialog.connection = flow
   const { app } = dialog
   if (method === 'BYE') {
     core.dialogs.remove(dialog)
     cdrStop(core, 'network', 'normal-release', request)
     // RFC 3261 15.1.2: what was still to be answered in it is over.
-    for (const id of [...dialog.unanswered]) {
+    for (const id of [...dialog.unansweredRequests]) {
       const pending = core.incoming.get(id) ?? core.updates.get(id)
       if (pending) finishIncoming(core, pending, 487)
     }
   }
-  if (!app.alive) {
+  if (!app.connected) {
     reject(core, arrival, 481)
     return
   }
-  hand(core, arrival, app, dialog)
+  dispatchToApp(core, arrival, app, dialog)
 }

@@ -1,7 +1,7 @@
 import { notifyRequest } from '../app/app-notifications.js'
 import type { Core } from '../core.js'
 import { isSpam } from '../guard/spammer-list.js'
-import { type Essentials, screen } from '../message/message-validation.js'
+import { type Essentials, validateMessage } from '../message/message-validation.js'
 import { paramOf, splitList } from '../message/sip-header.js'
 import {
   headerOf,
@@ -11,14 +11,14 @@ import {
   type SipResponse,
 } from '../message/sip-message.js'
 import { parseSip } from '../message/sip-parser.js'
-import { forwardAck, passesThrough, relayInside } from '../proxy/in-dialog-forwarding.js'
-import { clientKey } from '../transaction/client-transaction.js'
-import { ServerTransaction, serverKey } from '../transaction/server-transaction.js'
+import { forwardAck, isProxiedCall, forwardInDialog } from '../proxy/in-dialog-forwarding.js'
+import { clientTransactionKey } from '../transaction/client-transaction.js'
+import { ServerTransaction, serverTransactionKey } from '../transaction/server-transaction.js'
 import { bindingResponse, isBindingRequest } from '../transport/stun.js'
 import type { Flow } from '../transport/transport.js'
 import { receiveCancel } from './cancel.js'
-import type { Arrival } from './pending-requests.js'
-import { receiveInside, receiveNew } from './received-request.js'
+import type { ReceivedRequest } from './pending-requests.js'
+import { receiveInDialog, receiveOutOfDialog } from './received-request.js'
 import { RETRY_AFTER, reject } from './request-dispatch.js'
 import { replyStateless } from './responses.js'
 
@@ -33,26 +33,26 @@ const KEEP_ALIVE_BYTES = 32
 /** One message from the network. Never throws for anything a peer can send. */
 export function receive(core: Core, bytes: Buffer, flow: Flow): void {
   if (bytes[0] === 0 && flow.protocol === 'udp' && isBindingRequest(bytes)) {
-    if (core.guard.probe(flow.remote.address) === 'serve') flow.send(bindingResponse(bytes, flow.remote))
+    if (core.guard.checkKeepAlive(flow.remote.address) === 'serve') flow.send(bindingResponse(bytes, flow.remote))
     return
   }
   const parsed = parseSip(bytes, core.limits)
   if (!parsed.ok) {
     if (!parsed.request && bytes.length < KEEP_ALIVE_BYTES) return
-    const verdict = core.guard.broken(flow.remote.address, parsed.status === 513 ? 'oversize' : 'malformed')
+    const verdict = core.guard.checkMalformed(flow.remote.address, parsed.status === 513 ? 'oversize' : 'malformed')
     if (parsed.request && verdict === 'refuse') {
       answerBroken(core, parsed.request, flow, parsed.status, parsed.reason)
     }
     return
   }
   const { message } = parsed
-  const screened = screen(message)
+  const screened = validateMessage(message)
   if (message.kind === 'response') {
     if (screened.ok) receiveResponse(core, message, screened.essentials, flow)
     return
   }
   if (!screened.ok) {
-    if (core.guard.broken(flow.remote.address, 'malformed') !== 'refuse') return
+    if (core.guard.checkMalformed(flow.remote.address, 'malformed') !== 'refuse') return
     answerBroken(core, message, flow, screened.status, screened.reason)
     return
   }
@@ -61,14 +61,14 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
 }
 
 /** A stream that lost its framing: the answer before the connection closes. */
-export function receiveBroken(
+export function receiveBrokenStream(
   core: Core,
   status: 400 | 413 | 513,
   reason: string,
   head: Buffer | null,
   flow: Flow,
 ): void {
-  const verdict = core.guard.broken(flow.remote.address, status === 400 ? 'malformed' : 'oversize')
+  const verdict = core.guard.checkMalformed(flow.remote.address, status === 400 ? 'malformed' : 'oversize')
   if (head === null || verdict !== 'refuse') return
   const parsed = parseSip(head, core.limits)
   const request = parsed.ok ? parsed.message : parsed.request
@@ -83,7 +83,7 @@ function answerBroken(core: Core, request: SipRequest, flow: Flow, status: numbe
 
 function receiveResponse(core: Core, response: SipResponse, essentials: Essentials, flow: Flow): void {
   const { via, cseqMethod } = essentials
-  const transaction = via.branch === null ? undefined : core.clients.get(clientKey(via.branch, cseqMethod))
+  const transaction = via.branch === null ? undefined : core.clientTransactions.get(clientTransactionKey(via.branch, cseqMethod))
   // More Vias than the request had: meant for somebody else (RFC 3261 8.1.3.3).
   if (transaction && viaCount(response) <= viaCount(transaction.request)) {
     transaction.receive(response, essentials, flow)
@@ -110,23 +110,23 @@ function receiveRequest(
     receiveAck(core, request, essentials, flow)
     return
   }
-  const key = serverKey(request, essentials, method)
-  const known = core.servers.get(key)
+  const key = serverTransactionKey(request, essentials, method)
+  const known = core.serverTransactions.get(key)
   if (known) {
-    known.repeat()
+    known.onRetransmission()
     return
   }
   const { address } = flow.remote
   if (!belongsToUs(core, request, essentials)) {
-    const verdict = core.guard.request(address, request, essentials)
+    const verdict = core.guard.checkRequest(address, request, essentials)
     if (verdict === 'ignore') return
-    if (verdict === 'refuse' || core.servers.size >= core.limits.transactions) {
+    if (verdict === 'refuse' || core.serverTransactions.size >= core.limits.transactions) {
       replyStateless(core, request, flow, 503, '', RETRY_AFTER)
       return
     }
   }
   // What a forged address is sent unasked is bounded by what came from it.
-  const bounded = flow.protocol === 'udp' && !core.guard.exempts(address)
+  const bounded = flow.protocol === 'udp' && !core.guard.isExempt(address)
   const merging = essentials.toTag === null && method !== 'CANCEL' ? mergeKey(essentials) : null
   const transaction = new ServerTransaction(
     method === 'INVITE',
@@ -138,30 +138,30 @@ function receiveRequest(
       onUnacknowledged: () =>
         core.log.debug({ callId: essentials.callId }, 'failure response never acknowledged'),
       onEnd: () => {
-        core.servers.delete(key)
-        if (merging !== null && core.merging.get(merging) === key) core.merging.delete(merging)
+        core.serverTransactions.delete(key)
+        if (merging !== null && core.mergedRequests.get(merging) === key) core.mergedRequests.delete(merging)
       },
     },
   )
-  core.servers.set(key, transaction)
-  const arrival: Arrival = { key, request, essentials, flow, transaction }
+  core.serverTransactions.set(key, transaction)
+  const arrival: ReceivedRequest = { key, request, essentials, flow, transaction }
   if (method === 'CANCEL') {
     receiveCancel(core, arrival)
   } else if (merging !== null && isMerged(core, merging)) {
     // The same request on a second path (RFC 3261 8.2.2.2).
     reject(core, arrival, 482)
   } else if (essentials.toTag !== null) {
-    if (passesThrough(core, request, essentials)) relayInside(core, arrival)
-    else receiveInside(core, arrival, essentials.toTag)
+    if (isProxiedCall(core, request, essentials)) forwardInDialog(core, arrival)
+    else receiveInDialog(core, arrival, essentials.toTag)
   } else {
-    if (merging !== null) core.merging.set(merging, key)
-    receiveNew(core, arrival)
+    if (merging !== null) core.mergedRequests.set(merging, key)
+    receiveOutOfDialog(core, arrival)
   }
 }
 
 function isMerged(core: Core, merging: string): boolean {
-  const key = core.merging.get(merging)
-  const other = key === undefined ? undefined : core.servers.get(key)
+  const key = core.mergedRequests.get(merging)
+  const other = key === undefined ? undefined : core.serverTransactions.get(key)
   return other !== undefined && !other.refused
 }
 
@@ -172,32 +172,32 @@ function mergeKey({ callId, fromTag, cseq, cseqMethod }: Essentials): string {
 /** Whether a request concerns a call that is there already: those are served even when full, or banned. */
 function belongsToUs(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
-  if (request.method === 'CANCEL') return core.servers.has(serverKey(request, essentials, 'INVITE'))
+  if (request.method === 'CANCEL') return core.serverTransactions.has(serverTransactionKey(request, essentials, 'INVITE'))
   if (toTag === null) return false
   return (
     core.dialogs.match(callId, fromTag, toTag) !== null ||
-    core.early.match(callId, fromTag, toTag) !== null ||
-    passesThrough(core, request, essentials)
+    core.earlyDialogs.match(callId, fromTag, toTag) !== null ||
+    isProxiedCall(core, request, essentials)
   )
 }
 
 function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flow: Flow): void {
-  const transaction = core.servers.get(serverKey(request, essentials, 'INVITE'))
+  const transaction = core.serverTransactions.get(serverTransactionKey(request, essentials, 'INVITE'))
   if (transaction && !transaction.accepted) {
-    transaction.acknowledge()
+    transaction.onAck()
     return
   }
   if (essentials.toTag === null) return
   const dialog = core.dialogs.match(essentials.callId, essentials.fromTag, essentials.toTag)
-  if (dialog === null && passesThrough(core, request, essentials)) {
+  if (dialog === null && isProxiedCall(core, request, essentials)) {
     forwardAck(core, request)
     return
   }
-  const answer = dialog?.answers.get(essentials.cseq)
+  const answer = dialog?.okRetransmitters.get(essentials.cseq)
   // Without an answer waiting it is the repetition of an ACK we have had.
   if (!dialog || !answer) return
   answer.stop()
-  dialog.answers.delete(essentials.cseq)
+  dialog.okRetransmitters.delete(essentials.cseq)
   if (flow.reliable) dialog.connection = flow
   notifyRequest(core, dialog.app, request, flow, dialog.transactionId, dialog.id, null)
 }

@@ -6,7 +6,7 @@ import { MIN_SE_S } from '../dialog/session-expires.js'
 import { newTag, newUuid } from '../ids.js'
 import { RETRY_AFTER_S } from '../limits.js'
 import { type Header, METHODS, serialise } from '../message/sip-message.js'
-import type { Arrival, Incoming } from './pending-requests.js'
+import type { ReceivedRequest, IncomingRequest } from './pending-requests.js'
 import { finishIncoming, replyFinal, responseTo } from './responses.js'
 
 /*
@@ -17,17 +17,17 @@ export const RETRY_AFTER: readonly Header[] = [{ name: 'Retry-After', value: Str
 export const ALLOW: readonly Header[] = [{ name: 'Allow', value: [...METHODS].join(', ') }]
 export const MIN_SE: readonly Header[] = [{ name: 'Min-SE', value: String(MIN_SE_S) }]
 
-export function reject(core: Core, arrival: Arrival, status: number, extra: readonly Header[] = []): void {
+export function reject(core: Core, arrival: ReceivedRequest, status: number, extra: readonly Header[] = []): void {
   replyFinal(core, arrival.transaction, arrival.request, arrival.essentials, status, newTag(), extra)
 }
 
 /** Two offers crossed (RFC 3261 14.2, RFC 3311 5.2): come back after a while of 0 to 10 s. */
-export function rejectForNow(core: Core, arrival: Arrival): void {
+export function rejectRetryLater(core: Core, arrival: ReceivedRequest): void {
   reject(core, arrival, 500, [{ name: 'Retry-After', value: String(Math.floor(Math.random() * 11)) }])
 }
 
 /** `100 Trying`, without a To tag. */
-export function sendTrying(arrival: Arrival): void {
+export function sendTrying(arrival: ReceivedRequest): void {
   arrival.transaction.respond(100, serialise(responseTo(arrival.request, 100, '', null)))
 }
 
@@ -35,16 +35,16 @@ export function sendTrying(arrival: Arrival): void {
  * Passes a request to an application and starts its time. `id` is the transaction id the
  * application sees: a new one, except for an UPDATE while an INVITE is pending.
  */
-export function hand(
+export function dispatchToApp(
   core: Core,
-  arrival: Arrival,
+  arrival: ReceivedRequest,
   app: App,
   dialog: Dialog | null,
   id: string = newUuid(),
 ): void {
   const { key, request, essentials, flow, transaction } = arrival
   const { method } = request
-  const incoming: Incoming = {
+  const incoming: IncomingRequest = {
     id,
     request,
     essentials,
@@ -59,18 +59,18 @@ export function hand(
   }
   if (method === 'UPDATE') {
     core.updates.set(id, incoming)
-    if (dialog) dialog.remoteUpdate = true
+    if (dialog) dialog.pendingRemoteUpdate = true
   } else {
     core.incoming.set(id, incoming)
   }
   if (method === 'INVITE') {
     const source = flow.remote.address
     core.invites.set(key, incoming)
-    if (dialog) dialog.remoteInvite = id
+    if (dialog) dialog.pendingRemoteInvite = id
     else core.pendingBySource.set(source, (core.pendingBySource.get(source) ?? 0) + 1)
   }
-  dialog?.unanswered.add(id)
-  const ms = method === 'INVITE' ? core.timers.inviteAnswer : core.timers.requestAnswer
+  dialog?.unansweredRequests.add(id)
+  const ms = method === 'INVITE' ? core.timers.inviteFirstResponse : core.timers.requestFinalResponse
   incoming.deadline = core.clock.after(ms, () => finishIncoming(core, incoming, 500))
   const receivedOn = dialog === null ? flow.transport.advertised(flow.remote.address) : null
   notifyRequest(core, app, request, flow, id, dialog?.id ?? '', receivedOn)

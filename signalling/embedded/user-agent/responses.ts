@@ -3,7 +3,7 @@ import type { Essentials } from '../message/message-validation.js'
 import { type Header, NO_BODY, type SipRequest, type SipResponse, serialise } from '../message/sip-message.js'
 import type { ServerTransaction } from '../transaction/server-transaction.js'
 import type { Flow } from '../transport/transport.js'
-import type { Incoming } from './pending-requests.js'
+import type { IncomingRequest } from './pending-requests.js'
 
 /** Reason phrases of the responses the server makes itself. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -99,12 +99,12 @@ export function replyFinal(
 /** Takes a request out of the application's hands and answers it. */
 export function finishIncoming(
   core: Core,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   status: number,
   extra: readonly Header[] = [],
   reason = '',
 ): void {
-  forget(core, incoming)
+  removeIncoming(core, incoming)
   replyFinal(
     core,
     incoming.transaction,
@@ -118,27 +118,27 @@ export function finishIncoming(
 }
 
 /** From here on the application cannot answer it any more; an early dialog of it ends. */
-export function forget(core: Core, incoming: Incoming): void {
+export function removeIncoming(core: Core, incoming: IncomingRequest): void {
   const { id, dialog, early, request } = incoming
   if (request.method === 'UPDATE') {
     if (core.updates.get(id) !== incoming) return
     core.updates.delete(id)
-    if (dialog) dialog.remoteUpdate = false
+    if (dialog) dialog.pendingRemoteUpdate = false
   } else if (!core.incoming.delete(id)) {
     return
   }
-  dialog?.unanswered.delete(id)
+  dialog?.unansweredRequests.delete(id)
   incoming.deadline?.cancel()
   incoming.deadline = null
-  if (dialog?.remoteInvite === id) dialog.remoteInvite = null
+  if (dialog?.pendingRemoteInvite === id) dialog.pendingRemoteInvite = null
   if (request.method !== 'INVITE') return
   core.invites.delete(incoming.key)
   if (dialog !== null) {
-    dialog.reliable?.stop()
+    dialog.reliableResponses?.stop()
     return
   }
   if (early) {
-    core.early.remove(early)
+    core.earlyDialogs.remove(early)
     early.end()
   }
   const source = incoming.flow.remote.address

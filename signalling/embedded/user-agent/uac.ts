@@ -1,13 +1,13 @@
-import { confirmRequest, notifyFailure, notifyResponse, refuse } from '../app/app-notifications.js'
+import { confirmRequestSent, notifyFailure, notifyResponse, rejectCommand } from '../app/app-notifications.js'
 import { cdrAttempt, cdrStart, cdrStop } from '../app/cdr.js'
 import type { App, Command } from '../app/control-port.js'
 import type { Core } from '../core.js'
 import { contactUri, dialogId } from '../dialog/dialog.js'
-import { learnRoute, uacDialog } from '../dialog/dialog-creation.js'
-import { acknowledgeAlone, sendInside } from '../dialog/in-dialog-request.js'
-import { takeProvisional } from '../dialog/prack.js'
-import { agreeSession } from '../dialog/session-timer.js'
-import { keepSubscription, refuseNotifies, releaseNotifies } from '../dialog/subscription.js'
+import { updateRouteSet, createUacDialog } from '../dialog/dialog-creation.js'
+import { ackAndHangUp, sendInDialog } from '../dialog/in-dialog-request.js'
+import { acceptProvisional } from '../dialog/prack.js'
+import { applySessionExpires } from '../dialog/session-timer.js'
+import { startSubscriptionTimer, rejectHeldNotifies, takeHeldNotifies } from '../dialog/subscription.js'
 import { newCallId, newTag, newUuid } from '../ids.js'
 import type { Essentials } from '../message/message-validation.js'
 import { paramOf, parseAddress, parseCSeq } from '../message/sip-header.js'
@@ -19,11 +19,11 @@ import {
   serialise,
 } from '../message/sip-message.js'
 import type { Hop } from '../routing/destination.js'
-import { targetOf } from '../routing/target.js'
+import { parseTarget } from '../routing/target.js'
 import type { Flow, Transport } from '../transport/transport.js'
-import { Outgoing } from './outgoing-request.js'
+import { OutgoingRequest } from './outgoing-request.js'
 import { contactOf, isOwnUri, isSips, substituteLocalhost } from './own-headers.js'
-import { receiveInside } from './received-request.js'
+import { receiveInDialog } from './received-request.js'
 
 /*
  * Requests of applications outside a dialog, and what comes back: provisionals, the dialog a 2xx
@@ -40,7 +40,7 @@ const MAX_FORKS = 32
 export function sendRequest(core: Core, app: App, command: Command, message: SipRequest): void {
   const { transactionId } = command
   if (command.dialogId !== '') {
-    sendInside(core, app, command, command.dialogId, message)
+    sendInDialog(core, app, command, command.dialogId, message)
     return
   }
   if (message.method === 'CANCEL') {
@@ -48,17 +48,17 @@ export function sendRequest(core: Core, app: App, command: Command, message: Sip
     return
   }
   if (transactionId !== '') {
-    refuse(app, command.messageId, 'a request needs no transaction id, except CANCEL')
+    rejectCommand(app, command.messageId, 'a request needs no transaction id, except CANCEL')
     return
   }
   const callId = headerOf(message, 'Call-ID')
-  const live = callId === null ? null : core.dialogs.ofCall(callId)
+  const live = callId === null ? null : core.dialogs.findByCallId(callId)
   if (live && live.app === app) {
-    sendInside(core, app, command, live.id, message)
+    sendInDialog(core, app, command, live.id, message)
     return
   }
   if (message.method === 'ACK' || message.method === 'PRACK') {
-    refuse(app, command.messageId, `Server error: ${message.method} outside a dialog`)
+    rejectCommand(app, command.messageId, `Server error: ${message.method} outside a dialog`)
     return
   }
   sendOutside(core, app, command, message, callId ?? newCallId())
@@ -68,40 +68,40 @@ function cancel(core: Core, app: App, command: Command, message: SipRequest): vo
   const outgoing = core.outgoing.get(command.transactionId)
   const sent = outgoing?.app === app ? outgoing.cancel(message.headers) : null
   if (sent === null) {
-    refuse(app, command.messageId, `unable to cancel unknown transaction id: ${command.transactionId}`)
+    rejectCommand(app, command.messageId, `unable to cancel unknown transaction id: ${command.transactionId}`)
     return
   }
-  confirmRequest(core, app, command.messageId, sent.bytes, sent.flow, newUuid())
+  confirmRequestSent(core, app, command.messageId, sent.bytes, sent.flow, newUuid())
 }
 
 function sendOutside(core: Core, app: App, command: Command, message: SipRequest, callId: string): void {
   const { messageId } = command
   const hop = hopFor(core, command, message)
   if (hop === null) {
-    refuse(app, messageId, 'requested protocol/transport not available')
+    rejectCommand(app, messageId, 'requested protocol/transport not available')
     return
   }
   if (isOwnUri(core, message.uri)) {
-    refuse(app, messageId, 'can not send request to myself')
+    rejectCommand(app, messageId, 'can not send request to myself')
     return
   }
   const identity = identityOf(message, callId)
   const dialogForming = message.method === 'INVITE' || message.method === 'SUBSCRIBE'
   const id = dialogForming ? dialogId(callId, identity.fromTag) : ''
-  const outgoing: Outgoing = new Outgoing(core, {
+  const outgoing: OutgoingRequest = new OutgoingRequest(core, {
     app,
-    hop,
-    offers: message.body.length > 0,
+    destination: hop,
+    hasOffer: message.body.length > 0,
     dialogId: id,
     cseq: identity.cseq,
     compose: ({ transport, peer }) => compose(message, identity, transport, peer),
     onSent: (bytes, flow) => {
       if (message.method === 'INVITE') cdrAttempt(core, 'application', bytes)
-      confirmRequest(core, app, messageId, bytes, flow, outgoing.id)
+      confirmRequestSent(core, app, messageId, bytes, flow, outgoing.id)
     },
     onRefused: (why) => {
-      refuseNotifies(core, id)
-      refuse(app, messageId, why)
+      rejectHeldNotifies(core, id)
+      rejectCommand(app, messageId, why)
     },
     onResponse: (response, essentials, flow) => {
       if (dialogForming && response.status < 200) {
@@ -111,7 +111,7 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
       }
       if (dialogForming && response.status >= 300) failed(core, outgoing, message.method, response)
       if (message.method === 'REGISTER' && response.status < 300 && response.status >= 200 && core.nat) {
-        core.keepAlives.learn(outgoing.request ?? message, response, flow)
+        core.keepAlives.onRegistered(outgoing.request ?? message, response, flow)
       }
       notifyResponse(core, app, serialise(response), flow, outgoing.id, id)
       orphaned(core, app, outgoing, message.method, response)
@@ -120,26 +120,26 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
     onFailure: (response, protocol) => {
       failed(core, outgoing, message.method, response)
       notifyFailure(core, app, serialise(response), protocol, outgoing.id, id)
-      refuseNotifies(core, id)
+      rejectHeldNotifies(core, id)
     },
   })
-  if (message.method === 'SUBSCRIBE' && !core.subscribing.has(id)) core.subscribing.set(id, [])
+  if (message.method === 'SUBSCRIBE' && !core.heldNotifies.has(id)) core.heldNotifies.set(id, [])
   outgoing.start()
 }
 
 /** A registered client's connection, else the route or the Request-URI. Null: no such transport. */
 function hopFor(core: Core, command: Command, message: SipRequest): Hop | null {
-  const flow = command.routeUrl === '' ? core.registrations.find(message.method, message.uri) : null
+  const flow = command.routeUrl === '' ? core.registeredFlows.find(message.method, message.uri) : null
   if (flow) return { by: 'registered', flow }
-  const target = targetOf(command.routeUrl === '' ? message.uri : command.routeUrl)
+  const target = parseTarget(command.routeUrl === '' ? message.uri : command.routeUrl)
   return target === null ? null : { by: 'target', target }
 }
 
 /** NOTIFYs that came before the answer to their SUBSCRIBE find their dialog now, or never. */
 function answerNotifies(core: Core, id: string, status: number): void {
   if (status < 200) return
-  for (const arrival of releaseNotifies(core, id))
-    receiveInside(core, arrival, arrival.essentials.toTag ?? '')
+  for (const arrival of takeHeldNotifies(core, id))
+    receiveInDialog(core, arrival, arrival.essentials.toTag ?? '')
 }
 
 /** What identifies the request whatever the attempt: RFC 3261 8.1.1. */
@@ -190,7 +190,7 @@ function compose(message: SipRequest, identity: Identity, transport: Transport, 
 function progress(
   core: Core,
   app: App,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   method: string,
   response: SipResponse,
   essentials: Essentials,
@@ -202,26 +202,26 @@ function progress(
   let fork = outgoing.forks.get(tag)
   if (fork === undefined) {
     if (outgoing.forks.size >= MAX_FORKS) return true
-    fork = uacDialog(core, app, outgoing, 'INVITE', response, essentials, flow) ?? undefined
+    fork = createUacDialog(core, app, outgoing, 'INVITE', response, essentials, flow) ?? undefined
     if (fork === undefined) return true
     outgoing.forks.set(tag, fork)
-    core.early.add({ dialog: fork, incoming: null })
+    core.earlyDialogs.add({ dialog: fork, incoming: null })
   } else if (contactUri(response) !== null) {
-    learnRoute(core, fork, request, response, flow)
+    updateRouteSet(core, fork, request, response, flow)
   }
-  return takeProvisional(fork, response, outgoing.cseq)
+  return acceptProvisional(fork, response, outgoing.cseq)
 }
 
-function failed(core: Core, outgoing: Outgoing, method: string, response: SipResponse): void {
+function failed(core: Core, outgoing: OutgoingRequest, method: string, response: SipResponse): void {
   endForks(core, outgoing)
   if (method !== 'INVITE') return
   cdrStop(core, 'network', outgoing.cancelled ? 'call-canceled' : 'call-rejected', response)
 }
 
 /** The early dialogs of an INVITE that failed, or that another fork won. */
-function endForks(core: Core, outgoing: Outgoing): void {
+function endForks(core: Core, outgoing: OutgoingRequest): void {
   for (const fork of outgoing.forks.values()) {
-    core.early.remove(fork)
+    core.earlyDialogs.remove(fork)
     fork.end()
   }
   outgoing.forks.clear()
@@ -234,7 +234,7 @@ function endForks(core: Core, outgoing: Outgoing): void {
 function established(
   core: Core,
   app: App,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   message: SipRequest,
   response: SipResponse,
   essentials: Essentials,
@@ -242,22 +242,22 @@ function established(
 ): boolean {
   const tag = essentials.toTag ?? ''
   const { request } = outgoing
-  if (outgoing.winner !== null) {
-    const ack = outgoing.winner === tag ? outgoing.ack : outgoing.forkAcks.get(tag)
+  if (outgoing.winningTag !== null) {
+    const ack = outgoing.winningTag === tag ? outgoing.ack : outgoing.forkAcks.get(tag)
     if (ack) ack.flow.send(ack.bytes)
-    else if (outgoing.winner !== tag && message.method === 'INVITE' && outgoing.forkAcks.size < MAX_FORKS) {
+    else if (outgoing.winningTag !== tag && message.method === 'INVITE' && outgoing.forkAcks.size < MAX_FORKS) {
       if (contactUri(response) === null) return false
-      const fork = uacDialog(core, app, outgoing, 'INVITE', response, essentials, flow)
-      if (fork) acknowledgeAlone(core, fork, outgoing.cseq, (sent) => outgoing.forkAcks.set(tag, sent))
+      const fork = createUacDialog(core, app, outgoing, 'INVITE', response, essentials, flow)
+      if (fork) ackAndHangUp(core, fork, outgoing.cseq, (sent) => outgoing.forkAcks.set(tag, sent))
     }
     return false
   }
-  outgoing.winner = tag
+  outgoing.winningTag = tag
   const kind = message.method === 'SUBSCRIBE' ? 'SUBSCRIBE' : 'INVITE'
   const fork = outgoing.forks.get(tag)
   if (fork) {
     outgoing.forks.delete(tag)
-    core.early.remove(fork)
+    core.earlyDialogs.remove(fork)
   }
   endForks(core, outgoing)
   // Without a Contact there is nowhere to send requests to.
@@ -265,30 +265,30 @@ function established(
     fork?.end()
     return true
   }
-  const dialog = fork ?? uacDialog(core, app, outgoing, kind, response, essentials, flow)
+  const dialog = fork ?? createUacDialog(core, app, outgoing, kind, response, essentials, flow)
   if (dialog === null) return true
   if (fork) {
-    learnRoute(core, fork, request, response, flow)
+    updateRouteSet(core, fork, request, response, flow)
     fork.remote = headerOf(response, 'To') ?? fork.remote
   }
   core.dialogs.add(dialog)
   if (kind === 'SUBSCRIBE') {
-    keepSubscription(core, dialog, request, response)
+    startSubscriptionTimer(core, dialog, request, response)
     return true
   }
   dialog.localInvite = outgoing
   if (message.body.length > 0) dialog.localSdp ??= message.body
-  agreeSession(core, dialog, response, 'uac')
+  applySessionExpires(core, dialog, response, 'uac')
   cdrStart(core, 'network', 'uac', response)
   return true
 }
 
 /** The application has gone meanwhile: an answered call is ended for it. */
-function orphaned(core: Core, app: App, outgoing: Outgoing, method: string, response: SipResponse): void {
-  if (app.alive || method !== 'INVITE' || response.status < 200 || response.status >= 300) return
+function orphaned(core: Core, app: App, outgoing: OutgoingRequest, method: string, response: SipResponse): void {
+  if (app.connected || method !== 'INVITE' || response.status < 200 || response.status >= 300) return
   const dialog = core.dialogs.find(outgoing.dialogId)
   if (!dialog) return
-  acknowledgeAlone(core, dialog, outgoing.cseq, (ack) => {
+  ackAndHangUp(core, dialog, outgoing.cseq, (ack) => {
     outgoing.ack = ack
   })
 }

@@ -1,13 +1,13 @@
-import { confirmResponse, refuse } from '../app/app-notifications.js'
+import { confirmResponseSent, rejectCommand } from '../app/app-notifications.js'
 import { cdrStart, cdrStop } from '../app/cdr.js'
 import type { App, Command } from '../app/control-port.js'
 import type { Core } from '../core.js'
 import { type Dialog, dialogId, endsSubscription } from '../dialog/dialog.js'
-import { uasDialog } from '../dialog/dialog-creation.js'
+import { createUasDialog } from '../dialog/dialog-creation.js'
 import { hangUp } from '../dialog/in-dialog-request.js'
-import { agreedHeaders, namesOption } from '../dialog/session-expires.js'
-import { agreeSession } from '../dialog/session-timer.js'
-import { keepSubscription } from '../dialog/subscription.js'
+import { sessionTimerHeaders, hasOptionTag } from '../dialog/session-expires.js'
+import { applySessionExpires } from '../dialog/session-timer.js'
+import { startSubscriptionTimer } from '../dialog/subscription.js'
 import { newTag } from '../ids.js'
 import { paramOf, parseAddress } from '../message/sip-header.js'
 import {
@@ -17,12 +17,12 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import { Answer } from '../transaction/ok-retransmitter.js'
+import { OkRetransmitter } from '../transaction/ok-retransmitter.js'
 import { ReliableResponses } from '../transaction/reliable-responses.js'
-import { endInvite } from './cancel.js'
+import { terminateInvite } from './cancel.js'
 import { contactOf, isSips, substituteLocalhost } from './own-headers.js'
-import type { Incoming } from './pending-requests.js'
-import { finishIncoming, forget, responseTo } from './responses.js'
+import type { IncomingRequest } from './pending-requests.js'
+import { finishIncoming, removeIncoming, responseTo } from './responses.js'
 
 /*
  * The responses of applications to requests of peers, and the dialogs they make.
@@ -42,37 +42,37 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   const update = /\bUPDATE$/.test(cseq) ? core.updates.get(transactionId) : undefined
   const incoming = update ?? core.incoming.get(transactionId)
   if (incoming === undefined || incoming.app !== app) {
-    refuse(app, messageId, cseq.endsWith('CANCEL') ? NO_CANCEL_ANSWER : UNKNOWN_TRANSACTION)
+    rejectCommand(app, messageId, cseq.endsWith('CANCEL') ? NO_CANCEL_ANSWER : UNKNOWN_TRANSACTION)
     return
   }
   const { request, essentials, flow } = incoming
   const invite = request.method === 'INVITE'
   const success = message.status >= 200 && message.status < 300
   if (!flow.open) {
-    forget(core, incoming)
+    removeIncoming(core, incoming)
     incoming.transaction.abandon()
-    refuse(app, messageId, 'Response not sent: the connection of the request is closed')
+    rejectCommand(app, messageId, 'Response not sent: the connection of the request is closed')
     return
   }
   const formsDialog = incoming.dialog === null && (invite || request.method === 'SUBSCRIBE')
   const id = dialogId(essentials.callId, essentials.fromTag)
   if (formsDialog && success && core.dialogs.find(id)) {
     finishIncoming(core, incoming, 480)
-    refuse(app, messageId, 'dialog already exists, rejecting this request')
+    rejectCommand(app, messageId, 'dialog already exists, rejecting this request')
     return
   }
-  const wanted = namesOption(message, 'Require', '100rel')
+  const wanted = hasOptionTag(message, 'Require', '100rel')
   if (invite && message.status > 100 && message.status < 200) {
     if (
       wanted &&
-      !namesOption(request, 'Supported', '100rel') &&
-      !namesOption(request, 'Require', '100rel')
+      !hasOptionTag(request, 'Supported', '100rel') &&
+      !hasOptionTag(request, 'Require', '100rel')
     ) {
-      refuse(app, messageId, NO_100REL)
+      rejectCommand(app, messageId, NO_100REL)
       return
     }
     // RFC 3262 3: who requires it gets nothing else.
-    if (wanted || namesOption(request, 'Require', '100rel')) {
+    if (wanted || hasOptionTag(request, 'Require', '100rel')) {
       sendReliably(core, app, command, incoming, message, wanted)
       return
     }
@@ -86,7 +86,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
     // A response goes back the way its request came (RFC 3261 18.2.2), and drachtio-srf sends no second
     // final one: the peer must not wait for what never comes.
     if (message.status >= 200) finishIncoming(core, incoming, 500)
-    refuse(app, messageId, 'Response not sent: too large for UDP')
+    rejectCommand(app, messageId, 'Response not sent: too large for UDP')
     return
   }
   if (formsDialog && invite && message.status > 100 && message.status < 200) {
@@ -95,18 +95,18 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   if (message.status >= 200) {
     // A confirmed dialog goes on where the early one was; any other final response ends it.
     if (success && early) {
-      core.early.remove(early)
-      early.reliable?.stop()
+      core.earlyDialogs.remove(early)
+      early.reliableResponses?.stop()
       incoming.early = null
     }
-    forget(core, incoming)
+    removeIncoming(core, incoming)
   } else if (invite) {
     disarm(incoming)
   }
-  if (refusesCredentials(request, response)) core.guard.unauthenticated(flow.remote.address)
+  if (refusesCredentials(request, response)) core.guard.onAuthenticationFailure(flow.remote.address)
   if (!incoming.transaction.respond(message.status, bytes)) {
     early?.end()
-    refuse(app, messageId, UNKNOWN_TRANSACTION)
+    rejectCommand(app, messageId, UNKNOWN_TRANSACTION)
     return
   }
   if (formsDialog && invite && message.status >= 300) {
@@ -114,27 +114,27 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   }
   let dialog = incoming.dialog
   if (formsDialog && success) {
-    dialog = early ?? uasDialog(core, incoming, response)
+    dialog = early ?? createUasDialog(core, incoming, response)
     dialog.contact = headerOf(response, 'Contact') ?? dialog.contact
     core.dialogs.add(dialog)
     if (invite) cdrStart(core, 'application', 'uas', response)
   } else if (dialog && success) {
-    dialog.refresh(request, request.method, flow)
+    dialog.refreshTarget(request, request.method, flow)
   }
   if (dialog && success) {
     if (invite) await2xxAck(core, dialog, incoming, bytes)
     if ((invite || request.method === 'UPDATE') && !dialog.ended) {
       if (message.body.length > 0) dialog.localSdp = message.body
-      agreeSession(core, dialog, response, 'uas')
+      applySessionExpires(core, dialog, response, 'uas')
     }
-    if (request.method === 'SUBSCRIBE') keepSubscription(core, dialog, request, response)
+    if (request.method === 'SUBSCRIBE') startSubscriptionTimer(core, dialog, request, response)
   }
   if (success && (request.method === 'REGISTER' || request.method === 'SUBSCRIBE')) {
-    core.registrations.learn(request, response, flow)
+    core.registeredFlows.record(request, response, flow)
   }
   const confirmed = dialog ?? incoming.early
   const inDialog = confirmed !== null && !confirmed.ended
-  confirmResponse(core, app, messageId, bytes, flow, transactionId, inDialog ? confirmed.id : '')
+  confirmResponseSent(core, app, messageId, bytes, flow, transactionId, inDialog ? confirmed.id : '')
   const last = request.method === 'NOTIFY' && success && endsSubscription(request)
   if (last && dialog?.method === 'SUBSCRIBE') core.dialogs.remove(dialog)
 }
@@ -154,7 +154,7 @@ function sendReliably(
   core: Core,
   app: App,
   command: Command,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   message: SipResponse,
   named: boolean,
 ): void {
@@ -165,28 +165,28 @@ function sendReliably(
   if (incoming.dialog === null) beginEarly(core, incoming, composed)
   const dialog = incoming.dialog ?? incoming.early
   if (dialog === null) return
-  if (dialog.reliable?.cseq !== essentials.cseq) {
-    dialog.reliable = new ReliableResponses(essentials.cseq, flow, core.clock, core.timers, () =>
-      endInvite(core, incoming, 503, undefined, 'Reliable Response Time-Out'),
+  if (dialog.reliableResponses?.cseq !== essentials.cseq) {
+    dialog.reliableResponses = new ReliableResponses(essentials.cseq, flow, core.clock, core.timers, () =>
+      terminateInvite(core, incoming, 503, undefined, 'Reliable Response Time-Out'),
     )
   }
-  const rseq = dialog.reliable.next()
+  const rseq = dialog.reliableResponses.nextRSeq()
   if (rseq === null) {
-    refuse(app, command.messageId, 'too many reliable responses wait for their PRACK')
+    rejectCommand(app, command.messageId, 'too many reliable responses wait for their PRACK')
     return
   }
   disarm(incoming)
   if (message.body.length > 0) dialog.localSdp = message.body
   const headers = [...composed.headers, { name: 'RSeq', value: String(rseq) }]
   const bytes = serialise({ ...composed, headers })
-  dialog.reliable.send(rseq, bytes, () => {
+  dialog.reliableResponses.send(rseq, bytes, () => {
     transaction.respond(message.status, bytes)
   })
-  confirmResponse(core, app, command.messageId, bytes, flow, incoming.id, dialog.id)
+  confirmResponseSent(core, app, command.messageId, bytes, flow, incoming.id, dialog.id)
 }
 
 /** Our tag: the application's, if it named one before any was used, else a new one; then kept. */
-function chooseTag(incoming: Incoming, message: SipResponse): void {
+function chooseTag(incoming: IncomingRequest, message: SipResponse): void {
   if (incoming.essentials.toTag !== null || incoming.localTag !== null) return
   const to = headerOf(message, 'To')
   const wanted = to === null ? null : paramOf(parseAddress(to)?.params ?? '', 'tag')
@@ -194,15 +194,15 @@ function chooseTag(incoming: Incoming, message: SipResponse): void {
 }
 
 /** From the first response with our tag on there is a dialog to send requests in. */
-function beginEarly(core: Core, incoming: Incoming, response: SipResponse): void {
+function beginEarly(core: Core, incoming: IncomingRequest, response: SipResponse): void {
   if (incoming.early !== null) return
-  incoming.early = uasDialog(core, incoming, response)
-  core.early.add({ dialog: incoming.early, incoming })
+  incoming.early = createUasDialog(core, incoming, response)
+  core.earlyDialogs.add({ dialog: incoming.early, incoming })
 }
 
 function complete(
   core: Core,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   message: SipResponse,
   require: readonly Header[] = [],
 ): SipResponse {
@@ -227,7 +227,7 @@ function complete(
   }
   const success = message.status >= 200 && message.status < 300
   if (success && (method === 'INVITE' || method === 'UPDATE')) {
-    extra.push(...agreedHeaders(request, extra, core.sessionRefresher))
+    extra.push(...sessionTimerHeaders(request, extra, core.sessionRefresher))
   }
   const tag = message.status === 100 || essentials.toTag !== null ? null : incoming.localTag
   return responseTo(request, message.status, message.reason, tag, extra, message.body)
@@ -241,17 +241,17 @@ function needsContact(method: string, status: number, inside: boolean): boolean 
 }
 
 /** An INVITE may ring as long as the application likes; only its first response was owed. */
-function disarm(incoming: Incoming): void {
+function disarm(incoming: IncomingRequest): void {
   incoming.deadline?.cancel()
   incoming.deadline = null
 }
 
 /** Repeats the 2xx until its ACK; without one the session never came to be and ends with a BYE. */
-function await2xxAck(core: Core, dialog: Dialog, incoming: Incoming, bytes: Buffer): void {
+function await2xxAck(core: Core, dialog: Dialog, incoming: IncomingRequest, bytes: Buffer): void {
   const { cseq } = incoming.essentials
-  const answer = new Answer(bytes, incoming.flow, core.clock, core.timers, () => {
-    dialog.answers.delete(cseq)
+  const answer = new OkRetransmitter(bytes, incoming.flow, core.clock, core.timers, () => {
+    dialog.okRetransmitters.delete(cseq)
     hangUp(core, dialog, 'ACK timeout')
   })
-  dialog.answers.set(cseq, answer)
+  dialog.okRetransmitters.set(cseq, answer)
 }
