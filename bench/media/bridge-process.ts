@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
-import { openRtpEnd } from '../../media/rtp/endpoint.js'
-import { startBeat } from '../../media/session/frame-clock.js'
+import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
+import { startFrameClock } from '../../media/session/frame-clock.js'
 import { openSession, type Session } from '../../media/session/session.js'
 import type { FromBridges, Ports, ToBridges } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
@@ -15,7 +15,7 @@ import { PAYLOAD_TYPES } from './job.js'
 
 const TIMEOUT_MS = 60_000
 const sessions: Session[] = []
-const beat = startBeat(systemClock, (_member, error) => fail(error))
+const beat = startFrameClock(systemClock, (_member, error) => fail(error))
 let setting: Extract<ToBridges, { do: 'open' }> | null = null
 
 function send(message: FromBridges): void {
@@ -37,7 +37,7 @@ async function bridge(peers: Ports): Promise<Ports> {
   })
   const ports: number[] = []
   for (const [index, id] of (['a', 'b'] as const).entries()) {
-    const leg = await openRtpEnd({
+    const leg = await openRtpEndpoint({
       id,
       address: '127.0.0.1',
       ports: null,

@@ -30,8 +30,8 @@ export async function measureDetectors(): Promise<Measured[]> {
       }),
       row('echo', (i) => {
         at += 20
-        echo.sent(frame(i), at)
-        echo.heard(frame(i + 7), at)
+        echo.processSent(frame(i), at)
+        echo.processReceived(frame(i + 7), at)
       }),
       row('vad', (i) => {
         at += 20

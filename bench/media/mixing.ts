@@ -1,10 +1,10 @@
 import { systemClock } from '../../media/base/clock.js'
-import type { AudioFrame, End, SessionRate } from '../../media/base/frame.js'
+import type { AudioFrame, Endpoint, SessionRate } from '../../media/base/frame.js'
 import { Recorder } from '../../media/recording/recorder.js'
 import type { Disk } from '../../media/recording/wav-file.js'
 import { Limiter } from '../../media/session/limiter.js'
 import { openSession } from '../../media/session/session.js'
-import { LoopEnd } from '../../media/sounds/endpoints.js'
+import { LoopEndpoint } from '../../media/sounds/endpoints.js'
 import type { Measured } from '../lib/figures.js'
 import { cost, speechLike } from './frame-cost.js'
 
@@ -19,9 +19,9 @@ const NO_DISK: Disk = {
 }
 
 /** Speaks all the time, hears and forgets. */
-class Talker implements End {
+class Talker implements Endpoint {
   readonly kind = 'byo'
-  readonly ear = 'beat'
+  readonly delivery = 'beat'
   readonly #frames: readonly Int16Array[]
   #next = 0
 
@@ -71,8 +71,8 @@ function beats(rate: SessionRate, names: readonly string[], ambience: boolean): 
   }
   if (ambience) {
     const sound = Int16Array.from(speechLike(rate).flatMap((frame) => [...frame]))
-    session.add(new LoopEnd('room', sound))
-    session.route('room', [{ to: 'a', gain: 0.4, under: [{ end: 'b', gain: 0.3, releaseMs: 400 }] }])
+    session.add(new LoopEndpoint('room', sound))
+    session.route('room', [{ to: 'a', gain: 0.4, duckedBy: [{ endpoint: 'b', gain: 0.3, releaseMs: 400 }] }])
   }
   session.start()
   return () => session.tick(0)
@@ -104,8 +104,8 @@ function recording(rate: SessionRate): () => void {
   let next = 0
   return () => {
     const frame = frames[next] as Int16Array
-    recorder.left(at, frame)
-    recorder.right(at, frame)
+    recorder.writeCaller(at, frame)
+    recorder.writeAgent(at, frame)
     at += frame.length
     recorder.advance(at)
     next = (next + 1) % frames.length

@@ -7,7 +7,7 @@ import { errorText } from '../../media/base/errors.js'
 import { codecOf } from '../../media/codec/registry.js'
 import { RTP_HEADER_BYTES, writeRtpHeader } from '../../media/rtp/packet.js'
 import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
-import { SrtpIn, SrtpOut } from '../../media/rtp/srtp/srtp.js'
+import { SrtpReceiver, SrtpSender } from '../../media/rtp/srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from '../../media/rtp/srtp/transform.js'
 import { gapsOf, latenessOf, type OutPacket, percentile } from '../lib/statistics.js'
 import type { FromPeers, Heard, Ports, ToPeers, Variant } from './job.js'
@@ -57,8 +57,8 @@ class Leg {
   readonly #socket: Socket
   readonly #sounds: Sounds
   readonly #ssrc = Math.floor(Math.random() * 2 ** 32)
-  readonly #out: SrtpOut | null
-  readonly #in: SrtpIn | null
+  readonly #out: SrtpSender | null
+  readonly #in: SrtpReceiver | null
   readonly #buffer: Buffer
   readonly #marksHeard: boolean
   #port = 0
@@ -71,8 +71,8 @@ class Leg {
   constructor(socket: Socket, sounds: Sounds, keys: SrtpKeys | null) {
     this.#socket = socket
     this.#sounds = sounds
-    this.#out = keys === null ? null : new SrtpOut(keys.suite, keys.receive)
-    this.#in = keys === null ? null : new SrtpIn(keys.suite, keys.send)
+    this.#out = keys === null ? null : new SrtpSender(keys.suite, keys.receive)
+    this.#in = keys === null ? null : new SrtpReceiver(keys.suite, keys.send)
     this.#buffer = Buffer.alloc(2048 + MAX_SRTP_OVERHEAD)
     this.#marksHeard = sounds.payloadType === PAYLOAD_TYPES.PCMA
     socket.on('message', (bytes) => this.#hear(bytes))
@@ -109,7 +109,7 @@ class Leg {
     writeRtpHeader(packet, payloadType, false, this.#sequence & 0xffff, this.#timestamp >>> 0, this.#ssrc)
     packet.set(payload, RTP_HEADER_BYTES)
     const plain = RTP_HEADER_BYTES + payload.length
-    const length = this.#out === null ? plain : this.#out.rtp(packet, plain)
+    const length = this.#out === null ? plain : this.#out.protectRtp(packet, plain)
     if (index === 0) this.markedMs = systemClock.now()
     this.#socket.send(Uint8Array.prototype.slice.call(packet, 0, length), this.#port, '127.0.0.1')
     this.#sequence++
@@ -118,7 +118,7 @@ class Leg {
 
   #hear(bytes: Buffer): void {
     const atMs = systemClock.now()
-    const length = this.#in === null ? bytes.length : this.#in.rtp(bytes, bytes.length)
+    const length = this.#in === null ? bytes.length : this.#in.unprotectRtp(bytes, bytes.length)
     if (length < RTP_HEADER_BYTES) return
     const sequence = bytes.readUInt16BE(2)
     const timestamp = bytes.readUInt32BE(4)

@@ -4,7 +4,7 @@ import { readRtcp } from '../../media/rtp/rtcp/parser.js'
 import { writeCname, writeReport } from '../../media/rtp/rtcp/writer.js'
 import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
-import { SrtpIn, SrtpOut } from '../../media/rtp/srtp/srtp.js'
+import { SrtpReceiver, SrtpSender } from '../../media/rtp/srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from '../../media/rtp/srtp/transform.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { percentile, rounded } from '../lib/statistics.js'
@@ -118,7 +118,7 @@ function keyOf(name: SrtpSuiteName): SrtpKey {
 }
 
 function protecting(name: SrtpSuiteName): Work {
-  const out = new SrtpOut(name, keyOf(name))
+  const out = new SrtpSender(name, keyOf(name))
   const packet = Buffer.alloc(BYTES + MAX_SRTP_OVERHEAD)
   let sequence = 0
   return {
@@ -126,15 +126,15 @@ function protecting(name: SrtpSuiteName): Work {
     prepare: () => {},
     run: () => {
       writeRtpHeader(packet, 8, false, sequence++ & 0xffff, 0, 0x5eed)
-      return out.rtp(packet, BYTES) > BYTES
+      return out.protectRtp(packet, BYTES) > BYTES
     },
   }
 }
 
 function opening(name: SrtpSuiteName): Work {
   const key = keyOf(name)
-  const out = new SrtpOut(name, key)
-  const into = new SrtpIn(name, key)
+  const out = new SrtpSender(name, key)
+  const into = new SrtpReceiver(name, key)
   // One buffer for all: twenty thousand would be the collector's work, not the cipher's.
   const slot = BYTES + MAX_SRTP_OVERHEAD
   const sealed = Buffer.alloc(PACKETS * slot)
@@ -145,12 +145,12 @@ function opening(name: SrtpSuiteName): Work {
       for (let i = 0; i < PACKETS; i++) {
         const packet = sealed.subarray(i * slot, (i + 1) * slot)
         packet.set(packetOf(round * PACKETS + i))
-        lengths[i] = out.rtp(packet, BYTES)
+        lengths[i] = out.protectRtp(packet, BYTES)
       }
     },
     run: (i) => {
       const length = lengths[i] as number
-      return into.rtp(sealed.subarray(i * slot, i * slot + length), length) === BYTES
+      return into.unprotectRtp(sealed.subarray(i * slot, i * slot + length), length) === BYTES
     },
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
-import { openSafeNames } from '../../media/base/public-address.js'
+import { openSafeResolver } from '../../media/base/public-address.js'
 import { type BotReport, checkBot } from '../../media/byo/bot-check.js'
 import {
   BOT_AUDIO,
@@ -28,7 +28,7 @@ export async function botCheckCommand(args: readonly string[]): Promise<number> 
   const report = await checkBot({
     spec,
     clock: systemClock,
-    lookup: openSafeNames(allowPrivate).lookup,
+    lookup: openSafeResolver(allowPrivate).lookup,
     allowPrivate,
   })
   const findings = findingsOf(report)

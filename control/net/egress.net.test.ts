@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { isPublicAddress, type Resolved } from '../../media/base/public-address.js'
+import { isPublicAddress, type ResolvedAddress } from '../../media/base/public-address.js'
 import { openEgress } from './egress.js'
 
 const PUBLIC = [
@@ -65,7 +65,7 @@ t.test('only public unicast addresses are public', async (t) => {
   for (const address of NOT_PUBLIC) t.equal(isPublicAddress(address), false, address)
 })
 
-const NAMES: Readonly<Record<string, readonly Resolved[]>> = {
+const NAMES: Readonly<Record<string, readonly ResolvedAddress[]>> = {
   'hooks.example.com': [{ address: '93.184.215.14', family: 4 }],
   'inside.example.com': [{ address: '10.0.0.1', family: 4 }],
   'both.example.com': [
@@ -74,7 +74,7 @@ const NAMES: Readonly<Record<string, readonly Resolved[]>> = {
   ],
 }
 
-const resolve = async (name: string): Promise<readonly Resolved[]> => {
+const resolve = async (name: string): Promise<readonly ResolvedAddress[]> => {
   const found = NAMES[name]
   if (found === undefined) throw new Error(`no such name: ${name}`)
   return found
@@ -130,7 +130,7 @@ t.test('a name that turns private after it was saved is not connected to', async
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
-  let answer: readonly Resolved[] = [{ address: '93.184.215.14', family: 4 }]
+  let answer: readonly ResolvedAddress[] = [{ address: '93.184.215.14', family: 4 }]
   const egress = openEgress({ allowPrivate: false, resolve: async () => answer })
   t.teardown(() => egress.close())
   t.equal(await egress.check('https://rebound.example.com/', 'http'), null)

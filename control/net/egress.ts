@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, type RequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { EngineError } from '../../media/base/errors.js'
-import { isPublicAddress, openSafeNames, type Resolver } from '../../media/base/public-address.js'
+import { isPublicAddress, openSafeResolver, type Resolver } from '../../media/base/public-address.js'
 import { URL_SCHEMES as BOT_SCHEMES, type BotTransport } from '../../media/byo/bot-spec.js'
 
 export interface EgressOptions {
@@ -46,7 +46,7 @@ const SCHEMES = { http: ['https:', 'http:'], ...BOT_SCHEMES } as const
 
 export function openEgress(options: EgressOptions): Egress {
   const { allowPrivate } = options
-  const names = openSafeNames(allowPrivate, options.resolve)
+  const names = openSafeResolver(allowPrivate, options.resolve)
   const { lookup } = names
 
   function examine(url: string, kind: UrlKind): URL | UrlProblem {

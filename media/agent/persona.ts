@@ -1,4 +1,4 @@
-import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../base/frame.js'
+import type { AudioFrame, CloseReason, Digit, Endpoint, SessionRate } from '../base/frame.js'
 import { Playout } from '../session/playout.js'
 import type { Vad, VadFactory } from '../vad/vad.js'
 import type { PersonaAct, PersonaCue, PersonaSpec } from './agent-spec.js'
@@ -22,7 +22,7 @@ export interface PersonaOptions {
 }
 
 /** The simulated far end of a call: says its clips when its cues come. */
-export interface Persona extends End {
+export interface Persona extends Endpoint {
   /** Loads the clips. Rejects when one is missing. */
   prepare(): Promise<void>
   /** Media is live. Clips that are not loaded yet delay the first step; a missing one hangs up. */
@@ -36,7 +36,7 @@ export function openPersona(options: PersonaOptions): Persona {
 class SimulatedSpeaker implements Persona {
   readonly id: string
   readonly kind = 'agent'
-  readonly ear = 'arrival'
+  readonly delivery = 'arrival'
 
   readonly #options: PersonaOptions
   readonly #playout: Playout

@@ -21,8 +21,8 @@ export interface Sink {
 /** A stage receives the next sink and returns one that feeds it. */
 export type Stage = (next: Sink) => Sink
 
-export type EndId = string
-export type EndKind = 'rtp' | 'byo' | 'agent' | 'file' | 'tone'
+export type EndpointId = string
+export type EndpointKind = 'rtp' | 'byo' | 'agent' | 'file' | 'tone'
 export type CloseReason = 'hangup' | 'api_hangup' | 'media_timeout' | 'error' | 'shutdown'
 export type Digit =
   | '0'
@@ -43,7 +43,7 @@ export type Digit =
   | 'D'
 
 /** How keys that are sent sound: whole frames, from 40 ms of tone and 60 ms of pause on. */
-export interface KeyTiming {
+export interface DtmfTiming {
   readonly toneMs: number
   readonly gapMs: number
 }
@@ -52,14 +52,14 @@ export interface KeyTiming {
  * One party of a session. Ends know nothing of each other: who hears whom is only ever changed by
  * `MediaSession.route`.
  */
-export interface End {
-  readonly id: EndId
-  readonly kind: EndKind
+export interface Endpoint {
+  readonly id: EndpointId
+  readonly kind: EndpointKind
   /**
    * When `arrival`, audio of a single rtp source is handed over as packets arrive (in order, before
    * the jitter delay), because listening needs no smooth playout; `beat` gets the mixed 20 ms.
    */
-  readonly ear: 'arrival' | 'beat'
+  readonly delivery: 'arrival' | 'beat'
   /** Beat: writes this end's next 20 ms at the session rate into `into`; false means silence. */
   pull(into: Int16Array, at: number): boolean
   /** Audio routed to this end. */
@@ -126,19 +126,19 @@ export interface SessionStats {
 
 /** A route that is not simply at full gain. */
 export interface RouteTo {
-  readonly to: EndId
+  readonly to: EndpointId
   /** Linear, 0 to 4; 1 unless told. */
   readonly gain?: number
   /** While one of these ends sounds, the route is softer by its `gain`; then it comes back in `releaseMs`. */
-  readonly under?: readonly { readonly end: EndId; readonly gain: number; readonly releaseMs: number }[]
+  readonly duckedBy?: readonly { readonly endpoint: EndpointId; readonly gain: number; readonly releaseMs: number }[]
 }
 
 export interface MediaSession {
   readonly rate: SessionRate
-  add(end: End): void
+  add(end: Endpoint): void
   /** Closes an end and takes it out, with its routes. */
-  remove(id: EndId, why: CloseReason): void
-  route(from: EndId, to: readonly (EndId | RouteTo)[]): void
+  remove(id: EndpointId, why: CloseReason): void
+  route(from: EndpointId, to: readonly (EndpointId | RouteTo)[]): void
   stats(): SessionStats
   close(why: CloseReason): void
 }

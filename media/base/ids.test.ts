@@ -1,5 +1,5 @@
 import t from 'tap'
-import { idFloor, idOfUuid, isId, newId, ulid, uuidOf } from './ids.js'
+import { minimumId, idOfUuid, isId, newId, ulid, uuidOf } from './ids.js'
 
 t.test('ids of one process sort by creation, within a millisecond too', (t) => {
   const start = Date.UTC(2025, 0, 15)
@@ -19,7 +19,7 @@ t.test('a clock that steps back does not break the order', (t) => {
 t.test('ids of a kind fall below or above a moment', (t) => {
   // Later than any id made above: time never goes back for ids.
   const at = Date.UTC(2100, 0, 1)
-  const floor = idFloor('call', at)
+  const floor = minimumId('call', at)
   t.equal(isId('call', floor), true)
   t.ok(newId('call', at - 1) < floor)
   t.ok(newId('call', at) >= floor)

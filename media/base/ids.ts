@@ -87,7 +87,7 @@ export function newId(prefix: IdPrefix, wallMs: number): string {
 }
 
 /** Sorts before every id of that kind made at `wallMs` or later, and after every earlier one. */
-export function idFloor(prefix: IdPrefix, wallMs: number): string {
+export function minimumId(prefix: IdPrefix, wallMs: number): string {
   return `${prefix}_${timePart(wallMs)}${'0'.repeat(16)}`
 }
 

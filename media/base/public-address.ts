@@ -8,13 +8,13 @@ import { EngineError, errorText } from './errors.js'
  */
 
 /** An address a name resolves to. */
-export interface Resolved {
+export interface ResolvedAddress {
   readonly address: string
   readonly family: 4 | 6
 }
 
 /** All addresses of a name; rejects when there are none. */
-export type Resolver = (hostname: string) => Promise<readonly Resolved[]>
+export type Resolver = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 /** IANA special-purpose registries for IPv4 and IPv6, plus multicast: nothing a customer may name. */
 const IPV4 = [
@@ -67,12 +67,12 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Names looked up so that they can be connected to. */
-export interface SafeNames {
+export interface SafeResolver {
   /**
    * The addresses of a name, all allowed: one private one among them condemns the name. Rejects with
    * EngineError `egress_refused`.
    */
-  addresses(hostname: string): Promise<readonly Resolved[]>
+  addresses(hostname: string): Promise<readonly ResolvedAddress[]>
   /**
    * For `net.connect`, `tls.connect` and WebSocket clients, which connect to exactly the address that
    * was looked at. A socket to a literal address never asks a lookup: look at those before.
@@ -80,8 +80,8 @@ export interface SafeNames {
   readonly lookup: LookupFunction
 }
 
-export function openSafeNames(allowPrivate: boolean, resolve: Resolver = resolveAll): SafeNames {
-  async function addresses(hostname: string): Promise<readonly Resolved[]> {
+export function openSafeResolver(allowPrivate: boolean, resolve: Resolver = resolveAll): SafeResolver {
+  async function addresses(hostname: string): Promise<readonly ResolvedAddress[]> {
     const found = await resolve(hostname)
     if (found.length === 0) throw refused('does not resolve')
     if (!allowPrivate && !found.every(({ address }) => isPublicAddress(address))) {
@@ -105,7 +105,7 @@ export function openSafeNames(allowPrivate: boolean, resolve: Resolver = resolve
   return { addresses, lookup }
 }
 
-async function resolveAll(hostname: string): Promise<readonly Resolved[]> {
+async function resolveAll(hostname: string): Promise<readonly ResolvedAddress[]> {
   const found = await systemLookup(hostname, { all: true, verbatim: true })
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from './clock.js'
 
-interface Pending {
+interface PendingTimer {
   readonly dueMs: number
   readonly order: number
   readonly run: () => void
@@ -11,7 +11,7 @@ interface Pending {
  * timers made meanwhile; `now()` inside a callback is its due time.
  */
 export class StepClock implements Clock {
-  readonly #timers = new Set<Pending>()
+  readonly #timers = new Set<PendingTimer>()
   readonly #wallAtZero: number
   #nowMs: number
   #order = 0
@@ -41,7 +41,7 @@ export class StepClock implements Clock {
   }
 
   after(ms: number, run: () => void): Timer {
-    const timer: Pending = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, run }
+    const timer: PendingTimer = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, run }
     this.#timers.add(timer)
     return { cancel: () => void this.#timers.delete(timer) }
   }
@@ -57,8 +57,8 @@ export class StepClock implements Clock {
     this.#nowMs = targetMs
   }
 
-  #next(): Pending | null {
-    let next: Pending | null = null
+  #next(): PendingTimer | null {
+    let next: PendingTimer | null = null
     for (const timer of this.#timers) {
       const sooner =
         next === null || timer.dueMs < next.dueMs || (timer.dueMs === next.dueMs && timer.order < next.order)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type BotCall, type BotTest, openBot } from '../../fixtures/bots/bot.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import type { Json } from '../../fixtures/service/service.js'
-import { openSafeNames } from '../base/public-address.js'
+import { openSafeResolver } from '../base/public-address.js'
 import { type BotReport, checkBot } from './bot-check.js'
 import type { BotSpec } from './bot-spec.js'
 
@@ -32,7 +32,7 @@ async function check(
       ...spec,
     },
     clock,
-    lookup: openSafeNames(true).lookup,
+    lookup: openSafeResolver(true).lookup,
     allowPrivate: true,
   })
   let over = false

@@ -5,7 +5,7 @@ import { type BotCall, openBot } from '../../fixtures/bots/bot.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
-import { openSafeNames } from '../base/public-address.js'
+import { openSafeResolver } from '../base/public-address.js'
 import { openBotEndpoint } from './bot-endpoint.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import type { BotSpec } from './bot-spec.js'
@@ -42,7 +42,7 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
     rate: 8000,
     clock,
     log: silentLog,
-    lookup: openSafeNames(true).lookup,
+    lookup: openSafeResolver(true).lookup,
     allowPrivate: true,
     emit: (event) => events.push(event),
     sendDigits: () => true,

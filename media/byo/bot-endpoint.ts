@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { errorText } from '../base/errors.js'
-import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../base/frame.js'
+import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointId, DtmfTiming, SessionRate } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import { type Ack, AckQueue } from './ack-queue.js'
@@ -35,7 +35,7 @@ const DRAIN_MS = 5_000
 const MAX_TRANSFERS = 100
 
 export interface BotEndpointOptions {
-  readonly id: EndId
+  readonly id: EndpointId
   readonly spec: BotSpec
   /** Of the session. */
   readonly rate: SessionRate
@@ -45,7 +45,7 @@ export interface BotEndpointOptions {
   readonly allowPrivate: boolean
   readonly emit: (event: BotEvent) => void
   /** Sends keys on the call; false when it cannot. */
-  readonly sendDigits: (digits: readonly Digit[], timing?: KeyTiming) => boolean
+  readonly sendDigits: (digits: readonly Digit[], timing?: DtmfTiming) => boolean
   /** Once: something of ours threw. */
   readonly onFault: (error: unknown) => void
   /**
@@ -60,7 +60,7 @@ export interface BotEndpointOptions {
 }
 
 /** The customer's bot as an end of a session. */
-export interface BotEndpoint extends End {
+export interface BotEndpoint extends Endpoint {
   /** Dials the bot. False when it cannot be reached, which was told. */
   connect(): Promise<boolean>
   /** Media is live: the stream begins, connected before or from now on. `sipCallId` is the leg's. */
@@ -79,9 +79,9 @@ type Finished = Extract<BotEvent, { type: 'finished' }>
 type Phase = 'idle' | 'connecting' | 'connected' | 'live' | 'draining' | 'over'
 
 class SocketBot implements BotEndpoint {
-  readonly id: EndId
+  readonly id: EndpointId
   readonly kind = 'byo'
-  readonly ear = 'arrival'
+  readonly delivery = 'arrival'
   readonly #options: BotEndpointOptions
   readonly #spec: BotSpec
   readonly #clock: Clock

@@ -5,7 +5,7 @@ import t from 'tap'
 import { WebSocketServer } from 'ws'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
-import { openSafeNames } from '../base/public-address.js'
+import { openSafeResolver } from '../base/public-address.js'
 import { openBotEndpoint } from './bot-endpoint.js'
 import type { BotEvent } from './bot-event.js'
 
@@ -80,7 +80,7 @@ t.test('what a bot says with its first packet counts', { timeout: 60_000 }, asyn
     rate: 8000,
     clock: systemClock,
     log: silentLog,
-    lookup: openSafeNames(true).lookup,
+    lookup: openSafeResolver(true).lookup,
     allowPrivate: true,
     emit: (event) => events.push(event),
     sendDigits: (digits) => pressed.push(...digits) > 0,

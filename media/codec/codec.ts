@@ -63,7 +63,7 @@ export interface Codec {
   /** It carries more than 4 kHz of sound: the session should mix at 16 kHz. */
   readonly wideband: boolean
   /** Its decoder learns from what it decodes, and wants packets in order. */
-  readonly adapts: boolean
+  readonly statefulDecoder: boolean
   /** Lengths of packets that it can make. */
   readonly ptimes: readonly Ptime[]
   /** Longest payload of a packet of `ptime`. */

@@ -7,7 +7,7 @@ import { openResampler, type Resampler } from './resampler.js'
 export const MAX_PACKET_MS = 120
 
 /** From payloads of one codec to samples of the session's rate. Packets in order; allocates nothing. */
-export class DecodeLine {
+export class DecoderPipeline {
   readonly codec: CodecName
   /** The samples of the last `decode`, as many as it returned; valid until the next one. */
   pcm: Int16Array

@@ -7,18 +7,18 @@ import { openResampler, type Resampler } from './resampler.js'
  * From 20 ms frames of the session to payloads of `ptime`. Frames go in by `push`, and whole packets come
  * out by `take` until there is none: two a frame for 10 ms, one every third frame for 60 ms.
  */
-export class EncodeLine {
+export class EncoderPipeline {
   readonly codec: Codec
   readonly ptime: Ptime
   readonly parameters: CodecParameters
   /** Session position of the first sample that waits. */
   at = 0
   /** Sound, not silence, is among what waits. */
-  sounding = false
+  hasAudio = false
   readonly #encoder: Encoder
   readonly #resampler: Resampler | null
   /** Samples at the encoder's rate. */
-  readonly #waiting: Int16Array
+  readonly #pending: Int16Array
   readonly #packet: Int16Array
   readonly #frame: number
   /** Session samples of a packet. */
@@ -34,12 +34,12 @@ export class EncodeLine {
     this.#resampler = rate === session ? null : openResampler(session, rate)
     this.#frame = (rate / 1000) * FRAME_MS
     this.#packet = new Int16Array((rate / 1000) * ptime)
-    this.#waiting = new Int16Array(this.#packet.length + this.#frame)
+    this.#pending = new Int16Array(this.#packet.length + this.#frame)
     this.#step = (session / 1000) * ptime
   }
 
   /** Whether it does what these words ask for: then it goes on, with what it has learned. */
-  suits(name: CodecName, ptime: Ptime, parameters: CodecParameters): boolean {
+  matches(name: CodecName, ptime: Ptime, parameters: CodecParameters): boolean {
     const mine = this.parameters
     return (
       this.codec.name === name &&
@@ -53,15 +53,15 @@ export class EncodeLine {
   }
 
   /** 20 ms that begin at session position `at`. After a gap what waited is dropped. */
-  push(pcm: Int16Array, at: number, sounding: boolean): void {
+  push(pcm: Int16Array, at: number, hasAudio: boolean): void {
     const waited = (this.#filled * this.#step) / this.#packet.length
     if (this.#filled > 0 && this.at + waited !== at) this.clear()
     if (this.#filled === 0) {
       this.at = at
-      this.sounding = false
+      this.hasAudio = false
     }
-    if (sounding) this.sounding = true
-    this.#waiting.set(this.#resampler === null ? pcm : this.#resampler.process(pcm), this.#filled)
+    if (hasAudio) this.hasAudio = true
+    this.#pending.set(this.#resampler === null ? pcm : this.#resampler.process(pcm), this.#filled)
     this.#filled += this.#frame
   }
 
@@ -81,7 +81,7 @@ export class EncodeLine {
    */
   take(into: Uint8Array, offset: number): number {
     const packet = this.#packet
-    const waiting = this.#waiting
+    const waiting = this.#pending
     for (let i = 0; i < packet.length; i++) packet[i] = waiting[i] as number
     waiting.copyWithin(0, packet.length, this.#filled)
     this.#filled -= packet.length

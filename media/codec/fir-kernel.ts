@@ -7,17 +7,17 @@ import { EngineError } from '../base/errors.js'
  */
 
 /** Most input samples a call takes. */
-export const MAX_PIECE = 2048
+export const MAX_CHUNK = 2048
 /** Longest filter row (192 kHz to 8 kHz) and highest upsampling there is room for. */
 const MAX_TAPS = 768
 const MAX_UP = 6
 
 const LINE_AT = 0
-const LINE_BYTES = (MAX_TAPS + MAX_PIECE + 16) * 4
+const LINE_BYTES = (MAX_TAPS + MAX_CHUNK + 16) * 4
 const INPUT_AT = LINE_AT + LINE_BYTES
-const INPUT_BYTES = (MAX_PIECE + 16) * 2
+const INPUT_BYTES = (MAX_CHUNK + 16) * 2
 const OUT_AT = INPUT_AT + INPUT_BYTES
-const OUT_BYTES = (MAX_PIECE * MAX_UP + 16) * 2
+const OUT_BYTES = (MAX_CHUNK * MAX_UP + 16) * 2
 const ROWS_AT = Math.ceil((OUT_AT + OUT_BYTES) / 16) * 16
 /** Of 64 KiB, 2 MB: every pair of rates that exists takes less than 1 MB of rows together. */
 const PAGES = 32
@@ -213,7 +213,7 @@ export class FirKernel {
    * Keeps the rows of a filter, oldest sample first, for good. `taps` is a multiple of eight. Throws
    * EngineError `internal` when there is no room.
    */
-  keep(rows: Float32Array, taps: number, up: number, down: number): KernelRows {
+  store(rows: Float32Array, taps: number, up: number, down: number): KernelRows {
     const at = this.#free
     if (taps % 8 !== 0 || taps > MAX_TAPS || at + rows.byteLength > this.#memory.byteLength) {
       throw new EngineError('internal', 'no room for a filter', { context: { taps, up, down } })

@@ -33,7 +33,7 @@ function g711(name: 'PCMA' | 'PCMU', payloadType: number, expand: Expand, compre
     staticPayloadType: payloadType,
     offeredPayloadType: payloadType,
     wideband: false,
-    adapts: false,
+    statefulDecoder: false,
     ptimes: PTIMES,
     fmtp: null,
     maxBytes: (ptime) => ptime * 8,

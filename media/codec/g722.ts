@@ -147,7 +147,7 @@ export const g722: Codec = {
   staticPayloadType: 9,
   offeredPayloadType: 9,
   wideband: true,
-  adapts: true,
+  statefulDecoder: true,
   ptimes: PTIMES,
   fmtp: null,
   maxBytes: (ptime) => ptime * 8,

@@ -40,7 +40,7 @@ function linear(name: CodecName, rate: 8000 | 16000, offeredPayloadType: number)
     staticPayloadType: null,
     offeredPayloadType,
     wideband: rate === 16000,
-    adapts: false,
+    statefulDecoder: false,
     ptimes: PTIMES,
     fmtp: null,
     maxBytes: (ptime) => (ptime * rate * 2) / 1000,

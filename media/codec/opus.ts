@@ -124,7 +124,7 @@ export const opusCodec: Codec = {
   staticPayloadType: null,
   offeredPayloadType: 111,
   wideband: true,
-  adapts: true,
+  statefulDecoder: true,
   // 30 ms is no length of an Opus frame.
   ptimes: [10, 20, 40, 60],
   // No `useinbandfec`: we could not use what it brings.

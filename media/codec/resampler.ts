@@ -1,5 +1,5 @@
 import type { Rate } from '../base/frame.js'
-import { type FirKernel, type KernelRows, MAX_PIECE, openFirKernel } from './fir-kernel.js'
+import { type FirKernel, type KernelRows, MAX_CHUNK, openFirKernel } from './fir-kernel.js'
 
 /**
  * 22050 Hz is what eSpeak NG speaks; 44100 Hz is what an operator's music may have; the others are what
@@ -21,7 +21,7 @@ interface Filter {
   /** Group delay in output samples. */
   readonly delay: number
   /** The rows where the kernel has them. */
-  kept: KernelRows | null
+  kernelRows: KernelRows | null
 }
 
 export interface Resampler {
@@ -85,18 +85,18 @@ class PolyphaseResampler implements Resampler {
     const end = input.length * up
     const total = this.#position >= end ? 0 : Math.ceil((end - this.#position) / down)
     const out = this.#scratch(total)
-    if (input.length <= MAX_PIECE) this.#piece(input, out, 0)
+    if (input.length <= MAX_CHUNK) this.#chunk(input, out, 0)
     else {
       let done = 0
-      for (let at = 0; at < input.length; at += MAX_PIECE) {
-        done += this.#piece(input.subarray(at, at + MAX_PIECE), out, done)
+      for (let at = 0; at < input.length; at += MAX_CHUNK) {
+        done += this.#chunk(input.subarray(at, at + MAX_CHUNK), out, done)
       }
     }
     return out
   }
 
   /** Returns the number of samples written to `out` from `at`. */
-  #piece(input: Int16Array, out: Int16Array, at: number): number {
+  #chunk(input: Int16Array, out: Int16Array, at: number): number {
     const filter = this.#filter
     const { up, down } = filter
     const position = this.#position
@@ -105,8 +105,8 @@ class PolyphaseResampler implements Resampler {
     const kernel = this.#kernel
     if (kernel === null) filterInto(filter, this.#history, input, position, count, out, at)
     else {
-      filter.kept ??= kernel.keep(filter.rows, filter.taps, up, down)
-      kernel.filter(filter.kept, this.#history, input, position, count, out, at)
+      filter.kernelRows ??= kernel.store(filter.rows, filter.taps, up, down)
+      kernel.filter(filter.kernelRows, this.#history, input, position, count, out, at)
     }
     this.#position = position + count * down - end
     return count
@@ -179,7 +179,7 @@ function designFilter(from: InputRate, to: Rate): Filter {
 }
 
 function identity(): Filter {
-  return { up: 1, down: 1, taps: 8, rows: Float32Array.of(0, 0, 0, 0, 0, 0, 0, 1), delay: 0, kept: null }
+  return { up: 1, down: 1, taps: 8, rows: Float32Array.of(0, 0, 0, 0, 0, 0, 0, 1), delay: 0, kernelRows: null }
 }
 
 function windowedSinc(up: number, down: number): Filter {
@@ -204,7 +204,7 @@ function windowedSinc(up: number, down: number): Filter {
     // Every phase passes a constant unchanged: no tone at the phase rate.
     for (let k = 0; k < taps; k++) rows[phase * taps + k] = (rows[phase * taps + k] as number) / sum
   }
-  return { up, down, taps, rows, delay, kept: null }
+  return { up, down, taps, rows, delay, kernelRows: null }
 }
 
 function kaiser(x: number): number {

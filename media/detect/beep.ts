@@ -1,5 +1,5 @@
 import { FRAME_MS } from '../base/frame.js'
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { isFaxCall } from './fax.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 import { isNetworkBurst } from './tone-plans.js'
@@ -17,12 +17,12 @@ const ALONE_MS = 100
 const BEFORE_MS = 300
 
 /** The tone after which an answering machine records. */
-export function openBeep({ tell }: DetectorOptions): Detector {
+export function openBeep({ report: tell }: DetectorOptions): Detector {
   return new BeepDetector(tell)
 }
 
 class BeepDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #run = new ToneRun(LOW_HERTZ, HIGH_HERTZ)
   /** The tone that may be a beep, 0 Hz when there is none, and the time since its end. */
   #hertz = 0
@@ -30,21 +30,21 @@ class BeepDetector implements Detector {
   #ms = 0
   #quietMs = BEFORE_MS
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(tell: ReportEvent) {
+    this.#report = tell
   }
 
-  frame(view: FrameView): void {
+  process(view: FrameView): void {
     const run = this.#run
-    if (run.frame(view)) {
+    if (run.process(view)) {
       const { hertz, startMs, ms, power } = run.ended
       // Bits of tone within speech do not make a melody.
       if (ms >= MIN_MS / 2) this.#ended(hertz, startMs, ms, power)
     }
-    if (run.sounds) return
+    if (run.active) return
     this.#quietMs += FRAME_MS
     if (this.#hertz === 0 || this.#quietMs < ALONE_MS) return
-    this.#tell({
+    this.#report({
       type: 'beep',
       hertz: Math.round(this.#hertz),
       startMs: Math.round(this.#startMs),

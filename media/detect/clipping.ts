@@ -1,4 +1,4 @@
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import type { FrameView } from './frame-view.js'
 
 /**
@@ -13,42 +13,42 @@ const WINDOW_FRAMES = 50
 const MANY_FRAMES = 5
 
 /** Sound that is cut off at full scale. */
-export function openClipping({ rate, tell }: DetectorOptions): Detector {
+export function openClipping({ rate, report: tell }: DetectorOptions): Detector {
   return new ClippingDetector(rate / 8000, tell)
 }
 
 class ClippingDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #needed: number
   #run = 0
   #sign = 0
   #frames = 0
   #clipped = 0
   #fromMs = -1
-  #told = false
+  #reported = false
 
-  constructor(ratio: number, tell: Tell) {
+  constructor(ratio: number, tell: ReportEvent) {
     this.#needed = RUN_SAMPLES * ratio
-    this.#tell = tell
+    this.#report = tell
   }
 
-  frame({ pcm, atMs }: FrameView): void {
-    if (this.#cut(pcm)) {
+  process({ pcm, atMs }: FrameView): void {
+    if (this.#isClipped(pcm)) {
       this.#clipped++
       if (this.#fromMs < 0) this.#fromMs = atMs
     }
     if (++this.#frames < WINDOW_FRAMES) return
-    if (this.#clipped >= MANY_FRAMES && !this.#told) {
-      this.#told = true
-      this.#tell({ type: 'clipping', startMs: this.#fromMs, share: this.#clipped / WINDOW_FRAMES })
+    if (this.#clipped >= MANY_FRAMES && !this.#reported) {
+      this.#reported = true
+      this.#report({ type: 'clipping', startMs: this.#fromMs, share: this.#clipped / WINDOW_FRAMES })
     }
-    if (this.#clipped === 0) this.#told = false
+    if (this.#clipped === 0) this.#reported = false
     this.#frames = 0
     this.#clipped = 0
     this.#fromMs = -1
   }
 
-  #cut(pcm: Int16Array): boolean {
+  #isClipped(pcm: Int16Array): boolean {
     let found = false
     let run = this.#run
     let sign = this.#sign

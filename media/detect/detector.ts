@@ -2,17 +2,17 @@ import type { SessionRate } from '../base/frame.js'
 import type { DetectorEvent } from './events.js'
 import type { FrameView } from './frame-view.js'
 
-export type Tell = (event: DetectorEvent) => void
+export type ReportEvent = (event: DetectorEvent) => void
 
 /** One listener for one kind of sound of one party. Allocates only when it has something to tell. */
 export interface Detector {
   /** Consecutive 20 ms frames. Borrowed. */
-  frame(view: FrameView): void
+  process(view: FrameView): void
 }
 
 export interface DetectorOptions {
   readonly rate: SessionRate
-  readonly tell: Tell
+  readonly report: ReportEvent
 }
 
 export type OpenDetector = (options: DetectorOptions) => Detector

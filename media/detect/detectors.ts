@@ -1,7 +1,7 @@
 import type { SessionRate } from '../base/frame.js'
 import { openBeep } from './beep.js'
 import { openClipping } from './clipping.js'
-import type { Detector, OpenDetector, Tell } from './detector.js'
+import type { Detector, OpenDetector, ReportEvent } from './detector.js'
 import { openDtmf } from './dtmf.js'
 import { openFax } from './fax.js'
 import { FrameView } from './frame-view.js'
@@ -28,12 +28,12 @@ export type DetectorName = keyof typeof DETECTORS
 export class Detectors {
   readonly #view: FrameView
   readonly #rate: SessionRate
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #running: { readonly name: DetectorName; readonly detector: Detector }[] = []
 
-  constructor(rate: SessionRate, names: readonly DetectorName[], tell: Tell) {
+  constructor(rate: SessionRate, names: readonly DetectorName[], tell: ReportEvent) {
     this.#rate = rate
-    this.#tell = tell
+    this.#report = tell
     this.#view = new FrameView(rate)
     for (const name of names) this.start(name)
   }
@@ -41,7 +41,7 @@ export class Detectors {
   /** From the next frame on; nothing when it runs already. */
   start(name: DetectorName): void {
     if (this.#running.some((one) => one.name === name)) return
-    this.#running.push({ name, detector: DETECTORS[name]({ rate: this.#rate, tell: this.#tell }) })
+    this.#running.push({ name, detector: DETECTORS[name]({ rate: this.#rate, report: this.#report }) })
   }
 
   /** Forgets it; from the next frame on it costs nothing. */
@@ -62,7 +62,7 @@ export class Detectors {
   process(pcm: Int16Array, atMs: number): void {
     const view = this.#view
     if (this.#running.length === 0 || pcm.length !== this.#rate / 50) return
-    view.show(pcm, atMs)
-    for (let i = 0; i < this.#running.length; i++) this.#running[i]?.detector.frame(view)
+    view.load(pcm, atMs)
+    for (let i = 0; i < this.#running.length; i++) this.#running[i]?.detector.process(view)
   }
 }

@@ -1,5 +1,5 @@
 import type { Digit, SessionRate } from '../base/frame.js'
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 import { ToneBank } from './tone-bank.js'
 
@@ -59,12 +59,12 @@ const MIN_WINDOWS = 2
 /** A break of 10 ms spoils three windows at most, one of 40 ms four at least. */
 const END_WINDOWS = 4
 
-export function openDtmf({ rate, tell }: DetectorOptions): Detector {
+export function openDtmf({ rate, report: tell }: DetectorOptions): Detector {
   return new DtmfDetector(rate, tell)
 }
 
 class DtmfDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #rate: SessionRate
   readonly #samples: number
   readonly #bank: ToneBank
@@ -89,14 +89,14 @@ class DtmfDetector implements Detector {
   #rowSum = 0
   #columnSum = 0
 
-  constructor(rate: SessionRate, tell: Tell) {
+  constructor(rate: SessionRate, tell: ReportEvent) {
     this.#rate = rate
-    this.#tell = tell
+    this.#report = tell
     this.#samples = (rate / 1000) * BLOCK_MS
     this.#bank = new ToneBank([...ROWS, ...COLUMNS, ...GUARDS], rate, this.#samples)
   }
 
-  frame(view: FrameView): void {
+  process(view: FrameView): void {
     this.#block(view.pcm, 0, view.atMs)
     this.#block(view.pcm, this.#samples, view.atMs + BLOCK_MS)
   }
@@ -109,7 +109,7 @@ class DtmfDetector implements Detector {
       this.#end()
       this.#begin(atMs)
     } else if (this.#key !== -1) {
-      this.#goOn(atMs)
+      this.#continue(atMs)
     }
     this.#re.set(bank.re)
     this.#im.set(bank.im)
@@ -160,7 +160,7 @@ class DtmfDetector implements Detector {
 
   /** Of both blocks as one window of 20 ms. */
   #windowPower(k: number): number {
-    const { re, im, turnRe, turnIm } = this.#bank
+    const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
     const c = turnRe[k] as number
@@ -179,7 +179,7 @@ class DtmfDetector implements Detector {
 
   /** How far the tone is from `hertz`, as a share of it. */
   #deviation(k: number, hertz: number): number {
-    const { re, im, turnRe, turnIm } = this.#bank
+    const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
     const c = turnRe[k] as number
@@ -228,7 +228,7 @@ class DtmfDetector implements Detector {
     this.#pending = 0
   }
 
-  #goOn(atMs: number): void {
+  #continue(atMs: number): void {
     const amplitude = this.#amplitude(this.#key)
     this.#pending += amplitude
     if (this.#found === this.#key) {
@@ -260,7 +260,7 @@ class DtmfDetector implements Detector {
     if (toneMs < MIN_TONE_MS || this.#windows < MIN_WINDOWS) return
     if (Math.abs(this.#rowSum / this.#windows) > MAX_MEAN_DEVIATION) return
     if (Math.abs(this.#columnSum / this.#windows) > MAX_MEAN_DEVIATION) return
-    this.#tell({
+    this.#report({
       type: 'digit',
       digit: KEYS[key] as Digit,
       startMs: this.#startMs,

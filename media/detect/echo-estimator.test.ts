@@ -23,17 +23,17 @@ function run(path: EchoPath | null, heard: (at: number) => Int16Array | null, no
   let loud = 0
   for (let at = 0; at + 160 <= agent.length; at += 160) {
     const sent = agent.subarray(at, at + 160)
-    echo.sent(sent, at / 8)
+    echo.processSent(sent, at / 8)
     const back = Int16Array.from({ length: 160 }, () => Math.round(noise * random.normal()))
     line?.pass(sent, back)
     const other = heard(at)
     if (other !== null) for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (other[i] ?? 0)
-    echo.heard(decodeG711('PCMA', encodeG711('PCMA', back)), at / 8)
+    echo.processReceived(decodeG711('PCMA', encodeG711('PCMA', back)), at / 8)
     if (echo.delayMs === null) continue
     if (foundMs < 0) foundMs = at / 8
     if (echo.power < AUDIBLE) continue
     loud++
-    if (echo.own) own++
+    if (echo.isOnlyEcho) own++
   }
   return { foundMs, delayMs: echo.delayMs, gainDb: 20 * Math.log10(echo.gain), ownShare: own / loud }
 }
@@ -89,19 +89,19 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
   let explained = 0
   for (let at = 0; at + 160 <= agent.length; at += 160) {
     const sent = at < 16 * 8000 ? agent.subarray(at, at + 160) : new Int16Array(160)
-    if (at < 16 * 8000) echo.sent(sent, at / 8)
+    if (at < 16 * 8000) echo.processSent(sent, at / 8)
     const back = new Int16Array(160)
     line.pass(sent, back)
     const said = at - begin
     if (said >= 0 && said + 160 <= caller.length) {
       for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (caller[said + i] ?? 0)
     }
-    echo.heard(back, at / 8)
+    echo.processReceived(back, at / 8)
     if (said > entry.onsetMs * 8 && said < entry.onsetMs * 8 + 2400) {
       alone++
-      if (echo.own) explained++
+      if (echo.isOnlyEcho) explained++
     }
-    if (at > 18 * 8000) t.equal(echo.explained, 0)
+    if (at > 18 * 8000) t.equal(echo.echoPower, 0)
   }
   t.ok(explained / alone < 0.3, `${explained} of ${alone} frames of the caller are hidden`)
   t.end()
@@ -119,11 +119,11 @@ t.test("an echo that moves, as the far side's buffer grows, is followed", (t) =>
     const [early, late] = [new Int16Array(160), new Int16Array(160)]
     near.pass(sent, early)
     far.pass(sent, late)
-    echo.sent(sent, at / 8)
-    echo.heard(at < moveAt ? early : late, at / 8)
+    echo.processSent(sent, at / 8)
+    echo.processReceived(at < moveAt ? early : late, at / 8)
     if (at < moveAt + 2 * 8000 || echo.power < AUDIBLE) continue
     loud++
-    if (echo.own) own++
+    if (echo.isOnlyEcho) own++
   }
   t.ok(own / loud > 0.98, `${own} of ${loud} frames known for ours two seconds later`)
   t.ok(Math.abs((echo.delayMs ?? 0) - 240) <= 10, `${echo.delayMs} ms`)
@@ -139,8 +139,8 @@ t.test('in a wideband session as well', (t) => {
     const sent = agent.subarray(at, at + 160)
     const heard = new Int16Array(160)
     line.pass(sent, heard)
-    echo.sent(up.process(sent), at / 8)
-    echo.heard(back.process(heard), at / 8)
+    echo.processSent(up.process(sent), at / 8)
+    echo.processReceived(back.process(heard), at / 8)
   }
   t.ok(Math.abs((echo.delayMs ?? 0) - 200) <= 10, `${echo.delayMs} ms`)
   t.ok(Math.abs(20 * Math.log10(echo.gain) + 15) <= 2.5)
@@ -151,10 +151,10 @@ t.test('nothing is kept per frame', (t) => {
   const echo = new EchoEstimator(16_000)
   const pcm = new Int16Array(320).fill(500)
   for (let i = 0; i < 100; i++) {
-    echo.sent(pcm, i * 20)
-    echo.heard(pcm, i * 20)
+    echo.processSent(pcm, i * 20)
+    echo.processReceived(pcm, i * 20)
   }
-  echo.heard(pcm, -20)
-  t.equal(echo.explained, 0, 'a frame from before the session')
+  echo.processReceived(pcm, -20)
+  t.equal(echo.echoPower, 0, 'a frame from before the session')
   t.end()
 })

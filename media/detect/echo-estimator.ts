@@ -64,7 +64,7 @@ const TAIL_FALL = 10 ** -0.2
 /** Estimates the echo of one call. No allocation after its construction. */
 export class EchoEstimator {
   /** Power (high-passed, mean square) up to which the last heard frame is our own echo; 0: no echo. */
-  explained = 0
+  echoPower = 0
   /** High-passed power of the last heard frame: of its louder half. */
   power = 0
   /** Of the echo that is believed in; null when there is none. */
@@ -102,7 +102,7 @@ export class EchoEstimator {
   }
 
   /** 20 ms that leave at session time `atMs`. Silence need not be told. */
-  sent(pcm: Int16Array, atMs: number): void {
+  processSent(pcm: Int16Array, atMs: number): void {
     const first = Math.round(atMs / BLOCK_MS)
     const samples = this.#samples
     for (let b = 0; b < BLOCKS; b++) {
@@ -131,11 +131,11 @@ export class EchoEstimator {
   }
 
   /** 20 ms that were heard, spoken at session time `atMs`: sets `explained`. */
-  heard(pcm: Int16Array, atMs: number): void {
+  processReceived(pcm: Int16Array, atMs: number): void {
     const first = Math.round(atMs / BLOCK_MS)
     const samples = this.#samples
     this.power = 0
-    this.explained = 0
+    this.echoPower = 0
     for (let b = 0; b < BLOCKS; b++) {
       let sum = 0
       let input = this.#heardIn
@@ -156,14 +156,14 @@ export class EchoEstimator {
       this.#heardMean += MEAN_SHARE * change
       if (number < 0 || number > this.#activeUntil) continue
       this.#learn(number, change)
-      const explained = this.#explain(number)
-      if (explained > this.explained) this.explained = explained
+      const echoPower = this.#echoPowerAt(number)
+      if (echoPower > this.echoPower) this.echoPower = echoPower
     }
   }
 
   /** Whether the last heard frame holds nothing but our own speech. */
-  get own(): boolean {
-    return this.power <= this.explained
+  get isOnlyEcho(): boolean {
+    return this.power <= this.echoPower
   }
 
   #at(number: number): number {
@@ -186,15 +186,15 @@ export class EchoEstimator {
       sumXX[lag] = (sumXX[lag] as number) * KEEP + x * x
       sumXY[lag] = (sumXY[lag] as number) * KEEP + x * y
     }
-    if (++this.#blocks % LOOK_BLOCKS === 0 && this.#weight >= MIN_WEIGHT) this.#look()
+    if (++this.#blocks % LOOK_BLOCKS === 0 && this.#weight >= MIN_WEIGHT) this.#searchDelay()
   }
 
   /** Which delay fits best, and whether to believe it. */
-  #look(): void {
+  #searchDelay(): void {
     let best = -1
     let most = 0
     for (let lag = 0; lag <= MAX_LAG; lag++) {
-      const likeness = this.#likeness(lag)
+      const likeness = this.#correlation(lag)
       if (likeness > most) {
         most = likeness
         best = lag
@@ -206,16 +206,16 @@ export class EchoEstimator {
     const spread = this.#sumYY === 0 ? 0 : this.#sumAbsY ** 2 / this.#sumYY
     const steady = spread >= MIN_SPREAD && this.#looks >= SAME_LOOKS
     // One that is known may move: the far side's buffer grows and shrinks with its network.
-    const moved = this.#lag !== -1 && most >= MOVED && most > this.#likeness(this.#lag) + MOVED_BY
+    const moved = this.#lag !== -1 && most >= MOVED && most > this.#correlation(this.#lag) + MOVED_BY
     const persistent = this.#looks >= PERSISTENT_LOOKS && most >= PERSISTENT
     if (steady && (most >= needed || moved || persistent)) {
-      if (moved && Math.abs(best - this.#lag) > 1) this.#move()
+      if (moved && Math.abs(best - this.#lag) > 1) this.#discountHistory()
       this.#lag = best
     }
     if (this.#lag === -1) return
     this.#heldGain *= HELD_FADE
     const gain = Math.max(this.#gainAt(this.#lag), this.#heldGain)
-    if (this.#likeness(this.#lag) < KEPT || gain > MAX_GAIN) {
+    if (this.#correlation(this.#lag) < KEPT || gain > MAX_GAIN) {
       this.#lag = -1
       this.#heldGain = 0
       this.delayMs = null
@@ -227,7 +227,7 @@ export class EchoEstimator {
   }
 
   /** What was learned at the old delay counts little at the new one; the loudness is the same. */
-  #move(): void {
+  #discountHistory(): void {
     this.#heldGain = this.gain
     this.#weight *= MOVE_KEEP
     this.#sumYY *= MOVE_KEEP
@@ -238,17 +238,17 @@ export class EchoEstimator {
     }
   }
 
-  #likeness(lag: number): number {
+  #correlation(lag: number): number {
     const both = (this.#sumXX[lag] as number) * this.#sumYY
     return both <= 0 ? 0 : (this.#sumXY[lag] as number) / Math.sqrt(both)
   }
 
   #gainAt(lag: number): number {
-    const own = this.#sumXX[lag] as number
-    return own <= 0 ? 0 : (this.#sumXY[lag] as number) / own
+    const isOnlyEcho = this.#sumXX[lag] as number
+    return isOnlyEcho <= 0 ? 0 : (this.#sumXY[lag] as number) / isOnlyEcho
   }
 
-  #explain(number: number): number {
+  #echoPowerAt(number: number): number {
     if (this.#lag === -1) return 0
     let most = 0
     let fall = 1

@@ -1,4 +1,4 @@
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import type { FrameView } from './frame-view.js'
 import { ToneRun } from './tone-run.js'
 
@@ -20,30 +20,30 @@ export function isFaxCall(hertz: number, ms: number): boolean {
 }
 
 /** Fax machines, once each way. */
-export function openFax({ tell }: DetectorOptions): Detector {
+export function openFax({ report: tell }: DetectorOptions): Detector {
   return new FaxDetector(tell)
 }
 
 class FaxDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #calling = new ToneRun(CALLING_HERTZ - CALLING_WITHIN, CALLING_HERTZ + CALLING_WITHIN)
   readonly #answering = new ToneRun(ANSWERING_HERTZ - ANSWERING_WITHIN, ANSWERING_HERTZ + ANSWERING_WITHIN, 1)
   #called = false
   #answered = false
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(tell: ReportEvent) {
+    this.#report = tell
   }
 
-  frame(view: FrameView): void {
+  process(view: FrameView): void {
     const { ended } = this.#calling
-    if (this.#calling.frame(view) && !this.#called && isFaxCall(ended.hertz, ended.ms)) {
+    if (this.#calling.process(view) && !this.#called && isFaxCall(ended.hertz, ended.ms)) {
       this.#called = true
-      this.#tell({ type: 'fax', side: 'calling', startMs: Math.round(ended.startMs) })
+      this.#report({ type: 'fax', side: 'calling', startMs: Math.round(ended.startMs) })
     }
-    this.#answering.frame(view)
+    this.#answering.process(view)
     if (this.#answered || this.#answering.ms < ANSWERING_MS) return
     this.#answered = true
-    this.#tell({ type: 'fax', side: 'answering', startMs: Math.round(this.#answering.startMs) })
+    this.#report({ type: 'fax', side: 'answering', startMs: Math.round(this.#answering.startMs) })
   }
 }

@@ -28,7 +28,7 @@ export class FrameView {
     this.#tone = new ToneMeter(rate)
   }
 
-  show(pcm: Int16Array, atMs: number): void {
+  load(pcm: Int16Array, atMs: number): void {
     this.pcm = pcm
     this.atMs = atMs
     let sum = 0

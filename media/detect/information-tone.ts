@@ -1,4 +1,4 @@
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import type { InformationTone } from './events.js'
 import type { FrameView } from './frame-view.js'
 import { ToneRun } from './tone-run.js'
@@ -18,12 +18,12 @@ const MAX_GAP_MS = 60
 const LONG_MS = 330
 
 /** The special information tones. */
-export function openInformationTone({ tell }: DetectorOptions): Detector {
+export function openInformationTone({ report: tell }: DetectorOptions): Detector {
   return new InformationToneDetector(tell)
 }
 
 class InformationToneDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #run = new ToneRun(LOW_HERTZ, HIGH_HERTZ)
   /** How many of the three were heard, and when the last one ended. */
   #heard = 0
@@ -33,12 +33,12 @@ class InformationToneDetector implements Detector {
   #secondLong = false
   #firstHertz = 0
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(tell: ReportEvent) {
+    this.#report = tell
   }
 
-  frame(view: FrameView): void {
-    if (this.#run.frame(view)) {
+  process(view: FrameView): void {
+    if (this.#run.process(view)) {
       const { hertz, startMs, ms } = this.#run.ended
       this.#next(hertz, startMs, ms)
     }
@@ -65,7 +65,7 @@ class InformationToneDetector implements Detector {
       return
     }
     this.#heard = 0
-    this.#tell({ type: 'information_tone', meaning: this.#meaning(), startMs: Math.round(this.#startMs) })
+    this.#report({ type: 'information_tone', meaning: this.#meaning(), startMs: Math.round(this.#startMs) })
   }
 
   #meaning(): InformationTone {

@@ -1,4 +1,4 @@
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 
 /** Nothing came for this long although we send and the far side may send: three RTCP-less seconds. */
@@ -9,62 +9,62 @@ const MIN_SENT = 100
 const DEAD_POWER = powerOfDb(-66)
 const DEAD_MS = 10_000
 
-type What = 'nothing_comes' | 'only_silence'
+type OneWayFault = 'nothing_comes' | 'only_silence'
 
 /** Audio that goes one way only. Needs `Detectors.traffic`. */
-export function openOneWay({ tell }: DetectorOptions): Detector {
+export function openOneWay({ report: tell }: DetectorOptions): Detector {
   return new OneWayDetector(tell)
 }
 
 class OneWayDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   #received = -1
-  #sentThen = 0
+  #sentAtChange = 0
   #changedMs = 0
   #deadFromMs = -1
   #packetsSinceDead = 0
-  #told: What | null = null
-  #toldFromMs = 0
+  #raised: OneWayFault | null = null
+  #raisedFromMs = 0
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(tell: ReportEvent) {
+    this.#report = tell
   }
 
-  frame({ power, atMs, traffic }: FrameView): void {
+  process({ power, atMs, traffic }: FrameView): void {
     const { sent, received, expected } = traffic
     if (received !== this.#received || !expected) {
       if (this.#deadFromMs >= 0) this.#packetsSinceDead += Math.max(0, received - this.#received)
       this.#received = received
-      this.#sentThen = sent
+      this.#sentAtChange = sent
       this.#changedMs = atMs
-      this.#over('nothing_comes')
-    } else if (atMs - this.#changedMs >= NOTHING_MS && sent - this.#sentThen >= MIN_SENT) {
-      this.#is('nothing_comes', this.#changedMs)
+      this.#clear('nothing_comes')
+    } else if (atMs - this.#changedMs >= NOTHING_MS && sent - this.#sentAtChange >= MIN_SENT) {
+      this.#raise('nothing_comes', this.#changedMs)
     }
     if (power >= DEAD_POWER || !expected) {
       this.#deadFromMs = -1
       this.#packetsSinceDead = 0
-      this.#over('only_silence')
+      this.#clear('only_silence')
       return
     }
     if (this.#deadFromMs < 0) this.#deadFromMs = atMs
     // Half of all packets at least: a sender with silence suppression is not dead.
     const enough = (atMs - this.#deadFromMs) / 40
     if (atMs - this.#deadFromMs >= DEAD_MS && this.#packetsSinceDead >= enough) {
-      this.#is('only_silence', this.#deadFromMs)
+      this.#raise('only_silence', this.#deadFromMs)
     }
   }
 
-  #is(what: What, startMs: number): void {
-    if (this.#told !== null) return
-    this.#told = what
-    this.#toldFromMs = startMs
-    this.#tell({ type: 'one_way', what, startMs, over: false })
+  #raise(what: OneWayFault, startMs: number): void {
+    if (this.#raised !== null) return
+    this.#raised = what
+    this.#raisedFromMs = startMs
+    this.#report({ type: 'one_way', what, startMs, over: false })
   }
 
-  #over(what: What): void {
-    if (this.#told !== what) return
-    this.#told = null
-    this.#tell({ type: 'one_way', what, startMs: this.#toldFromMs, over: true })
+  #clear(what: OneWayFault): void {
+    if (this.#raised !== what) return
+    this.#raised = null
+    this.#report({ type: 'one_way', what, startMs: this.#raisedFromMs, over: true })
   }
 }

@@ -1,8 +1,8 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 import { ToneBank } from './tone-bank.js'
-import { sameLength, TONE_PLANS, type ToneEntry } from './tone-plans.js'
+import { similarDuration, TONE_PLANS, type ToneEntry } from './tone-plans.js'
 
 /** Bins every 25 Hz from 325 to 675 Hz: over 40 ms they do not leak into one another. */
 const FIRST_HERTZ = 325
@@ -33,12 +33,12 @@ interface Burst {
 }
 
 /** Ringback, busy, congestion and number-unobtainable tones, by frequency and cadence. */
-export function openProgress({ rate, tell }: DetectorOptions): Detector {
+export function openProgress({ rate, report: tell }: DetectorOptions): Detector {
   return new ProgressDetector(rate, tell)
 }
 
 class ProgressDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   readonly #bank: ToneBank
   readonly #samples: number
   readonly #re = new Float64Array(BINS)
@@ -53,23 +53,23 @@ class ProgressDetector implements Detector {
   #firstPower = 0
   #lastPower = 0
   #peak = 0
-  #told: ToneEntry | null = null
+  #reported: ToneEntry | null = null
 
-  constructor(rate: SessionRate, tell: Tell) {
-    this.#tell = tell
+  constructor(rate: SessionRate, tell: ReportEvent) {
+    this.#report = tell
     this.#samples = (rate / 1000) * FRAME_MS
     this.#bank = new ToneBank(BAND, rate, this.#samples)
   }
 
-  frame(view: FrameView): void {
-    if (this.#sounds(view)) this.#goOn(view)
-    else if (!this.#on) this.#quiet(view.atMs + FRAME_MS)
+  process(view: FrameView): void {
+    if (this.#isInBand(view)) this.#continue(view)
+    else if (!this.#on) this.#onPause(view.atMs + FRAME_MS)
     // The trough of a soft modulated tone may be missed: no plan's pause is that short.
     else if (++this.#missed > MAX_MISSED) this.#end()
   }
 
   /** The frame's power lies in the band. Only frames that may be are measured in full. */
-  #sounds(view: FrameView): boolean {
+  #isInBand(view: FrameView): boolean {
     // Half of a fully modulated tone's frames are 8 dB softer than its mean.
     if (view.power < (this.#on ? MIN_POWER / 8 : MIN_POWER)) return false
     const { hertz } = view.tone
@@ -82,7 +82,7 @@ class ProgressDetector implements Detector {
     return sum / this.#samples >= BAND_SHARE * energy
   }
 
-  #goOn(view: FrameView): void {
+  #continue(view: FrameView): void {
     if (!this.#on) {
       this.#on = true
       const burst = this.#before
@@ -106,7 +106,7 @@ class ProgressDetector implements Detector {
 
   /** This frame and the one before it as one window. */
   #addWindow(): void {
-    const { re, im, turnRe, turnIm } = this.#bank
+    const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
     const { bins } = this.#burst
     let total = 0
     for (let k = 0; k < BINS; k++) {
@@ -133,28 +133,28 @@ class ProgressDetector implements Detector {
     burst.endMs = this.#lastMs + last * FRAME_MS
     burst.ms = burst.endMs - burst.startMs
     if (burst.ms < MIN_BURST_MS || this.#frames < 3) {
-      this.#forget()
+      this.#reset()
       return
     }
     const entry = this.#twoBursts()
-    if (entry !== null) this.#found(entry, this.#before.startMs)
-    else if (this.#told !== null && !fits(burst, this.#told)) this.#told = null
+    if (entry !== null) this.#detected(entry, this.#before.startMs)
+    else if (this.#reported !== null && !fits(burst, this.#reported)) this.#reported = null
   }
 
-  #quiet(nowMs: number): void {
+  #onPause(nowMs: number): void {
     const burst = this.#burst
     if (burst.ms === 0) return
     const pauseMs = nowMs - burst.endMs
     if (pauseMs > OVER_MS) {
-      this.#forget()
+      this.#reset()
       return
     }
-    if (this.#told !== null || pauseMs < PROOF_PAUSE_MS || pauseMs >= PROOF_PAUSE_MS + FRAME_MS) return
+    if (this.#reported !== null || pauseMs < PROOF_PAUSE_MS || pauseMs >= PROOF_PAUSE_MS + FRAME_MS) return
     for (const entry of TONE_PLANS) {
       const [on = 0, off = 0, more] = entry.cadence
-      if (more !== undefined || off < LONG_PAUSE_MS || !sameLength(burst.ms, on) || !fits(burst, entry))
+      if (more !== undefined || off < LONG_PAUSE_MS || !similarDuration(burst.ms, on) || !fits(burst, entry))
         continue
-      this.#found(entry, burst.startMs)
+      this.#detected(entry, burst.startMs)
       return
     }
   }
@@ -168,23 +168,23 @@ class ProgressDetector implements Detector {
       const { cadence } = entry
       for (let i = 0; i < cadence.length; i += 2) {
         const next = cadence[(i + 2) % cadence.length] ?? 0
-        if (!sameLength(first.ms, cadence[i] ?? 0) || !sameLength(pauseMs, cadence[i + 1] ?? 0)) continue
-        if (sameLength(second.ms, next) && fits(first, entry) && fits(second, entry)) return entry
+        if (!similarDuration(first.ms, cadence[i] ?? 0) || !similarDuration(pauseMs, cadence[i + 1] ?? 0)) continue
+        if (similarDuration(second.ms, next) && fits(first, entry) && fits(second, entry)) return entry
       }
     }
     return null
   }
 
-  #found(entry: ToneEntry, startMs: number): void {
-    if (this.#told?.tone === entry.tone && this.#told.plan === entry.plan) return
-    this.#told = entry
-    this.#tell({ type: 'progress', tone: entry.tone, plan: entry.plan, startMs: Math.round(startMs) })
+  #detected(entry: ToneEntry, startMs: number): void {
+    if (this.#reported?.tone === entry.tone && this.#reported.plan === entry.plan) return
+    this.#reported = entry
+    this.#report({ type: 'progress', tone: entry.tone, plan: entry.plan, startMs: Math.round(startMs) })
   }
 
-  #forget(): void {
+  #reset(): void {
     this.#burst.ms = 0
     this.#before.ms = 0
-    this.#told = null
+    this.#reported = null
   }
 }
 

@@ -1,5 +1,5 @@
 import { FRAME_MS } from '../base/frame.js'
-import type { Detector, DetectorOptions, Tell } from './detector.js'
+import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 
 /** Softer is the noise of a line. */
@@ -10,33 +10,33 @@ const TELL_AFTER_MS = 10_000
 const SOUND_MS = 60
 
 /** Long silence of a party. */
-export function openSilence({ tell }: DetectorOptions): Detector {
+export function openSilence({ report: tell }: DetectorOptions): Detector {
   return new SilenceDetector(tell)
 }
 
 class SilenceDetector implements Detector {
-  readonly #tell: Tell
+  readonly #report: ReportEvent
   #quietFromMs = -1
   #soundMs = 0
-  #told = false
+  #reported = false
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(tell: ReportEvent) {
+    this.#report = tell
   }
 
-  frame({ power, atMs }: FrameView): void {
+  process({ power, atMs }: FrameView): void {
     if (power < QUIET_POWER) {
       this.#soundMs = 0
       if (this.#quietFromMs < 0) this.#quietFromMs = atMs
-      if (this.#told || atMs + FRAME_MS - this.#quietFromMs < TELL_AFTER_MS) return
-      this.#told = true
-      this.#tell({ type: 'silence', startMs: this.#quietFromMs, over: false })
+      if (this.#reported || atMs + FRAME_MS - this.#quietFromMs < TELL_AFTER_MS) return
+      this.#reported = true
+      this.#report({ type: 'silence', startMs: this.#quietFromMs, over: false })
       return
     }
     this.#soundMs += FRAME_MS
     if (this.#soundMs < SOUND_MS) return
-    if (this.#told) this.#tell({ type: 'silence', startMs: this.#quietFromMs, over: true })
-    this.#told = false
+    if (this.#reported) this.#report({ type: 'silence', startMs: this.#quietFromMs, over: true })
+    this.#reported = false
     this.#quietFromMs = -1
   }
 }

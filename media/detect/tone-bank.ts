@@ -1,8 +1,8 @@
 interface Tables {
   readonly cos: Float64Array
   readonly sin: Float64Array
-  readonly turnRe: Float64Array
-  readonly turnIm: Float64Array
+  readonly rotationRe: Float64Array
+  readonly rotationIm: Float64Array
 }
 
 /** All listeners of one kind share theirs: there are a few kinds, and many calls. */
@@ -17,20 +17,20 @@ export class ToneBank {
   readonly re: Float64Array
   readonly im: Float64Array
   /** What a block of this length turns each frequency by. */
-  readonly turnRe: Float64Array
-  readonly turnIm: Float64Array
+  readonly rotationRe: Float64Array
+  readonly rotationIm: Float64Array
   readonly #samples: number
   readonly #cos: Float64Array
   readonly #sin: Float64Array
   readonly #block: Float64Array
 
   constructor(hertz: readonly number[], rate: number, samples: number) {
-    const { cos, sin, turnRe, turnIm } = tablesOf(hertz, rate, samples)
+    const { cos, sin, rotationRe: rotationRe, rotationIm: rotationIm } = tablesOf(hertz, rate, samples)
     this.count = hertz.length
     this.re = new Float64Array(this.count)
     this.im = new Float64Array(this.count)
-    this.turnRe = turnRe
-    this.turnIm = turnIm
+    this.rotationRe = rotationRe
+    this.rotationIm = rotationIm
     this.#samples = samples
     this.#block = new Float64Array(samples)
     this.#cos = cos
@@ -80,8 +80,8 @@ function tablesOf(hertz: readonly number[], rate: number, samples: number): Tabl
   const made: Tables = {
     cos: new Float64Array(hertz.length * samples),
     sin: new Float64Array(hertz.length * samples),
-    turnRe: Float64Array.from(hertz, (f) => Math.cos((2 * Math.PI * f * samples) / rate)),
-    turnIm: Float64Array.from(hertz, (f) => -Math.sin((2 * Math.PI * f * samples) / rate)),
+    rotationRe: Float64Array.from(hertz, (f) => Math.cos((2 * Math.PI * f * samples) / rate)),
+    rotationIm: Float64Array.from(hertz, (f) => -Math.sin((2 * Math.PI * f * samples) / rate)),
   }
   hertz.forEach((f, k) => {
     for (let i = 0; i < samples; i++) {

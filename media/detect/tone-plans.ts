@@ -38,7 +38,7 @@ export const TONE_PLANS: readonly ToneEntry[] = [
 ]
 
 /** Two lengths that are meant to be the same. */
-export function sameLength(ms: number, nominalMs: number): boolean {
+export function similarDuration(ms: number, nominalMs: number): boolean {
   return Math.abs(ms - nominalMs) <= Math.max(30, nominalMs * 0.08)
 }
 
@@ -48,7 +48,7 @@ export function isNetworkBurst(hertz: number, ms: number): boolean {
     const [own, second] = entry.hertz
     if (own === undefined || second !== undefined || Math.abs(hertz - own) > own * 0.02) continue
     for (let i = 0; i < entry.cadence.length; i += 2) {
-      if (sameLength(ms, entry.cadence[i] ?? 0)) return true
+      if (similarDuration(ms, entry.cadence[i] ?? 0)) return true
     }
   }
   return false

@@ -31,12 +31,12 @@ export class ToneRun {
     this.#bridge = bridge
   }
 
-  get sounds(): boolean {
+  get active(): boolean {
     return this.#frames > 0
   }
 
   /** True when a tone ended with this frame; the next one may begin with it. */
-  frame(view: FrameView): boolean {
+  process(view: FrameView): boolean {
     const { hertz, share } = view.tone
     const tonal = share >= MIN_SHARE && hertz >= this.#low && hertz <= this.#high
     let over = false

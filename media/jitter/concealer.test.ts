@@ -56,7 +56,7 @@ const concealment: Filler = (lost) => {
   const concealer = new Concealer(8000)
   for (let f = 0; f * FRAME < out.length; f++) {
     if (lost(f)) concealer.conceal(out, f * FRAME, FRAME)
-    else concealer.good(out, f * FRAME, FRAME)
+    else concealer.played(out, f * FRAME, FRAME)
   }
   return out
 }
@@ -66,9 +66,9 @@ const bridged: Filler = (lost) => {
   const concealer = new Concealer(8000)
   for (let f = 0; f * FRAME < out.length; f++) {
     if (lost(f) && !lost(f + 1)) {
-      concealer.bridge(out, f * FRAME, FRAME, SPEECH.subarray((f + 1) * FRAME, (f + 2) * FRAME), FRAME)
+      concealer.interpolate(out, f * FRAME, FRAME, SPEECH.subarray((f + 1) * FRAME, (f + 2) * FRAME), FRAME)
     } else if (lost(f)) concealer.conceal(out, f * FRAME, FRAME)
-    else concealer.good(out, f * FRAME, FRAME)
+    else concealer.played(out, f * FRAME, FRAME)
   }
   return out
 }
@@ -164,9 +164,9 @@ for (const rate of [8000, 16000] as const) {
         const concealer = new Concealer(rate)
         const out = sine.slice()
         for (let f = 0; f < 30; f++) {
-          if (f < 10 || f >= 10 + gap) concealer.good(out, f * size, size)
+          if (f < 10 || f >= 10 + gap) concealer.played(out, f * size, size)
           else if (known && f === 9 + gap) {
-            t.ok(concealer.bridge(out, f * size, size, frame(sine, f + 1), size))
+            t.ok(concealer.interpolate(out, f * size, size, frame(sine, f + 1), size))
           } else t.equal(concealer.conceal(out, f * size, size), f < 13)
         }
         const steps = steepest(out)
@@ -182,7 +182,7 @@ for (const rate of [8000, 16000] as const) {
 
   t.test(`a steady tone goes on as it was for 10 ms, and is gone after 60, at ${rate} Hz`, (t) => {
     const concealer = new Concealer(rate)
-    concealer.good(sine.slice(), 0, 10 * size)
+    concealer.played(sine.slice(), 0, 10 * size)
     const made = new Int16Array(4 * size)
     t.equal(concealer.conceal(made, 0, 3 * size), true)
     t.equal(concealer.conceal(made, 3 * size, size), false)
@@ -198,10 +198,10 @@ for (const rate of [8000, 16000] as const) {
   t.test(`a cut is faded over, at ${rate} Hz`, (t) => {
     const concealer = new Concealer(rate)
     const before = sine.slice(0, 10 * size + 17)
-    concealer.good(before, 0, before.length)
-    concealer.cut()
+    concealer.played(before, 0, before.length)
+    concealer.crossfadeNext()
     const next = sine.slice(3 * size, 5 * size)
-    concealer.good(next, 0, next.length)
+    concealer.played(next, 0, next.length)
     const seam = new Int16Array([...before.subarray(-5), ...next])
     t.ok(steepest(seam) < 1.5 * natural, `${steepest(seam)}`)
     t.notOk(concealer.fading)
@@ -215,7 +215,7 @@ t.test('with nothing heard before there is nothing to go on with', (t) => {
   t.equal(concealer.conceal(out, 0, FRAME), false)
   t.ok(out.every((value) => value === 0))
   const first = new Int16Array(FRAME).fill(500)
-  concealer.good(first, 0, FRAME)
+  concealer.played(first, 0, FRAME)
   t.ok(
     first.every((value) => value === 500),
     'and the first sound is not changed',

@@ -1,5 +1,5 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
-import { PeriodFinder } from './pitch-finder.js'
+import { PitchFinder } from './pitch-finder.js'
 
 /** Pitch is looked for between 66 and 400 Hz. */
 const MIN_PERIOD_MS = 2.5
@@ -36,77 +36,77 @@ const CUT_FADE_MS = 8
 export class Concealer {
   readonly #perMs: number
   readonly #maxPeriod: number
-  readonly #finder: PeriodFinder
+  readonly #finder: PitchFinder
   readonly #history: Int16Array
   /** The history as it was at the beginning of the gap. */
-  readonly #model: Int16Array
+  readonly #pitchHistory: Int16Array
   /** Samples of history that were really played. */
-  #known = 0
+  #historyLength = 0
   readonly #loop: Float32Array
   /** A gap's worth of made-up sound and some more, then what follows the gap. */
   readonly #wave: Int16Array
-  readonly #earlier: Float32Array
+  readonly #previousLoop: Float32Array
   #loopLength = 0
-  #earlierLength = 0
-  #at = 0
-  #earlierAt = 0
+  #previousLoopLength = 0
+  #loopPosition = 0
+  #previousLoopPosition = 0
   #period = 0
   #quarter = 0
   #periods = 0
   /** Samples since the loop grew. */
-  #grownFor = 0
+  #sinceGrown = 0
   /** What the made-up sound must rise by to begin where the real one ended. */
   #step = 0
   /** Level of what is made up: lower, the less the sound repeats itself, for then it is a guess. */
   #level = 1
   /** Samples made up in this gap, those under a cross-fade included. */
-  #made = 0
-  #making = false
+  #synthesized = 0
+  #concealing = false
   #fade = 0
   #fadeDone = 0
 
   constructor(rate: SessionRate) {
     this.#perMs = rate / 1000
     this.#maxPeriod = MAX_PERIOD_MS * this.#perMs
-    this.#finder = new PeriodFinder(rate)
+    this.#finder = new PitchFinder(rate)
     const longest = MAX_PERIODS * this.#maxPeriod
     this.#history = new Int16Array(longest + this.#maxPeriod / 2)
-    this.#model = new Int16Array(this.#history.length)
+    this.#pitchHistory = new Int16Array(this.#history.length)
     this.#loop = new Float32Array(longest)
     this.#wave = new Int16Array(FRAME_MS * this.#perMs + this.#maxPeriod + 2 * BACK_MATCH_MS * this.#perMs)
-    this.#earlier = new Float32Array(longest)
+    this.#previousLoop = new Float32Array(longest)
   }
 
   /** Whether the next good samples will be changed. */
   get fading(): boolean {
-    return this.#making || this.#fadeDone < this.#fade
+    return this.#concealing || this.#fadeDone < this.#fade
   }
 
   /**
    * Real samples, `pcm[from..from + count)`, about to be played: remembered, and changed in place where
    * they follow a gap or a cut.
    */
-  good(pcm: Int16Array, from: number, count: number): void {
-    if (this.#making) {
-      this.#making = false
-      const fadeMs = (this.#quarter + 0.4 * this.#made) / this.#perMs
+  played(pcm: Int16Array, from: number, count: number): void {
+    if (this.#concealing) {
+      this.#concealing = false
+      const fadeMs = (this.#quarter + 0.4 * this.#synthesized) / this.#perMs
       this.#startFade(Math.min(MAX_FADE_MS, Math.max(MIN_FADE_MS, fadeMs)) * this.#perMs)
     }
     const end = from + count
     for (let i = from; i < end && this.#fadeDone < this.#fade; i++) {
       const weight = ++this.#fadeDone / (this.#fade + 1)
-      pcm[i] = Math.round((pcm[i] as number) * weight + this.#next() * (1 - weight))
+      pcm[i] = Math.round((pcm[i] as number) * weight + this.#nextSample() * (1 - weight))
     }
     this.#remember(pcm, from, count)
   }
 
   /** Fills `into[from..from + count)`; false when there is nothing to go on with, or it has faded away. */
   conceal(into: Int16Array, from: number, count: number): boolean {
-    if (!this.#making && !this.#begin()) {
+    if (!this.#concealing && !this.#beginGap()) {
       into.fill(0, from, from + count)
       return false
     }
-    const sounding = this.#make(into, from, count)
+    const sounding = this.#synthesize(into, from, count)
     this.#remember(into, from, count)
     return sounding
   }
@@ -115,8 +115,8 @@ export class Concealer {
    * As `conceal`, for the last samples of a gap when `known` real ones that follow it are in `after`:
    * made up from both sides, so that those need no change.
    */
-  bridge(into: Int16Array, from: number, count: number, after: Int16Array, known: number): boolean {
-    if (!this.#making && !this.#begin()) return this.conceal(into, from, count)
+  interpolate(into: Int16Array, from: number, count: number, after: Int16Array, known: number): boolean {
+    if (!this.#concealing && !this.#beginGap()) return this.conceal(into, from, count)
     const period = this.#periodOf(after, known)
     if (period >= known) return this.conceal(into, from, count)
     const forward = this.#forward(into, from, count, after)
@@ -129,15 +129,15 @@ export class Concealer {
       const weight = 1 - back / (count + 1)
       into[at] = clip((forward ? (into[at] as number) : 0) * (1 - weight) + value * weight)
     }
-    this.#making = false
+    this.#concealing = false
     this.#fade = 0
     this.#remember(into, from, count)
     return true
   }
 
   /** What comes next does not follow what was played last: it is faded over. */
-  cut(): void {
-    if (!this.fading && this.#begin()) this.#startFade(CUT_FADE_MS * this.#perMs)
+  crossfadeNext(): void {
+    if (!this.fading && this.#beginGap()) this.#startFade(CUT_FADE_MS * this.#perMs)
   }
 
   /**
@@ -149,7 +149,7 @@ export class Concealer {
     const most = Math.floor(Math.min(this.#period / 2, count * MAX_WARP))
     const wave = this.#wave
     const length = count + most + match
-    const sounding = this.#make(wave, 0, length)
+    const sounding = this.#synthesize(wave, 0, length)
     for (let i = 0; i < match; i++) wave[length + i] = after[i] as number
     this.#finder.search(wave, length, match, -1, match, match + 2 * most)
     const ends = this.#finder.score < IN_STEP ? count : length - this.#finder.lag
@@ -172,10 +172,10 @@ export class Concealer {
     return this.#finder.lag
   }
 
-  #make(into: Int16Array, from: number, count: number): boolean {
-    this.#making = true
-    const sounding = this.#made < GONE_MS * this.#perMs
-    for (let i = from; i < from + count; i++) into[i] = clip(this.#next())
+  #synthesize(into: Int16Array, from: number, count: number): boolean {
+    this.#concealing = true
+    const sounding = this.#synthesized < GONE_MS * this.#perMs
+    for (let i = from; i < from + count; i++) into[i] = clip(this.#nextSample())
     return sounding
   }
 
@@ -184,38 +184,38 @@ export class Concealer {
     this.#fadeDone = 0
   }
 
-  #begin(): boolean {
+  #beginGap(): boolean {
     const history = this.#history
     const size = history.length
     const match = MATCH_MS * this.#perMs
     const shortest = MIN_PERIOD_MS * this.#perMs
-    const longest = Math.min(this.#maxPeriod, this.#known - match)
+    const longest = Math.min(this.#maxPeriod, this.#historyLength - match)
     if (longest < shortest) return false
     this.#finder.search(history, size - match, match, -1, shortest, longest)
     const period = this.#finder.lag
     this.#period = period
     this.#quarter = period >> 2
     this.#periods = 0
-    this.#made = 0
+    this.#synthesized = 0
     this.#fade = 0
     this.#fadeDone = 0
-    this.#model.set(history)
+    this.#pitchHistory.set(history)
     this.#level = LEAST_LEVEL + (1 - LEAST_LEVEL) * Math.max(0, this.#finder.score)
     this.#step = (history[size - 1] as number) - (history[size - 1 - period] as number)
     this.#grow()
-    this.#at = 0
-    this.#grownFor = this.#quarter // nothing before to fade from
+    this.#loopPosition = 0
+    this.#sinceGrown = this.#quarter // nothing before to fade from
     return true
   }
 
   /** One period more in the loop; its end leads into its beginning. */
   #grow(): void {
-    const model = this.#model
+    const model = this.#pitchHistory
     const size = model.length
     const loop = this.#loop
-    this.#earlier.set(loop)
-    this.#earlierLength = this.#loopLength
-    this.#earlierAt = this.#at
+    this.#previousLoop.set(loop)
+    this.#previousLoopLength = this.#loopLength
+    this.#previousLoopPosition = this.#loopPosition
     this.#periods++
     const length = this.#period * this.#periods
     const quarter = this.#quarter
@@ -227,29 +227,29 @@ export class Concealer {
       loop[end] = (loop[end] as number) * (1 - weight) + before * weight
     }
     this.#loopLength = length
-    this.#at %= this.#period
-    this.#grownFor = 0
+    this.#loopPosition %= this.#period
+    this.#sinceGrown = 0
   }
 
-  #next(): number {
+  #nextSample(): number {
     const perMs = this.#perMs
-    const made = this.#made
+    const made = this.#synthesized
     if (made >= GONE_MS * perMs) return 0
     if (made === this.#periods * GROW_MS * perMs && this.#mayGrow()) this.#grow()
-    let value = this.#loop[this.#at] as number
-    this.#at++
-    if (this.#at === this.#loopLength) this.#at = 0
-    if (this.#grownFor < this.#quarter) {
-      const weight = ++this.#grownFor / (this.#quarter + 1)
-      value = value * weight + (this.#earlier[this.#earlierAt] as number) * (1 - weight)
-      this.#earlierAt++
-      if (this.#earlierAt === this.#earlierLength) this.#earlierAt = 0
+    let value = this.#loop[this.#loopPosition] as number
+    this.#loopPosition++
+    if (this.#loopPosition === this.#loopLength) this.#loopPosition = 0
+    if (this.#sinceGrown < this.#quarter) {
+      const weight = ++this.#sinceGrown / (this.#quarter + 1)
+      value = value * weight + (this.#previousLoop[this.#previousLoopPosition] as number) * (1 - weight)
+      this.#previousLoopPosition++
+      if (this.#previousLoopPosition === this.#previousLoopLength) this.#previousLoopPosition = 0
     }
     if (made < this.#quarter) {
       const early = 1 - made / this.#quarter
       value = (value + this.#step * early) * (this.#level + (1 - this.#level) * early)
     } else value *= this.#level
-    this.#made++
+    this.#synthesized++
     const past = made - HOLD_MS * perMs
     return past <= 0 ? value : value * (1 - past / ((GONE_MS - HOLD_MS) * perMs))
   }
@@ -257,7 +257,7 @@ export class Concealer {
   #mayGrow(): boolean {
     const needed = (this.#periods + 1) * this.#period + this.#quarter
     return (
-      this.#making && this.#periods < MAX_PERIODS && this.#model.length >= needed && this.#known >= needed
+      this.#concealing && this.#periods < MAX_PERIODS && this.#pitchHistory.length >= needed && this.#historyLength >= needed
     )
   }
 
@@ -268,7 +268,7 @@ export class Concealer {
     history.copyWithin(0, kept)
     const source = from + count - kept
     for (let i = 0; i < kept; i++) history[size - kept + i] = pcm[source + i] as number
-    this.#known = Math.min(size, this.#known + kept)
+    this.#historyLength = Math.min(size, this.#historyLength + kept)
   }
 }
 

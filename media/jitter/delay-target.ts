@@ -36,7 +36,7 @@ export class DelayTarget {
   }
 
   /** The most it can be, in samples. */
-  get bound(): number {
+  get maximum(): number {
     return MAX_MS * this.#perMs
   }
 
@@ -57,7 +57,7 @@ export class DelayTarget {
   }
 
   /** Once a frame that is played. */
-  frame(): void {
+  framePlayed(): void {
     if (++this.#frames < SHRINK_EVERY_FRAMES) return
     this.#frames = 0
     this.target = Math.max(this.#wanted(), Math.min(this.target, this.target - SHRINK_MS * this.#perMs))

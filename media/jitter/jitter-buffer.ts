@@ -1,7 +1,7 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import { Concealer } from './concealer.js'
 import { DelayTarget } from './delay-target.js'
-import { PeriodFinder } from './pitch-finder.js'
+import { PitchFinder } from './pitch-finder.js'
 
 /** About a second: a burst after a stall fits. A power of two: places are found without a division. */
 const RING_AT_8K = 8192
@@ -48,21 +48,21 @@ export class JitterBuffer {
   readonly #mask: number
   readonly #delay: DelayTarget
   readonly #concealer: Concealer
-  readonly #finder: PeriodFinder
+  readonly #finder: PitchFinder
   /** The samples that come next, in a line, for stretching. */
   readonly #ahead: Int16Array
   readonly #minPeriod: number
   readonly #maxPeriod: number
-  readonly #join: number
+  readonly #crossfade: number
   /** Timestamp of the next sample to play. */
   #play = 0
   /** One past the newest sample held. */
   #newest = 0
   /** What lies before was played, or given up: it is not gone back to. */
-  #floor = 0
+  #minimum = 0
   #state = EMPTY
   /** Samples made up while nothing was there, which may or may not have been lost. */
-  #waited = 0
+  #provisional = 0
   #sinceStretch = 0
   #concealed = 0
   #inserted = 0
@@ -79,10 +79,10 @@ export class JitterBuffer {
     this.#mask = ring - 1
     this.#delay = new DelayTarget(rate)
     this.#concealer = new Concealer(rate)
-    this.#finder = new PeriodFinder(rate)
+    this.#finder = new PitchFinder(rate)
     this.#minPeriod = MIN_PERIOD_MS * perMs
     this.#maxPeriod = MAX_PERIOD_MS * perMs
-    this.#join = JOIN_MS * perMs
+    this.#crossfade = JOIN_MS * perMs
     this.#ahead = new Int16Array(this.#size + this.#maxPeriod)
   }
 
@@ -115,11 +115,11 @@ export class JitterBuffer {
   put(ts: number, pcm: Int16Array, length: number, nowTs: number): boolean {
     this.#delay.observe(Math.max(0, nowTs - ts))
     const end = ts + length
-    if (this.#state !== EMPTY && end <= Math.max(this.#floor, this.#state === PLAYING ? this.#play : 0)) {
+    if (this.#state !== EMPTY && end <= Math.max(this.#minimum, this.#state === PLAYING ? this.#play : 0)) {
       this.late++
       return false
     }
-    this.#place(ts, end)
+    this.#advanceTo(ts, end)
     const ring = this.#pcm
     const valid = this.#valid
     const mask = this.#mask
@@ -137,11 +137,11 @@ export class JitterBuffer {
   /** The next 20 ms; false (and zeros) when there is nothing to play. */
   pull(into: Int16Array, nowTs: number): boolean {
     if (this.#state === FILLING && nowTs - this.#play >= this.#delay.target) this.#state = PLAYING
-    if (this.#state !== PLAYING) return this.#makeUp(into, 0)
-    this.#delay.frame()
+    if (this.#state !== PLAYING) return this.#concealTail(into, 0)
+    this.#delay.framePlayed()
     let excess = nowTs - this.#play - this.#delay.target
     if (excess > (FAR_TOO_LONG_MS * this.#rate) / 1000) {
-      this.#concealer.cut()
+      this.#concealer.crossfadeNext()
       this.#skipTo(this.#play + excess)
       excess = 0
     }
@@ -156,39 +156,39 @@ export class JitterBuffer {
   flush(): void {
     this.#state = EMPTY
     this.#valid.fill(0)
-    this.#waited = 0
-    this.#concealer.cut()
+    this.#provisional = 0
+    this.#concealer.crossfadeNext()
   }
 
   /** Where the stream goes on, now that samples up to `end` are coming. */
-  #place(ts: number, end: number): void {
+  #advanceTo(ts: number, end: number): void {
     switch (this.#state) {
       case EMPTY:
         this.#startAt(ts)
-        this.#floor = ts - this.#delay.bound
+        this.#minimum = ts - this.#delay.maximum
         break
       case DRY:
         // What was waited for, or speech after a pause of the sender.
-        this.#startAt(Math.max(ts, this.#floor))
+        this.#startAt(Math.max(ts, this.#minimum))
         break
       case FILLING:
-        if (ts < this.#play) this.#play = Math.max(ts, this.#floor)
+        if (ts < this.#play) this.#play = Math.max(ts, this.#minimum)
         break
       default:
-        if (this.#waited > 0) {
+        if (this.#provisional > 0) {
           // What was made up meanwhile stands for what is missing before this packet, if it is.
           const missing = Math.max(0, ts - this.#play)
-          const covered = Math.min(missing, this.#waited)
+          const covered = Math.min(missing, this.#provisional)
           this.#play += covered
-          this.#inserted += this.#waited - covered
-          this.#waited = 0
+          this.#inserted += this.#provisional - covered
+          this.#provisional = 0
         }
     }
     // Further ahead than the ring is long: the oldest goes.
     const first = end - this.#pcm.length
     if (this.#play < first) {
       this.#skipTo(first)
-      this.#concealer.cut()
+      this.#concealer.crossfadeNext()
     }
   }
 
@@ -196,7 +196,7 @@ export class JitterBuffer {
     this.#state = FILLING
     this.#play = ts
     this.#newest = ts
-    this.#waited = 0
+    this.#provisional = 0
   }
 
   #skipTo(ts: number): void {
@@ -215,7 +215,7 @@ export class JitterBuffer {
   #stretch(into: Int16Array, excess: number): boolean {
     if (this.#concealer.fading) return false
     const size = this.#size
-    const held = this.#look()
+    const held = this.#peekAhead()
     const shorter = excess > 0
     const longest = shorter ? Math.min(this.#maxPeriod, held - size) : this.#maxPeriod
     if (held < size || longest < this.#minPeriod) return false
@@ -224,10 +224,10 @@ export class JitterBuffer {
     const silent = this.#isSilent(held)
     if (!silent && this.#sinceStretch < (urgent ? 2 : 4)) return false
     const finder = this.#finder
-    finder.search(ahead, 0, this.#join, 1, this.#minPeriod, longest)
+    finder.search(ahead, 0, this.#crossfade, 1, this.#minPeriod, longest)
     if (finder.score < ALIKE && !silent && !urgent) return false
     const period = finder.lag
-    const join = this.#join
+    const join = this.#crossfade
     // Shorter: from here into what comes one period later. Longer: one period, then from it into itself.
     const before = shorter ? 0 : period
     const after = shorter ? period : 0
@@ -243,12 +243,12 @@ export class JitterBuffer {
     if (shorter) this.#discarded += period
     else this.#inserted += period
     this.#sinceStretch = 0
-    this.#concealer.good(into, 0, size)
+    this.#concealer.played(into, 0, size)
     return true
   }
 
   /** Copies what is there without a hole, up to a frame and the longest period; how much that is. */
-  #look(): number {
+  #peekAhead(): number {
     const ahead = this.#ahead
     const ring = this.#pcm
     const valid = this.#valid
@@ -297,7 +297,7 @@ export class JitterBuffer {
       }
       if (there === 1) {
         this.#play += at - from
-        this.#concealer.good(into, from, at - from)
+        this.#concealer.played(into, from, at - from)
         sounding = true
       } else if (this.#newest > this.#play) {
         // Later ones are here: these are lost.
@@ -307,26 +307,26 @@ export class JitterBuffer {
         }
       } else {
         // Nothing later is here: lost, late, or the sender paused. The place is kept for a while.
-        this.#waited += size - from
-        return this.#makeUp(into, from) || sounding
+        this.#provisional += size - from
+        return this.#concealTail(into, from) || sounding
       }
     }
     return sounding
   }
 
   /** Fills the rest of a frame while nothing is there; when that has faded the buffer is dry. */
-  #makeUp(into: Int16Array, from: number): boolean {
+  #concealTail(into: Int16Array, from: number): boolean {
     if (this.#conceal(into, from, this.#size)) return true
     if (this.#state === PLAYING) {
       this.#state = DRY
-      this.#floor = this.#play
-      this.#waited = 0
+      this.#minimum = this.#play
+      this.#provisional = 0
     }
     return false
   }
 
   #bridge(into: Int16Array, from: number, end: number): boolean {
-    if (!this.#concealer.bridge(into, from, end - from, this.#ahead, this.#look())) return false
+    if (!this.#concealer.interpolate(into, from, end - from, this.#ahead, this.#peekAhead())) return false
     this.#concealed += end - from
     return true
   }

@@ -2,7 +2,7 @@
 const MUCH_BETTER = 0.01
 
 /** Finds where a wave repeats itself. One per user: results are fields, so that nothing is allocated. */
-export class PeriodFinder {
+export class PitchFinder {
   /** Of the last search: the distance at which the window is found again. */
   lag = 0
   /** Normalised correlation there, 0 (or worse) to 1. */

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import opus from '@discordjs/opus'
 import { EngineError } from '../base/errors.js'
 import { granules, OggOpusWriter } from './ogg-opus.js'
-import { readWavHeader, WAV_HEADER_BYTES, type WavShape } from './wav-header.js'
+import { readWavHeader, WAV_HEADER_BYTES, type WavFormat } from './wav-header.js'
 
 const FRAME_MS = 20
 /** For each channel: speech on the telephone, hardly to be told from the original. */
@@ -35,7 +35,7 @@ export async function compressRecording(path: string): Promise<number> {
   }
 }
 
-async function compress(wav: FileHandle, shape: WavShape, frames: number, path: string): Promise<number> {
+async function compress(wav: FileHandle, shape: WavFormat, frames: number, path: string): Promise<number> {
   const { rate, channels } = shape
   if (channels !== 1 && channels !== 2) throw new EngineError('internal', 'neither mono nor stereo')
   const encoder = new opus.OpusEncoder(rate, channels)

@@ -2,10 +2,10 @@ import t from 'tap'
 import { align } from '../../fixtures/audio/align.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { seeded } from '../../fixtures/host/random.js'
-import type { AudioFrame, End, EndKind } from '../base/frame.js'
-import type { ArrivalEnd, ArrivalListener } from '../session/network-endpoint.js'
+import type { AudioFrame, Endpoint, EndpointKind } from '../base/frame.js'
+import type { NetworkEndpoint, ArrivalListener } from '../session/network-endpoint.js'
 import { openSession } from '../session/session.js'
-import { LoopEnd } from '../sounds/endpoints.js'
+import { LoopEndpoint } from '../sounds/endpoints.js'
 import type { Disk } from './wav-file.js'
 
 const MINUTES = 60
@@ -49,9 +49,9 @@ function memoryDisk(bytes: number): { disk: Disk; content: Uint8Array } {
 }
 
 /** Says a burst every ten seconds of session time, from `offsetMs` on. */
-class Bursts implements End {
-  readonly kind: EndKind = 'agent'
-  readonly ear = 'arrival'
+class Bursts implements Endpoint {
+  readonly kind: EndpointKind = 'agent'
+  readonly delivery = 'arrival'
 
   constructor(
     readonly id: string,
@@ -79,7 +79,7 @@ class Bursts implements End {
   close(): void {}
 }
 
-class Leg extends Bursts implements ArrivalEnd {
+class Leg extends Bursts implements NetworkEndpoint {
   override readonly kind = 'rtp'
   listener: ArrivalListener | null = null
 
@@ -113,10 +113,10 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
   const agent = new Bursts('agent', 7_000, 100_000)
   session.add(leg)
   session.add(agent)
-  session.add(new LoopEnd('room', room()))
+  session.add(new LoopEndpoint('room', room()))
   session.route('leg', ['agent'])
   session.route('agent', ['leg'])
-  session.route('room', [{ to: 'leg', gain: 0.5, under: [{ end: 'agent', gain: 0.3, releaseMs: 400 }] }])
+  session.route('room', [{ to: 'leg', gain: 0.5, duckedBy: [{ endpoint: 'agent', gain: 0.3, releaseMs: 400 }] }])
   session.start()
   const silence = new Int16Array(160)
   let skipped = 0
@@ -130,7 +130,7 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
       continue
     }
     session.tick()
-    leg.listener?.arrived({ pcm: leg.said(at) ?? silence, rate: 8000, at })
+    leg.listener?.onFrame({ pcm: leg.said(at) ?? silence, rate: 8000, at })
     // Lets the writes of this second go.
     if (frame % 50 === 49) await new Promise<void>((resolve) => setImmediate(resolve))
   }

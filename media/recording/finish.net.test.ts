@@ -25,9 +25,9 @@ async function recorded(t: Test) {
     const at = second * 8000
     if (second === 4) recorder.beginPerson(at)
     if (second === 8) recorder.endPerson(at)
-    recorder.left(at, tone(500, 1000, 8000, 0.3))
-    recorder.right(at, tone(900, 1000, 8000, 0.7))
-    recorder.person(at, tone(1300, 1000, 8000, 0.7))
+    recorder.writeCaller(at, tone(500, 1000, 8000, 0.3))
+    recorder.writeAgent(at, tone(900, 1000, 8000, 0.7))
+    recorder.writePerson(at, tone(1300, 1000, 8000, 0.7))
     recorder.advance(at + 8000)
   }
   const raw = await recorder.close(80_000)
@@ -60,7 +60,7 @@ t.test('the person of a transfer is mixed into the agent’s channel, and one fi
 
 t.test('killed at any step of finishing, it is finished the next time to the same bytes', async (t) => {
   const { path, raw } = await recorded(t)
-  const track = raw.people[0]?.path ?? ''
+  const track = raw.persons[0]?.path ?? ''
   const spare = { main: await readFile(path), track: await readFile(track) }
   const whole = await finishRecording(raw)
   const mixed = await readFile(path)
@@ -127,8 +127,8 @@ t.test('kill -9 in the middle of a call leaves a file that can be played', { tim
   const torn = readWav(await readFile(path))
   t.ok((torn.channels[0]?.length ?? 0) >= 8000, 'playable as it lies there')
   const raw = await recoverRecording(path)
-  t.equal(raw?.people.length, 1, 'the person’s track was found')
-  const file = await finishRecording(raw ?? { path, people: [] })
+  t.equal(raw?.persons.length, 1, 'the person’s track was found')
+  const file = await finishRecording(raw ?? { path, persons: [] })
   const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
   t.ok(left.length >= 30 * 8000, `${left.length / 8000} s were saved`)
   t.equal(file?.durationMs, left.length / 8)

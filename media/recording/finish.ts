@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { bent } from '../session/limiter.js'
+import { softClip } from '../session/limiter.js'
 import type { RawRecording } from './recorder.js'
-import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavShape, wavHeader } from './wav-header.js'
+import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavFormat, wavHeader } from './wav-header.js'
 
 /** Read and worked on at a time: about 4 s of stereo at 8 kHz. */
 const CHUNK_FRAMES = 32_768
@@ -22,7 +22,7 @@ export interface RecordedFile {
  * (`recoverRecording`) it gives the same file. Throws what the disk throws. Null when there is no sound.
  */
 export async function finishRecording(raw: RawRecording): Promise<RecordedFile | null> {
-  if (raw.people.length > 0) await mixPeople(raw)
+  if (raw.persons.length > 0) await mixPeople(raw)
   const file = await open(raw.path, 'r')
   try {
     const shape = await shapeOf(file, raw.path)
@@ -37,7 +37,7 @@ export async function finishRecording(raw: RawRecording): Promise<RecordedFile |
 }
 
 /** Names of the files of a folder; none when there is no such folder. */
-export async function namesIn(folder: string): Promise<readonly string[]> {
+export async function filesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder)
   } catch (error) {
@@ -55,7 +55,7 @@ export async function recoverRecording(
   path: string,
   names?: readonly string[],
 ): Promise<RawRecording | null> {
-  return await recovered(path, names ?? (await namesIn(dirname(path))))
+  return await recovered(path, names ?? (await filesIn(dirname(path))))
 }
 
 async function recovered(path: string, names: readonly string[]): Promise<RawRecording | null> {
@@ -65,14 +65,14 @@ async function recovered(path: string, names: readonly string[]): Promise<RawRec
     return start === undefined ? [] : [{ path: join(dirname(path), name), start: Number(start) }]
   })
   if (names.includes(basename(mixedPath(path)))) {
-    await completeMix({ path, people: tracks })
-    return (await repair(path)) ? { path, people: [] } : null
+    await completeMix({ path, persons: tracks })
+    return (await repair(path)) ? { path, persons: [] } : null
   }
   if (names.includes(basename(mixingPath(path)))) await unlink(mixingPath(path))
   if (!names.includes(basename(path)) || !(await repair(path))) return null
   const people: { path: string; start: number }[] = []
   for (const track of tracks) if (await repair(track.path)) people.push(track)
-  return { path, people: people.sort((a, b) => a.start - b.start) }
+  return { path, persons: people.sort((a, b) => a.start - b.start) }
 }
 
 /*
@@ -98,7 +98,7 @@ async function mixPeople(raw: RawRecording): Promise<void> {
     const main = await openedFile(raw.path, 'r')
     const shape = await shapeOf(main, raw.path)
     const people = await Promise.all(
-      raw.people.map(async ({ path, start }) => ({ file: await openedFile(path, 'r'), start })),
+      raw.persons.map(async ({ path, start }) => ({ file: await openedFile(path, 'r'), start })),
     )
     const out = await openedFile(mixingPath(raw.path), 'w')
     const frames = Math.floor(((await main.stat()).size - WAV_HEADER_BYTES) / 4)
@@ -113,7 +113,7 @@ async function mixPeople(raw: RawRecording): Promise<void> {
         const got = from < at + count ? await samplesAt(file, 1, from - start, mono, at + count - from) : 0
         for (let i = 0; i < got; i++) {
           const place = (from - at + i) * 2 + 1
-          stereo[place] = Math.round(bent((stereo[place] as number) + (mono[i] as number)))
+          stereo[place] = Math.round(softClip((stereo[place] as number) + (mono[i] as number)))
         }
       }
       await out.writeFile(littleEndian(stereo, count * 2))
@@ -126,7 +126,7 @@ async function mixPeople(raw: RawRecording): Promise<void> {
   await completeMix(raw)
 }
 
-async function completeMix({ path, people }: RawRecording): Promise<void> {
+async function completeMix({ path, persons: people }: RawRecording): Promise<void> {
   for (const track of people) await unlink(track.path)
   await rename(mixedPath(path), path)
 }
@@ -152,7 +152,7 @@ async function repair(path: string): Promise<boolean> {
   }
 }
 
-async function shapeOf(file: FileHandle, path: string): Promise<WavShape> {
+async function shapeOf(file: FileHandle, path: string): Promise<WavFormat> {
   const header = new Uint8Array(WAV_HEADER_BYTES)
   await file.read(header, 0, WAV_HEADER_BYTES, 0)
   const shape = readWavHeader(header)

@@ -1,7 +1,7 @@
-import type { WavShape } from './wav-header.js'
+import type { WavFormat } from './wav-header.js'
 
 /** A stretch of session samples that must not be recorded; `to` is open while it lasts. */
-export interface Pause {
+export interface RecordingPause {
   readonly from: number
   to: number
 }
@@ -18,15 +18,15 @@ const EDGE_MS = 10
  * Puts the mark of a pause over what was recorded during it, in place. `samples` holds `frames` frames
  * from session sample `from` on. A second channel beeps too; a track of its own only falls silent.
  */
-export function maskSilence(
-  pauses: readonly Pause[],
-  { rate, channels }: WavShape,
+export function maskPauses(
+  pauses: readonly RecordingPause[],
+  { rate, channels }: WavFormat,
   from: number,
   samples: Int16Array,
   frames: number,
 ): void {
   for (let p = 0; p < pauses.length; p++) {
-    const pause = pauses[p] as Pause
+    const pause = pauses[p] as RecordingPause
     const first = Math.max(from, pause.from)
     const last = Math.min(from + frames, pause.to)
     for (let at = first; at < last; at++) {

@@ -17,11 +17,11 @@ const filled = (value: number, length = 160): Int16Array => new Int16Array(lengt
 t.test('a file of known bytes', async (t) => {
   const path = join(t.testdir(), 'deep', 'er', 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
-  recorder.left(0, Int16Array.of(1, -2))
-  recorder.right(1, Int16Array.of(0x0102, -32768))
+  recorder.writeCaller(0, Int16Array.of(1, -2))
+  recorder.writeAgent(1, Int16Array.of(0x0102, -32768))
   const raw = await recorder.close(4)
   t.strictSame(raw, { path, people: [] })
-  const file = await finishRecording({ path, people: [] })
+  const file = await finishRecording({ path, persons: [] })
   const bytes = await readFile(path)
   t.equal(
     bytes.toString('hex'),
@@ -59,10 +59,10 @@ t.test('both channels keep their place over many batches, late and overlapping f
   for (let i = 0; i < frames; i++) {
     // The caller's sound comes 40 frames late, in bursts of four, the last of them twice.
     if (i % 4 === 3) {
-      for (let k = i - 3; k <= i; k++) if (k >= 40) recorder.left((k - 40) * 160, filled(k - 40 + 1))
-      if (i >= 40) recorder.left((i - 40) * 160, filled(i - 40 + 1))
+      for (let k = i - 3; k <= i; k++) if (k >= 40) recorder.writeCaller((k - 40) * 160, filled(k - 40 + 1))
+      if (i >= 40) recorder.writeCaller((i - 40) * 160, filled(i - 40 + 1))
     }
-    if (i % 3 !== 0) recorder.right(i * 160, filled(-i))
+    if (i % 3 !== 0) recorder.writeAgent(i * 160, filled(-i))
     recorder.advance((i + 1) * 160)
   }
   await recorder.close(frames * 160)
@@ -82,10 +82,10 @@ t.test('both channels keep their place over many batches, late and overlapping f
 t.test('what is older than the look-back, or absurdly ahead, is dropped', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 16000, onFailed: noFailure })
-  recorder.left(-160, filled(5, 320))
+  recorder.writeCaller(-160, filled(5, 320))
   recorder.advance(16000 * 5)
-  recorder.left(1000, filled(9, 320))
-  recorder.left(16000 * 60, filled(9, 320))
+  recorder.writeCaller(1000, filled(9, 320))
+  recorder.writeCaller(16000 * 60, filled(9, 320))
   await recorder.close(16000 * 5)
   const [left = new Int16Array()] = readWav(await readFile(path)).channels
   t.equal(left.length, 16000 * 5)
@@ -97,7 +97,7 @@ t.test('the file is playable while it grows', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
   for (let second = 1; second <= 6; second++) {
-    recorder.right((second - 1) * 8000, filled(second, 8000))
+    recorder.writeAgent((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
   }
   // The writes are on their way: wait for the header to tell of them.
@@ -124,7 +124,7 @@ t.test('a place that cannot be written is told once, and closing gives nothing',
     onFailed: (message) => failures.push(message),
   })
   for (let second = 1; second <= 10; second++) {
-    recorder.right((second - 1) * 8000, filled(1, 8000))
+    recorder.writeAgent((second - 1) * 8000, filled(1, 8000))
     recorder.advance(second * 8000)
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
@@ -159,9 +159,9 @@ t.test('a person has a track of their own, from when they came until they left',
     const at = second * 8000
     if (second === 4) recorder.beginPerson(at + 800)
     if (second === 8) recorder.endPerson(at)
-    recorder.left(at, filled(1, 8000))
-    recorder.right(at, filled(100, 8000))
-    recorder.person(at, filled(1000, 8000))
+    recorder.writeCaller(at, filled(1, 8000))
+    recorder.writeAgent(at, filled(100, 8000))
+    recorder.writePerson(at, filled(1000, 8000))
     recorder.advance(at + 8000)
   }
   const raw = await recorder.close(12 * 8000)
@@ -184,14 +184,14 @@ t.test('while paused nothing said is kept on any track, and no time is lost', as
     if (second === 13) recorder.resume(at)
     if (second === 14) recorder.resume(at)
     // The caller's sound is placed half a second after its time, as after a stall.
-    if (second > 0) recorder.left(at - 8000, secret)
-    recorder.right(at, secret)
-    recorder.person(at, secret)
+    if (second > 0) recorder.writeCaller(at - 8000, secret)
+    recorder.writeAgent(at, secret)
+    recorder.writePerson(at, secret)
     recorder.advance(at + 4000)
   }
   const raw = await recorder.close(20 * 8000)
   const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
-  const [person = new Int16Array()] = readWav(await readFile(raw?.people[0]?.path ?? '')).channels
+  const [person = new Int16Array()] = readWav(await readFile(raw?.persons[0]?.path ?? '')).channels
   const paused = { from: 5.5 * 8000, to: 13 * 8000 }
   for (const channel of [left, right, person]) {
     t.equal(channel.length, 20 * 8000)
@@ -250,7 +250,7 @@ t.test('a full disk is told once, what was written can be played, and the loss i
   const { disk, writes } = smallDisk(5 * 32_000 + 1001)
   const recorder = new Recorder({ path, rate: 8000, onFailed: (message) => failures.push(message), disk })
   for (let second = 1; second <= 30; second++) {
-    recorder.left((second - 1) * 8000, filled(second, 8000))
+    recorder.writeCaller((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
     // The disk keeps up: the first header, then samples and header of each batch.
     const deadline = performance.now() + 30_000

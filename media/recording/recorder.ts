@@ -1,5 +1,5 @@
 import type { SessionRate } from '../base/frame.js'
-import { maskSilence, type Pause } from './pause-mask.js'
+import { maskPauses, type RecordingPause } from './pause-mask.js'
 import { Track } from './track.js'
 import { type Disk, systemDisk } from './wav-file.js'
 
@@ -13,7 +13,7 @@ export interface RawRecording {
   /** Stereo WAV: caller left, agent right. */
   readonly path: string
   /** Mono WAV each: what a person of a transfer said, from that sample of the session on. */
-  readonly people: readonly { readonly path: string; readonly start: number }[]
+  readonly persons: readonly { readonly path: string; readonly start: number }[]
 }
 
 export interface RecorderOptions {
@@ -33,8 +33,8 @@ export interface RecorderOptions {
 export class Recorder {
   readonly #options: RecorderOptions
   readonly #main: Track
-  readonly #pauses: Pause[] = []
-  readonly #people: { readonly track: Track; readonly start: number; closed: Promise<number> | null }[] = []
+  readonly #pauses: RecordingPause[] = []
+  readonly #persons: { readonly track: Track; readonly start: number; closed: Promise<number> | null }[] = []
   #failed = false
   #closed: Promise<RawRecording | null> | null = null
 
@@ -46,37 +46,37 @@ export class Recorder {
   /** Seconds of sound, over all tracks, that a failing disk did not take. */
   get lostSeconds(): number {
     let lost = this.#main.dropped
-    for (const { track } of this.#people) lost += track.dropped
+    for (const { track } of this.#persons) lost += track.dropped
     return lost
   }
 
   /** Replaces what the caller's channel has from sample `at` on. Too old or too far ahead is dropped. */
-  left(at: number, pcm: Int16Array): void {
-    this.#main.place(0, at, pcm)
+  writeCaller(at: number, pcm: Int16Array): void {
+    this.#main.write(0, at, pcm)
   }
 
   /** Replaces what the agent's channel has from sample `at` on. */
-  right(at: number, pcm: Int16Array): void {
-    this.#main.place(1, at, pcm)
+  writeAgent(at: number, pcm: Int16Array): void {
+    this.#main.write(1, at, pcm)
   }
 
   /** Replaces what the person of a transfer has from sample `at` on; before `beginPerson` it is dropped. */
-  person(at: number, pcm: Int16Array): void {
-    const last = this.#people[this.#people.length - 1]
-    if (last !== undefined && last.closed === null) last.track.place(0, at, pcm)
+  writePerson(at: number, pcm: Int16Array): void {
+    const last = this.#persons[this.#persons.length - 1]
+    if (last !== undefined && last.closed === null) last.track.write(0, at, pcm)
   }
 
   /** A person comes into the call at sample `at`: a track of their own. Ends the one before. */
   beginPerson(at: number): void {
     this.endPerson(at)
-    if (this.#closed !== null || this.#people.length >= MAX_PEOPLE) return
+    if (this.#closed !== null || this.#persons.length >= MAX_PEOPLE) return
     const track = this.#open(personPath(this.#options.path, at), 1, at)
-    this.#people.push({ track, start: at, closed: null })
+    this.#persons.push({ track, start: at, closed: null })
   }
 
   /** The person has left. */
   endPerson(at: number): void {
-    const last = this.#people[this.#people.length - 1]
+    const last = this.#persons[this.#persons.length - 1]
     if (last !== undefined) last.closed ??= last.track.close(at)
   }
 
@@ -95,10 +95,10 @@ export class Recorder {
   /** Session time is now `at` samples: hands what is old enough to the files. */
   advance(at: number): void {
     this.#main.advance(at)
-    const last = this.#people[this.#people.length - 1]
+    const last = this.#persons[this.#persons.length - 1]
     if (last !== undefined && last.closed === null) last.track.advance(at)
     // A person's track lags no more than the main one: what that has passed is no longer needed.
-    while (this.#pauses.length > 1 && (this.#pauses[0] as Pause).to < at - this.#main.depth) {
+    while (this.#pauses.length > 1 && (this.#pauses[0] as RecordingPause).to < at - this.#main.depth) {
       this.#pauses.shift()
     }
   }
@@ -113,20 +113,20 @@ export class Recorder {
     this.endPerson(at)
     const main = this.#main.close(at)
     const people: { path: string; start: number }[] = []
-    for (const { track, start, closed } of this.#people) {
+    for (const { track, start, closed } of this.#persons) {
       if ((await (closed ?? track.close(at))) > 0) people.push({ path: track.path, start })
     }
-    return (await main) === 0 ? null : { path: this.#options.path, people }
+    return (await main) === 0 ? null : { path: this.#options.path, persons: people }
   }
 
   #open(path: string, channels: number, start: number): Track {
     const { rate, disk = systemDisk } = this.#options
     return new Track({
       path,
-      shape: { rate, channels },
+      format: { rate, channels },
       start,
       disk,
-      mask: (from, samples, frames) => maskSilence(this.#pauses, { rate, channels }, from, samples, frames),
+      mask: (from, samples, frames) => maskPauses(this.#pauses, { rate, channels }, from, samples, frames),
       onFailed: (message) => {
         if (this.#failed) return
         this.#failed = true

@@ -1,5 +1,5 @@
 import { type Disk, WavFile } from './wav-file.js'
-import type { WavShape } from './wav-header.js'
+import type { WavFormat } from './wav-header.js'
 
 /** Sound may still be placed this long after its time: a stalled network delivers late. */
 const LOOK_BACK_MS = 1000
@@ -9,7 +9,7 @@ const RING_MS = LOOK_BACK_MS + 2 * BATCH_MS
 
 export interface TrackOptions {
   readonly path: string
-  readonly shape: WavShape
+  readonly format: WavFormat
   /** Session sample at which the file begins. */
   readonly start: number
   readonly disk: Disk
@@ -34,7 +34,7 @@ export class Track {
   /** First frame not yet handed to the file. */
   #committed: number
 
-  constructor({ path, shape, start, disk, mask, onFailed }: TrackOptions) {
+  constructor({ path, format: shape, start, disk, mask, onFailed }: TrackOptions) {
     const perMs = shape.rate / 1000
     this.path = path
     this.#file = new WavFile(path, shape, onFailed, disk)
@@ -52,7 +52,7 @@ export class Track {
     return this.#file.dropped
   }
 
-  place(channel: number, at: number, pcm: Int16Array): void {
+  write(channel: number, at: number, pcm: Int16Array): void {
     const ring = this.#ring
     const length = ring.length
     const from = Math.max(0, this.#committed - at)

@@ -1,7 +1,7 @@
 import { mkdir, open, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { errorText } from '../base/errors.js'
-import { littleEndian, WAV_HEADER_BYTES, type WavShape, wavHeader } from './wav-header.js'
+import { littleEndian, WAV_HEADER_BYTES, type WavFormat, wavHeader } from './wav-header.js'
 
 /** Batches waiting for the disk; beyond it the disk counts as failed (each holds about a second). */
 const MAX_QUEUED = 20
@@ -45,11 +45,11 @@ interface Batch {
  */
 export class WavFile {
   readonly path: string
-  readonly #shape: WavShape
+  readonly #format: WavFormat
   readonly #disk: Disk
   readonly #onFailed: (message: string) => void
   readonly #queue: Batch[] = []
-  readonly #spare: Int16Array[] = []
+  readonly #freeBuffers: Int16Array[] = []
   #writing: Promise<void> | null = null
   #closed: Promise<number> | null = null
   #file: DiskFile | null = null
@@ -58,9 +58,9 @@ export class WavFile {
   #failed = false
 
   /** The file is created with the first batch; an existing file is never overwritten. */
-  constructor(path: string, shape: WavShape, onFailed: (message: string) => void, disk = systemDisk) {
+  constructor(path: string, shape: WavFormat, onFailed: (message: string) => void, disk = systemDisk) {
     this.path = path
-    this.#shape = shape
+    this.#format = shape
     this.#onFailed = onFailed
     this.#disk = disk
   }
@@ -72,7 +72,7 @@ export class WavFile {
 
   /** A buffer of `samples` interleaved samples for `append`, reused after it was written. */
   buffer(samples: number): Int16Array {
-    const spare = this.#spare.pop()
+    const spare = this.#freeBuffers.pop()
     return spare !== undefined && spare.length === samples ? spare : new Int16Array(samples)
   }
 
@@ -81,7 +81,7 @@ export class WavFile {
     if (this.#closed !== null) return
     if (this.#failed) {
       this.#dropped++
-      this.#keep(samples)
+      this.#recycle(samples)
       return
     }
     if (this.#queue.length >= MAX_QUEUED) {
@@ -107,14 +107,14 @@ export class WavFile {
         if (this.#file === null) {
           this.#file = await this.#disk.create(this.path)
           // Before any sound: at no moment is the file anything but a WAV file.
-          await writeAll(this.#file, wavHeader(this.#shape, 0), 0)
+          await writeAll(this.#file, wavHeader(this.#format, 0), 0)
         }
         const bytes = littleEndian(batch.samples, batch.length)
         await writeAll(this.#file, bytes, WAV_HEADER_BYTES + this.#dataBytes)
         this.#dataBytes += bytes.length
-        await writeAll(this.#file, wavHeader(this.#shape, this.#dataBytes), 0)
+        await writeAll(this.#file, wavHeader(this.#format, this.#dataBytes), 0)
         this.#queue.shift()
-        this.#keep(batch.samples)
+        this.#recycle(batch.samples)
       }
     } catch (error) {
       this.#fail(errorText(error), 0)
@@ -122,8 +122,8 @@ export class WavFile {
     this.#writing = null
   }
 
-  #keep(samples: Int16Array): void {
-    if (this.#spare.length < 2) this.#spare.push(samples)
+  #recycle(samples: Int16Array): void {
+    if (this.#freeBuffers.length < 2) this.#freeBuffers.push(samples)
   }
 
   #fail(message: string, more: number): void {
@@ -149,7 +149,7 @@ export class WavFile {
       const bytes = WAV_HEADER_BYTES + this.#dataBytes
       if (this.#failed) {
         await file.truncate(bytes)
-        await writeAll(file, wavHeader(this.#shape, this.#dataBytes), 0)
+        await writeAll(file, wavHeader(this.#format, this.#dataBytes), 0)
       }
       await file.close()
       return bytes

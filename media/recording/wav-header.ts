@@ -4,13 +4,13 @@ export const WAV_HEADER_BYTES = 44
 /** 16 bits. */
 const SAMPLE_BYTES = 2
 
-export interface WavShape {
+export interface WavFormat {
   readonly rate: number
   readonly channels: number
 }
 
 /** The header of a WAV file of 16-bit PCM with so many bytes of samples. */
-export function wavHeader({ rate, channels }: WavShape, dataBytes: number): Uint8Array {
+export function wavHeader({ rate, channels }: WavFormat, dataBytes: number): Uint8Array {
   const header = new Uint8Array(WAV_HEADER_BYTES)
   const view = new DataView(header.buffer)
   const frameBytes = channels * SAMPLE_BYTES
@@ -30,7 +30,7 @@ export function wavHeader({ rate, channels }: WavShape, dataBytes: number): Uint
 }
 
 /** What a header of `wavHeader` says, its sizes left aside; null when it is none. */
-export function readWavHeader(header: Uint8Array): WavShape | null {
+export function readWavHeader(header: Uint8Array): WavFormat | null {
   if (header.length < WAV_HEADER_BYTES) return null
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
   const rate = view.getUint32(24, true)

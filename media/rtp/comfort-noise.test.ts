@@ -1,10 +1,10 @@
 import t from 'tap'
 import { levelDbfs, toneLevel } from '../../fixtures/audio/tones.js'
-import { NoisePlayer, writeNoise } from './comfort-noise.js'
+import { ComfortNoiseGenerator, writeComfortNoise } from './comfort-noise.js'
 
 function play(payload: readonly number[], session: 8000 | 16000 = 8000, noise: 8000 | 16000 = 8000) {
-  const player = new NoisePlayer(session, noise)
-  player.describe(Uint8Array.from([9, ...payload]), 1, payload.length)
+  const player = new ComfortNoiseGenerator(session, noise)
+  player.update(Uint8Array.from([9, ...payload]), 1, payload.length)
   const pcm = new Int16Array(session)
   const frame = new Int16Array(session / 50)
   for (let at = 0; at < pcm.length; at += frame.length) {
@@ -61,17 +61,17 @@ t.test('in a wideband session narrowband noise stays narrow', async (t) => {
 })
 
 t.test('off until described, off after stop, an empty payload says nothing', async (t) => {
-  const player = new NoisePlayer(8000, 8000)
-  t.equal(player.on, false)
-  player.describe(new Uint8Array(4), 4, 0)
-  t.equal(player.on, false)
+  const player = new ComfortNoiseGenerator(8000, 8000)
+  t.equal(player.active, false)
+  player.update(new Uint8Array(4), 4, 0)
+  t.equal(player.active, false)
   const payload = new Uint8Array(3)
-  writeNoise(payload, 2)
-  player.describe(payload, 2, 1)
-  t.equal(player.on, true)
+  writeComfortNoise(payload, 2)
+  player.update(payload, 2, 1)
+  t.equal(player.active, true)
   const frame = new Int16Array(160)
   player.pull(frame)
   t.ok(levelDbfs(frame) < -65, 'our own level is hardly to be heard')
   player.stop()
-  t.equal(player.on, false)
+  t.equal(player.active, false)
 })

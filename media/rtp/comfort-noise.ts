@@ -14,17 +14,17 @@ const MAX_LEVEL = 127
 /** Level of the noise that we send: what `comfortFrames` sounds like. */
 const OWN_LEVEL_DB = 71
 /** Bytes of our payload: the level alone means white noise. */
-export const NOISE_PAYLOAD_BYTES = 1
+export const COMFORT_NOISE_PAYLOAD_BYTES = 1
 
 /** Writes the payload that stands for our comfort silence. */
-export function writeNoise(into: Uint8Array, offset: number): void {
+export function writeComfortNoise(into: Uint8Array, offset: number): void {
   into[offset] = OWN_LEVEL_DB
 }
 
 /** Plays the comfort noise that the far side describes, while it says nothing. Allocates nothing. */
-export class NoisePlayer {
+export class ComfortNoiseGenerator {
   /** Between the first description and `stop`. */
-  on = false
+  active = false
   readonly #rate: SessionRate
   readonly #resampler: Resampler | null
   readonly #narrow: Int16Array
@@ -47,9 +47,9 @@ export class NoisePlayer {
   }
 
   /** A payload; one without a level changes nothing. */
-  describe(data: Uint8Array, offset: number, length: number): void {
+  update(data: Uint8Array, offset: number, length: number): void {
     if (length < 1) return
-    this.on = true
+    this.active = true
     this.#order = Math.min(length - 1, MAX_ORDER)
     // What the filter adds to the power of its input is taken from that.
     let power = (OVERLOAD * 10 ** (-Math.min(data[offset] as number, MAX_LEVEL) / 20)) ** 2
@@ -63,7 +63,7 @@ export class NoisePlayer {
   }
 
   stop(): void {
-    this.on = false
+    this.active = false
     this.#delayed.fill(0)
   }
 

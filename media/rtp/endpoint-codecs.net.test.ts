@@ -8,9 +8,9 @@ import type { SessionRate } from '../base/frame.js'
 import { silentLog } from '../base/log.js'
 import type { CodecName, Ptime } from '../codec/codec.js'
 import { CODEC_NAMES, codecOf } from '../codec/registry.js'
-import { openRtpEnd, type RtpEnd } from './endpoint.js'
+import { openRtpEndpoint, type RtpEndpoint } from './endpoint.js'
 import { RtpPacket, writeRtpHeader } from './packet.js'
-import type { HeardFormat } from './remote-description.js'
+import type { ReceiveFormat } from './remote-description.js'
 
 assertNothingLeft(t)
 
@@ -45,7 +45,7 @@ interface Sent {
 }
 
 interface Leg {
-  readonly end: RtpEnd
+  readonly end: RtpEndpoint
   readonly clock: VirtualClock
   readonly peerPort: number
   readonly got: Sent[]
@@ -62,11 +62,11 @@ async function leg(
   codec: CodecName,
   session: SessionRate,
   ptime: Ptime,
-  hears: readonly HeardFormat[] = [{ payloadType: OURS, is: 'audio', codec }],
+  hears: readonly ReceiveFormat[] = [{ payloadType: OURS, kind: 'audio', codec }],
   digit: (digit: string, durationMs: number) => void = () => {},
 ): Promise<Leg> {
   const clock = new VirtualClock({ nowMs: 5000 })
-  const end = await openRtpEnd({
+  const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
     ports: null,
@@ -101,11 +101,11 @@ async function leg(
     payloadType: THEIRS,
     ptime,
     dtmfPayloadType: null,
-    hears,
+    receiveFormats: hears,
     send: true,
     receive: true,
   })
-  end.start(clock.now(), { arrived: (frame) => arrived.push(frame.pcm.slice()), digit })
+  end.start(clock.now(), { onFrame: (frame) => arrived.push(frame.pcm.slice()), onDigit: digit })
   const samples = session / 50
   let at = 0
   return {
@@ -223,7 +223,7 @@ for (const codec of CODEC_NAMES) {
   }
 }
 
-const EVERYTHING: readonly HeardFormat[] = CODEC_NAMES.map((codec, i) => ({
+const EVERYTHING: readonly ReceiveFormat[] = CODEC_NAMES.map((codec, i) => ({
   payloadType: 100 + i,
   is: 'audio',
   codec,
@@ -280,9 +280,9 @@ t.test('a re-INVITE changes what we send, from the next packet on', async (t) =>
 })
 
 t.test('silence is comfort noise when the peer agreed to it, both ways', async (t) => {
-  const hears: readonly HeardFormat[] = [
-    { payloadType: OURS, is: 'audio', codec: 'PCMA' },
-    { payloadType: 13, is: 'noise' },
+  const hears: readonly ReceiveFormat[] = [
+    { payloadType: OURS, kind: 'audio', codec: 'PCMA' },
+    { payloadType: 13, kind: 'noise' },
   ]
   const one = await leg(t, 'PCMA', 8000, 40, hears)
   one.end.setRemote({
@@ -293,7 +293,7 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
     ptime: 40,
     dtmfPayloadType: null,
     noisePayloadType: 13,
-    hears,
+    receiveFormats: hears,
     send: true,
     receive: true,
   })
@@ -340,9 +340,9 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
 t.test('keys beside Opus count in its clock, or in 8 kHz where the peer knows no other', async (t) => {
   for (const clockRate of [48_000, 8000] as const) {
     const digits: string[] = []
-    const hears: readonly HeardFormat[] = [
-      { payloadType: OURS, is: 'audio', codec: 'OPUS' },
-      { payloadType: 101, is: 'event', clockRate },
+    const hears: readonly ReceiveFormat[] = [
+      { payloadType: OURS, kind: 'audio', codec: 'OPUS' },
+      { payloadType: 101, kind: 'event', clockRate },
     ]
     const one = await leg(t, 'OPUS', 16_000, 20, hears, (digit, ms) => digits.push(`${digit} ${ms}`))
     one.end.setRemote({
@@ -352,7 +352,7 @@ t.test('keys beside Opus count in its clock, or in 8 kHz where the peer knows no
       payloadType: THEIRS,
       dtmfPayloadType: 102,
       ...(clockRate === 8000 && { dtmfClockRate: clockRate }),
-      hears,
+      receiveFormats: hears,
       send: true,
       receive: true,
     })

@@ -7,11 +7,11 @@ import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { seeded } from '../../fixtures/host/random.js'
 import { silentLog } from '../base/log.js'
 import { encodeAlaw } from '../codec/g711.js'
-import { openRtpEnd } from './endpoint.js'
+import { openRtpEndpoint } from './endpoint.js'
 import { writeRtpHeader } from './packet.js'
 import { writeBye, writeCname, writeReport } from './rtcp/writer.js'
 import type { SrtpKeys } from './srtp/keying.js'
-import { SrtpOut } from './srtp/srtp.js'
+import { SrtpSender } from './srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from './srtp/transform.js'
 
 /* Garbage and floods on a media port: the call goes on, untouched. */
@@ -51,7 +51,7 @@ async function openSocket(t: Test): Promise<Socket> {
 async function call(t: Test, srtp?: SrtpKeys) {
   const clock = new VirtualClock({ nowMs: 1000 })
   const faults: unknown[] = []
-  const end = await openRtpEnd({
+  const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
     ports: null,
@@ -78,9 +78,9 @@ async function call(t: Test, srtp?: SrtpKeys) {
     ...(srtp === undefined ? {} : { srtp }),
   })
   const heard: Int16Array[] = []
-  end.start(clock.now(), { arrived: ({ pcm }) => heard.push(pcm.slice()), digit: () => {} })
+  end.start(clock.now(), { onFrame: ({ pcm }) => heard.push(pcm.slice()), onDigit: () => {} })
   const said = tone(HZ, 20)
-  const out = srtp === undefined ? null : new SrtpOut(srtp.suite, srtp.receive)
+  const out = srtp === undefined ? null : new SrtpSender(srtp.suite, srtp.receive)
   const seal = (packet: Buffer, kind: 'rtp' | 'rtcp'): Buffer => {
     if (out === null) return packet
     const buffer = Buffer.alloc(packet.length + MAX_SRTP_OVERHEAD)
@@ -215,9 +215,9 @@ t.test('a flood of strangers is kept away by the system; a re-INVITE opens the d
   }
   await flood(51)
   await until('the first of the flood', () => it.end.stats().refused >= 51)
-  t.equal(it.end.stats().shut, 0)
+  t.equal(it.end.stats().filterActivations, 0)
   it.beat()
-  t.equal(it.end.stats().shut, 1)
+  t.equal(it.end.stats().filterActivations, 1)
   for (let i = 0; i < 50; i++) {
     await flood(100)
     await it.send(it.peer, it.speech())

@@ -8,7 +8,7 @@ import type { SessionRate } from '../base/frame.js'
 import { silentLog } from '../base/log.js'
 import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../codec/g711.js'
 import type { ArrivalListener } from '../session/network-endpoint.js'
-import { openRtpEnd, type RtpEnd, type RtpEndOptions } from './endpoint.js'
+import { openRtpEndpoint, type RtpEndpoint, type RtpEndpointOptions } from './endpoint.js'
 import { RtpPacket, writeRtpHeader } from './packet.js'
 import type { RtpRemote } from './remote-description.js'
 
@@ -38,7 +38,7 @@ class Peer {
 
   constructor(
     readonly socket: Socket,
-    readonly end: RtpEnd,
+    readonly end: RtpEndpoint,
   ) {
     socket.on('message', (data) => {
       const packet = new RtpPacket()
@@ -90,7 +90,7 @@ class Peer {
 }
 
 interface Rig {
-  readonly end: RtpEnd
+  readonly end: RtpEndpoint
   readonly peer: Peer
   readonly clock: VirtualClock
   readonly frames: { at: number; pcm: Int16Array }[]
@@ -105,12 +105,12 @@ interface Rig {
   start(): void
 }
 
-async function rig(t: Test, changes: Partial<RtpEndOptions> & { rate?: SessionRate } = {}): Promise<Rig> {
+async function rig(t: Test, changes: Partial<RtpEndpointOptions> & { rate?: SessionRate } = {}): Promise<Rig> {
   const clock = new VirtualClock({ nowMs: 10_000 })
   const digits: string[] = []
   const timeouts: number[] = []
   const rate = changes.rate ?? 8000
-  const end = await openRtpEnd({
+  const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
     ports: null,
@@ -137,8 +137,8 @@ async function rig(t: Test, changes: Partial<RtpEndOptions> & { rate?: SessionRa
   const peer = await newPeer()
   const frames: { at: number; pcm: Int16Array }[] = []
   const listener: ArrivalListener = {
-    arrived: (frame) => frames.push({ at: frame.at, pcm: frame.pcm.slice() }),
-    digit: (digit, ms) => digits.push(`${digit} ${ms}`),
+    onFrame: (frame) => frames.push({ at: frame.at, pcm: frame.pcm.slice() }),
+    onDigit: (digit, ms) => digits.push(`${digit} ${ms}`),
   }
   let at = 0
   return {
@@ -516,7 +516,7 @@ t.test('ports: even ones of the range, at rest after use, refused when none is l
   free.close()
   await closed
   const open = () =>
-    openRtpEnd({
+    openRtpEndpoint({
       id: 'leg',
       address: '127.0.0.1',
       ports: { first, last: first + 4 },

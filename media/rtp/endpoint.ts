@@ -4,23 +4,23 @@ import type {
   AudioFrame,
   CloseReason,
   Digit,
-  EndId,
-  KeyTiming,
+  EndpointId,
+  DtmfTiming,
   RtpStats,
   SessionRate,
 } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
-import type { ArrivalEnd, ArrivalListener } from '../session/network-endpoint.js'
+import type { NetworkEndpoint, ArrivalListener } from '../session/network-endpoint.js'
 import { type DatagramListener, type PortRange, type RtpPortPair, RtpPorts } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
 import type { RtpRemote } from './remote-description.js'
 import { callQuality } from './rtcp/call-quality.js'
 import { RtpSender } from './sender.js'
-import { RtpWire } from './transport.js'
+import { RtpTransport } from './transport.js'
 
-export interface RtpEndOptions {
-  readonly id: EndId
+export interface RtpEndpointOptions {
+  readonly id: EndpointId
   /** Local address to bind. */
   readonly address: string
   /** Even ports of this range; null takes any port. */
@@ -44,23 +44,23 @@ export interface RtpEndOptions {
   readonly onFault?: (error: unknown) => void
 }
 
-export interface RtpEndStats extends RtpStats {
+export interface RtpEndpointStats extends RtpStats {
   readonly sendErrors: number
   /** RTCP packets taken, and sent. */
   readonly rtcp: number
   readonly rtcpSent: number
   /** Among the refused: of other places or streams, not genuine (SRTP), other protocols (RFC 7983). */
-  readonly strangers: number
-  readonly forged: number
-  readonly alien: number
+  readonly unknownSources: number
+  readonly authFailures: number
+  readonly otherProtocols: number
   /** More of the stream's own place than can be; and floods of others that the system keeps away. */
-  readonly flooded: number
-  readonly shut: number
+  readonly floodDropped: number
+  readonly filterActivations: number
   /** How often the place to send to was set by packets, the first time included. */
   readonly latches: number
 }
 
-export interface RtpEnd extends ArrivalEnd {
+export interface RtpEndpoint extends NetworkEndpoint {
   readonly address: string
   readonly port: number
   /** For RTCP that does not come on `port`. */
@@ -68,8 +68,8 @@ export interface RtpEnd extends ArrivalEnd {
   /** What SDP says, at first and after every re-INVITE. */
   setRemote(remote: RtpRemote): void
   /** Sends digits as RFC 4733 events; false when not negotiated, not live, or too many are waiting. */
-  press(digits: readonly Digit[], timing?: KeyTiming): boolean
-  stats(): RtpEndStats
+  press(digits: readonly Digit[], timing?: DtmfTiming): boolean
+  stats(): RtpEndpointStats
 }
 
 // Ports rest after a call: one memory per clock, which is one per thread.
@@ -79,28 +79,28 @@ const portsOf = new WeakMap<Clock, RtpPorts>()
  * A network leg: one socket, symmetric RTP, one packet a beat from `start` to `close`. Throws
  * EngineError `port_unavailable`.
  */
-export async function openRtpEnd(options: RtpEndOptions): Promise<RtpEnd> {
+export async function openRtpEndpoint(options: RtpEndpointOptions): Promise<RtpEndpoint> {
   let ports = portsOf.get(options.clock)
   if (ports === undefined) {
     ports = new RtpPorts(options.clock)
     portsOf.set(options.clock, ports)
   }
-  const end = new UdpRtpEnd(options)
-  end.bind(await ports.open(options.address, options.ports, end, end.control))
+  const end = new UdpRtpEndpoint(options)
+  end.bind(await ports.open(options.address, options.ports, end, end.rtcpListener))
   return end
 }
 
-class UdpRtpEnd implements RtpEnd {
-  readonly id: EndId
+class UdpRtpEndpoint implements RtpEndpoint {
+  readonly id: EndpointId
   readonly kind = 'rtp'
-  readonly ear = 'beat'
+  readonly delivery = 'beat'
   readonly #clock: Clock
   readonly #log: Log
   readonly #onTimeout: (silentMs: number) => void
   readonly #mediaTimeoutMs: number
   readonly #perMs: number
   readonly #observer: ((digit: Digit, durationMs: number) => void) | null
-  readonly #wire: RtpWire
+  readonly #transport: RtpTransport
   readonly #receiver: RtpReceiver
   readonly #sender: RtpSender
   #ports: RtpPortPair | null = null
@@ -109,11 +109,11 @@ class UdpRtpEnd implements RtpEnd {
   #originMs = 0
   #lastHeardMs = 0
   #timedOut = false
-  #faulty = false
+  #failed = false
   #closed = false
   readonly #onFault: ((error: unknown) => void) | undefined
 
-  constructor(options: RtpEndOptions) {
+  constructor(options: RtpEndpointOptions) {
     this.id = options.id
     this.#clock = options.clock
     this.#log = options.log
@@ -123,7 +123,7 @@ class UdpRtpEnd implements RtpEnd {
     this.#observer = options.onDigit
     this.#onFault = options.onFault
     this.#sender = new RtpSender(options.rate, randomBytes(10))
-    this.#wire = new RtpWire({
+    this.#transport = new RtpTransport({
       clock: options.clock,
       ssrc: this.#sender.ssrc,
       // RFC 7022 section 4.2: random, for this call only.
@@ -132,10 +132,10 @@ class UdpRtpEnd implements RtpEnd {
     })
     this.#receiver = new RtpReceiver(
       options.rate,
-      this.#wire.source,
-      (frame) => this.#listener?.arrived(frame),
+      this.#transport.latch,
+      (frame) => this.#listener?.onFrame(frame),
       (digit, durationMs) => {
-        this.#listener?.digit(digit, durationMs)
+        this.#listener?.onDigit(digit, durationMs)
         this.#observer?.(digit, durationMs)
       },
     )
@@ -154,48 +154,48 @@ class UdpRtpEnd implements RtpEnd {
   }
 
   /** What listens on the RTCP port. */
-  readonly control: DatagramListener = {
-    datagram: (data, from) => {
-      if (this.#listener === null || this.#closed || this.#faulty) return
-      this.#wire.control(data, from, this.#clock.now())
+  readonly rtcpListener: DatagramListener = {
+    onDatagram: (data, from) => {
+      if (this.#listener === null || this.#closed || this.#failed) return
+      this.#transport.receiveRtcp(data, from, this.#clock.now())
     },
   }
 
   /** The sockets that feed `datagram` and `control`; once. */
   bind(ports: RtpPortPair): void {
     this.#ports = ports
-    this.#wire.bind(ports)
+    this.#transport.bind(ports)
   }
 
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
-    this.#wire.setRemote(remote, codecOf(remote.codec).clockRate)
+    this.#transport.setRemote(remote, codecOf(remote.codec).clockRate)
     this.#receiver.setRemote(remote)
     this.#sender.setRemote(remote)
-    this.#expectNow()
+    this.#restartTimeout()
   }
 
   start(originMs: number, listener: ArrivalListener): void {
     if (this.#closed || this.#listener !== null) return
     this.#originMs = originMs
     this.#listener = listener
-    this.#expectNow()
+    this.#restartTimeout()
   }
 
-  datagram(data: Uint8Array, from: { readonly address: string; readonly port: number }): void {
-    if (this.#listener === null || this.#closed || this.#faulty) return
+  onDatagram(data: Uint8Array, from: { readonly address: string; readonly port: number }): void {
+    if (this.#listener === null || this.#closed || this.#failed) return
     const nowMs = this.#clock.now()
-    const packet = this.#wire.open(data, from, nowMs)
+    const packet = this.#transport.receive(data, from, nowMs)
     if (packet === null) return
     try {
       const late = this.#receiver.late
       const now = (nowMs - this.#originMs) * this.#perMs
-      if (!this.#receiver.datagram(packet, from.address, from.port, nowMs, now)) return
-      this.#wire.heard(packet, this.#receiver.late > late, nowMs)
+      if (!this.#receiver.receive(packet, from.address, from.port, nowMs, now)) return
+      this.#transport.accepted(packet, this.#receiver.late > late, nowMs)
     } catch (error) {
       if (this.#onFault === undefined) throw error
       // The socket's callback belongs to the thread: other calls must not pay for this one.
-      this.#faulty = true
+      this.#failed = true
       this.#onFault(error)
       return
     }
@@ -211,7 +211,7 @@ class UdpRtpEnd implements RtpEnd {
     if (this.#listener !== null && !this.#closed) this.#sender.push(frame.pcm)
   }
 
-  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
+  press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     if (this.#closed || this.#listener === null) return false
     return this.#sender.press(digits, timing)
   }
@@ -219,15 +219,15 @@ class UdpRtpEnd implements RtpEnd {
   flush(at: number): boolean {
     if (this.#closed || this.#listener === null || this.#remote === null) return false
     const nowMs = this.#clock.now()
-    this.#receiver.beat(nowMs, (nowMs - this.#originMs) * this.#perMs)
+    this.#receiver.tick(nowMs, (nowMs - this.#originMs) * this.#perMs)
     this.#checkTimeout(nowMs)
-    this.#wire.beat(nowMs)
-    return this.#sender.flush(at, this.#wire, this.#wire.source)
+    this.#transport.tick(nowMs)
+    return this.#sender.flush(at, this.#transport, this.#transport.latch)
   }
 
-  stats(): RtpEndStats {
+  stats(): RtpEndpointStats {
     const receiver = this.#receiver
-    const wire = this.#wire
+    const wire = this.#transport
     return {
       packetsSent: this.#sender.packetsSent,
       packetsReceived: receiver.packetsReceived,
@@ -240,12 +240,12 @@ class UdpRtpEnd implements RtpEnd {
       rtcp: wire.rtcp.received,
       rtcpSent: wire.rtcp.sent,
       sendErrors: (this.#ports?.rtp.sendErrors ?? 0) + (this.#ports?.rtcp.sendErrors ?? 0),
-      strangers: wire.strangers + wire.source.strangers,
-      forged: wire.forged,
-      alien: wire.stun + wire.dtls + wire.alien,
-      flooded: wire.flooded,
-      shut: wire.shut,
-      latches: wire.source.latches,
+      unknownSources: wire.unknownSources + wire.latch.unknownSources,
+      authFailures: wire.authFailures,
+      otherProtocols: wire.stun + wire.dtls + wire.otherProtocols,
+      floodDropped: wire.floodDropped,
+      filterActivations: wire.filterActivations,
+      latches: wire.latch.latches,
       quality: callQuality(wire.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
       playout: receiver.playout(),
     }
@@ -254,13 +254,13 @@ class UdpRtpEnd implements RtpEnd {
   close(why: CloseReason): void {
     if (this.#closed) return
     this.#closed = true
-    if (this.#listener !== null) this.#wire.close(this.#clock.now())
+    if (this.#listener !== null) this.#transport.close(this.#clock.now())
     this.#ports?.rtp.close()
     this.#ports?.rtcp.close()
     this.#log.debug({ end: this.id, why, stats: this.stats() }, 'rtp end closed')
   }
 
-  #expectNow(): void {
+  #restartTimeout(): void {
     this.#lastHeardMs = this.#clock.now()
     this.#timedOut = false
   }
@@ -268,7 +268,7 @@ class UdpRtpEnd implements RtpEnd {
   #checkTimeout(nowMs: number): void {
     if (this.#timedOut || this.#remote?.receive !== true) return
     // A peer that is muted or suppresses silence still reports (RFC 3550 section 6).
-    const silentMs = nowMs - Math.max(this.#lastHeardMs, this.#wire.lastControlMs)
+    const silentMs = nowMs - Math.max(this.#lastHeardMs, this.#transport.lastRtcpMs)
     if (silentMs < this.#mediaTimeoutMs) return
     this.#timedOut = true
     this.#onTimeout(silentMs)

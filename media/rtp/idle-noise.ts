@@ -8,7 +8,7 @@ const PEAK = 16
 const noises = new Map<SessionRate, readonly Int16Array[]>()
 
 /** Comfort silence of a session of that rate, a second of it in frames of 20 ms, to be sent in turn. */
-export function comfortFrames(rate: SessionRate): readonly Int16Array[] {
+export function idleNoiseFrames(rate: SessionRate): readonly Int16Array[] {
   let frames = noises.get(rate)
   if (frames === undefined) {
     // A small linear congruential generator: the noise is the same in every run.

@@ -18,7 +18,7 @@ export interface PortRange {
 }
 
 export interface DatagramListener {
-  datagram(data: Uint8Array, from: RemoteInfo): void
+  onDatagram(data: Uint8Array, from: RemoteInfo): void
 }
 
 /** One bound UDP socket. Behind this interface a native one may take its place. */
@@ -31,8 +31,8 @@ export interface RtpPort {
    * From now on the system drops what comes from any other place, before it costs us anything. Sending
    * elsewhere, or `anyone`, ends it.
    */
-  only(port: number, address: string): void
-  anyone(): void
+  connect(port: number, address: string): void
+  disconnect(): void
   /** The packet must stay unchanged until the system took it: use a small ring of buffers. */
   send(packet: Uint8Array, port: number, address: string): void
   /** Idempotent. */
@@ -49,7 +49,7 @@ export interface RtpPortPair {
 export class RtpPorts {
   readonly #clock: Clock
   /** `address:port` to the clock time from which it may be used again. */
-  readonly #resting = new Map<string, number>()
+  readonly #quarantined = new Map<string, number>()
   #last = 0
 
   constructor(clock: Clock) {
@@ -102,9 +102,9 @@ export class RtpPorts {
     rtcp: DatagramListener,
   ): Promise<RtpPortPair | null> {
     const key = `${address}:${port}`
-    const until = this.#resting.get(key)
+    const until = this.#quarantined.get(key)
     if (until !== undefined && until > nowMs) return null
-    this.#resting.delete(key)
+    this.#quarantined.delete(key)
     try {
       return await this.#bindPair(address, port, rtp, rtcp)
     } catch (error) {
@@ -125,7 +125,7 @@ export class RtpPorts {
     } catch (error) {
       first.close()
       // Not ours, but another's RTCP port: it was never used.
-      this.#resting.delete(`${address}:${first.port}`)
+      this.#quarantined.delete(`${address}:${first.port}`)
       throw error
     }
   }
@@ -152,7 +152,7 @@ export class RtpPorts {
         socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES)
         resolve(
           new UdpPort(socket, listener, (closed) => {
-            this.#resting.set(`${address}:${closed}`, this.#clock.now() + QUARANTINE_MS)
+            this.#quarantined.set(`${address}:${closed}`, this.#clock.now() + QUARANTINE_MS)
           }),
         )
       })
@@ -172,18 +172,18 @@ class UdpPort implements RtpPort {
   readonly port: number
   sendErrors = 0
   readonly #socket: Socket
-  readonly #closed: (port: number) => void
+  readonly #onClosed: (port: number) => void
   #open = true
   /** The place that alone is let in, while there is one. */
-  #only: { readonly port: number; readonly address: string } | null = null
+  #peer: { readonly port: number; readonly address: string } | null = null
 
   constructor(socket: Socket, listener: DatagramListener, closed: (port: number) => void) {
     const bound = socket.address()
     this.address = bound.address
     this.port = bound.port
     this.#socket = socket
-    this.#closed = closed
-    socket.on('message', (data, from) => listener.datagram(data, from))
+    this.#onClosed = closed
+    socket.on('message', (data, from) => listener.onDatagram(data, from))
     // An ICMP refusal or a full queue loses a packet, never the call.
     socket.on('error', () => {
       this.sendErrors++
@@ -192,19 +192,19 @@ class UdpPort implements RtpPort {
 
   send(packet: Uint8Array, port: number, address: string): void {
     if (!this.#open) return
-    const only = this.#only
+    const only = this.#peer
     if (only !== null) {
       if (only.port === port && only.address === address) {
         this.#socket.send(packet)
         return
       }
-      this.anyone()
+      this.disconnect()
     }
     this.#socket.send(packet, port, address)
   }
 
-  only(port: number, address: string): void {
-    if (!this.#open || this.#only !== null) return
+  connect(port: number, address: string): void {
+    if (!this.#open || this.#peer !== null) return
     this.#socket.connect(port, address)
     try {
       this.#socket.remoteAddress()
@@ -212,12 +212,12 @@ class UdpPort implements RtpPort {
       // No route to it right now: then everyone is let in as before. The error event is counted.
       return
     }
-    this.#only = { port, address }
+    this.#peer = { port, address }
   }
 
-  anyone(): void {
-    if (!this.#open || this.#only === null) return
-    this.#only = null
+  disconnect(): void {
+    if (!this.#open || this.#peer === null) return
+    this.#peer = null
     this.#socket.disconnect()
   }
 
@@ -226,6 +226,6 @@ class UdpPort implements RtpPort {
     this.#open = false
     this.#socket.removeAllListeners('message')
     this.#socket.close()
-    this.#closed(this.port)
+    this.#onClosed(this.port)
   }
 }

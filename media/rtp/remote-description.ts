@@ -2,10 +2,10 @@ import type { CodecName, CodecParameters, Ptime } from '../codec/codec.js'
 import type { RtcpRemote, SrtpKeys } from './srtp/keying.js'
 
 /** A payload type that may come, under our number for it. */
-export type HeardFormat =
-  | { readonly payloadType: number; readonly is: 'audio'; readonly codec: CodecName }
-  | { readonly payloadType: number; readonly is: 'event'; readonly clockRate: number }
-  | { readonly payloadType: number; readonly is: 'noise' }
+export type ReceiveFormat =
+  | { readonly payloadType: number; readonly kind: 'audio'; readonly codec: CodecName }
+  | { readonly payloadType: number; readonly kind: 'event'; readonly clockRate: number }
+  | { readonly payloadType: number; readonly kind: 'noise' }
 
 /** The far side as SDP negotiated it. */
 export interface RtpRemote {
@@ -25,7 +25,7 @@ export interface RtpRemote {
   /** The peer's number for comfort noise (RFC 3389): silence is sent as that. Absent: as sound. */
   readonly noisePayloadType?: number
   /** What may come; absent: what we send, under the same numbers. */
-  readonly hears?: readonly HeardFormat[]
+  readonly receiveFormats?: readonly ReceiveFormat[]
   readonly send: boolean
   readonly receive: boolean
   /** Absent: no RTCP is exchanged. */

@@ -1,10 +1,10 @@
-import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../base/frame.js'
+import { type Digit, FRAME_MS, type DtmfTiming, type SessionRate } from '../base/frame.js'
 import type { CodecParameters } from '../codec/codec.js'
-import { EncodeLine } from '../codec/encoder-pipeline.js'
-import { NOISE_PAYLOAD_BYTES, writeNoise } from './comfort-noise.js'
-import { comfortFrames } from './idle-noise.js'
+import { EncoderPipeline } from '../codec/encoder-pipeline.js'
+import { COMFORT_NOISE_PAYLOAD_BYTES, writeComfortNoise } from './comfort-noise.js'
+import { idleNoiseFrames } from './idle-noise.js'
 import { RTP_HEADER_BYTES, writeRtpHeader } from './packet.js'
-import type { RtpSource } from './receive/source-latch.js'
+import type { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
 import { DTMF_PAYLOAD_BYTES, DtmfSender } from './telephone-event.js'
 
@@ -15,7 +15,7 @@ const NO_PARAMETERS: CodecParameters = {}
 /** In silence comfort noise is described again this often, for NATs and for who missed it. */
 const NOISE_EVERY_FRAMES = 10
 /** A packet on its way; cut to its length, which seldom changes. */
-interface Slot {
+interface PacketBuffer {
   readonly whole: Buffer
   packet: Buffer
 }
@@ -28,12 +28,12 @@ export interface PacketSink {
 /** The speaking half of a network leg: a packet every `ptime`. No clock. */
 export class RtpSender {
   packetsSent = 0
-  #audio: readonly Slot[] = []
+  #audio: readonly PacketBuffer[] = []
   readonly #events: Buffer[] = Array.from({ length: RING }, () =>
     Buffer.alloc(RTP_HEADER_BYTES + DTMF_PAYLOAD_BYTES),
   )
   readonly #noises: Buffer[] = Array.from({ length: RING }, () =>
-    Buffer.alloc(RTP_HEADER_BYTES + NOISE_PAYLOAD_BYTES),
+    Buffer.alloc(RTP_HEADER_BYTES + COMFORT_NOISE_PAYLOAD_BYTES),
   )
   readonly #dtmf = new DtmfSender()
   readonly #rate: SessionRate
@@ -43,23 +43,23 @@ export class RtpSender {
   readonly #ssrc: number
   readonly #firstTimestamp: number
   #remote: RtpRemote | null = null
-  #line: EncodeLine | null = null
+  #encoder: EncoderPipeline | null = null
   /** Ticks of the RTP clock per session sample. */
   #ticks = 1
   #sequence: number
   #ring = 0
-  #pushed = false
+  #hasFrame = false
   /** Frames since comfort noise was described; 0 in speech. */
-  #quiet = 0
+  #silentFrames = 0
   /** The last packet carried sound: the next sound is no start of a talk spurt. */
-  #talking = false
+  #inTalkSpurt = false
   #eventTimestamp = 0
 
   /** @param random ten bytes: SSRC, first timestamp and first sequence number (RFC 3550, 5.1). */
   constructor(rate: SessionRate, random: Buffer) {
     this.#rate = rate
     this.#samples = (rate / 1000) * FRAME_MS
-    this.#silence = comfortFrames(rate)
+    this.#silence = idleNoiseFrames(rate)
     this.#frame = new Int16Array(this.#samples)
     this.#ssrc = random.readUInt32BE(0)
     this.#firstTimestamp = random.readUInt32BE(4)
@@ -73,17 +73,17 @@ export class RtpSender {
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
     const { codec, ptime = PTIME, parameters = NO_PARAMETERS } = remote
-    if (this.#line?.suits(codec, ptime, parameters) === true) return
-    this.#line = new EncodeLine(codec, this.#rate, ptime, parameters)
-    this.#ticks = this.#line.codec.clockRate / this.#rate
-    const bytes = RTP_HEADER_BYTES + this.#line.codec.maxBytes(ptime)
+    if (this.#encoder?.matches(codec, ptime, parameters) === true) return
+    this.#encoder = new EncoderPipeline(codec, this.#rate, ptime, parameters)
+    this.#ticks = this.#encoder.codec.clockRate / this.#rate
+    const bytes = RTP_HEADER_BYTES + this.#encoder.codec.maxBytes(ptime)
     this.#audio = Array.from({ length: RING }, () => {
       const whole = Buffer.alloc(bytes)
       return { whole, packet: whole }
     })
   }
 
-  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
+  press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     const remote = this.#remote
     if (remote === null || remote.dtmfPayloadType === null) return false
     return this.#dtmf.press(digits, timing)
@@ -93,18 +93,18 @@ export class RtpSender {
   push(pcm: Int16Array): void {
     if (this.#remote === null) return
     this.#frame.set(pcm)
-    this.#pushed = true
+    this.#hasFrame = true
   }
 
   /** Sends the packets of this beat; true when the pushed sound is in them, or waits for the next one. */
-  flush(at: number, port: PacketSink, to: RtpSource): boolean {
-    const pushed = this.#pushed
-    this.#pushed = false
+  flush(at: number, port: PacketSink, to: SourceLatch): boolean {
+    const pushed = this.#hasFrame
+    this.#hasFrame = false
     const remote = this.#remote
-    const line = this.#line
+    const line = this.#encoder
     if (remote === null || line === null) return false
     if (!remote.send || to.port === 0) {
-      this.#talking = false
+      this.#inTalkSpurt = false
       line.clear()
       return false
     }
@@ -116,38 +116,38 @@ export class RtpSender {
       this.#sendNoise(remote.noisePayloadType, at, port, to)
       return false
     }
-    this.#quiet = 0
+    this.#silentFrames = 0
     const silence = this.#silence[(at / this.#samples) % this.#silence.length] as Int16Array
     line.push(pushed ? this.#frame : silence, at, pushed)
     while (line.ready) this.#sendAudio(line, remote.payloadType, port, to)
     return pushed
   }
 
-  #sendAudio(line: EncodeLine, payloadType: number, port: PacketSink, to: RtpSource): void {
-    const slot = this.#audio[this.#ring] as Slot
+  #sendAudio(line: EncoderPipeline, payloadType: number, port: PacketSink, to: SourceLatch): void {
+    const slot = this.#audio[this.#ring] as PacketBuffer
     const at = line.at
-    const sounding = line.sounding
+    const sounding = line.hasAudio
     const bytes = line.take(slot.whole, RTP_HEADER_BYTES)
     if (bytes === 0) {
-      this.#talking = false
+      this.#inTalkSpurt = false
       return
     }
     const length = RTP_HEADER_BYTES + bytes
     if (slot.packet.length !== length) slot.packet = slot.whole.subarray(0, length)
-    const marker = sounding && !this.#talking
-    this.#talking = sounding
+    const marker = sounding && !this.#inTalkSpurt
+    this.#inTalkSpurt = sounding
     this.#send(slot.packet, payloadType, marker, this.#timestamp(at), port, to)
   }
 
-  #sendNoise(payloadType: number, at: number, port: PacketSink, to: RtpSource): void {
-    this.#talking = false
-    if (this.#quiet++ % NOISE_EVERY_FRAMES !== 0) return
+  #sendNoise(payloadType: number, at: number, port: PacketSink, to: SourceLatch): void {
+    this.#inTalkSpurt = false
+    if (this.#silentFrames++ % NOISE_EVERY_FRAMES !== 0) return
     const buffer = this.#noises[this.#ring] as Buffer
-    writeNoise(buffer, RTP_HEADER_BYTES)
+    writeComfortNoise(buffer, RTP_HEADER_BYTES)
     this.#send(buffer, payloadType, false, this.#timestamp(at), port, to)
   }
 
-  #sendEvent(remote: RtpRemote, at: number, port: PacketSink, to: RtpSource): boolean {
+  #sendEvent(remote: RtpRemote, at: number, port: PacketSink, to: SourceLatch): boolean {
     const event = this.#dtmf.next(remote.dtmfClockRate ?? this.#ticks * this.#rate)
     if (event === null || remote.dtmfPayloadType === null) return false
     // All packets of an event carry the timestamp of its beginning.
@@ -155,7 +155,7 @@ export class RtpSender {
     const buffer = this.#events[this.#ring] as Buffer
     buffer.set(event.payload, RTP_HEADER_BYTES)
     this.#send(buffer, remote.dtmfPayloadType, event.marker, this.#eventTimestamp, port, to)
-    this.#talking = false
+    this.#inTalkSpurt = false
     return true
   }
 
@@ -169,7 +169,7 @@ export class RtpSender {
     marker: boolean,
     timestamp: number,
     port: PacketSink,
-    to: RtpSource,
+    to: SourceLatch,
   ): void {
     writeRtpHeader(buffer, type, marker, this.#sequence, timestamp, this.#ssrc)
     this.#sequence = (this.#sequence + 1) & 0xffff

@@ -18,7 +18,7 @@ function receiver() {
     },
     beat: (after: number) => {
       now += after
-      dtmf.beat(now)
+      dtmf.tick(now)
     },
   }
 }
@@ -197,10 +197,10 @@ t.test('sent digits survive 30 % loss, reordering and doubling', (t) => {
     const heard: Digit[] = []
     const dtmf = new DtmfReceiver((digit) => heard.push(digit))
     for (const packet of packets) {
-      dtmf.beat(packet.at)
+      dtmf.tick(packet.at)
       dtmf.packet(packet.payload, 0, 4, packet.timestamp, packet.at)
     }
-    dtmf.beat(1e9)
+    dtmf.tick(1e9)
     if (heard.join('') !== digits.join('')) throw new Error(`round ${round}: heard ${heard.join('')}`)
   }
   t.pass('200 rounds')

@@ -1,4 +1,4 @@
-import { type Digit, FRAME_MS, type KeyTiming } from '../base/frame.js'
+import { type Digit, FRAME_MS, type DtmfTiming } from '../base/frame.js'
 import { timestampDelta } from './receive/sequence.js'
 
 /*
@@ -46,11 +46,11 @@ export class DtmfReceiver {
   #duration = 0
   #perMs = 8
   /** Duration of earlier segments of the same long press. */
-  #before = 0
+  #earlierSegments = 0
   #lastMs = 0
   /** Timestamp of the last event told: it and all before it are over. */
-  #told = 0
-  #hasTold = false
+  #lastTimestamp = 0
+  #hasEmitted = false
 
   constructor(onDigit: (digit: Digit, durationMs: number) => void) {
     this.#onDigit = onDigit
@@ -73,16 +73,16 @@ export class DtmfReceiver {
     if (event > 15) return false
     const ended = ((data[offset + 1] as number) & END) !== 0
     const duration = ((data[offset + 2] as number) << 8) | (data[offset + 3] as number)
-    if (this.#hasTold && timestampDelta(timestamp, this.#told) <= 0) return true
+    if (this.#hasEmitted && timestampDelta(timestamp, this.#lastTimestamp) <= 0) return true
     if (this.#active && timestamp !== this.#timestamp) {
       // The timestamp, not the marker bit, names an event: the marker packet may be lost.
       if (timestampDelta(timestamp, this.#timestamp) < 0) return true
       if (this.#continues(event, timestamp)) {
-        this.#before += MAX_DURATION
+        this.#earlierSegments += MAX_DURATION
         this.#timestamp = timestamp
         this.#duration = 0
       } else {
-        this.#tell()
+        this.#emitDigit()
       }
     }
     if (!this.#active) {
@@ -90,24 +90,24 @@ export class DtmfReceiver {
       this.#event = event
       this.#timestamp = timestamp
       this.#duration = 0
-      this.#before = 0
+      this.#earlierSegments = 0
     }
     this.#lastMs = nowMs
     this.#perMs = clockRate / 1000
     if (duration > this.#duration) this.#duration = duration
-    if (ended) this.#tell()
+    if (ended) this.#emitDigit()
     return true
   }
 
   /** On the beat: ends an event whose end packets were lost. */
-  beat(nowMs: number): void {
-    if (this.#active && nowMs - this.#lastMs >= SILENCE_MS) this.#tell()
+  tick(nowMs: number): void {
+    if (this.#active && nowMs - this.#lastMs >= SILENCE_MS) this.#emitDigit()
   }
 
   /** A new stream: its timestamps have nothing to do with the old ones. */
   restart(): void {
-    if (this.#active) this.#tell()
-    this.#hasTold = false
+    if (this.#active) this.#emitDigit()
+    this.#hasEmitted = false
   }
 
   #continues(event: number, timestamp: number): boolean {
@@ -118,16 +118,16 @@ export class DtmfReceiver {
     )
   }
 
-  #tell(): void {
+  #emitDigit(): void {
     this.#active = false
-    this.#hasTold = true
-    this.#told = this.#timestamp
-    this.#onDigit(DIGITS[this.#event] as Digit, Math.round((this.#before + this.#duration) / this.#perMs))
+    this.#hasEmitted = true
+    this.#lastTimestamp = this.#timestamp
+    this.#onDigit(DIGITS[this.#event] as Digit, Math.round((this.#earlierSegments + this.#duration) / this.#perMs))
   }
 }
 
 /** What a beat of a digit being sent is: `payload` belongs to the sender until the next `next`. */
-export interface DtmfBeat {
+export interface DtmfPacket {
   readonly payload: Uint8Array
   /** Set on the first packet of an event only; its timestamp is that of the whole event. */
   readonly marker: boolean
@@ -137,7 +137,7 @@ export interface DtmfBeat {
  * Well above the 40 ms each of ITU-T Q.24, for slow receivers, and short enough to type an extension.
  * The end packet and its two repetitions (section 2.5.1.4) are sent in the pause.
  */
-export const KEY_TIMING: KeyTiming = { toneMs: 160, gapMs: 160 }
+export const DTMF_TIMING: DtmfTiming = { toneMs: 160, gapMs: 160 }
 const END_FRAMES = 3
 const MAX_QUEUED = 64
 /** -10 dBm0, the usual level. */
@@ -149,14 +149,14 @@ export class DtmfSender {
   /** Of each digit of the queue, in frames. */
   readonly #tones = new Uint8Array(MAX_QUEUED)
   readonly #gaps = new Uint8Array(MAX_QUEUED)
-  readonly #beat = { payload: new Uint8Array(DTMF_PAYLOAD_BYTES), marker: false }
+  readonly #packet = { payload: new Uint8Array(DTMF_PAYLOAD_BYTES), marker: false }
   #size = 0
   #read = 0
   /** Frames since the start of the digit being sent; -1 while none is. */
   #frame = -1
 
   /** Queues digits; false, and none queued, when they do not fit. */
-  press(digits: readonly Digit[], { toneMs, gapMs } = KEY_TIMING): boolean {
+  press(digits: readonly Digit[], { toneMs, gapMs } = DTMF_TIMING): boolean {
     if (this.#size + digits.length > MAX_QUEUED) return false
     for (const digit of digits) {
       const at = (this.#read + this.#size) % MAX_QUEUED
@@ -173,7 +173,7 @@ export class DtmfSender {
   }
 
   /** What to send on this beat in the place of audio, in ticks of that clock; null when no digit is being sent. */
-  next(clockRate = 8000): DtmfBeat | null {
+  next(clockRate = 8000): DtmfPacket | null {
     if (this.#frame === -1) {
       if (this.#size === 0) return null
       this.#frame = 0
@@ -189,12 +189,12 @@ export class DtmfSender {
     if (frame >= tone + END_FRAMES) return null
     const ended = frame >= tone
     const duration = Math.min(frame + 1, tone) * (clockRate / 1000) * FRAME_MS
-    const payload = this.#beat.payload
+    const payload = this.#packet.payload
     payload[0] = this.#queue[at] as number
     payload[1] = (ended ? END : 0) | VOLUME
     payload[2] = duration >> 8
     payload[3] = duration & 0xff
-    this.#beat.marker = frame === 0
-    return this.#beat
+    this.#packet.marker = frame === 0
+    return this.#packet
   }
 }

@@ -5,13 +5,13 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { dissect, type Seen, tsharkInstalled } from '../../fixtures/rtp/tshark.js'
 import { silentLog } from '../base/log.js'
-import { openRtpEnd, type RtpEnd } from './endpoint.js'
+import { openRtpEndpoint, type RtpEndpoint } from './endpoint.js'
 import { writeRtpHeader } from './packet.js'
 import type { RtpRemote } from './remote-description.js'
 import { isValidRtcp } from './rtcp/parser.js'
 import { writeCname, writeReport } from './rtcp/writer.js'
 import type { SrtpKeys } from './srtp/keying.js'
-import { SrtpIn, SrtpOut } from './srtp/srtp.js'
+import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from './srtp/transform.js'
 
 /* A leg and its two ports against bare sockets. */
@@ -28,7 +28,7 @@ async function until(what: string, ready: () => boolean): Promise<void> {
 
 interface Rig {
   readonly clock: VirtualClock
-  readonly end: RtpEnd
+  readonly end: RtpEndpoint
   readonly timeouts: number[]
   /** Sockets of the peer, and what came on them. */
   readonly rtp: Socket
@@ -45,7 +45,7 @@ const PEER_SSRC = 0x0badcafe
 async function rig(t: Test, address = '127.0.0.1'): Promise<Rig> {
   const clock = new VirtualClock({ nowMs: 1000 })
   const timeouts: number[] = []
-  const end = await openRtpEnd({
+  const end = await openRtpEndpoint({
     id: 'leg',
     address,
     ports: null,
@@ -115,7 +115,7 @@ async function rig(t: Test, address = '127.0.0.1'): Promise<Rig> {
 }
 
 function start(rig: Rig): void {
-  rig.end.start(rig.clock.now(), { arrived: () => {}, digit: () => {} })
+  rig.end.start(rig.clock.now(), { onFrame: () => {}, onDigit: () => {} })
 }
 
 function audio(sequence: number, timestamp: number, ssrc = PEER_SSRC): Buffer {
@@ -239,8 +239,8 @@ t.test('SRTP and SRTCP on the wire; what is not protected is refused', async (t)
   const { end, rtp, rtcp, seen, clock } = it
   it.remote({ srtp: KEYS })
   start(it)
-  const theirs = new SrtpOut(KEYS.suite, KEYS.receive)
-  const ours = new SrtpIn(KEYS.suite, KEYS.send)
+  const theirs = new SrtpSender(KEYS.suite, KEYS.receive)
+  const ours = new SrtpReceiver(KEYS.suite, KEYS.send)
   const sealed = (packet: Buffer, seal: 'rtp' | 'rtcp') => {
     const buffer = Buffer.alloc(packet.length + MAX_SRTP_OVERHEAD)
     buffer.set(packet)
@@ -258,8 +258,8 @@ t.test('SRTP and SRTCP on the wire; what is not protected is refused', async (t)
   await until('the BYE', () => seen.length >= end.stats().packetsSent + end.stats().rtcpSent)
   let plain = 0
   for (const { bytes, toPort } of seen) {
-    if (toPort === rtcp.address().port) t.ok(ours.rtcp(bytes, bytes.length) > 0)
-    else if (ours.rtp(bytes, bytes.length) === 172) plain++
+    if (toPort === rtcp.address().port) t.ok(ours.unprotectRtcp(bytes, bytes.length) > 0)
+    else if (ours.unprotectRtp(bytes, bytes.length) === 172) plain++
   }
   t.equal(plain, 300)
 

@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.js'
 import { isRtcp, RTP_HEADER_BYTES } from './packet.js'
 import type { RtpPortPair } from './port.js'
-import { RtpSource } from './receive/source-latch.js'
+import { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
-import { Reception } from './rtcp/reception.js'
+import { ReceptionStatistics } from './rtcp/reception.js'
 import { RtcpSession } from './rtcp/session.js'
 import type { SrtpKey, SrtpKeys } from './srtp/keying.js'
-import { SrtpIn, SrtpOut } from './srtp/srtp.js'
-import { MAX_SRTP_OVERHEAD, takeUint32 } from './srtp/transform.js'
+import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
+import { MAX_SRTP_OVERHEAD, readUint32 } from './srtp/transform.js'
 
 /** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
 const RING = 8
@@ -20,12 +20,12 @@ const FLOOD = 50
 const REOPEN_MS = 500
 
 /** Where a datagram came from. */
-export interface Origin {
+export interface SourceAddress {
   readonly address: string
   readonly port: number
 }
 
-export interface WireOptions {
+export interface RtpTransportOptions {
   readonly clock: Clock
   /** Of the stream we send. */
   readonly ssrc: number
@@ -39,45 +39,45 @@ export interface WireOptions {
  * protects and opens it, exchanges RTCP. Allocates nothing per packet in the clear; SRTP has what
  * `node:crypto` allocates.
  */
-export class RtpWire {
-  readonly source = new RtpSource()
-  readonly reception = new Reception()
+export class RtpTransport {
+  readonly latch = new SourceLatch()
+  readonly reception = new ReceptionStatistics()
   readonly rtcp: RtcpSession
   /** Datagrams for which there is nobody here. */
   stun = 0
   dtls = 0
-  alien = 0
+  otherProtocols = 0
   /** SRTP that is not genuine, or came before. */
-  forged = 0
+  authFailures = 0
   /** RTCP from elsewhere than the stream. */
-  strangers = 0
+  unknownSources = 0
   /** Of the stream's own place, more than can be. */
-  flooded = 0
+  floodDropped = 0
   /** How often the system was asked to drop what comes from elsewhere. */
-  shut = 0
+  filterActivations = 0
   /** All of these together. */
   refused = 0
   /** When RTCP last proved that the far side is there. */
-  lastControlMs = Number.NEGATIVE_INFINITY
+  lastRtcpMs = Number.NEGATIVE_INFINITY
   readonly #clock: Clock
-  readonly #control: { address: string; port: number } = { address: '', port: 0 }
+  readonly #rtcpRemote: { address: string; port: number } = { address: '', port: 0 }
   #ports: RtpPortPair | null = null
   #remote: RtpRemote | null = null
   #keys: SrtpKeys | null = null
-  #out: SrtpOut | null = null
-  #in: SrtpIn | null = null
+  #out: SrtpSender | null = null
+  #in: SrtpReceiver | null = null
   readonly #ring: Buffer[] = Array.from({ length: RING }, () => Buffer.alloc(0))
   #next = 0
   /** Datagrams in this beat: of the stream's place, and of others on each port. */
-  #own = 0
-  #others = 0
-  #otherControl = 0
-  #isShut = false
-  #isControlShut = false
+  #streamDatagrams = 0
+  #otherDatagrams = 0
+  #otherRtcp = 0
+  #isFiltered = false
+  #isRtcpFiltered = false
   #lastHeardMs = Number.NEGATIVE_INFINITY
   #clockRate = 8000
 
-  constructor({ clock, ssrc, cname, random }: WireOptions) {
+  constructor({ clock, ssrc, cname, random }: RtpTransportOptions) {
     this.#clock = clock
     this.rtcp = new RtcpSession(clock, ssrc, this.reception, cname, random)
   }
@@ -91,18 +91,18 @@ export class RtpWire {
     this.#remote = remote
     this.#clockRate = clockRate
     this.rtcp.setClockRate(clockRate)
-    this.#reopen()
-    this.source.expect(remote.address, remote.port)
+    this.#removeFilters()
+    this.latch.setSdpAddress(remote.address, remote.port)
     if (remote.rtcp !== undefined && !remote.rtcp.mux) {
-      this.#control.address = remote.rtcp.address
-      this.#control.port = remote.rtcp.port
+      this.#rtcpRemote.address = remote.rtcp.address
+      this.#rtcpRemote.port = remote.rtcp.port
     }
     this.#rekey(remote.srtp ?? null)
   }
 
   /** Sends an RTP packet of the stream; it must stay unchanged for the next few. */
   send(packet: Uint8Array, port: number, address: string): void {
-    this.rtcp.sending(packet, packet.length - RTP_HEADER_BYTES, this.#clock.now())
+    this.rtcp.packetSent(packet, packet.length - RTP_HEADER_BYTES, this.#clock.now())
     const ports = this.#ports
     if (ports === null) return
     if (this.#out === null) {
@@ -111,17 +111,17 @@ export class RtpWire {
     }
     const slot = this.#slot(packet.length + MAX_SRTP_OVERHEAD)
     slot.set(packet)
-    ports.rtp.send(slot.subarray(0, this.#out.rtp(slot, packet.length)), port, address)
+    ports.rtp.send(slot.subarray(0, this.#out.protectRtp(slot, packet.length)), port, address)
   }
 
   /**
    * A datagram of the RTP port: the RTP packet in the clear, which is valid until this returns to the
    * socket, or null when it was something else and is dealt with.
    */
-  open(data: Uint8Array, from: Origin, nowMs: number): Uint8Array | null {
-    if (from.port !== this.source.port || from.address !== this.source.address) this.#others++
-    else if (++this.#own > MAX_BURST) {
-      this.flooded++
+  receive(data: Uint8Array, from: SourceAddress, nowMs: number): Uint8Array | null {
+    if (from.port !== this.latch.port || from.address !== this.latch.address) this.#otherDatagrams++
+    else if (++this.#streamDatagrams > MAX_BURST) {
+      this.floodDropped++
       this.refused++
       return null
     }
@@ -129,136 +129,136 @@ export class RtpWire {
     if (first < 128 || first > 191) {
       if (first >= 0 && first <= 3) this.stun++
       else if (first >= 20 && first <= 63) this.dtls++
-      else this.alien++
+      else this.otherProtocols++
       this.refused++
       return null
     }
     if (isRtcp(data)) {
-      this.#takeControl(data, from, nowMs, true)
+      this.#takeRtcp(data, from, nowMs, true)
       return null
     }
     if (this.#in === null || data.length < RTP_HEADER_BYTES) return data
     // Who is not let in is not worth an HMAC.
-    if (this.source.refuses(from.address, from.port, takeUint32(data, 8), nowMs)) {
-      this.source.strangers++
+    if (this.latch.wouldRefuse(from.address, from.port, readUint32(data, 8), nowMs)) {
+      this.latch.unknownSources++
       this.refused++
       return null
     }
-    const length = this.#in.rtp(data, data.length)
+    const length = this.#in.unprotectRtp(data, data.length)
     if (length >= 0) return data.subarray(0, length)
-    this.forged++
+    this.authFailures++
     this.refused++
     return null
   }
 
   /** That packet belongs to the stream; `discarded` when it came too late to be heard. */
-  heard(packet: Uint8Array, discarded: boolean, nowMs: number): void {
+  accepted(packet: Uint8Array, discarded: boolean, nowMs: number): void {
     this.#lastHeardMs = nowMs
     const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
     const arrival = Math.round((nowMs * this.#clockRate) / 1000)
-    this.reception.packet(takeUint32(packet, 8), sequence, takeUint32(packet, 4), arrival, discarded)
+    this.reception.packet(readUint32(packet, 8), sequence, readUint32(packet, 4), arrival, discarded)
   }
 
   /** A datagram of the RTCP port. */
-  control(data: Uint8Array, from: Origin, nowMs: number): void {
-    if (from.port !== this.#control.port || from.address !== this.#control.address) this.#otherControl++
-    else if (++this.#own > MAX_BURST) {
-      this.flooded++
+  receiveRtcp(data: Uint8Array, from: SourceAddress, nowMs: number): void {
+    if (from.port !== this.#rtcpRemote.port || from.address !== this.#rtcpRemote.address) this.#otherRtcp++
+    else if (++this.#streamDatagrams > MAX_BURST) {
+      this.floodDropped++
       this.refused++
       return
     }
     if (isRtcp(data)) {
-      this.#takeControl(data, from, nowMs, false)
+      this.#takeRtcp(data, from, nowMs, false)
       return
     }
-    this.alien++
+    this.otherProtocols++
     this.refused++
   }
 
   /** Once a beat: sends the reports that are due. */
-  beat(nowMs: number): void {
-    this.#guard(nowMs)
-    const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.beat(nowMs)
-    if (reports !== null) this.#sendControl(reports)
+  tick(nowMs: number): void {
+    this.#limitFlood(nowMs)
+    const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.tick(nowMs)
+    if (reports !== null) this.#sendRtcp(reports)
   }
 
   /** Says goodbye; the ports are the caller's to close. */
   close(nowMs: number): void {
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.bye(nowMs)
-    if (reports !== null) this.#sendControl(reports)
+    if (reports !== null) this.#sendRtcp(reports)
   }
 
   /** Lets the system keep a flood away while the stream lives; opens again for whoever may replace it. */
-  #guard(nowMs: number): void {
+  #limitFlood(nowMs: number): void {
     const ports = this.#ports
-    const { address, port } = this.source
+    const { address, port } = this.latch
     if (ports !== null && nowMs - this.#lastHeardMs < REOPEN_MS) {
-      if (this.#others > FLOOD && !this.#isShut) {
-        this.#isShut = true
-        this.shut++
-        ports.rtp.only(port, address)
+      if (this.#otherDatagrams > FLOOD && !this.#isFiltered) {
+        this.#isFiltered = true
+        this.filterActivations++
+        ports.rtp.connect(port, address)
       }
-      if (this.#otherControl > FLOOD && !this.#isControlShut && this.#control.address !== '') {
-        this.#isControlShut = true
-        this.shut++
-        ports.rtcp.only(this.#control.port, this.#control.address)
+      if (this.#otherRtcp > FLOOD && !this.#isRtcpFiltered && this.#rtcpRemote.address !== '') {
+        this.#isRtcpFiltered = true
+        this.filterActivations++
+        ports.rtcp.connect(this.#rtcpRemote.port, this.#rtcpRemote.address)
       }
-    } else this.#reopen()
-    this.#own = 0
-    this.#others = 0
-    this.#otherControl = 0
+    } else this.#removeFilters()
+    this.#streamDatagrams = 0
+    this.#otherDatagrams = 0
+    this.#otherRtcp = 0
   }
 
-  #reopen(): void {
-    if (this.#isShut) this.#ports?.rtp.anyone()
-    if (this.#isControlShut) this.#ports?.rtcp.anyone()
-    this.#isShut = false
-    this.#isControlShut = false
+  #removeFilters(): void {
+    if (this.#isFiltered) this.#ports?.rtp.disconnect()
+    if (this.#isRtcpFiltered) this.#ports?.rtcp.disconnect()
+    this.#isFiltered = false
+    this.#isRtcpFiltered = false
   }
 
-  #takeControl(data: Uint8Array, from: Origin, nowMs: number, onRtpPort: boolean): void {
-    if (!this.#mayControl(from, onRtpPort)) {
-      this.strangers++
+  #takeRtcp(data: Uint8Array, from: SourceAddress, nowMs: number, onRtpPort: boolean): void {
+    if (!this.#isRtcpSource(from, onRtpPort)) {
+      this.unknownSources++
       this.refused++
       return
     }
     let plain = data
     if (this.#in !== null) {
-      const length = this.#in.rtcp(data, data.length)
+      const length = this.#in.unprotectRtcp(data, data.length)
       if (length < 0) {
-        this.forged++
+        this.authFailures++
         this.refused++
         return
       }
       plain = data.subarray(0, length)
     }
-    if (!this.rtcp.take(plain, nowMs)) {
+    if (!this.rtcp.receive(plain, nowMs)) {
       this.refused++
       return
     }
-    this.lastControlMs = nowMs
+    this.lastRtcpMs = nowMs
     if (onRtpPort) return
     // Symmetric, as for RTP: a NAT may have mapped its port.
-    this.#control.address = from.address
-    this.#control.port = from.port
+    this.#rtcpRemote.address = from.address
+    this.#rtcpRemote.port = from.port
   }
 
   /** RTCP counts from where the stream comes from; on a port of its own that is the same machine. */
-  #mayControl({ address, port }: Origin, onRtpPort: boolean): boolean {
+  #isRtcpSource({ address, port }: SourceAddress, onRtpPort: boolean): boolean {
     if (this.#remote === null) return false
-    if (onRtpPort) return address === this.source.address && port === this.source.port
-    return address === this.source.address || address === this.#remote.rtcp?.address
+    if (onRtpPort) return address === this.latch.address && port === this.latch.port
+    return address === this.latch.address || address === this.#remote.rtcp?.address
   }
 
-  #sendControl(reports: Buffer): void {
+  #sendRtcp(reports: Buffer): void {
     const ports = this.#ports
     const rtcp = this.#remote?.rtcp
     if (ports === null || rtcp === undefined) return
-    const to = rtcp.mux ? this.source : this.#control
+    const to = rtcp.mux ? this.latch : this.#rtcpRemote
     if (to.port === 0 || to.address === '' || to.address === '0.0.0.0' || to.address === '::') return
     const slot = Buffer.alloc(reports.length + MAX_SRTP_OVERHEAD)
     slot.set(reports)
-    const length = this.#out === null ? reports.length : this.#out.rtcp(slot, reports.length)
+    const length = this.#out === null ? reports.length : this.#out.protectRtcp(slot, reports.length)
     const socket = rtcp.mux ? ports.rtp : ports.rtcp
     socket.send(slot.subarray(0, length), to.port, to.address)
   }
@@ -273,8 +273,8 @@ export class RtpWire {
       return
     }
     const suite = before?.suite === keys.suite
-    if (!suite || !sameKey(before.send, keys.send)) this.#out = new SrtpOut(keys.suite, keys.send)
-    if (!suite || !sameKey(before.receive, keys.receive)) this.#in = new SrtpIn(keys.suite, keys.receive)
+    if (!suite || !sameKey(before.send, keys.send)) this.#out = new SrtpSender(keys.suite, keys.send)
+    if (!suite || !sameKey(before.receive, keys.receive)) this.#in = new SrtpReceiver(keys.suite, keys.receive)
   }
 
   #slot(bytes: number): Buffer {

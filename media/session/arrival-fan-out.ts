@@ -1,4 +1,4 @@
-import type { AudioFrame, Digit, End } from '../base/frame.js'
+import type { AudioFrame, Digit, Endpoint } from '../base/frame.js'
 import type { Recorder } from '../recording/recorder.js'
 import type { ArrivalListener } from './network-endpoint.js'
 import type { Member } from './route.js'
@@ -8,7 +8,7 @@ import type { Member } from './route.js'
  * recording a sent packet begins when it left; a received one begins 10 ms before it came, which is
  * within 10 ms of both views of it: the packets on the wire, and the mouth and ear behind them.
  */
-export class Listener implements ArrivalListener {
+export class ArrivalFanOut implements ArrivalListener {
   readonly #member: Member
   readonly #recorder: Recorder | null
 
@@ -17,17 +17,17 @@ export class Listener implements ArrivalListener {
     this.#recorder = recorder
   }
 
-  arrived(frame: AudioFrame): void {
+  onFrame(frame: AudioFrame): void {
     const { track } = this.#member
-    if (track === 'caller') this.#recorder?.left(frame.at + frame.pcm.length / 2, frame.pcm)
-    else if (track === 'person') this.#recorder?.person(frame.at + frame.pcm.length / 2, frame.pcm)
-    const ears = this.#member.ears
-    for (let i = 0; i < ears.length; i++) (ears[i] as End).push(frame)
+    if (track === 'caller') this.#recorder?.writeCaller(frame.at + frame.pcm.length / 2, frame.pcm)
+    else if (track === 'person') this.#recorder?.writePerson(frame.at + frame.pcm.length / 2, frame.pcm)
+    const ears = this.#member.arrivalTargets
+    for (let i = 0; i < ears.length; i++) (ears[i] as Endpoint).push(frame)
     const observers = this.#member.observers
     for (let i = 0; i < observers.length; i++) observers[i]?.(frame)
   }
 
-  digit(digit: Digit, durationMs: number): void {
-    for (const target of this.#member.to) target.end.dtmf?.(digit, durationMs)
+  onDigit(digit: Digit, durationMs: number): void {
+    for (const target of this.#member.targets) target.endpoint.dtmf?.(digit, durationMs)
   }
 }

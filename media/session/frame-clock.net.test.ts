@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { type Clock, systemClock } from '../base/clock.js'
-import { type BeatMember, LATENESS_BOUNDS_MS, startBeat } from './frame-clock.js'
+import { type FrameClockMember, LATENESS_BOUNDS_MS, startFrameClock } from './frame-clock.js'
 
-interface Recorded extends BeatMember {
+interface Recorded extends FrameClockMember {
   readonly ticks: number[]
   readonly skips: number[]
 }
@@ -60,7 +60,7 @@ function waiting(ready: number): Recorded & { ready: () => boolean; has: number 
 
 t.test('a frame that is not ready is given when it came, and the next one on time', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const waiter = waiting(2)
   const other = member()
   const times: number[] = []
@@ -77,8 +77,8 @@ t.test('a frame that is not ready is given when it came, and the next one on tim
   clock.advance(first + 47 - clock.now())
   t.equal(waiter.ticks.length, 2, 'the third is put off')
   waiter.has = 1
-  beat.came(waiter)
-  beat.came(waiter)
+  beat.audioReady(waiter)
+  beat.audioReady(waiter)
   waiter.has = 100
   clock.advance(first + 85 - clock.now())
   t.strictSame(
@@ -101,7 +101,7 @@ t.test('a frame that is not ready is given when it came, and the next one on tim
 
 t.test('nobody waits for longer than three phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const waiter = waiting(0)
   const times: number[] = []
   waiter.tick = () => times.push(clock.now())
@@ -110,11 +110,11 @@ t.test('nobody waits for longer than three phases', (t) => {
   const gaps = times.map((at, i) => at - (times[i - 1] ?? at - 20))
   t.ok(times.length >= 3)
   t.ok(gaps.every((gap) => gap === 20))
-  beat.came(waiter)
+  beat.audioReady(waiter)
   t.equal(times.length, gaps.length, 'not ready, nothing given')
   leave()
   waiter.has = 1
-  beat.came(waiter)
+  beat.audioReady(waiter)
   clock.advance(100)
   t.equal(times.length, gaps.length, 'gone')
   t.equal(clock.pending, 0)
@@ -123,7 +123,7 @@ t.test('nobody waits for longer than three phases', (t) => {
 
 t.test('after a stall what came late is given one by one, within the patience', (t) => {
   const clock = new StallingClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const waiter = waiting(3)
   const lengths: number[] = []
   beat.add(waiter)
@@ -135,7 +135,7 @@ t.test('after a stall what came late is given one by one, within the patience', 
   t.equal(waiter.ticks.length, before, 'all wait')
   for (let i = 0; i < 3; i++) {
     waiter.has = 1
-    beat.came(waiter)
+    beat.audioReady(waiter)
     lengths.push(waiter.ticks.length - before)
   }
   t.strictSame(lengths.slice(0, 2), [1, 2])
@@ -152,8 +152,8 @@ t.test('after a stall what came late is given one by one, within the patience', 
 
 t.test('a member that throws at what it waited for is removed', (t) => {
   const clock = new VirtualClock()
-  const faults: BeatMember[] = []
-  const beat = startBeat(clock, (member) => faults.push(member))
+  const faults: FrameClockMember[] = []
+  const beat = startFrameClock(clock, (member) => faults.push(member))
   const waiter = waiting(0)
   waiter.tick = () => {
     throw new Error('broken')
@@ -161,7 +161,7 @@ t.test('a member that throws at what it waited for is removed', (t) => {
   const leave = beat.add(waiter)
   clock.advance(22)
   waiter.has = 1
-  beat.came(waiter)
+  beat.audioReady(waiter)
   t.strictSame(faults, [waiter])
   t.equal(beat.load().members, 0)
   clock.advance(100)
@@ -173,7 +173,7 @@ t.test('a member that throws at what it waited for is removed', (t) => {
 
 t.test('every member runs every 20 ms, spread over the phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const members = Array.from({ length: 8 }, () => member())
   for (const each of members) beat.add(each)
   clock.advance(1000)
@@ -195,7 +195,7 @@ t.test('every member runs every 20 ms, spread over the phases', (t) => {
 
 t.test('no timer while nobody is there', (t) => {
   const clock = new VirtualClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   t.equal(clock.pending, 0)
   const leave = beat.add(member())
   t.equal(clock.pending, 1)
@@ -217,7 +217,7 @@ t.test('no timer while nobody is there', (t) => {
 
 t.test('a short stall is caught up in full', (t) => {
   const clock = new StallingClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const one = member()
   beat.add(one)
   clock.advance(100)
@@ -236,7 +236,7 @@ t.test('a short stall is caught up in full', (t) => {
 
 t.test('after a long stall three frames are caught up and the rest skipped and counted', (t) => {
   const clock = new StallingClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const four = Array.from({ length: 4 }, () => member())
   for (const each of four) beat.add(each)
   clock.advance(100)
@@ -275,7 +275,7 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
   const order: string[] = []
   let stalled = false
   receiver.on('message', () => order.push('datagram'))
-  const beat = startBeat(systemClock, noFault)
+  const beat = startFrameClock(systemClock, noFault)
   const done = new Promise<void>((resolve) => {
     beat.add(
       member(() => {
@@ -298,7 +298,7 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
 
 t.test('lateness: window figures forget, the histogram does not', (t) => {
   const clock = new StallingClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const one = member()
   beat.add(one)
   clock.advance(2000)
@@ -326,7 +326,7 @@ t.test('lateness: window figures forget, the histogram does not', (t) => {
 
 t.test('work is what the frames of a phase took, lateness what came before as well', (t) => {
   const clock = new StallingClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   beat.add(member(() => clock.stall(2)))
   clock.advance(2000)
   const { workP99Ms, workMaxMs, maxMs } = beat.load()
@@ -343,8 +343,8 @@ t.test('work is what the frames of a phase took, lateness what came before as we
 
 t.test('a member that throws leaves; the others go on', (t) => {
   const clock = new VirtualClock()
-  const faults: [BeatMember, unknown][] = []
-  const beat = startBeat(clock, (...fault) => faults.push(fault))
+  const faults: [FrameClockMember, unknown][] = []
+  const beat = startFrameClock(clock, (...fault) => faults.push(fault))
   const problem = new Error('broken')
   const bad = member((idealMs) => {
     if (idealMs > 50) throw problem
@@ -363,7 +363,7 @@ t.test('a member that throws leaves; the others go on', (t) => {
 
 t.test('joining and leaving from inside a tick', (t) => {
   const clock = new VirtualClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const late = member()
   let leave: () => void = () => {}
   const one = member(() => {
@@ -382,14 +382,14 @@ t.test('joining and leaving from inside a tick', (t) => {
 t.test('a member moves to an earlier phase: one shorter wait, then every 20 ms', (t) => {
   for (const phases of [1, 2, 3]) {
     const clock = new VirtualClock()
-    const beat = startBeat(clock, noFault)
+    const beat = startFrameClock(clock, noFault)
     const moved: boolean[] = []
     const mover: Recorded = member(() => {
-      if (mover.ticks.length === 3) moved.push(beat.sooner(mover, phases))
+      if (mover.ticks.length === 3) moved.push(beat.advancePhase(mover, phases))
     })
     const others = Array.from({ length: 8 }, () => member())
     for (const each of [mover, ...others]) beat.add(each)
-    t.equal(beat.sooner(mover, phases), false, 'only from its own tick')
+    t.equal(beat.advancePhase(mover, phases), false, 'only from its own tick')
     clock.advance(400)
     t.strictSame(moved, [true])
     const waits = mover.ticks.slice(1).map((at, i) => at - (mover.ticks[i] ?? 0))
@@ -409,11 +409,11 @@ t.test('a member moves to an earlier phase: one shorter wait, then every 20 ms',
 
 t.test('no phase gets more than its share by moving', (t) => {
   const clock = new VirtualClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const members: Recorded[] = Array.from({ length: 120 }, () => {
     const each: Recorded = member((idealMs) => {
       const phase = (idealMs / 5) % 4
-      if (phase !== 0) beat.sooner(each, phase)
+      if (phase !== 0) beat.advancePhase(each, phase)
     })
     return each
   })
@@ -428,20 +428,20 @@ t.test('no phase gets more than its share by moving', (t) => {
 
 t.test('a frame run early is not run again in its time, and the beat goes on as before', (t) => {
   const clock = new VirtualClock()
-  const beat = startBeat(clock, noFault)
+  const beat = startFrameClock(clock, noFault)
   const at: number[] = []
   const one = member(() => at.push(clock.now()))
   const other = member()
   const nested: boolean[] = []
-  const third: Recorded = member(() => nested.push(beat.early(third, 0)))
-  t.equal(beat.early(one, 0), false, 'not here yet')
+  const third: Recorded = member(() => nested.push(beat.flushEarly(third, 0)))
+  t.equal(beat.flushEarly(one, 0), false, 'not here yet')
   for (const each of [one, other, third]) beat.add(each)
   clock.advance(47)
   const due = one.ticks.at(-1) ?? 0
   const counted = beat.load().histogram.reduce((sum, count) => sum + count, 0)
-  t.equal(beat.early(one, due + 20 - 47), false, 'it is due that soon')
-  t.equal(beat.early(one, due + 20 - 48), true)
-  t.equal(beat.early(one, 0), false, 'once a frame')
+  t.equal(beat.flushEarly(one, due + 20 - 47), false, 'it is due that soon')
+  t.equal(beat.flushEarly(one, due + 20 - 48), true)
+  t.equal(beat.flushEarly(one, 0), false, 'once a frame')
   t.equal(at.at(-1), 47)
   t.equal(one.ticks.at(-1), due + 20, 'told when it was due')
   t.equal(
@@ -457,7 +457,7 @@ t.test('a frame run early is not run again in its time, and the beat goes on as 
   t.equal(other.ticks.length, 20)
   t.notOk(nested.includes(true), 'not from inside a tick')
   beat.close()
-  t.equal(beat.early(one, 0), false)
+  t.equal(beat.flushEarly(one, 0), false)
   t.equal(clock.pending, 0)
   t.end()
 })
@@ -466,8 +466,8 @@ t.test(
   'a frame run early is none of those that a stall leaves out; one that fails then ends its member',
   (t) => {
     const clock = new StallingClock()
-    const faults: BeatMember[] = []
-    const beat = startBeat(clock, (member) => faults.push(member))
+    const faults: FrameClockMember[] = []
+    const beat = startFrameClock(clock, (member) => faults.push(member))
     const one = member()
     const other = member()
     const bad: Recorded = member(() => {
@@ -475,8 +475,8 @@ t.test(
     })
     for (const each of [one, other, bad]) beat.add(each)
     clock.advance(42)
-    t.equal(beat.early(one, 0), true)
-    t.equal(beat.early(bad, 0), true)
+    t.equal(beat.flushEarly(one, 0), true)
+    t.equal(beat.flushEarly(bad, 0), true)
     t.strictSame(faults, [bad])
     t.equal(beat.load().members, 2)
     clock.stall(400)

@@ -28,7 +28,7 @@ const COARSE_MS = 4
 const BINS = 256
 
 /** What runs once a frame. */
-export interface BeatMember {
+export interface FrameClockMember {
   /** `idealMs`: clock time at which this frame was due. */
   tick(idealMs: number): void
   /** This many frames are left out because the thread was stalled. */
@@ -41,17 +41,17 @@ export interface BeatMember {
 }
 
 /** A member and the frames that were put off, the first of which was due at `owedMs`. */
-interface Seat {
-  readonly member: BeatMember
+interface Slot {
+  readonly member: FrameClockMember
   /** Its next frame was given before its time. */
-  early: boolean
-  owed: number
-  owedMs: number
-  untilMs: number
+  flushedEarly: boolean
+  pending: number
+  pendingDueMs: number
+  deadlineMs: number
 }
 
 /** How late frames were. */
-export interface BeatLoad {
+export interface FrameClockLoad {
   readonly members: number
   /** Over the last 10 s, to 0.125 ms; 0 when nothing ran. */
   readonly p50Ms: number
@@ -68,22 +68,22 @@ export interface BeatLoad {
   readonly skippedFrames: number
 }
 
-export interface Beat {
+export interface FrameClock {
   /** Joins the emptiest phase; the returned function leaves. Safe from inside `tick`. */
-  add(member: BeatMember): () => void
+  add(member: FrameClockMember): () => void
   /**
    * Only from inside a member's `tick`: its next frame, and all after it, come `phases` of 5 ms earlier, 1
    * to 3. False, and nothing changes, when that phase has its share of members already.
    */
-  sooner(member: BeatMember, phases: number): boolean
+  advancePhase(member: FrameClockMember, phases: number): boolean
   /**
    * Never from inside a tick: runs the member's next frame now when it is due more than `leastMs` from now;
    * its time then passes without, and the beat goes on as before. False when it is not, or was run already.
    */
-  early(member: BeatMember, leastMs: number): boolean
+  flushEarly(member: FrameClockMember, leastMs: number): boolean
   /** Gives the frames that were put off, while the member is ready for them. Outside of `tick` only. */
-  came(member: BeatMember): void
-  load(): BeatLoad
+  audioReady(member: FrameClockMember): void
+  load(): FrameClockLoad
   /** Idempotent; forgets all members. */
   close(): void
 }
@@ -93,17 +93,17 @@ export interface Beat {
  * over four phases, none while there are no members. A member that throws is removed and handed to
  * `onFault`; the others never notice.
  */
-export function startBeat(clock: Clock, onFault: (member: BeatMember, error: unknown) => void): Beat {
-  return new PhaseBeat(clock, onFault)
+export function startFrameClock(clock: Clock, onFault: (member: FrameClockMember, error: unknown) => void): FrameClock {
+  return new PhasedFrameClock(clock, onFault)
 }
 
-class PhaseBeat implements Beat {
+class PhasedFrameClock implements FrameClock {
   readonly #clock: Clock
-  readonly #onFault: (member: BeatMember, error: unknown) => void
-  readonly #phases: (Seat | null)[][] = Array.from({ length: PHASES }, () => [])
-  readonly #seats = new Map<BeatMember, Seat>()
+  readonly #onFault: (member: FrameClockMember, error: unknown) => void
+  readonly #phases: (Slot | null)[][] = Array.from({ length: PHASES }, () => [])
+  readonly #slots = new Map<FrameClockMember, Slot>()
   /** Seats with frames put off. */
-  readonly #owing: Seat[] = []
+  readonly #deferred: Slot[] = []
   readonly #lateness: Lateness
   readonly #work: Lateness
   readonly #wake = () => this.#run()
@@ -114,18 +114,18 @@ class PhaseBeat implements Beat {
   /** Number of the next 5 ms phase to run. */
   #next = 0
   #running = false
-  #gaveWay = false
-  #holes = false
+  #yielded = false
+  #hasHoles = false
   #closed = false
 
-  constructor(clock: Clock, onFault: (member: BeatMember, error: unknown) => void) {
+  constructor(clock: Clock, onFault: (member: FrameClockMember, error: unknown) => void) {
     this.#clock = clock
     this.#onFault = onFault
     this.#lateness = new Lateness(clock.now())
     this.#work = new Lateness(clock.now())
   }
 
-  add(member: BeatMember): () => void {
+  add(member: FrameClockMember): () => void {
     if (this.#closed) return () => {}
     if (this.#members === 0 && !this.#running) {
       this.#origin = this.#clock.now()
@@ -137,51 +137,51 @@ class PhaseBeat implements Beat {
       const phase = (this.#next + i) % PHASES
       if (this.#count(phase) < this.#count(best)) best = phase
     }
-    const seat: Seat = { member, early: false, owed: 0, owedMs: 0, untilMs: 0 }
-    this.#seats.set(member, seat)
-    ;(this.#phases[best] as (Seat | null)[]).push(seat)
+    const seat: Slot = { member, flushedEarly: false, pending: 0, pendingDueMs: 0, deadlineMs: 0 }
+    this.#slots.set(member, seat)
+    ;(this.#phases[best] as (Slot | null)[]).push(seat)
     this.#members++
     return () => this.#remove(member)
   }
 
-  sooner(member: BeatMember, phases: number): boolean {
+  advancePhase(member: FrameClockMember, phases: number): boolean {
     // The phase that runs is the one before the next.
     const here = (this.#next + PHASES - 1) % PHASES
-    const from = this.#phases[here] as (Seat | null)[]
+    const from = this.#phases[here] as (Slot | null)[]
     const at = from.findIndex((seat) => seat?.member === member)
     const phase = (here + PHASES - phases) % PHASES
     const full = this.#count(phase) >= Math.max(FEW_MEMBERS, this.#members * MOST_OF_ALL)
     if (!this.#running || at === -1 || full) return false
-    ;(this.#phases[phase] as (Seat | null)[]).push(from[at] as Seat)
+    ;(this.#phases[phase] as (Slot | null)[]).push(from[at] as Slot)
     from[at] = null
-    this.#holes = true
+    this.#hasHoles = true
     return true
   }
 
-  early(member: BeatMember, leastMs: number): boolean {
-    const seat = this.#seats.get(member)
-    if (this.#running || seat === undefined || seat.early || seat.owed > 0) return false
+  flushEarly(member: FrameClockMember, leastMs: number): boolean {
+    const seat = this.#slots.get(member)
+    if (this.#running || seat === undefined || seat.flushedEarly || seat.pending > 0) return false
     const phase = this.#phases.findIndex((seats) => seats.includes(seat))
     const next = this.#next + ((phase - (this.#next % PHASES) + PHASES) % PHASES)
     const idealMs = this.#origin + next * PHASE_MS
     if (idealMs - this.#clock.now() <= leastMs) return false
-    seat.early = true
+    seat.flushedEarly = true
     // As on the beat: who leaves meanwhile only leaves a hole.
     this.#running = true
     this.#tick(member, idealMs)
     this.#running = false
-    if (this.#holes) this.#compact()
+    if (this.#hasHoles) this.#compact()
     if (this.#members === 0) this.#disarm()
     return true
   }
 
-  came(member: BeatMember): void {
-    const seat = this.#seats.get(member)
+  audioReady(member: FrameClockMember): void {
+    const seat = this.#slots.get(member)
     if (seat === undefined || this.#running) return
-    while (seat.owed > 0 && member.ready?.() !== false) this.#give(seat)
+    while (seat.pending > 0 && member.ready?.() !== false) this.#runPending(seat)
   }
 
-  load(): BeatLoad {
+  load(): FrameClockLoad {
     const nowMs = this.#clock.now()
     const late = this.#lateness.snapshot(nowMs)
     const work = this.#work.snapshot(nowMs)
@@ -192,29 +192,29 @@ class PhaseBeat implements Beat {
     this.#closed = true
     this.#disarm()
     for (const list of this.#phases) list.fill(null)
-    this.#seats.clear()
-    for (const seat of this.#owing) seat.owed = 0
-    this.#holes = true
+    this.#slots.clear()
+    for (const seat of this.#deferred) seat.pending = 0
+    this.#hasHoles = true
     this.#members = 0
     if (!this.#running) this.#compact()
   }
 
   #count(phase: number): number {
     let count = 0
-    for (const seat of this.#phases[phase] as (Seat | null)[]) if (seat !== null) count++
+    for (const seat of this.#phases[phase] as (Slot | null)[]) if (seat !== null) count++
     return count
   }
 
-  #remove(member: BeatMember): void {
-    const seat = this.#seats.get(member)
+  #remove(member: FrameClockMember): void {
+    const seat = this.#slots.get(member)
     if (seat === undefined) return
-    this.#seats.delete(member)
-    seat.owed = 0
+    this.#slots.delete(member)
+    seat.pending = 0
     for (const list of this.#phases) {
       const at = list.indexOf(seat)
       if (at !== -1) list[at] = null // the list may be walked right now
     }
-    this.#holes = true
+    this.#hasHoles = true
     this.#members--
     if (!this.#running) this.#compact()
     if (this.#members === 0 && !this.#running) this.#disarm()
@@ -226,7 +226,7 @@ class PhaseBeat implements Beat {
   }
 
   #compact(): void {
-    this.#holes = false
+    this.#hasHoles = false
     for (const list of this.#phases) {
       let kept = 0
       for (const seat of list) if (seat !== null) list[kept++] = seat
@@ -242,20 +242,20 @@ class PhaseBeat implements Beat {
   #run(): void {
     this.#timer = null
     const now = this.#clock.now()
-    if (!this.#gaveWay && now - (this.#origin + this.#next * PHASE_MS) > STALL_MS) {
+    if (!this.#yielded && now - (this.#origin + this.#next * PHASE_MS) > STALL_MS) {
       // Timers run before sockets are read: sound that came in time would be missed now.
-      this.#gaveWay = true
+      this.#yielded = true
       this.#timer = this.#clock.after(0, this.#wake)
       return
     }
-    this.#gaveWay = false
+    this.#yielded = false
     this.#running = true
-    this.#settle(now)
+    this.#runOverdue(now)
     const due = Math.floor((now + EARLY_MS - this.#origin) / PHASE_MS)
     const behind = due - this.#next + 1 - CATCH_UP_FRAMES * PHASES
     if (behind > 0) this.#skip(Math.ceil(behind / PHASES))
     while (this.#next <= due && !this.#closed) {
-      const list = this.#phases[this.#next % PHASES] as (Seat | null)[]
+      const list = this.#phases[this.#next % PHASES] as (Slot | null)[]
       const idealMs = this.#origin + this.#next * PHASE_MS
       this.#next++
       // Not for-of: members may join or leave meanwhile.
@@ -264,13 +264,13 @@ class PhaseBeat implements Beat {
       for (let i = 0; i < length; i++) {
         const seat = list[i]
         if (seat === null || seat === undefined) continue
-        if (seat.early) {
-          seat.early = false
+        if (seat.flushedEarly) {
+          seat.flushedEarly = false
           continue
         }
         const startMs = this.#clock.now()
         this.#lateness.add(startMs - idealMs, startMs)
-        if (seat.owed > 0 || seat.member.ready?.() === false) this.#putOff(seat, idealMs, startMs)
+        if (seat.pending > 0 || seat.member.ready?.() === false) this.#defer(seat, idealMs, startMs)
         else this.#tick(seat.member, idealMs)
       }
       if (length === 0) continue
@@ -278,11 +278,11 @@ class PhaseBeat implements Beat {
       this.#work.add(endedMs - beganMs, endedMs)
     }
     this.#running = false
-    if (this.#holes) this.#compact()
+    if (this.#hasHoles) this.#compact()
     if (this.#members > 0 && !this.#closed) this.#arm()
   }
 
-  #tick(member: BeatMember, idealMs: number): void {
+  #tick(member: FrameClockMember, idealMs: number): void {
     try {
       member.tick(idealMs)
     } catch (error) {
@@ -291,32 +291,32 @@ class PhaseBeat implements Beat {
     }
   }
 
-  #putOff(seat: Seat, idealMs: number, nowMs: number): void {
-    if (seat.owed === 0) {
-      seat.owedMs = idealMs
-      seat.untilMs = nowMs + PATIENCE_MS
-      this.#owing.push(seat)
+  #defer(seat: Slot, idealMs: number, nowMs: number): void {
+    if (seat.pending === 0) {
+      seat.pendingDueMs = idealMs
+      seat.deadlineMs = nowMs + PATIENCE_MS
+      this.#deferred.push(seat)
     }
-    seat.owed++
-    if (seat.owed > CATCH_UP_FRAMES) this.#give(seat)
+    seat.pending++
+    if (seat.pending > CATCH_UP_FRAMES) this.#runPending(seat)
   }
 
   /** The first of the frames put off. */
-  #give(seat: Seat): void {
-    const idealMs = seat.owedMs
-    seat.owed--
-    seat.owedMs += FRAME_MS
+  #runPending(seat: Slot): void {
+    const idealMs = seat.pendingDueMs
+    seat.pending--
+    seat.pendingDueMs += FRAME_MS
     this.#tick(seat.member, idealMs)
   }
 
   /** Gives what waited long enough. */
-  #settle(nowMs: number): void {
+  #runOverdue(nowMs: number): void {
     let kept = 0
-    for (const seat of this.#owing) {
-      while (seat.owed > 0 && nowMs >= seat.untilMs) this.#give(seat)
-      if (seat.owed > 0) this.#owing[kept++] = seat
+    for (const seat of this.#deferred) {
+      while (seat.pending > 0 && nowMs >= seat.deadlineMs) this.#runPending(seat)
+      if (seat.pending > 0) this.#deferred[kept++] = seat
     }
-    this.#owing.length = kept
+    this.#deferred.length = kept
   }
 
   #skip(frames: number): void {
@@ -325,8 +325,8 @@ class PhaseBeat implements Beat {
       for (const seat of list) {
         if (seat === null) continue
         const { member } = seat
-        const left = seat.early ? frames - 1 : frames
-        seat.early = false
+        const left = seat.flushedEarly ? frames - 1 : frames
+        seat.flushedEarly = false
         this.#lateness.skippedFrames += left
         try {
           member.skip(left)
@@ -363,7 +363,7 @@ class Lateness {
     if (lateMs > (this.#max[slot] as number)) this.#max[slot] = lateMs
   }
 
-  snapshot(nowMs: number): Omit<BeatLoad, 'members' | 'workP99Ms' | 'workMaxMs'> {
+  snapshot(nowMs: number): Omit<FrameClockLoad, 'members' | 'workP99Ms' | 'workMaxMs'> {
     this.#advance(nowMs)
     const counts = new Float64Array(BINS)
     let total = 0

@@ -71,7 +71,7 @@ t.test('silence lets it go too', (t) => {
   const limiter = new Limiter(8000)
   limited(times(tone(400, 100, 8000, 1), 2), 8000, limiter)
   t.notOk(limiter.idle)
-  for (let i = 0; i < 6; i++) limiter.rest()
+  for (let i = 0; i < 6; i++) limiter.silentFrame()
   t.ok(limiter.idle)
   t.end()
 })

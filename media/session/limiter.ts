@@ -18,7 +18,7 @@ const REST = RELEASE ** BLOCKS
 export class Limiter {
   readonly #samples: number
   /** Gain each stretch needs. */
-  readonly #needs = new Float64Array(BLOCKS)
+  readonly #neededGain = new Float64Array(BLOCKS)
   #gain = 1
 
   constructor(rate: SessionRate) {
@@ -31,14 +31,14 @@ export class Limiter {
   }
 
   /** A frame of silence went by. */
-  rest(): void {
+  silentFrame(): void {
     if (this.#gain < 1) this.#gain = Math.min(1, this.#gain * REST)
   }
 
   /** One frame: `mix` in units of a 16-bit sample, of any height. */
   process(mix: Float32Array, out: Int16Array): void {
     const length = this.#samples
-    const needs = this.#needs
+    const needs = this.#neededGain
     let quiet = this.#gain === 1
     for (let block = 0; block < BLOCKS; block++) {
       const peak = peakOf(mix, block * length, (block + 1) * length)
@@ -63,14 +63,14 @@ export class Limiter {
     let gain = this.#gain
     for (let i = at; i < at + this.#samples; i++) {
       gain += step
-      out[i] = Math.round(bent((mix[i] as number) * gain))
+      out[i] = Math.round(softClip((mix[i] as number) * gain))
     }
     this.#gain = until
   }
 }
 
 /** The sample itself up to the ceiling; above it a curve of the same slope that never reaches 16 bits. */
-export function bent(sample: number): number {
+export function softClip(sample: number): number {
   const size = Math.abs(sample)
   if (size <= CEILING) return sample
   const over = (size - CEILING) / ROOM

@@ -1,4 +1,4 @@
-import type { AudioFrame, Digit, End } from '../base/frame.js'
+import type { AudioFrame, Digit, Endpoint } from '../base/frame.js'
 
 /** Who is told what an `ArrivalEnd` hears. Set once, by the session. */
 export interface ArrivalListener {
@@ -8,12 +8,12 @@ export interface ArrivalListener {
    * the network's jitter), less the length of the packet; negative in the first 20 ms. After a stall of
    * the network it steps back over the silence that was already handed out. Borrowed.
    */
-  arrived(frame: AudioFrame): void
-  digit(digit: Digit, durationMs: number): void
+  onFrame(frame: AudioFrame): void
+  onDigit(onDigit: Digit, durationMs: number): void
 }
 
 /** An end whose audio comes by itself (a network leg), and which sends once a beat. */
-export interface ArrivalEnd extends End {
+export interface NetworkEndpoint extends Endpoint {
   /** `originMs`: clock time of session sample 0. Nothing is sent or heard before. */
   start(originMs: number, listener: ArrivalListener): void
   /**
@@ -23,6 +23,6 @@ export interface ArrivalEnd extends End {
   flush(at: number): boolean
 }
 
-export function isArrivalEnd(end: End): end is ArrivalEnd {
+export function isNetworkEndpoint(end: Endpoint): end is NetworkEndpoint {
   return 'flush' in end && 'start' in end
 }

@@ -4,15 +4,15 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openRtpPeer } from '../../fixtures/rtp/rtp-peer.js'
 import { systemClock } from '../base/clock.js'
-import type { AudioFrame, End, SessionRate } from '../base/frame.js'
+import type { AudioFrame, Endpoint, SessionRate } from '../base/frame.js'
 import { silentLog } from '../base/log.js'
 import type { CodecName } from '../codec/codec.js'
 import { codecOf } from '../codec/registry.js'
-import { openRtpEnd, type RtpEnd } from '../rtp/endpoint.js'
+import { openRtpEndpoint, type RtpEndpoint } from '../rtp/endpoint.js'
 import type { RtpRemote } from '../rtp/remote-description.js'
-import { LoopEnd } from '../sounds/endpoints.js'
-import { PHASE_MS, startBeat } from './frame-clock.js'
-import { type Parties, routesOf, type Situation, wire } from './routing.js'
+import { LoopEndpoint } from '../sounds/endpoints.js'
+import { PHASE_MS, startFrameClock } from './frame-clock.js'
+import { type CallParties, routesFor, type RoutingMode, applyRouting } from './routing.js'
 import { openSession, type Session } from './session.js'
 
 assertNothingLeft(t)
@@ -28,7 +28,7 @@ const SETTLE = 24
 const LISTEN = 12
 
 /** Who hears which hums; what is not named hears nobody. */
-const EXPECTED: Readonly<Record<Situation, Partial<Record<'caller' | 'human' | 'agent', readonly Name[]>>>> =
+const EXPECTED: Readonly<Record<RoutingMode, Partial<Record<'caller' | 'human' | 'agent', readonly Name[]>>>> =
   {
     agent: { caller: ['agent', 'ambience'], agent: ['caller'] },
     hold: { caller: ['music'] },
@@ -41,21 +41,21 @@ const EXPECTED: Readonly<Record<Situation, Partial<Record<'caller' | 'human' | '
     },
     whisper: { caller: ['agent', 'ambience'], agent: ['caller', 'human'], human: ['agent', 'caller'] },
   }
-const SITUATIONS = Object.keys(EXPECTED) as Situation[]
+const SITUATIONS = Object.keys(EXPECTED) as RoutingMode[]
 
 /** A party inside the engine: an agent hears packets as they come, a bot on a media socket the beat. */
-class Inside implements End {
+class Inside implements Endpoint {
   readonly heard: Int16Array[] = []
-  readonly #hum: LoopEnd
+  readonly #hum: LoopEndpoint
 
   constructor(
     readonly id: string,
     readonly kind: 'agent' | 'byo',
-    readonly ear: 'arrival' | 'beat',
+    readonly delivery: 'arrival' | 'beat',
     rate: SessionRate,
     hertz: number = HUMS.agent,
   ) {
-    this.#hum = new LoopEnd(id, tone(hertz, 1000, rate, LEVEL))
+    this.#hum = new LoopEndpoint(id, tone(hertz, 1000, rate, LEVEL))
   }
 
   pull(into: Int16Array, at: number): boolean {
@@ -91,8 +91,8 @@ interface Telephone {
 interface Rig {
   readonly clock: VirtualClock
   readonly session: Session
-  readonly lines: readonly (readonly [RtpEnd, Telephone])[]
-  readonly parties: Parties
+  readonly lines: readonly (readonly [RtpEndpoint, Telephone])[]
+  readonly parties: CallParties
   readonly peers: { readonly caller: Telephone; readonly human: Telephone }
   readonly inside: Inside
   readonly rate: SessionRate
@@ -149,7 +149,7 @@ function remoteOf(codec: CodecName, { address, port }: { address: string; port: 
   return { address, port, codec, payloadType, dtmfPayloadType: null, send: true, receive: true }
 }
 
-function trafficOf(end: RtpEnd): Traffic {
+function trafficOf(end: RtpEndpoint): Traffic {
   const { packetsSent, packetsReceived, refused } = end.stats()
   return { sent: packetsSent, taken: packetsReceived + refused }
 }
@@ -158,8 +158,8 @@ function openTalk({ clock }: Time, rate: SessionRate): Session {
   return openSession({ rate, clock, recordTo: null, onRecordingFailed: () => {} })
 }
 
-function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEnd> {
-  return openRtpEnd({
+function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEndpoint> {
+  return openRtpEndpoint({
     id,
     address: '127.0.0.1',
     ports: null,
@@ -175,7 +175,7 @@ function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEnd
 /** Time that the test moves, and the beat in it: nothing that is heard depends on the machine. */
 interface Time {
   readonly clock: VirtualClock
-  readonly beat: ReturnType<typeof startBeat>
+  readonly beat: ReturnType<typeof startFrameClock>
 }
 
 async function openRig(
@@ -185,7 +185,7 @@ async function openRig(
   codecs: { readonly caller: CodecName; readonly human: CodecName },
 ): Promise<Rig> {
   const clock = new VirtualClock()
-  const beat = startBeat(clock, (_, error) => {
+  const beat = startFrameClock(clock, (_, error) => {
     throw error
   })
   const time = { clock, beat }
@@ -204,8 +204,8 @@ async function openRig(
   const peers = { caller: lines[0][1], human: lines[1][1] }
   const inside = new Inside('agent', kind, kind === 'agent' ? 'arrival' : 'beat', rate)
   session.add(inside)
-  session.add(new LoopEnd('music', tone(HUMS.music, 1000, rate, LEVEL)))
-  session.add(new LoopEnd('ambience', tone(HUMS.ambience, 1000, rate, LEVEL)))
+  session.add(new LoopEndpoint('music', tone(HUMS.music, 1000, rate, LEVEL)))
+  session.add(new LoopEndpoint('ambience', tone(HUMS.ambience, 1000, rate, LEVEL)))
   session.start()
   const leave = beat.add(session)
   t.teardown(async () => {
@@ -220,13 +220,13 @@ async function openRig(
     end.setRemote(remoteOf(codecs[end.id === 'caller' ? 'caller' : 'human'], telephone))
     telephone.start(end)
   }
-  const parties: Parties = {
+  const parties: CallParties = {
     caller: 'caller',
     agent: 'agent',
     human: 'human',
     music: 'music',
     ambience: { id: 'ambience', volume: AMBIENCE },
-    keys: null,
+    dtmf: null,
   }
   return { clock, session, lines, parties, peers, inside, rate }
 }
@@ -253,9 +253,9 @@ function humsIn(pcm: Int16Array, rate: number): Name[] {
   return (Object.keys(HUMS) as Name[]).filter((name) => toneLevel(pcm, HUMS[name], rate) > 0.015).sort()
 }
 
-async function heardIn(rig: Rig, situation: Situation): Promise<unknown> {
+async function heardIn(rig: Rig, situation: RoutingMode): Promise<unknown> {
   const { peers, inside, rate } = rig
-  wire(rig.session, situation, rig.parties)
+  applyRouting(rig.session, situation, rig.parties)
   await pass(rig, SETTLE)
   const from = { caller: peers.caller.heard().length, human: peers.human.heard().length }
   const frames = { caller: peers.caller.frames, human: peers.human.frames }
@@ -296,15 +296,15 @@ for (const [rate, kind, caller, human] of [
   )
 }
 t.test('the ambience is under the agent, keys are alone, and every end is routed anew', (t) => {
-  const parties: Parties = {
+  const parties: CallParties = {
     caller: 'caller',
     agent: 'agent',
     human: null,
     music: null,
     ambience: { id: 'room', volume: 0.3 },
-    keys: 'keys',
+    dtmf: 'keys',
   }
-  const routes = routesOf('agent', parties)
+  const routes = routesFor('agent', parties)
   t.strictSame(
     routes.map(({ from }) => from),
     ['caller', 'agent', 'room', 'keys'],
@@ -313,9 +313,9 @@ t.test('the ambience is under the agent, keys are alone, and every end is routed
   const [room] = routes[2]?.to ?? []
   t.equal(room?.gain, 0.3)
   t.strictSame(
-    room?.under?.map(({ end }) => end),
+    room?.duckedBy?.map(({ endpoint: end }) => end),
     ['keys', 'agent'],
   )
-  t.strictSame(routesOf('hold', parties)[2], { from: 'room', to: [] })
+  t.strictSame(routesFor('hold', parties)[2], { from: 'room', to: [] })
   t.end()
 })

@@ -1,21 +1,21 @@
-import type { EndId, MediaSession, RouteTo } from '../base/frame.js'
+import type { EndpointId, MediaSession, RouteTo } from '../base/frame.js'
 
 /** The ends of one call by what they are in it; null where there is none. */
-export interface Parties {
-  readonly caller: EndId
+export interface CallParties {
+  readonly caller: EndpointId
   /** An agent of ours or a bot behind a media socket. */
-  readonly agent: EndId | null
+  readonly agent: EndpointId | null
   /** The person of a transfer, or a coach. */
-  readonly human: EndId | null
+  readonly human: EndpointId | null
   /** What a caller on hold hears. */
-  readonly music: EndId | null
+  readonly music: EndpointId | null
   /** Sounds around the agent; volume 0 to 1. */
-  readonly ambience: { readonly id: EndId; readonly volume: number } | null
+  readonly ambience: { readonly id: EndpointId; readonly volume: number } | null
   /** Keys pressed as tones towards the caller. */
-  readonly keys: EndId | null
+  readonly dtmf: EndpointId | null
 }
 
-export type Situation =
+export type RoutingMode =
   /** Caller and agent talk; the human hears nobody. */
   | 'agent'
   /** The caller hears music, nobody hears the caller. */
@@ -34,15 +34,15 @@ const DUCK_RELEASE_MS = 400
 /** Nothing may sound beside a key: a detector would not take it. */
 const KEY_RELEASE_MS = 40
 
-interface Planned {
-  readonly from: EndId
+interface PlannedRoute {
+  readonly from: EndpointId
   readonly to: readonly RouteTo[]
 }
 
 /** Who hears whom: an entry for each end there is, so that carrying it out leaves no route of before. */
-export function routesOf(situation: Situation, parties: Parties): readonly Planned[] {
-  const { caller, agent, human, music, ambience, keys } = parties
-  const hears: Readonly<Record<Situation, readonly (readonly [EndId | null, readonly (EndId | null)[]])[]>> =
+export function routesFor(situation: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
+  const { caller, agent, human, music, ambience, dtmf: keys } = parties
+  const hears: Readonly<Record<RoutingMode, readonly (readonly [EndpointId | null, readonly (EndpointId | null)[]])[]>> =
     {
       agent: [
         [caller, [agent]],
@@ -70,7 +70,7 @@ export function routesOf(situation: Situation, parties: Parties): readonly Plann
       ],
     }
   const underKeys = keys === null ? [] : [{ end: keys, gain: 0, releaseMs: KEY_RELEASE_MS }]
-  const routes: Planned[] = []
+  const routes: PlannedRoute[] = []
   for (const from of [caller, agent, human, music]) {
     if (from === null) continue
     const listeners = hears[situation].find(([speaker]) => speaker === from)?.[1] ?? []
@@ -88,7 +88,7 @@ export function routesOf(situation: Situation, parties: Parties): readonly Plann
     if (agent !== null) under.push({ end: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
     routes.push({
       from: ambience.id,
-      to: talks ? [{ to: caller, gain: ambience.volume, under }] : [],
+      to: talks ? [{ to: caller, gain: ambience.volume, duckedBy: under }] : [],
     })
   }
   if (keys !== null) routes.push({ from: keys, to: [{ to: caller }] })
@@ -96,6 +96,6 @@ export function routesOf(situation: Situation, parties: Parties): readonly Plann
 }
 
 /** Carries a situation out. Throws EngineError `internal` when an end is not in the session. */
-export function wire(session: MediaSession, situation: Situation, parties: Parties): void {
-  for (const { from, to } of routesOf(situation, parties)) session.route(from, to)
+export function applyRouting(session: MediaSession, situation: RoutingMode, parties: CallParties): void {
+  for (const { from, to } of routesFor(situation, parties)) session.route(from, to)
 }

@@ -4,8 +4,8 @@ import t from 'tap'
 import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav } from '../../fixtures/audio/wav.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import type { AudioFrame, CloseReason, Digit, End, EndKind, SessionRate } from '../base/frame.js'
-import type { ArrivalEnd, ArrivalListener } from './network-endpoint.js'
+import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointKind, SessionRate } from '../base/frame.js'
+import type { NetworkEndpoint, ArrivalListener } from './network-endpoint.js'
 import { openSession, type Session } from './session.js'
 
 const noFailure = (message: string) => {
@@ -13,8 +13,8 @@ const noFailure = (message: string) => {
 }
 
 /** A party that hums one tone and keeps what it hears. */
-class Party implements End {
-  readonly kind: EndKind = 'tone'
+class Party implements Endpoint {
+  readonly kind: EndpointKind = 'tone'
   readonly heard: Int16Array[] = []
   readonly places: number[] = []
   readonly digits: string[] = []
@@ -25,7 +25,7 @@ class Party implements End {
   constructor(
     readonly id: string,
     readonly hertz: number,
-    readonly ear: 'arrival' | 'beat' = 'beat',
+    readonly delivery: 'arrival' | 'beat' = 'beat',
     rate: SessionRate = 8000,
   ) {
     this.#tone = tone(hertz, 60_000, rate, 0.2)
@@ -57,7 +57,7 @@ class Party implements End {
 }
 
 /** A network leg without a network. */
-class Leg extends Party implements ArrivalEnd {
+class Leg extends Party implements NetworkEndpoint {
   override readonly kind = 'rtp'
   listener: ArrivalListener | null = null
   originMs = -1
@@ -110,7 +110,7 @@ function rig(recordTo: string | null = null, rate: SessionRate = 8000) {
   return { clock, session, beats }
 }
 
-const addAll = (session: Session, ...ends: End[]) => {
+const addAll = (session: Session, ...ends: Endpoint[]) => {
   for (const end of ends) session.add(end)
 }
 
@@ -145,10 +145,10 @@ t.test('each party hears exactly whom it is routed', (t) => {
 
 t.test('a mix too loud for 16 bits is held below them', (t) => {
   const { session, beats } = rig()
-  const loud = (id: string): End => ({
+  const loud = (id: string): Endpoint => ({
     id,
     kind: 'tone',
-    ear: 'beat',
+    delivery: 'beat',
     pull: (into) => {
       into.fill(28_000)
       return true
@@ -206,7 +206,7 @@ t.test('a route goes under while another end sounds, and comes back', (t) => {
   const voice = new Party('voice', 1100)
   const ear = new Party('ear', 700)
   addAll(session, music, voice, ear)
-  session.route('music', [{ to: 'ear', gain: 0.5, under: [{ end: 'voice', gain: 0.25, releaseMs: 200 }] }])
+  session.route('music', [{ to: 'ear', gain: 0.5, duckedBy: [{ endpoint: 'voice', gain: 0.25, releaseMs: 200 }] }])
   session.route('voice', ['ear'])
   session.start()
   const musicLevel = () => toneLevel(joined(...ear.heard.slice(-5)), 400)
@@ -238,7 +238,7 @@ t.test('an end taken out is closed and heard no more, and who stays goes on', (t
   session.remove('human', 'hangup')
   t.equal(human.closed, 'hangup')
   const { flushed } = human
-  leg.listener?.arrived({ pcm: new Int16Array(160).fill(7), rate: 8000, at: 0 })
+  leg.listener?.onFrame({ pcm: new Int16Array(160).fill(7), rate: 8000, at: 0 })
   t.equal(agent.heard.at(-1)?.[0], 7, 'one leg again: as packets arrive')
   beats(60)
   t.equal(human.flushed, flushed)
@@ -297,19 +297,19 @@ t.test('an ear by arrival hears a single leg at once, and two on the beat', (t) 
   beats(5)
   t.equal(agent.heard.length, 0)
   const pcm = new Int16Array(160).fill(77)
-  leg.listener?.arrived({ pcm, rate: 8000, at: 480 })
+  leg.listener?.onFrame({ pcm, rate: 8000, at: 480 })
   t.strictSame(agent.places, [480])
   t.equal(agent.heard[0]?.[0], 77)
   session.route('other', ['agent'])
-  leg.listener?.arrived({ pcm, rate: 8000, at: 640 })
+  leg.listener?.onFrame({ pcm, rate: 8000, at: 640 })
   t.equal(agent.heard.length, 1, 'now it hears the mix')
   beats(50)
   t.ok(agent.hears(400) && agent.hears(900))
   session.route('other', [])
-  leg.listener?.arrived({ pcm, rate: 8000, at: 800 })
+  leg.listener?.onFrame({ pcm, rate: 8000, at: 800 })
   t.equal(agent.places.at(-1), 800)
   session.route('leg', [{ to: 'agent', gain: 0.5 }])
-  leg.listener?.arrived({ pcm, rate: 8000, at: 960 })
+  leg.listener?.onFrame({ pcm, rate: 8000, at: 960 })
   t.equal(agent.places.at(-1), 800, 'a gain needs the mix')
   t.end()
 })
@@ -340,9 +340,9 @@ t.test('digits go along the routes', (t) => {
   session.route('leg', ['agent'])
   session.start()
   beats(1)
-  leg.listener?.digit('5', 120)
+  leg.listener?.onDigit('5', 120)
   session.route('leg', ['human'])
-  leg.listener?.digit('#', 80)
+  leg.listener?.onDigit('#', 80)
   t.strictSame(agent.digits, ['5 120'])
   t.strictSame(human.digits, ['# 80'])
   t.end()
@@ -362,7 +362,7 @@ t.test('the recording has the leg left and what it was sent right', async (t) =>
     agent.silent = i >= 100 && i < 150
     beats(1)
     if (i >= 25) {
-      leg.listener?.arrived({ pcm: caller.subarray(i * 160, (i + 1) * 160), rate: 8000, at: i * 160 })
+      leg.listener?.onFrame({ pcm: caller.subarray(i * 160, (i + 1) * 160), rate: 8000, at: i * 160 })
     }
   }
   const done = await session.close('hangup')
@@ -395,7 +395,7 @@ t.test('the person of a transfer is recorded when asked, and only then', async (
   const talk = (frames: number, from: number) => {
     for (let i = from; i < from + frames; i++) {
       beats(1)
-      human.listener?.arrived({ pcm: voice, rate: 8000, at: i * 160 })
+      human.listener?.onFrame({ pcm: voice, rate: 8000, at: i * 160 })
     }
   }
   talk(100, 0)

@@ -4,8 +4,8 @@ import {
   type AudioFrame,
   type CloseReason,
   type Digit,
-  type End,
-  type EndId,
+  type Endpoint,
+  type EndpointId,
   FRAME_MS,
   type MediaSession,
   type Rate,
@@ -17,11 +17,11 @@ import {
 import { finishRecording, type RecordedFile } from '../recording/finish.js'
 import { type RawRecording, Recorder } from '../recording/recorder.js'
 import type { Disk } from '../recording/wav-file.js'
-import { Listener } from './arrival-fan-out.js'
-import { bent } from './limiter.js'
+import { ArrivalFanOut } from './arrival-fan-out.js'
+import { softClip } from './limiter.js'
 import { mixInto } from './mixer.js'
-import { isArrivalEnd } from './network-endpoint.js'
-import { dropLeft, Member, Route } from './route.js'
+import { isNetworkEndpoint } from './network-endpoint.js'
+import { dropLeavingRoutes, Member, Route } from './route.js'
 
 export interface SessionOptions {
   readonly rate: SessionRate
@@ -50,16 +50,16 @@ export interface Session extends MediaSession {
   /** Media is live from the next beat on: that beat is session sample 0. */
   start(): void
   /** What an end that hears packets as they arrive hears, whoever it is routed to. Borrowed frames. */
-  observe(id: EndId, observer: (frame: AudioFrame) => void): void
+  observe(id: EndpointId, observer: (frame: AudioFrame) => void): void
   /** A key of this end that did not come in its own media: goes where its audio goes. */
-  press(from: EndId, digit: Digit, durationMs: number): void
+  press(from: EndpointId, digit: Digit, durationMs: number): void
   /** One beat of 20 ms; `idealMs` is the clock time it was due. Before `start` it does nothing. */
   tick(idealMs?: number): void
   /**
    * Records a further leg, the person of a transfer, from now on: a track of its own, mixed into the
    * agent's channel when the call is over. One person at a time.
    */
-  recordPerson(id: EndId): void
+  recordPerson(id: EndpointId): void
   /** While paused nothing that is said is recorded: a soft beep now and then, and no time is lost. */
   pauseRecording(): void
   resumeRecording(): void
@@ -69,7 +69,7 @@ export interface Session extends MediaSession {
    * Beats come so many ms earlier from now on than frames are long: what comes in is played that much
    * sooner, and what goes out runs ahead of the session's time by it.
    */
-  hasten(ms: number): void
+  advancePlayout(ms: number): void
   /**
    * Idempotent. Closes the ends and finishes the recording; rejects with EngineError `internal` when an
    * end threw, everything else being closed all the same.
@@ -83,7 +83,7 @@ export function openSession(options: SessionOptions): Session {
 }
 
 /** The session's own, mutable frame; lent to one `push` at a time. */
-interface Lent extends AudioFrame {
+interface BorrowedFrame extends AudioFrame {
   pcm: Int16Array
   at: number
 }
@@ -100,9 +100,9 @@ class RoutedSession implements Session {
   readonly #sum: Float32Array
   readonly #mix: Int16Array
   /** What the recorded leg was given to send this beat by our side: not by other network legs. */
-  readonly #spoken: Int16Array
-  #hasSpoken = false
-  readonly #frame: Lent
+  readonly #agentMix: Int16Array
+  #hasAgentMix = false
+  readonly #frame: BorrowedFrame
   readonly #frameSamples: number
   readonly #onRecordingFailed: (message: string) => void
   readonly #finishRecording: (raw: RawRecording) => Promise<RecordedFile | null>
@@ -111,7 +111,7 @@ class RoutedSession implements Session {
   #originMs = 0
   #frames = 0
   /** Samples by which beats run ahead of the clock. */
-  #lead = 0
+  #leadSamples = 0
   #closed: Promise<FinishedSession> | null = null
 
   constructor(options: SessionOptions) {
@@ -120,7 +120,7 @@ class RoutedSession implements Session {
     this.#frameSamples = (options.rate / 1000) * FRAME_MS
     this.#sum = new Float32Array(this.#frameSamples)
     this.#mix = new Int16Array(this.#frameSamples)
-    this.#spoken = new Int16Array(this.#frameSamples)
+    this.#agentMix = new Int16Array(this.#frameSamples)
     this.#frame = { pcm: this.#mix, rate: options.rate as Rate, at: 0 }
     this.#recorder =
       options.recordTo === null
@@ -140,39 +140,39 @@ class RoutedSession implements Session {
   }
 
   /** Throws EngineError `internal` for an id already here, `closed` after close. */
-  add(end: End): void {
+  add(end: Endpoint): void {
     if (this.#phase === 'closed') throw new EngineError('closed', 'the session is closed')
-    if (this.#members.some((member) => member.end.id === end.id)) {
+    if (this.#members.some((member) => member.endpoint.id === end.id)) {
       throw new EngineError('internal', 'two ends of one id', { context: { id: end.id } })
     }
-    const member = new Member(end, isArrivalEnd(end) ? end : null, this.rate)
+    const member = new Member(end, isNetworkEndpoint(end) ? end : null, this.rate)
     this.#members = [...this.#members, member]
     if (end.kind === 'rtp' && this.#recorded === null) {
       this.#recorded = member
       member.track = 'caller'
     }
-    if (this.#phase === 'live') this.#startArrival(member)
+    if (this.#phase === 'live') this.#startNetwork(member)
   }
 
   /** Throws EngineError `internal` for an id not here. */
-  remove(id: EndId, why: CloseReason): void {
+  remove(id: EndpointId, why: CloseReason): void {
     const gone = this.#member(id)
     this.#members = this.#members.filter((member) => member !== gone)
-    gone.gone = true
+    gone.removed = true
     for (const member of this.#members) {
-      member.to = member.to.filter((target) => target !== gone)
-      member.from = member.from.filter((route) => route.source !== gone)
+      member.targets = member.targets.filter((target) => target !== gone)
+      member.routes = member.routes.filter((route) => route.source !== gone)
     }
-    this.#placeEars()
+    this.#assignArrivalTargets()
     if (gone.track === 'person') this.#recorder?.endPerson(this.#frames * this.#frameSamples)
-    gone.end.close(why)
+    gone.endpoint.close(why)
   }
 
   /**
    * Replaces who hears `from`. Throws EngineError `internal` for an id not here, routed to itself or
    * twice to one end, or a gain that is no loudness.
    */
-  route(from: EndId, to: readonly (EndId | RouteTo)[]): void {
+  route(from: EndpointId, to: readonly (EndpointId | RouteTo)[]): void {
     const source = this.#member(from)
     const orders = to.map((order) => (typeof order === 'string' ? { to: order } : order))
     const targets = orders.map((order) => this.#member(order.to))
@@ -182,33 +182,33 @@ class RoutedSession implements Session {
       })
     }
     const live = this.#phase === 'live'
-    const routes = orders.map((order, i) => this.#ordered(source, targets[i] as Member, order, live))
-    source.to = targets
+    const routes = orders.map((order, i) => this.#createRoute(source, targets[i] as Member, order, live))
+    source.targets = targets
     for (const target of this.#members) {
-      const kept = target.from.filter((route) => route.source !== source)
+      const kept = target.routes.filter((route) => route.source !== source)
       const next = routes.find((route) => route.target === target)
-      const old = target.from.find((route) => route.source === source)
+      const old = target.routes.find((route) => route.source === source)
       if (next !== undefined) kept.push(next)
       else if (live && old !== undefined) {
         old.leaving = true
         kept.push(old)
       }
-      target.from = kept
+      target.routes = kept
     }
-    this.#placeEars()
+    this.#assignArrivalTargets()
   }
 
-  observe(id: EndId, observer: (frame: AudioFrame) => void): void {
+  observe(id: EndpointId, observer: (frame: AudioFrame) => void): void {
     this.#member(id).observers.push(observer)
   }
 
-  press(from: EndId, digit: Digit, durationMs: number): void {
-    for (const target of this.#member(from).to) target.end.dtmf?.(digit, durationMs)
+  press(from: EndpointId, digit: Digit, durationMs: number): void {
+    for (const target of this.#member(from).targets) target.endpoint.dtmf?.(digit, durationMs)
   }
 
-  recordPerson(id: EndId): void {
+  recordPerson(id: EndpointId): void {
     const member = this.#member(id)
-    if (member.arrival === null || member.track === 'caller' || this.#phase === 'closed') {
+    if (member.network === null || member.track === 'caller' || this.#phase === 'closed') {
       throw new EngineError('internal', 'no leg of a person', { context: { id } })
     }
     for (const other of this.#members) if (other.track === 'person') other.track = null
@@ -232,29 +232,29 @@ class RoutedSession implements Session {
     if (this.#phase === 'starting') {
       this.#phase = 'live'
       this.#originMs = idealMs
-      for (const member of this.#members) this.#startArrival(member)
+      for (const member of this.#members) this.#startNetwork(member)
     }
     if (this.#phase !== 'live') return
     const at = this.#frames * this.#frameSamples
     const members = this.#members
     for (let i = 0; i < members.length; i++) {
       const member = members[i] as Member
-      member.sounding = !member.gone && member.end.pull(member.pcm, at - this.#lead)
+      member.hasAudio = !member.removed && member.endpoint.pull(member.pcm, at - this.#leadSamples)
     }
-    this.#hasSpoken = false
-    for (let i = 0; i < members.length; i++) this.#feed(members[i] as Member, at)
+    this.#hasAgentMix = false
+    for (let i = 0; i < members.length; i++) this.#deliver(members[i] as Member, at)
     for (let i = 0; i < members.length; i++) {
       const member = members[i] as Member
-      if (member.arrival === null || member.gone) continue
-      const sent = member.arrival.flush(at)
-      if (sent && this.#hasSpoken && member === this.#recorded) this.#recorder?.right(at, this.#spoken)
+      if (member.network === null || member.removed) continue
+      const sent = member.network.flush(at)
+      if (sent && this.#hasAgentMix && member === this.#recorded) this.#recorder?.writeAgent(at, this.#agentMix)
     }
     this.#frames++
     this.#recorder?.advance(this.#frames * this.#frameSamples)
   }
 
-  hasten(ms: number): void {
-    this.#lead += (ms * this.rate) / 1000
+  advancePlayout(ms: number): void {
+    this.#leadSamples += (ms * this.rate) / 1000
   }
 
   skip(frames: number): void {
@@ -262,7 +262,7 @@ class RoutedSession implements Session {
   }
 
   stats(): SessionStats {
-    return { frames: this.#frames, rtp: rtpStats(this.#recorded?.end) }
+    return { frames: this.#frames, rtp: rtpStats(this.#recorded?.endpoint) }
   }
 
   close(why: CloseReason): Promise<FinishedSession> {
@@ -275,7 +275,7 @@ class RoutedSession implements Session {
     const failures: unknown[] = []
     for (const member of this.#members) {
       try {
-        member.end.close(why)
+        member.endpoint.close(why)
       } catch (error) {
         // One end that cannot close must not keep another's socket open.
         failures.push(error)
@@ -299,13 +299,13 @@ class RoutedSession implements Session {
     }
     // Without the people, whose tracks stay beside it, the file is as whole as the disk let it be. What
     // stops this too has been told just now.
-    return await finishRecording({ ...raw, people: [] }).catch(() => null)
+    return await finishRecording({ ...raw, persons: [] }).catch(() => null)
   }
 
   /** Hands an end what is routed to it. A network leg is left alone while nobody speaks to it. */
-  #feed(target: Member, at: number): void {
-    if (target.byEar) return
-    const routes = target.from
+  #deliver(target: Member, at: number): void {
+    if (target.fedOnArrival) return
+    const routes = target.routes
     let audible: Route | null = null
     let mixed = false
     let leaving = 0
@@ -314,32 +314,32 @@ class RoutedSession implements Session {
       route.advance()
       if (route.leaving) leaving++
       if (!route.audible) continue
-      if (audible !== null || !route.plain) mixed = true
+      if (audible !== null || !route.isUnityGain) mixed = true
       audible ??= route
     }
     // One voice at full gain needs no mixing, unless the gain is still coming back from a louder time.
     const alone = !mixed && target.limiter.idle && audible !== null ? audible.source : null
     if (audible === null) {
-      target.limiter.rest()
-      if (leaving > 0) dropLeft(routes)
+      target.limiter.silentFrame()
+      if (leaving > 0) dropLeavingRoutes(routes)
       // Its ear hears packets as they arrive, or it is a leg that sends comfort silence by itself.
-      if (target.arrival !== null || routes.length === 0) return
+      if (target.network !== null || routes.length === 0) return
       this.#mix.fill(0)
     } else if (alone === null) {
       this.#mixFor(target)
     }
-    if (target.gone) return
+    if (target.removed) return
     this.#frame.pcm = alone === null ? this.#mix : alone.pcm
     this.#frame.at = at
-    if (target === this.#recorded && this.#recorder !== null) this.#keepSpoken(target, alone)
-    if (leaving > 0) dropLeft(routes)
-    target.end.push(this.#frame)
+    if (target === this.#recorded && this.#recorder !== null) this.#keepAgentMix(target, alone)
+    if (leaving > 0) dropLeavingRoutes(routes)
+    target.endpoint.push(this.#frame)
   }
 
   #mixFor(target: Member): void {
     const sum = this.#sum
     sum.fill(0)
-    const routes = target.from
+    const routes = target.routes
     for (let i = 0; i < routes.length; i++) {
       const route = routes[i] as Route
       if (route.audible) mixInto(sum, route.source.pcm, route.levels)
@@ -348,70 +348,70 @@ class RoutedSession implements Session {
   }
 
   /** What the recorded leg hears of our side; the voice of another leg is recorded where it arrives. */
-  #keepSpoken(target: Member, alone: Member | null): void {
-    const routes = target.from
+  #keepAgentMix(target: Member, alone: Member | null): void {
+    const routes = target.routes
     let legs = false
     let ours = false
     for (let i = 0; i < routes.length; i++) {
       const route = routes[i] as Route
       if (!route.audible) continue
-      if (route.source.arrival !== null) legs = true
+      if (route.source.network !== null) legs = true
       else ours = true
     }
-    this.#hasSpoken = ours
+    this.#hasAgentMix = ours
     if (!ours) return
     if (!legs) {
-      this.#spoken.set(alone === null ? this.#mix : alone.pcm)
+      this.#agentMix.set(alone === null ? this.#mix : alone.pcm)
       return
     }
     const sum = this.#sum
     sum.fill(0)
     for (let i = 0; i < routes.length; i++) {
       const route = routes[i] as Route
-      if (!route.audible || route.source.arrival !== null) continue
+      if (!route.audible || route.source.network !== null) continue
       mixInto(sum, route.source.pcm, route.levels)
     }
-    for (let i = 0; i < sum.length; i++) this.#spoken[i] = Math.round(bent(sum[i] as number))
+    for (let i = 0; i < sum.length; i++) this.#agentMix[i] = Math.round(softClip(sum[i] as number))
   }
 
-  #ordered(source: Member, target: Member, order: RouteTo, live: boolean): Route {
+  #createRoute(source: Member, target: Member, order: RouteTo, live: boolean): Route {
     const gain = order.gain ?? 1
     if (!(gain >= 0 && gain <= MAX_GAIN)) {
       throw new EngineError('internal', 'a route with an impossible gain', { context: { gain } })
     }
-    const under = (order.under ?? []).map((softer) => ({
-      member: this.#member(softer.end),
+    const under = (order.duckedBy ?? []).map((softer) => ({
+      member: this.#member(softer.endpoint),
       gain: softer.gain,
       step: Math.min(1, FRAME_MS / softer.releaseMs),
     }))
-    const old = target.from.find((route) => route.source === source)
+    const old = target.routes.find((route) => route.source === source)
     return new Route(source, target, gain, under, live ? (old?.levels[1] ?? 0) : gain)
   }
 
   /** An ear that hears one network leg at full gain, and nobody else, is fed as packets arrive. */
-  #placeEars(): void {
-    for (const member of this.#members) member.ears = []
+  #assignArrivalTargets(): void {
+    for (const member of this.#members) member.arrivalTargets = []
     for (const target of this.#members) {
-      const ordered = target.from.filter((route) => !route.leaving)
+      const ordered = target.routes.filter((route) => !route.leaving)
       const only = ordered.length === 1 ? ordered[0] : undefined
-      target.byEar = target.end.ear === 'arrival' && only !== undefined && only.bare
-      if (!target.byEar || only === undefined) continue
-      target.from = ordered
-      only.source.ears.push(target.end)
+      target.fedOnArrival = target.endpoint.delivery === 'arrival' && only !== undefined && only.isDirect
+      if (!target.fedOnArrival || only === undefined) continue
+      target.routes = ordered
+      only.source.arrivalTargets.push(target.endpoint)
     }
   }
 
-  #startArrival(member: Member): void {
-    member.arrival?.start(this.#originMs, new Listener(member, this.#recorder))
+  #startNetwork(member: Member): void {
+    member.network?.start(this.#originMs, new ArrivalFanOut(member, this.#recorder))
   }
 
-  #member(id: EndId): Member {
-    const member = this.#members.find((candidate) => candidate.end.id === id)
+  #member(id: EndpointId): Member {
+    const member = this.#members.find((candidate) => candidate.endpoint.id === id)
     if (member === undefined) throw new EngineError('internal', 'no such end', { context: { id } })
     return member
   }
 }
 
-function rtpStats(end: End | undefined): RtpStats | null {
+function rtpStats(end: Endpoint | undefined): RtpStats | null {
   return end !== undefined && 'stats' in end && typeof end.stats === 'function' ? end.stats() : null
 }

@@ -1,15 +1,15 @@
 import t from 'tap'
-import type { End } from '../base/frame.js'
+import type { Endpoint } from '../base/frame.js'
 import { Detectors } from '../detect/detectors.js'
 import type { DetectorEvent } from '../detect/events.js'
-import { KeyToneEnd, ToneEnd } from './endpoints.js'
+import { DtmfToneEndpoint, ToneEndpoint } from './endpoints.js'
 import { TONES } from './tone.js'
 
 /*
  * The tones we make, judged by the detectors, which share nothing with them.
  */
 
-function heard(end: End, ms: number, rate: 8000 | 16000, names: readonly ('dtmf' | 'progress' | 'beep')[]) {
+function heard(end: Endpoint, ms: number, rate: 8000 | 16000, names: readonly ('dtmf' | 'progress' | 'beep')[]) {
   const events: DetectorEvent[] = []
   const detectors = new Detectors(rate, names, (event) => events.push(event))
   const frame = new Int16Array(rate / 50)
@@ -23,8 +23,8 @@ function heard(end: End, ms: number, rate: 8000 | 16000, names: readonly ('dtmf'
 for (const rate of [8000, 16000] as const) {
   t.test(`every key is heard as itself, once, at ${rate} Hz`, (t) => {
     const keys = '0123456789*#ABCD'
-    const end = new KeyToneEnd('keys', rate)
-    end.press([...keys] as Parameters<KeyToneEnd['press']>[0])
+    const end = new DtmfToneEndpoint('keys', rate)
+    end.press([...keys] as Parameters<DtmfToneEndpoint['press']>[0])
     const events = heard(end, keys.length * 260 + 400, rate, ['dtmf'])
     t.equal(events.map((event) => (event.type === 'digit' ? event.digit : '?')).join(''), keys)
     t.ok(
@@ -36,7 +36,7 @@ for (const rate of [8000, 16000] as const) {
 
   for (const tone of ['ringback', 'busy', 'congestion', 'unobtainable'] as const) {
     t.test(`${tone} of India is heard as that at ${rate} Hz`, (t) => {
-      const events = heard(new ToneEnd('tone', rate, TONES[tone]), 12_000, rate, ['progress', 'dtmf'])
+      const events = heard(new ToneEndpoint('tone', rate, TONES[tone]), 12_000, rate, ['progress', 'dtmf'])
       t.match(events, [{ type: 'progress', tone, plan: 'in' }])
       t.equal(events.length, 1)
       t.end()

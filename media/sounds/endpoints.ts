@@ -1,14 +1,14 @@
-import type { AudioFrame, CloseReason, Digit, End, EndId, KeyTiming, SessionRate } from '../base/frame.js'
-import { keyTone, ToneGenerator, type ToneSpec } from './tone.js'
+import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointId, DtmfTiming, SessionRate } from '../base/frame.js'
+import { dtmfTone, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */
-export class ToneEnd implements End {
-  readonly id: EndId
+export class ToneEndpoint implements Endpoint {
+  readonly id: EndpointId
   readonly kind = 'tone'
-  readonly ear = 'beat'
+  readonly delivery = 'beat'
   readonly #generator: ToneGenerator
 
-  constructor(id: EndId, rate: SessionRate, spec: ToneSpec | null = null) {
+  constructor(id: EndpointId, rate: SessionRate, spec: ToneSpec | null = null) {
     this.id = id
     this.#generator = new ToneGenerator(rate)
     if (spec !== null) this.play(spec)
@@ -43,22 +43,22 @@ const MAX_KEYS = 64
  * Keys as tones in the audio (ITU-T Q.23), for a far side that takes no telephone-event. It sounds
  * through the pauses between keys too, so that whatever is routed under it stays away until the end.
  */
-export class KeyToneEnd implements End {
-  readonly id: EndId
+export class DtmfToneEndpoint implements Endpoint {
+  readonly id: EndpointId
   readonly kind = 'tone'
-  readonly ear = 'beat'
+  readonly delivery = 'beat'
   readonly #generator: ToneGenerator
   readonly #queue: ToneSpec[] = []
 
-  constructor(id: EndId, rate: SessionRate) {
+  constructor(id: EndpointId, rate: SessionRate) {
     this.id = id
     this.#generator = new ToneGenerator(rate)
   }
 
   /** Queues keys; false, and none queued, when they do not fit. */
-  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
+  press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     if (this.#queue.length + digits.length > MAX_KEYS) return false
-    for (const digit of digits) this.#queue.push(keyTone(digit, timing))
+    for (const digit of digits) this.#queue.push(dtmfTone(digit, timing))
     return true
   }
 
@@ -85,15 +85,15 @@ export class KeyToneEnd implements End {
  * their beginning (`seamless`). Where it is depends on session time alone, so that beats left out by a
  * stalled thread do not shift it. Hears nothing.
  */
-export class LoopEnd implements End {
-  readonly id: EndId
+export class LoopEndpoint implements Endpoint {
+  readonly id: EndpointId
   readonly kind = 'file'
-  readonly ear = 'beat'
+  readonly delivery = 'beat'
   readonly #pcm: Int16Array
   readonly #from: number
 
   /** @param from sample of it at session time 0. */
-  constructor(id: EndId, pcm: Int16Array, from = 0) {
+  constructor(id: EndpointId, pcm: Int16Array, from = 0) {
     this.id = id
     this.#pcm = pcm
     this.#from = from
@@ -119,7 +119,7 @@ export class LoopEnd implements End {
  * A sound whose end leads into its beginning: the last `fadeMs` are laid, with equal power, over the
  * first ones. Owned by the caller; a sound too short for it is only copied.
  */
-export function seamless(pcm: Int16Array, rate: number, fadeMs = 250): Int16Array {
+export function makeSeamless(pcm: Int16Array, rate: number, fadeMs = 250): Int16Array {
   const fade = Math.round((rate / 1000) * fadeMs)
   if (pcm.length < 2 * fade) return pcm.slice()
   const loop = pcm.slice(0, pcm.length - fade)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { levelDbfs, toneLevel } from '../../fixtures/audio/tones.js'
 import type { Digit, SessionRate } from '../base/frame.js'
-import { KeyToneEnd, LoopEnd, seamless, ToneEnd } from './endpoints.js'
+import { DtmfToneEndpoint, LoopEndpoint, makeSeamless, ToneEndpoint } from './endpoints.js'
 import { TONES, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** What a generator gives, pulled in frames of 20 ms. */
@@ -81,7 +81,7 @@ t.test('silence of a cadence is told as silence', (t) => {
 })
 
 t.test('keys sound as their two tones, in order, and nothing is left out', (t) => {
-  const end = new KeyToneEnd('keys', 8000)
+  const end = new DtmfToneEndpoint('keys', 8000)
   const frame = new Int16Array(160)
   t.notOk(end.pull(frame))
   t.ok(end.press(['5', '#']))
@@ -104,7 +104,7 @@ t.test('keys sound as their two tones, in order, and nothing is left out', (t) =
 })
 
 t.test('keys sound as long as they were asked for', (t) => {
-  const end = new KeyToneEnd('keys', 8000)
+  const end = new DtmfToneEndpoint('keys', 8000)
   const frame = new Int16Array(160)
   t.ok(end.press(['5', '5'], { toneMs: 60, gapMs: 80 }))
   const loud: boolean[] = []
@@ -119,7 +119,7 @@ t.test('keys sound as long as they were asked for', (t) => {
 })
 
 t.test('a tone can be stopped and begun anew', (t) => {
-  const end = new ToneEnd('tone', 8000, TONES.ringback)
+  const end = new ToneEndpoint('tone', 8000, TONES.ringback)
   const frame = new Int16Array(160)
   t.ok(end.pull(frame))
   end.stop()
@@ -134,7 +134,7 @@ t.test('a tone can be stopped and begun anew', (t) => {
 
 t.test('a loop goes round with session time', (t) => {
   const samples = Int16Array.from({ length: 250 }, (_, i) => i)
-  const end = new LoopEnd('loop', samples, 200)
+  const end = new LoopEndpoint('loop', samples, 200)
   const frame = new Int16Array(160)
   end.pull(frame, 0)
   t.equal(frame[49], 249)
@@ -143,17 +143,17 @@ t.test('a loop goes round with session time', (t) => {
   t.equal(frame[0], 110)
   end.pull(frame, 5 * 160)
   t.equal(frame[0], 0, 'three beats were left out')
-  t.notOk(new LoopEnd('none', new Int16Array(0)).pull(frame, 0))
+  t.notOk(new LoopEndpoint('none', new Int16Array(0)).pull(frame, 0))
   t.end()
 })
 
 t.test('any sound can be made to go round', (t) => {
   // It ends in the middle of a swing: a plain loop would jump by twice its height.
   const pcm = Int16Array.from({ length: 8000 }, (_, i) => Math.round(8000 * Math.sin(i / 7.3)))
-  const loop = seamless(pcm, 8000, 100)
+  const loop = makeSeamless(pcm, 8000, 100)
   t.equal(loop.length, 7200)
   t.ok(Math.abs((loop[0] ?? 0) - (loop.at(-1) ?? 0)) < 8000 / 7.3 + 100)
   t.strictSame(loop.subarray(800), pcm.subarray(800, 7200), 'only the beginning is changed')
-  t.strictSame(seamless(pcm.subarray(0, 10), 8000), pcm.slice(0, 10))
+  t.strictSame(makeSeamless(pcm.subarray(0, 10), 8000), pcm.slice(0, 10))
   t.end()
 })

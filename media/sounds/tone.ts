@@ -1,7 +1,7 @@
-import type { Digit, KeyTiming, SessionRate } from '../base/frame.js'
+import type { Digit, DtmfTiming, SessionRate } from '../base/frame.js'
 
 /** A stretch of a cadence, in ms. */
-export interface Beat {
+export interface CadenceStep {
   readonly on: number
   readonly off: number
 }
@@ -12,7 +12,7 @@ export interface ToneSpec {
   /** Its loudness swings wholly up and down this often a second. */
   readonly tremoloHertz?: number
   /** Empty: without end. */
-  readonly cadence: readonly Beat[]
+  readonly cadence: readonly CadenceStep[]
   /** How often the cadence is played; null for ever. */
   readonly times: number | null
 }
@@ -46,10 +46,10 @@ const KEYS = '123A456B789C*0#D'
 const LOW_DBM0 = -10
 const HIGH_DBM0 = -8
 /** As our RFC 4733 events: well above the 40 ms of ITU-T Q.24, and slow enough for old receivers. */
-const KEY_TIMING: KeyTiming = { toneMs: 160, gapMs: 100 }
+const DTMF_TIMING: DtmfTiming = { toneMs: 160, gapMs: 100 }
 
 /** The two tones of a key, once, and the pause after it. */
-export function keyTone(digit: Digit, { toneMs, gapMs } = KEY_TIMING): ToneSpec {
+export function dtmfTone(digit: Digit, { toneMs, gapMs } = DTMF_TIMING): ToneSpec {
   const key = KEYS.indexOf(digit)
   return {
     parts: [
@@ -81,7 +81,7 @@ export class ToneGenerator {
   #tremolo = 0
   #tremoloStep = 0
   #spec: ToneSpec | null = null
-  #stretch = 0
+  #cadenceIndex = 0
   #rounds = 0
   /** Samples since the stretch began. */
   #at = 0
@@ -101,7 +101,7 @@ export class ToneGenerator {
   /** Begins a tone in the place of any other. Two parts at most. */
   play(spec: ToneSpec): void {
     this.#spec = spec
-    this.#stretch = 0
+    this.#cadenceIndex = 0
     this.#rounds = 0
     this.#phases.fill(0)
     this.#steps.fill(0)
@@ -141,7 +141,7 @@ export class ToneGenerator {
   }
 
   #begin(): void {
-    const beat = this.#spec?.cadence[this.#stretch]
+    const beat = this.#spec?.cadence[this.#cadenceIndex]
     this.#at = 0
     this.#on = beat === undefined ? Number.POSITIVE_INFINITY : (beat.on * this.#rate) / 1000
     this.#off = beat === undefined ? 0 : (beat.off * this.#rate) / 1000
@@ -150,9 +150,9 @@ export class ToneGenerator {
   #next(): void {
     const spec = this.#spec
     if (spec === null) return
-    this.#stretch++
-    if (this.#stretch >= spec.cadence.length) {
-      this.#stretch = 0
+    this.#cadenceIndex++
+    if (this.#cadenceIndex >= spec.cadence.length) {
+      this.#cadenceIndex = 0
       this.#rounds++
       if (spec.times !== null && this.#rounds >= spec.times) {
         this.#spec = null

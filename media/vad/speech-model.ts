@@ -24,7 +24,7 @@ export interface SpeechModelStream {
    * The next 20 ms, copied. Returns how likely the newest judged sound is speech, 0 to 1, or null when
    * no judgement came in time: then the listener is on its own. Allocates little, never waits.
    */
-  hear(pcm: Int16Array): number | null
+  process(pcm: Int16Array): number | null
   /** Idempotent. */
   close(): void
 }

@@ -1,17 +1,17 @@
 import type { SessionRate } from '../base/frame.js'
 
 /** What such a model hears at most: the end of what a caller says. */
-export const ENDING_MODEL_MS = 8000
+export const TURN_DETECTOR_MS = 8000
 
 /**
  * A model that tells from the sound whether a caller has finished, asked in a pause and outside of the
  * beat. One for each thread; streams are one party each.
  */
-export interface EndingModel {
-  open(rate: SessionRate): EndingModelStream
+export interface TurnDetector {
+  open(rate: SessionRate): TurnDetectorStream
 }
 
-export interface EndingModelStats {
+export interface TurnDetectorStats {
   /** Pauses it was asked about, and how many of those it answered in time. */
   readonly asked: number
   readonly answered: number
@@ -23,9 +23,9 @@ export interface EndingModelStats {
   readonly restarts: number
 }
 
-export interface EndingModelStream {
+export interface TurnDetectorStream {
   /** The next sound of the party, copied. Allocates nothing, never waits. */
-  hear(pcm: Int16Array): void
+  push(pcm: Int16Array): void
   /**
    * How likely the party has finished, 0 to 1, by the last `ms` that were heard. `answered` is called
    * once and later, or never: when the model is late, overloaded or gone, or the next question comes.

@@ -115,11 +115,11 @@ export async function loadVad(model: SpeechModel | null = null): Promise<VadFact
   }
   // One frame at 16 kHz; shared by all detectors, because each call fills it anew.
   const frame = fvad._malloc(320 * 2)
-  return { open: (options) => new FvadListener(fvad, frame, options, model?.open(options.rate) ?? null) }
+  return { open: (options) => new FvadDetector(fvad, frame, options, model?.open(options.rate) ?? null) }
 }
 
 /** An energy gate with an adaptive floor in front of the WebRTC detector: speech is what both hear. */
-class FvadListener implements Vad {
+class FvadDetector implements Vad {
   onsetMs = 0
   lastVoicedMs = 0
   voicedMs = 0
@@ -138,10 +138,10 @@ class FvadListener implements Vad {
   #input = 0
   #output = 0
   /** Power of the noise; 0 before the first frame. */
-  #floor = 0
-  #talker = TALKER_START_POWER
+  #noiseFloor = 0
+  #talkerPower = TALKER_START_POWER
   /** Sound softer than this is noise because the owner said so. */
-  #learned = 0
+  #learnedPower = 0
   /** Frames in a row far below the floor. */
   #farBelow = 0
   /** Quietest frame of each 200 ms; 0 until the window is full. */
@@ -176,7 +176,7 @@ class FvadListener implements Vad {
   process(pcm: Int16Array, atMs: number, explained = 0): 'onset' | 'offset' | null {
     if (this.#closed || pcm.length !== this.#samples) return null
     // The gates of this frame use the floor before it, else a burst would lift its own threshold.
-    const blockGate = Math.max(this.#floor * BLOCK_RATIO, GATE_MIN_POWER, explained)
+    const blockGate = Math.max(this.#noiseFloor * BLOCK_RATIO, GATE_MIN_POWER, explained)
     const frameGate = Math.max(this.#frameGate(), explained)
     const blockSamples = this.#samples / BLOCKS
     let power = 0
@@ -211,22 +211,22 @@ class FvadListener implements Vad {
     // The detector models noise itself, so it hears every frame, also the quiet ones.
     this.#fvad.HEAP16.set(pcm, this.#frame >> 1)
     const own = this.#fvad._fvad_process(this.#handle, this.#frame, this.#samples) === 1
-    const likely = this.#model === null ? null : this.#model.hear(pcm)
+    const likely = this.#model === null ? null : this.#model.process(pcm)
     const heard = likely === null ? own : likely >= (this.speaking ? MODEL_GOES_ON : MODEL_BEGINS)
-    const first = this.#floor === 0
+    const first = this.#noiseFloor === 0
     const voiced = heard && lastLoud !== -1 && power > frameGate && !first
-    if (first) this.#floor = Math.min(power, FLOOR_START_MAX_POWER)
+    if (first) this.#noiseFloor = Math.min(power, FLOOR_START_MAX_POWER)
     // An echo is not the noise of the line: it ends with our own speech.
-    if (explained === 0 || power > explained || power < this.#floor) this.#trackFloor(power, heard, voiced)
+    if (explained === 0 || power > explained || power < this.#noiseFloor) this.#trackNoiseFloor(power, heard, voiced)
     if (voiced && this.speaking) {
-      this.#talker += (power > this.#talker ? TALKER_RISE : TALKER_FALL) * (power - this.#talker)
+      this.#talkerPower += (power > this.#talkerPower ? TALKER_RISE : TALKER_FALL) * (power - this.#talkerPower)
     }
     return voiced ? this.#voiced(atMs, firstLoud, lastLoud, loudFromMs) : this.#unvoiced(atMs + FRAME_MS)
   }
 
   learnNoise(): void {
     // Twice as much as before at least, so that repeated orders end what one does not.
-    this.#learned = Math.max(this.#talker * LEARNED_RATIO, this.#learned * 2)
+    this.#learnedPower = Math.max(this.#talkerPower * LEARNED_RATIO, this.#learnedPower * 2)
   }
 
   close(): void {
@@ -237,10 +237,10 @@ class FvadListener implements Vad {
   }
 
   #frameGate(): number {
-    this.#learned *= LEARNED_DECAY
-    const going = Math.max(this.#floor * FRAME_RATIO, GATE_MIN_POWER, this.#learned)
+    this.#learnedPower *= LEARNED_DECAY
+    const going = Math.max(this.#noiseFloor * FRAME_RATIO, GATE_MIN_POWER, this.#learnedPower)
     if (this.speaking) return going
-    return Math.max(going, Math.min(this.#floor * START_RATIO, this.#talker * START_BELOW_TALKER))
+    return Math.max(going, Math.min(this.#noiseFloor * START_RATIO, this.#talkerPower * START_BELOW_TALKER))
   }
 
   #voiced(atMs: number, firstLoud: number, lastLoud: number, loudFromMs: number): 'onset' | null {
@@ -275,16 +275,16 @@ class FvadListener implements Vad {
     return 'offset'
   }
 
-  #trackFloor(power: number, heard: boolean, voiced: boolean): void {
-    let floor = this.#floor
+  #trackNoiseFloor(power: number, heard: boolean, voiced: boolean): void {
+    let floor = this.#noiseFloor
     this.#farBelow = power * FLOOR_DROP_RATIO < floor ? this.#farBelow + 1 : 0
     if (power < floor) {
       floor += (this.#farBelow >= FLOOR_DROP_FRAMES ? FLOOR_DROP : FLOOR_FALL) * (power - floor)
     } else if (!heard) floor += FLOOR_LEARN * (power - floor)
     else if (!this.speaking && power < floor * NEAR_RATIO) floor += FLOOR_NEAR * (power - floor)
     else floor *= this.speaking || voiced ? FLOOR_CREEP_SPEECH : FLOOR_CREEP
-    floor = Math.min(floor, Math.max(FLOOR_MAX_POWER, this.#floor))
-    this.#floor = Math.max(FLOOR_MIN_POWER, floor, this.#windowMin(power))
+    floor = Math.min(floor, Math.max(FLOOR_MAX_POWER, this.#noiseFloor))
+    this.#noiseFloor = Math.max(FLOOR_MIN_POWER, floor, this.#windowMin(power))
   }
 
   /** Minimum of the last 1.6 s: a steady noise that set in during speech is learned after that. */

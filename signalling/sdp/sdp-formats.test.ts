@@ -75,7 +75,7 @@ t.test('an answer repeats the numbers of the offer and reads what it wants', asy
 })
 
 t.test('what is in common may come at any time, nothing else', async (t) => {
-  t.strictSame(answered(['PCMA', 'OPUS'], SOFTPHONE).remote.hears, [
+  t.strictSame(answered(['PCMA', 'OPUS'], SOFTPHONE).remote.receiveFormats, [
     { payloadType: 8, is: 'audio', codec: 'PCMA' },
     { payloadType: 96, is: 'audio', codec: 'OPUS' },
     { payloadType: 97, is: 'event', clockRate: 8000 },
@@ -94,7 +94,7 @@ t.test('answers to our offer: sent by their numbers, heard by ours', async (t) =
     ok: true,
     remote: { codec: 'OPUS', payloadType: 100, dtmfPayloadType: 102, ptime: 40 },
   })
-  t.strictSame(result.ok && result.remote.hears, [
+  t.strictSame(result.ok && result.remote.receiveFormats, [
     { payloadType: 111, is: 'audio', codec: 'OPUS' },
     { payloadType: 0, is: 'audio', codec: 'PCMU' },
     { payloadType: 101, is: 'event', clockRate: 48_000 },

@@ -1,6 +1,6 @@
 import type { Codec, CodecName, CodecParameters, Ptime } from '../../media/codec/codec.js'
 import { codecOf, findCodec } from '../../media/codec/registry.js'
-import type { HeardFormat, RtpRemote } from '../../media/rtp/remote-description.js'
+import type { ReceiveFormat, RtpRemote } from '../../media/rtp/remote-description.js'
 import type { MediaSection } from './sdp-parser.js'
 
 /*
@@ -167,7 +167,7 @@ export class SdpFormats {
         dtmfPayloadType: event?.payloadType ?? null,
         ...(event !== null && event.clockRate !== codec.clockRate && { dtmfClockRate: event.clockRate }),
         ...(noise !== null && { noisePayloadType: noise.payloadType }),
-        hears: this.#heard(peer, common),
+        receiveFormats: this.#heard(peer, common),
       }
     }
     return tooShort ? 'ptime' : null
@@ -177,22 +177,22 @@ export class SdpFormats {
    * Everything in common may come at any time, under our number. Peers that use their own number both
    * ways are wrong, and many: it is taken too where it means nothing else.
    */
-  #heard(peer: PeerFormats, common: readonly AudioFormat[]): HeardFormat[] {
-    const heard = new Map<number, HeardFormat>()
-    const add = (format: HeardFormat) => {
+  #heard(peer: PeerFormats, common: readonly AudioFormat[]): ReceiveFormat[] {
+    const heard = new Map<number, ReceiveFormat>()
+    const add = (format: ReceiveFormat) => {
       if (!heard.has(format.payloadType)) heard.set(format.payloadType, format)
     }
     for (const { codec } of common) {
       const payloadType = this.#ours.get(codec.name)
-      if (payloadType !== undefined) add({ payloadType, is: 'audio', codec: codec.name })
+      if (payloadType !== undefined) add({ payloadType, kind: 'audio', codec: codec.name })
     }
     for (const { clockRate } of peer.events) {
       const payloadType = this.#ours.get(`event/${clockRate}`)
-      if (payloadType !== undefined) add({ payloadType, is: 'event', clockRate })
+      if (payloadType !== undefined) add({ payloadType, kind: 'event', clockRate })
     }
-    for (const { payloadType } of peer.noises) add({ payloadType, is: 'noise' })
-    for (const { codec, payloadType } of common) add({ payloadType, is: 'audio', codec: codec.name })
-    for (const { clockRate, payloadType } of peer.events) add({ payloadType, is: 'event', clockRate })
+    for (const { payloadType } of peer.noises) add({ payloadType, kind: 'noise' })
+    for (const { codec, payloadType } of common) add({ payloadType, kind: 'audio', codec: codec.name })
+    for (const { clockRate, payloadType } of peer.events) add({ payloadType, kind: 'event', clockRate })
     return [...heard.values()]
   }
 

@@ -9,8 +9,8 @@ import { type Baresip, baresipInstalled, startBaresip } from '../../fixtures/sip
 import { makeAuthority } from '../../fixtures/sip/certificates.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import { openRtpEnd } from '../../media/rtp/endpoint.js'
-import { startBeat } from '../../media/session/frame-clock.js'
+import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
+import { startFrameClock } from '../../media/session/frame-clock.js'
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { SdpSession } from './sdp-session.js'
@@ -26,7 +26,7 @@ const THEIRS_HZ = 440
 
 /** A leg that says a tone on the beat of the real clock, and keeps what it hears. */
 async function openLeg(t: Test, srtp: SrtpPolicy) {
-  const end = await openRtpEnd({
+  const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
     ports: null,
@@ -37,7 +37,7 @@ async function openLeg(t: Test, srtp: SrtpPolicy) {
     onTimeout: () => {},
     mediaTimeoutMs: 60_000,
   })
-  const beat = startBeat(systemClock, (_member, error) => t.error(error))
+  const beat = startFrameClock(systemClock, (_member, error) => t.error(error))
   t.teardown(() => {
     beat.close()
     end.close('hangup')
@@ -63,7 +63,7 @@ async function openLeg(t: Test, srtp: SrtpPolicy) {
           },
           tick: (idealMs) => {
             if (frame === 0) {
-              end.start(idealMs, { arrived: ({ pcm }) => heard.push(pcm.slice()), digit: () => {} })
+              end.start(idealMs, { onFrame: ({ pcm }) => heard.push(pcm.slice()), onDigit: () => {} })
             }
             const at = frame * 160
             end.push({ pcm: said.subarray(at % 8000, (at % 8000) + 160), rate: 8000, at })
@@ -124,7 +124,7 @@ function verify(t: Test, leg: Awaited<ReturnType<typeof openLeg>>, theirs: Int16
   t.ok(usualLevel(theirs, OURS_HZ) > 0.1, 'our tone is heard there')
   const stats = leg.end.stats()
   t.match(stats, { strangers: 0, alien: 0, lost: 0 })
-  t.ok(stats.forged <= 1, 'its BYE, which this version sends in the clear')
+  t.ok(stats.authFailures <= 1, 'its BYE, which this version sends in the clear')
   t.ok(stats.packetsReceived > SPEAK_FRAMES / 2, `${stats.packetsReceived} packets`)
   t.ok(stats.rtcp > 0, 'their SRTCP is genuine')
   t.ok(stats.quality?.sent, 'and reports what we sent')

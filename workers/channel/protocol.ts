@@ -12,7 +12,7 @@ import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { RtpRemote } from '../../media/rtp/remote-description.js'
 import type { SpeechModelStats } from '../../media/vad/speech-model.js'
-import type { EndingModelStats } from '../../media/vad/turn-detector.js'
+import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
 
 /*
  * Everything that crosses between the main thread and a media worker, as one typed union each way.
@@ -116,7 +116,7 @@ export interface WorkerLoad {
   /** Of the neural voice detector; null without one. */
   readonly speechModel: SpeechModelStats | null
   /** Of the model of turn endings; null without one. */
-  readonly turnDetector: EndingModelStats | null
+  readonly turnDetector: TurnDetectorStats | null
   /** Of the thread's own heap and buffers, garbage included. */
   readonly heapBytes: number
 }

@@ -35,7 +35,7 @@ t.test('recordings are finished in another thread, copies come after', async (t)
   const { log, lines } = logged()
   const jobs = openRecordingJobs({ compress: true, log })
   const files = await Promise.all(
-    paths.map((path, i) => jobs.finish({ path, people: i === 1 ? [{ path: person, start: 8000 }] : [] })),
+    paths.map((path, i) => jobs.finish({ path, persons: i === 1 ? [{ path: person, start: 8000 }] : [] })),
   )
   t.strictSame(
     files.map((file) => [file?.path, file?.durationMs, file?.bytes]),
@@ -69,8 +69,8 @@ t.test('a disk that fails is told, and the next recording is finished', async (t
   const other = join(folder, 'other.wav')
   await copyFile(path, other)
   const jobs = openRecordingJobs({ compress: false, log: silentLog })
-  await t.rejects(jobs.finish({ path: join(folder, 'gone.wav'), people: [] }), { code: 'storage_failed' })
-  t.equal((await jobs.finish({ path, people: [] }))?.durationMs, 1000)
+  await t.rejects(jobs.finish({ path: join(folder, 'gone.wav'), persons: [] }), { code: 'storage_failed' })
+  t.equal((await jobs.finish({ path, persons: [] }))?.durationMs, 1000)
   const closing = jobs.close()
   t.equal(jobs.close(), closing)
   await closing
@@ -83,6 +83,6 @@ t.test('what comes after closing is finished here, and said so', async (t) => {
   const { log, lines } = logged()
   const jobs = openRecordingJobs({ compress: true, log })
   await jobs.close()
-  t.equal((await jobs.finish({ path, people: [] }))?.durationMs, 1000)
+  t.equal((await jobs.finish({ path, persons: [] }))?.durationMs, 1000)
   t.strictSame(lines, ['a recording is finished on the media thread', 'an Opus copy was not made'])
 })

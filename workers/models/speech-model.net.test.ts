@@ -65,13 +65,13 @@ t.test('each call is judged by its own sound, at both rates, many at once', { sk
   const loud = Array.from({ length: 10 }, () => model.open(8000))
   const soft = Array.from({ length: 10 }, () => model.open(8000))
   const wide = [model.open(16_000), model.open(16_000)] as const
-  t.equal(loud[0]?.hear(frame(3000)), null, 'nothing is known yet')
+  t.equal(loud[0]?.process(frame(3000)), null, 'nothing is known yet')
   const latest = new Map<unknown, number | null>()
   await until('a judgement of all', () => {
-    for (const stream of loud) latest.set(stream, stream.hear(frame(3000)))
-    for (const stream of soft) latest.set(stream, stream.hear(frame(30)))
-    latest.set(wide[0], wide[0].hear(frame(3000, 16_000)))
-    latest.set(wide[1], wide[1].hear(frame(30, 16_000)))
+    for (const stream of loud) latest.set(stream, stream.process(frame(3000)))
+    for (const stream of soft) latest.set(stream, stream.process(frame(30)))
+    latest.set(wide[0], wide[0].process(frame(3000, 16_000)))
+    latest.set(wide[1], wide[1].process(frame(30, 16_000)))
     return [...latest.values()].every((likely) => likely !== null)
   })
   // The loudness is that of a constant: what the upsampler rounds does not matter.
@@ -100,7 +100,7 @@ t.test('recurrent state belongs to its call, also when others come and go', { sk
   t.ok(near(await one(second, 16_000), 0.51), 'its own count, and its own rate')
   t.ok(near(await one(first, 8000), 0.03))
   first.close()
-  t.equal(first.hear(frame(100)), null)
+  t.equal(first.process(frame(100)), null)
   const third = model.open(8000)
   t.ok(near(await one(third, 8000), 0.01), 'a new call begins anew')
   t.ok(near(await one(second, 16_000), 0.52))
@@ -138,7 +138,7 @@ t.test('a model that fails is replaced, and calls go on without it', { skip }, a
   const model = await running(t, failingNetwork(512), log)
   const stream = model.open(8000)
   await until('the restart', () => {
-    t.equal(stream.hear(frame(500)), null)
+    t.equal(stream.process(frame(500)), null)
     return model.stats().restarts >= 1
   })
   t.match(errors[0], /the built-in detector decides/)

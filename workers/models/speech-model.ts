@@ -165,7 +165,7 @@ class WindowStream implements SpeechModelStream {
     this.#events = events
   }
 
-  hear(pcm: Int16Array): number | null {
+  process(pcm: Int16Array): number | null {
     if (this.#closed) return null
     const window = this.#window
     let filled = this.#filled

@@ -6,13 +6,13 @@
  */
 import { workerData } from 'node:worker_threads'
 import { resample } from '../../media/codec/resampler.js'
-import { ENDING_MODEL_MS } from '../../media/vad/turn-detector.js'
+import { TURN_DETECTOR_MS } from '../../media/vad/turn-detector.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 import { loadOnnx, type OnnxRuntime, type OnnxSession, serveModel } from './onnx.js'
 import type { TurnDetectorResult, TurnDetectorRequest } from './turn-detector-question.js'
 
 const MODEL_RATE = 16_000
-const LONGEST = (ENDING_MODEL_MS / 1000) * MODEL_RATE
+const LONGEST = (TURN_DETECTOR_MS / 1000) * MODEL_RATE
 /** Less would not hold a word. */
 const SHORTEST = MODEL_RATE / 2
 /** The first runs compile: they are not a caller's. */
@@ -53,7 +53,7 @@ class Model {
     this.#samples = typeof last === 'number' && last > 0 ? last * each : LONGEST
     if (this.#samples < SHORTEST || this.#samples > LONGEST) {
       throw new Error(
-        `it hears ${this.#samples / MODEL_RATE} s: it must be 0.5 to ${ENDING_MODEL_MS / 1000} s`,
+        `it hears ${this.#samples / MODEL_RATE} s: it must be 0.5 to ${TURN_DETECTOR_MS / 1000} s`,
       )
     }
     this.#mel = bands === null ? null : new LogMel(this.#samples)

@@ -13,7 +13,7 @@ import {
 } from '../../fixtures/vendors/onnx-models.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import type { EndingModelStream } from '../../media/vad/turn-detector.js'
+import type { TurnDetectorStream } from '../../media/vad/turn-detector.js'
 import { openMediaPool } from '../pool/media-pool.js'
 import { TURN_DETECTOR_DEADLINE_MS, openTurnDetector, type RunningTurnDetector } from './turn-detector.js'
 
@@ -54,12 +54,12 @@ async function running(
   return model
 }
 
-function hear(stream: EndingModelStream, ms: number, level: number, rate = 8000): void {
+function hear(stream: TurnDetectorStream, ms: number, level: number, rate = 8000): void {
   const frame = new Int16Array(rate / 50).fill(level)
-  for (let at = 0; at < ms; at += 20) stream.hear(frame)
+  for (let at = 0; at < ms; at += 20) stream.push(frame)
 }
 
-const ask = (stream: EndingModelStream, ms: number): Promise<number> =>
+const ask = (stream: TurnDetectorStream, ms: number): Promise<number> =>
   new Promise((resolve) => stream.ask(ms, resolve))
 
 const HALF = 16_384
@@ -112,7 +112,7 @@ t.test('features of the sound: a model hears how it ends', { skip }, async (t) =
   const voice = (ms: number, level: number) => {
     for (let at = 0; at < ms; at += 20) {
       for (let i = 0; i < noise.length; i++) noise[i] = Math.round(Math.sin(i * i + at) * level)
-      stream.hear(noise)
+      stream.push(noise)
     }
   }
   voice(1500, 8000)

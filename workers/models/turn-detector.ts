@@ -2,17 +2,17 @@ import type { Clock } from '../../media/base/clock.js'
 import type { SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import {
-  ENDING_MODEL_MS,
-  type EndingModel,
-  type EndingModelStats,
-  type EndingModelStream,
+  TURN_DETECTOR_MS,
+  type TurnDetector,
+  type TurnDetectorStats,
+  type TurnDetectorStream,
 } from '../../media/vad/turn-detector.js'
 import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
 import type { TurnDetectorResult, TurnDetectorRequest } from './turn-detector-question.js'
 
-export interface RunningTurnDetector extends EndingModel {
-  stats(): EndingModelStats
+export interface RunningTurnDetector extends TurnDetector {
+  stats(): TurnDetectorStats
   /** Idempotent. */
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export const TURN_DETECTOR_DEADLINE_MS = 80
 /** At a few ms each no more than these are answered within the deadline. */
 const MAX_WAITING = 16
 /** What is asked about stays in the ring for as long as a question may wait, many times over. */
-const RING_MS = ENDING_MODEL_MS + 1000
+const RING_MS = TURN_DETECTOR_MS + 1000
 
 /**
  * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that
@@ -85,7 +85,7 @@ class ThreadModel implements RunningTurnDetector {
     await this.#thread.start()
   }
 
-  open(rate: SessionRate): EndingModelStream {
+  open(rate: SessionRate): TurnDetectorStream {
     const stream: RingStream = new RingStream(rate, {
       number: () => this.#next++,
       ask: (question) => this.#ask(stream, question),
@@ -93,7 +93,7 @@ class ThreadModel implements RunningTurnDetector {
     return stream
   }
 
-  stats(): EndingModelStats {
+  stats(): TurnDetectorStats {
     return {
       asked: this.#asked,
       answered: this.#answered,
@@ -152,7 +152,7 @@ interface Questions {
 }
 
 /** The latest sound of one party, where the thread can read it, and its one open question. */
-class RingStream implements EndingModelStream {
+class RingStream implements TurnDetectorStream {
   readonly rate: SessionRate
   readonly #questions: Questions
   readonly #ring: Int16Array
@@ -169,7 +169,7 @@ class RingStream implements EndingModelStream {
     this.#ring = new Int16Array(new SharedArrayBuffer(samples * Int16Array.BYTES_PER_ELEMENT))
   }
 
-  hear(pcm: Int16Array): void {
+  push(pcm: Int16Array): void {
     const ring = this.#ring
     let end = this.#end
     for (let i = 0; i < pcm.length; i++) {
@@ -182,7 +182,7 @@ class RingStream implements EndingModelStream {
 
   ask(ms: number, answered: (likely: number) => void): void {
     if (this.#closed) return
-    const wanted = Math.floor((Math.min(ms, ENDING_MODEL_MS) * this.rate) / 1000)
+    const wanted = Math.floor((Math.min(ms, TURN_DETECTOR_MS) * this.rate) / 1000)
     const samples = Math.max(0, Math.min(wanted, this.#heard))
     const id = this.#questions.number()
     this.#answered = answered

@@ -3,14 +3,14 @@ import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { EMBEDDED_AGENT } from '../../fixtures/rigs/embedded-agent.js'
 import type { PersonaSpec } from '../../media/agent/agent-spec.js'
 import { FRAME_MS } from '../../media/base/frame.js'
-import { KEY_TIMING } from '../../media/rtp/telephone-event.js'
+import { DTMF_TIMING } from '../../media/rtp/telephone-event.js'
 import type { OpenedSession, Party, RemoteMedia, SessionEvent } from '../channel/protocol.js'
 import { openMediaPool } from './media-pool.js'
 
 const PAIRS = 4
 const DIGITS = '0123456789*#'
 /** Beats from one key to the next. */
-const KEY_FRAMES = (KEY_TIMING.toneMs + KEY_TIMING.gapMs) / FRAME_MS
+const KEY_FRAMES = (DTMF_TIMING.toneMs + DTMF_TIMING.gapMs) / FRAME_MS
 
 /** Presses keys for as long as the call lasts, and talks to nobody. */
 const PRESSING: PersonaSpec = {

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
-import type { Digit, KeyTiming, SessionRate } from '../../media/base/frame.js'
-import { type Parties, wire } from '../../media/session/routing.js'
+import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
+import { type CallParties, applyRouting } from '../../media/session/routing.js'
 import type { Session } from '../../media/session/session.js'
-import { KeyToneEnd, LoopEnd } from '../../media/sounds/endpoints.js'
+import { DtmfToneEndpoint, LoopEndpoint } from '../../media/sounds/endpoints.js'
 import type { SoundLibrary } from './sound-library.js'
 
 const KEYS = 'keys'
@@ -12,17 +12,17 @@ const AMBIENCE = 'ambience'
 export class CallSounds {
   readonly #session: Session
   readonly #rate: SessionRate
-  readonly #keys: KeyToneEnd
-  #parties: Parties
+  readonly #keys: DtmfToneEndpoint
+  #parties: CallParties
 
   /** Caller and party hear each other from here on. Their ends are in the session already. */
   constructor(session: Session, rate: SessionRate, caller: string, party: string) {
     this.#session = session
     this.#rate = rate
-    this.#keys = new KeyToneEnd(KEYS, rate)
+    this.#keys = new DtmfToneEndpoint(KEYS, rate)
     session.add(this.#keys)
-    this.#parties = { caller, agent: party, human: null, music: null, ambience: null, keys: KEYS }
-    wire(session, 'agent', this.#parties)
+    this.#parties = { caller, agent: party, human: null, music: null, ambience: null, dtmf: KEYS }
+    applyRouting(session, 'agent', this.#parties)
   }
 
   /**
@@ -31,13 +31,13 @@ export class CallSounds {
    */
   async addAmbience(sounds: SoundLibrary, sound: 'office' | 'cafe' | 'call_center', volume: number): Promise<void> {
     const pcm = await sounds.load(sound, this.#rate)
-    this.#session.add(new LoopEnd(AMBIENCE, pcm, randomInt(pcm.length)))
+    this.#session.add(new LoopEndpoint(AMBIENCE, pcm, randomInt(pcm.length)))
     this.#parties = { ...this.#parties, ambience: { id: AMBIENCE, volume } }
-    wire(this.#session, 'agent', this.#parties)
+    applyRouting(this.#session, 'agent', this.#parties)
   }
 
   /** Keys as tones in the audio; false, and none sent, when too many wait. */
-  press(digits: readonly Digit[], timing?: KeyTiming): boolean {
+  press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     return this.#keys.press(digits, timing)
   }
 }

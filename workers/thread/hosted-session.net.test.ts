@@ -9,10 +9,10 @@ import type { SpeechToTextEvents, Vendors } from '../../media/agent/vendor-ports
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import { type Log, silentLog } from '../../media/base/log.js'
-import { openSafeNames } from '../../media/base/public-address.js'
+import { openSafeResolver } from '../../media/base/public-address.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { finishRecording } from '../../media/recording/finish.js'
-import { type BeatMember, startBeat } from '../../media/session/frame-clock.js'
+import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
 import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
 import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
@@ -72,8 +72,8 @@ async function thread(t: Test) {
       errors.push(JSON.stringify(fields))
     },
   }
-  const members = new Map<BeatMember, () => void>()
-  const beat = startBeat(clock, (member, error) => {
+  const members = new Map<FrameClockMember, () => void>()
+  const beat = startFrameClock(clock, (member, error) => {
     errors.push(String(error))
     members.get(member)?.()
   })
@@ -94,7 +94,7 @@ async function thread(t: Test) {
     vendors: vendors(ears),
     vad: loudnessDetectors,
     turnDetector: null,
-    lookup: openSafeNames(false).lookup,
+    lookup: openSafeResolver(false).lookup,
     clips: { load: async () => new Int16Array(0) },
     sounds: openSoundLibrary({ holdMusic: null }),
     recordings: { finish: finishRecording, close: async () => {} },

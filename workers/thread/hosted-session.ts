@@ -5,15 +5,15 @@ import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import { type CloseReason, type Digit, type End, FRAME_MS, type KeyTiming } from '../../media/base/frame.js'
+import { type CloseReason, type Digit, type Endpoint, FRAME_MS, type DtmfTiming } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import { type BotEndpoint, openBotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import { openRtpEnd, type RtpEnd } from '../../media/rtp/endpoint.js'
-import { type Beat, type BeatMember, PHASE_MS } from '../../media/session/frame-clock.js'
+import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
+import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
 import { openSession, type Session } from '../../media/session/session.js'
-import type { EndingModel } from '../../media/vad/turn-detector.js'
+import type { TurnDetector } from '../../media/vad/turn-detector.js'
 import type { VadFactory } from '../../media/vad/vad.js'
 import type {
   ClosedSession,
@@ -41,17 +41,17 @@ export interface SessionHost {
   readonly settings: WorkerSettings
   readonly vendors: Vendors
   readonly vad: VadFactory
-  readonly turnDetector: EndingModel | null
+  readonly turnDetector: TurnDetector | null
   readonly clips: SpeechClips
   readonly sounds: SoundLibrary
   readonly recordings: RecordingJobs
   /** Names of customers' bots, of `openSafeNames`. */
   readonly lookup: LookupFunction
-  readonly frameClock: Beat
+  readonly frameClock: FrameClock
   readonly clock: Clock
   readonly log: Log
   /** Sessions by what the beat runs, so that a fault on the beat finds its session. */
-  readonly members: Map<BeatMember, () => void>
+  readonly members: Map<FrameClockMember, () => void>
 }
 
 export interface HostedSessionOptions extends OpenSessionOptions {
@@ -78,7 +78,7 @@ export interface HostedSession {
 
 /** The party on our side, whichever it is. */
 interface HostedParty {
-  readonly end: End
+  readonly end: Endpoint
   prepare(): Promise<void>
   start(script: SpeakerScript | null, sipCallId: string | null): void
   transferUpdate?(update: TransferUpdate): void
@@ -105,7 +105,7 @@ export async function hostSession(host: SessionHost, order: HostedSessionOptions
   try {
     let heard = (): void => {}
     let fault = (_error: unknown): void => {}
-    const leg = await openRtpEnd({
+    const leg = await openRtpEndpoint({
       id: LEG,
       address: settings.rtpAddress,
       ports: portsOf(settings),
@@ -134,9 +134,9 @@ class LegSession implements HostedSession {
   readonly #host: SessionHost
   readonly #order: HostedSessionOptions
   readonly #session: Session
-  readonly #leg: RtpEnd
+  readonly #leg: RtpEndpoint
   readonly #party: HostedParty
-  readonly #member: BeatMember
+  readonly #member: FrameClockMember
   readonly #ear: LegDetectors
   readonly #sounds: CallSounds
   readonly #tools: ToolRequests
@@ -147,7 +147,7 @@ class LegSession implements HostedSession {
   #leave: (() => void) | null = null
   #closed: Promise<ClosedSession> | null = null
 
-  constructor(host: SessionHost, order: HostedSessionOptions, session: Session, leg: RtpEnd) {
+  constructor(host: SessionHost, order: HostedSessionOptions, session: Session, leg: RtpEndpoint) {
     this.#host = host
     this.#order = order
     this.#session = session
@@ -250,19 +250,19 @@ class LegSession implements HostedSession {
 
   /** Within a beat. */
   #sooner(ms: number): boolean {
-    if (!this.#host.frameClock.sooner(this.#member, ms / PHASE_MS)) return false
-    this.#session.hasten(ms)
+    if (!this.#host.frameClock.advancePhase(this.#member, ms / PHASE_MS)) return false
+    this.#session.advancePlayout(ms)
     return true
   }
 
   /** A stopped agent's last frame leaves at once, not most of a frame later. */
   #soon(): void {
     // After what is being handled: it may be a packet of this very session, or a beat.
-    queueMicrotask(() => this.#host.frameClock.early(this.#member, SOON_MS))
+    queueMicrotask(() => this.#host.frameClock.flushEarly(this.#member, SOON_MS))
   }
 
   /** As events when the far side takes them, else as tones in the audio. */
-  #pressed(digits: readonly Digit[], timing?: KeyTiming): boolean {
+  #pressed(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     if (this.#remote === null || this.#leave === null) return false
     if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits, timing)
     this.#ear.onTonesSent(digits.length, timing)
@@ -312,7 +312,7 @@ class LegSession implements HostedSession {
       emit: this.#order.emit,
       sendDigits: (digits, timing) => this.#pressed(digits, timing),
       advancePhase: (ms) => this.#sooner(ms),
-      audioReady: () => this.#host.frameClock.came(this.#member),
+      audioReady: () => this.#host.frameClock.audioReady(this.#member),
       onFault: (error) => this.fault(error),
     })
     return {

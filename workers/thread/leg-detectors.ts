@@ -1,5 +1,5 @@
 import type { Clock } from '../../media/base/clock.js'
-import type { AudioFrame, Digit, KeyTiming, SessionRate } from '../../media/base/frame.js'
+import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
 import { type DetectorName, Detectors } from '../../media/detect/detectors.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { DtmfMerger } from './dtmf-merger.js'
@@ -69,7 +69,7 @@ export class LegDetectors {
   }
 
   /** We send so many keys as tones: what comes back of them is an echo, no key of the far side. */
-  onTonesSent(keys: number, timing?: KeyTiming): void {
+  onTonesSent(keys: number, timing?: DtmfTiming): void {
     const now = this.#options.clock.now()
     const keyMs = timing === undefined ? OWN_KEY_MS : timing.toneMs + timing.gapMs
     this.#ownTonesUntil = Math.max(now + ECHO_MS, this.#ownTonesUntil) + keys * keyMs

@@ -9,8 +9,8 @@ import { EMBEDDED_VOICE } from '../../media/agent/vendors/catalogue.js'
 import { openVendors } from '../../media/agent/vendors/registry.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import { openSafeNames } from '../../media/base/public-address.js'
-import { type BeatMember, startBeat } from '../../media/session/frame-clock.js'
+import { openSafeResolver } from '../../media/base/public-address.js'
+import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { Outbox } from '../channel/outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from '../channel/protocol.js'
@@ -34,8 +34,8 @@ const start = remoteModelStarter(models)
 const clock = systemClock
 const log = threadLog(port, settings.index)
 
-const members = new Map<BeatMember, () => void>()
-const beat = startBeat(clock, (member, error) => {
+const members = new Map<FrameClockMember, () => void>()
+const beat = startFrameClock(clock, (member, error) => {
   const stack = error instanceof Error ? error.stack : undefined
   log.error({ error: errorText(error), stack }, 'a session failed on the beat and is ended')
   members.get(member)?.()
@@ -54,7 +54,7 @@ const host: SessionHost = {
   clips: openSpeechClips(),
   recordings,
   sounds: openSoundLibrary({ holdMusic: null }),
-  lookup: openSafeNames(settings.allowPrivateUrls).lookup,
+  lookup: openSafeResolver(settings.allowPrivateUrls).lookup,
   frameClock: beat,
   clock,
   log,

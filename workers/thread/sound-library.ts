@@ -5,7 +5,7 @@ import { EngineError } from '../../media/base/errors.js'
 import { FRAME_MS, type SessionRate } from '../../media/base/frame.js'
 import { projectRoot } from '../../media/base/project-root.js'
 import { type InputRate, openResampler } from '../../media/codec/resampler.js'
-import { seamless } from '../../media/sounds/endpoints.js'
+import { makeSeamless } from '../../media/sounds/endpoints.js'
 
 const FOLDER = join(projectRoot, 'media', 'sounds')
 const NAMES = ['office', 'cafe', 'call_center', 'hold'] as const
@@ -54,7 +54,7 @@ async function shipped(name: SoundName, rate: SessionRate): Promise<Int16Array> 
 
 async function foreign(path: string, rate: SessionRate): Promise<Int16Array> {
   const { pcm, rate: from } = samplesOf(await bytesOf(path), path)
-  return convertedRing(seamless(pcm, from), from, rate)
+  return convertedRing(makeSeamless(pcm, from), from, rate)
 }
 
 async function bytesOf(path: string): Promise<Uint8Array> {

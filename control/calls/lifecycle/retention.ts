@@ -1,7 +1,7 @@
 import { opendir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorText } from '../../../media/base/errors.js'
-import { idFloor } from '../../../media/base/ids.js'
+import { minimumId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
 import type { Db } from '../../db/database.js'
 
@@ -32,7 +32,7 @@ export async function sweepRecordings(db: Db, now: number): Promise<boolean> {
         .selectFrom('recordings')
         .select('callId')
         // The first condition has the index, the second is exact: the row was made when the call ended.
-        .where('callId', '<', idFloor('call', endedAt))
+        .where('callId', '<', minimumId('call', endedAt))
         .where('createdAt', '<=', endedAt)
         .limit(CHUNK),
     )
@@ -102,5 +102,5 @@ export async function sweepRecordingFiles(
 }
 
 function endedBefore(now: number, days: number): string {
-  return idFloor('call', now - days * DAY_MS - LONGEST_CALL_MS)
+  return minimumId('call', now - days * DAY_MS - LONGEST_CALL_MS)
 }

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path'
 import type { Answerer } from '../../../media/agent/answering-machine/answering-machine-detector.js'
 import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
-import { namesIn } from '../../../media/recording/finish.js'
+import { filesIn } from '../../../media/recording/finish.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
 import { RATES, rateCall } from '../../billing/rating.js'
@@ -153,7 +153,7 @@ export async function settleAbandonedCalls(
     .where('endedAt', 'is', null)
     .where((column) => column.or([column('nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
     .execute()
-  const names = calls.length === 0 ? [] : await namesIn(folder)
+  const names = calls.length === 0 ? [] : await filesIn(folder)
   for (const call of calls) {
     const last = await db
       .selectFrom('callEvents')

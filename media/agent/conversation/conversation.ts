@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.js'
-import type { AudioFrame, CloseReason, Digit, End, SessionRate } from '../../base/frame.js'
+import type { AudioFrame, CloseReason, Digit, Endpoint, SessionRate } from '../../base/frame.js'
 import type { Log } from '../../base/log.js'
 import type { DetectorEvent } from '../../detect/events.js'
-import type { EndingModel } from '../../vad/turn-detector.js'
+import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { VadFactory } from '../../vad/vad.js'
 import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
 import { breakersOf } from '../circuit-breaker.js'
@@ -31,7 +31,7 @@ export interface ConversationOptions {
   readonly vendors: Vendors
   readonly vad: VadFactory
   /** Judges the caller's pauses by their sound; without it the words alone decide. */
-  readonly ending?: EndingModel | null
+  readonly ending?: TurnDetector | null
   readonly clock: Clock
   /** In order, on the same thread, also from within `close`. */
   emit(event: ConversationEvent): void
@@ -53,7 +53,7 @@ export interface ConversationOptions {
  * An agent that talks: the shell around the turn machine. It owns what the machine orders about
  * (playout, detector, recogniser, model and synthesis jobs, timers) and tells it what happens.
  */
-export interface Conversation extends End {
+export interface Conversation extends Endpoint {
   /** Synthesises the opening line so that it can be sent with the first packet. Bounded; never rejects. */
   prepare(): Promise<void>
   /** What was heard of the far side beside speech. */
@@ -104,7 +104,7 @@ const cascade: OpenMind = ({ spec, vendors, tools, clock }, floor) => {
 class AgentConversation implements Conversation {
   readonly id: string
   readonly kind = 'agent'
-  readonly ear = 'arrival'
+  readonly delivery = 'arrival'
 
   readonly #spec: AgentSpec
   readonly #rate: SessionRate

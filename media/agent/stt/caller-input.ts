@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { EchoEstimator } from '../../detect/echo-estimator.js'
 import type { DetectorEvent } from '../../detect/events.js'
-import type { EndingModel } from '../../vad/turn-detector.js'
+import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { Vad, VadFactory } from '../../vad/vad.js'
 import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
 import { AnswerListener, type AnswerVerdict } from '../answering-machine/answering-machine-detector.js'
@@ -23,7 +23,7 @@ export interface CallerEarOptions {
   readonly recognisers: readonly RecogniserChoice[]
   readonly breakers: Breakers
   readonly vad: VadFactory
-  readonly ending: EndingModel | null
+  readonly ending: TurnDetector | null
   readonly clock: Clock
   readonly floor: Floor
   /** A recogniser failed; null: none goes on in its place. */
@@ -126,12 +126,12 @@ export class CallerEar {
     const atMs = (frame.at * 1000) / frame.rate
     const detector = this.#detector
     const echo = this.#echo
-    echo.heard(frame.pcm, atMs)
+    echo.processReceived(frame.pcm, atMs)
     if (echo.delayMs !== null && !this.#echoTold) this.#tellEcho(echo.delayMs, echo.gain)
     // The recogniser must not take our own words for the caller's, nor the detector our voice for one.
-    const pcm = echo.own && !detector.speaking ? this.#quiet : frame.pcm
+    const pcm = echo.isOnlyEcho && !detector.speaking ? this.#quiet : frame.pcm
     this.#ears.write(pcm, atMs)
-    const change = detector.process(frame.pcm, atMs, echo.explained)
+    const change = detector.process(frame.pcm, atMs, echo.echoPower)
     if (change === 'onset') {
       this.#answer?.onset(detector.onsetMs)
       floor.feed({ on: 'onset', fromMs: detector.onsetMs, at: floor.now() })
@@ -157,7 +157,7 @@ export class CallerEar {
 
   /** What the far side is being sent: it may come back. */
   sent(pcm: Int16Array, at: number): void {
-    this.#echo.sent(pcm, (at * 1000) / this.#rate)
+    this.#echo.processSent(pcm, (at * 1000) / this.#rate)
   }
 
   /** Of the far side beside speech. */

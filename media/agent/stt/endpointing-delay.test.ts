@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import type { EndingModel } from '../../vad/turn-detector.js'
+import type { TurnDetector } from '../../vad/turn-detector.js'
 
 interface Question {
   readonly ms: number
@@ -14,9 +14,9 @@ function scripted() {
   const questions: Question[] = []
   let heardMs = 0
   let closed = false
-  const model: EndingModel = {
+  const model: TurnDetector = {
     open: (rate) => ({
-      hear: (pcm) => {
+      push: (pcm) => {
         heardMs += (pcm.length * 1000) / rate
       },
       ask: (ms, answer) => questions.push({ ms, heardMs, answer }),

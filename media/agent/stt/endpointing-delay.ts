@@ -1,5 +1,5 @@
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
-import { ENDING_MODEL_MS, type EndingModel, type EndingModelStream } from '../../vad/turn-detector.js'
+import { TURN_DETECTOR_MS, type TurnDetector, type TurnDetectorStream } from '../../vad/turn-detector.js'
 import type { Vad } from '../../vad/vad.js'
 import type { Floor } from '../turn/turn-context.js'
 
@@ -13,19 +13,19 @@ const LEAD_MS = 300
 
 /** Asks a model in each of the caller's pauses whether the caller has finished, and tells the machine. */
 export class PauseJudge {
-  readonly #stream: EndingModelStream
+  readonly #stream: TurnDetectorStream
   readonly #floor: Floor
   /** The pause that was asked about, by the last sound before it. */
   #askedMs = Number.NaN
 
-  constructor(model: EndingModel, rate: SessionRate, floor: Floor) {
+  constructor(model: TurnDetector, rate: SessionRate, floor: Floor) {
     this.#stream = model.open(rate)
     this.#floor = floor
   }
 
   /** After the detector heard the same 20 ms. */
   hear(pcm: Int16Array, atMs: number, detector: Vad): void {
-    this.#stream.hear(pcm)
+    this.#stream.push(pcm)
     const { lastVoicedMs, speaking } = detector
     const endMs = atMs + FRAME_MS
     if (!speaking || lastVoicedMs === this.#askedMs || endMs - lastVoicedMs < JUDGE_AFTER_MS) return
@@ -33,7 +33,7 @@ export class PauseJudge {
     if (floor.phase !== 'callerSpeaking') return
     this.#askedMs = lastVoicedMs
     const sinceMs = floor.callerSinceMs ?? detector.onsetMs
-    this.#stream.ask(Math.min(ENDING_MODEL_MS, endMs - sinceMs + LEAD_MS), (likely) => {
+    this.#stream.ask(Math.min(TURN_DETECTOR_MS, endMs - sinceMs + LEAD_MS), (likely) => {
       if (floor.phase !== 'ended') floor.feed({ on: 'judged', lastVoicedMs, likely, at: floor.now() })
     })
   }

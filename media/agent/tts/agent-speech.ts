@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
-import { KEY_TIMING } from '../../rtp/telephone-event.js'
+import { DTMF_TIMING } from '../../rtp/telephone-event.js'
 import { Playout } from '../../session/playout.js'
 import type { AgentSpec } from '../agent-spec.js'
 import { breakersOf } from '../circuit-breaker.js'
@@ -15,7 +15,7 @@ import { Synthesiser, type VoiceChoice, type VoiceTrouble } from './synthesis.js
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
 const PLAYOUT_MS = 5000
-const KEY_MS = KEY_TIMING.toneMs + KEY_TIMING.gapMs
+const KEY_MS = DTMF_TIMING.toneMs + DTMF_TIMING.gapMs
 /** Of words that wait for more keys some are lost: an agent that is silent for longer has failed. */
 const LONGEST_HOLD_MS = 3200
 

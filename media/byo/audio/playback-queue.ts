@@ -1,4 +1,4 @@
-import { type Digit, FRAME_MS, type KeyTiming, type SessionRate } from '../../base/frame.js'
+import { type Digit, FRAME_MS, type DtmfTiming, type SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
 import { decodeAudio, type AudioFormat } from './audio-format.js'
 
@@ -28,7 +28,7 @@ export type Marker =
   | { readonly kind: 'mark'; readonly name: string }
   /** The end of one sound that has an id of its own. */
   | { readonly kind: 'played'; readonly id: string }
-  | { readonly kind: 'key'; readonly digit: Digit; readonly timing?: KeyTiming | undefined }
+  | { readonly kind: 'key'; readonly digit: Digit; readonly timing?: DtmfTiming | undefined }
   | { readonly kind: 'pause' }
 
 interface Chunk {

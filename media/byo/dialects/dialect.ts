@@ -1,4 +1,4 @@
-import type { CloseReason, Digit, KeyTiming } from '../../base/frame.js'
+import type { CloseReason, Digit, DtmfTiming } from '../../base/frame.js'
 import type { BotSpec } from '../bot-spec.js'
 
 /** What went wrong, as the native protocol names it. */
@@ -53,7 +53,7 @@ export type BotCommand =
   | { readonly type: 'clear' }
   | { readonly type: 'forget_marks' }
   /** Keys, with `w` for half a second. */
-  | { readonly type: 'dtmf'; readonly keys: string; readonly timing?: KeyTiming }
+  | { readonly type: 'dtmf'; readonly keys: string; readonly timing?: DtmfTiming }
   | { readonly type: 'transfer'; readonly request: TransferRequest }
   /** `drain`: play what waits first. */
   | { readonly type: 'hangup'; readonly drain: boolean }

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { seeded } from '../../../fixtures/host/random.js'
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { type Clock, systemClock } from '../../base/clock.js'
-import { openSafeNames } from '../../base/public-address.js'
+import { openSafeResolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
 import type { BotRate, BotSpec } from '../bot-spec.js'
 import { FrameSplitter } from '../dialects/audiosocket-frames.js'
@@ -135,7 +135,7 @@ async function dial(url: string, more: { allowPrivate?: boolean; clock?: Clock }
     {
       handshake: handshakeOf(spec({ url }), 'nonce'),
       clock,
-      lookup: openSafeNames(allowPrivate).lookup,
+      lookup: openSafeResolver(allowPrivate).lookup,
       allowPrivate,
       events: {
         opened: () => {},

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { type Clock, systemClock } from '../../base/clock.js'
-import { openSafeNames, type Resolver } from '../../base/public-address.js'
+import { openSafeResolver, type Resolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
 import type { BotConnection } from './bot-connection.js'
 import { ABNORMAL } from './bot-connection.js'
@@ -57,7 +57,7 @@ async function dial(url: string, more: { clock?: Clock; resolve?: Resolver; allo
     {
       handshake: { transport: 'websocket', url, headers: { 'x-call-id': 'c' }, subprotocols: [null] },
       clock,
-      lookup: openSafeNames(allowPrivate, ...(resolve === undefined ? [] : [resolve])).lookup,
+      lookup: openSafeResolver(allowPrivate, ...(resolve === undefined ? [] : [resolve])).lookup,
       allowPrivate,
       events: {
         opened: () => {},

@@ -7,7 +7,7 @@ import { type BotOptions, openBot } from '../../../fixtures/bots/bot.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { systemClock } from '../../base/clock.js'
-import { openSafeNames } from '../../base/public-address.js'
+import { openSafeResolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
 import { ABNORMAL, type BotConnectionEvents } from './bot-connection.js'
 import { connectBot } from './connect-bot.js'
@@ -41,7 +41,7 @@ function listener() {
   return { seen, events, ended }
 }
 
-const names = openSafeNames(true)
+const names = openSafeResolver(true)
 
 async function dial(
   url: string,
@@ -57,7 +57,7 @@ async function dial(
     {
       handshake: handshake(url, subprotocols),
       clock,
-      lookup: openSafeNames(allowPrivate).lookup,
+      lookup: openSafeResolver(allowPrivate).lookup,
       allowPrivate,
       events: heard.events,
     },

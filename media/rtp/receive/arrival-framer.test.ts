@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ArrivalEar } from './arrival-framer.js'
+import { ArrivalFramer } from './arrival-framer.js'
 
 const FRAME = 160
 const BEHIND = 480
@@ -12,7 +12,7 @@ interface Heard {
 
 function rig(rate: 8000 | 16000 = 8000) {
   const heard: Heard[] = []
-  const ear = new ArrivalEar(rate, (frame) => {
+  const ear = new ArrivalFramer(rate, (frame) => {
     t.equal(frame.pcm.length, rate / 50)
     heard.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
   })
@@ -87,9 +87,9 @@ t.test('held packets come out when the stream stops', (t) => {
   const { packet, ear, heard } = rig()
   packet(0, 0)
   packet(2, 2 * FRAME)
-  ear.beat(3 * FRAME, BEHIND)
+  ear.tick(3 * FRAME, BEHIND)
   t.equal(heard.length, 1)
-  ear.beat(6 * FRAME, BEHIND)
+  ear.tick(6 * FRAME, BEHIND)
   t.equal(heard.length, 3)
   t.end()
 })
@@ -97,7 +97,7 @@ t.test('held packets come out when the stream stops', (t) => {
 t.test('a sender that is silent is heard as silence, and speech goes on in its place', (t) => {
   const { packet, ear, firsts, places } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
-  for (let beat = 5; beat < 50; beat++) ear.beat(beat * FRAME, BEHIND)
+  for (let beat = 5; beat < 50; beat++) ear.tick(beat * FRAME, BEHIND)
   t.equal(places().at(-1), 45, 'three frames behind the clock')
   // The sequence goes on without a hole, the timestamp has moved.
   ear.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
@@ -116,7 +116,7 @@ t.test('a sender that is silent is heard as silence, and speech goes on in its p
 
 t.test('silence flows before the first packet', (t) => {
   const { ear, places } = rig()
-  for (let beat = 0; beat < 10; beat++) ear.beat(beat * FRAME, BEHIND)
+  for (let beat = 0; beat < 10; beat++) ear.tick(beat * FRAME, BEHIND)
   t.strictSame(places(), [0, 1, 2, 3, 4, 5])
   t.end()
 })
@@ -124,7 +124,7 @@ t.test('silence flows before the first packet', (t) => {
 t.test('after a stall nothing is lost: the late frames keep their own place', (t) => {
   const { packet, ear, firsts, places } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
-  for (let beat = 5; beat < 20; beat++) ear.beat(beat * FRAME, BEHIND)
+  for (let beat = 5; beat < 20; beat++) ear.tick(beat * FRAME, BEHIND)
   for (let i = 5; i < 22; i++) packet(i, 21 * FRAME)
   const speech = firsts().filter((value) => value !== 0)
   t.strictSame(
@@ -144,10 +144,10 @@ t.test('a sender that stood still and goes on where it was is heard in one piece
   // From the tenth packet on all come 300 ms late.
   const pause = 15
   for (let i = 0; i < frames; i++) {
-    if (i === 10) for (let beat = 0; beat < pause; beat++) ear.beat((i + beat) * FRAME, BEHIND)
+    if (i === 10) for (let beat = 0; beat < pause; beat++) ear.tick((i + beat) * FRAME, BEHIND)
     const now = (i + (i < 10 ? 0 : pause)) * FRAME
     packet(i, now)
-    ear.beat(now, BEHIND)
+    ear.tick(now, BEHIND)
   }
   const heard = firsts()
   const silent = heard.filter((first) => first === 0).length
@@ -173,7 +173,7 @@ t.test('small differences of the time line move nothing, a drift of 5 ms does', 
 t.test('10, 30 and 60 ms packets become 20 ms frames', (t) => {
   for (const size of [80, 240, 480]) {
     const values: number[] = []
-    const ear = new ArrivalEar(8000, (frame) => values.push(...frame.pcm))
+    const ear = new ArrivalFramer(8000, (frame) => values.push(...frame.pcm))
     for (let i = 0; i * size < 4800; i++) {
       const pcm = Int16Array.from({ length: size }, (_, k) => i * size + k)
       ear.put(i, i * size, pcm, size, i * size)
@@ -194,13 +194,13 @@ t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => 
     [480, 3],
   ] as const) {
     const values: number[] = []
-    const ear = new ArrivalEar(8000, (frame) => values.push(...frame.pcm))
+    const ear = new ArrivalFramer(8000, (frame) => values.push(...frame.pcm))
     const wave = Int16Array.from({ length: 9600 }, (_, i) => 6000 * Math.sin((2 * Math.PI * 200 * i) / 8000))
     for (let i = 0; i * size < 4800; i++) {
       if (i === lost) continue
       ear.put(i, i * size, wave.subarray(i * size, (i + 1) * size), size, i * size)
     }
-    ear.beat(20_000, BEHIND)
+    ear.tick(20_000, BEHIND)
     let worst = 0
     for (let i = 0; i < 4640; i++) worst = Math.max(worst, Math.abs((values[i] ?? 0) - (wave[i] ?? 0)))
     t.ok(worst < (size === 480 ? 7000 : 600), `${size} samples, packet ${lost}: off by ${worst} of 6000`)
@@ -215,7 +215,7 @@ t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => 
 
 t.test('at 16 kHz on the wire, too', (t) => {
   const heard: { at: number; pcm: Int16Array }[] = []
-  const ear = new ArrivalEar(16000, ({ at, pcm }) => heard.push({ at, pcm: pcm.slice() }))
+  const ear = new ArrivalFramer(16000, ({ at, pcm }) => heard.push({ at, pcm: pcm.slice() }))
   for (let i = 0; i < 6; i++) {
     if (i !== 3) ear.put(i, i * 320, new Int16Array(320).fill(1000 + i), 320, i * 320)
   }
@@ -223,7 +223,7 @@ t.test('at 16 kHz on the wire, too', (t) => {
     heard.map(({ at }) => at),
     [0, 320, 640],
   )
-  ear.beat(320 * 9, 960)
+  ear.tick(320 * 9, 960)
   t.strictSame(
     heard.slice(0, 6).map(({ at, pcm }) => (at === 960 ? 'made up' : `${at} ${pcm[0]}`)),
     ['0 1000', '320 1001', '640 1002', 'made up', '1280 1004', '1600 1005'],

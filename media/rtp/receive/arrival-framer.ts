@@ -12,14 +12,14 @@ const SLACK_MS = 5
 /** A gap longer than a second is not filled: time simply goes on. */
 const MAX_FILL_FRAMES = 50
 
-interface Held {
+interface HeldPacket {
   sequence: number
   position: number
   length: number
   readonly pcm: Int16Array
 }
 
-interface Lent extends AudioFrame {
+interface BorrowedFrame extends AudioFrame {
   pcm: Int16Array
   at: number
 }
@@ -31,28 +31,28 @@ interface Lent extends AudioFrame {
  * detector and a click to a recogniser. Silence of the sender is silence.
  * Positions are samples of the session's rate since its start; nothing is allocated per packet.
  */
-export class ArrivalEar {
+export class ArrivalFramer {
   /** Packets that came after a later one had been handed out. */
   late = 0
-  readonly #out: (frame: AudioFrame) => void
+  readonly #onFrame: (frame: AudioFrame) => void
   readonly #samples: number
   readonly #maxHeld: number
   readonly #slack: number
-  readonly #frame: Lent
+  readonly #frame: BorrowedFrame
   readonly #pcm: Int16Array
   readonly #concealer: Concealer
-  readonly #slots: readonly Held[]
+  readonly #slots: readonly HeldPacket[]
   #held = 0
   #heldSince = 0
   #next = -1
   /** When a packet last came. */
-  #cameAt = Number.NEGATIVE_INFINITY
+  #lastArrival = Number.NEGATIVE_INFINITY
   /** Where the next sample belongs. */
   #cursor = 0
   #filled = 0
 
   constructor(rate: SessionRate, out: (frame: AudioFrame) => void) {
-    this.#out = out
+    this.#onFrame = out
     const perMs = rate / 1000
     this.#samples = perMs * FRAME_MS
     this.#maxHeld = perMs * MAX_HELD_MS
@@ -70,7 +70,7 @@ export class ArrivalEar {
 
   /** A packet, once: its unwrapped sequence number, the place of its first sample, and the time now. */
   put(sequence: number, position: number, pcm: Int16Array, length: number, now: number): void {
-    this.#cameAt = now
+    this.#lastArrival = now
     if (this.#next === -1) this.#next = sequence
     const ahead = sequence - this.#next
     if (ahead < 0) {
@@ -78,18 +78,18 @@ export class ArrivalEar {
       return
     }
     if (ahead === 0) {
-      this.#emit(position, pcm, length, false)
+      this.#appendPacket(position, pcm, length, false)
       this.#next++
       this.#release(0)
       return
     }
     if (ahead >= SLOTS) {
       this.#release(SLOTS)
-      this.#emit(position, pcm, length, sequence !== this.#next)
+      this.#appendPacket(position, pcm, length, sequence !== this.#next)
       this.#next = sequence + 1
       return
     }
-    const slot = this.#slots[sequence % SLOTS] as Held
+    const slot = this.#slots[sequence % SLOTS] as HeldPacket
     slot.sequence = sequence
     slot.position = position
     slot.length = length
@@ -110,11 +110,11 @@ export class ArrivalEar {
    * On the beat: gives up waiting, and fills with silence what is `behind` samples overdue. A stream that
    * comes late, but comes, has its silence already: more of it between its packets would tear up words.
    */
-  beat(now: number, behind: number): void {
+  tick(now: number, behind: number): void {
     if (this.#held > 0 && now - this.#heldSince > this.#maxHeld) this.#release(SLOTS)
-    if (this.#cameAt + this.#samples + behind > now) return
+    if (this.#lastArrival + this.#samples + behind > now) return
     if (this.#cursor + MAX_FILL_FRAMES * this.#samples < now - behind) this.#cursor = Math.round(now - behind)
-    while (this.#cursor + this.#samples + behind <= now) this.#silence()
+    while (this.#cursor + this.#samples + behind <= now) this.#emitSilence()
   }
 
   /** A new stream: what is held is handed out, order starts anew, time goes on. */
@@ -127,9 +127,9 @@ export class ArrivalEar {
   #release(gaps: number): void {
     let maySkip = gaps
     while (this.#held > 0) {
-      let first: Held | null = null
+      let first: HeldPacket | null = null
       for (let i = 0; i < SLOTS; i++) {
-        const slot = this.#slots[i] as Held
+        const slot = this.#slots[i] as HeldPacket
         if (slot.sequence >= 0 && (first === null || slot.sequence < first.sequence)) first = slot
       }
       if (first === null) return
@@ -138,44 +138,44 @@ export class ArrivalEar {
       this.#next = first.sequence + 1
       first.sequence = -1
       this.#held--
-      this.#emit(first.position, first.pcm, first.length, lost)
+      this.#appendPacket(first.position, first.pcm, first.length, lost)
     }
   }
 
-  #emit(position: number, pcm: Int16Array, length: number, lost: boolean): void {
+  #appendPacket(position: number, pcm: Int16Array, length: number, lost: boolean): void {
     const slack = this.#slack
     const gap = position - this.#cursor - this.#filled
     // By whole packets: frames go on beginning where packets do.
     const missing = lost ? Math.round(gap / length) * length : 0
     if (missing > 0 && missing <= MAX_FILL_FRAMES * this.#samples) {
-      this.#makeUp(missing, pcm, length)
+      this.#concealGap(missing, pcm, length)
     } else if (gap > slack || gap < -slack) {
-      if (this.#filled > 0) this.#silence()
+      if (this.#filled > 0) this.#emitSilence()
       const frames = Math.floor((position - this.#cursor) / this.#samples)
-      for (let i = 0; i < frames && frames <= MAX_FILL_FRAMES; i++) this.#silence()
+      for (let i = 0; i < frames && frames <= MAX_FILL_FRAMES; i++) this.#emitSilence()
     }
     if (Math.abs(position - this.#cursor - this.#filled) > slack) {
       this.#cursor = Math.round(position) - this.#filled
     }
-    this.#concealer.good(pcm, 0, length)
-    this.#take(pcm, length)
+    this.#concealer.played(pcm, 0, length)
+    this.#append(pcm, length)
   }
 
   /** Makes up `count` samples before those of `after`. */
-  #makeUp(count: number, after: Int16Array, known: number): void {
+  #concealGap(count: number, after: Int16Array, known: number): void {
     const frame = this.#pcm
     for (let left = count; left > 0; ) {
       const from = this.#filled
       const piece = Math.min(left, this.#samples - from)
       left -= piece
       if (left > 0) this.#concealer.conceal(frame, from, piece)
-      else this.#concealer.bridge(frame, from, piece, after, known)
+      else this.#concealer.interpolate(frame, from, piece, after, known)
       this.#filled += piece
-      if (this.#filled === this.#samples) this.#hand()
+      if (this.#filled === this.#samples) this.#emitFrame()
     }
   }
 
-  #take(pcm: Int16Array, length: number): void {
+  #append(pcm: Int16Array, length: number): void {
     const frame = this.#pcm
     const size = this.#samples
     for (let done = 0; done < length; ) {
@@ -184,21 +184,21 @@ export class ArrivalEar {
       for (let i = 0; i < count; i++) frame[filled + i] = pcm[done + i] as number
       done += count
       this.#filled = filled + count
-      if (this.#filled === size) this.#hand()
+      if (this.#filled === size) this.#emitFrame()
     }
   }
 
   /** Completes the frame at hand, usually an empty one, with silence. */
-  #silence(): void {
+  #emitSilence(): void {
     this.#pcm.fill(0, this.#filled)
-    this.#hand()
+    this.#emitFrame()
   }
 
-  #hand(): void {
+  #emitFrame(): void {
     this.#filled = 0
     this.#frame.pcm = this.#pcm
     this.#frame.at = this.#cursor
     this.#cursor += this.#samples
-    this.#out(this.#frame)
+    this.#onFrame(this.#frame)
   }
 }

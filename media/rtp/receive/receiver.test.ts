@@ -6,7 +6,7 @@ import { decodeAlaw } from '../../codec/g711.js'
 import { writeRtpHeader } from '../packet.js'
 import type { RtpRemote } from '../remote-description.js'
 import { RtpReceiver } from './receiver.js'
-import { RtpSource } from './source-latch.js'
+import { SourceLatch } from './source-latch.js'
 
 const REMOTE: RtpRemote = {
   address: '10.0.0.9',
@@ -20,7 +20,7 @@ const REMOTE: RtpRemote = {
 
 function rig() {
   const frames: { at: number; first: number; flat: boolean; power: number }[] = []
-  const source = new RtpSource()
+  const source = new SourceLatch()
   const receiver = new RtpReceiver(
     8000,
     source,
@@ -33,7 +33,7 @@ function rig() {
     () => {},
   )
   receiver.setRemote(REMOTE)
-  source.expect(REMOTE.address, REMOTE.port)
+  source.setSdpAddress(REMOTE.address, REMOTE.port)
   return { receiver, frames }
 }
 
@@ -80,10 +80,10 @@ function run(plan: Plan) {
     const nowMs = beat * 20 + 7
     for (let packet = packets[next]; packet && packet.arrivalMs <= nowMs; packet = packets[++next]) {
       const data = packetInto(new Uint8Array(172), packet.index)
-      receiver.datagram(data, REMOTE.address, REMOTE.port, packet.arrivalMs, packet.arrivalMs * 8)
+      receiver.receive(data, REMOTE.address, REMOTE.port, packet.arrivalMs, packet.arrivalMs * 8)
     }
     receiver.pull(out, beat * 160)
-    receiver.beat(nowMs, nowMs * 8)
+    receiver.tick(nowMs, nowMs * 8)
   }
   return { receiver, frames, packets, count }
 }
@@ -122,13 +122,13 @@ t.test('timestamps that stood still while the sender was silent are picked up ag
   const { receiver, frames } = rig()
   let now = 0
   for (let i = 0; i < 50; i++, now += 20) {
-    receiver.datagram(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
+    receiver.receive(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
   }
   now += 3000
   const before = frames.length
   for (let i = 50; i < 150; i++, now += 20) {
-    receiver.datagram(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
-    receiver.beat(now, now * 8)
+    receiver.receive(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
+    receiver.tick(now, now * 8)
   }
   t.ok(frames.length > before)
   const last = frames.at(-1)
@@ -143,8 +143,8 @@ t.test('a jump of the timestamps, forward or back, costs nothing that follows', 
     for (let i = 0; i < 200; i++, now += 20) {
       const timestamp = (2_000_000_000 + i * 160 + (i >= 100 ? jump : 0)) >>> 0
       const data = packetInto(new Uint8Array(172), i, timestamp)
-      receiver.datagram(data, REMOTE.address, REMOTE.port, now, now * 8)
-      receiver.beat(now, now * 8)
+      receiver.receive(data, REMOTE.address, REMOTE.port, now, now * 8)
+      receiver.tick(now, now * 8)
     }
     const last = frames.at(-1)
     t.ok(Math.abs((last?.at ?? 0) - (now - 40) * 8) < 160, `jump ${jump}: at ${(last?.at ?? 0) / 8}`)
@@ -163,8 +163,8 @@ t.test('random datagrams never throw', (t) => {
       data[0] = 0x80
       data[1] = random.next() < 0.5 ? 8 : 101
     }
-    receiver.datagram(data, REMOTE.address, REMOTE.port, i * 20, i * 160)
-    if (i % 5 === 0) receiver.beat(i * 20, i * 160)
+    receiver.receive(data, REMOTE.address, REMOTE.port, i * 20, i * 160)
+    if (i % 5 === 0) receiver.tick(i * 20, i * 160)
   }
   t.ok(receiver.packetsReceived > 1000)
   t.end()
@@ -173,7 +173,7 @@ t.test('random datagrams never throw', (t) => {
 t.test('a packet allocates next to nothing', (t) => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
-  const source = new RtpSource()
+  const source = new SourceLatch()
   const receiver = new RtpReceiver(
     8000,
     source,
@@ -187,9 +187,9 @@ t.test('a packet allocates next to nothing', (t) => {
   const packets = (count: number) => {
     for (const end = index + count; index < end; index++) {
       packetInto(data, index & 0xffff, (index * 160) >>> 0)
-      receiver.datagram(data, REMOTE.address, REMOTE.port, index * 20, index * 160)
+      receiver.receive(data, REMOTE.address, REMOTE.port, index * 20, index * 160)
       receiver.pull(out, index * 160)
-      receiver.beat(index * 20, index * 160)
+      receiver.tick(index * 20, index * 160)
     }
   }
   packets(20_000) // let it be compiled

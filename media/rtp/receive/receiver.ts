@@ -5,17 +5,17 @@ import {
   type PlayoutStats,
   type SessionRate,
 } from '../../base/frame.js'
-import { DecodeLine } from '../../codec/decoder-pipeline.js'
+import { DecoderPipeline } from '../../codec/decoder-pipeline.js'
 import { codecOf } from '../../codec/registry.js'
 import { JitterBuffer } from '../../jitter/jitter-buffer.js'
-import { NoisePlayer } from '../comfort-noise.js'
+import { ComfortNoiseGenerator } from '../comfort-noise.js'
 import { RtpPacket } from '../packet.js'
-import type { HeardFormat, RtpRemote } from '../remote-description.js'
+import type { ReceiveFormat, RtpRemote } from '../remote-description.js'
 import { DtmfReceiver } from '../telephone-event.js'
-import { ArrivalEar } from './arrival-framer.js'
-import { type Arrival, InOrder } from './reorder-buffer.js'
+import { ArrivalFramer } from './arrival-framer.js'
+import { type QueuedPacket, ReorderBuffer } from './reorder-buffer.js'
 import { DUPLICATE, RESTART, SequenceTracker, STALE } from './sequence.js'
-import type { RtpSource } from './source-latch.js'
+import type { SourceLatch } from './source-latch.js'
 import { RtpTimeline } from './timeline.js'
 
 /** A stream this late, for that long, is not delayed: its timestamps stood still. */
@@ -28,27 +28,27 @@ const MAX_JITTER_MARGIN_MS = 120
 const HELD_MS = 40
 /** RFC 3389: tells that the far side is silent. Its static number is taken from peers that never agreed to it. */
 const COMFORT_NOISE = 13
-const NOISE: HeardFormat = { payloadType: COMFORT_NOISE, is: 'noise' }
+const NOISE: ReceiveFormat = { payloadType: COMFORT_NOISE, kind: 'noise' }
 
 /** The listening half of a network leg: from datagrams to frames and digits. No socket, no clock. */
 export class RtpReceiver {
   packetsReceived = 0
   refused = 0
-  readonly #source: RtpSource
+  readonly #source: SourceLatch
   readonly #packet = new RtpPacket()
   readonly #sequence = new SequenceTracker()
   readonly #timeline: RtpTimeline
   readonly #jitter: JitterBuffer
-  readonly #ear: ArrivalEar
+  readonly #framer: ArrivalFramer
   readonly #dtmf: DtmfReceiver
-  readonly #order: InOrder
+  readonly #reorder: ReorderBuffer
   readonly #rate: SessionRate
   readonly #perMs: number
   /** What each payload type is; null refuses it. */
-  readonly #formats: (HeardFormat | null)[] = new Array(128).fill(null)
+  readonly #formats: (ReceiveFormat | null)[] = new Array(128).fill(null)
   /** Decoders by payload type. */
-  readonly #lines: (DecodeLine | null)[] = new Array(128).fill(null)
-  #noise: NoisePlayer
+  readonly #decoders: (DecoderPipeline | null)[] = new Array(128).fill(null)
+  #comfortNoise: ComfortNoiseGenerator
   /** The far side said last that it says nothing. */
   #silent = false
   #remote: RtpRemote | null = null
@@ -57,7 +57,7 @@ export class RtpReceiver {
 
   constructor(
     rate: SessionRate,
-    source: RtpSource,
+    source: SourceLatch,
     onFrame: (frame: AudioFrame) => void,
     onDigit: (digit: Digit, durationMs: number) => void,
   ) {
@@ -66,10 +66,10 @@ export class RtpReceiver {
     this.#perMs = rate / 1000
     this.#timeline = new RtpTimeline(rate)
     this.#jitter = new JitterBuffer(rate)
-    this.#ear = new ArrivalEar(rate, onFrame)
+    this.#framer = new ArrivalFramer(rate, onFrame)
     this.#dtmf = new DtmfReceiver(onDigit)
-    this.#order = new InOrder((data, arrival) => this.#audio(data, arrival))
-    this.#noise = new NoisePlayer(rate, 8000)
+    this.#reorder = new ReorderBuffer((data, arrival) => this.#receiveAudio(data, arrival))
+    this.#comfortNoise = new ComfortNoiseGenerator(rate, 8000)
   }
 
   get lost(): number {
@@ -105,25 +105,25 @@ export class RtpReceiver {
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
     const noiseRate = codecOf(remote.codec).wideband ? 16000 : 8000
-    if (this.#noise.rate !== noiseRate) this.#noise = new NoisePlayer(this.#rate, noiseRate)
-    const before = [...this.#lines]
+    if (this.#comfortNoise.rate !== noiseRate) this.#comfortNoise = new ComfortNoiseGenerator(this.#rate, noiseRate)
+    const before = [...this.#decoders]
     this.#formats.fill(null)
-    this.#lines.fill(null)
+    this.#decoders.fill(null)
     this.#formats[COMFORT_NOISE] = NOISE
-    for (const format of remote.hears ?? formatsOf(remote)) {
+    for (const format of remote.receiveFormats ?? formatsOf(remote)) {
       this.#formats[format.payloadType] = format
-      if (format.is !== 'audio') continue
+      if (format.kind !== 'audio') continue
       // A decoder that goes on keeps what it has learned.
       const kept = before.find((line) => line?.codec === format.codec)
-      this.#lines[format.payloadType] = kept ?? new DecodeLine(format.codec, this.#rate)
+      this.#decoders[format.payloadType] = kept ?? new DecoderPipeline(format.codec, this.#rate)
     }
   }
 
   /** `now` is the session position in samples. False when the datagram is not this leg's. */
-  datagram(data: Uint8Array, address: string, port: number, nowMs: number, now: number): boolean {
+  receive(data: Uint8Array, address: string, port: number, nowMs: number, now: number): boolean {
     const remote = this.#remote
     const packet = this.#packet
-    const format = packet.parse(data) ? (this.#formats[packet.payloadType] as HeardFormat | null) : null
+    const format = packet.parse(data) ? (this.#formats[packet.payloadType] as ReceiveFormat | null) : null
     if (remote === null || format === null) {
       this.refused++
       return false
@@ -137,7 +137,7 @@ export class RtpReceiver {
     this.packetsReceived++
     const order = this.#sequence.update(packet.sequence)
     if (order === RESTART) {
-      this.#order.restart()
+      this.#reorder.restart()
       this.#restartTime()
     }
     if (order === DUPLICATE) return true
@@ -146,55 +146,55 @@ export class RtpReceiver {
       return true
     }
     const sequence = this.#sequence.extended
-    if (format.is === 'audio') {
-      this.#order.put(data, packet, sequence, now, codecOf(format.codec).adapts)
+    if (format.kind === 'audio') {
+      this.#reorder.put(data, packet, sequence, now, codecOf(format.codec).statefulDecoder)
       return true
     }
-    this.#order.pass(sequence)
-    this.#ear.skip(sequence)
+    this.#reorder.skip(sequence)
+    this.#framer.skip(sequence)
     const { payloadOffset, payloadLength, timestamp } = packet
-    if (format.is === 'event') {
+    if (format.kind === 'event') {
       this.#dtmf.packet(data, payloadOffset, payloadLength, timestamp, nowMs, format.clockRate)
     } else if (remote.receive) {
       this.#silent = true
-      this.#noise.describe(data, payloadOffset, payloadLength)
+      this.#comfortNoise.update(data, payloadOffset, payloadLength)
     }
     return true
   }
 
   /** The next 20 ms after the jitter delay, at the session rate: sound, or the noise the far side asks for. */
   pull(into: Int16Array, at: number): boolean {
-    const noise = this.#noise
+    const noise = this.#comfortNoise
     if (this.#jitter.pull(into, Math.round(this.#timeline.timestampAt(at)))) {
       if (!this.#silent) noise.stop()
       return true
     }
-    if (noise.on) noise.pull(into)
-    return noise.on
+    if (noise.active) noise.pull(into)
+    return noise.active
   }
 
-  beat(nowMs: number, now: number): void {
-    this.#dtmf.beat(nowMs)
-    this.#order.beat(now - HELD_MS * this.#perMs)
+  tick(nowMs: number, now: number): void {
+    this.#dtmf.tick(nowMs)
+    this.#reorder.tick(now - HELD_MS * this.#perMs)
     const marginMs = Math.min(MAX_JITTER_MARGIN_MS, this.#jitter.targetMs)
     const behindMs = FRAME_MS + Math.max(MIN_BEHIND_MS, marginMs + 2 * FRAME_MS)
-    this.#ear.beat(now, behindMs * this.#perMs)
+    this.#framer.tick(now, behindMs * this.#perMs)
   }
 
-  #audio(data: Uint8Array, packet: Arrival): void {
+  #receiveAudio(data: Uint8Array, packet: QueuedPacket): void {
     const { now, sequence } = packet
-    const line = this.#lines[packet.payloadType]
+    const line = this.#decoders[packet.payloadType]
     // It waited, and meanwhile its format was negotiated away.
     if (line === null || line === undefined) return
     if (this.#timeline.setClock(codecOf(line.codec).clockRate)) this.#restartTime()
     const length = line.decode(data, packet.payloadOffset, packet.payloadLength)
     if (length === 0) {
       // Nothing to hear, but not lost either: keep-alives are empty (RFC 6263 section 4.6).
-      this.#ear.skip(sequence)
+      this.#framer.skip(sequence)
       return
     }
     let ts = this.#timeline.observe(packet.timestamp, now)
-    if (ts === -1 || this.#stands(now)) {
+    if (ts === -1 || this.#isStalled(now)) {
       this.#restartTime()
       ts = this.#timeline.observe(packet.timestamp, now)
     }
@@ -205,10 +205,10 @@ export class RtpReceiver {
     this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
     // A packet leaves when its last sample was spoken: its first one is as old as the packet is long.
     const spoken = this.#timeline.position(ts) - length
-    this.#ear.put(sequence, spoken, pcm, length, now)
+    this.#framer.put(sequence, spoken, pcm, length, now)
   }
 
-  #stands(now: number): boolean {
+  #isStalled(now: number): boolean {
     if (this.#timeline.delay < STANDING_DELAY_MS * this.#perMs) {
       this.#standingSince = -1
       return false
@@ -219,10 +219,10 @@ export class RtpReceiver {
 
   #restart(): void {
     this.#silent = false
-    this.#noise.stop()
+    this.#comfortNoise.stop()
     if (this.packetsReceived > 0) this.#sequence.restart()
     this.#dtmf.restart()
-    this.#order.restart()
+    this.#reorder.restart()
     this.#restartTime()
   }
 
@@ -230,14 +230,14 @@ export class RtpReceiver {
     this.#standingSince = -1
     this.#timeline.restart()
     this.#jitter.flush()
-    this.#ear.restart()
+    this.#framer.restart()
   }
 }
 
 /** Without a list of its own a peer sends what it wants to receive, under the same numbers. */
-function formatsOf(remote: RtpRemote): readonly HeardFormat[] {
+function formatsOf(remote: RtpRemote): readonly ReceiveFormat[] {
   const { codec, payloadType, dtmfPayloadType, dtmfClockRate = codecOf(codec).clockRate } = remote
-  const audio: HeardFormat = { payloadType, is: 'audio', codec }
+  const audio: ReceiveFormat = { payloadType, kind: 'audio', codec }
   if (dtmfPayloadType === null) return [audio]
-  return [audio, { payloadType: dtmfPayloadType, is: 'event', clockRate: dtmfClockRate }]
+  return [audio, { payloadType: dtmfPayloadType, kind: 'event', clockRate: dtmfClockRate }]
 }

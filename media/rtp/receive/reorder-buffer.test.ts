@@ -1,12 +1,12 @@
 import t from 'tap'
 import { RtpPacket } from '../packet.js'
-import { type Arrival, InOrder } from './reorder-buffer.js'
+import { type QueuedPacket, ReorderBuffer } from './reorder-buffer.js'
 
 function rig() {
   const seen: number[] = []
   const bytes: number[] = []
   const arrivals: number[] = []
-  const order = new InOrder((data, arrival: Arrival) => {
+  const order = new ReorderBuffer((data, arrival: QueuedPacket) => {
     seen.push(arrival.sequence)
     bytes.push(data[arrival.payloadOffset] ?? -1)
     arrivals.push(arrival.now)
@@ -52,9 +52,9 @@ t.test('one more packet, or the beat, ends the wait', async (t) => {
   put(0, 2, 1, 4, 5)
   t.strictSame(seen.slice(3), [4, 5], '3 is lost')
   put(7)
-  order.beat(5 * 320)
+  order.tick(5 * 320)
   t.equal(seen.length, 5)
-  order.beat(6 * 320)
+  order.tick(6 * 320)
   t.strictSame(seen.slice(5), [7])
   put(6, 8)
   t.strictSame(seen.slice(6), [6, 8])
@@ -64,7 +64,7 @@ t.test('what needs no decoding fills its gap', async (t) => {
   const { order, put, seen } = rig()
   put(0, 2, 1, 4)
   t.equal(seen.length, 3)
-  order.pass(3)
+  order.skip(3)
   t.strictSame(seen.slice(3), [4])
 })
 

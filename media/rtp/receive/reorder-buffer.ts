@@ -6,7 +6,7 @@ const MAX_BYTES = 1500
 const WARY_FOR = 250
 
 /** Where and when a packet belongs; the fields of `RtpPacket`, apart from it. */
-export interface Arrival {
+export interface QueuedPacket {
   payloadType: number
   payloadOffset: number
   payloadLength: number
@@ -22,69 +22,69 @@ export interface Arrival {
  * by far more frequent than a swapped pair, and must delay nothing: only on a stream that was seen to
  * swap, the packet behind a gap waits for one more. One is held at most, in memory taken once.
  */
-export class InOrder {
-  readonly #out: (data: Uint8Array, arrival: Arrival) => void
-  readonly #given: Arrival = blank()
-  readonly #held: Arrival = blank()
+export class ReorderBuffer {
+  readonly #onPacket: (data: Uint8Array, arrival: QueuedPacket) => void
+  readonly #direct: QueuedPacket = blank()
+  readonly #held: QueuedPacket = blank()
   readonly #bytes = new Uint8Array(MAX_BYTES)
-  #holds = false
+  #isHolding = false
   #next = -1
-  #waryUntil = -1
+  #reorderedUntil = -1
 
-  constructor(out: (data: Uint8Array, arrival: Arrival) => void) {
-    this.#out = out
+  constructor(out: (data: Uint8Array, arrival: QueuedPacket) => void) {
+    this.#onPacket = out
   }
 
   /** A packet, once: its unwrapped sequence number, the position now, and whether its decoder cares. */
   put(data: Uint8Array, packet: RtpPacket, sequence: number, now: number, adapts: boolean): void {
-    if (this.#next !== -1 && sequence < this.#next) this.#waryUntil = sequence + WARY_FOR
+    if (this.#next !== -1 && sequence < this.#next) this.#reorderedUntil = sequence + WARY_FOR
     const gap = this.#next !== -1 && sequence > this.#next
     const fits = packet.payloadOffset + packet.payloadLength <= MAX_BYTES
-    if (adapts && gap && !this.#holds && sequence <= this.#waryUntil && fits) {
+    if (adapts && gap && !this.#isHolding && sequence <= this.#reorderedUntil && fits) {
       this.#bytes.set(data)
       fill(this.#held, packet, sequence, now)
-      this.#holds = true
+      this.#isHolding = true
       return
     }
     // Behind what is held, the gap stayed: give it up.
-    if (this.#holds && sequence > this.#held.sequence) this.release()
-    fill(this.#given, packet, sequence, now)
-    this.#out(data, this.#given)
-    this.pass(sequence)
+    if (this.#isHolding && sequence > this.#held.sequence) this.release()
+    fill(this.#direct, packet, sequence, now)
+    this.#onPacket(data, this.#direct)
+    this.skip(sequence)
   }
 
   /** That packet was seen and needs no decoding. */
-  pass(sequence: number): void {
+  skip(sequence: number): void {
     if (sequence >= this.#next) this.#next = sequence + 1
-    if (this.#holds && this.#held.sequence <= this.#next) this.release()
+    if (this.#isHolding && this.#held.sequence <= this.#next) this.release()
   }
 
   /** On the beat: what has waited since before `since` waits no longer. */
-  beat(since: number): void {
-    if (this.#holds && this.#held.now <= since) this.release()
+  tick(since: number): void {
+    if (this.#isHolding && this.#held.now <= since) this.release()
   }
 
   /** Gives out what is held. */
   release(): void {
-    if (!this.#holds) return
-    this.#holds = false
+    if (!this.#isHolding) return
+    this.#isHolding = false
     this.#next = Math.max(this.#next, this.#held.sequence + 1)
-    this.#out(this.#bytes, this.#held)
+    this.#onPacket(this.#bytes, this.#held)
   }
 
   /** Another stream, with another order; what is held belongs to the old one. */
   restart(): void {
-    this.#holds = false
+    this.#isHolding = false
     this.#next = -1
-    this.#waryUntil = -1
+    this.#reorderedUntil = -1
   }
 }
 
-function blank(): Arrival {
+function blank(): QueuedPacket {
   return { payloadType: 0, payloadOffset: 0, payloadLength: 0, timestamp: 0, sequence: 0, now: 0 }
 }
 
-function fill(arrival: Arrival, packet: RtpPacket, sequence: number, now: number): void {
+function fill(arrival: QueuedPacket, packet: RtpPacket, sequence: number, now: number): void {
   arrival.payloadType = packet.payloadType
   arrival.payloadOffset = packet.payloadOffset
   arrival.payloadLength = packet.payloadLength

@@ -1,19 +1,19 @@
 import t from 'tap'
-import { RtpSource } from './source-latch.js'
+import { SourceLatch } from './source-latch.js'
 
 const HOME = '192.0.2.7'
 const ELSEWHERE = '198.51.100.9'
 
-function latched(): RtpSource {
-  const source = new RtpSource()
-  source.expect(HOME, 4000)
+function latched(): SourceLatch {
+  const source = new SourceLatch()
+  source.setSdpAddress(HOME, 4000)
   source.accept(HOME, 4000, 1, 0)
   return source
 }
 
 t.test('sends go to the SDP address, then to where the first packet came from', async (t) => {
-  const source = new RtpSource()
-  source.expect(HOME, 4000)
+  const source = new SourceLatch()
+  source.setSdpAddress(HOME, 4000)
   t.match(source, { address: HOME, port: 4000, latches: 0 })
   t.equal(source.accept(ELSEWHERE, 5000, 1, 0), 'new')
   t.equal(source.accept(ELSEWHERE, 5000, 1, 20), 'same')
@@ -21,8 +21,8 @@ t.test('sends go to the SDP address, then to where the first packet came from', 
 })
 
 t.test('for three seconds, who is more like the SDP takes it from who came first', async (t) => {
-  const source = new RtpSource()
-  source.expect(HOME, 4000)
+  const source = new SourceLatch()
+  source.setSdpAddress(HOME, 4000)
   t.equal(source.accept(ELSEWHERE, 5000, 1, 0), 'new')
   t.equal(source.accept('203.0.113.1', 5000, 2, 10), 'refused', 'a stranger is no better than another')
   t.equal(source.accept(HOME, 4002, 3, 20), 'new', 'the same machine')
@@ -31,8 +31,8 @@ t.test('for three seconds, who is more like the SDP takes it from who came first
   t.equal(source.accept(ELSEWHERE, 5000, 1, 60), 'refused')
   t.match(source, { port: 4000, latches: 3, strangers: 3 })
 
-  const late = new RtpSource()
-  late.expect(HOME, 4000)
+  const late = new SourceLatch()
+  late.setSdpAddress(HOME, 4000)
   late.accept(ELSEWHERE, 5000, 1, 0)
   late.accept(ELSEWHERE, 5000, 1, 3000)
   t.equal(late.accept(HOME, 4000, 2, 3000), 'refused')
@@ -63,9 +63,9 @@ t.test('a known half is enough sooner: the address, or the SSRC', async (t) => {
 t.test('a new address in SDP starts over at once, the same one changes nothing', async (t) => {
   const source = latched()
   source.accept(HOME, 4000, 1, 4000)
-  source.expect(HOME, 4000)
+  source.setSdpAddress(HOME, 4000)
   t.equal(source.accept(ELSEWHERE, 5000, 2, 4020), 'refused')
-  source.expect(ELSEWHERE, 5000)
+  source.setSdpAddress(ELSEWHERE, 5000)
   t.match(source, { address: ELSEWHERE, port: 5000 })
   t.equal(source.accept(ELSEWHERE, 5000, 2, 4040), 'new')
   t.equal(source.accept(HOME, 4000, 1, 4060), 'refused')
@@ -73,8 +73,8 @@ t.test('a new address in SDP starts over at once, the same one changes nothing',
 
 t.test('asking does not change it', async (t) => {
   const source = latched()
-  t.equal(source.refuses(ELSEWHERE, 5000, 2, 20), true)
-  t.equal(source.refuses(ELSEWHERE, 5000, 2, 2000), false)
+  t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 20), true)
+  t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 2000), false)
   t.match(source, { address: HOME, latches: 1, strangers: 0 })
   t.equal(source.accept(HOME, 4000, 1, 2000), 'same')
 })

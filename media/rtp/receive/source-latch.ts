@@ -10,7 +10,7 @@ const PREFER_SDP_MS = 3000
 /** Whoever was replaced for being silent takes it back when it speaks again this soon. */
 const RETURN_MS = 30_000
 
-interface Place {
+interface SocketAddress {
   address: string
   port: number
 }
@@ -19,33 +19,33 @@ interface Place {
  * Decides whose packets are this leg's. Sends go to the SDP address until the first valid packet, then
  * to where that came from (symmetric RTP, for peers behind NAT). Nobody else gets in while it lives.
  */
-export class RtpSource {
+export class SourceLatch {
   /** Where to send; the address is empty before the SDP is known. */
   address = ''
   port = 0
   /** How often the place changed, the first time included, and packets of others. */
   latches = 0
-  strangers = 0
-  readonly #sdp: Place = { address: '', port: 0 }
-  readonly #replaced: Place = { address: '', port: 0 }
+  unknownSources = 0
+  readonly #sdp: SocketAddress = { address: '', port: 0 }
+  readonly #previous: SocketAddress = { address: '', port: 0 }
   #latched = false
   #latchedMs = 0
   #ssrc = 0
   #lastMs = 0
 
   /** The address in the SDP. A changed one starts over; the same one changes nothing. */
-  expect(address: string, port: number): void {
+  setSdpAddress(address: string, port: number): void {
     if (address === this.#sdp.address && port === this.#sdp.port) return
     this.#sdp.address = address
     this.#sdp.port = port
     this.address = address
     this.port = port
-    this.#replaced.address = ''
+    this.#previous.address = ''
     this.#latched = false
   }
 
   /** Whether `accept` would refuse it. For what is dear to check otherwise. */
-  refuses(address: string, port: number, ssrc: number, nowMs: number): boolean {
+  wouldRefuse(address: string, port: number, ssrc: number, nowMs: number): boolean {
     if (!this.#latched) return false
     const here = address === this.address && port === this.port
     return !(here && ssrc === this.#ssrc) && !this.#mayReplace(here, address, port, ssrc, nowMs)
@@ -53,8 +53,8 @@ export class RtpSource {
 
   /** A valid packet: `refused`, `same` stream as before, or the first of a `new` one. */
   accept(address: string, port: number, ssrc: number, nowMs: number): 'refused' | 'same' | 'new' {
-    if (this.refuses(address, port, ssrc, nowMs)) {
-      this.strangers++
+    if (this.wouldRefuse(address, port, ssrc, nowMs)) {
+      this.unknownSources++
       return 'refused'
     }
     const before = this.#latched && ssrc === this.#ssrc
@@ -70,8 +70,8 @@ export class RtpSource {
     this.latches++
     // Who lost it for being less like the SDP, or to one that returned, has no claim.
     const claims = this.#latched && nowMs - this.#lastMs >= HALF_KNOWN_MS
-    this.#replaced.address = claims ? this.address : ''
-    this.#replaced.port = claims ? this.port : 0
+    this.#previous.address = claims ? this.address : ''
+    this.#previous.port = claims ? this.port : 0
     this.#latchedMs = nowMs
     this.address = address
     this.port = port
@@ -82,16 +82,16 @@ export class RtpSource {
     if ((here || ssrc === this.#ssrc) && silentMs >= HALF_KNOWN_MS) return true
     if (here) return false
     const sinceMs = nowMs - this.#latchedMs
-    if (sinceMs < PREFER_SDP_MS && this.#likeness(address, port) > this.#likeness(this.address, this.port)) {
+    if (sinceMs < PREFER_SDP_MS && this.#sdpMatch(address, port) > this.#sdpMatch(this.address, this.port)) {
       return true
     }
-    const was = this.#replaced
+    const was = this.#previous
     if (sinceMs < RETURN_MS && address === was.address && port === was.port) return true
     return silentMs >= TAKE_OVER_MS
   }
 
   /** How much a place is like the one of the SDP. */
-  #likeness(address: string, port: number): number {
+  #sdpMatch(address: string, port: number): number {
     if (address !== this.#sdp.address) return 0
     return port === this.#sdp.port ? 2 : 1
   }

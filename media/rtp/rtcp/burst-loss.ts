@@ -8,7 +8,7 @@ const HEARD = 1
 const DISCARDED = 2
 
 /** Where losses lie, as RTCP XR tells it. Shares are of packets, 0 to 1. */
-export interface Bursts {
+export interface BurstLoss {
   /** Share lost or discarded inside bursts, and between them. */
   readonly burstDensity: number
   readonly gapDensity: number
@@ -51,7 +51,7 @@ export class BurstCounter {
     if (extended < this.#next) return
     if (extended > this.#highest) {
       // After a long gap only as many losses as the window holds are gone through one by one.
-      while (extended - this.#next >= WINDOW) this.#judgeNext()
+      while (extended - this.#next >= WINDOW) this.#classifyNext()
       this.#highest = extended
     }
     this.#window[extended % WINDOW] = discarded ? DISCARDED : HEARD
@@ -59,12 +59,12 @@ export class BurstCounter {
 
   /** The numbers start anew; what was counted stays. */
   restart(): void {
-    while (this.#next !== -1 && this.#next <= this.#highest) this.#judgeNext()
+    while (this.#next !== -1 && this.#next <= this.#highest) this.#classifyNext()
     this.#next = -1
     this.#highest = -1
   }
 
-  snapshot(): Bursts {
+  snapshot(): BurstLoss {
     const { burst, gap } = this.#densities()
     const share = this.#packets === 0 ? 0 : this.#badPackets / this.#packets
     const run = this.#runs === 0 ? 1 : this.#badPackets / this.#runs
@@ -93,7 +93,7 @@ export class BurstCounter {
     }
   }
 
-  #judgeNext(): void {
+  #classifyNext(): void {
     const slot = this.#next % WINDOW
     const state = this.#window[slot] as number
     this.#window[slot] = MISSING

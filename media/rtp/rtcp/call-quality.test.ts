@@ -2,7 +2,7 @@ import t from 'tap'
 import { seeded } from '../../../fixtures/host/random.js'
 import { BurstCounter } from './burst-loss.js'
 import { estimateMos } from './call-quality.js'
-import { Reception } from './reception.js'
+import { ReceptionStatistics } from './reception.js'
 
 /** Runs a pattern of packets through the counter: `.` came, `x` did not, `d` came too late. */
 function bursts(pattern: string) {
@@ -67,7 +67,7 @@ t.test('the E-model: no loss is best, bursts and delay cost', async (t) => {
 })
 
 t.test('reception: loss of a stream and of its reports, by RFC 3550', async (t) => {
-  const reception = new Reception()
+  const reception = new ReceptionStatistics()
   const packet = (n: number, ssrc = 9) => reception.packet(ssrc, n & 0xffff, n * 160, n * 160, false)
   t.equal(reception.report(0), null)
   for (let n = 65_530; n < 65_630; n++) if (n % 10 !== 0) packet(n)
@@ -88,7 +88,7 @@ t.test('reception: loss of a stream and of its reports, by RFC 3550', async (t) 
 })
 
 t.test('reception: one wild sequence number is passed over, two in a row are a restart', async (t) => {
-  const reception = new Reception()
+  const reception = new ReceptionStatistics()
   for (let n = 100; n < 110; n++) reception.packet(9, n, 0, 0, false)
   reception.packet(9, 40_000, 0, 0, false)
   t.match(reception.report(0), { highestSequence: 109, lost: 0 })
@@ -98,7 +98,7 @@ t.test('reception: one wild sequence number is passed over, two in a row are a r
 })
 
 t.test('reception: jitter by appendix A.8', async (t) => {
-  const reception = new Reception()
+  const reception = new ReceptionStatistics()
   // Arrivals 8 ms early and late in turn: |D| is 128 from the second packet on.
   for (let n = 0; n < 200; n++) reception.packet(9, n, n * 160, n * 160 + (n % 2) * 128, false)
   t.ok(Math.abs(reception.jitter - 128) < 1, `${reception.jitter}`)

@@ -1,5 +1,5 @@
 import type { CallQuality, DirectionQuality } from '../../base/frame.js'
-import type { Reception } from './reception.js'
+import type { ReceptionStatistics } from './reception.js'
 import type { RtcpSession } from './session.js'
 
 /**
@@ -13,7 +13,7 @@ const BPL = 25.1
 /** G.107 with all other parameters at their defaults. */
 const BEST_R = 93.2
 
-export interface Conditions {
+export interface LossConditions {
   /** Share of packets not played, 0 to 1. */
   readonly loss: number
   /** 1 for random loss, above for bursts. */
@@ -26,7 +26,7 @@ export interface Conditions {
  * An estimate of what people would say of this sound, 1 to 4.5 (MOS-CQE): the E-model of ITU-T G.107
  * with the delay impairment simplified to two lines, as for a connection without echo.
  */
-export function estimateMos({ loss, burstRatio, delayMs }: Conditions): number {
+export function estimateMos({ loss, burstRatio, delayMs }: LossConditions): number {
   const percent = loss * 100
   const equipment = IE + ((95 - IE) * percent) / (percent / Math.max(1, burstRatio) + BPL)
   const delay = 0.024 * delayMs + (delayMs > 177.3 ? 0.11 * (delayMs - 177.3) : 0)
@@ -45,8 +45,8 @@ const OWN_DELAY_MS = 60
 
 /** Both directions of a leg so far. `playoutMs`: what our playout buffer adds. */
 export function callQuality(
-  reception: Reception,
-  { rttMs, far }: RtcpSession,
+  reception: ReceptionStatistics,
+  { rttMs, remoteReport: far }: RtcpSession,
   jitterMs: number,
   playoutMs: number,
 ): CallQuality {

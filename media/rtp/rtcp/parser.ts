@@ -40,9 +40,9 @@ export interface ReceptionReport {
 }
 
 export interface RtcpListener {
-  senderReport(info: SenderInfo): void
-  report(report: ReceptionReport): void
-  bye(ssrc: number): void
+  onSenderReport(info: SenderInfo): void
+  onReceptionReport(onReceptionReport: ReceptionReport): void
+  onBye(ssrc: number): void
 }
 
 /**
@@ -81,7 +81,7 @@ export function readRtcp(data: Uint8Array, listener: RtcpListener): boolean {
       const reporter = uint32(data, at + 4)
       for (let i = 0; i < count; i++) readReport(data, reports + i * REPORT_BYTES, reporter, listener)
     }
-    if (type === BYE) for (let i = 0; i < count; i++) listener.bye(uint32(data, at + 4 + i * 4))
+    if (type === BYE) for (let i = 0; i < count; i++) listener.onBye(uint32(data, at + 4 + i * 4))
     at += 4 + uint16(data, at + 2) * 4
   }
   return true
@@ -103,7 +103,7 @@ function paddingOf(data: Uint8Array, first: number, at: number, end: number): nu
 }
 
 function readSender(data: Uint8Array, at: number, listener: RtcpListener): void {
-  listener.senderReport({
+  listener.onSenderReport({
     ssrc: uint32(data, at),
     ntpMiddle: uint32(data, at + 6),
     packets: uint32(data, at + 16),
@@ -113,7 +113,7 @@ function readSender(data: Uint8Array, at: number, listener: RtcpListener): void 
 
 function readReport(data: Uint8Array, at: number, reporter: number, listener: RtcpListener): void {
   const word = uint32(data, at + 4)
-  listener.report({
+  listener.onReceptionReport({
     reporter,
     ssrc: uint32(data, at),
     fractionLost: word >>> 24,

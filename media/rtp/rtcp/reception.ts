@@ -1,5 +1,5 @@
 import { sequenceDelta, timestampDelta } from '../receive/sequence.js'
-import { BurstCounter, type Bursts } from './burst-loss.js'
+import { BurstCounter, type BurstLoss } from './burst-loss.js'
 import type { OwnReport } from './writer.js'
 
 // RFC 3550, appendix A.1.
@@ -16,7 +16,7 @@ interface LastReport {
  * What RFC 3550 keeps of the source that is heard (sections 6.4.1, A.1, A.3, A.8), for our reports and
  * for the call's statistics. A new SSRC starts it over; the call's totals go on.
  */
-export class Reception {
+export class ReceptionStatistics {
   /** Of the source heard last; -1 before the first packet. */
   ssrc = -1
   /** In timestamp units. */
@@ -30,7 +30,7 @@ export class Reception {
   /** Where a sequence that jumped would go on; only two packets in a row make it true. */
   #jumped = -1
   #lastTransit = 0
-  #heardSinceReport = false
+  #receivedSinceReport = false
   #lastReport: LastReport | null = null
   /** Of the sources before this one. */
   #expectedBefore = 0
@@ -67,7 +67,7 @@ export class Reception {
       this.#lastTransit = transit
     } else if (delta > 0) this.#highest += delta
     this.#received++
-    this.#heardSinceReport = true
+    this.#receivedSinceReport = true
     // The window of the bursts needs numbers that stay positive around the first packet.
     this.#bursts.packet(this.#highest + Math.min(0, delta) + MAX_DROPOUT, discarded)
     const difference = Math.abs(timestampDelta(transit, this.#lastTransit))
@@ -76,14 +76,14 @@ export class Reception {
   }
 
   /** The source told its time. */
-  reported(ssrc: number, ntpMiddle: number, atMs: number): void {
+  senderReported(ssrc: number, ntpMiddle: number, atMs: number): void {
     if (ssrc === this.ssrc) this.#lastReport = { ntpMiddle, atMs }
   }
 
   /** The block about this source since the last one; null when nothing was heard of it meanwhile. */
   report(nowMs: number): OwnReport | null {
-    if (!this.#heardSinceReport) return null
-    this.#heardSinceReport = false
+    if (!this.#receivedSinceReport) return null
+    this.#receivedSinceReport = false
     const expected = this.#expectedNow()
     const lost = expected - this.#received
     const interval = expected - this.#expectedPrior
@@ -102,7 +102,7 @@ export class Reception {
     }
   }
 
-  bursts(): Bursts {
+  bursts(): BurstLoss {
     return this.#bursts.snapshot()
   }
 

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { seeded } from '../../../fixtures/host/random.js'
 import { writeRtpHeader } from '../packet.js'
 import { isValidRtcp, type RtcpListener, readRtcp } from './parser.js'
-import { Reception } from './reception.js'
+import { ReceptionStatistics } from './reception.js'
 import { RtcpSession } from './session.js'
 import { writeBye, writeCname, writeReport } from './writer.js'
 
@@ -12,9 +12,9 @@ function listening(): { readonly heard: object[]; readonly listener: RtcpListene
   return {
     heard,
     listener: {
-      senderReport: (info) => heard.push({ sr: info }),
-      report: (report) => heard.push({ report }),
-      bye: (ssrc) => heard.push({ bye: ssrc }),
+      onSenderReport: (info) => heard.push({ sr: info }),
+      onReceptionReport: (report) => heard.push({ report }),
+      onBye: (ssrc) => heard.push({ bye: ssrc }),
     },
   }
 }
@@ -126,7 +126,7 @@ t.test('what is written is what is read', async (t) => {
 function pair(random: () => number = () => 0.5) {
   const clock = new VirtualClock({ nowMs: 5000 })
   const end = (ssrc: number) => {
-    const reception = new Reception()
+    const reception = new ReceptionStatistics()
     return { ssrc, reception, rtcp: new RtcpSession(clock, ssrc, reception, Buffer.from('x'), random) }
   }
   return { clock, a: end(1), b: end(2) }
@@ -137,7 +137,7 @@ type End = ReturnType<typeof pair>['a']
 function rtp(from: End, to: End, sequence: number, nowMs: number): void {
   const packet = Buffer.alloc(172)
   writeRtpHeader(packet, 8, false, sequence & 0xffff, sequence * 160, from.ssrc)
-  from.rtcp.sending(packet, 160, nowMs)
+  from.rtcp.packetSent(packet, 160, nowMs)
   to.reception.packet(from.ssrc, sequence & 0xffff, sequence * 160, Math.round(nowMs * 8), false)
 }
 
@@ -149,7 +149,7 @@ t.test(
       const at: number[] = []
       for (let i = 0; i < 1500; i++) {
         rtp(a, b, i, clock.now())
-        if (a.rtcp.beat(clock.now()) !== null) at.push(clock.now() - 5000)
+        if (a.rtcp.tick(clock.now()) !== null) at.push(clock.now() - 5000)
         clock.advance(20)
       }
       const interval = (5000 * (0.5 + draw)) / (Math.E - 1.5)
@@ -166,7 +166,7 @@ t.test(
 t.test('nothing was sent or heard: nothing is reported', async (t) => {
   const { clock, a } = pair()
   for (let i = 0; i < 1000; i++) {
-    t.equal(a.rtcp.beat(clock.now()), null)
+    t.equal(a.rtcp.tick(clock.now()), null)
     clock.advance(20)
   }
   t.equal(a.rtcp.bye(clock.now()), null)
@@ -179,30 +179,30 @@ t.test('round trip, loss and jitter arrive at the one who sent', async (t) => {
   for (let i = 0; i < 1500; i++) {
     const now = clock.now()
     // Every fourth packet of a is lost; those of b all come.
-    if (i % 4 === 3) a.rtcp.sending(Buffer.alloc(172), 160, now)
+    if (i % 4 === 3) a.rtcp.packetSent(Buffer.alloc(172), 160, now)
     else rtp(a, b, i, now)
     rtp(b, a, i, now)
     for (const [from, to] of [
       [a, b],
       [b, a],
     ] as const) {
-      const reports = from.rtcp.beat(now)
+      const reports = from.rtcp.tick(now)
       if (reports !== null) flying.push({ at: now + WAY_MS, to, bytes: Buffer.from(reports) })
     }
     clock.advance(10)
     for (const { to, bytes } of flying
       .splice(0)
       .filter((one) => one.at <= clock.now() || !flying.push(one))) {
-      t.ok(to.rtcp.take(bytes, clock.now()))
+      t.ok(to.rtcp.receive(bytes, clock.now()))
     }
     clock.advance(10)
   }
   t.ok(Math.abs((a.rtcp.rttMs ?? 0) - 100) <= 1, `round trip ${a.rtcp.rttMs} ms: 50 each way, by steps of 20`)
   t.ok(Math.abs((b.rtcp.rttMs ?? 0) - 100) <= 1)
-  t.ok(Math.abs((a.rtcp.far?.recentLoss ?? 0) - 0.25) < 0.01)
-  t.ok(Math.abs((a.rtcp.far?.loss ?? 0) - 0.25) < 0.01, `loss ${a.rtcp.far?.loss}`)
-  t.equal(b.rtcp.far?.loss, 0)
-  t.equal(b.rtcp.far?.jitterMs, 0)
+  t.ok(Math.abs((a.rtcp.remoteReport?.recentLoss ?? 0) - 0.25) < 0.01)
+  t.ok(Math.abs((a.rtcp.remoteReport?.loss ?? 0) - 0.25) < 0.01, `loss ${a.rtcp.remoteReport?.loss}`)
+  t.equal(b.rtcp.remoteReport?.loss, 0)
+  t.equal(b.rtcp.remoteReport?.jitterMs, 0)
 })
 
 t.test('who only listens sends receiver reports; a BYE ends it', async (t) => {
@@ -210,7 +210,7 @@ t.test('who only listens sends receiver reports; a BYE ends it', async (t) => {
   for (let i = 0; i < 300; i++) {
     rtp(a, b, i, clock.now())
     clock.advance(20)
-    b.rtcp.beat(clock.now())
+    b.rtcp.tick(clock.now())
   }
   const { heard, listener } = listening()
   const last = b.rtcp.bye(clock.now())
@@ -225,7 +225,7 @@ t.test('nonsense about round trips is not believed', async (t) => {
   const claim = (lastReport: number, delaySinceLastReport: number) => {
     const report = { ssrc: 1, fractionLost: 0, lost: 0, highestSequence: 0, jitter: 0 }
     const end = writeReport(into, 0, 2, null, { ...report, lastReport, delaySinceLastReport })
-    t.ok(a.rtcp.take(into.subarray(0, end), clock.now()))
+    t.ok(a.rtcp.receive(into.subarray(0, end), clock.now()))
   }
   claim(1, 0)
   claim(0xffffffff, 0xffffffff)

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.js'
 import { timestampDelta } from '../receive/sequence.js'
-import { takeUint32 } from '../srtp/transform.js'
+import { readUint32 } from '../srtp/transform.js'
 import { type ReceptionReport, readRtcp, type SenderInfo } from './parser.js'
-import type { Reception } from './reception.js'
+import type { ReceptionStatistics } from './reception.js'
 import { type OwnSenderInfo, writeBye, writeCname, writeReport } from './writer.js'
 
 /** RFC 3550, section 6.2: with two parties the bandwidth share allows more, this least time rules. */
@@ -14,7 +14,7 @@ const NTP_EPOCH_SECONDS = 2_208_988_800
 const MAX_BYTES = 256
 
 /** What the far side reports of the sound we sent. */
-export interface FarReport {
+export interface RemoteReport {
   /** Share lost on the way, of all packets and since its report before; 0 to 1. */
   readonly loss: number
   readonly recentLoss: number
@@ -31,9 +31,9 @@ export class RtcpSession {
   byes = 0
   sent = 0
   rttMs: number | null = null
-  far: FarReport | null = null
+  remoteReport: RemoteReport | null = null
   readonly #ssrc: number
-  readonly #reception: Reception
+  readonly #reception: ReceptionStatistics
   readonly #random: () => number
   readonly #cname: Uint8Array
   /** Unix ms when the monotonic clock was 0: a step of the wall clock must not bend round trips. */
@@ -50,7 +50,7 @@ export class RtcpSession {
   #dueMs = -1
 
   /** @param cname 1 to 64 bytes that tell nothing of people or machines (RFC 7022). */
-  constructor(clock: Clock, ssrc: number, reception: Reception, cname: Uint8Array, random: () => number) {
+  constructor(clock: Clock, ssrc: number, reception: ReceptionStatistics, cname: Uint8Array, random: () => number) {
     this.#ssrc = ssrc
     this.#reception = reception
     this.#cname = cname
@@ -63,8 +63,8 @@ export class RtcpSession {
   }
 
   /** An RTP packet of ours leaves, in the clear. */
-  sending(packet: Uint8Array, payloadBytes: number, nowMs: number): void {
-    this.#timestamp = takeUint32(packet, 4)
+  packetSent(packet: Uint8Array, payloadBytes: number, nowMs: number): void {
+    this.#timestamp = readUint32(packet, 4)
     this.#timestampAtMs = nowMs
     this.#packets++
     this.#octets += payloadBytes
@@ -72,11 +72,11 @@ export class RtcpSession {
   }
 
   /** A compound packet of the peer, in the clear. False when it is none. */
-  take(data: Uint8Array, nowMs: number): boolean {
+  receive(data: Uint8Array, nowMs: number): boolean {
     const valid = readRtcp(data, {
-      senderReport: (info) => this.#senderReport(info, nowMs),
-      report: (report) => this.#report(report, nowMs),
-      bye: () => {
+      onSenderReport: (info) => this.#senderReport(info, nowMs),
+      onReceptionReport: (report) => this.#report(report, nowMs),
+      onBye: () => {
         this.byes++
       },
     })
@@ -86,7 +86,7 @@ export class RtcpSession {
   }
 
   /** The reports that are due, or null. Borrowed until the next call. */
-  beat(nowMs: number): Buffer | null {
+  tick(nowMs: number): Buffer | null {
     if (this.#dueMs === -1) this.#dueMs = nowMs + this.#interval() / 2
     if (nowMs < this.#dueMs || this.#packets + this.#reception.received === 0) return null
     this.#dueMs = nowMs + this.#interval()
@@ -122,12 +122,12 @@ export class RtcpSession {
   }
 
   #senderReport({ ssrc, ntpMiddle }: SenderInfo, nowMs: number): void {
-    this.#reception.reported(ssrc, ntpMiddle, nowMs)
+    this.#reception.senderReported(ssrc, ntpMiddle, nowMs)
   }
 
   #report(report: ReceptionReport, nowMs: number): void {
     if (report.ssrc !== this.#ssrc || this.#packets === 0) return
-    this.far = {
+    this.remoteReport = {
       loss: Math.max(0, Math.min(1, report.lost / this.#packets)),
       recentLoss: report.fractionLost / 256,
       jitterMs: (report.jitter / this.#clockRate) * 1000,

@@ -4,11 +4,11 @@ import type { SessionKeys, SrtpSuite } from './key-derivation.js'
 import {
   ENCRYPTED,
   type PacketIndex,
-  putUint32,
+  writeUint32,
   RTCP_CLEAR_BYTES,
   type SrtpTransform,
-  sameBytes,
-  takeUint32,
+  constantTimeEqual,
+  readUint32,
 } from './transform.js'
 
 const BLOCK = 16
@@ -35,38 +35,38 @@ export class CounterTransform implements SrtpTransform {
     this.#rtpHmac = new HmacSha1(rtp.authentication)
     this.#rtcpHmac = new HmacSha1(rtcp.authentication)
     this.#rtpTag = suite.tagBytes
-    this.#rtcpTag = suite.controlTagBytes
+    this.#rtcpTag = suite.rtcpTagBytes
     this.#mki = mki
   }
 
   sealRtp(packet: Uint8Array, header: number, length: number, ssrc: number, index: PacketIndex): number {
     this.#rtp.apply(packet, header, length, ssrc, index.rollOver, index.sequence)
     this.#rtpHmac.digest(packet, length, index.rollOver, this.#digest)
-    return this.#close(packet, length, this.#rtpTag)
+    return this.#appendTag(packet, length, this.#rtpTag)
   }
 
   openRtp(packet: Uint8Array, header: number, length: number, ssrc: number, index: PacketIndex): number {
     const end = length - this.#rtpTag - this.#mki.length
-    if (end < header || !sameBytes(packet, end, this.#mki, this.#mki.length)) return -1
+    if (end < header || !constantTimeEqual(packet, end, this.#mki, this.#mki.length)) return -1
     this.#rtpHmac.digest(packet, end, index.rollOver, this.#digest)
-    if (!sameBytes(packet, length - this.#rtpTag, this.#digest, this.#rtpTag)) return -1
+    if (!constantTimeEqual(packet, length - this.#rtpTag, this.#digest, this.#rtpTag)) return -1
     this.#rtp.apply(packet, header, end, ssrc, index.rollOver, index.sequence)
     return end
   }
 
   sealRtcp(packet: Uint8Array, length: number, ssrc: number, index: number): number {
     this.#rtcp.apply(packet, RTCP_CLEAR_BYTES, length, ssrc, index >>> 16, index & 0xffff)
-    putUint32(packet, length, index | ENCRYPTED)
+    writeUint32(packet, length, index | ENCRYPTED)
     this.#rtcpHmac.digest(packet, length + 4, null, this.#digest)
-    return this.#close(packet, length + 4, this.#rtcpTag)
+    return this.#appendTag(packet, length + 4, this.#rtcpTag)
   }
 
   openRtcp(packet: Uint8Array, length: number, ssrc: number): number {
     const end = length - this.#rtcpTag - this.#mki.length - 4
-    if (end < RTCP_CLEAR_BYTES || !sameBytes(packet, end + 4, this.#mki, this.#mki.length)) return -1
+    if (end < RTCP_CLEAR_BYTES || !constantTimeEqual(packet, end + 4, this.#mki, this.#mki.length)) return -1
     this.#rtcpHmac.digest(packet, end + 4, null, this.#digest)
-    if (!sameBytes(packet, length - this.#rtcpTag, this.#digest, this.#rtcpTag)) return -1
-    const word = takeUint32(packet, end)
+    if (!constantTimeEqual(packet, length - this.#rtcpTag, this.#digest, this.#rtcpTag)) return -1
+    const word = readUint32(packet, end)
     const index = word & ~ENCRYPTED
     if (word >= ENCRYPTED) {
       this.#rtcp.apply(packet, RTCP_CLEAR_BYTES, end, ssrc, index >>> 16, index & 0xffff)
@@ -76,10 +76,10 @@ export class CounterTransform implements SrtpTransform {
 
   rtcpIndex(packet: Uint8Array, length: number): number {
     const at = length - this.#rtcpTag - this.#mki.length - 4
-    return at < RTCP_CLEAR_BYTES ? -1 : takeUint32(packet, at) & ~ENCRYPTED
+    return at < RTCP_CLEAR_BYTES ? -1 : readUint32(packet, at) & ~ENCRYPTED
   }
 
-  #close(packet: Uint8Array, length: number, tagBytes: number): number {
+  #appendTag(packet: Uint8Array, length: number, tagBytes: number): number {
     packet.set(this.#mki, length)
     const at = length + this.#mki.length
     for (let i = 0; i < tagBytes; i++) packet[at + i] = this.#digest[i] as number
@@ -123,5 +123,5 @@ class KeyStream {
 }
 
 function xorUint32(into: Uint8Array, at: number, value: number): void {
-  putUint32(into, at, takeUint32(into, at) ^ value)
+  writeUint32(into, at, readUint32(into, at) ^ value)
 }

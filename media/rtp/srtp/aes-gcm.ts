@@ -3,11 +3,11 @@ import type { SessionKeys } from './key-derivation.js'
 import {
   ENCRYPTED,
   type PacketIndex,
-  putUint32,
+  writeUint32,
   RTCP_CLEAR_BYTES,
   type SrtpTransform,
-  sameBytes,
-  takeUint32,
+  constantTimeEqual,
+  readUint32,
 } from './transform.js'
 
 const TAG = 16
@@ -21,8 +21,8 @@ export class GcmTransform implements SrtpTransform {
   readonly #rtp: SessionKeys
   readonly #rtcp: SessionKeys
   readonly #mki: Uint8Array
-  readonly #vector = new Uint8Array(12)
-  readonly #control = new Uint8Array(RTCP_CLEAR_BYTES + 4)
+  readonly #iv = new Uint8Array(12)
+  readonly #aad = new Uint8Array(RTCP_CLEAR_BYTES + 4)
 
   constructor(aead: Aead, rtp: SessionKeys, rtcp: SessionKeys, mki: Uint8Array) {
     this.#aead = aead
@@ -32,7 +32,7 @@ export class GcmTransform implements SrtpTransform {
   }
 
   sealRtp(packet: Uint8Array, header: number, length: number, ssrc: number, index: PacketIndex): number {
-    this.#aim(this.#rtp.salt, ssrc, index.rollOver, index.sequence)
+    this.#setIv(this.#rtp.salt, ssrc, index.rollOver, index.sequence)
     const end = this.#seal(this.#rtp.encryption, packet.subarray(0, header), packet, header, length)
     packet.set(this.#mki, end)
     return end + this.#mki.length
@@ -40,29 +40,29 @@ export class GcmTransform implements SrtpTransform {
 
   openRtp(packet: Uint8Array, header: number, length: number, ssrc: number, index: PacketIndex): number {
     const end = length - this.#mki.length
-    if (end - TAG < header || !sameBytes(packet, end, this.#mki, this.#mki.length)) return -1
-    this.#aim(this.#rtp.salt, ssrc, index.rollOver, index.sequence)
+    if (end - TAG < header || !constantTimeEqual(packet, end, this.#mki, this.#mki.length)) return -1
+    this.#setIv(this.#rtp.salt, ssrc, index.rollOver, index.sequence)
     return this.#open(this.#rtp.encryption, packet.subarray(0, header), packet, header, end)
   }
 
   sealRtcp(packet: Uint8Array, length: number, ssrc: number, index: number): number {
-    this.#aim(this.#rtcp.salt, ssrc, index >>> 16, index & 0xffff)
-    const additional = this.#additional(packet, index | ENCRYPTED)
+    this.#setIv(this.#rtcp.salt, ssrc, index >>> 16, index & 0xffff)
+    const additional = this.#additionalData(packet, index | ENCRYPTED)
     const end = this.#seal(this.#rtcp.encryption, additional, packet, RTCP_CLEAR_BYTES, length)
-    putUint32(packet, end, index | ENCRYPTED)
+    writeUint32(packet, end, index | ENCRYPTED)
     packet.set(this.#mki, end + 4)
     return end + 4 + this.#mki.length
   }
 
   openRtcp(packet: Uint8Array, length: number, ssrc: number): number {
     const at = length - this.#mki.length - 4
-    if (at - TAG < RTCP_CLEAR_BYTES || !sameBytes(packet, at + 4, this.#mki, this.#mki.length)) return -1
-    const word = takeUint32(packet, at)
+    if (at - TAG < RTCP_CLEAR_BYTES || !constantTimeEqual(packet, at + 4, this.#mki, this.#mki.length)) return -1
+    const word = readUint32(packet, at)
     const index = word & ~ENCRYPTED
-    this.#aim(this.#rtcp.salt, ssrc, index >>> 16, index & 0xffff)
+    this.#setIv(this.#rtcp.salt, ssrc, index >>> 16, index & 0xffff)
     const key = this.#rtcp.encryption
     if (word >= ENCRYPTED) {
-      return this.#open(key, this.#additional(packet, word), packet, RTCP_CLEAR_BYTES, at)
+      return this.#open(key, this.#additionalData(packet, word), packet, RTCP_CLEAR_BYTES, at)
     }
     // Section 9.3: only authenticated, all of it is additional data.
     const additional = Buffer.concat([packet.subarray(0, at - TAG), packet.subarray(at, at + 4)])
@@ -71,29 +71,29 @@ export class GcmTransform implements SrtpTransform {
 
   rtcpIndex(packet: Uint8Array, length: number): number {
     const at = length - this.#mki.length - 4
-    return at - TAG < RTCP_CLEAR_BYTES ? -1 : takeUint32(packet, at) & ~ENCRYPTED
+    return at - TAG < RTCP_CLEAR_BYTES ? -1 : readUint32(packet, at) & ~ENCRYPTED
   }
 
   /** Sections 8.1 and 9.1: zeros, SSRC and index under the salt. */
-  #aim(salt: Buffer, ssrc: number, high: number, low: number): void {
-    const vector = this.#vector
+  #setIv(salt: Buffer, ssrc: number, high: number, low: number): void {
+    const vector = this.#iv
     vector[0] = 0
     vector[1] = 0
-    putUint32(vector, 2, ssrc)
-    putUint32(vector, 6, high)
+    writeUint32(vector, 2, ssrc)
+    writeUint32(vector, 6, high)
     vector[10] = low >>> 8
     vector[11] = low & 0xff
     for (let i = 0; i < vector.length; i++) vector[i] = (vector[i] as number) ^ (salt[i] as number)
   }
 
-  #additional(packet: Uint8Array, word: number): Uint8Array {
-    for (let i = 0; i < RTCP_CLEAR_BYTES; i++) this.#control[i] = packet[i] as number
-    putUint32(this.#control, RTCP_CLEAR_BYTES, word)
-    return this.#control
+  #additionalData(packet: Uint8Array, word: number): Uint8Array {
+    for (let i = 0; i < RTCP_CLEAR_BYTES; i++) this.#aad[i] = packet[i] as number
+    writeUint32(this.#aad, RTCP_CLEAR_BYTES, word)
+    return this.#aad
   }
 
   #seal(key: Buffer, additional: Uint8Array, packet: Uint8Array, begin: number, end: number): number {
-    const cipher = createCipheriv(this.#aead, key, this.#vector, TAG_LENGTH)
+    const cipher = createCipheriv(this.#aead, key, this.#iv, TAG_LENGTH)
     cipher.setAAD(additional)
     packet.set(cipher.update(packet.subarray(begin, end)), begin)
     cipher.final()
@@ -103,7 +103,7 @@ export class GcmTransform implements SrtpTransform {
 
   /** `end` is behind the tag. */
   #open(key: Buffer, additional: Uint8Array, packet: Uint8Array, begin: number, end: number): number {
-    const cipher = createDecipheriv(this.#aead, key, this.#vector, TAG_LENGTH)
+    const cipher = createDecipheriv(this.#aead, key, this.#iv, TAG_LENGTH)
     cipher.setAAD(additional)
     cipher.setAuthTag(packet.subarray(end - TAG, end))
     const plain = cipher.update(packet.subarray(begin, end - TAG))

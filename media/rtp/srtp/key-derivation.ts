@@ -9,7 +9,7 @@ export interface SrtpSuite {
   readonly authBytes: number
   /** Authentication tags of SRTP and of SRTCP. */
   readonly tagBytes: number
-  readonly controlTagBytes: number
+  readonly rtcpTagBytes: number
   readonly aead: 'aes-128-gcm' | 'aes-256-gcm' | null
 }
 
@@ -55,5 +55,5 @@ function counterMode() {
 }
 
 function gcm(keyBytes: number, aead: 'aes-128-gcm' | 'aes-256-gcm'): SrtpSuite {
-  return { keyBytes, saltBytes: 12, authBytes: 0, tagBytes: 16, controlTagBytes: 16, aead }
+  return { keyBytes, saltBytes: 12, authBytes: 0, tagBytes: 16, rtcpTagBytes: 16, aead }
 }

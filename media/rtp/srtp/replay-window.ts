@@ -12,7 +12,7 @@ export class ReplayWindow {
   }
 
   /** Only after the packet was found genuine. */
-  take(index: number): void {
+  add(index: number): void {
     this.#seen[index % WINDOW] = index
     if (index > this.#highest) this.#highest = index
   }

@@ -13,7 +13,7 @@ import { readWav } from '../../../fixtures/audio/wav.js'
 import { decodeAlaw, encodeAlaw } from '../../codec/g711.js'
 import { RtpPacket, writeRtpHeader } from '../packet.js'
 import type { SrtpKey } from './keying.js'
-import { SrtpIn, SrtpOut } from './srtp.js'
+import { SrtpReceiver, SrtpSender } from './srtp.js'
 import { MAX_SRTP_OVERHEAD } from './transform.js'
 
 /* ffmpeg has an SRTP of its own: AES-CM with either tag. */
@@ -79,12 +79,12 @@ async function deliver(socket: Socket, packet: Uint8Array, ended: () => boolean)
 for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
   t.test(`${suite}: what ffmpeg sends is opened`, { skip }, async (t) => {
     const socket = await openSocket(t)
-    const into = new SrtpIn(suite, key)
+    const into = new SrtpReceiver(suite, key)
     const packet = new RtpPacket()
     const heard: Int16Array[] = []
     let refused = 0
     socket.on('message', (data) => {
-      const length = into.rtp(data, data.length)
+      const length = into.unprotectRtp(data, data.length)
       const plain = data.subarray(0, Math.max(0, length))
       // RTCP comes on the same port here, and is another matter.
       if (length < 0 || !packet.parse(plain) || packet.payloadType !== 8) {
@@ -146,14 +146,14 @@ for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as co
       said += text
     })
     const over = once(child, 'close')
-    const out = new SrtpOut(suite, key)
+    const out = new SrtpSender(suite, key)
     const payload = tone(HZ, 20)
     // Over a roll-over of the sequence number, which counts from what ffmpeg heard before it.
     for (let sequence = 65_500; child.exitCode === null && sequence < 70_000; sequence++) {
       const packet = Buffer.alloc(172 + MAX_SRTP_OVERHEAD)
       writeRtpHeader(packet, 8, false, sequence & 0xffff, sequence * 160, 0x5eed)
       encodeAlaw(payload, 0, 160, packet, 12)
-      const sealed = packet.subarray(0, out.rtp(packet, 172))
+      const sealed = packet.subarray(0, out.protectRtp(packet, 172))
       if (sequence === 65_500) await deliver(socket, sealed, () => child.exitCode !== null)
       else socket.send(sealed)
       await new Promise<void>((resolve) => setTimeout(resolve, 8))

@@ -4,7 +4,7 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { writeRtpHeader } from '../packet.js'
 import { SRTP_SUITES } from './key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from './keying.js'
-import { FORGED, MALFORMED, REPLAYED, SrtpIn, SrtpOut } from './srtp.js'
+import { FORGED, MALFORMED, REPLAYED, SrtpReceiver, SrtpSender } from './srtp.js'
 import { MAX_SRTP_OVERHEAD } from './transform.js'
 
 const NAMES = Object.keys(SRTP_SUITES) as SrtpSuiteName[]
@@ -21,19 +21,19 @@ function plain(sequence: number, ssrc = SSRC, bytes = 160): Buffer {
   return packet
 }
 
-function sealed(out: SrtpOut, packet: Uint8Array): Buffer {
+function sealed(out: SrtpSender, packet: Uint8Array): Buffer {
   const buffer = Buffer.alloc(packet.length + MAX_SRTP_OVERHEAD)
   buffer.set(packet)
-  return buffer.subarray(0, out.rtp(buffer, packet.length))
+  return buffer.subarray(0, out.protectRtp(buffer, packet.length))
 }
 
-const open = (into: SrtpIn, packet: Buffer) => into.rtp(Buffer.from(packet), packet.length)
+const open = (into: SrtpReceiver, packet: Buffer) => into.unprotectRtp(Buffer.from(packet), packet.length)
 
 for (const name of NAMES) {
   t.test(`${name}: what goes in comes out, over two roll-overs of the sequence number`, async (t) => {
     const key = keyOf(name)
-    const out = new SrtpOut(name, key)
-    const into = new SrtpIn(name, key)
+    const out = new SrtpSender(name, key)
+    const into = new SrtpReceiver(name, key)
     const { tagBytes } = SRTP_SUITES[name]
     let wrong = 0
     for (let i = 0; i < 2 * 65_536 + 100; i += 31) {
@@ -41,7 +41,7 @@ for (const name of NAMES) {
       const wire = sealed(out, packet)
       if (wire.length !== packet.length + tagBytes || wire.subarray(12, 172).equals(packet.subarray(12)))
         wrong++
-      const length = into.rtp(wire, wire.length)
+      const length = into.unprotectRtp(wire, wire.length)
       if (length !== packet.length || !wire.subarray(0, length).equals(packet)) wrong++
     }
     t.equal(wrong, 0)
@@ -49,8 +49,8 @@ for (const name of NAMES) {
 
   t.test(`${name}: reordered around a roll-over, replayed, late, forged`, async (t) => {
     const key = keyOf(name)
-    const out = new SrtpOut(name, key)
-    const into = new SrtpIn(name, key)
+    const out = new SrtpSender(name, key)
+    const into = new SrtpReceiver(name, key)
     const wire = Array.from({ length: 400 }, (_, i) => sealed(out, plain(65_400 + i)))
     const at = (i: number) => wire[i] as Buffer
     t.equal(open(into, at(0)), 172)
@@ -76,19 +76,19 @@ for (const name of NAMES) {
 
   t.test(`${name}: SRTCP, its index, its window`, async (t) => {
     const key = keyOf(name)
-    const out = new SrtpOut(name, key)
-    const into = new SrtpIn(name, key)
+    const out = new SrtpSender(name, key)
+    const into = new SrtpReceiver(name, key)
     const report = Buffer.from(`81c90001${SSRC.toString(16)}`.padEnd(64, '0'), 'hex')
     const send = () => {
       const buffer = Buffer.alloc(report.length + MAX_SRTP_OVERHEAD)
       buffer.set(report)
-      return buffer.subarray(0, out.rtcp(buffer, report.length))
+      return buffer.subarray(0, out.protectRtcp(buffer, report.length))
     }
     const first = send()
     const second = send()
     t.notOk(first.equals(second))
     t.notOk(first.subarray(8, 32).equals(report.subarray(8)))
-    const take = (packet: Buffer) => into.rtcp(Buffer.from(packet), packet.length)
+    const take = (packet: Buffer) => into.unprotectRtcp(Buffer.from(packet), packet.length)
     t.equal(take(second), report.length)
     t.equal(take(first), report.length)
     t.equal(take(first), REPLAYED)
@@ -97,7 +97,7 @@ for (const name of NAMES) {
     t.equal(take(forged), FORGED)
     t.equal(take(forged.subarray(0, 13)), MALFORMED)
     const last = send()
-    t.equal(into.rtcp(last, last.length), report.length)
+    t.equal(into.unprotectRtcp(last, last.length), report.length)
     t.same(last.subarray(0, report.length), report)
   })
 
@@ -105,8 +105,8 @@ for (const name of NAMES) {
     `${name}: header extension and CSRC stay readable, a master key identifier is checked`,
     async (t) => {
       const key = keyOf(name, Buffer.from('0badcafe', 'hex'))
-      const out = new SrtpOut(name, key)
-      const into = new SrtpIn(name, key)
+      const out = new SrtpSender(name, key)
+      const into = new SrtpReceiver(name, key)
       const packet = plain(7)
       packet[0] = 0x91
       packet.set([0xbe, 0xde, 0x00, 0x01], 16)
@@ -114,7 +114,7 @@ for (const name of NAMES) {
       t.equal(wire.length, 172 + 4 + SRTP_SUITES[name].tagBytes)
       t.same(wire.subarray(0, 24), packet.subarray(0, 24))
       t.notOk(wire.subarray(24, 172).equals(packet.subarray(24)))
-      const other = new SrtpIn(name, { ...key, mki: Buffer.from('0badcaff', 'hex') })
+      const other = new SrtpReceiver(name, { ...key, mki: Buffer.from('0badcaff', 'hex') })
       t.equal(open(other, wire), FORGED)
       t.equal(open(into, wire), 172)
     },
@@ -124,9 +124,9 @@ for (const name of NAMES) {
 t.test('many streams under one key: each has its own roll-over counter, memory is bounded', async (t) => {
   const name = 'AES_CM_128_HMAC_SHA1_80'
   const key = keyOf(name)
-  const into = new SrtpIn(name, key)
+  const into = new SrtpReceiver(name, key)
   for (let i = 0; i < 100; i++) {
-    const out = new SrtpOut(name, key)
+    const out = new SrtpSender(name, key)
     for (const sequence of [65_534, 65_535, 65_536, 65_537]) {
       t.equal(open(into, sealed(out, plain(sequence, 1000 + i))), 172)
     }
@@ -137,8 +137,8 @@ t.test('any bytes at all: never genuine, never thrown', async (t) => {
   const random = seeded(20)
   for (const name of NAMES) {
     const key = keyOf(name)
-    const out = new SrtpOut(name, key)
-    const into = new SrtpIn(name, key)
+    const out = new SrtpSender(name, key)
+    const into = new SrtpReceiver(name, key)
     let taken = 0
     for (let i = 0; i < 2000; i++) {
       const wire = sealed(out, plain(i, SSRC, Math.floor(random.between(0, 400))))
@@ -146,8 +146,8 @@ t.test('any bytes at all: never genuine, never thrown', async (t) => {
       const bytes = Buffer.from(random.next() < 0.5 ? cut : wire)
       const where = Math.floor(random.between(0, bytes.length))
       if (bytes.length > 0) bytes[where] = (bytes[where] as number) ^ (1 << Math.floor(random.between(0, 8)))
-      if (into.rtp(Buffer.from(bytes), bytes.length) >= 0) taken++
-      if (into.rtcp(Buffer.from(bytes), bytes.length) >= 0) taken++
+      if (into.unprotectRtp(Buffer.from(bytes), bytes.length) >= 0) taken++
+      if (into.unprotectRtcp(Buffer.from(bytes), bytes.length) >= 0) taken++
     }
     t.equal(taken, 0, name)
   }

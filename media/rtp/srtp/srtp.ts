@@ -4,7 +4,7 @@ import { GcmTransform } from './aes-gcm.js'
 import { deriveKeys, SRTP_SUITES } from './key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from './keying.js'
 import { ReplayWindow } from './replay-window.js'
-import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform, takeUint32 } from './transform.js'
+import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform, readUint32 } from './transform.js'
 
 /** Not the length of a packet, but why there is none. */
 export const MALFORMED = -1
@@ -19,7 +19,7 @@ const HALF = 0x8000
  * Protects what we send under one master key: one stream, packets in order. In place; buffers have
  * MAX_SRTP_OVERHEAD bytes of room behind the packet.
  */
-export class SrtpOut {
+export class SrtpSender {
   readonly #transform: SrtpTransform
   readonly #index: PacketIndex = { rollOver: 0, sequence: 0 }
   #started = false
@@ -30,7 +30,7 @@ export class SrtpOut {
   }
 
   /** The new length. */
-  rtp(packet: Uint8Array, length: number): number {
+  protectRtp(packet: Uint8Array, length: number): number {
     const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
     const index = this.#index
     if (this.#started && sequence < index.sequence) index.rollOver++
@@ -40,25 +40,25 @@ export class SrtpOut {
       packet,
       rtpHeaderBytes(packet, length),
       length,
-      takeUint32(packet, 8),
+      readUint32(packet, 8),
       index,
     )
   }
 
-  rtcp(packet: Uint8Array, length: number): number {
+  protectRtcp(packet: Uint8Array, length: number): number {
     const index = this.#rtcpIndex
     this.#rtcpIndex = (index + 1) % 2 ** 31
-    return this.#transform.sealRtcp(packet, length, takeUint32(packet, 4), index)
+    return this.#transform.sealRtcp(packet, length, readUint32(packet, 4), index)
   }
 }
 
-interface Stream {
+interface SrtpStream {
   readonly ssrc: number
   readonly replay: ReplayWindow
   /** The highest packet so far (RFC 3711 section 3.3.1). */
   rollOver: number
   highest: number
-  heard: number
+  lastUsed: number
 }
 
 /**
@@ -66,21 +66,21 @@ interface Stream {
  * number, then the window against replay, then authentication, and only then anything is decrypted or
  * remembered. In place. Gives the length of the plain packet, or MALFORMED, REPLAYED or FORGED.
  */
-export class SrtpIn {
+export class SrtpReceiver {
   readonly #transform: SrtpTransform
   readonly #index: PacketIndex = { rollOver: 0, sequence: 0 }
-  readonly #streams: Stream[] = []
-  readonly #controlReplay = new Map<number, ReplayWindow>()
+  readonly #streams: SrtpStream[] = []
+  readonly #rtcpReplay = new Map<number, ReplayWindow>()
   #count = 0
 
   constructor(suite: SrtpSuiteName, key: SrtpKey) {
     this.#transform = transformOf(suite, key)
   }
 
-  rtp(packet: Uint8Array, length: number): number {
+  unprotectRtp(packet: Uint8Array, length: number): number {
     const header = rtpHeaderBytes(packet, length)
     if (header === -1) return MALFORMED
-    const ssrc = takeUint32(packet, 8)
+    const ssrc = readUint32(packet, 8)
     const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
     const stream = this.#find(ssrc)
     const rollOver = stream === null ? 0 : guess(stream, sequence)
@@ -95,29 +95,29 @@ export class SrtpIn {
     return opened
   }
 
-  rtcp(packet: Uint8Array, length: number): number {
+  unprotectRtcp(packet: Uint8Array, length: number): number {
     const index = length < RTCP_CLEAR_BYTES ? -1 : this.#transform.rtcpIndex(packet, length)
     if (index === -1) return MALFORMED
-    const ssrc = takeUint32(packet, 4)
-    const replay = this.#controlReplay.get(ssrc)
+    const ssrc = readUint32(packet, 4)
+    const replay = this.#rtcpReplay.get(ssrc)
     if (replay !== undefined && !replay.isFresh(index)) return REPLAYED
     const opened = this.#transform.openRtcp(packet, length, ssrc)
     if (opened === -1) return FORGED
-    this.#controlOf(ssrc, replay).take(index)
+    this.#rtcpReplayOf(ssrc, replay).add(index)
     return opened
   }
 
-  #find(ssrc: number): Stream | null {
+  #find(ssrc: number): SrtpStream | null {
     for (let i = 0; i < this.#streams.length; i++) {
-      const stream = this.#streams[i] as Stream
+      const stream = this.#streams[i] as SrtpStream
       if (stream.ssrc === ssrc) return stream
     }
     return null
   }
 
-  #begin(ssrc: number): Stream {
+  #begin(ssrc: number): SrtpStream {
     if (this.#streams.length >= MAX_STREAMS) {
-      const oldest = this.#streams.reduce((found, stream) => (stream.heard < found.heard ? stream : found))
+      const oldest = this.#streams.reduce((found, stream) => (stream.lastUsed < found.lastUsed ? stream : found))
       this.#streams.splice(this.#streams.indexOf(oldest), 1)
     }
     const stream = { ssrc, replay: new ReplayWindow(), rollOver: 0, highest: -1, heard: 0 }
@@ -125,28 +125,28 @@ export class SrtpIn {
     return stream
   }
 
-  #remember(stream: Stream, rollOver: number, sequence: number, number: number): void {
-    stream.replay.take(number)
-    stream.heard = ++this.#count
+  #remember(stream: SrtpStream, rollOver: number, sequence: number, number: number): void {
+    stream.replay.add(number)
+    stream.lastUsed = ++this.#count
     if (number <= stream.rollOver * 0x10000 + stream.highest) return
     stream.rollOver = rollOver
     stream.highest = sequence
   }
 
-  #controlOf(ssrc: number, known: ReplayWindow | undefined): ReplayWindow {
+  #rtcpReplayOf(ssrc: number, known: ReplayWindow | undefined): ReplayWindow {
     if (known !== undefined) return known
-    if (this.#controlReplay.size >= MAX_STREAMS) {
-      const [oldest] = this.#controlReplay.keys()
-      if (oldest !== undefined) this.#controlReplay.delete(oldest)
+    if (this.#rtcpReplay.size >= MAX_STREAMS) {
+      const [oldest] = this.#rtcpReplay.keys()
+      if (oldest !== undefined) this.#rtcpReplay.delete(oldest)
     }
     const made = new ReplayWindow()
-    this.#controlReplay.set(ssrc, made)
+    this.#rtcpReplay.set(ssrc, made)
     return made
   }
 }
 
 /** RFC 3711, appendix A: which roll-over counter makes the sequence number nearest to the highest one. */
-function guess({ rollOver, highest }: Stream, sequence: number): number {
+function guess({ rollOver, highest }: SrtpStream, sequence: number): number {
   if (highest < HALF) return sequence - highest > HALF ? rollOver - 1 : rollOver
   return highest - HALF > sequence ? rollOver + 1 : rollOver
 }

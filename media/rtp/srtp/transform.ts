@@ -28,14 +28,14 @@ export const ENCRYPTED = 0x80000000
 /** RTCP's first header and SSRC stay readable. */
 export const RTCP_CLEAR_BYTES = 8
 
-export function putUint32(into: Uint8Array, at: number, value: number): void {
+export function writeUint32(into: Uint8Array, at: number, value: number): void {
   into[at] = value >>> 24
   into[at + 1] = (value >>> 16) & 0xff
   into[at + 2] = (value >>> 8) & 0xff
   into[at + 3] = value & 0xff
 }
 
-export function takeUint32(from: Uint8Array, at: number): number {
+export function readUint32(from: Uint8Array, at: number): number {
   return (
     (((from[at] as number) << 24) |
       ((from[at + 1] as number) << 16) |
@@ -46,7 +46,7 @@ export function takeUint32(from: Uint8Array, at: number): number {
 }
 
 /** Without telling by its time where the difference is. */
-export function sameBytes(a: Uint8Array, at: number, b: Uint8Array, length: number): boolean {
+export function constantTimeEqual(a: Uint8Array, at: number, b: Uint8Array, length: number): boolean {
   let difference = 0
   for (let i = 0; i < length; i++) difference |= (a[at + i] as number) ^ (b[i] as number)
   return difference === 0
