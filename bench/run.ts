@@ -6,16 +6,16 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../media/base/clock.js'
 import { errorText } from '../media/base/errors.js'
 import { projectRoot } from '../media/base/project-root.js'
-import { measureAnswers } from './agent/answering-machine.js'
+import { measureAnsweringMachine } from './agent/answering-machine.js'
 import { BARGE_IN_IDS, measureBargeIn } from './agent/barge-in.js'
 import { measureDeadAir } from './agent/dead-air.js'
-import { measureBeat, measureDensity } from './agent/density.js'
+import { measureFrameClock, measureDensity } from './agent/density.js'
 import { measureFalseStops } from './agent/false-stops.js'
 import { measureReplies } from './agent/reply-time.js'
 import { measureTurnEnds } from './agent/turn-ends.js'
-import { measureVoice } from './agent/vad.js'
+import { measureVad } from './agent/vad.js'
 import { findAsterisk, HOW_TO_GET_ASTERISK, type Installed } from './byo/asterisk.js'
-import { BESIDE_STEPS, measureAsteriskRecovery, withoutAsterisk } from './byo/asterisk-comparison.js'
+import { COMPARISON_STEPS, measureAsteriskRecovery, withoutAsterisk } from './byo/asterisk-comparison.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureStart } from './control/api.js'
@@ -84,11 +84,11 @@ const RUNS: readonly Run[] = [
     ids: ['Dead_air', 'Dead_air@silence', ...FAULTS.map((fault) => `Dead_air@${fault}`)],
     measure: quietly(measureDeadAir),
   },
-  { ids: ['Beat', 'Gap'], measure: quietly(measureBeat) },
+  { ids: ['Beat', 'Gap'], measure: quietly(measureFrameClock) },
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: quietly(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
   { ids: ['Recovery'], measure: quietly(measureRecovery) },
-  ...BESIDE_STEPS.map(({ ids, measure }) => ({
+  ...COMPARISON_STEPS.map(({ ids, measure }) => ({
     ids,
     measure: besideAsterisk(ids, (asterisk) => (probe, mayGoOn) => measure(asterisk, probe, say, mayGoOn)),
   })),
@@ -100,9 +100,9 @@ const RUNS: readonly Run[] = [
   },
   { ids: ['M_mix'], measure: quietly(measureMixing) },
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
-  { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVoice) },
+  { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVad) },
   { ids: ['E_turn@300', 'E_turn@600', 'E_turn@wait5'], measure: atOnce(() => measureTurnEnds(say)) },
-  { ids: ['A_answer'], measure: atOnce(() => measureAnswers(say)) },
+  { ids: ['A_answer'], measure: atOnce(() => measureAnsweringMachine(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

@@ -27,10 +27,10 @@ export interface Load {
   readonly cores: Cores
   readonly rssMb: number
   /** The engine's own account of its frames. */
-  readonly beats: Beats
+  readonly frameClock: FrameClockCounts
 }
 
-export interface Beats {
+export interface FrameClockCounts {
   readonly frames: number
   readonly over5: number
   readonly over20: number
@@ -44,11 +44,11 @@ interface Meter {
   readonly vendorsMs: number
   readonly callersMs: number
   readonly rssBytes: number
-  readonly beats: Beats
+  readonly beats: FrameClockCounts
 }
 
 /** Frames since the workers started. */
-function beatsOf(workers: readonly WorkerLoad[]): Beats {
+function beatsOf(workers: readonly WorkerLoad[]): FrameClockCounts {
   const over = (limitMs: (typeof LATENESS_BOUNDS_MS)[number]): number =>
     workers.reduce(
       (sum, { histogram }) => sum + histogram.slice(LATENESS_BOUNDS_MS.indexOf(limitMs) + 1).reduce(add, 0),
@@ -67,7 +67,7 @@ function add(a: number, b: number): number {
 }
 
 async function read(rig: Rig, callersMs: number): Promise<Meter> {
-  const [usage, report] = await Promise.all([rig.engine.usage(), rig.vendors.report()])
+  const [usage, report] = await Promise.all([rig.service.usage(), rig.vendors.report()])
   return {
     atMs: performance.now(),
     engineMs: usage.cpuMs,
@@ -113,7 +113,7 @@ export async function load(calls: number, holdMs: number): Promise<Load> {
         callers: (after.callersMs - before.callersMs) / wallMs,
       },
       rssMb: Math.round(after.rssBytes / 1e6),
-      beats: {
+      frameClock: {
         frames: after.beats.frames - before.beats.frames,
         over5: after.beats.over5 - before.beats.over5,
         over20: after.beats.over20 - before.beats.over20,

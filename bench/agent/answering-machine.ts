@@ -1,10 +1,10 @@
 import {
   confusionOf,
   confusionTable,
-  correct,
-  standing,
+  correctCount,
+  finalVerdict,
 } from '../../fixtures/answering-machine/confusion-table.js'
-import { heardAnswers, type JudgedAnswer, judgeAnswer } from '../../fixtures/answering-machine/detect.js'
+import { synthesiseAnswers, type DetectedAnswer, detectAnswer } from '../../fixtures/answering-machine/detect.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { percentile, rounded } from '../lib/statistics.js'
@@ -13,19 +13,19 @@ import { percentile, rounded } from '../lib/statistics.js'
  * A_answer: how often it is known who or what answered, on the held-out items of fixtures/answers, with the
  * real detectors and a recogniser that errs not. Prints the confusion table. No clock of the host is involved.
  */
-export async function measureAnswers(say: (line: string) => void): Promise<Measured[]> {
+export async function measureAnsweringMachine(say: (line: string) => void): Promise<Measured[]> {
   const vad = await loadVad()
-  const judged = (await heardAnswers('test')).map((answer) => judgeAnswer(answer, vad))
+  const judged = (await synthesiseAnswers('test')).map((answer) => detectAnswer(answer, vad))
   const confusion = confusionOf(judged)
   for (const line of confusionTable(confusion)) say(line)
-  for (const one of judged.filter((answer) => standing(answer) !== answer.item.is)) {
-    say(`  ${one.item.is}, taken for ${standing(one)}: ${JSON.stringify(one.item.parts)}`)
+  for (const one of judged.filter((answer) => finalVerdict(answer) !== answer.item.answeredBy)) {
+    say(`  ${one.item.answeredBy}, taken for ${finalVerdict(one)}: ${JSON.stringify(one.item.parts)}`)
   }
   const known = judged.flatMap(knownAfterMs)
   return [
     figure(
       'A_answer',
-      { n: judged.length, value: rounded((100 * correct(judged)) / judged.length) },
+      { n: judged.length, value: rounded((100 * correctCount(judged)) / judged.length) },
       {
         confusion,
         // From the last sound of a person's greeting; 500 ms of it are waited.
@@ -36,9 +36,9 @@ export async function measureAnswers(say: (line: string) => void): Promise<Measu
   ]
 }
 
-function knownAfterMs({ item, greetingEndMs, verdicts }: JudgedAnswer): number[] {
+function knownAfterMs({ item, greetingEndMs, verdicts }: DetectedAnswer): number[] {
   const first = verdicts.find(({ by }) => by === 'human')
-  return item.is === 'human' && first?.evidence === 'greeting' && first.atMs >= greetingEndMs
+  return item.answeredBy === 'human' && first?.evidence === 'greeting' && first.atMs >= greetingEndMs
     ? [first.atMs - greetingEndMs]
     : []
 }

@@ -6,7 +6,7 @@ import { PROFILES } from '../vendors/messages.js'
 import type { VoiceVendor } from '../vendors/open.js'
 import { wordIndex, wordMs } from '../vendors/vocabulary.js'
 import { spread } from './engine-share.js'
-import type { HeardWord, InterruptSample } from './job.js'
+import type { ReceivedWord, InterruptSample } from './job.js'
 import { openRig, type Rig, text } from './rig.js'
 
 const FEW = { calls: 8, turns: 8 }
@@ -98,7 +98,7 @@ async function measure(
       const cut = cuts.get(sample.from)?.find(({ atMs }) => belongs(sample, atMs))
       if (cut === undefined || sample.lastSpeechMs === null) continue
       flushes.push(stopOf(sample.stopsMs, sample.lastSpeechMs, cut) - cut.atMs)
-      errors.push(mistakeOf(sample.heardWords, cut.heard))
+      errors.push(mistakeOf(sample.receivedWords, cut.heard))
     }
     return {
       pauses: stopped.flatMap(({ onsetMs, lastSpeechMs }) =>
@@ -136,7 +136,7 @@ async function cutsOf(
 ): Promise<Map<string, Cut[]>> {
   const cuts = new Map<string, Cut[]>()
   for (const [callId, from] of await callers(rig)) {
-    const events = rig.engine.events.filter((event) => event.callId === callId)
+    const events = rig.service.events.filter((event) => event.callId === callId)
     const offset = sessionStart(events, speechStarts[from] ?? [])
     if (offset === null) continue
     const turns = new Map<number, Turn>()
@@ -155,7 +155,7 @@ async function cutsOf(
   return cuts
 }
 
-function mistakeOf(onWire: readonly HeardWord[], heard: string): { words: number; ms: number } {
+function mistakeOf(onWire: readonly ReceivedWord[], heard: string): { words: number; ms: number } {
   const believed = heard.split(/\s+/).flatMap((word) => (wordIndex(word) < 0 ? [] : [wordIndex(word)]))
   const believedMs = believed.reduce((sum, index) => sum + wordMs(index), 0)
   // The packet in which a word gives way to the next one sounds like either.
@@ -198,7 +198,7 @@ export function sessionStart(events: readonly CallEvent[], starts: readonly numb
 
 /** Ids of all calls with the caller's number. */
 export async function callers(rig: Rig): Promise<[callId: string, from: string][]> {
-  const answer = await rig.engine.api('GET', '/v1/calls?limit=100')
+  const answer = await rig.service.api('GET', '/v1/calls?limit=100')
   if (typeof answer !== 'object' || answer === null || !('data' in answer) || !Array.isArray(answer.data)) {
     throw new Error('the list of calls is no list')
   }

@@ -2,15 +2,15 @@ import { seeded } from '../../fixtures/host/random.js'
 import { dial } from '../../fixtures/sip/phone.js'
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
 import type { Condition } from '../../fixtures/speech/catalogue.js'
-import { surroundings } from '../../fixtures/speech/conditions.js'
+import { ambientNoise } from '../../fixtures/speech/conditions.js'
 import { toInt16 } from '../../fixtures/speech/dsp.js'
 import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
 import { CLIP_RATE, findClip, readClip } from '../../fixtures/speech/manifest.js'
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import {
-  type AsideJob,
-  type AsideSample,
+  type NonSpeechJob,
+  type NonSpeechSample,
   type CallerJob,
   type CallerResult,
   callerNumber,
@@ -20,7 +20,7 @@ import {
   type TurnSample,
 } from './job.js'
 import { Listener } from './listener.js'
-import { makeAsides } from './non-speech.js'
+import { playNonSpeech } from './non-speech.js'
 import { summarise } from './summary.js'
 import { type Caller, type Clip, pause, quiet, required, until } from './telephone.js'
 
@@ -55,7 +55,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
   for (const condition of CONDITIONS) noiseOf(condition, job.seed)
   const peer = await openSipPeer()
   const callers: Caller[] = []
-  let asides: readonly AsideSample[] = []
+  let asides: readonly NonSpeechSample[] = []
   const of = job.kind === 'turns' || job.kind === 'interrupt' ? job.calls * job.turnsPerCall : 0
   const ticking = setInterval(() => {
     if (of > 0) send({ kind: 'progress', done: turns.length + interrupts.length, of })
@@ -90,7 +90,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
     }
     await Promise.all(talks)
     if (job.kind === 'aside') {
-      asides = await makeAsides(callers, job, saying, (done) => {
+      asides = await playNonSpeech(callers, job, saying, (done) => {
         if (done % 5 === 0) send({ kind: 'progress', done, of: job.clips.length })
       })
     }
@@ -103,7 +103,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
         const { onsetMs } = sample
         return { ...sample, heardWords: listener.recital(onsetMs), stopsMs: listener.stops(onsetMs) }
       }),
-      asides,
+      nonSpeech: asides,
       faults,
       speechStarts: Object.fromEntries(callers.map(({ from, listener }) => [from, listener.speechStartMs])),
       streams: job.kind === 'density' ? [] : callers.map(({ listener }) => listener.packets),
@@ -132,7 +132,7 @@ const noises = new Map<Condition, Int16Array | null>()
 function noiseOf(condition: Condition, seed: number): Int16Array | null {
   const known = noises.get(condition)
   if (known !== undefined) return known
-  const made = surroundings(condition, NOISE_SAMPLES, seed, CLIP_RATE, TALKER_DBFS)
+  const made = ambientNoise(condition, NOISE_SAMPLES, seed, CLIP_RATE, TALKER_DBFS)
   const noise = made === null ? null : toInt16(made)
   noises.set(condition, noise)
   return noise
@@ -185,7 +185,7 @@ async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Calle
 }
 
 async function converse(
-  job: Exclude<CallerJob, AsideJob>,
+  job: Exclude<CallerJob, NonSpeechJob>,
   caller: Caller,
   clips: readonly Clip[],
   index: number,

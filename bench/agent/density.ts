@@ -2,7 +2,7 @@ import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
 import { type Figure, figure, type Measured } from '../lib/figures.js'
 import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
 import { percentile, rounded } from '../lib/statistics.js'
-import { type Beats, load } from './agent-load.js'
+import { type FrameClockCounts, load } from './agent-load.js'
 import { type DensityStep, drawDensity } from './conversation-plot.js'
 import { replyRow, type Share } from './engine-share.js'
 import type { DensityResult } from './job.js'
@@ -21,7 +21,7 @@ const FULL = 0.65
 const STEPS = [25, 50, 75, 100, 150, 200, 300]
 
 /** Beat and Gap at a moderate load, from the packets of all calls. */
-export async function measureBeat(): Promise<Measured[]> {
+export async function measureFrameClock(): Promise<Measured[]> {
   const { result, errors, cores } = await load(STEADY_CALLS, STEADY_MS)
   const context = {
     calls: STEADY_CALLS,
@@ -160,7 +160,7 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
   const run = await load(calls, HOLD_MS)
   const nullProbeMs = await probe.take()
   const { worstMs } = probe
-  const { result, cores, beats } = run
+  const { result, cores, frameClock: beats } = run
   const replies = result.replyAfterMs.map((ms) => ms - VAD_STOP_MS)
   const why = failure(result, beats)
   return {
@@ -203,7 +203,7 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
 }
 
 /** The first condition that was not met, or nothing. */
-function failure(result: DensityResult, { frames, over5, over20, skipped }: Beats): string {
+function failure(result: DensityResult, { frames, over5, over20, skipped }: FrameClockCounts): string {
   if (result.failed > 0) return `${result.failed} calls were not admitted`
   if (result.packets === 0) return 'nothing was sent'
   if (result.lost > 0) return `${result.lost} packets were lost`

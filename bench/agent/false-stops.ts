@@ -4,7 +4,7 @@ import { rounded } from '../lib/statistics.js'
 import { PROFILES } from '../vendors/messages.js'
 import { callers, sessionStart } from './barge-in.js'
 import { spread } from './engine-share.js'
-import type { AsideSample } from './job.js'
+import type { NonSpeechSample } from './job.js'
 import { openRig, type Rig } from './rig.js'
 
 const CALLS = 12
@@ -18,7 +18,7 @@ const SLACK_MS = 40
 
 type Kind = 'cough' | 'backchannel' | 'echo'
 
-interface Judged extends AsideSample {
+interface Judged extends NonSpeechSample {
   readonly kind: Kind
   readonly ended: boolean
 }
@@ -63,10 +63,10 @@ async function measure(
   try {
     const result = await rig.call(
       { kind: 'aside', calls: CALLS, clips, prompt: PROMPT, echo },
-      { saying: (clip) => rig.vendors.hears(clip === null ? null : textOf(clip)) },
+      { saying: (clip) => rig.vendors.setTranscript(clip === null ? null : textOf(clip)) },
     )
     const stops = await interruptions(rig, result.speechStarts)
-    const judged = result.asides.map(
+    const judged = result.nonSpeech.map(
       (sample): Judged => ({
         ...sample,
         kind:
@@ -93,7 +93,7 @@ async function interruptions(
 ): Promise<Map<string, number[]>> {
   const stops = new Map<string, number[]>()
   for (const [callId, from] of await callers(rig)) {
-    const events = rig.engine.events.filter((event) => event.callId === callId)
+    const events = rig.service.events.filter((event) => event.callId === callId)
     const offset = sessionStart(events, speechStarts[from] ?? [])
     if (offset === null) throw new Error(`the clock of the call of ${from} is not known`)
     stops.set(

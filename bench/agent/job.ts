@@ -7,14 +7,14 @@ export type CallerJob =
   | (Common & { readonly kind: 'turns'; readonly turnsPerCall: number })
   /** Rudeness: speak while the agent speaks, until it stops, again. */
   | (Common & { readonly kind: 'interrupt'; readonly turnsPerCall: number })
-  | AsideJob
+  | NonSpeechJob
   /** Two questions each; a vendor fails the second one. */
   | (Common & { readonly kind: 'faults' })
   /** Conversation on many calls for a time; only timing is kept. */
   | (Common & { readonly kind: 'density'; readonly holdMs: number; readonly callsPerSecond: number })
 
 /** Small sounds (`echo`: none but the agent's own) over the agent's speech, by name without condition. */
-export type AsideJob = Common & {
+export type NonSpeechJob = Common & {
   readonly kind: 'aside'
   /** Said to make the agent speak. */
   readonly prompt: string
@@ -51,18 +51,18 @@ export interface InterruptSample {
   /** Last packet of agent speech before a silence; null: it did not stop. */
   readonly lastSpeechMs: number | null
   /** What came of the stopped reply, a tone a word, all of it: it may have paused first and gone on. */
-  readonly heardWords: readonly HeardWord[]
+  readonly receivedWords: readonly ReceivedWord[]
   /** Its last packets before each of its silences after the onset, and the last of all. */
   readonly stopsMs: readonly number[]
 }
 
 /** Packets that carried the tone of a word. */
-export interface HeardWord {
+export interface ReceivedWord {
   readonly index: number
   readonly packets: number
 }
 
-export interface AsideSample {
+export interface NonSpeechSample {
   readonly from: string
   readonly clip: string
   /** Labelled first and last sample of the sound, and the end of watching. */
@@ -109,7 +109,7 @@ export interface DensityResult {
 export interface CallerResult {
   readonly turns: readonly TurnSample[]
   readonly interrupts: readonly InterruptSample[]
-  readonly asides: readonly AsideSample[]
+  readonly nonSpeech: readonly NonSpeechSample[]
   readonly faults: readonly FaultSample[]
   /** First loud packet of each stretch of agent speech, per call: calibrates session time. */
   readonly speechStarts: Readonly<Record<string, readonly number[]>>

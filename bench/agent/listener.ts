@@ -3,7 +3,7 @@ import { levelDbfs } from '../../fixtures/audio/tones.js'
 import type { ReceivedPacket } from '../../fixtures/rtp/rtp-peer.js'
 import type { OutPacket } from '../lib/statistics.js'
 import { wordIn, wordMs } from '../vendors/vocabulary.js'
-import type { HeardWord } from './job.js'
+import type { ReceivedWord } from './job.js'
 
 /** Audible, as the target table says. */
 const LOUD_DBFS = -45
@@ -42,7 +42,7 @@ export class Listener {
   }
 
   /** The recital that was being said at `atMs`, up to the next one: packets of each word, in order. */
-  recital(atMs: number): readonly HeardWord[] {
+  recital(atMs: number): readonly ReceivedWord[] {
     const counts = new Map<number, number>()
     for (const index of this.#loudWords.slice(...this.#recitalAt(atMs))) {
       counts.set(index, (counts.get(index) ?? 0) + 1)

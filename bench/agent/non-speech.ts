@@ -1,6 +1,6 @@
 import { findClip, readClip } from '../../fixtures/speech/manifest.js'
 import { systemClock } from '../../media/base/clock.js'
-import type { AsideJob, AsideSample } from './job.js'
+import type { NonSpeechJob, NonSpeechSample } from './job.js'
 import { type Caller, type Clip, pause, required, until } from './telephone.js'
 
 /** Sounds made over one long reply; then the callers ask for the next one. */
@@ -15,13 +15,13 @@ const WATCH_MS = 2_400
  * All callers make the same small sound at the same time while the agent speaks, and listen what it
  * does. `saying` tells which, before: the fake recogniser must know, it does not listen.
  */
-export async function makeAsides(
+export async function playNonSpeech(
   callers: readonly Caller[],
-  job: AsideJob,
+  job: NonSpeechJob,
   saying: (clip: string | null) => Promise<void>,
   progress: (done: number, of: number) => void,
-): Promise<AsideSample[]> {
-  const samples: AsideSample[] = []
+): Promise<NonSpeechSample[]> {
+  const samples: NonSpeechSample[] = []
   const prompt = load(job.prompt)
   for (const [step, name] of job.clips.entries()) {
     if (step % PER_REPLY === 0) {
@@ -45,7 +45,7 @@ async function ask({ phone, listener }: Caller, prompt: Clip): Promise<void> {
 async function aside(
   { from, condition, phone, listener, random }: Caller,
   name: string,
-): Promise<AsideSample> {
+): Promise<NonSpeechSample> {
   await pause(random.between(0, 300))
   let onsetMs = systemClock.now()
   let endMs = onsetMs

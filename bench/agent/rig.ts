@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Engine, startEngine } from '../../fixtures/service/service-process.js'
+import { type ServiceProcess, startServiceProcess } from '../../fixtures/service/service-process.js'
 import type { Fault, Profile } from '../vendors/messages.js'
 import { BENCH_MODELS, type BenchVendors, openVendors, SPEECH, type VoiceVendor } from '../vendors/open.js'
 import { RECITAL } from '../vendors/vocabulary.js'
@@ -15,7 +15,7 @@ export type Job = CallerJob extends infer J
   : never
 
 /** What a job tells while it runs. */
-export interface Told {
+export interface JobProgress {
   /** What an `aside` job is about to say. */
   saying?(clip: string | null): Promise<void>
   /** `callersMs`: CPU of the callers' process since it began. */
@@ -24,9 +24,9 @@ export interface Told {
 
 /** Engine, vendors and callers, each a process of its own. */
 export interface Rig {
-  readonly engine: Engine
+  readonly service: ServiceProcess
   readonly vendors: BenchVendors
-  call(job: Job, told?: Told): Promise<CallerResult>
+  call(job: Job, told?: JobProgress): Promise<CallerResult>
   close(): Promise<void>
 }
 
@@ -44,9 +44,9 @@ export async function openRig(options: {
   readonly faults?: Readonly<Record<string, Fault>>
 }): Promise<Rig> {
   const vendors = await openVendors(options)
-  let engine: Engine | null = null
+  let engine: ServiceProcess | null = null
   try {
-    engine = await startEngine({
+    engine = await startServiceProcess({
       env: {
         ...vendors.env,
         PARLEY_MEDIA_WORKERS: '1',
@@ -61,7 +61,7 @@ export async function openRig(options: {
     const to = await prepare(engine, options.record, opening, SPEECH[options.speech ?? 'timed'])
     const running = engine
     return {
-      engine,
+      service: engine,
       vendors,
       call: (job, told) =>
         runCaller(
@@ -87,7 +87,7 @@ export async function openRig(options: {
 
 /** Makes and publishes the agent and gives it the number; returns the number. */
 async function prepare(
-  engine: Engine,
+  engine: ServiceProcess,
   record: boolean,
   opening: string,
   speech: (typeof SPEECH)[VoiceVendor],
@@ -118,7 +118,7 @@ async function prepare(
   return text(numbers, 'data', 0, 'e164')
 }
 
-async function runCaller(job: CallerJob, told: Told): Promise<CallerResult> {
+async function runCaller(job: CallerJob, told: JobProgress): Promise<CallerResult> {
   const child = fork(fileURLToPath(new URL('./caller-process.js', import.meta.url)), {
     execArgv: ['--enable-source-maps'],
     serialization: 'advanced',

@@ -1,10 +1,10 @@
 import {
-  cutsWithin,
+  fewestCutsWithin,
   judgeAll,
-  ourPolicy,
-  plainPolicy,
+  enginePolicy,
+  vadOnlyPolicy,
   type Quality,
-  waitFor,
+  shortestWaitFor,
 } from '../../fixtures/turns/quality.js'
 import { spokenCalls } from '../../fixtures/turns/spoken-calls.js'
 import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
@@ -27,12 +27,12 @@ const FEW_CUTS = 0.05
  */
 export async function measureTurnEnds(say: (line: string) => void): Promise<Measured[]> {
   const [calls, vad] = await Promise.all([spokenCalls('test', CALLERS), loadVad()])
-  const plain = STOPS_MS.map((stopMs) => judgeAll(calls, vad, plainPolicy, stopMs))
-  const ours = STOPS_MS.map((stopMs) => judgeAll(calls, vad, ourPolicy, stopMs))
+  const plain = STOPS_MS.map((stopMs) => judgeAll(calls, vad, vadOnlyPolicy, stopMs))
+  const ours = STOPS_MS.map((stopMs) => judgeAll(calls, vad, enginePolicy, stopMs))
   const n = plain[0]?.turns ?? 0
   const percent = (share: number) => rounded(100 * share)
   const rows = BUDGETS_MS.map((budgetMs) => {
-    const [own, alone] = [cutsWithin(ours, budgetMs), cutsWithin(plain, budgetMs)]
+    const [own, alone] = [fewestCutsWithin(ours, budgetMs), fewestCutsWithin(plain, budgetMs)]
     if (own === null || alone === null) throw new Error(`no setting waits ${budgetMs} ms or less`)
     say(`  ${budgetMs} ms: ${percent(own)} % cut off, by the detector alone ${percent(alone)} %`)
     return figure(
@@ -41,7 +41,7 @@ export async function measureTurnEnds(say: (line: string) => void): Promise<Meas
       { cutPercent: percent(own), plainPercent: percent(alone) },
     )
   })
-  const [own, alone] = [waitFor(ours, FEW_CUTS), waitFor(plain, FEW_CUTS)]
+  const [own, alone] = [shortestWaitFor(ours, FEW_CUTS), shortestWaitFor(plain, FEW_CUTS)]
   if (own === null || alone === null) throw new Error('no setting cuts 5 % or less')
   say(`  5 % cut off: ${rounded(own)} ms, by the detector alone ${rounded(alone)} ms`)
   const shipped = at(ours, VAD_STOP_MS)

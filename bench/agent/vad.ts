@@ -1,6 +1,6 @@
 import { seeded } from '../../fixtures/host/random.js'
 import type { Condition } from '../../fixtures/speech/catalogue.js'
-import { surroundings } from '../../fixtures/speech/conditions.js'
+import { ambientNoise } from '../../fixtures/speech/conditions.js'
 import { toInt16 } from '../../fixtures/speech/dsp.js'
 import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
 import { readClip, readManifest } from '../../fixtures/speech/manifest.js'
@@ -26,7 +26,7 @@ interface Outcome {
  * Vad_onset and Vad_end@condition: how soon the detector tells that a caller of the test set begins and
  * ends, said into calls full of the condition's noise. The same on every host: no clock is involved.
  */
-export async function measureVoice(): Promise<Measured[]> {
+export async function measureVad(): Promise<Measured[]> {
   const factory = await loadVad()
   return CONDITIONS.flatMap((condition) => {
     const all: Outcome = { onsetMs: [], endMs: [], missed: 0, falseAlarms: 0, minutes: 0 }
@@ -55,7 +55,7 @@ function oneCall(factory: VadFactory, condition: Condition, seed: number, all: O
     (entry) => entry.set === 'test' && entry.kind === 'speech' && entry.condition === condition,
   )
   const random = seeded(seed)
-  const noise = surroundings(condition, NOISE_SAMPLES, seed, 8000, TALKER_DBFS)
+  const noise = ambientNoise(condition, NOISE_SAMPLES, seed, 8000, TALKER_DBFS)
   const background = noise === null ? new Int16Array(NOISE_SAMPLES) : toInt16(noise)
   const pieces: Int16Array[] = []
   const labels: { readonly onsetMs: number; readonly offsetMs: number }[] = []

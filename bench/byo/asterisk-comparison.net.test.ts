@@ -6,11 +6,11 @@ import t from 'tap'
 import { WebSocket } from 'ws'
 import { findAsterisk } from './asterisk.js'
 import {
-  besideRows,
+  comparisonRows,
   type Pair,
   ratioOf,
   recoveryRow,
-  type Turn,
+  type ComparisonRun,
   usPerCallFrame,
   withoutAsterisk,
 } from './asterisk-comparison.js'
@@ -117,7 +117,7 @@ t.test('the bot says a frame of Asterisk back and leaves its control messages al
 
 // ---- the figures
 
-const turn = (cpuMs: number, nullProbeMs = 1, delays: readonly (number | null)[] = [20]): Turn => ({
+const turn = (cpuMs: number, nullProbeMs = 1, delays: readonly (number | null)[] = [20]): ComparisonRun => ({
   established: 100,
   elapsedMs: 10_000,
   cpuMs,
@@ -152,7 +152,7 @@ t.test('the ratio is of calls that were up, not of calls that were asked for', a
 
 t.test('the figure is the median of the pairs of a quiet host', async (t) => {
   const pairs = [pair(2_000, 4_000), pair(9_000, 1_000, 7), pair(2_400, 4_000), pair(2_800, 4_000)]
-  const [ratio, echo] = besideRows(100, pairs, BESIDE)
+  const [ratio, echo] = comparisonRows(100, pairs, BESIDE)
   t.match(ratio, {
     id: 'CPU_ratio@100',
     n: 3,
@@ -173,7 +173,7 @@ t.test('the figure is the median of the pairs of a quiet host', async (t) => {
 })
 
 t.test('without a quiet pair all of them stand, marked void', async (t) => {
-  const [ratio] = besideRows(100, [pair(2_000, 4_000, 6), pair(2_800, 4_000, 9)], BESIDE)
+  const [ratio] = comparisonRows(100, [pair(2_000, 4_000, 6), pair(2_800, 4_000, 9)], BESIDE)
   t.match(ratio, { n: 2, nullProbeMs: 9, context: { void: true, counted: 2 } })
 })
 

@@ -17,7 +17,7 @@ import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './rig.js'
  * whole process of each engine, SIP included, by the system's own account.
  */
 
-export const BESIDE_CALLS = [25, 50, 100, 200] as const
+export const COMPARISON_CALLS = [25, 50, 100, 200] as const
 
 /** Turns of both that count, and how many are tried for that on a noisy host. */
 const PAIRS = 3
@@ -39,7 +39,7 @@ interface Side {
 }
 
 /** One engine's turn. */
-export interface Turn {
+export interface ComparisonRun {
   readonly established: number
   readonly elapsedMs: number
   readonly cpuMs: number
@@ -52,11 +52,11 @@ export interface Turn {
 
 /** The turns of both, one after the other. */
 export interface Pair {
-  readonly parley: Turn
-  readonly asterisk: Turn
+  readonly parley: ComparisonRun
+  readonly asterisk: ComparisonRun
 }
 
-export interface BesideStep {
+export interface ComparisonStep {
   readonly ids: readonly string[]
   measure(
     installed: Installed,
@@ -66,12 +66,12 @@ export interface BesideStep {
   ): Promise<Figure[]>
 }
 
-export const BESIDE_STEPS: readonly BesideStep[] = BESIDE_CALLS.map((calls) => ({
+export const COMPARISON_STEPS: readonly ComparisonStep[] = COMPARISON_CALLS.map((calls) => ({
   ids: [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`],
-  measure: (installed, probe, say, mayGoOn) => measureBeside(calls, installed, probe, say, mayGoOn),
+  measure: (installed, probe, say, mayGoOn) => measureComparison(calls, installed, probe, say, mayGoOn),
 }))
 
-async function measureBeside(
+async function measureComparison(
   calls: number,
   installed: Installed,
   probe: Probe,
@@ -98,7 +98,7 @@ async function measureBeside(
   } finally {
     await rig.close()
   }
-  return besideRows(calls, pairs, installed)
+  return comparisonRows(calls, pairs, installed)
 }
 
 /** What stands for figures that need Asterisk where there is none: no value, and how to get it. */
@@ -137,18 +137,18 @@ export function recoveryRow(seconds: readonly number[], { version }: Pick<Instal
   )
 }
 
-const besideIds = (calls: number): readonly string[] => [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`]
+const comparisonIds = (calls: number): readonly string[] => [`CPU_ratio@${calls}`, `E_byo_asterisk@${calls}`]
 
 async function takePair(rig: ByoRig, asterisk: Asterisk, calls: number, probe: Probe): Promise<Pair> {
-  const parley = { pid: rig.engine.pid, sipPort: rig.engine.sipPort, to: rig.to }
+  const parley = { pid: rig.service.pid, sipPort: rig.service.sipPort, to: rig.to }
   const other = { pid: asterisk.pid, sipPort: asterisk.sipPort, to: BOT_EXTENSION }
   return {
-    parley: await takeTurn(rig, parley, calls, probe),
-    asterisk: await takeTurn(rig, other, calls, probe),
+    parley: await runSide(rig, parley, calls, probe),
+    asterisk: await runSide(rig, other, calls, probe),
   }
 }
 
-async function takeTurn(rig: ByoRig, side: Side, calls: number, probe: Probe): Promise<Turn> {
+async function runSide(rig: ByoRig, side: Side, calls: number, probe: Probe): Promise<ComparisonRun> {
   const caller = await openCaller(jobOf(side, calls, EVERY_MS))
   try {
     await pause(SETTLE_MS)
@@ -157,7 +157,7 @@ async function takeTurn(rig: ByoRig, side: Side, calls: number, probe: Probe): P
     const threadsBefore = threadsOf(side.pid)
     const cpuBefore = cpuMsOf(side.pid)
     const startedMs = performance.now()
-    caller.send({ do: 'begin' })
+    caller.send({ type: 'begin' })
     await pause(MEASURE_MS)
     const cpuMs = cpuMsOf(side.pid) - cpuBefore
     const elapsedMs = performance.now() - startedMs
@@ -195,7 +195,7 @@ function jobOf(side: Side, calls: number, everyMs: number): ByoJob {
 }
 
 /** CPU in us of a call and a frame both ways. */
-export function usPerCallFrame({ established, elapsedMs }: Turn, cpuMs: number): number {
+export function usPerCallFrame({ established, elapsedMs }: ComparisonRun, cpuMs: number): number {
   return (cpuMs * 1000) / (established * elapsedMs * FRAMES_PER_MS)
 }
 
@@ -209,7 +209,7 @@ function quiet({ parley, asterisk }: Pair): boolean {
 
 function tell(pair: Pair): string {
   const { parley, asterisk } = pair
-  const us = (turn: Turn): string =>
+  const us = (turn: ComparisonRun): string =>
     `${rounded(usPerCallFrame(turn, turn.cpuMs))} us (${turn.established} calls)`
   return `Parley ${us(parley)}, Asterisk ${us(asterisk)}: ${rounded(ratioOf(pair))}`
 }
@@ -218,7 +218,7 @@ function tell(pair: Pair): string {
  * The figures of the pairs that count: the quiet ones, or, marked void, all of them when none was.
  * CPU_ratio is their median.
  */
-export function besideRows(
+export function comparisonRows(
   calls: number,
   pairs: readonly Pair[],
   { version }: Pick<Installed, 'version'>,
@@ -235,7 +235,7 @@ export function besideRows(
     counted: counted.length,
     ...(pairs.some(quiet) ? {} : { void: true }),
   }
-  const [cpuId = '', echoId = ''] = besideIds(calls)
+  const [cpuId = '', echoId = ''] = comparisonIds(calls)
   const rows: Measured[] = [
     figure(
       cpuId,
@@ -258,13 +258,13 @@ export function besideRows(
   return rows.map((row) => ({ ...row, nullProbeMs }))
 }
 
-const coresOf = ({ cpuMs, elapsedMs }: Turn): number => cpuMs / elapsedMs
+const coresOf = ({ cpuMs, elapsedMs }: ComparisonRun): number => cpuMs / elapsedMs
 
-function middle(turns: readonly Turn[], value: (turn: Turn) => number): number {
+function middle(turns: readonly ComparisonRun[], value: (turn: ComparisonRun) => number): number {
   return rounded(percentile(turns.map(value), 0.5))
 }
 
-function echoOf(turns: readonly Turn[]): { n: number; p50: number; p99: number } {
+function echoOf(turns: readonly ComparisonRun[]): { n: number; p50: number; p99: number } {
   const delays = turns.flatMap(({ result }) =>
     result.echoes.flatMap(({ delayMs }) => (delayMs === null ? [] : [delayMs])),
   )
@@ -272,8 +272,8 @@ function echoOf(turns: readonly Turn[]): { n: number; p50: number; p99: number }
 }
 
 /** Medians of an engine's turns, and what went wrong in all of them. */
-function sideOf(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
-  const sum = (value: (turn: Turn) => number): number => turns.reduce((total, turn) => total + value(turn), 0)
+function sideOf(turns: readonly ComparisonRun[]): Readonly<Record<string, unknown>> {
+  const sum = (value: (turn: ComparisonRun) => number): number => turns.reduce((total, turn) => total + value(turn), 0)
   return {
     established: turns.map(({ established }) => established),
     usPerCallFrame: turns.map((turn) => rounded(usPerCallFrame(turn, turn.cpuMs))),

@@ -3,7 +3,7 @@
  * (chan_websocket) in the caller's own codec, so that nothing is transcoded, and nothing else is loaded.
  */
 
-export interface AsteriskPlace {
+export interface AsteriskLayout {
   /** Where it was installed to: modules and documentation are found below these. */
   readonly modulesFolder: string
   readonly dataFolder: string
@@ -59,7 +59,7 @@ const EMPTY = [
 const NO_CIRCUIT = 34
 
 /** The files of its configuration by name. Throws for a path that such a file cannot hold. */
-export function asteriskFiles(place: AsteriskPlace): Readonly<Record<string, string>> {
+export function asteriskFiles(place: AsteriskLayout): Readonly<Record<string, string>> {
   const { modulesFolder, dataFolder, folder, sipPort, rtpPorts, botPort } = place
   for (const path of [modulesFolder, dataFolder, folder]) {
     if (/[;\n]/.test(path)) throw new Error(`Asterisk's files cannot name the folder ${path}`)

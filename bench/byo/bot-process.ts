@@ -39,7 +39,7 @@ server.on('connection', (socket) => {
 })
 server.on('listening', () => tell({ kind: 'ready', port: (server.address() as AddressInfo).port }))
 process.on('message', (message: ToByoBot) => {
-  switch (message.do) {
+  switch (message.type) {
     case 'freeze':
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, message.ms)
       tell({ kind: 'thawed', atMs: Number(process.hrtime.bigint()) / 1e6 })

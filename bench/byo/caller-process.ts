@@ -121,7 +121,7 @@ function result(): ByoResult {
 }
 
 process.on('message', (message: ToByoCaller) => {
-  switch (message.do) {
+  switch (message.type) {
     case 'call':
       call(message.job).catch((error: unknown) => {
         console.error(String(error))

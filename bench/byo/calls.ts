@@ -1,10 +1,10 @@
-import type { EngineUsage } from '../../fixtures/service/service-process-messages.js'
+import type { ProcessUsage } from '../../fixtures/service/service-process-messages.js'
 import { pause } from '../agent/telephone.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 import type { ByoResult, Echo } from './job.js'
 import type { ByoBot, RunningCaller } from './processes.js'
-import { BINARY, OTHER_WAYS, openByoRig, type Way } from './rig.js'
+import { BINARY, OTHER_PROTOCOLS, openByoRig, type BotEndpoint } from './rig.js'
 
 /*
  * Calls bridged to a bot that says everything back: RTP in, bot, RTP out. Engine, bot and callers are a
@@ -36,11 +36,11 @@ export interface ByoStep {
  * What carries no `@` is C_byo with the calls of its gate, and E_byo at the number its gate names.
  */
 export const BYO_STEPS: readonly ByoStep[] = STEPS.map((calls) => stepOf(BINARY, calls, `@${calls}`))
-export const OTHER_BYO_STEPS: readonly ByoStep[] = OTHER_WAYS.flatMap((way) =>
+export const OTHER_BYO_STEPS: readonly ByoStep[] = OTHER_PROTOCOLS.flatMap((way) =>
   STEPS.map((calls) => stepOf(way, calls, `@${calls}-${way.name}`)),
 )
 
-function stepOf(way: Way, calls: number, suffix: string): ByoStep {
+function stepOf(way: BotEndpoint, calls: number, suffix: string): ByoStep {
   const ids = ['C_byo', 'E_byo'].map((id) => `${id}${suffix}`)
   const plain = way === BINARY ? HEADLINES.filter(([, at]) => at === calls).map(([id]) => id) : []
   return {
@@ -82,7 +82,7 @@ export async function measureRecovery(): Promise<Measured[]> {
 /** The seconds each of three freezes took to be over; infinite: not within 3.5 s. Ends the calls. */
 export async function freezeAndWatch(bot: ByoBot, caller: RunningCaller): Promise<readonly number[]> {
   await pause(SETTLE_MS)
-  caller.send({ do: 'begin' })
+  caller.send({ type: 'begin' })
   const thaws: number[] = []
   for (let i = 0; i < FREEZES; i++) {
     await pause(4_000)
@@ -116,7 +116,7 @@ interface Run {
   readonly usPerCallFrame: number
   readonly cores: number
   readonly rssMbPerCall: number
-  readonly usage: EngineUsage
+  readonly usage: ProcessUsage
   readonly skipped: number
 }
 
@@ -167,23 +167,23 @@ function contextOf(run: Run): Readonly<Record<string, unknown>> {
   }
 }
 
-async function bridge(way: Way, calls: number): Promise<Run> {
+async function bridge(way: BotEndpoint, calls: number): Promise<Run> {
   const rig = await openByoRig(way)
   try {
-    const idle = await rig.engine.usage()
+    const idle = await rig.service.usage()
     const caller = await rig.call(calls, EVERY_MS)
     await pause(SETTLE_MS)
-    const before = await rig.engine.usage()
+    const before = await rig.service.usage()
     const botBefore = await rig.bot.cpuMs()
     const startedMs = performance.now()
-    caller.send({ do: 'begin' })
+    caller.send({ type: 'begin' })
     await pause(MEASURE_MS)
-    const after = await rig.engine.usage()
+    const after = await rig.service.usage()
     const elapsedMs = performance.now() - startedMs
     const botCores = ((await rig.bot.cpuMs()) - botBefore) / elapsedMs
     const result = await caller.result()
     const cpuMs = after.cpuMs - before.cpuMs
-    const skipped = (usage: EngineUsage) =>
+    const skipped = (usage: ProcessUsage) =>
       usage.workers.reduce((sum, { skippedFrames }) => sum + skippedFrames, 0)
     return {
       calls,

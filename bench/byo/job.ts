@@ -13,11 +13,11 @@ export interface ByoJob {
 }
 
 export type ToByoCaller =
-  | { readonly do: 'call'; readonly job: ByoJob }
+  | { readonly type: 'call'; readonly job: ByoJob }
   /** Begin, and later end, the time that counts. */
-  | { readonly do: 'begin' }
-  | { readonly do: 'end' }
-  | { readonly do: 'hang_up' }
+  | { readonly type: 'begin' }
+  | { readonly type: 'end' }
+  | { readonly type: 'hang_up' }
 
 export interface Echo {
   readonly sentMs: number
@@ -43,7 +43,7 @@ export type FromByoCaller =
   | { readonly kind: 'up'; readonly established: number; readonly tries: number }
   | { readonly kind: 'result'; readonly result: ByoResult }
 
-export type ToByoBot = { readonly do: 'freeze'; readonly ms: number } | { readonly do: 'usage' }
+export type ToByoBot = { readonly type: 'freeze'; readonly ms: number } | { readonly type: 'usage' }
 
 export type FromByoBot =
   | { readonly kind: 'ready'; readonly port: number }

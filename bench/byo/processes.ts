@@ -36,8 +36,8 @@ export async function openBot(): Promise<ByoBot> {
   const { port } = await next<FromByoBot, 'ready'>(child, 'ready')
   return {
     port,
-    freeze: async (ms) => (await ask({ do: 'freeze', ms }, 'thawed')).atMs,
-    cpuMs: async () => (await ask({ do: 'usage' }, 'usage')).cpuMs,
+    freeze: async (ms) => (await ask({ type: 'freeze', ms }, 'thawed')).atMs,
+    cpuMs: async () => (await ask({ type: 'usage' }, 'usage')).cpuMs,
     close: () => leave(child),
   }
 }
@@ -50,7 +50,7 @@ export async function openCaller(job: ByoJob): Promise<RunningCaller> {
   }
   try {
     const up = next<FromByoCaller, 'up'>(child, 'up')
-    send({ do: 'call', job })
+    send({ type: 'call', job })
     const { established, tries } = await up
     return {
       established,
@@ -58,10 +58,10 @@ export async function openCaller(job: ByoJob): Promise<RunningCaller> {
       send,
       async result() {
         const answer = next<FromByoCaller, 'result'>(child, 'result')
-        send({ do: 'end' })
+        send({ type: 'end' })
         const { result } = await answer
         const gone = once(child, 'exit')
-        send({ do: 'hang_up' })
+        send({ type: 'hang_up' })
         await gone
         return result
       },

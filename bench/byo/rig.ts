@@ -1,4 +1,4 @@
-import { type Engine, startEngine } from '../../fixtures/service/service-process.js'
+import { type ServiceProcess, startServiceProcess } from '../../fixtures/service/service-process.js'
 import { type ByoBot, openBot, openCaller, type RunningCaller } from './processes.js'
 
 /*
@@ -6,16 +6,16 @@ import { type ByoBot, openBot, openCaller, type RunningCaller } from './processe
  */
 
 /** What a bot is spoken to in. */
-export interface Way {
+export interface BotEndpoint {
   readonly name: string
   readonly endpoint: { readonly type: string; readonly format: string; readonly sampleRate: number }
 }
 
-export const BINARY: Way = {
+export const BINARY: BotEndpoint = {
   name: '',
   endpoint: { type: 'jambonz', format: 'linear16', sampleRate: 8000 },
 }
-export const OTHER_WAYS: readonly Way[] = [
+export const OTHER_PROTOCOLS: readonly BotEndpoint[] = [
   { name: 'json', endpoint: { type: 'static', format: 'mulaw', sampleRate: 8000 } },
   { name: 'wide', endpoint: { type: 'vonage', format: 'linear16', sampleRate: 16_000 } },
   { name: 'json-wide', endpoint: { type: 'static', format: 'linear16', sampleRate: 16_000 } },
@@ -26,7 +26,7 @@ export const CALLS_PER_SECOND = 10
 const PATIENCE_MS = 45_000
 
 export interface ByoRig {
-  readonly engine: Engine
+  readonly service: ServiceProcess
   readonly bot: ByoBot
   /** Number that the bot answers. */
   readonly to: string
@@ -34,8 +34,8 @@ export interface ByoRig {
   close(): Promise<void>
 }
 
-export async function openByoRig(way: Way): Promise<ByoRig> {
-  const engine = await startEngine({
+export async function openByoRig(way: BotEndpoint): Promise<ByoRig> {
+  const engine = await startServiceProcess({
     env: { PARLEY_MEDIA_WORKERS: '1', PARLEY_ALLOW_PRIVATE_URLS: 'true' },
     byoCalls: 1000,
   })
@@ -50,7 +50,7 @@ export async function openByoRig(way: Way): Promise<ByoRig> {
     bots.push(bot)
     const to = await route(engine, way, bot.port)
     return {
-      engine,
+      service: engine,
       bot,
       to,
       async call(calls, everyMs) {
@@ -75,7 +75,7 @@ export async function openByoRig(way: Way): Promise<ByoRig> {
 }
 
 /** Hands the calls of the sandbox number, which is returned, to the bot. */
-async function route(engine: Engine, way: Way, botPort: number): Promise<string> {
+async function route(engine: ServiceProcess, way: BotEndpoint, botPort: number): Promise<string> {
   const numbers = (await engine.api('GET', '/v1/numbers')) as {
     readonly data: readonly { readonly id: string; readonly e164: string }[]
   }

@@ -9,7 +9,7 @@ import { type Db, openDatabase } from '../../control/db/database.js'
 import type { CallRow } from '../../control/db/tables/calling.js'
 import { setRequestLimit } from '../../control/limits/rate-limit-store.js'
 import { startPostgres } from '../../fixtures/database/postgres.js'
-import { startEngine } from '../../fixtures/service/service-process.js'
+import { startServiceProcess } from '../../fixtures/service/service-process.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured } from '../lib/figures.js'
@@ -37,7 +37,7 @@ export async function measureGet(): Promise<Measured[]> {
 }
 
 async function measureOn(id: string, env: Readonly<Record<string, string>>): Promise<Measured> {
-  const engine = await startEngine({ env: { PARLEY_MEDIA_WORKERS: '1', ...env } })
+  const engine = await startServiceProcess({ env: { PARLEY_MEDIA_WORKERS: '1', ...env } })
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   try {
     const ids = await fill(env.PARLEY_DATABASE_URL ?? `sqlite:${join(engine.dataFolder, 'parley.db')}`)

@@ -12,7 +12,7 @@ import { openJobRunner } from '../../control/jobs/runner.js'
 import { openEgress } from '../../control/net/egress.js'
 import { deliveryHandler } from '../../control/webhooks/delivery-job.js'
 import { createEndpoint } from '../../control/webhooks/endpoint-store.js'
-import { announce } from '../../fixtures/api/webhooks.js'
+import { recordEvent } from '../../fixtures/api/webhooks.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured } from '../lib/figures.js'
@@ -92,5 +92,5 @@ async function fill(database: OpenDatabase, url: string): Promise<void> {
   for (const [i, id] of organizations.entries()) {
     await createEndpoint(database.db, rootKey, id, { url: `${url}${i}`, description: null, events }, now)
   }
-  for (let i = 0; i < EVENTS; i++) await announce(database, organizations[i % ENDPOINTS] ?? '', now)
+  for (let i = 0; i < EVENTS; i++) await recordEvent(database, organizations[i % ENDPOINTS] ?? '', now)
 }

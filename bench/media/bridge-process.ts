@@ -92,9 +92,9 @@ async function handle(message: ToBridges): Promise<void> {
         usage: {
           cpuMs: (user + system) / 1000,
           rssMb: process.memoryUsage().rss / 1e6,
-          beatP50: p50Ms,
-          beatP99: p99Ms,
-          beatMax: maxMs,
+          latenessP50: p50Ms,
+          latenessP99: p99Ms,
+          latenessMax: maxMs,
           skippedFrames,
         },
       })

@@ -10,7 +10,7 @@ import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 import { type Figure, figure } from '../lib/figures.js'
 import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
 import { percentile, rounded } from '../lib/statistics.js'
-import type { FromBridges, FromPeers, Heard, ToBridges, ToPeers, Usage, Variant } from './job.js'
+import type { FromBridges, FromPeers, ReceivedQuality, ToBridges, ToPeers, Usage, Variant } from './job.js'
 import { drawCalls, type Step } from './plot.js'
 
 /** Calls up at each step; the next one adds to those that are there. */
@@ -30,7 +30,7 @@ const drawn = new Map<string, readonly Step[]>()
 interface Taken extends Step {
   readonly holds: boolean
   readonly nullProbeMs: number
-  readonly heard: Omit<Heard, 'transitMs'>
+  readonly heard: Omit<ReceivedQuality, 'transitMs'>
   readonly transitMs: readonly number[]
 }
 
@@ -60,7 +60,7 @@ export async function measureCalls(
       }
       steps.push(taken)
       say(
-        `  ${variant.name}: ${calls} calls ${taken.holds ? 'hold' : 'do not hold'}, ${taken.cpuPercent} % of a core, beat p99 ${taken.beatP99} ms (null probe p99.9 ${taken.nullProbeMs} ms)`,
+        `  ${variant.name}: ${calls} calls ${taken.holds ? 'hold' : 'do not hold'}, ${taken.cpuPercent} % of a core, beat p99 ${taken.latenessP99} ms (null probe p99.9 ${taken.nullProbeMs} ms)`,
       )
       // What one more call costs can be told on a noisy host as well, from a few steps.
       if (!taken.holds && (taken.cpuPercent > FULL_PERCENT || ++misses === MISSES)) break
@@ -162,9 +162,9 @@ async function take(rig: Rig, calls: number, probe: Probe): Promise<Taken> {
     calls,
     cpuPercent: rounded((100 * (after.cpuMs - before.cpuMs)) / tookMs),
     rssMb: rounded(rssMb),
-    beatP50: after.beatP50,
-    beatP99: after.beatP99,
-    beatMax: rounded(after.beatMax),
+    latenessP50: after.latenessP50,
+    latenessP99: after.latenessP99,
+    latenessMax: rounded(after.latenessMax),
     holds:
       // Two legs, 50 packets a second each; the first and the last may fall outside.
       heard.packets > 0.98 * 2 * calls * (HOLD_MS / 20) &&
@@ -180,7 +180,7 @@ async function take(rig: Rig, calls: number, probe: Probe): Promise<Taken> {
 interface Rig {
   add(calls: number): Promise<void>
   begin(): Promise<void>
-  end(): Promise<Heard>
+  end(): Promise<ReceivedQuality>
   usage(collect: boolean): Promise<Usage>
   close(): Promise<void>
 }

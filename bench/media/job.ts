@@ -48,9 +48,9 @@ export type ToBridges =
 export interface Usage {
   readonly cpuMs: number
   readonly rssMb: number
-  readonly beatP50: number
-  readonly beatP99: number
-  readonly beatMax: number
+  readonly latenessP50: number
+  readonly latenessP99: number
+  readonly latenessMax: number
   readonly skippedFrames: number
 }
 
@@ -71,7 +71,7 @@ export type ToPeers =
   | { readonly do: 'begin' }
   | { readonly do: 'end' }
 
-export interface Heard {
+export interface ReceivedQuality {
   readonly packets: number
   readonly lost: number
   readonly lateOver5: number
@@ -84,6 +84,6 @@ export interface Heard {
 
 export type FromPeers =
   | { readonly kind: 'made'; readonly ports: readonly Ports[] }
-  | { readonly kind: 'heard'; readonly heard: Heard }
+  | { readonly kind: 'heard'; readonly heard: ReceivedQuality }
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }

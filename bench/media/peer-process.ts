@@ -10,7 +10,7 @@ import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from '../../media/rtp/srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from '../../media/rtp/srtp/transform.js'
 import { gapsOf, latenessOf, type OutPacket, percentile } from '../lib/statistics.js'
-import type { FromPeers, Heard, Ports, ToPeers, Variant } from './job.js'
+import type { FromPeers, ReceivedQuality, Ports, ToPeers, Variant } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
 
 /*
@@ -161,7 +161,7 @@ async function open(sound: Sounds, keys: SrtpKeys | null): Promise<Leg> {
   return new Leg(socket, sound, keys)
 }
 
-function heard(): Heard {
+function heard(): ReceivedQuality {
   const all = { lateness: [] as number[], gaps: [] as number[], transit: [] as number[] }
   let packets = 0
   let lost = 0

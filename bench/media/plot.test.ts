@@ -5,10 +5,10 @@ import { callsPicture, type Step } from './plot.js'
 
 const step = (calls: number, beatP99: number, cpuPercent: number): Step => ({
   calls,
-  beatP99,
+  latenessP99: beatP99,
   cpuPercent,
-  beatP50: 1,
-  beatMax: 9,
+  latenessP50: 1,
+  latenessMax: 9,
   rssMb: 90,
 })
 

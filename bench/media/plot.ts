@@ -8,9 +8,9 @@ export interface Step {
   /** Of one core, by the whole process. */
   readonly cpuPercent: number
   readonly rssMb: number
-  readonly beatP50: number
-  readonly beatP99: number
-  readonly beatMax: number
+  readonly latenessP50: number
+  readonly latenessP99: number
+  readonly latenessMax: number
 }
 
 export const WIDTH = 720
@@ -33,7 +33,7 @@ export function drawCalls(series: ReadonlyMap<string, readonly Step[]>): string 
 /** Lateness of the beat, and CPU. */
 export function callsPicture(series: ReadonlyMap<string, readonly Step[]>): string {
   return picture(series, 'bridged calls on one media thread', [
-    { title: 'lateness of the 20 ms beat, p99, ms', value: ({ beatP99 }) => beatP99, limit: 5 },
+    { title: 'lateness of the 20 ms beat, p99, ms', value: ({ latenessP99: beatP99 }) => beatP99, limit: 5 },
     { title: 'CPU, per cent of a core', value: ({ cpuPercent }) => cpuPercent, limit: 65 },
   ])
 }

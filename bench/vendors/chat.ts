@@ -27,7 +27,7 @@ export class Chat {
     this.#ledger.asked(number, from)
     const fault = this.#ledger.faultOf(from, number)
     if (fault === 'llm_429' || fault === 'llm_500') {
-      this.#ledger.showed(from, fault)
+      this.#ledger.recordFault(from, fault)
       response.writeHead(fault === 'llm_429' ? 429 : 500, { 'content-type': 'application/json' })
       response.end(errorBody('not now'))
       return
@@ -35,15 +35,15 @@ export class Chat {
     const { profile, voice } = this.#ledger.options
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.flushHeaders()
-    if (fault === 'llm_stalls') return this.#ledger.showed(from, fault)
+    if (fault === 'llm_stalls') return this.#ledger.recordFault(from, fault)
     await pause(profile.modelMs)
     const frames = chatFrames(voice === 'words' ? recital : numbered(number))
     for (const [at, frame] of frames.entries()) {
       if (response.destroyed) return
       if (at === FIRST_SENTENCE - 1) {
-        if (fault === 'llm_stops') return this.#ledger.showed(from, fault)
+        if (fault === 'llm_stops') return this.#ledger.recordFault(from, fault)
         if (fault === 'llm_dies') {
-          this.#ledger.showed(from, fault)
+          this.#ledger.recordFault(from, fault)
           response.socket?.destroy()
           return
         }

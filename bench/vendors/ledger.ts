@@ -60,7 +60,7 @@ export class Ledger {
   }
 
   /** The fault shows now. */
-  showed(from: string, fault: Fault): void {
+  recordFault(from: string, fault: Fault): void {
     if (this.faultMoments.some((moment) => moment.from === from)) return
     this.faultMoments.push({ from, fault, atMs: systemClock.now() })
   }

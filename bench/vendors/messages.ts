@@ -91,11 +91,11 @@ export interface VendorReport {
 }
 
 export type ToVendors =
-  | { readonly do: 'start'; readonly options: VendorOptions }
+  | { readonly type: 'start'; readonly options: VendorOptions }
   /** Text of the utterances from now on; null is the numbered question. */
-  | { readonly do: 'hears'; readonly text: string | null }
-  | { readonly do: 'report' }
-  | { readonly do: 'close' }
+  | { readonly type: 'hears'; readonly text: string | null }
+  | { readonly type: 'report' }
+  | { readonly type: 'close' }
 
 export type FromVendors =
   | { readonly kind: 'ready'; readonly port: number }

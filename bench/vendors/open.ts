@@ -23,7 +23,7 @@ export interface BenchVendors {
   /** For the engine; its certificate's authority among them. */
   readonly env: Readonly<Record<string, string>>
   /** Text of the utterances from now on; null is the numbered question. */
-  hears(text: string | null): Promise<void>
+  setTranscript(text: string | null): Promise<void>
   report(): Promise<VendorReport>
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function openVendors(options: {
     return said as FromVendors
   }
   const ready = await ask({
-    do: 'start',
+    type: 'start',
     options: {
       profile: options.profile,
       replySeconds: options.replySeconds,
@@ -77,16 +77,16 @@ export async function openVendors(options: {
       PARLEY_CARTESIA_URL: `wss://${host}`,
       PARLEY_CARTESIA_VOICES: `${BENCH_MODELS.voice}=bench-voice`,
     },
-    async hears(text) {
-      await ask({ do: 'hears', text })
+    async setTranscript(text) {
+      await ask({ type: 'hears', text })
     },
     async report() {
-      const answer = await ask({ do: 'report' })
+      const answer = await ask({ type: 'report' })
       if (answer.kind !== 'report') throw new Error('the vendors answered something else')
       return answer.report
     },
     async close() {
-      if (child.connected) child.send({ do: 'close' } satisfies ToVendors)
+      if (child.connected) child.send({ type: 'close' } satisfies ToVendors)
       await exited
       for (const run of undo) run()
     },

@@ -44,10 +44,10 @@ function start(options: VendorOptions): void {
     sockets.handleUpgrade(request, socket, head, accept)
   })
   process.on('message', (message: ToVendors) => {
-    if (message.do === 'hears') {
-      recognition.hears(message.text)
+    if (message.type === 'hears') {
+      recognition.setTranscript(message.text)
       tell({ kind: 'heard' })
-    } else if (message.do === 'report') {
+    } else if (message.type === 'report') {
       const { user, system } = process.cpuUsage()
       tell({
         kind: 'report',
@@ -57,7 +57,7 @@ function start(options: VendorOptions): void {
           cpuMs: (user + system) / 1000,
         },
       })
-    } else if (message.do === 'close') {
+    } else if (message.type === 'close') {
       process.exit(0)
     }
   })
@@ -65,6 +65,6 @@ function start(options: VendorOptions): void {
 }
 
 process.once('message', (message: ToVendors) => {
-  if (message.do === 'start') start(message.options)
+  if (message.type === 'start') start(message.options)
 })
 process.on('disconnect', () => process.exit(0))

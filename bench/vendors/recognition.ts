@@ -19,7 +19,7 @@ export class Recognition {
     this.#ledger = ledger
   }
 
-  hears(text: string | null): void {
+  setTranscript(text: string | null): void {
     this.#fixed = text
   }
 
@@ -33,11 +33,11 @@ export class Recognition {
       last = number
       const fault = this.#ledger.faultOf(from, number)
       if (from !== null && fault === 'stt_silent') {
-        this.#ledger.showed(from, fault)
+        this.#ledger.recordFault(from, fault)
         return
       }
       if (from !== null && fault === 'stt_dies' && delayMs !== OWN_END_MS) {
-        this.#ledger.showed(from, fault)
+        this.#ledger.recordFault(from, fault)
         this.#broken++
         socket.terminate()
         return

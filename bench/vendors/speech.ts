@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws'
 import { systemClock } from '../../media/base/clock.js'
 import { lastNumber } from './chat.js'
 import type { Ledger } from './ledger.js'
-import { noise, pieces, type SoundingWord, spell } from './word-tones.js'
+import { noise, pieces, type TimedWord, synthesiseWords } from './word-tones.js'
 
 /** A piece of 100 ms every 20 ms: synthesis is some times faster than speech. */
 const TICK_MS = 20
@@ -26,7 +26,7 @@ interface Asked {
   readonly rate: number
   /** The vendor's messages. */
   readonly wrap: (piece: string) => string
-  readonly times: ((words: readonly SoundingWord[]) => string) | null
+  readonly times: ((words: readonly TimedWord[]) => string) | null
   readonly done: string
   readonly failure: string
   /** Faults are the agent's own vendor's; one that stands in for it works. */
@@ -115,7 +115,7 @@ export class Speech {
     this.#ledger.note(number, { speakMs: systemClock.now() })
     const from = this.#ledger.callerOf(number)
     const fault = asked.spare ? null : this.#ledger.faultOf(from, number)
-    if (from !== null && fault?.startsWith('tts_')) this.#ledger.showed(from, fault)
+    if (from !== null && fault?.startsWith('tts_')) this.#ledger.recordFault(from, fault)
     if (fault === 'tts_silent') return
     if (fault === 'tts_refuses') return void socket.send(asked.failure)
     const { words, parts } = this.#sound(text, rate)
@@ -141,10 +141,10 @@ export class Speech {
     else systemClock.after(speechMs, begin)
   }
 
-  #sound(text: string, rate: number): { words: readonly SoundingWord[]; parts: readonly string[] } {
+  #sound(text: string, rate: number): { words: readonly TimedWord[]; parts: readonly string[] } {
     const { voice, replySeconds } = this.#ledger.options
     if (voice === 'words') {
-      const { pcm, words } = spell(text, rate)
+      const { pcm, words } = synthesiseWords(text, rate)
       // A text of other words (the opening line) is a little noise.
       if (words.length > 0) return { words, parts: pieces(pcm, rate) }
     }

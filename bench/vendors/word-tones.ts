@@ -5,7 +5,7 @@ import { toneOf, wordIndex, wordMs } from './vocabulary.js'
 export const PIECE_MS = 100
 
 /** A word and where it begins, in seconds, as vendors write word times. */
-export interface SoundingWord {
+export interface TimedWord {
   readonly word: string
   readonly startSeconds: number
 }
@@ -26,16 +26,16 @@ export function noise(seconds: number, rate: number): Int16Array {
 }
 
 /** The words of a text, each its tone, without a pause; words it does not know have no sound. */
-export function spell(
+export function synthesiseWords(
   text: string,
   rate: number,
-): { readonly pcm: Int16Array; readonly words: readonly SoundingWord[] } {
+): { readonly pcm: Int16Array; readonly words: readonly TimedWord[] } {
   const said = text.split(/\s+/).flatMap((word) => {
     const index = wordIndex(word)
     return index < 0 ? [] : [{ word, index, samples: (wordMs(index) * rate) / 1000 }]
   })
   const pcm = new Int16Array(said.reduce((sum, { samples }) => sum + samples, 0))
-  const words: SoundingWord[] = []
+  const words: TimedWord[] = []
   let at = 0
   for (const { word, index, samples } of said) {
     words.push({ word, startSeconds: at / rate })

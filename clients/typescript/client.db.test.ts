@@ -7,7 +7,7 @@ import { clientFiles } from '../../control/openapi/write-files.js'
 import { openTestCalling } from '../../fixtures/api/calling.js'
 import { silentLog } from '../../media/base/log.js'
 import { ParleyClient, ParleyError, paginate } from './client.js'
-import { waitBefore } from './http-client.js'
+import { retryDelayMs } from './http-client.js'
 
 t.test('the generated files are what the description says (npm run openapi writes them)', (t) => {
   for (const [path, text] of clientFiles()) t.equal(readFileSync(path, 'utf8'), text, path)
@@ -136,7 +136,7 @@ t.test('retries follow the table of the contract', async (t) => {
   t.test('every code of the catalogue', (t) => {
     const retried = Object.entries(PROBLEMS).filter(([code, { status }]) => {
       const fields = { type: 'x', details: {}, requestId: null, docUrl: null, retryAfterSeconds: null }
-      return waitBefore(new ParleyError(code, { ...fields, status, code }), 0, true) !== null
+      return retryDelayMs(new ParleyError(code, { ...fields, status, code }), 0, true) !== null
     })
     t.same(retried.map(([code]) => code).sort(), [
       'idempotency_key_in_use',

@@ -55,7 +55,7 @@ const FIRST_WAIT_MS = 500
 const LAST_WAIT_MS = 20_000
 
 /** Sends requests and repeats those the contract says to repeat. */
-export class Caller {
+export class HttpClient {
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
@@ -75,7 +75,7 @@ export class Caller {
         return await this.#attempt<T>(spec, input, options, key)
       } catch (error) {
         options.signal?.throwIfAborted()
-        const wait = attempt < retries ? waitBefore(error, attempt, harmless) : null
+        const wait = attempt < retries ? retryDelayMs(error, attempt, harmless) : null
         if (wait === null) throw error
         await (this.#options.sleep ?? pause)(wait)
       }
@@ -155,7 +155,7 @@ function address(path: string, input: OperationInput): string {
  * Milliseconds before the next attempt, by the contract's table; null when there shall be none. What may
  * have had an effect (a server error, a lost connection) is repeated only when that is harmless.
  */
-export function waitBefore(error: unknown, attempt: number, harmless: boolean): number | null {
+export function retryDelayMs(error: unknown, attempt: number, harmless: boolean): number | null {
   const backoff = Math.min(LAST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.75 + Math.random() / 2)
   if (!(error instanceof ParleyError)) return harmless ? backoff : null
   const asked = error.retryAfterSeconds === null ? 0 : error.retryAfterSeconds * 1000

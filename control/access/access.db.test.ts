@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { hashPassword, seal, unseal, verifyPassword } from '../base/crypto.js'
@@ -52,7 +52,7 @@ t.test('passwords and sealed texts', async (t) => {
 
 t.test('bootstrap and keys', async (t) => {
   const rootKey = rootKeyOf(Buffer.alloc(32, 3))
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     await t.test('the first start makes one organization, however many start at once', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()

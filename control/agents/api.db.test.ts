@@ -1,12 +1,12 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
 const details = (answer: { body: unknown }) =>
   (answer.body as { error: { details: Record<string, unknown> } }).error.details
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { send, clock } = calling
   const json = (body: unknown) => ({ json: body })

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { signInMember } from '../../fixtures/api/signed-in.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { insertNumber } from '../numbers/store.js'
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
 const details = (answer: { body: unknown }) =>
   (answer.body as { error: { details: Record<string, unknown> } }).error.details
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { api, send, deps, clock, owner } = calling
   const { organizationId } = owner
@@ -110,7 +110,7 @@ await onEachEngine(t, async (t, open) => {
     t.equal(code(busy), 'conflict')
     t.equal((await send('GET', path)).status, 200)
 
-    await calling.happen(callId, {
+    await calling.emitCallEvent(callId, {
       type: 'ended',
       ending: { by: 'callee', cause: 'caller_hangup', fault: 'none' },
       rtp: null,

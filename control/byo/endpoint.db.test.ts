@@ -1,6 +1,6 @@
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { insertSecret } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
 
@@ -10,7 +10,7 @@ const errorOf = (answer: { body: unknown }) =>
 const BOT = 'wss://bot.example.com/talk'
 const STREAM = 'tls://bot.example.com:9092'
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { send, numberId, deps } = calling
   const patch = (json: unknown, key?: string) =>

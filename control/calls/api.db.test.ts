@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
 
 const errorOf = (answer: { body: unknown }) =>
@@ -39,7 +39,7 @@ const busy: Omit<CallEvent & { type: 'ended' }, 'callId' | 'seq' | 'at'> = {
   recording: null,
 }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   await t.test('the life of a call as the API shows it', async (t) => {
     const calling = await openTestCalling(await open())
     const { send, clock, folder } = calling
@@ -49,13 +49,13 @@ await onEachEngine(t, async (t, open) => {
     const shown = async () => dataOf(await send('GET', path))
     t.equal((await send('GET', `${path}/recording`)).status, 404)
 
-    await calling.happen(id, { type: 'dialing', sipCallId: 'abc' })
+    await calling.emitCallEvent(id, { type: 'dialing', sipCallId: 'abc' })
     t.equal((await shown()).status, 'initiated')
     clock.advance(500)
-    await calling.happen(id, { type: 'ringing', sip: 180 })
+    await calling.emitCallEvent(id, { type: 'ringing', sip: 180 })
     t.match(await shown(), { status: 'ringing', ringingAt: new Date(clock.wall()).toISOString() })
     clock.advance(2_000)
-    await calling.happen(id, { type: 'answered' })
+    await calling.emitCallEvent(id, { type: 'answered' })
     const answeredAt = new Date(clock.wall()).toISOString()
     t.match(await shown(), { status: 'in_progress', answeredAt, answeredBy: 'unknown' })
 
@@ -74,7 +74,7 @@ await onEachEngine(t, async (t, open) => {
           firstPacketMs,
         },
       }) as const
-    await calling.happen(
+    await calling.emitCallEvent(
       id,
       turn('agent', 'Hello, this is Asha and I', 40, {
         text: 'Hello, this is Asha and I am calling about your order.',
@@ -96,7 +96,7 @@ await onEachEngine(t, async (t, open) => {
     writeFileSync(recordedTo, wav)
     const sha256 = createHash('sha256').update(wav).digest('hex')
     clock.advance(30_500)
-    await calling.happen(id, {
+    await calling.emitCallEvent(id, {
       type: 'ended',
       ending: { by: 'agent', cause: 'agent_hangup', fault: 'none' },
       rtp: null,
@@ -203,7 +203,7 @@ await onEachEngine(t, async (t, open) => {
     const hung = await send('POST', `/v1/calls/${id}/hangup`)
     t.equal(hung.status, 200)
     t.same(control.hungUp, [id])
-    await calling.happen(id, busy)
+    await calling.emitCallEvent(id, busy)
     const again = await send('POST', `/v1/calls/${id}/hangup`)
     t.equal(again.status, 200, 'on an ended call nothing happens')
     t.match(dataOf(again), { status: 'ended', disposition: 'busy' })
@@ -243,7 +243,7 @@ await onEachEngine(t, async (t, open) => {
       ids.push(await place(calling, `+91987654321${i}`))
     }
     const first = ids[0] ?? ''
-    await calling.happen(first, busy)
+    await calling.emitCallEvent(first, busy)
 
     const all = await send('GET', '/v1/calls')
     t.equal(pagination(all).total, 7)
@@ -309,7 +309,7 @@ await onEachEngine(t, async (t, open) => {
     const { send, api } = calling
     await calling.publishAgent()
     const id = await place(calling)
-    await calling.happen(id, turn('agent', 'Hi', 0), busy)
+    await calling.emitCallEvent(id, turn('agent', 'Hi', 0), busy)
     const [event] = itemsOf(await send('GET', '/v1/events'))
     const other = await calling.anotherOrganization()
     for (const key of [api.liveKey, other.testKey, other.liveKey]) {

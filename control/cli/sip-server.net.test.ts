@@ -4,9 +4,9 @@ import { writeFile } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { HANG_MS } from '../../fixtures/host/deadlines.js'
+import { WAIT_LIMIT_MS } from '../../fixtures/host/deadlines.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { request, SDP_A, wireMessage } from '../../fixtures/rigs/embedded-rig.js'
+import { request, SDP_A, readRawSipMessage } from '../../fixtures/rigs/embedded-rig.js'
 import { type Cli, type CliTest, runCli, temporaryFolder } from '../../fixtures/service/cli.js'
 import { makeAuthority } from '../../fixtures/sip/certificates.js'
 import { openTlsPeer } from '../../fixtures/sip/tls-peer.js'
@@ -118,8 +118,8 @@ t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async
   const from = { port: peer.address().port }
   const receive = async (start: string) => {
     for (;;) {
-      const [bytes] = await once(peer, 'message', { signal: AbortSignal.timeout(HANG_MS) })
-      const message = wireMessage(String(bytes))
+      const [bytes] = await once(peer, 'message', { signal: AbortSignal.timeout(WAIT_LIMIT_MS) })
+      const message = readRawSipMessage(String(bytes))
       if (message.start.startsWith(start)) return message
     }
   }
@@ -130,7 +130,7 @@ t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async
   const frame = (text: string) => app.write(`${Buffer.byteLength(text)}#${text}`)
   const heard = async (pattern: RegExp) => {
     for (let text = ''; ; ) {
-      const [bytes] = await once(app, 'data', { signal: AbortSignal.timeout(HANG_MS) })
+      const [bytes] = await once(app, 'data', { signal: AbortSignal.timeout(WAIT_LIMIT_MS) })
       text += String(bytes)
       const found = pattern.exec(text)
       if (found) return found

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openTestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import type { OpenDatabase } from '../db/database.js'
 import { clearDial, type DialRequest } from './clearance.js'
 import { openEvidenceKeys } from './evidence.js'
@@ -26,7 +26,7 @@ async function withChain(database: OpenDatabase, length: number) {
   return { calling, deps, owner, clearances, verify }
 }
 
-await onEachEngine(t, async (t, open, engine) => {
+await onEachDialect(t, async (t, open, engine) => {
   await t.test('records sealed at the same time make one gapless chain', async (t) => {
     const { calling, deps, clearances, owner, verify } = await withChain(await open(), 20)
     t.match(await verify(), { valid: true, seq: 20 })

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openDatabaseClock } from './database-clock.js'
 
-await onEachEngine(t, async (t, open, engine) => {
+await onEachDialect(t, async (t, open, engine) => {
   const database = await open()
   // Of 2025: nowhere near the server's time.
   const clock = new VirtualClock()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { startPostgres } from '../../fixtures/database/postgres.js'
 import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from './database.js'
@@ -16,7 +16,7 @@ t.test('a URL of another kind is refused', async (t) => {
 })
 
 t.test('integers come back as exact numbers, or not at all', async (t) => {
-  await onEachEngine(t, async (t, open, engine) => {
+  await onEachDialect(t, async (t, open, engine) => {
     const { db } = await open()
     const at = Number.MAX_SAFE_INTEGER
     await db
@@ -38,7 +38,7 @@ t.test('integers come back as exact numbers, or not at all', async (t) => {
 })
 
 t.test('a failing transaction leaves nothing, schema changes included', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const { db } = await open()
     const failing = db.transaction().execute(async (trx) => {
       await trx.schema.createTable('halfway').addColumn('id', 'text').execute()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
 import { rootKeyOf } from '../config/root-key.js'
@@ -33,7 +33,7 @@ t.test('keys and fingerprints', async (t) => {
 })
 
 t.test('the store', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const rootKey = rootKeyOf(Buffer.alloc(32, 1))
@@ -129,7 +129,7 @@ t.test('the store', async (t) => {
 })
 
 t.test('over HTTP', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     let runs: (string | null)[] = []
     let fail: ErrorCode | 'throw' | null = null
     let hold: Promise<void> | null = null

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
-import { openPeopleApi } from '../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { openUsersApi } from '../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { accessOperations } from '../access/api.js'
 import { readSettings } from '../config/settings.js'
 import { sessionOrigins } from './origins.js'
@@ -36,10 +36,10 @@ t.test('whose pages may make changes', async (t) => {
 })
 
 t.test('another origin, behind a proxy', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: accessOperations, deps: { settings, publicUrl } })
-    const { browser, email } = await api.person('owner')
+    const api = await openUsersApi({ database, operations: accessOperations, deps: { settings, publicUrl } })
+    const { browser, email } = await api.member('owner')
     const cors = (headers: Headers) =>
       [...headers.keys()].filter((name) => name.startsWith('access-control-'))
 
@@ -53,7 +53,7 @@ t.test('another origin, behind a proxy', async (t) => {
     })
 
     await t.test('nobody else, and no key, gets permission', async (t) => {
-      const person = await api.person('owner')
+      const person = await api.member('owner')
       for (const origin of [
         'https://evil.example',
         'null',
@@ -92,7 +92,7 @@ t.test('another origin, behind a proxy', async (t) => {
       const json = { email: 'tls@example.in', password: 'long enough', name: 'T', organizationName: 'T' }
       t.equal((await api.send('POST', '/v1/signup', { key: null, json })).status, 201)
       const token = await api.tokenFor('tls@example.in')
-      t.match((await api.mailTo('tls@example.in')).text, `${DASHBOARD}/console/verify-email#token=${token}`)
+      t.match((await api.latestMailTo('tls@example.in')).text, `${DASHBOARD}/console/verify-email#token=${token}`)
       t.equal((await api.send('POST', '/v1/auth/verify-email', { key: null, json: { token } })).status, 200)
       const logIn = { email: json.email, password: json.password }
       const answer = await api.send('POST', '/v1/auth/login', { key: null, json: logIn })
@@ -121,8 +121,8 @@ t.test('another origin, behind a proxy', async (t) => {
 })
 
 t.test('without trusted proxies the header means nothing', async (t) => {
-  await onEachEngine(t, async (t, open) => {
-    const api = await openPeopleApi({ database: await open(), operations: accessOperations })
+  await onEachDialect(t, async (t, open) => {
+    const api = await openUsersApi({ database: await open(), operations: accessOperations })
     const statuses: number[] = []
     for (let i = 0; i < 12; i++) {
       const headers = { 'x-forwarded-for': `198.51.100.${i}` }
@@ -137,8 +137,8 @@ t.test('without trusted proxies the header means nothing', async (t) => {
 })
 
 t.test('a signed request is read as it is, never unpacked', async (t) => {
-  await onEachEngine(t, async (t, open) => {
-    const api = await openPeopleApi({ database: await open(), operations: accessOperations })
+  await onEachDialect(t, async (t, open) => {
+    const api = await openUsersApi({ database: await open(), operations: accessOperations })
     const status = await new Promise((resolve, reject) => {
       const request = httpRequest(`${api.url}/v1/secret-scanning/reports`, {
         method: 'POST',

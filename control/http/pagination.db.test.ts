@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { rootKeyOf } from '../config/root-key.js'
 import { type CursorScope, readCursor, writeCursor } from './cursor.js'
 import { listOperation } from './operation.js'
@@ -93,7 +93,7 @@ interface ListBody {
 }
 
 t.test('lists over HTTP', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
     const api = await openTestApi({ database, operations: [listUsers, listFew] })
     const user = (n: number, createdAt: number) => ({

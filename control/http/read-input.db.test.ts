@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { type ApiAnswer, type ApiRequest, openTestApi } from '../../fixtures/api/api.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { operation } from './operation.js'
 import { idParam, integerParam, patchBody } from './schemas.js'
 
@@ -386,7 +386,7 @@ interface Envelope {
 }
 
 t.test('the API over HTTP', async (t) => {
-  await onEachEngine(t, async (t, open, engine) => {
+  await onEachDialect(t, async (t, open, engine) => {
     const lines: string[] = []
     const note = (level: string) => (fields: object, message: string) => {
       lines.push(JSON.stringify({ level, message, ...fields }))

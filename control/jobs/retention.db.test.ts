@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { silentLog } from '../../media/base/log.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
 import { openJobRunner } from './runner.js'
@@ -11,7 +11,7 @@ import { openJobRunner } from './runner.js'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const database = await open()
   const { db } = database
   const rig = await openWebhookRig(database)
@@ -40,7 +40,7 @@ await onEachEngine(t, async (t, open) => {
     const { id } = await rig.endpoint(receiver.url)
     const roll = await rig.send('POST', `/v1/integrations/webhooks/${id}/roll-secret`)
     t.equal(roll.status, 200)
-    for (let i = 0; i < 3; i++) await rig.announce()
+    for (let i = 0; i < 3; i++) await rig.recordEvent()
     await rig.runner.idle()
     await db
       .insertInto('idempotencyKeys')
@@ -74,7 +74,7 @@ await onEachEngine(t, async (t, open) => {
     t.equal(previousSecret, null, 'the secret of before the roll is forgotten')
 
     clock.advance(29 * DAY - 2 * HOUR)
-    await rig.announce()
+    await rig.recordEvent()
     await rig.runner.idle()
     await runner.idle()
     t.strictSame([await count('events'), await count('webhookDeliveries')], [4, 4])

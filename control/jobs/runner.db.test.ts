@@ -1,5 +1,5 @@
 import t from 'tap'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
@@ -34,7 +34,7 @@ function recorder(over: Partial<JobHandler> = {}): JobHandler & { readonly ran: 
 
 const job = (id: string, dueAt: number, lane = '') => ({ id, kind: 'work', lane, dueAt, payload: `p-${id}` })
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   await t.test('a job runs when it is due, once, and is gone', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { listOperation, operation } from '../http/operation.js'
 import { setRequestLimit, storedLimits } from './rate-limit-store.js'
@@ -95,7 +95,7 @@ const open = operation({
 })
 
 t.test('on the wire: every keyed answer carries the budget, refusals too; an override counts', async (t) => {
-  await onEachEngine(t, async (t, openDatabase) => {
+  await onEachDialect(t, async (t, openDatabase) => {
     const clock = new VirtualClock({ wallMs: 1_700_000_000_000 })
     const api = await openTestApi({ database: await openDatabase(), operations: [read, open], clock })
     try {

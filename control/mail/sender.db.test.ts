@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openSmtpServer } from '../../fixtures/api/smtp-server.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
@@ -61,7 +61,7 @@ t.test('a password is not sent in the clear', async (t) => {
 })
 
 t.test('mail', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     await t.test('over SMTP', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { assignSandboxNumber } from './sandbox-number.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details?: Record<string, unknown> } }).error
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { send, numberId, deps, clock } = calling
   const path = `/v1/numbers/${numberId}`

@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap'
 import { idPrefixOf } from '../../fixtures/contract/arbitrary.js'
 import {
-  type Described,
+  type DescribedOperation,
   describedOperations,
   type JsonObject,
 } from '../../fixtures/contract/described-operations.js'
 import { type Answer, member, openJudge } from '../../fixtures/contract/judge.js'
 import { NOT_BUILT, OPERATION_TABLE } from '../../fixtures/contract/operation-table.js'
-import { openWorld, PINNED, type Who, type World } from '../../fixtures/contract/populated-service.js'
+import { openPopulatedService, PINNED, type Credential, type PopulatedService } from '../../fixtures/contract/populated-service.js'
 import { silentLog } from '../../media/base/log.js'
 import { operations } from '../app/operations.js'
 import { openDatabase } from '../db/database.js'
@@ -25,18 +25,18 @@ const judge = openJudge(document)
 
 const database = openDatabase('sqlite::memory:', silentLog)
 await migrate(database)
-const world: World = await openWorld(database, described)
+const world: PopulatedService = await openPopulatedService(database, described)
 t.teardown(async () => {
   await world.close()
   await database.close()
 })
 
-type Made = ReturnType<World['example']>
+type Made = ReturnType<PopulatedService['example']>
 
-const nameOf = (one: Described): string => `${one.method.toUpperCase()} ${one.path}`
+const nameOf = (one: DescribedOperation): string => `${one.method.toUpperCase()} ${one.path}`
 const codeOf = (answer: Answer): unknown => member(member(JSON.parse(answer.text), 'error'), 'code')
 const detailsOf = (answer: Answer): unknown => member(member(JSON.parse(answer.text), 'error'), 'details')
-const key = (realm: 'own' | 'live' | 'foreign', scope: 'read' | 'write' | 'admin'): Who => ({
+const key = (realm: 'own' | 'live' | 'foreign', scope: 'read' | 'write' | 'admin'): Credential => ({
   kind: 'key',
   realm,
   scope,
@@ -45,9 +45,9 @@ const key = (realm: 'own' | 'live' | 'foreign', scope: 'read' | 'write' | 'admin
 /** Sends the example with changes, judges the answer, and compares status and code. */
 async function expectRefusal(
   t: Test,
-  one: Described,
+  one: DescribedOperation,
   what: string,
-  who: Who,
+  who: Credential,
   made: Made,
   [status, code]: readonly [number, string],
 ): Promise<Answer> {
@@ -301,7 +301,7 @@ t.test('a repeated Idempotency-Key: the same answer, and no other body', async (
   }
 })
 
-function optionalField(one: Described, body: unknown): string | null {
+function optionalField(one: DescribedOperation, body: unknown): string | null {
   const required = one.body?.schema.required
   const names = typeof body === 'object' && body !== null ? Object.keys(body) : []
   return names.find((name) => !Array.isArray(required) || !required.includes(name)) ?? null
@@ -364,9 +364,9 @@ t.test(
 
 /** Keys of all items, page by page; null when the list itself is not there. */
 async function walk(
-  one: Described,
+  one: DescribedOperation,
   made: Made,
-  who: Who,
+  who: Credential,
   limit: string,
   between: () => Promise<void>,
 ): Promise<string[] | null> {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { openUsersApi } from '../../fixtures/api/browser-session.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { operations } from '../app/operations.js'
 
 const errorOf = (answer: { body: unknown }) =>
@@ -18,11 +18,11 @@ const BILLING = {
   gstin: '29AAGCB7383J1Z4',
 }
 
-await onEachEngine(t, async (t, open) => {
-  const api = await openPeopleApi({ database: await open(), operations })
+await onEachDialect(t, async (t, open) => {
+  const api = await openUsersApi({ database: await open(), operations })
   const { organizationId } = api
-  const { browser: admin, userId } = await api.person('admin')
-  const { browser: viewer } = await api.person('viewer')
+  const { browser: admin, userId } = await api.member('admin')
+  const { browser: viewer } = await api.member('viewer')
   const stranger = await api.owner()
   const patch = (body: unknown) => admin.send('PATCH', PATH, json(body))
 
@@ -161,7 +161,7 @@ await onEachEngine(t, async (t, open) => {
       t.equal(keyed.status, 401, `${method} ${path} with a key`)
       t.equal(errorOf(keyed).code, 'unauthenticated')
       for (const role of ['developer', 'viewer', 'billing'] as const) {
-        const { browser } = await api.person(role)
+        const { browser } = await api.member(role)
         const answer = await browser.send(method, path, request)
         t.equal(answer.status, 403, `${method} ${path} as ${role}`)
         t.equal(errorOf(answer).code, 'forbidden')
@@ -194,7 +194,7 @@ await onEachEngine(t, async (t, open) => {
   })
 
   await t.test('keys and members are in the log too, without any secret', async (t) => {
-    const { browser: owner } = await api.person('owner')
+    const { browser: owner } = await api.member('owner')
     const made = await admin.send(
       'POST',
       '/v1/api-keys',
@@ -204,7 +204,7 @@ await onEachEngine(t, async (t, open) => {
     await admin.send('PATCH', `/v1/api-keys/${id}`, json({ scopes: ['read'] }))
     const rolled = await admin.send('POST', `/v1/api-keys/${id}/roll`, json({ expireOldIn: '1h' }))
     await admin.send('DELETE', `/v1/api-keys/${dataOf(rolled).id}`)
-    const { userId: member } = await api.person('viewer')
+    const { userId: member } = await api.member('viewer')
     await admin.send('PATCH', `/v1/organization/members/${member}`, json({ role: 'developer' }))
     await admin.send('DELETE', `/v1/organization/members/${member}`)
     await admin.send(

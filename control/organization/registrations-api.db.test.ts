@@ -1,7 +1,7 @@
 import t from 'tap'
-import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { openUsersApi } from '../../fixtures/api/browser-session.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { operations } from '../app/operations.js'
 
 const errorOf = (answer: { body: unknown }) =>
@@ -37,10 +37,10 @@ const SENDER = {
   dltHeaderId: '1105000000000000001',
 }
 
-await onEachEngine(t, async (t, open) => {
-  const api = await openPeopleApi({ database: await open(), operations })
-  const { browser: admin } = await api.person('admin')
-  const { browser: viewer } = await api.person('viewer')
+await onEachDialect(t, async (t, open) => {
+  const api = await openUsersApi({ database: await open(), operations })
+  const { browser: admin } = await api.member('admin')
+  const { browser: viewer } = await api.member('viewer')
   const stranger = await api.owner()
   const { db } = api.deps
 

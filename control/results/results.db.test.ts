@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { eventStream, jsonReply, openFakeOpenAi } from '../../fixtures/vendors/fake-openai.js'
 import { chatFrames, errorBody } from '../../fixtures/vendors/openai-frames.js'
 import { silentLog } from '../../media/base/log.js'
@@ -83,7 +83,7 @@ const ANSWER = JSON.stringify({
   evaluation: [{ id: 'polite', passed: false, reason: 'It sighed.' }],
 })
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   async function rig(t: Test, config: object = AGENT) {
     const fake = await openFakeOpenAi()
     const calling = await openTestCalling(await open(), {
@@ -108,9 +108,9 @@ await onEachEngine(t, async (t, open) => {
         type: 'turn',
         turn: { id, speaker, text, heardText: text, language: 'en-IN', startMs: id, endMs: id, words: null },
       }) as const
-    await calling.happen(callId, { type: 'dialing', sipCallId: callId }, { type: 'answered' })
+    await calling.emitCallEvent(callId, { type: 'dialing', sipCallId: callId }, { type: 'answered' })
     calling.clock.advance(30_000)
-    await calling.happen(callId, turn(1, 'agent', 'Hello.'), turn(2, 'caller', 'A table, please.'), {
+    await calling.emitCallEvent(callId, turn(1, 'agent', 'Hello.'), turn(2, 'caller', 'A table, please.'), {
       type: 'ended',
       ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
       rtp: null,

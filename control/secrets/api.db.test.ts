@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { openUsersApi } from '../../fixtures/api/browser-session.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import type { Deps } from '../app/deps.js'
 import { operations } from '../app/operations.js'
 import { rootKeyOf } from '../config/root-key.js'
@@ -67,7 +67,7 @@ async function openSystem() {
   }
 }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const system = await openSystem()
   const guarded = openEgress({
     allowPrivate: false,
@@ -84,11 +84,11 @@ await onEachEngine(t, async (t, open) => {
     lookup: guarded.lookup,
     close() {},
   }
-  const api = await openPeopleApi({ database: await open(), operations, deps: { egress } })
+  const api = await openUsersApi({ database: await open(), operations, deps: { egress } })
   const { organizationId } = api
-  const { browser: developer, userId } = await api.person('developer')
-  const { browser: viewer } = await api.person('viewer')
-  const { browser: admin } = await api.person('admin')
+  const { browser: developer, userId } = await api.member('developer')
+  const { browser: viewer } = await api.member('viewer')
+  const { browser: admin } = await api.member('admin')
   const stranger = await api.owner()
   const make = (name: string, value = VALUE) => developer.send('POST', '/v1/secrets', json({ name, value }))
 

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { openUsersApi } from '../../fixtures/api/browser-session.js'
 import { dataOf } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { authenticate } from '../access/keys/api-keys.js'
@@ -60,11 +60,11 @@ t.test('records that an earlier root key signed still verify', async (t) => {
   t.match(verifyChain([first, second], openEvidenceKeys(old).verifyingKeys), { valid: false, brokenAt: 2 })
 })
 
-await onEachEngine(t, async (t, open) => {
-  const api = await openPeopleApi({ database: await open(), operations })
+await onEachDialect(t, async (t, open) => {
+  const api = await openUsersApi({ database: await open(), operations })
   const { organizationId } = api
   const { db, rootKey: old } = api.deps
-  const { browser: admin } = await api.person('admin')
+  const { browser: admin } = await api.member('admin')
   const made = await admin.send('POST', '/v1/secrets', { json: { name: 'S', value: 'a-secret-of-the-crm' } })
   const secretId = String(dataOf(made).id)
   await admin.send('POST', '/v1/organization/verification', { json: SUBMISSION })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { signInMember, signInStaff } from '../../fixtures/api/signed-in.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { insertNumber } from '../numbers/store.js'
 
 const errorOf = (answer: { body: unknown }) =>
@@ -16,7 +16,7 @@ const SUBMISSION = {
 }
 const SENDER = { series: '140', e164: '+911401234567', category: 'promotional', dltHeaderId: 'H1' }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { api, send, clock } = calling
   const { organizationId } = calling.owner

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { EngineError } from '../../media/base/errors.js'
 import { insertNumber } from '../numbers/store.js'
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
   const { send, numberId, ringing, api, deps, owner } = calling
   const path = '/v1/sandbox/inbound-calls'

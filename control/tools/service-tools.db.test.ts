@@ -1,6 +1,6 @@
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import type { ToolSpec } from '../../media/agent/agent-spec.js'
 import type { ServiceAnswer, ServiceRequest, ServiceTools } from '../../media/agent/tools/service-tools.js'
 import { silentLog } from '../../media/base/log.js'
@@ -46,7 +46,7 @@ class CallDesk implements ServiceTools {
   }
 }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const database = await open()
   const calling = await openTestCalling(database)
   await calling.publishAgent()
@@ -71,7 +71,7 @@ await onEachEngine(t, async (t, open) => {
   t.same(desk.optedOut, ['+919876543210'], 'the person of an outbound call')
   t.same(desk.requests, [{ kind: 'opt_out', reason: 'asked for it' }])
   t.match(await tools.run(callId, preset('transfer_call'), {}), /^Failed \(call_ending\)/)
-  await calling.happen(callId, { type: 'answered' })
+  await calling.emitCallEvent(callId, { type: 'answered' })
   t.match(await tools.run(callId, preset('transfer_call'), { destination: 'dst_1' }), /being handed over/)
   t.match(desk.requests.at(-1), { destinationId: 'dst_1' })
   const count = desk.requests.length

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import type { InboundInvite } from '../../signalling/call/ports.js'
@@ -182,7 +182,7 @@ function tools(calling: TestCalling) {
   }
 }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   await t.test('the file becomes rows, once', async (t) => {
     const calling = await openTestCalling(await open())
     const agentId = await calling.publishAgent({ name: 'Front desk' })
@@ -407,7 +407,7 @@ await onEachEngine(t, async (t, open) => {
       cause: 'pool_full',
       reason: 'no free line of the trunk',
     })
-    await calling.happen(admission.callId, {
+    await calling.emitCallEvent(admission.callId, {
       type: 'ended',
       ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
       rtp: null,

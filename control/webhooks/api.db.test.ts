@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { ApiAnswer } from '../../fixtures/api/api.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
-import { acceptedSignatures, announce, openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { acceptedSignatures, recordEvent, openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { newId } from '../../media/base/ids.js'
 import { createKey } from '../access/keys/api-keys.js'
 
@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const errorOf = (answer: ApiAnswer) =>
   (answer.body as { error: { code: string; details?: Record<string, unknown> } }).error
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const database = await open()
   const rig = await openWebhookRig(database)
   const receiver = await openReceiver()
@@ -207,11 +207,11 @@ await onEachEngine(t, async (t, open) => {
     clock.advance(1)
     const second = await rig.endpoint(`${receiver.url}/2`)
     receiver.received.length = 0
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     clock.advance(1)
-    const silent = await rig.announce({ type: 'call.answered' })
+    const silent = await rig.recordEvent({ type: 'call.answered' })
     clock.advance(1)
-    const live = await rig.announce({ environment: 'live' })
+    const live = await rig.recordEvent({ environment: 'live' })
     await rig.runner.idle()
 
     const log = await asTest('GET', `${WEBHOOKS}/deliveries`)
@@ -290,7 +290,7 @@ await onEachEngine(t, async (t, open) => {
     t.equal((dataOf(one).deliveries as unknown[]).length, 1, 'a named endpoint gets any type')
     const unwanted = await asTest(
       'POST',
-      `/v1/events/${await rig.announce({ type: 'call.failed' })}/redeliver`,
+      `/v1/events/${await rig.recordEvent({ type: 'call.failed' })}/redeliver`,
       {},
     )
     t.equal(unwanted.status, 409)
@@ -305,7 +305,7 @@ await onEachEngine(t, async (t, open) => {
 
     const other = await stranger()
     t.equal((await send('POST', `/v1/events/${live}/redeliver`, { key: other.key })).status, 404)
-    const foreign = await announce(database, other.organizationId, clock.wall(), { environment: 'live' })
+    const foreign = await recordEvent(database, other.organizationId, clock.wall(), { environment: 'live' })
     t.equal((await send('POST', `/v1/events/${foreign}/redeliver`)).status, 404)
     t.equal((await asTest('POST', `/v1/events/${eventId}/redeliver`, { endpointId: 'whe_x' })).status, 404)
     t.equal((await asTest('POST', `${WEBHOOKS}/deliveries/${newId('whd', 1)}/redeliver`)).status, 404)

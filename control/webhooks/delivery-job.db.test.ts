@@ -9,7 +9,7 @@ import {
   turnsUntil,
   type WebhookRig,
 } from '../../fixtures/api/webhooks.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { insertEvent } from '../events/store.js'
 import { readQueueDepths } from '../observe/queue-depths.js'
 
@@ -24,7 +24,7 @@ async function until(rig: WebhookRig, at: number): Promise<void> {
 
 const attemptOf = ({ headers }: Received) => Number(headers['x-svc-delivery-attempt'])
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   async function rigWith(t: { teardown(run: () => Promise<void>): unknown }): Promise<{
     rig: WebhookRig
     receiver: Receiver
@@ -48,7 +48,7 @@ await onEachEngine(t, async (t, open) => {
     const gone = await rig.endpoint(`${receiver.url}/gone`)
     await rig.send('DELETE', `/v1/integrations/webhooks/${gone.id}`)
 
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.runner.idle()
     t.strictSame(receiver.received.map(({ path }) => path).toSorted(), ['/hook/1', '/hook/2?x=1'])
     for (const got of receiver.received) {
@@ -119,7 +119,7 @@ await onEachEngine(t, async (t, open) => {
     ] as const) {
       receiver.answer = (response) => response.writeHead(status, { location: receiver.url }).end('ignored')
       receiver.received.length = 0
-      const eventId = await rig.announce()
+      const eventId = await rig.recordEvent()
       await rig.runner.idle()
       t.match(
         await rig.delivery(eventId),
@@ -154,7 +154,7 @@ await onEachEngine(t, async (t, open) => {
     const { secret } = await rig.endpoint(receiver.url)
     receiver.answer = (response) => response.writeHead(500).end()
     const start = rig.clock.wall()
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     const at: number[] = []
     for (let i = 1; i <= 14; i++) {
       await rig.runner.idle()
@@ -192,7 +192,7 @@ await onEachEngine(t, async (t, open) => {
     const { id } = await rig.endpoint(receiver.url)
     receiver.answer = (response) => response.writeHead(429, { 'retry-after': '600' }).end()
     const start = rig.clock.wall()
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.runner.idle()
     t.match(await rig.delivery(eventId), { nextAttemptAt: start + 600_000 })
     receiver.answer = (response) => response.end()
@@ -212,7 +212,7 @@ await onEachEngine(t, async (t, open) => {
     const { rig, receiver } = await rigWith(t)
     await rig.endpoint(receiver.url)
     receiver.answer = () => {}
-    const slow = await rig.announce()
+    const slow = await rig.recordEvent()
     rig.runner.wake()
     await turnsUntil(() => receiver.received.length === 1)
     rig.clock.advance(9_999)
@@ -228,12 +228,12 @@ await onEachEngine(t, async (t, open) => {
     })
 
     receiver.answer = (response) => response.destroy()
-    const reset = await rig.announce()
+    const reset = await rig.recordEvent()
     await rig.runner.idle()
     t.match(await rig.delivery(reset), { status: 'pending', lastError: 'connection_failed', attempts: 1 })
 
     await receiver.close()
-    const absent = await rig.announce()
+    const absent = await rig.recordEvent()
     await rig.runner.idle()
     t.match(await rig.delivery(absent), { status: 'pending', lastError: 'connection_failed', attempts: 1 })
     receiver.close = async () => {}
@@ -242,14 +242,14 @@ await onEachEngine(t, async (t, open) => {
   await t.test('a kept connection that the receiver closed costs no attempt', async (t) => {
     const { rig, receiver } = await rigWith(t)
     await rig.endpoint(receiver.url)
-    await rig.announce()
+    await rig.recordEvent()
     await rig.runner.idle()
     let closed = 0
     receiver.answer = (response, got) => {
       if (closed++ === 0) response.socket?.resetAndDestroy()
       else response.end(got.path)
     }
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.runner.idle()
     t.match(await rig.delivery(eventId), { status: 'delivered', attempts: 1 })
     t.equal(receiver.received.length, 3)
@@ -262,7 +262,7 @@ await onEachEngine(t, async (t, open) => {
       response.writeHead(200)
       response.write('and so on')
     }
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.runner.idle()
     t.match(await rig.delivery(eventId), { status: 'delivered' })
     rig.clock.advance(2_000)
@@ -275,7 +275,7 @@ await onEachEngine(t, async (t, open) => {
     const { secret: next } = (rolled.body as { data: { secret: string } }).data
     const check = async (expected: readonly [old: number, now: number]) => {
       receiver.received.length = 0
-      await rig.announce()
+      await rig.recordEvent()
       await rig.runner.idle()
       const [got] = receiver.received
       if (got === undefined) throw new Error('nothing came')
@@ -297,11 +297,11 @@ await onEachEngine(t, async (t, open) => {
       hanging.push(response)
     }
     await rig.endpoint(receiver.url)
-    for (let i = 0; i < 60; i++) await rig.announce()
+    for (let i = 0; i < 60; i++) await rig.recordEvent()
     rig.runner.wake()
     await turnsUntil(() => hanging.length > 0)
     await rig.endpoint(good.url, ['call.failed'])
-    await rig.announce({ type: 'call.failed' })
+    await rig.recordEvent({ type: 'call.failed' })
     rig.runner.wake()
     await turnsUntil(() => good.received.length === 1)
     t.ok(hanging.length <= 16, `${hanging.length} at once`)

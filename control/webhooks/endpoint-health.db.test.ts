@@ -1,12 +1,12 @@
 import t from 'tap'
 import { openReceiver, openWebhookRig, type WebhookRig } from '../../fixtures/api/webhooks.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { currentSecret } from './endpoint-store.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const rig = await openWebhookRig(await open())
   const receiver = await openReceiver()
   const path = (id: string) => `/v1/integrations/webhooks/${id}`
@@ -31,7 +31,7 @@ await onEachEngine(t, async (t, open) => {
     async (t) => {
       const { id } = await rig.endpoint(receiver.url)
       receiver.answer = (response) => response.writeHead(500).end()
-      for (let i = 0; i < 3; i++) await rig.announce()
+      for (let i = 0; i < 3; i++) await rig.recordEvent()
       // Three deliveries at 0, 1, 3, 7, 15 and 31 minutes are 18 failures.
       for (const minutes of [0, 1, 2, 4, 8, 16]) await later(minutes * MINUTE)
       t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 18, disabledReason: null })
@@ -51,7 +51,7 @@ await onEachEngine(t, async (t, open) => {
         await pending(),
         Array.from({ length: 3 }, () => ({ nextAttemptAt: null, status: 'pending', lastError: 'status' })),
       )
-      await rig.announce()
+      await rig.recordEvent()
       await later(5 * HOUR)
       t.equal(receiver.received.length, requests, 'nothing is sent, and nothing new is written for it')
       t.equal((await pending()).length, 3)
@@ -69,18 +69,18 @@ await onEachEngine(t, async (t, open) => {
   await t.test('one burst of failures does not; the first success clears the count', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     receiver.answer = (response) => response.writeHead(404).end()
-    for (let i = 0; i < 30; i++) await rig.announce()
+    for (let i = 0; i < 30; i++) await rig.recordEvent()
     await later(0)
     t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 30 })
     receiver.answer = (response) => response.end()
-    await rig.announce()
+    await rig.recordEvent()
     await later(1_000)
     t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 0 })
     receiver.answer = (response) => response.writeHead(404).end()
-    for (let i = 0; i < 30; i++) await rig.announce()
+    for (let i = 0; i < 30; i++) await rig.recordEvent()
     await later(59_000)
     t.match(await endpointOf(id), { enabled: true, consecutiveFailures: 30 })
-    await rig.announce()
+    await rig.recordEvent()
     await later(60_000)
     t.match(await endpointOf(id), { enabled: false, consecutiveFailures: 31 })
     await rig.send('DELETE', path(id))
@@ -89,7 +89,7 @@ await onEachEngine(t, async (t, open) => {
   await t.test('switched off by a person for a day: what waited fails, visibly', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     const requests = receiver.received.length
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.send('PATCH', path(id), { json: { enabled: false } })
     t.match(await endpointOf(id), { enabled: false, disabledReason: null })
     await later(0)
@@ -109,7 +109,7 @@ await onEachEngine(t, async (t, open) => {
   await t.test('deleted: what waited fails at once and is never sent', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     const requests = receiver.received.length
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     t.equal((await rig.send('DELETE', path(id))).status, 204)
     await later(0)
     t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'endpoint_deleted' })
@@ -127,7 +127,7 @@ await onEachEngine(t, async (t, open) => {
     async (t) => {
       const { id } = await rig.endpoint(receiver.url)
       receiver.answer = (response) => response.end()
-      const eventId = await rig.announce()
+      const eventId = await rig.recordEvent()
       const { db } = rig.database
       await db.updateTable('webhookDeliveries').set({ attempts: 14 }).where('eventId', '=', eventId).execute()
       await later(0)
@@ -138,7 +138,7 @@ await onEachEngine(t, async (t, open) => {
 
   await t.test('what an event told of is gone before its first attempt', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.database.db.deleteFrom('events').where('id', '=', eventId).execute()
     await later(0)
     t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'subject_gone', attempts: 0 })
@@ -150,7 +150,7 @@ await onEachEngine(t, async (t, open) => {
 })
 
 t.test('a name that turns private after it was saved is never connected to', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     let address = '93.184.215.14'
     const rig = await openWebhookRig(await open(), {
       allowPrivate: false,
@@ -159,7 +159,7 @@ t.test('a name that turns private after it was saved is never connected to', asy
     const receiver = await openReceiver()
     const { id } = await rig.endpoint(`https://hooks.example.com:${receiver.port}/in`)
     address = '127.0.0.1'
-    const eventId = await rig.announce()
+    const eventId = await rig.recordEvent()
     await rig.runner.idle()
     t.match(await rig.delivery(eventId), {
       status: 'pending',

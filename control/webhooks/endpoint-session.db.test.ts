@@ -1,22 +1,22 @@
 import t from 'tap'
-import { openPeopleApi } from '../../fixtures/api/browser-session.js'
+import { openUsersApi } from '../../fixtures/api/browser-session.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
-import { onEachEngine } from '../../fixtures/database/databases.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
 import { operations } from '../app/operations.js'
 
 const WEBHOOKS = '/v1/integrations/webhooks'
 
 /* Endpoints need a live key, or an administrator's session in either environment (decisions 2.4). */
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const database = await open()
-  const api = await openPeopleApi({ database, operations })
+  const api = await openUsersApi({ database, operations })
   t.teardown(() => api.close())
   const body = { url: 'https://hooks.example.com/parley', events: ['call.completed'] }
 
   for (const environment of ['test', 'live'] as const) {
     await t.test(`an administrator, ${environment}`, async (t) => {
-      const { browser } = await api.person('admin')
+      const { browser } = await api.member('admin')
       const headers = { 'x-svc-environment': environment }
       const send = (method: string, path: string, json?: unknown) =>
         browser.send(method, path, { headers, ...(json === undefined ? {} : { json }) })
@@ -38,11 +38,11 @@ await onEachEngine(t, async (t, open) => {
   }
 
   await t.test('everybody else may look at them, and no more', async (t) => {
-    const admin = await api.person('owner')
+    const admin = await api.member('owner')
     const made = dataOf(await admin.browser.send('POST', WEBHOOKS, { json: body }))
     const path = `${WEBHOOKS}/${made.id}`
     for (const role of ['developer', 'viewer', 'billing'] as const) {
-      const { browser } = await api.person(role)
+      const { browser } = await api.member(role)
       t.equal((await browser.send('GET', path)).status, 200, role)
       for (const [method, sub, json] of [
         ['POST', WEBHOOKS, body],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loudnessDetectors } from '../../fixtures/audio/loudness-vad.js'
+import { loudnessVad } from '../../fixtures/audio/loudness-vad.js'
 import { FRAME_MS } from '../base/frame.js'
 import type { PersonaSpec } from './agent-spec.js'
 import { openPersona, type Persona } from './persona.js'
@@ -27,7 +27,7 @@ class Rig {
     this.persona = openPersona({
       id: 'p',
       rate: RATE,
-      vad: loudnessDetectors,
+      vad: loudnessVad,
       spec: { name: 'x', script: { utterances: [clip('a'), clip('b')] }, steps, loopFrom },
       loadClip: async (name) => {
         if (name === 'missing') throw new Error('no such clip')
@@ -119,7 +119,7 @@ t.test('stops its media; without its clips it hangs up', async (t) => {
   const persona = openPersona({
     id: 'p',
     rate: RATE,
-    vad: loudnessDetectors,
+    vad: loudnessVad,
     spec: {
       name: 'x',
       script: {

@@ -27,7 +27,7 @@ const holes = ({ returned }: EchoCall, fromS: number) =>
 async function atEveryPhase(options: EchoCallOptions): Promise<EchoCall[]> {
   const calls: EchoCall[] = []
   for (let phase = 0; phase < 20; phase++) {
-    calls.push(await echoCall({ ...options, arrivesMs: (index) => 100 + phase + 20 * index }))
+    calls.push(await echoCall({ ...options, arrivalMs: (index) => 100 + phase + 20 * index }))
   }
   return calls
 }
@@ -63,7 +63,7 @@ t.test('beats come just after what the bot says', async (t) => {
 })
 
 t.test('packets go on without a gap when the beat is moved', async (t) => {
-  const { returned } = await echoCall({ arrivesMs: (index) => 107 + 20 * index, seconds: 4 })
+  const { returned } = await echoCall({ arrivalMs: (index) => 107 + 20 * index, seconds: 4 })
   const gaps: number[] = []
   returned.forEach(({ atMs, sequence, timestamp }, i) => {
     const before = returned[i - 1]
@@ -82,7 +82,7 @@ t.test('packets go on without a gap when the beat is moved', async (t) => {
 t.test('one late answer leaves when it comes, and nothing else is late for it', async (t) => {
   for (const lateMs of [7.5, 12, 19, 21.5]) {
     const call = await echoCall({
-      arrivesMs: (index) => 103 + 20 * index,
+      arrivalMs: (index) => 103 + 20 * index,
       botMs: (index) => (index === 200 ? lateMs : 1),
       seconds: 10,
     })
@@ -98,7 +98,7 @@ t.test('one late answer leaves when it comes, and nothing else is late for it', 
 
 t.test('one answer later than that is a hole of one frame, and then on time again', async (t) => {
   const call = await echoCall({
-    arrivesMs: (index) => 103 + 20 * index,
+    arrivalMs: (index) => 103 + 20 * index,
     botMs: (index) => (index === 200 ? 24 : 1),
     seconds: 20,
   })
@@ -112,7 +112,7 @@ t.test('one answer later than that is a hole of one frame, and then on time agai
 
 t.test('a bot that pauses is waited for once a pause', async (t) => {
   const { returned } = await echoCall({
-    arrivesMs: (index) => 103 + 20 * index + 500 * Math.floor(index / 100),
+    arrivalMs: (index) => 103 + 20 * index + 500 * Math.floor(index / 100),
     seconds: 8,
   })
   const gaps = returned.flatMap(({ atMs }, i) => (i === 0 ? [] : [atMs - (returned[i - 1]?.atMs ?? 0)]))
@@ -123,7 +123,7 @@ t.test('a bot that pauses is waited for once a pause', async (t) => {
 
 t.test('a bot that froze for 400 ms is on time again half a second later', async (t) => {
   const call = await echoCall({
-    arrivesMs: (index) => 103 + 20 * index,
+    arrivalMs: (index) => 103 + 20 * index,
     // Packets 200 to 219 come while it stands still.
     botMs: (index) => (index >= 200 && index < 220 ? 401 - (index - 200) * 20 : 1),
     seconds: 10,
@@ -136,7 +136,7 @@ t.test('a bot that froze for 400 ms is on time again half a second later', async
 
 t.test('a network that stalled for 300 ms delays nothing for longer', async (t) => {
   const call = await echoCall({
-    arrivesMs: (index) => 103 + 20 * (index >= 200 && index < 215 ? 215 : index),
+    arrivalMs: (index) => 103 + 20 * (index >= 200 && index < 215 ? 215 : index),
     seconds: 10,
   })
   t.equal(median(delays(call, 6)), median(delays(call, 2, 3)))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { tone, toneLevel } from '../../fixtures/audio/tones.js'
-import { openStreamBot } from '../../fixtures/bots/audiosocket-bot.js'
+import { openAudioSocketBot } from '../../fixtures/bots/audiosocket-bot.js'
 import { type BotCall, openBot } from '../../fixtures/bots/bot.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { systemClock } from '../base/clock.js'
@@ -103,7 +103,7 @@ t.test('an address nobody can dial ends the call, on a call out as well', async 
 t.test('clears in thousands, each with its answer; far too many end the call with 1008', async (t) => {
   const rig = await live(t)
   for (let i = 0; i < 3_000; i++) rig.there.send('{"event":"clear"}')
-  await rig.until('an answer each', () => rig.there.of('cleared').length === 3_000)
+  await rig.until('an answer each', () => rig.there.messagesOfType('cleared').length === 3_000)
   t.strictSame(why(rig), [])
   for (let i = 0; i < 60_000; i++) rig.there.send('{"event":"mark"}')
   await rig.until('the end', () => why(rig).length > 0)
@@ -123,9 +123,9 @@ t.test('requests for a transfer in thousands: a hundred are passed on', async (t
       destination: '+1'.repeat(400),
     })
   for (let i = 0; i < 300; i++) rig.there.send(ask(i))
-  await rig.until('the refusal', () => rig.there.of('error').length > 0)
-  t.match(rig.there.of('error')[0]?.json, { error: { code: 'rate_limited' } })
-  await rig.until('all', () => rig.there.of('media').length > 500)
+  await rig.until('the refusal', () => rig.there.messagesOfType('error').length > 0)
+  t.match(rig.there.messagesOfType('error')[0]?.json, { error: { code: 'rate_limited' } })
+  await rig.until('all', () => rig.there.messagesOfType('media').length > 500)
   const asked = rig.events.flatMap((event) => (event.type === 'transfer_requested' ? [event.request] : []))
   t.equal(asked.length, 100)
   t.strictSame([asked[0]?.note?.length, asked[0]?.destination?.length], [4_000, 256], 'of bounded length')
@@ -135,7 +135,7 @@ t.test('requests for a transfer in thousands: a hundred are passed on', async (t
 t.test('a transfer, as the bot is told of it', async (t) => {
   const rig = await live(t)
   const { there, end } = rig
-  const told = () => there.of('transfer').map(({ json }) => json.transfer as TransferUpdate)
+  const told = () => there.messagesOfType('transfer').map(({ json }) => json.transfer as TransferUpdate)
   const refusals = [
     'destination_not_verified',
     'destination_disabled',
@@ -164,10 +164,10 @@ t.test('a transfer, as the bot is told of it', async (t) => {
   await rig.until('it', () => rig.events.length === 2)
   const speech = tone(440, 20)
   const hears = async (): Promise<number> => {
-    const before = there.of('media').length
+    const before = there.messagesOfType('media').length
     let beats = 0
     await rig.until('some beats', () => ++beats > 30, speech)
-    return there.of('media').length - before
+    return there.messagesOfType('media').length - before
   }
   end.transferUpdate({ id: 'warm', status: 'accepted' })
   end.transferUpdate({ id: 'other', status: 'rejected', code: 'transfer_in_progress' })
@@ -178,7 +178,7 @@ t.test('a transfer, as the bot is told of it', async (t) => {
   t.ok((await hears()) > 20)
   end.transferUpdate({ id: 'warm', status: 'completed' })
   await rig.until('the end', () => there.closed !== null)
-  t.match(there.of('stop')[0]?.json, { stop: { reason: 'transferred' } })
+  t.match(there.messagesOfType('stop')[0]?.json, { stop: { reason: 'transferred' } })
   t.equal(there.closed?.code, 1000)
   end.close('hangup')
   t.strictSame(why(rig), [], 'the call goes on without it')
@@ -193,25 +193,25 @@ t.test('what cannot be told to the bot is noted in the record of the call, once'
   await rig.until('two notes', () => rig.events.length === 2)
   for (let i = 0; i < 5; i++) rig.there.send('not json')
   rig.there.send({ event: 'mark', mark: { name: 'last' } })
-  await rig.until('all of it', () => rig.there.of('mark').length === 1)
+  await rig.until('all of it', () => rig.there.messagesOfType('mark').length === 1)
   t.strictSame(rig.events.map((event) => (event.type === 'trouble' ? event.code : event.type)).sort(), [
     'bad_audio',
     'bad_json',
   ])
   t.equal(rig.stats().errors, 15)
-  t.strictSame(rig.there.of('error'), [])
+  t.strictSame(rig.there.messagesOfType('error'), [])
 })
 
 t.test('a bot that does not read for a while goes on; after two pings it is lost', async (t) => {
   const rig = await live(t, { format: 'linear16', sampleRate: 24_000 })
-  await rig.until('the first', () => rig.there.of('media').length > 3)
+  await rig.until('the first', () => rig.there.messagesOfType('media').length > 3)
   rig.there.socket.pause()
-  const heard = rig.there.of('media').length
+  const heard = rig.there.messagesOfType('media').length
   let beats = 0
   // Less than two pings take.
   await rig.until('12 s', () => ++beats > 600, tone(440, 20))
   rig.there.socket.resume()
-  await rig.until('it hears', () => rig.there.of('media').length > heard)
+  await rig.until('it hears', () => rig.there.messagesOfType('media').length > heard)
   t.strictSame(why(rig), [])
   rig.there.socket.pause()
   await rig.until('the end', () => why(rig).length > 0)
@@ -224,8 +224,8 @@ t.test('a call has a longest time, and the bot is told', async (t) => {
   await rig.until('the end', () => why(rig).length > 0)
   t.strictSame(why(rig), ['max_duration'])
   rig.end.close('hangup')
-  await rig.until('its word', () => rig.there.of('stop').length === 1)
-  t.match(rig.there.of('stop')[0]?.json, { stop: { reason: 'max_duration' } })
+  await rig.until('its word', () => rig.there.messagesOfType('stop').length === 1)
+  t.match(rig.there.messagesOfType('stop')[0]?.json, { stop: { reason: 'max_duration' } })
 })
 
 t.test('how the bot closes decides', async (t) => {
@@ -238,7 +238,7 @@ t.test('how the bot closes decides', async (t) => {
     [4000, 'bot_disconnected'],
   ] as const) {
     const rig = await live(t)
-    await rig.until('the start', () => rig.there.of('media').length > 0)
+    await rig.until('the start', () => rig.there.messagesOfType('media').length > 0)
     if (code === null) rig.there.socket.close()
     else rig.there.socket.close(code)
     await rig.until('the end', () => why(rig).length > 0)
@@ -249,16 +249,16 @@ t.test('how the bot closes decides', async (t) => {
 
 t.test('when the service ends, bots are told to go away', async (t) => {
   const rig = await live(t)
-  await rig.until('the start', () => rig.there.of('media').length > 0)
+  await rig.until('the start', () => rig.there.messagesOfType('media').length > 0)
   rig.end.close('shutdown')
   await rig.until('the code', () => rig.there.closed !== null)
   t.equal(rig.there.closed?.code, 1001)
-  t.match(rig.there.of('stop')[0]?.json, { stop: { reason: 'shutdown' } })
+  t.match(rig.there.messagesOfType('stop')[0]?.json, { stop: { reason: 'shutdown' } })
 })
 
 t.test('AudioSocket: frames of all nine rates are played', async (t) => {
   const rates = [8_000, 12_000, 16_000, 24_000, 32_000, 44_100, 48_000, 96_000, 192_000]
-  const bot = await openStreamBot(t as Parameters<typeof openStreamBot>[0])
+  const bot = await openAudioSocketBot(t as Parameters<typeof openAudioSocketBot>[0])
   const url = bot.url
   const rig = openEnd(t, { type: 'audiosocket', format: 'linear16', url })
   t.equal(await rig.end.connect(), true)

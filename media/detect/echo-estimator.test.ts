@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EchoLine, type EchoPath } from '../../fixtures/audio/echo-path.js'
+import { EchoSimulator, type EchoPath } from '../../fixtures/audio/echo-path.js'
 import { decodeG711, encodeG711 } from '../../fixtures/audio/g711.js'
 import { joined } from '../../fixtures/audio/tones.js'
 import { seeded } from '../../fixtures/host/random.js'
@@ -16,7 +16,7 @@ const AUDIBLE = 32768 ** 2 * 10 ** -5
 /** The agent speaks for 26 s; the line answers with its echo, its noise and what `heard` holds. */
 function run(path: EchoPath | null, heard: (at: number) => Int16Array | null, noise = 15) {
   const echo = new EchoEstimator(8000)
-  const line = path === null ? null : new EchoLine(path)
+  const line = path === null ? null : new EchoSimulator(path)
   const random = seeded(2)
   let foundMs = -1
   let own = 0
@@ -25,7 +25,7 @@ function run(path: EchoPath | null, heard: (at: number) => Int16Array | null, no
     const sent = agent.subarray(at, at + 160)
     echo.processSent(sent, at / 8)
     const back = Int16Array.from({ length: 160 }, () => Math.round(noise * random.normal()))
-    line?.pass(sent, back)
+    line?.process(sent, back)
     const other = heard(at)
     if (other !== null) for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (other[i] ?? 0)
     echo.processReceived(decodeG711('PCMA', encodeG711('PCMA', back)), at / 8)
@@ -83,7 +83,7 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
   const caller = readClip(findClip('interrupt-price'))
   const entry = findClip('interrupt-price')
   const echo = new EchoEstimator(8000)
-  const line = new EchoLine({ delayMs: 180, gainDb: -18, room: 4 })
+  const line = new EchoSimulator({ delayMs: 180, gainDb: -18, room: 4 })
   const begin = 8 * 8000
   let alone = 0
   let explained = 0
@@ -91,7 +91,7 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
     const sent = at < 16 * 8000 ? agent.subarray(at, at + 160) : new Int16Array(160)
     if (at < 16 * 8000) echo.processSent(sent, at / 8)
     const back = new Int16Array(160)
-    line.pass(sent, back)
+    line.process(sent, back)
     const said = at - begin
     if (said >= 0 && said + 160 <= caller.length) {
       for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (caller[said + i] ?? 0)
@@ -109,16 +109,16 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
 
 t.test("an echo that moves, as the far side's buffer grows, is followed", (t) => {
   const echo = new EchoEstimator(8000)
-  const near = new EchoLine({ delayMs: 160, gainDb: -16, room: 3 })
-  const far = new EchoLine({ delayMs: 240, gainDb: -16, room: 3 })
+  const near = new EchoSimulator({ delayMs: 160, gainDb: -16, room: 3 })
+  const far = new EchoSimulator({ delayMs: 240, gainDb: -16, room: 3 })
   const moveAt = 10 * 8000
   let loud = 0
   let own = 0
   for (let at = 0; at + 160 <= agent.length; at += 160) {
     const sent = agent.subarray(at, at + 160)
     const [early, late] = [new Int16Array(160), new Int16Array(160)]
-    near.pass(sent, early)
-    far.pass(sent, late)
+    near.process(sent, early)
+    far.process(sent, late)
     echo.processSent(sent, at / 8)
     echo.processReceived(at < moveAt ? early : late, at / 8)
     if (at < moveAt + 2 * 8000 || echo.power < AUDIBLE) continue
@@ -134,11 +134,11 @@ t.test('in a wideband session as well', (t) => {
   const echo = new EchoEstimator(16_000)
   const up = openResampler(8000, 16_000)
   const back = openResampler(8000, 16_000)
-  const line = new EchoLine({ delayMs: 200, gainDb: -15, room: 3 })
+  const line = new EchoSimulator({ delayMs: 200, gainDb: -15, room: 3 })
   for (let at = 0; at < 5 * 8000; at += 160) {
     const sent = agent.subarray(at, at + 160)
     const heard = new Int16Array(160)
-    line.pass(sent, heard)
+    line.process(sent, heard)
     echo.processSent(up.process(sent), at / 8)
     echo.processReceived(back.process(heard), at / 8)
   }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { listen } from '../../fixtures/audio/speech-match.js'
+import { matchSpeech } from '../../fixtures/audio/speech-match.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { boxedCall } from '../../fixtures/rtp/impaired-call.js'
-import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../../fixtures/rtp/impairment-table.js'
+import { runImpairedCall } from '../../fixtures/rtp/impaired-call.js'
+import { type QualityBounds, IMPAIRMENT_CASES, returnedAgainstSent, SPEECH } from '../../fixtures/rtp/impairment-table.js'
 
 /*
  * The rows of network.test.ts in real time, some at once. The host adds jitter of its own, up to 8 ms where
@@ -10,24 +10,24 @@ import { type Bound, NETWORK_ROWS, returnedAsSaid, SPOKEN } from '../../fixtures
  * network's: what is played comes later then, and is stretched. What is heard on arrival is not.
  */
 const AT_ONCE = 6
-const ON_ARRIVAL: Bound = { found: 0.1, snrDb: 3, spectralDb: 0.8, delayMs: 40 }
-const PLAYED: Bound = { found: 0.15, snrDb: 13, spectralDb: 1.6, delayMs: 180 }
+const ON_ARRIVAL: QualityBounds = { found: 0.1, snrDb: 3, spectralDb: 0.8, delayMs: 40 }
+const PLAYED: QualityBounds = { found: 0.15, snrDb: 13, spectralDb: 1.6, delayMs: 180 }
 const MADE_UP = 0.03
 
 assertNothingLeft(t)
 
-for (let from = 0; from < NETWORK_ROWS.length; from += AT_ONCE) {
-  const rows = NETWORK_ROWS.slice(from, from + AT_ONCE)
+for (let from = 0; from < IMPAIRMENT_CASES.length; from += AT_ONCE) {
+  const rows = IMPAIRMENT_CASES.slice(from, from + AT_ONCE)
   t.test(`in real time: ${rows.map(({ name }) => name).join('; ')}`, { timeout: 240_000 }, async (t) => {
     const calls = await Promise.all(
       rows.map(async (row) => {
-        const source = row.call.source ?? SPOKEN
-        return { row, source, call: await boxedCall({ source, time: 'real', ...row.call }) }
+        const source = row.call.source ?? SPEECH
+        return { row, source, call: await runImpairedCall({ source, time: 'real', ...row.call }) }
       }),
     )
     for (const { row, source, call } of calls) {
-      const judge = (what: string, heard: Int16Array, latestMs: number, bound: Bound, slack: Bound): void => {
-        const got = listen(source, heard, { earliestMs: -400, latestMs })
+      const judge = (what: string, heard: Int16Array, latestMs: number, bound: QualityBounds, slack: QualityBounds): void => {
+        const got = matchSpeech(source, heard, { earliestMs: -400, latestMs })
         const note = `${row.name}, ${what}: ${JSON.stringify({ ...got, delays: undefined })}`
         t.ok(
           got.found >= bound.found - slack.found &&
@@ -37,11 +37,11 @@ for (let from = 0; from < NETWORK_ROWS.length; from += AT_ONCE) {
           note,
         )
       }
-      judge('heard on arrival', call.ear, 160, row.ear, ON_ARRIVAL)
-      judge('played', call.said, 500, row.echo, PLAYED)
+      judge('heard on arrival', call.received, 160, row.received, ON_ARRIVAL)
+      judge('played', call.sent, 500, row.returned, PLAYED)
       const share = call.stats.concealedFrames / call.stats.packetsSent
       t.ok(share <= row.concealed + MADE_UP, `${row.name}: ${(100 * share).toFixed(2)} % made up`)
-      const { snrDb } = returnedAsSaid(call)
+      const { snrDb } = returnedAgainstSent(call)
       if (row.call.rate === undefined)
         t.ok(snrDb > 33, `${row.name}: the peer got what was said, ${snrDb.toFixed(1)} dB`)
     }

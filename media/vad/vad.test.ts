@@ -2,7 +2,7 @@ import t from 'tap'
 import { joined, tone } from '../../fixtures/audio/tones.js'
 import { seeded } from '../../fixtures/host/random.js'
 import type { ClipSet, Condition } from '../../fixtures/speech/catalogue.js'
-import { surroundings } from '../../fixtures/speech/conditions.js'
+import { ambientNoise } from '../../fixtures/speech/conditions.js'
 import { toInt16 } from '../../fixtures/speech/dsp.js'
 import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
 import { type ClipEntry, findClip, readClip, readManifest } from '../../fixtures/speech/manifest.js'
@@ -119,7 +119,7 @@ function inCalls(set: ClipSet, condition: Condition, seeds: readonly number[]) {
   let other = 0
   for (const seed of seeds) {
     const random = seeded(seed)
-    const noise = surroundings(condition, 80_000, seed, 8000, TALKER_DBFS)
+    const noise = ambientNoise(condition, 80_000, seed, 8000, TALKER_DBFS)
     const background = noise === null ? new Int16Array(80_000) : toInt16(noise)
     let at = 0
     const pieces: Int16Array[] = []

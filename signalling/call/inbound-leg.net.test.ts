@@ -47,7 +47,7 @@ for (const transport of ['udp', 'tcp'] as const) {
       },
     ])
     t.match(rig.invites, [{ to: TEST_NUMBER, from: '+919811111111', sourceAddress: '127.0.0.1', transport }])
-    t.equal(rig.board.live, 0)
+    t.equal(rig.callManager.live, 0)
   })
 
   t.test(`${transport}: the agent hangs up`, async (t) => {
@@ -176,8 +176,8 @@ t.test('a hang-up from outside ends the caller’s side too', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
   await until(() => rig.types().includes('answered'))
-  t.notOk(rig.board.hangUp('call_unknown', 'operator'))
-  t.ok(rig.board.hangUp('call_in_1', 'operator'))
+  t.notOk(rig.callManager.hangUp('call_unknown', 'operator'))
+  t.ok(rig.callManager.hangUp('call_in_1', 'operator'))
   await sipp.done
   t.strictSame((await rig.ended()).ending, { by: 'operator', cause: 'api_hangup', fault: 'none' })
 })
@@ -196,7 +196,7 @@ t.test('a full pool answers 503, a dead worker ends its calls', async (t) => {
   rig.events.length = 0
   const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
   await until(() => rig.types().includes('answered'))
-  rig.pool.die()
+  rig.pool.loseWorker()
   await sipp.done
   t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
 })
@@ -205,15 +205,15 @@ t.test('draining: live calls finish, new ones get 503, the rest is ended in time
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
   await until(() => rig.types().includes('answered'))
-  const drained = rig.board.drain(1500)
+  const drained = rig.callManager.drain(1500)
   await runSipp({
     scenario: 'refused',
     replace: { STATUS: '503', SDP: `${G711}\r\nm=audio 4000 RTP/AVP 8\r\n` },
     ...rig.target('udp'),
   })
-  t.equal(rig.board.live, 1)
+  t.equal(rig.callManager.live, 1)
   await drained
-  t.equal(rig.board.live, 0)
+  t.equal(rig.callManager.live, 0)
   await sipp.done
   t.match((await rig.ended()).ending, { note: 'shutdown' })
 })
@@ -229,7 +229,7 @@ t.test('garbage datagrams and a burst of calls', async (t) => {
   await until(() => rig.events.filter(({ type }) => type === 'ended').length === 20)
   t.equal(rig.events.filter(({ type }) => type === 'answered').length, 20)
   t.equal(rig.pool.live.length, 0)
-  t.equal(rig.board.live, 0)
+  t.equal(rig.callManager.live, 0)
 })
 
 t.test('the SIP server goes away: its calls end with fault ours', { skip: EXTERNAL !== null }, async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openSignallingRig, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
 import { startSipp } from '../../fixtures/sip/sipp.js'
-import { type Fate, openUdpRelay } from '../../fixtures/sip/udp-relay.js'
+import { type DatagramHandling, openUdpRelay } from '../../fixtures/sip/udp-relay.js'
 
 /*
  * A basic call over UDP with each of its messages lost, repeated, or overtaken by the next one: sipp at
@@ -26,8 +26,8 @@ const m = (start: string, method?: string): Wanted => ({
 })
 
 /** The fate for the first message that is meant, `pass` for everything else. */
-function once(wanted: Wanted, fate: Fate): { (text: string): Fate; met: boolean } {
-  const decide = (text: string): Fate => {
+function once(wanted: Wanted, fate: DatagramHandling): { (text: string): DatagramHandling; met: boolean } {
+  const decide = (text: string): DatagramHandling => {
     const cseq = /^CSeq: *\d+ +(\w+)/im.exec(text)?.[1]
     const meant = text.startsWith(wanted.start) && (wanted.method === undefined || cseq === wanted.method)
     if (decide.met || !meant) return 'pass'
@@ -42,10 +42,10 @@ interface Case {
   readonly direction: 'in' | 'out'
   readonly scenario: string
   readonly wanted: Wanted
-  readonly fate: Fate
+  readonly fate: DatagramHandling
 }
 
-const cases = (direction: 'in' | 'out', scenario: string, fate: Fate, ...wanted: readonly Wanted[]): Case[] =>
+const cases = (direction: 'in' | 'out', scenario: string, fate: DatagramHandling, ...wanted: readonly Wanted[]): Case[] =>
   wanted.map((one) => ({ direction, scenario, fate, wanted: one }))
 
 const CALL_IN = [m('INVITE'), m('100'), m('180'), m('200', 'INVITE'), m('ACK'), m('BYE'), m('200', 'BYE')]
@@ -99,7 +99,7 @@ for (const { direction, scenario, wanted, fate } of CASES) {
     } else {
       const sipp = await startSipp({ scenario, replace: { PAUSE } })
       relay.target = sipp.port
-      rig.board.dial(rig.permit('call_out', '+919800000001'), {
+      rig.callManager.dial(rig.permit('call_out', '+919800000001'), {
         party: { kind: 'agent', agent: testAgent },
         gateway: { host: '127.0.0.1', port: relay.port, transport: 'udp', codecs: ['PCMA', 'PCMU'] },
         ringTimeoutMs: 5000,
@@ -107,7 +107,7 @@ for (const { direction, scenario, wanted, fate } of CASES) {
       })
       if (scenario === 'answer-cancelled') {
         await until(() => rig.types().includes('ringing'))
-        rig.board.hangUp('call_out', 'operator')
+        rig.callManager.hangUp('call_out', 'operator')
       }
       await sipp.done
     }

@@ -25,7 +25,7 @@ async function rigFor(t: Assert, options: RigOptions = {}) {
     async dial(options: SippOptions) {
       const sipp = await startSipp(options)
       t.teardown(() => sipp.stop())
-      rig.board.dial(rig.permit('call_out', '+919800000001'), plan(sipp.port, options.transport))
+      rig.callManager.dial(rig.permit('call_out', '+919800000001'), plan(sipp.port, options.transport))
       return sipp
     },
   }
@@ -57,7 +57,7 @@ for (const transport of ['udp', 'tcp'] as const) {
     const rig = await rigFor(t)
     const sipp = await rig.dial({ scenario: 'answer-cancelled', transport })
     await until(() => rig.types().includes('ringing'))
-    t.ok(rig.board.hangUp('call_out', 'operator'))
+    t.ok(rig.callManager.hangUp('call_out', 'operator'))
     await sipp.done
     t.strictSame((await rig.ended()).ending, { by: 'operator', cause: 'api_hangup', fault: 'none' })
     t.notOk(rig.pool.only().started)
@@ -101,7 +101,7 @@ t.test('nobody answers: CANCEL at the ring timeout', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'answer-cancelled' })
   t.teardown(() => sipp.stop())
-  rig.board.dial(rig.permit('call_out', '+919800000001'), { ...rig.plan(sipp.port), ringTimeoutMs: 400 })
+  rig.callManager.dial(rig.permit('call_out', '+919800000001'), { ...rig.plan(sipp.port), ringTimeoutMs: 400 })
   await sipp.done
   t.match((await rig.ended()).ending, { by: 'engine', cause: 'no_answer', fault: 'none' })
 })
@@ -111,11 +111,11 @@ t.test('nobody is there at all', async (t) => {
   const socket = createSocket('udp4').bind(0, '127.0.0.1')
   await once(socket, 'listening')
   t.teardown(() => socket.close())
-  rig.board.dial(rig.permit('call_out', '+919800000001'), rig.plan(socket.address().port))
+  rig.callManager.dial(rig.permit('call_out', '+919800000001'), rig.plan(socket.address().port))
   t.match((await rig.ended()).ending, { cause: 'no_answer', sip: 408 }, 'a host that says nothing')
 
   rig.events.length = 0
-  rig.board.dial(rig.permit('call_2', '+919800000001'), rig.plan(1, 'tcp'))
+  rig.callManager.dial(rig.permit('call_2', '+919800000001'), rig.plan(1, 'tcp'))
   t.match((await rig.ended()).ending, { cause: 'carrier_error', sip: 503 }, 'a port that is closed')
 })
 
@@ -159,9 +159,9 @@ t.test('CANCEL crosses the 200: acknowledged, then a BYE', async (t) => {
     }
     if (method === 'BYE') answer(text, '200 OK')
   })
-  rig.board.dial(rig.permit('call_out', '+919800000001'), rig.plan(callee.address().port))
+  rig.callManager.dial(rig.permit('call_out', '+919800000001'), rig.plan(callee.address().port))
   await until(() => rig.types().includes('ringing'))
-  rig.board.hangUp('call_out', 'operator')
+  rig.callManager.hangUp('call_out', 'operator')
   t.match((await rig.ended()).ending, { cause: 'api_hangup' })
   await until(() => seen.includes('BYE'))
   t.strictSame(seen, ['INVITE', 'CANCEL', 'ACK', 'BYE'])
@@ -171,12 +171,12 @@ t.test('CANCEL crosses the 200: acknowledged, then a BYE', async (t) => {
 t.test('no permit, no dial', async (t) => {
   const rig = await rigFor(t)
   const forged = { callId: 'call_x', to: '+919800000001', from: '+91', expiresAt: Infinity } as Permit
-  t.throws(() => rig.board.dial(forged, rig.plan(9)), { code: 'permit_invalid' })
+  t.throws(() => rig.callManager.dial(forged, rig.plan(9)), { code: 'permit_invalid' })
   const permit = rig.permit('call_out', '+919800000001')
-  rig.board.dial(permit, rig.plan(1, 'tcp'))
-  t.throws(() => rig.board.dial(permit, rig.plan(9)), { code: 'permit_invalid' }, 'spent')
+  rig.callManager.dial(permit, rig.plan(1, 'tcp'))
+  t.throws(() => rig.callManager.dial(permit, rig.plan(9)), { code: 'permit_invalid' }, 'spent')
   await rig.ended()
-  await rig.board.drain(0)
+  await rig.callManager.drain(0)
   const late = rig.permit('call_late', '+919800000001')
-  t.throws(() => rig.board.dial(late, rig.plan(9)), { code: 'closed' })
+  t.throws(() => rig.callManager.dial(late, rig.plan(9)), { code: 'closed' })
 })

@@ -97,7 +97,7 @@ async function outbound(t: Assert, srtp: SrtpPolicy, answer: (call: SipDialog) =
     },
   })
   t.teardown(() => peer.close())
-  rig.board.dial(rig.permit('call_out', '+919800000001'), {
+  rig.callManager.dial(rig.permit('call_out', '+919800000001'), {
     party: { kind: 'agent', agent: testAgent },
     gateway: { host: '127.0.0.1', port: peer.port, transport: 'udp', codecs: ['PCMA'], srtp },
     ringTimeoutMs: 5000,

@@ -23,7 +23,7 @@ async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>) {
     ...rig,
     carrier,
     dial(to: string, ringTimeoutMs = 5000) {
-      rig.board.dial(rig.permit('call_1', to), {
+      rig.callManager.dial(rig.permit('call_1', to), {
         party: { kind: 'agent', agent: testAgent },
         gateway: carrier.gateway,
         ringTimeoutMs,
@@ -84,7 +84,7 @@ t.test('hung up while it rings', async (t) => {
   const rig = await rigFor(t)
   rig.dial('+919812345678')
   await until(() => rig.types().includes('ringing'))
-  rig.board.hangUp('call_1', 'operator')
+  rig.callManager.hangUp('call_1', 'operator')
   t.match((await rig.ended()).ending, { cause: 'api_hangup' })
   await until(() => rig.carrier.live === 0)
 })

@@ -9,7 +9,7 @@ import {
   response,
   SDP_A,
   SDP_B,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../fixtures/rigs/embedded-rig.js'
 import { until } from '../../fixtures/rigs/signalling-rig.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
@@ -54,7 +54,7 @@ const challenge = (status: 401 | 407, algorithm: string, nonce: string) => {
 }
 
 /** Whether a request proves the password, by a calculation of the test's own. */
-function proves(sent: WireMessage, status: 401 | 407, algorithm: string, nonce: string): boolean {
+function proves(sent: RawSipMessage, status: 401 | 407, algorithm: string, nonce: string): boolean {
   const given = sent.header(status === 407 ? 'Proxy-Authorization' : 'Authorization')
   const field = (name: string) => new RegExp(`[ ,]${name}="?([^",]*)"?`).exec(given)?.[1] ?? ''
   const hash = (text: string) =>

@@ -109,7 +109,7 @@ t.test('a call in goes on over the next connection: renegotiated and hung up by 
   const call = await rig.callIn()
   await rig.reconnected()
   await probed(rig)
-  t.equal(rig.board.live, 1)
+  t.equal(rig.callManager.live, 1)
   t.notOk(rig.types().includes('ended'))
   call.reinvite(SDP.replace('4000', '4002'))
   await until(() => rig.pool.only().remotes.some(({ port }) => port === 4002))
@@ -120,7 +120,7 @@ t.test('a call in goes on over the next connection: renegotiated and hung up by 
 
 t.test('a call out goes on, twice over, and ends by our BYE', async (t) => {
   const rig = await rigFor(t)
-  rig.board.dial(rig.permit('call_1', '+919876543210'), {
+  rig.callManager.dial(rig.permit('call_1', '+919876543210'), {
     party: { kind: 'agent', agent: testAgent },
     gateway: { host: '127.0.0.1', port: rig.peer.port, transport: 'udp', codecs: ['PCMA'] },
     ringTimeoutMs: 5000,
@@ -130,7 +130,7 @@ t.test('a call out goes on, twice over, and ends by our BYE', async (t) => {
   await rig.reconnected()
   await probed(rig)
   await rig.reconnected()
-  t.equal(rig.board.hangUp('call_1', 'operator'), true)
+  t.equal(rig.callManager.hangUp('call_1', 'operator'), true)
   t.match((await rig.ended()).ending, { by: 'operator' })
   await until(() => rig.peer.log.some(({ message }) => message.method === 'BYE'))
 })
@@ -140,7 +140,7 @@ t.test('a hang-up while the connection is away reaches the caller with the next 
   const call = await rig.callIn()
   const [{ callId } = { callId: '' }] = rig.events
   await rig.reconnected(async () => {
-    rig.board.hangUp(callId, 'operator')
+    rig.callManager.hangUp(callId, 'operator')
   })
   await until(() => call.endedBy === 'remote')
   t.match((await rig.ended()).ending, { by: 'operator' })
@@ -162,7 +162,7 @@ t.test('a server that does not come back ends the calls after a while', async (t
   rig.relay.state.shut = true
   rig.relay.cut()
   await until(() => !rig.sip.connected)
-  t.equal(rig.board.live, 1, 'not yet')
+  t.equal(rig.callManager.live, 1, 'not yet')
   const ending = await rig.ended()
   t.match(ending.ending, { cause: 'internal', fault: 'ours', note: /connection to the SIP server lost/ })
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openSignallingRig, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
 import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
-import { Guard, type GuardOptions } from '../../fixtures/sip/sip-guard.js'
+import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 import type { OutboundCallSpec, OutboundTrunk } from '../call/ports.js'
@@ -38,7 +38,7 @@ const route: OutboundTrunk = {
 }
 
 interface Carrier {
-  readonly guard?: GuardOptions
+  readonly guard?: DigestGuardOptions
   readonly transport?: 'udp' | 'tcp'
   readonly answer?: (call: PeerDialog) => void
 }
@@ -47,7 +47,7 @@ interface Carrier {
 async function rigFor(t: Assert, carrier: Carrier = {}) {
   const rig = await openSignallingRig()
   t.teardown(() => rig.close())
-  const guard = carrier.guard ? new Guard(carrier.guard) : null
+  const guard = carrier.guard ? new DigestGuard(carrier.guard) : null
   const invites: SipMessage[] = []
   const calls: PeerDialog[] = []
   const peer = await openSipPeer({
@@ -84,7 +84,7 @@ async function rigFor(t: Assert, carrier: Carrier = {}) {
         ringTimeoutMs: 5000,
         recordTo: null,
       }
-      rig.board.dial(rig.permit(callId, to), plan)
+      rig.callManager.dial(rig.permit(callId, to), plan)
       return callId
     },
     of: (callId: string) => rig.events.filter((event) => event.callId === callId),
@@ -113,7 +113,7 @@ for (const transport of ['udp', 'tcp'] as const) {
       t.equal(cseqOf(second).number, cseqOf(first).number + 1)
       t.not(headerValues(second, 'via')[0], headerValues(first, 'via')[0], 'a new transaction')
       t.equal(rig.invites.length, 2)
-      rig.board.hangUp(callId, 'operator')
+      rig.callManager.hangUp(callId, 'operator')
       t.match(await rig.endOf(callId), { cause: 'api_hangup' })
       t.strictSame(rig.types(), ['dialing', 'answered', 'ended'], 'the challenge is nobody’s business')
     })
@@ -143,7 +143,7 @@ t.test('cancelled while the challenge is on its way: no second INVITE', async (t
     direction === 'out' && status === 401 ? { delayMs: 150 } : 'pass'
   const callId = rig.dial({ credentials: account })
   await until(() => rig.invites.length === 1)
-  rig.board.hangUp(callId, 'operator')
+  rig.callManager.hangUp(callId, 'operator')
   t.match(await rig.endOf(callId), { cause: 'api_hangup' })
   await new Promise<void>((resolve) => setTimeout(resolve, 250))
   t.equal(rig.invites.length, 1)
@@ -155,7 +155,7 @@ t.test('numbers, identity and headers as the trunk wants them', async (t) => {
     const before = rig.invites.length
     const callId = rig.dial(trunk)
     await until(() => rig.invites.length > before && rig.of(callId).some(({ type }) => type === 'answered'))
-    rig.board.hangUp(callId, 'operator')
+    rig.callManager.hangUp(callId, 'operator')
     await rig.endOf(callId)
     const invite = rig.invites.at(-1)
     if (!invite) throw new Error('no INVITE')
@@ -217,15 +217,15 @@ t.test('the limits of the trunk keep calls from the wire', async (t) => {
   t.match(await rig.endOf(rig.dial({ limits })), { cause: 'pool_full', note: 'trunk_full' })
   const other = rig.dial({ limits, trunkId: 'trk_2' })
   await until(() => rig.types().filter((type) => type === 'answered').length === 3)
-  rig.board.hangUp(first, 'operator')
+  rig.callManager.hangUp(first, 'operator')
   await rig.endOf(first)
   const third = rig.dial({ limits })
   await until(() => rig.of(third).some(({ type }) => type === 'answered'))
-  rig.board.hangUp(second, 'operator')
+  rig.callManager.hangUp(second, 'operator')
   await rig.endOf(second)
   t.match(await rig.endOf(rig.dial({ limits })), { cause: 'pool_full', note: 'trunk_rate' })
   t.equal(rig.invites.length, 4)
-  for (const callId of [third, other]) rig.board.hangUp(callId, 'operator')
+  for (const callId of [third, other]) rig.callManager.hangUp(callId, 'operator')
   await rig.endOf(third)
   await rig.endOf(other)
 })
@@ -279,7 +279,7 @@ t.test('ringing in every form is no answer', async (t) => {
       call.answer(SDP(4010))
       await until(() => rig.types().includes('answered'))
       t.match(rig.pool.only().remotes.at(-1), { port: 4010, codec: 'PCMA' }, 'the answer of the 200 counts')
-      rig.board.hangUp(callId, 'operator')
+      rig.callManager.hangUp(callId, 'operator')
       await rig.endOf(callId)
     })
   }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openSignallingRig, until } from '../../fixtures/rigs/signalling-rig.js'
-import { Guard, type GuardOptions } from '../../fixtures/sip/sip-guard.js'
+import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, type SipMessage, token } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
 import { systemClock } from '../../media/base/clock.js'
@@ -113,8 +113,8 @@ t.test('the answer of a registrar', async (t) => {
 })
 
 /** A carrier that takes registrations. */
-async function openCarrier(options: GuardOptions & { transport?: 'udp' | 'tcp'; expires?: number }) {
-  const guard = new Guard(options)
+async function openCarrier(options: DigestGuardOptions & { transport?: 'udp' | 'tcp'; expires?: number }) {
+  const guard = new DigestGuard(options)
   const requests: SipMessage[] = []
   let refuse: readonly [number, string, (readonly [string, string])[]] | null = null
   const peer: SipPeer = await openSipPeer({

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { inCall, openUdpPeer, request, wireMessage } from '../../fixtures/rigs/embedded-rig.js'
+import { inCall, openUdpPeer, request, readRawSipMessage } from '../../fixtures/rigs/embedded-rig.js'
 import {
   openSignallingRig,
   type RigOptions,
@@ -116,11 +116,11 @@ t.test('whoever and whatever is asked for, a stranger gets the same bytes', asyn
   const ask = async (method: string, user: string, headers: Record<string, string>) => {
     const uri = `sip:${user}@127.0.0.1`
     const text = request(method, raw, { To: `<${uri}>`, ...headers }, method === 'INVITE' ? SDP : '', { uri })
-    const { 'Call-ID': callId } = inCall(text, wireMessage(text), 1, method)
+    const { 'Call-ID': callId } = inCall(text, readRawSipMessage(text), 1, method)
     raw.send(text)
     const answer = await raw.next((m) => m.header('Call-ID') === callId && !m.start.includes(' 100 '))
     if (method === 'INVITE') {
-      const Via = wireMessage(text).header('Via')
+      const Via = readRawSipMessage(text).header('Via')
       raw.send(request('ACK', raw, { ...inCall(text, answer, 1, 'ACK'), Via, Contact: null }, '', { uri }))
     }
     return answer.text
@@ -151,7 +151,7 @@ t.test('credentials: right, wrong, of nobody; the same answer to both wrongs', a
   const right = await rig.withCredentials({ username: 'acme', password: 'first-secret' })
   t.equal(right.status, 200)
   right.call.bye()
-  await until(() => rig.board.live === 0)
+  await until(() => rig.callManager.live === 0)
   const wrong = await rig.withCredentials({ username: 'acme', password: 'guess' })
   const nobody = await rig.withCredentials({ username: 'root', password: 'guess' })
   t.strictSame([wrong.status, nobody.status], [401, 401])
@@ -174,7 +174,7 @@ t.test('the realm of a trunk, when the caller names it', async (t) => {
   )
   t.equal(status, 200)
   call.bye()
-  await until(() => rig.board.live === 0)
+  await until(() => rig.callManager.live === 0)
 })
 
 t.test('a trunk that wants SHA-256 takes nothing less', async (t) => {
@@ -192,7 +192,7 @@ t.test('a trunk that wants SHA-256 takes nothing less', async (t) => {
     /algorithm=SHA-256/,
   )
   call.bye()
-  await until(() => rig.board.live === 0)
+  await until(() => rig.callManager.live === 0)
 })
 
 t.test('a replayed nonce count is refused as stale', async (t) => {
@@ -208,7 +208,7 @@ t.test('a replayed nonce count is refused as stale', async (t) => {
   t.equal(replay.status, 401)
   t.match(header(replay.answer, 'www-authenticate'), /stale=true/)
   good.call.bye()
-  await until(() => rig.board.live === 0)
+  await until(() => rig.callManager.live === 0)
 })
 
 t.test('both: the password counts from its addresses only', async (t) => {
@@ -220,7 +220,7 @@ t.test('both: the password counts from its addresses only', async (t) => {
   const { status, call } = await rig.withCredentials({ username: 'acme', password: 'first-secret' })
   t.equal(status, 200)
   call.bye()
-  await until(() => rig.board.live === 0)
+  await until(() => rig.callManager.live === 0)
   trunks[0] = trunk({ inboundAuth: 'both', ranges: ranges('203.0.113.0/24') })
   t.equal(
     (await rig.withCredentials({ username: 'acme', password: 'first-secret' })).status,
@@ -240,7 +240,7 @@ t.test(
     const { status, call } = await rig.withCredentials({ username: 'acme', password: 'second-secret' })
     t.equal(status, 200)
     call.bye()
-    await until(() => rig.board.live === 0)
+    await until(() => rig.callManager.live === 0)
   },
 )
 
@@ -285,7 +285,7 @@ t.test('calls of both directions share the trunk', async (t) => {
   const rig = await rigFor(t, [known])
   const callee = await openSipPeer({ onInvite: (call) => call.answer(SDP) })
   t.teardown(() => callee.close())
-  rig.board.dial(rig.permit('call_out', '+919876543210'), {
+  rig.callManager.dial(rig.permit('call_out', '+919876543210'), {
     party: { kind: 'agent', agent: testAgent },
     gateway: {
       host: '127.0.0.1',
@@ -316,13 +316,13 @@ t.test('calls of both directions share the trunk', async (t) => {
     [{ callId: 'call_in_2', seq: 1, ending: { cause: 'pool_full', note: 'trunk_full' } }],
     'the refused one has its row ended',
   )
-  rig.board.hangUp('call_out', 'operator')
-  await until(() => rig.board.live === 1)
+  rig.callManager.hangUp('call_out', 'operator')
+  await until(() => rig.callManager.live === 1)
   const third = await rig.invite()
   t.equal(third.status, 200)
   first.call.bye()
   third.call.bye()
-  await until(() => rig.board.live === 0)
+  await until(() => rig.callManager.live === 0)
 })
 
 t.test(

@@ -165,10 +165,10 @@ t.test('late answers are not told, and too many questions are put aside', { skip
 t.test('in a conversation its answer decides how long a caller is waited for', { skip }, async (t) => {
   /** From the caller's last sound to the question to the language model. */
   const waited = async (model: RunningTurnDetector): Promise<number> => {
-    const rig = new ConversationRig({ ending: model })
+    const rig = new ConversationRig({ turnDetector: model })
     await rig.start()
     const { asked, answered } = model.stats()
-    rig.sound(500, { ms: 1000, text: 'I would like to book a visit.', finalAfterMs: 60 })
+    rig.callerSound(500, { ms: 1000, text: 'I would like to book a visit.', finalAfterMs: 60 })
     await rig.until(() => model.stats().asked > asked)
     // The call stands still until the thread has answered, or does not when it was as quick.
     const giveUpMs = systemClock.now() + 30_000

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { keyTone } from '../../fixtures/audio/dtmf.js'
 import { decodeG711 } from '../../fixtures/audio/g711.js'
-import { loudnessDetectors } from '../../fixtures/audio/loudness-vad.js'
+import { loudnessVad } from '../../fixtures/audio/loudness-vad.js'
 import { joined, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { DEFAULT_SPEC } from '../../fixtures/rigs/conversation-rig.js'
 import { openRtpPeer, type RtpPeer } from '../../fixtures/rtp/rtp-peer.js'
@@ -92,7 +92,7 @@ async function thread(t: Test) {
       providers: { openai: null },
     },
     vendors: vendors(ears),
-    vad: loudnessDetectors,
+    vad: loudnessVad,
     turnDetector: null,
     lookup: openSafeResolver(false).lookup,
     clips: { load: async () => new Int16Array(0) },

@@ -1,6 +1,6 @@
 // Generated from docs/openapi.json by `npm run openapi`. Changes here are lost.
 
-import { Caller, type Page, type RequestOptions } from '../http-client.js'
+import { HttpClient, type Page, type RequestOptions } from '../http-client.js'
 import type {
   AcceptInvitationBody,
   Agent,
@@ -104,7 +104,7 @@ import type {
 } from './types.js'
 
 /** Every operation of the API as a method. */
-export class Api extends Caller {
+export class Api extends HttpClient {
   /** Makes a key, with at most the scopes of your role */
   createApiKey(input: { readonly body: CreateApiKeyBody }, options: RequestOptions = {}): Promise<ApiKey> {
     return this.send({ method: 'POST', path: '/v1/api-keys', reply: 'data' }, input, options)

@@ -1,17 +1,17 @@
 import t from 'tap'
-import { Browser, openPeopleApi } from '../../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { BrowserSession, openUsersApi } from '../../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { listNumbers } from '../../numbers/api.js'
 import { accessOperations } from '../api.js'
 
 const PASSWORD = 'correct horse battery'
 
 t.test('signing up and in', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     await t.test('from sign-up to logout', async (t) => {
       const database = await open()
-      const api = await openPeopleApi({ database, operations: [...accessOperations, listNumbers] })
-      const browser = new Browser(api)
+      const api = await openUsersApi({ database, operations: [...accessOperations, listNumbers] })
+      const browser = new BrowserSession(api)
       const available = async (email: string) =>
         (await browser.send('POST', '/v1/signup/email-available', { json: { email } })).body
       t.same(await available('Asha@Example.in'), { data: { available: true } })
@@ -69,7 +69,7 @@ t.test('signing up and in', async (t) => {
       )
 
       const token = await api.tokenFor('asha@example.in')
-      t.match((await api.mailTo('asha@example.in')).text, 'http://parley.test/verify-email#token=')
+      t.match((await api.latestMailTo('asha@example.in')).text, 'http://parley.test/verify-email#token=')
       const verify = (value: string) =>
         browser.send('POST', '/v1/auth/verify-email', { json: { token: value } })
       t.match(await verify('nonsense'), { status: 400, body: { error: { code: 'invalid_token' } } })
@@ -107,7 +107,7 @@ t.test('signing up and in', async (t) => {
         body: { data: { keyId: null, environment: 'test', scopes: ['read', 'write', 'admin'] } },
       })
 
-      const copy = new Browser(api)
+      const copy = new BrowserSession(api)
       for (const [name, value] of browser.cookies) copy.cookies.set(name, value)
       const out = await browser.send('POST', '/v1/auth/logout')
       t.equal(out.status, 204)
@@ -126,7 +126,7 @@ t.test('signing up and in', async (t) => {
 
     await t.test('confirmation links expire and can be sent again', async (t) => {
       const database = await open()
-      const api = await openPeopleApi({ database, operations: accessOperations })
+      const api = await openUsersApi({ database, operations: accessOperations })
       const email = 'ravi@example.in'
       const json = { email, password: PASSWORD, name: 'Ravi', organizationName: 'Ravi' }
       t.equal((await api.send('POST', '/v1/signup', { key: null, json })).status, 201)
@@ -140,7 +140,7 @@ t.test('signing up and in', async (t) => {
       t.match(await resend(email), answer)
       t.match(await resend('nobody@example.in'), answer)
       t.match(await resend('owner@localhost'), answer)
-      await api.mailTo(email)
+      await api.latestMailTo(email)
       t.equal(api.mails.length, 1, 'one mail a minute, none to unknown and none to verified addresses')
 
       api.clock.advance(24 * 3_600_000)
@@ -150,7 +150,7 @@ t.test('signing up and in', async (t) => {
       t.not(second, first)
       t.equal((await verify(second)).status, 200)
       t.match(await resend(email), answer)
-      await api.mailTo(email)
+      await api.latestMailTo(email)
       t.equal(api.mails.length, 2, 'nothing is left to confirm')
       t.same(await database.db.selectFrom('mails').select('state').execute(), [
         { state: 'sent' },

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openPeopleApi, type Person } from '../../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { openUsersApi, type SignedInUser } from '../../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import type { Role } from '../../db/tables/identity.js'
 import { accessOperations } from '../api.js'
 import { keyEnvironment } from './key-format.js'
@@ -16,12 +16,12 @@ interface Key {
 }
 
 t.test('API keys', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: accessOperations })
+    const api = await openUsersApi({ database, operations: accessOperations })
     const refusal = (code: string) => ({ body: { error: { code } } })
-    const owner = await api.person('owner')
-    const create = async (person: Person, json: object): Promise<Key> => {
+    const owner = await api.member('owner')
+    const create = async (person: SignedInUser, json: object): Promise<Key> => {
       const answer = await person.browser.send('POST', '/v1/api-keys', { json })
       t.equal(answer.status, 201, JSON.stringify(answer.body))
       return (answer.body as { data: Key }).data
@@ -55,7 +55,7 @@ t.test('API keys', async (t) => {
         ['billing', ['read']],
       ]
       for (const [role, scopes] of ceilings) {
-        const person = await api.person(role)
+        const person = await api.member(role)
         t.same(
           (await create(person, { name: role, environment: 'test', scopes: ['admin'] })).scopes,
           scopes,
@@ -156,7 +156,7 @@ t.test('API keys', async (t) => {
       t.match(await patch(['read']), { status: 200, body: { data: { scopes: ['read'] } } })
       t.match((await whoami(made.key)).body, { data: { scopes: ['read'] } })
       t.match(await patch(['read'], made.key), { status: 403, ...refusal('insufficient_scope') })
-      const developer = await api.person('developer')
+      const developer = await api.member('developer')
       t.match(
         await developer.browser.send('PATCH', `/v1/api-keys/${made.id}`, { json: { scopes: ['read'] } }),
         { status: 403, ...refusal('forbidden') },
@@ -173,7 +173,7 @@ t.test('API keys', async (t) => {
         [{ expireOldIn: '7d' }, 7 * 24 * HOUR_MS],
       ]
       for (const [body, ms] of windows) {
-        const old = await create(await api.person('owner'), {
+        const old = await create(await api.member('owner'), {
           name: 'rolled',
           environment: 'test',
           scopes: ['write'],
@@ -203,7 +203,7 @@ t.test('API keys', async (t) => {
         t.match((await api.send('GET', `/v1/api-keys/${old.id}`)).body, { data: { enabled: false } })
         t.match(await roll(old.id), { status: 409, ...refusal('conflict') }, 'an ended key is not rolled')
       }
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       const old = await create(owner, { name: 'now', environment: 'test' })
       t.equal((await roll(old.id, { expireOldIn: 'now' })).status, 200)
       t.match(await whoami(old.key), { status: 401, ...refusal('invalid_credentials') })
@@ -222,7 +222,7 @@ t.test('API keys', async (t) => {
     })
 
     await t.test('rolled keys keep the ceiling of who made them', async (t) => {
-      const admin = await api.person('admin')
+      const admin = await api.member('admin')
       const made = await create(admin, { name: 'ceiling', environment: 'test', scopes: ['admin'] })
       await database.db
         .updateTable('members')
@@ -234,7 +234,7 @@ t.test('API keys', async (t) => {
     })
 
     await t.test('deleted keys are gone, and known', async (t) => {
-      const made = await create(await api.person('owner'), {
+      const made = await create(await api.member('owner'), {
         name: 'deleted',
         environment: 'test',
         scopes: ['admin'],

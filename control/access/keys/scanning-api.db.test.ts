@@ -1,8 +1,8 @@
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../../fixtures/api/api.js'
-import { openPeopleApi } from '../../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { openUsersApi } from '../../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { readSettings } from '../../config/settings.js'
 import { operation } from '../../http/operation.js'
 import { refuse } from '../../http/problem.js'
@@ -23,9 +23,9 @@ t.test('the signature is the one of webhooks', async (t) => {
 })
 
 t.test('reports of leaked keys', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: accessOperations, deps: { settings } })
+    const api = await openUsersApi({ database, operations: accessOperations, deps: { settings } })
     const sign = (raw: string, change: { secret?: string; ageMs?: number } = {}) => {
       const timestamp = String(Math.floor((api.clock.wall() - (change.ageMs ?? 0)) / 1000))
       const signature = signatureOf(change.secret ?? SECRET, timestamp, Buffer.from(raw))
@@ -36,7 +36,7 @@ t.test('reports of leaked keys', async (t) => {
     const report = (...tokens: string[]) =>
       JSON.stringify({ reports: tokens.map((token) => ({ token, url: 'https://git.example/leak' })) })
     const newKey = async (environment: 'test' | 'live') => {
-      const { userId } = await api.person('owner')
+      const { userId } = await api.member('owner')
       return createKey(database.db, api.deps.rootKey, api.clock, {
         organizationId: api.organizationId,
         createdBy: userId,
@@ -48,8 +48,8 @@ t.test('reports of leaked keys', async (t) => {
     }
 
     await t.test('both kinds of keys are revoked, and owners and admins told', async (t) => {
-      const admin = await api.person('admin')
-      const developer = await api.person('developer')
+      const admin = await api.member('admin')
+      const developer = await api.member('developer')
       const [test, live] = [await newKey('test'), await newKey('live')]
       const unknown = `${test.key.slice(0, -1)}x`
       const raw = report(live.key, test.key, live.key, unknown, 'AKIA000')
@@ -64,7 +64,7 @@ t.test('reports of leaked keys', async (t) => {
           body: { error: { code: 'invalid_credentials' } },
         })
       }
-      const mail = await api.mailTo(admin.email)
+      const mail = await api.latestMailTo(admin.email)
       t.match(mail.text, /"Leaky (live|test)".*https:\/\/git\.example\/leak/)
       t.equal(api.mails.filter(({ to }) => to === admin.email).length, 2, 'one for each key')
       t.same(

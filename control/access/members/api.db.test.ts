@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openPeopleApi, type Person } from '../../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { openUsersApi, type SignedInUser } from '../../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import type { Role } from '../../db/tables/identity.js'
 import { accessOperations } from '../api.js'
 import { createKey } from '../keys/api-keys.js'
@@ -9,14 +9,14 @@ const DAY_MS = 86_400_000
 const refusal = (code: string) => ({ body: { error: { code } } })
 
 t.test('members and invitations', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: accessOperations })
-    const patch = (by: Person, userId: string, role: string) =>
+    const api = await openUsersApi({ database, operations: accessOperations })
+    const patch = (by: SignedInUser, userId: string, role: string) =>
       by.browser.send('PATCH', `/v1/organization/members/${userId}`, { json: { role } })
-    const remove = (by: Person, userId: string) =>
+    const remove = (by: SignedInUser, userId: string) =>
       by.browser.send('DELETE', `/v1/organization/members/${userId}`)
-    const invite = (by: Person, email: string, role: string) =>
+    const invite = (by: SignedInUser, email: string, role: string) =>
       by.browser.send('POST', '/v1/organization/invitations', { json: { email, role } })
     const accept = (json: object) => api.send('POST', '/v1/invitations/accept', { key: null, json })
     const roleOf = async (userId: string, organizationId = api.organizationId) =>
@@ -44,8 +44,8 @@ t.test('members and invitations', async (t) => {
         ['billing', 'viewer', 'developer', 403],
       ]
       for (const [by, before, role, status] of table) {
-        const actor = await api.person(by)
-        const target = await api.person(before)
+        const actor = await api.member(by)
+        const target = await api.member(before)
         const answer = await patch(actor, target.userId, role)
         t.equal(answer.status, status, `${by} makes ${before} ${role}`)
         t.equal(await roleOf(target.userId), status === 200 ? role : before)
@@ -60,7 +60,7 @@ t.test('members and invitations', async (t) => {
     })
 
     await t.test('lists, strangers and nonsense', async (t) => {
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       const list = await owner.browser.send('GET', '/v1/organization/members?limit=2')
       t.match(list, {
         status: 200,
@@ -85,7 +85,7 @@ t.test('members and invitations', async (t) => {
       t.match(await remove(first, first.userId), { status: 409, ...refusal('conflict') })
       t.equal((await patch(first, first.userId, 'owner')).status, 200, 'no change is no loss')
       for (let round = 0; round < 5; round++) {
-        const second = await api.person('owner', organizationId)
+        const second = await api.member('owner', organizationId)
         const owners = await database.db
           .selectFrom('members')
           .where('organizationId', '=', organizationId)
@@ -116,8 +116,8 @@ t.test('members and invitations', async (t) => {
     })
 
     await t.test('a removed member is out at once, and so are their keys', async (t) => {
-      const owner = await api.person('owner')
-      const leaving = await api.person('admin')
+      const owner = await api.member('owner')
+      const leaving = await api.member('admin')
       const key = await createKey(database.db, api.deps.rootKey, api.clock, {
         organizationId: api.organizationId,
         createdBy: leaving.userId,
@@ -139,7 +139,7 @@ t.test('members and invitations', async (t) => {
     })
 
     await t.test('invited and new', async (t) => {
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       const email = 'Neha@Example.in'
       t.match(await invite(owner, email, 'developer'), {
         status: 201,
@@ -151,7 +151,7 @@ t.test('members and invitations', async (t) => {
           },
         },
       })
-      const mail = await api.mailTo('neha@example.in')
+      const mail = await api.latestMailTo('neha@example.in')
       t.match(mail.subject, /invited to My workspace/)
       const token = await api.tokenFor('neha@example.in')
       t.match(
@@ -189,7 +189,7 @@ t.test('members and invitations', async (t) => {
     })
 
     await t.test('invited with an account, again, and too late', async (t) => {
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       const other = await api.owner()
       t.equal((await invite(owner, other.email, 'viewer')).status, 201)
       const first = await api.tokenFor(other.email)
@@ -202,7 +202,7 @@ t.test('members and invitations', async (t) => {
       )
       api.clock.advance(7 * DAY_MS)
       t.match(await accept({ token: second }), { status: 400, ...refusal('token_expired') })
-      const later = await api.person('owner')
+      const later = await api.member('owner')
       t.equal((await invite(later, other.email, 'billing')).status, 201)
       t.match(await accept({ token: await api.tokenFor(other.email) }), {
         status: 200,
@@ -213,7 +213,7 @@ t.test('members and invitations', async (t) => {
     })
 
     await t.test('accepted twice at once, and while the address signs up', async (t) => {
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       const email = 'twice@people.test'
       t.equal((await invite(owner, email, 'viewer')).status, 201)
       const token = await api.tokenFor(email)
@@ -230,14 +230,14 @@ t.test('members and invitations', async (t) => {
     })
 
     await t.test('an account that somebody else signed up does not come in', async (t) => {
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       const email = 'target@people.test'
       const json = { email, password: 'the squatter knows', name: 'Squatter', organizationName: 'Squat' }
       const squat = (await api.send('POST', '/v1/signup', { key: null, json })).body as {
         data: { userId: string }
       }
       t.equal((await invite(owner, email, 'admin')).status, 201)
-      await api.mailTo(email)
+      await api.latestMailTo(email)
       const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/accept-invitation#'))
       const token = /#token=(\w+)/.exec(mail?.text ?? '')?.[1]
       t.match(await accept({ token }), { status: 400, ...refusal('validation_error') })
@@ -265,14 +265,14 @@ t.test('members and invitations', async (t) => {
         ['owner', 'staff', 400],
       ]
       for (const [by, role, status] of table) {
-        const actor = await api.person(by)
+        const actor = await api.member(by)
         t.equal(
           (await invite(actor, `${by}-${role}@people.test`, role)).status,
           status,
           `${by} invites ${role}`,
         )
       }
-      const owner = await api.person('owner')
+      const owner = await api.member('owner')
       t.equal((await invite(owner, 'not an address', 'viewer')).status, 400)
       api.clock.advance(60_000)
       const many = Array.from({ length: 32 }, (_, i) => invite(owner, `many-${i}@people.test`, 'viewer'))

@@ -1,7 +1,7 @@
 import { scryptSync } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { Browser, openPeopleApi, type PeopleApi } from '../../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { BrowserSession, openUsersApi, type UsersApi } from '../../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { hashPassword, UNKNOWN_PASSWORD, verifyPassword } from '../../base/crypto.js'
 import { accessOperations } from '../api.js'
 import { addressGroup, throttle } from '../throttle.js'
@@ -12,8 +12,8 @@ const NEW = 'second password'
 const refusal = (code: string) => ({ body: { error: { code } } })
 
 /** A verified account with the password OLD, stored at a cost that tests can pay many times. */
-async function account(api: PeopleApi) {
-  const person = await api.person('owner')
+async function account(api: UsersApi) {
+  const person = await api.member('owner')
   const salt = Buffer.alloc(16, 1)
   const hash = scryptSync(OLD, salt, 32, { N: 2, r: 8, p: 1 })
   const passwordHash = `scrypt$2$8$1$${salt.toString('base64')}$${hash.toString('base64')}`
@@ -43,9 +43,9 @@ t.test('an unknown address costs as much as a known one', async (t) => {
 })
 
 t.test('passwords', async (t) => {
-  await onEachEngine(t, async (t, open, engine) => {
+  await onEachDialect(t, async (t, open, engine) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: accessOperations })
+    const api = await openUsersApi({ database, operations: accessOperations })
     const post = (path: string, json: object) => api.send('POST', path, { key: null, json })
     const logIn = (email: string, password: string) => post('/v1/auth/login', { email, password })
     const minute = () => api.clock.advance(60_000)
@@ -131,7 +131,7 @@ t.test('passwords', async (t) => {
       const json = { email, password: OLD, name: 'Squatter', organizationName: 'Squat' }
       t.equal((await post('/v1/signup', json)).status, 201)
       await post('/v1/auth/password/forgot', { email })
-      await api.mailTo(email)
+      await api.latestMailTo(email)
       const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/reset-password#'))
       const token = /#token=(\w+)/.exec(mail?.text ?? '')?.[1]
       t.equal((await post('/v1/auth/password/reset', { token, password: NEW })).status, 204)
@@ -142,7 +142,7 @@ t.test('passwords', async (t) => {
     await t.test('changed: with the present one, ending every other session', async (t) => {
       minute()
       const { email, browser } = await account(api)
-      const other = new Browser(api)
+      const other = new BrowserSession(api)
       t.equal((await other.send('POST', '/v1/auth/login', { json: { email, password: OLD } })).status, 200)
       const change = (currentPassword: string, newPassword: string) =>
         browser.send('POST', '/v1/auth/password/change', { json: { currentPassword, newPassword } })
@@ -151,7 +151,7 @@ t.test('passwords', async (t) => {
       t.equal((await change(OLD, NEW)).status, 204)
       t.equal((await browser.send('GET', '/v1/auth/session')).status, 200)
       t.equal((await other.send('GET', '/v1/auth/session')).status, 401)
-      t.match((await api.mailTo(email)).subject, /password was changed/)
+      t.match((await api.latestMailTo(email)).subject, /password was changed/)
       t.equal((await logIn(email, NEW)).status, 200)
     })
 
@@ -210,9 +210,9 @@ t.test('passwords', async (t) => {
 })
 
 t.test('public routes are bounded per address', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: accessOperations })
+    const api = await openUsersApi({ database, operations: accessOperations })
     const limits: readonly [path: string, json: object, perMinute: number][] = [
       ['/v1/signup/email-available', { email: 'a@example.in' }, 10],
       ['/v1/signup', { email: 'not an address' }, 30],

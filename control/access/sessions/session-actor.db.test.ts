@@ -1,6 +1,6 @@
 import t from 'tap'
-import { Browser, openPeopleApi } from '../../../fixtures/api/browser-session.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { BrowserSession, openUsersApi } from '../../../fixtures/api/browser-session.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import type { Role } from '../../db/tables/identity.js'
 import { type Operation, operation } from '../../http/operation.js'
 import { accessOperations } from '../api.js'
@@ -49,9 +49,9 @@ t.test('cookies', async (t) => {
 })
 
 t.test('sessions', async (t) => {
-  await onEachEngine(t, async (t, open) => {
+  await onEachDialect(t, async (t, open) => {
     const database = await open()
-    const api = await openPeopleApi({ database, operations: [...accessOperations, ...probes] })
+    const api = await openUsersApi({ database, operations: [...accessOperations, ...probes] })
     const refusal = (code: string) => ({ body: { error: { code } } })
 
     await t.test('who may call what', async (t) => {
@@ -63,7 +63,7 @@ t.test('sessions', async (t) => {
         ['billing', ['read', 'anyMember', 'payers', 'account']],
       ]
       for (const [role, allowed] of may) {
-        const { browser } = await api.person(role)
+        const { browser } = await api.member(role)
         for (const name of NAMES) {
           const answer = await browser.send('POST', `/v1/probe/${name}`)
           const expected = allowed.includes(name) ? { status: 204 } : { status: 403, ...refusal('forbidden') }
@@ -80,7 +80,7 @@ t.test('sessions', async (t) => {
     })
 
     await t.test('keys on the routes of sessions, and both at once', async (t) => {
-      const { browser } = await api.person('owner')
+      const { browser } = await api.member('owner')
       for (const name of ['anyMember', 'admins', 'account', 'staff'] as const) {
         const expected = { status: 401, ...refusal('unauthenticated') }
         t.match(await api.send('POST', `/v1/probe/${name}`), expected, `key: ${name}`)
@@ -103,7 +103,7 @@ t.test('sessions', async (t) => {
     })
 
     await t.test('environment and organization', async (t) => {
-      const { browser, userId } = await api.person('developer')
+      const { browser, userId } = await api.member('developer')
       const whoami = async (headers: Record<string, string> = {}) =>
         browser.send('GET', '/v1/whoami', { headers })
       t.match((await whoami()).body, { data: { environment: 'test', organizationId: api.organizationId } })
@@ -114,7 +114,7 @@ t.test('sessions', async (t) => {
           error: { code: 'validation_error', details: { issues: [{ path: 'header.x-svc-environment' }] } },
         },
       })
-      const admin = await api.person('admin')
+      const admin = await api.member('admin')
       const live = { 'x-svc-environment': 'live' }
       t.equal(
         (await admin.browser.send('POST', '/v1/probe/liveOnly')).status,
@@ -162,8 +162,8 @@ t.test('sessions', async (t) => {
     })
 
     await t.test('changes need the token and the origin', async (t) => {
-      const { browser } = await api.person('owner')
-      const another = await api.person('owner')
+      const { browser } = await api.member('owner')
+      const another = await api.member('owner')
       const right = browser.cookies.get('svc_csrf') ?? ''
       const foreign = another.browser.cookies.get('svc_csrf') ?? ''
       const send = (request: { csrf?: string | null; origin?: string | null }) =>
@@ -198,7 +198,7 @@ t.test('sessions', async (t) => {
 
     await t.test('cookies that are no session', async (t) => {
       for (const value of ['', 'x', 'A'.repeat(43), '%00', `${'B'.repeat(43)}; svc_session=x`]) {
-        const browser = new Browser(api)
+        const browser = new BrowserSession(api)
         browser.cookies.set('svc_session', value)
         t.match(
           await browser.send('GET', '/v1/auth/session'),
@@ -215,9 +215,9 @@ t.test('sessions', async (t) => {
 
     await t.test('twelve idle hours or seven days end it', async (t) => {
       const hour = 3_600_000
-      const status = async (browser: Browser) => (await browser.send('GET', '/v1/auth/session')).status
-      const { browser } = await api.person('owner')
-      const idle = await api.person('owner')
+      const status = async (browser: BrowserSession) => (await browser.send('GET', '/v1/auth/session')).status
+      const { browser } = await api.member('owner')
+      const idle = await api.member('owner')
       api.clock.advance(11 * hour)
       t.equal(await status(browser), 200)
       api.clock.advance(hour)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
-import { HANG_MS } from '../../../fixtures/host/deadlines.js'
+import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
@@ -55,10 +55,10 @@ function failing(db: Db, errors: Error[]): Db {
   })
 }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   await t.test('events of many calls are stored in order, each once', async (t) => {
     const calling = await openTestCalling(await open())
-    const { bridge, clock, deps } = calling
+    const { eventWriter: bridge, clock, deps } = calling
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling), await place(calling)]
     for (let seq = 0; seq < 20; seq++) {
@@ -99,14 +99,14 @@ await onEachEngine(t, async (t, open) => {
     const calling = await openTestCalling(await open())
     await calling.publishAgent()
     const id = await place(calling)
-    await calling.happen(
+    await calling.emitCallEvent(
       id,
       { type: 'answered' },
       { type: 'ringing', sip: 180 },
       { type: 'dialing', sipCallId: 'x' },
     )
     t.match(dataOf(await calling.send('GET', `/v1/calls/${id}`)), { status: 'in_progress', ringingAt: null })
-    await calling.happen(
+    await calling.emitCallEvent(
       id,
       ENDED,
       { type: 'answered' },
@@ -163,9 +163,9 @@ await onEachEngine(t, async (t, open) => {
     const ringing = await place(calling)
     const foreign = await place(calling)
     const expired = await place(calling)
-    await calling.happen(answered, { type: 'dialing', sipCallId: 'a' }, { type: 'answered' })
+    await calling.emitCallEvent(answered, { type: 'dialing', sipCallId: 'a' }, { type: 'answered' })
     clock.advance(10_000)
-    await calling.happen(answered, { type: 'dtmf', digit: '1', atMs: 9_000, durationMs: 100 })
+    await calling.emitCallEvent(answered, { type: 'dtmf', digit: '1', atMs: 9_000, durationMs: 100 })
     const { db } = deps
     await db.updateTable('calls').set({ nodeId: 'node-2' }).where('id', 'in', [foreign, expired]).execute()
     await db.updateTable('calls').set({ leaseUntil: 0 }).where('id', '=', expired).execute()
@@ -227,8 +227,8 @@ await onEachEngine(t, async (t, open) => {
 
 /** Repeats `step` until it is true; a real deadline ends it. */
 async function until(step: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + HANG_MS
+  const deadline = Date.now() + WAIT_LIMIT_MS
   while (!(await step())) {
-    if (Date.now() > deadline) throw new Error(`it did not happen in ${HANG_MS} ms`)
+    if (Date.now() > deadline) throw new Error(`it did not happen in ${WAIT_LIMIT_MS} ms`)
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { dataOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { newId } from '../../../media/base/ids.js'
 import { silentLog } from '../../../media/base/log.js'
 import { UNVERIFIED_KEPT_MS } from '../../access/accounts/store.js'
@@ -24,7 +24,7 @@ async function recordedCall(calling: TestCalling): Promise<string> {
   writeFileSync(path, 'RIFF')
   const text = 'Hello.'
   const said = { id: 1, speaker: 'agent', text, heardText: text, language: 'en-IN' } as const
-  await calling.happen(
+  await calling.emitCallEvent(
     id,
     { type: 'answered' },
     { type: 'turn', turn: { ...said, startMs: 0, endMs: 900, words: null } },
@@ -41,7 +41,7 @@ async function recordedCall(calling: TestCalling): Promise<string> {
 // Ids of one process never go back in time: what runs second begins later.
 let startsAt = Date.parse('2025-01-15T05:00:00Z')
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const database = await open()
   const { db } = database
   const calling = await openTestCalling(database, { wallMs: startsAt })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { InboundInvite } from '../../../signalling/call/ports.js'
 import { insertNumber } from '../../numbers/store.js'
@@ -48,7 +48,7 @@ t.test('loopback in every spelling', async (t) => {
   }
 })
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   await t.test('a call to a number with a published agent is admitted, with its row', async (t) => {
     const calling = await openTestCalling(await open())
     const agentId = await calling.publishAgent({
@@ -76,7 +76,7 @@ await onEachEngine(t, async (t, open) => {
     t.match(itemsOf(await calling.send('GET', '/v1/events')), [
       { type: 'call.initiated', subjectId: call.id },
     ])
-    await calling.happen(admission.callId, { type: 'answered' })
+    await calling.emitCallEvent(admission.callId, { type: 'answered' })
     t.equal(dataOf(await calling.send('GET', `/v1/calls/${call.id}`)).status, 'in_progress')
     await calling.close()
   })

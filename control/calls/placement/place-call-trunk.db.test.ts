@@ -1,8 +1,8 @@
 import t from 'tap'
 import { openTestCalling } from '../../../fixtures/api/calling.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { openSignallingRig, until } from '../../../fixtures/rigs/signalling-rig.js'
-import { Guard } from '../../../fixtures/sip/sip-guard.js'
+import { DigestGuard } from '../../../fixtures/sip/sip-guard.js'
 import { header, type SipMessage } from '../../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { silentLog } from '../../../media/base/log.js'
@@ -23,12 +23,12 @@ const SDP =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
 const open = async () => null
 
-await onEachEngine(t, async (t, openDatabase) => {
+await onEachDialect(t, async (t, openDatabase) => {
   await t.test('a live call leaves over the trunk of its number, as the trunk wants it', async (t) => {
     const database = await openDatabase()
     const calling = await openTestCalling(database)
     const { deps, clock } = calling
-    const guard = new Guard({ username: 'pilot', password: 'c4rrier', algorithm: 'SHA-256' })
+    const guard = new DigestGuard({ username: 'pilot', password: 'c4rrier', algorithm: 'SHA-256' })
     const invites: SipMessage[] = []
     const plans: OutboundCallSpec[] = []
     const carrier = await openSipPeer({
@@ -40,7 +40,7 @@ await onEachEngine(t, async (t, openDatabase) => {
     })
     const rig = await openSignallingRig({
       gate: deps.permits,
-      onEvent: (event) => calling.bridge.publish(event),
+      onEvent: (event) => calling.eventWriter.publish(event),
     })
     t.teardown(async () => {
       await rig.close()
@@ -92,7 +92,7 @@ await onEachEngine(t, async (t, openDatabase) => {
           calls: {
             dial: (permit, plan) => {
               plans.push(plan)
-              rig.board.dial(permit, plan)
+              rig.callManager.dial(permit, plan)
             },
             hangUp: () => false,
             live: 0,
@@ -140,9 +140,9 @@ await onEachEngine(t, async (t, openDatabase) => {
       'nothing kept of the refused one',
     )
 
-    rig.board.hangUp(call.id, 'operator')
+    rig.callManager.hangUp(call.id, 'operator')
     await until(() => rig.types().includes('ended'))
-    await calling.bridge.flush(10_000)
+    await calling.eventWriter.flush(10_000)
     t.same(await slots(), [], 'both are free again')
 
     await load({ enabled: false })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { EngineError } from '../../../media/base/errors.js'
 import { openEvidenceKeys } from '../../compliance/evidence.js'
 import { verifyStoredChain } from '../../compliance/evidence-store.js'
@@ -11,7 +11,7 @@ const TO = '+919876543210'
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown>; type: string } }).error
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   await t.test('a call is placed behind the gate, with its record sealed before the dial', async (t) => {
     const calling = await openTestCalling(await open())
     const { send, control, deps, owner } = calling
@@ -296,7 +296,7 @@ await onEachEngine(t, async (t, open) => {
     const [ended] = placed
     t.ok(ended)
     if (ended !== undefined) {
-      await calling.happen(String(dataOf(ended).id), {
+      await calling.emitCallEvent(String(dataOf(ended).id), {
         type: 'ended',
         ending: { by: 'callee', cause: 'busy', fault: 'none', sip: 486 },
         rtp: null,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../../fixtures/api/calling.js'
-import { onEachEngine } from '../../../fixtures/database/databases.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
 import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
 import type { TurnRecord } from '../../../media/agent/conversation-events.js'
 import { sweepCallEvents } from '../lifecycle/retention.js'
@@ -61,7 +61,7 @@ const LINE: TurnRecord = {
   usage: NOTHING,
 }
 
-await onEachEngine(t, async (t, open) => {
+await onEachDialect(t, async (t, open) => {
   const database = await open()
   const { db } = database
   const calling = await openTestCalling(database)
@@ -71,7 +71,7 @@ await onEachEngine(t, async (t, open) => {
   })
   const id = String(dataOf(placed).id)
   t.same(await readTurnReport(db, id), { turns: [], usage: null })
-  await calling.happen(
+  await calling.emitCallEvent(
     id,
     { type: 'answered' },
     { type: 'turn_record', record: LINE },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
 import { levelDbfs, tone } from '../../../fixtures/audio/tones.js'
-import { openStreamBot, type StreamBot, type StreamCall } from '../../../fixtures/bots/audiosocket-bot.js'
+import { openAudioSocketBot, type AudioSocketBot, type AudioSocketCall } from '../../../fixtures/bots/audiosocket-bot.js'
 import { encodeFor } from '../../../fixtures/bots/bot-messages.js'
 import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { seeded } from '../../../fixtures/host/random.js'
@@ -26,21 +26,21 @@ const DTMF = 101
 
 interface Line {
   readonly caller: Caller
-  readonly there: StreamCall
+  readonly there: AudioSocketCall
   readonly callId: string
 }
 
-async function ring(t: CallerTest, bot: StreamBot, to: string): Promise<Line> {
+async function ring(t: CallerTest, bot: AudioSocketBot, to: string): Promise<Line> {
   const index = bot.calls.length
   const caller = await call(t, service, { to, rtp: { codec: 'PCMU' } })
   await caller.answered()
   const there = await bot.call(index)
-  await there.until('the first frames', () => there.heard.length >= 4)
+  await there.until('the first frames', () => there.frames.length >= 4)
   return { caller, there, callId: await caller.callId() }
 }
 
 async function route(t: CallerTest, more: object = {}) {
-  const bot = await openStreamBot(t)
+  const bot = await openAudioSocketBot(t)
   const { e164 } = await service.routed({ type: 'audiosocket', url: bot.url, ...more })
   return { bot, e164 }
 }
@@ -63,7 +63,7 @@ t.test('a call', beside, async (t) => {
   const { caller, there, callId } = line
 
   // (a) there is no authorization: the call's id comes first, then sound and nothing else
-  const [first, ...rest] = there.heard
+  const [first, ...rest] = there.frames
   t.equal(first?.kind, UUID)
   t.match(first?.payload.toString('hex'), /^[0-9a-f]{32}$/)
   t.ok(rest.every(({ kind, payload }) => kind === SOUND && payload.length === 320))
@@ -73,7 +73,7 @@ t.test('a call', beside, async (t) => {
   const noise = Int16Array.from({ length: 3_200 }, () => Math.round((random.next() - 0.5) * 8000))
   const said = decodeG711('PCMU', encodeG711('PCMU', noise))
   const exact = encodeFor('linear16', said)
-  const heard = () => Buffer.concat(there.of(SOUND))
+  const heard = () => Buffer.concat(there.payloadsOfKind(SOUND))
   for (let tries = 0; tries < 3 && !heard().includes(exact); tries++) {
     await caller.rtp.say(said).done
     const had = heard().length
@@ -113,8 +113,8 @@ t.test('a call', beside, async (t) => {
 
   // (f) keys both ways
   caller.rtp.press('5#')
-  await there.until('two keys', () => there.of(KEY).length === 2)
-  t.equal(Buffer.concat(there.of(KEY)).toString(), '5#')
+  await there.until('two keys', () => there.payloadsOfKind(KEY).length === 2)
+  t.equal(Buffer.concat(there.payloadsOfKind(KEY)).toString(), '5#')
   for (const key of '12') there.send(KEY, Buffer.from(key))
   const events = () => caller.rtp.received.filter(({ payloadType, marker }) => payloadType === DTMF && marker)
   await caller.until('two keys', () => events().length === 2)
@@ -142,7 +142,7 @@ t.test('a call', beside, async (t) => {
   t.ok(packetsOf(line, 1100).length >= 18, 'the last words were played')
   t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'agent_hangup' })
   await there.until('the end', () => there.closed !== null)
-  t.equal(there.of(HANG_UP).length, 1, 'and it is told')
+  t.equal(there.payloadsOfKind(HANG_UP).length, 1, 'and it is told')
   t.match(service.of(callId, 'bot_stats'), [{ stats: { closeCode: null } }])
 })
 
@@ -151,7 +151,7 @@ t.test('the caller hangs up', beside, async (t) => {
   const { caller, there, callId } = await ring(t, bot, e164)
   await caller.hangUp()
   await there.until('the end', () => there.closed !== null)
-  t.equal(there.heard.at(-1)?.kind, HANG_UP, 'the last frame says so')
+  t.equal(there.frames.at(-1)?.kind, HANG_UP, 'the last frame says so')
   t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
 })
 
@@ -192,7 +192,7 @@ t.test('at 16 kHz, more than can be kept, and a bot that does not read', beside,
   const { bot, e164 } = await route(t, { sampleRate: 16_000 })
   const line = await ring(t, bot, e164)
   const { caller, there, callId } = line
-  t.ok(there.heard.slice(1).every(({ kind, payload }) => kind === SOUND_16K && payload.length === 640))
+  t.ok(there.frames.slice(1).every(({ kind, payload }) => kind === SOUND_16K && payload.length === 640))
   there.socket.pause()
   const frame = Buffer.alloc(64_000)
   // 10 s more than there is room for.
@@ -200,8 +200,8 @@ t.test('at 16 kHz, more than can be kept, and a bot that does not read', beside,
   const before = caller.rtp.audio().length
   await caller.until('a second', () => caller.rtp.audio().length >= before + 50)
   there.socket.resume()
-  const heard = there.of(SOUND_16K).length
-  await there.until('it hears again', () => there.of(SOUND_16K).length > heard + 10)
+  const heard = there.payloadsOfKind(SOUND_16K).length
+  await there.until('it hears again', () => there.payloadsOfKind(SOUND_16K).length > heard + 10)
   await caller.hangUp()
   t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
   const [stats] = service.of(callId, 'bot_stats')

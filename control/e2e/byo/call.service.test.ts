@@ -26,7 +26,7 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
   const there = await bot.call()
   await caller.until('two seconds of echo', () => caller.rtp.loud().length >= 100)
   t.equal(there.path, '/talk?line=1')
-  t.match(there.of('start')[0]?.json, {
+  t.match(there.messagesOfType('start')[0]?.json, {
     start: { from: caller.from, to: service.number, direction: 'inbound', tracks: ['inbound'] },
   })
   t.ok(usualToneLevel(caller.rtp.heard().pcm.subarray(-8_000), 440) > 0.2, 'as it was said')
@@ -45,7 +45,7 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
   })
   await there.until('the end', () => there.closed !== null)
   t.equal(there.closed?.code, 1000)
-  t.match(there.of('stop')[0]?.json, { stop: { reason: 'caller_hangup' } })
+  t.match(there.messagesOfType('stop')[0]?.json, { stop: { reason: 'caller_hangup' } })
 })
 
 t.test('keys last as long as the bot asks for', async (t) => {
@@ -58,8 +58,8 @@ t.test('keys last as long as the bot asks for', async (t) => {
   await caller.answered()
   const there = await bot.call()
   there.send({ event: 'dtmf', dtmf: { digits: '1', durationMs: 9 } })
-  await there.until('a refusal', () => there.of('error').length === 1)
-  t.match(there.of('error')[0]?.json, { error: { code: 'bad_frame', message: /durationMs .* 40 to 1000/ } })
+  await there.until('a refusal', () => there.messagesOfType('error').length === 1)
+  t.match(there.messagesOfType('error')[0]?.json, { error: { code: 'bad_frame', message: /durationMs .* 40 to 1000/ } })
   there.send({ event: 'dtmf', dtmf: { digits: '79', durationMs: 60, gapMs: 240 } })
   const ends = () =>
     caller.rtp.received
@@ -130,8 +130,8 @@ t.test(
       const caller = await call(t, service)
       await caller.answered()
       const there = await bot.call(index)
-      await there.until('the start', () => there.of('start').length === 1)
-      const name = id(there.of('start')[0]?.json.start as Json)
+      await there.until('the start', () => there.messagesOfType('start').length === 1)
+      const name = id(there.messagesOfType('start')[0]?.json.start as Json)
       t.match(uuid(name).replaceAll('-', ''), /^[0-9a-f]{32}$/)
       const refused = await request(name, 'svc_test_unknown')
       t.equal(refused.status, 401, type)

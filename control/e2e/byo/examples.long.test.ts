@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { tone } from '../../../fixtures/audio/tones.js'
-import { openStreamBot } from '../../../fixtures/bots/audiosocket-bot.js'
+import { openAudioSocketBot } from '../../../fixtures/bots/audiosocket-bot.js'
 import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { call } from '../../../fixtures/service/caller.js'
 import { type CliTest, runCli, temporaryFolder } from '../../../fixtures/service/cli.js'
@@ -124,14 +124,14 @@ t.test('bot-check of an AudioSocket, over TLS and plain', { timeout: 150_000 }, 
   const folder = await temporaryFolder(t)
   const authority = makeAuthority(t)
   const keys: string[] = []
-  const bot = await openStreamBot(t, {
+  const bot = await openAudioSocketBot(t, {
     tls: authority.issue('IP:127.0.0.1'),
     onFrame: (there, { kind, payload }) => {
       if (kind === 0x03) keys.push(payload.toString())
       if (kind === 0x12) there.send(kind, payload)
     },
   })
-  const silent = await openStreamBot(t)
+  const silent = await openAudioSocketBot(t)
   const type = ['--type', 'audiosocket', '--private']
   const trusting = { NODE_EXTRA_CA_CERTS: authority.certificateFile }
   const good = runCli(t, folder, ['bot-check', bot.url, ...type, '--rate', '16000'], trusting)
@@ -148,7 +148,7 @@ t.test('bot-check of an AudioSocket, over TLS and plain', { timeout: 150_000 }, 
   t.equal(await good.exit(), 0)
   t.match(good.stdout, /\d+ play\n.*sent .* of sound.*This bot would do\./s)
   t.strictSame(keys, ['5'])
-  t.match((await bot.call()).heard.at(-1), { kind: 0 }, 'and it is told that the call is over')
+  t.match((await bot.call()).frames.at(-1), { kind: 0 }, 'and it is told that the call is over')
   t.equal(await mute.exit(), 1)
   t.match(mute.stdout, /FAIL {2}sent no sound/)
 })

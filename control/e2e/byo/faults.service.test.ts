@@ -67,10 +67,10 @@ t.test('a flood beside a conversation', beside(), async (t) => {
   )
 
   t.equal(there.closed, null, 'too much is no reason to hang up')
-  await there.until('the errors', () => there.of('error').length >= 1)
+  await there.until('the errors', () => there.messagesOfType('error').length >= 1)
   there.send({ event: 'clear' })
-  await there.until('what was dropped', () => there.of('cleared').length === 1)
-  const cleared = there.of('cleared')[0]?.json.cleared as { droppedMs: number } | undefined
+  await there.until('what was dropped', () => there.messagesOfType('cleared').length === 1)
+  const cleared = there.messagesOfType('cleared')[0]?.json.cleared as { droppedMs: number } | undefined
   const droppedMs = cleared?.droppedMs ?? 0
   t.ok(droppedMs > 200_000 && droppedMs <= 300_000, `${droppedMs} ms were waiting`)
   const callId = await flooder.callId()
@@ -101,7 +101,7 @@ t.test('a silent bot: the line stays open', beside(), async (t) => {
   await caller.until('a second and a half of silence', () => caller.rtp.audio().length >= 75)
   t.equal(caller.rtp.loud().length, 0)
   const there = await bot.call()
-  await there.until('as much of the caller', () => there.of('media').length >= 70)
+  await there.until('as much of the caller', () => there.messagesOfType('media').length >= 70)
   const callId = await caller.callId()
   await caller.hangUp()
   t.match(await service.ended(callId), { endedReason: 'caller_hangup', latency: null })
@@ -130,15 +130,15 @@ t.test('a call out: the bot is dialled when somebody answers', beside(), async (
   const { id } = await service.routed({ ...native(bot.url), customParameters: { plan: 'gold' } })
   const callId = await service.call('+919000000055', { numberId: id, variables: { name: 'Asha' } })
   const there = await bot.call()
-  await there.until('sound', () => there.of('media').length > 5)
-  t.match(there.of('start')[0]?.json, {
+  await there.until('sound', () => there.messagesOfType('media').length > 5)
+  t.match(there.messagesOfType('start')[0]?.json, {
     start: { direction: 'outbound', to: '+919000000055', customParameters: { plan: 'gold', name: 'Asha' } },
   })
   t.equal(service.of(callId, 'answered').length, 1)
   await service.api('POST', `/v1/calls/${callId}/hangup`)
   t.match(await service.ended(callId), { endedReason: 'api_hangup', routingMode: 'byo_ws' })
   await there.until('the end', () => there.closed !== null)
-  t.match(there.of('stop')[0]?.json, { stop: { reason: 'bot_hangup' } })
+  t.match(there.messagesOfType('stop')[0]?.json, { stop: { reason: 'bot_hangup' } })
 
   const unanswered = await service.call('+919000000003', { numberId: id })
   await service.until('ringing', () => service.of(unanswered, 'ringing').length > 0)

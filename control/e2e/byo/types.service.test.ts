@@ -2,7 +2,7 @@ import t from 'tap'
 import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
 import { levelDbfs, tone, toneLevel } from '../../../fixtures/audio/tones.js'
 import { type Bot, type BotCall, openBot } from '../../../fixtures/bots/bot.js'
-import { BOT_WIRES, type BotWire, encodeFor } from '../../../fixtures/bots/bot-messages.js'
+import { BOT_PROTOCOLS, type BotProtocol, encodeFor } from '../../../fixtures/bots/bot-messages.js'
 import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { seeded } from '../../../fixtures/host/random.js'
 import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
@@ -31,18 +31,18 @@ interface Line {
   readonly callId: string
 }
 
-async function ring(t: CallerTest, wire: BotWire, bot: Bot, to: string): Promise<Line> {
+async function ring(t: CallerTest, wire: BotProtocol, bot: Bot, to: string): Promise<Line> {
   const index = bot.calls.length
   const codec = wire.endpoint.format === 'alaw' ? 'PCMA' : 'PCMU'
   const caller = await call(t, service, { to, rtp: { codec } })
   await caller.answered()
   const there = await bot.call(index)
-  await there.until('the first messages', () => there.heard.length >= 4)
+  await there.until('the first messages', () => there.messages.length >= 4)
   return { caller, there, callId: await caller.callId() }
 }
 
 /** A tone on the bot's wire. */
-const sound = ({ endpoint }: BotWire, hz: number, ms: number) =>
+const sound = ({ endpoint }: BotProtocol, hz: number, ms: number) =>
   encodeFor(endpoint.format, tone(hz, ms, endpoint.sampleRate))
 
 /** Received audio packets from `from` on that hold the tone. */
@@ -54,7 +54,7 @@ function packetsOf({ caller }: Line, hz: number, from = 0) {
     : held.filter(({ sequence }) => first !== undefined && (sequence - first.sequence) << 16 >= 0)
 }
 
-for (const [index, wire] of BOT_WIRES.entries()) {
+for (const [index, wire] of BOT_PROTOCOLS.entries()) {
   t.test(wire.name, { buffered: true, timeout: 150_000 }, async (t) => {
     const bot = await openBot(t)
     const { e164 } = await service.routed({ ...wire.endpoint, url: `${bot.url}/bot` }, wire.secret)
@@ -108,7 +108,7 @@ for (const [index, wire] of BOT_WIRES.entries()) {
       // (d) the mark comes after all of it left
       there.send(wire.mark('end of burst'))
       await there.until('the mark', () => wire.marks(there).length === 1)
-      const heardAt = there.heard.at(-1)?.atMs ?? 0
+      const heardAt = there.messages.at(-1)?.atMs ?? 0
       await caller.until('the burst', () => packetsOf(line, 1200, before).length >= 9)
       const loud = caller.rtp
         .audio()
@@ -155,7 +155,7 @@ for (const [index, wire] of BOT_WIRES.entries()) {
               ]
             : ['pending 1', 'pending 2', 'after'],
       )
-      if (wire.cleared.event !== null) t.equal(there.of(wire.cleared.event).length, 1)
+      if (wire.cleared.event !== null) t.equal(there.messagesOfType(wire.cleared.event).length, 1)
       const silent = caller.rtp.audio().length
       await caller.until('half a second', () => caller.rtp.audio().length >= silent + 25)
       const rest = packetsOf(line, 800).length - heard
@@ -182,15 +182,15 @@ for (const [index, wire] of BOT_WIRES.entries()) {
 
       // (g) transfer is answered, hanging up waits for the last words
       there.send({ event: 'transfer', transfer: { id: 't1', destination: '+918045000000' } })
-      await there.until('its answer', () => there.of('transfer').length === 1)
-      t.match(there.of('transfer')[0]?.json, {
+      await there.until('its answer', () => there.messagesOfType('transfer').length === 1)
+      t.match(there.messagesOfType('transfer')[0]?.json, {
         transfer: { id: 't1', status: 'rejected', code: 'not_supported' },
       })
       if (wire.endpoint.type === 'static') {
-        t.match(there.of('error')[0]?.json, { error: { code: 'bad_json', fatal: false } })
-        t.equal(there.of('error').length, 1, 'one a second')
+        t.match(there.messagesOfType('error')[0]?.json, { error: { code: 'bad_json', fatal: false } })
+        t.equal(there.messagesOfType('error').length, 1, 'one a second')
       } else {
-        t.equal(there.of('error').length, 0)
+        t.equal(there.messagesOfType('error').length, 0)
       }
       there.send(wire.play(sound(wire, 1100, 400)))
       there.send({ event: 'hangup' })
@@ -200,7 +200,7 @@ for (const [index, wire] of BOT_WIRES.entries()) {
       t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'agent_hangup' })
       await there.until('the end', () => there.closed !== null)
       t.equal(there.closed?.code, 1000)
-      t.equal(there.of('stop').length, wire.hasStop ? 1 : 0)
+      t.equal(there.messagesOfType('stop').length, wire.hasStop ? 1 : 0)
       t.equal(service.of(callId, 'bot_stats').length, 1)
     })
 
@@ -225,7 +225,7 @@ for (const [index, wire] of BOT_WIRES.entries()) {
       await caller.hangUp()
       await there.until('the end', () => there.closed !== null)
       t.equal(there.closed?.code, 1000)
-      t.equal(there.of('stop').length, wire.hasStop ? 1 : 0)
+      t.equal(there.messagesOfType('stop').length, wire.hasStop ? 1 : 0)
       t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
     })
   })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { joined, tone, toneLevel, usualToneLevel } from '../../../fixtures/audio/tones.js'
 import { readWav } from '../../../fixtures/audio/wav.js'
-import { openStreamBot } from '../../../fixtures/bots/audiosocket-bot.js'
+import { openAudioSocketBot } from '../../../fixtures/bots/audiosocket-bot.js'
 import { openBot } from '../../../fixtures/bots/bot.js'
 import { encodeFor } from '../../../fixtures/bots/bot-messages.js'
 import { type ByoService, openByoService } from '../../../fixtures/bots/byo-service.js'
@@ -9,11 +9,11 @@ import type { Json } from '../../../fixtures/service/service.js'
 import { baresipInstalled } from '../../../fixtures/sip/baresip.js'
 import {
   AMPLITUDE,
-  callWide,
+  callWideband,
   HIGH_HZ,
   LOW_HZ,
-  WIDE_CODECS,
-  type WideCodec,
+  WIDEBAND_CODECS,
+  type WidebandCodec,
 } from '../../../fixtures/sip/wideband-phone.js'
 
 /*
@@ -33,7 +33,7 @@ const PLAYOUT_MS = 300
 
 interface Wire {
   readonly name: string
-  readonly codec: WideCodec
+  readonly codec: WidebandCodec
   readonly rate: number
   /** A bot that hands `said` what it hears and plays what comes back; returns where it is. */
   open(t: BotTest, said: (pcm: Int16Array) => Int16Array | null): Promise<Json>
@@ -47,7 +47,7 @@ const pcmOf = (bytes: Buffer) =>
   Int16Array.from({ length: bytes.length / 2 }, (_, i) => bytes.readInt16LE(2 * i))
 
 /** A bot of the native protocol. */
-function native(codec: WideCodec, rate: number): Wire {
+function native(codec: WidebandCodec, rate: number): Wire {
   return {
     name: `a ${rate} Hz bot in a call in ${codec.name}`,
     codec,
@@ -68,10 +68,10 @@ function native(codec: WideCodec, rate: number): Wire {
 /** A bot of AudioSocket at 16 kHz. */
 const stream: Wire = {
   name: 'a 16000 Hz AudioSocket bot in a call in L16',
-  codec: WIDE_CODECS.l16,
+  codec: WIDEBAND_CODECS.l16,
   rate: 16_000,
   async open(t, said) {
-    const bot = await openStreamBot(t, {
+    const bot = await openAudioSocketBot(t, {
       onFrame: (call, { kind, payload }) => {
         const answer = kind === 0x12 ? said(pcmOf(payload)) : null
         if (answer !== null) call.send(0x12, encodeFor('linear16', answer))
@@ -86,9 +86,9 @@ t.jobs = 4
 const skip = !baresipInstalled && 'baresip is not installed (Debian: baresip-core)'
 
 const WIRES = [
-  native(WIDE_CODECS.g722, 16_000),
-  native(WIDE_CODECS.opus, 24_000),
-  native(WIDE_CODECS.opus, 16_000),
+  native(WIDEBAND_CODECS.g722, 16_000),
+  native(WIDEBAND_CODECS.opus, 24_000),
+  native(WIDEBAND_CODECS.opus, 16_000),
   stream,
 ]
 for (const [i, wire] of WIRES.entries()) {
@@ -107,14 +107,14 @@ for (const [i, wire] of WIRES.entries()) {
     })
     const { id, e164 } = await service.routed(endpoint)
     await service.api('PATCH', `/v1/numbers/${id}`, { recordCalls: true })
-    const phone = await callWide(t, service, {
+    const phone = await callWideband(t, service, {
       codec,
       from: `+91981113000${i + 1}`,
       to: e164,
-      saysFromMs: 500,
-      saysMs: SAYS_MS,
+      toneFromMs: 500,
+      toneMs: SAYS_MS,
     })
-    await phone.heardFor(4_000)
+    await phone.receivedMs(4_000)
     const callId = await phone.hangUp()
     t.match(await service.ended(callId), { endedReason: 'caller_hangup', hasRecording: true })
 

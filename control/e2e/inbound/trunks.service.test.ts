@@ -10,7 +10,7 @@ import {
   type ServiceOptions,
   type ServiceTest,
 } from '../../../fixtures/service/service.js'
-import { Guard } from '../../../fixtures/sip/sip-guard.js'
+import { DigestGuard } from '../../../fixtures/sip/sip-guard.js'
 import { header, type SipMessage, token } from '../../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { type Log, silentLog } from '../../../media/base/log.js'
@@ -98,7 +98,7 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
 })
 
 t.test('a carrier with a password; registered there; strangers are asked for theirs', async (t) => {
-  const guard = new Guard({ username: 'pilot', password: 'c4rrier' })
+  const guard = new DigestGuard({ username: 'pilot', password: 'c4rrier' })
   const registers: SipMessage[] = []
   const probes: SipMessage[] = []
   const carrier = await openSipPeer({

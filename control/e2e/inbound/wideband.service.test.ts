@@ -3,7 +3,7 @@ import { levelDbfs, toneLevel, usualToneLevel } from '../../../fixtures/audio/to
 import { readWav } from '../../../fixtures/audio/wav.js'
 import { openService } from '../../../fixtures/service/service.js'
 import { baresipInstalled } from '../../../fixtures/sip/baresip.js'
-import { AMPLITUDE, callWide, HIGH_HZ, LOW_HZ, WIDE_CODECS } from '../../../fixtures/sip/wideband-phone.js'
+import { AMPLITUDE, callWideband, HIGH_HZ, LOW_HZ, WIDEBAND_CODECS } from '../../../fixtures/sip/wideband-phone.js'
 
 /*
  * Whole calls in wideband, from a softphone whose codecs share no line with ours: it plays two tones,
@@ -17,19 +17,19 @@ const SPEAKS_MS = 1500
 const service = await openService(t)
 t.jobs = 3
 
-for (const [i, codec] of Object.values(WIDE_CODECS).entries()) {
+for (const [i, codec] of Object.values(WIDEBAND_CODECS).entries()) {
   const skip = !baresipInstalled && 'baresip is not installed (Debian: baresip-core)'
   const options = { skip, buffered: true, timeout: 150_000 }
   t.test(`a call in ${codec.name} is heard, spoken and recorded at 16 kHz`, options, async (t) => {
     const from = `+91981112000${i + 1}`
-    const phone = await callWide(t, service, {
+    const phone = await callWideband(t, service, {
       codec,
       from,
       to: service.number,
-      saysFromMs: SPEAKS_FROM_MS,
-      saysMs: SPEAKS_MS,
+      toneFromMs: SPEAKS_FROM_MS,
+      toneMs: SPEAKS_MS,
     })
-    await phone.heardFor(SPEAKS_FROM_MS + SPEAKS_MS + 500)
+    await phone.receivedMs(SPEAKS_FROM_MS + SPEAKS_MS + 500)
     const callId = await phone.hangUp()
     const call = await service.ended(callId)
     t.match(call, { endedReason: 'caller_hangup', hasRecording: true, from })

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres } from '../../../fixtures/database/postgres.js'
-import { HANG_MS } from '../../../fixtures/host/deadlines.js'
+import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { runCli, START_ENV, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { type Json, type ServiceAnswer, TEST_AGENT } from '../../../fixtures/service/service.js'
 import { systemClock } from '../../../media/base/clock.js'
@@ -86,7 +86,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
   for (const process of [0, 1] as const) {
     t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)
   }
-  const deadline = systemClock.now() + HANG_MS
+  const deadline = systemClock.now() + WAIT_LIMIT_MS
   let call = data(await send(0, 'GET', `/v1/calls/${callId}`))
   while (call.status !== 'ended' && systemClock.now() < deadline) {
     await new Promise<void>((resolve) => systemClock.after(100, resolve))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runSuite } from '../../../fixtures/conversations/run-suite.js'
-import { FEW_SCENARIOS } from '../../../fixtures/conversations/suites.js'
+import { SMOKE_SCENARIOS } from '../../../fixtures/conversations/suites.js'
 
 /* Some of the conversations of conversations.long.test.ts: what they run on is looked at with every change. */
 
-t.test('some conversations', { timeout: 240_000 }, (t) => runSuite(t, FEW_SCENARIOS, 6))
+t.test('some conversations', { timeout: 240_000 }, (t) => runSuite(t, SMOKE_SCENARIOS, 6))

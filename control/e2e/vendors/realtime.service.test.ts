@@ -71,7 +71,7 @@ t.test(
       asked.push({ path, ...(JSON.parse(body) as Json) })
       return SUMMARY
     }
-    fake.heard.push({ text: 'How much does it cost?', afterMs: 300 }, { text: 'Stop, I understand.' })
+    fake.transcripts.push({ text: 'How much does it cost?', afterMs: 300 }, { text: 'Stop, I understand.' })
     fake.replies.push(
       { items: [{ words: LONG, ms: 8000 }] },
       { calls: [{ id: 'call_1', name: 'look', arguments: '{"day":"Monday"}' }] },

@@ -170,15 +170,15 @@ t.test('phrases in the eleven languages; what people say is nobody’s', async (
 t.test('the model is told of a machine that talks, and the prompt decides what then', async (t) => {
   const rig = new ConversationRig({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
   await rig.start()
-  rig.sound(500, { ms: 3000, text: 'Please say your name and why you are calling.', finalAfterMs: 60 })
-  await rig.until(() => rig.of('answered_by').some(({ by }) => by === 'screening'))
-  rig.sound(4000, { ms: 900, text: 'Hello?', finalAfterMs: 60 })
-  await rig.until(() => rig.requests.length > 0 && rig.told().some((line) => line.includes('Hello?')))
+  rig.callerSound(500, { ms: 3000, text: 'Please say your name and why you are calling.', finalAfterMs: 60 })
+  await rig.until(() => rig.eventsOf('answered_by').some(({ by }) => by === 'screening'))
+  rig.callerSound(4000, { ms: 900, text: 'Hello?', finalAfterMs: 60 })
+  await rig.until(() => rig.requests.length > 0 && rig.contextLines().some((line) => line.includes('Hello?')))
   const told = rig.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`) ?? []
   t.ok(
     told.some((line) => line.startsWith('system: A call-screening service answered')),
     told.join(' | '),
   )
-  t.same(rig.of('finished'), [], 'the call goes on')
+  t.same(rig.eventsOf('finished'), [], 'the call goes on')
   rig.close()
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ANSWERS } from '../../../fixtures/answering-machine/catalogue.js'
-import { confusionOf, confusionTable, correct } from '../../../fixtures/answering-machine/confusion-table.js'
-import { heardAnswers, judgeAnswer } from '../../../fixtures/answering-machine/detect.js'
+import { confusionOf, confusionTable, correctCount } from '../../../fixtures/answering-machine/confusion-table.js'
+import { synthesiseAnswers, detectAnswer } from '../../../fixtures/answering-machine/detect.js'
 import { loadVad } from '../../vad/vad.js'
 
 t.test('the sets have nothing in common', async (t) => {
@@ -13,16 +13,16 @@ t.test('the sets have nothing in common', async (t) => {
 for (const set of ['tuning', 'test'] as const) {
   t.test(`who answered, on the ${set} set`, async (t) => {
     const vad = await loadVad()
-    const judged = (await heardAnswers(set)).map((answer) => judgeAnswer(answer, vad))
+    const judged = (await synthesiseAnswers(set)).map((answer) => detectAnswer(answer, vad))
     const confusion = confusionOf(judged)
     for (const line of confusionTable(confusion)) t.comment(line)
-    t.ok(correct(judged) >= judged.length * 0.9, `${correct(judged)} of ${judged.length}`)
+    t.ok(correctCount(judged) >= judged.length * 0.9, `${correctCount(judged)} of ${judged.length}`)
     // Nobody hangs up on a person.
     t.equal(confusion.human.voicemail, 0)
     t.equal(confusion.human.fax, 0)
     t.same(
       judged.filter(
-        ({ item, verdicts }) => item.is === 'human' && verdicts.some(({ by }) => by === 'voicemail'),
+        ({ item, verdicts }) => item.answeredBy === 'human' && verdicts.some(({ by }) => by === 'voicemail'),
       ),
       [],
       'not for a moment either',

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import { surroundings } from '../../../fixtures/speech/conditions.js'
+import { ambientNoise } from '../../../fixtures/speech/conditions.js'
 import { toInt16 } from '../../../fixtures/speech/dsp.js'
 import { TALKER_DBFS } from '../../../fixtures/speech/make-clip.js'
 import { readClip, readManifest } from '../../../fixtures/speech/manifest.js'
@@ -18,7 +18,7 @@ const asides = readManifest().filter(
 for (const aside of asides) {
   t.test(`the agent goes on after ${aside.clip}, heard by the real detector`, async (t) => {
     const sound = readClip(aside)
-    const noise = surroundings(aside.condition, 30 * 8000, 77, 8000, TALKER_DBFS)
+    const noise = ambientNoise(aside.condition, 30 * 8000, 77, 8000, TALKER_DBFS)
     const background = noise === null ? null : toInt16(noise)
     let soundFrom = Number.POSITIVE_INFINITY
     const rig = new ConversationRig({
@@ -30,7 +30,7 @@ for (const aside of asides) {
           return background?.[(from + i) % background.length] ?? 0
         }),
     })
-    rig.model.push([
+    rig.modelScripts.push([
       { after: 100, text: `${'word '.repeat(160)}.` },
       { after: 0, done: true },
     ])
@@ -43,8 +43,8 @@ for (const aside of asides) {
     await rig.run(5000)
     const silent = rig.frames.filter(({ atMs, pcm }) => atMs * 8 >= soundFrom && pcm === null)
     const lastMs = (silent.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) + 20
-    t.equal(rig.of('interrupted').length, 0, 'not taken for an interruption')
-    t.ok(silent.length > 0 && rig.of('resumed').length > 0, 'it paused')
+    t.equal(rig.eventsOf('interrupted').length, 0, 'not taken for an interruption')
+    t.ok(silent.length > 0 && rig.eventsOf('resumed').length > 0, 'it paused')
     t.ok(
       lastMs - endMs <= RESUMES_WITHIN_MS,
       `speaks again ${(lastMs - endMs).toFixed(0)} ms after the sound`,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EchoLine, type EchoPath } from '../../../fixtures/audio/echo-path.js'
+import { EchoSimulator, type EchoPath } from '../../../fixtures/audio/echo-path.js'
 import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
 import { joined } from '../../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
@@ -72,7 +72,7 @@ async function call(path: EchoPath | null, caller?: { readonly atMs: number; rea
     log: silentLog,
     tools: { run: () => ({ cancel() {} }), press: () => false },
   })
-  const line = path === null ? null : new EchoLine(path)
+  const line = path === null ? null : new EchoSimulator(path)
   const said = caller === undefined ? null : readClip(findClip(caller.clip))
   conversation.start(null)
   const silent: number[] = []
@@ -81,7 +81,7 @@ async function call(path: EchoPath | null, caller?: { readonly atMs: number; rea
     const sent = new Int16Array(160)
     if (!conversation.pull(sent, at)) silent.push(frame * 20)
     const back = new Int16Array(160)
-    line?.pass(sent, back)
+    line?.process(sent, back)
     const from = caller === undefined ? -1 : at - caller.atMs * 8
     if (said !== null && from >= 0 && from < said.length) {
       for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (said[from + i] ?? 0)

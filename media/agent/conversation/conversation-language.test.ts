@@ -13,15 +13,15 @@ const ANSWER = 'आप पाँच बजे आ सकते हैं।'
 
 /** A call that began in English and went on in Hindi. */
 async function switched(spec: Partial<AgentSpec> = {}, hears?: (language: string) => readonly string[]) {
-  const rig = new ConversationRig({ spec: { ...BOTH, ...spec }, ...(hears ? { hears } : {}) })
+  const rig = new ConversationRig({ spec: { ...BOTH, ...spec }, ...(hears ? { sttLanguagesFor: hears } : {}) })
   await rig.start()
-  rig.sound(200, { ms: 900, text: ENGLISH, language: 'en-IN' })
+  rig.callerSound(200, { ms: 900, text: ENGLISH, language: 'en-IN' })
   await rig.until(() => rig.turns('agent').length === 1)
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: ANSWER },
     { after: 0, done: true },
   ])
-  rig.sound(300, { ms: 900, text: HINDI, language: 'hi-IN' })
+  rig.callerSound(300, { ms: 900, text: HINDI, language: 'hi-IN' })
   await rig.until(() => rig.turns('agent').length === 2)
   return rig
 }
@@ -33,16 +33,16 @@ t.test('voice, context and transcript follow the caller', async (t) => {
   t.match(rig.requests[0]?.messages[0]?.content, /The caller speaks English now: answer in English\./)
   t.match(prompt(rig), /The caller speaks Hindi now: answer in Hindi, written in Devanagari/)
   t.same(
-    rig.of('turn').map(({ turn }) => turn.language),
+    rig.eventsOf('turn').map(({ turn }) => turn.language),
     ['en-IN', 'en-IN', 'hi-IN', 'hi-IN'],
   )
   t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.language, 'hi-IN')
   // Code-mixing is no change back.
-  rig.sound(300, { ms: 600, text: 'Okay, Friday confirm', language: 'en-IN' })
+  rig.callerSound(300, { ms: 600, text: 'Okay, Friday confirm', language: 'en-IN' })
   await rig.until(() => rig.turns('agent').length === 3)
   t.match(prompt(rig), /speaks Hindi now/)
   t.equal(rig.turns('caller')[2]?.language, 'hi-IN')
-  rig.sound(300, { ms: 600, text: 'Can we speak English please?' })
+  rig.callerSound(300, { ms: 600, text: 'Can we speak English please?' })
   await rig.until(() => rig.turns('agent').length === 4)
   t.match(prompt(rig), /speaks English now/)
   t.equal(rig.close(), 0)
@@ -50,11 +50,11 @@ t.test('voice, context and transcript follow the caller', async (t) => {
 
 t.test('romanised words of the answer are spoken as what they are', async (t) => {
   const rig = await switched()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: 'Aap kal subah aa sakte hain. Doctor Rao will see you.' },
     { after: 0, done: true },
   ])
-  rig.sound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
+  rig.callerSound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
   await rig.until(() => rig.turns('agent').length === 3)
   t.same(
     rig.spoken.slice(-2).map(({ language }) => language),
@@ -79,9 +79,9 @@ t.test("the engine's own lines, fillers and nudges follow", async (t) => {
   await rig.until(() => rig.spoken.some(({ text }) => text === engineLines('hi-IN').stillThere), 12_000)
   t.equal(rig.spoken.at(-1)?.language, 'hi-IN')
   // A model that stays away: excuse and goodbye in Hindi.
-  rig.model.push([], [], [])
-  rig.sound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
-  await rig.until(() => rig.of('finished').length === 1)
+  rig.modelScripts.push([], [], [])
+  rig.callerSound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   const said = rig.turns('agent').at(-1)?.heardText ?? ''
   t.match(said, /माफ़ कीजिए/)
   t.match(said, /तकनीकी समस्या/)
@@ -92,7 +92,7 @@ t.test('who listens for unfinished sentences knows the language', async (t) => {
   const rig = await switched()
   // "hai lekin" ends an English sentence as a name would, a Hindi one not at all.
   const asked = rig.requests.length
-  rig.sound(300, { ms: 700, text: 'mujhe kal aana hai lekin' })
+  rig.callerSound(300, { ms: 700, text: 'mujhe kal aana hai lekin' })
   await rig.run(300 + 700 + 300 + 100 + 300)
   t.equal(rig.requests.length, asked, 'waited for')
   await rig.until(() => rig.requests.length === asked + 1)
@@ -101,22 +101,22 @@ t.test('who listens for unfinished sentences knows the language', async (t) => {
 
 t.test('a recogniser that hears one language is opened in the other, and loses no sound', async (t) => {
   const rig = await switched({}, (language) => [language])
-  t.same(rig.listened, ['en-IN', 'hi-IN'])
+  t.same(rig.sttLanguages, ['en-IN', 'hi-IN'])
   t.equal(rig.openStreams, 1, 'the old one is closed')
-  const [from = -1] = rig.written
+  const [from = -1] = rig.writtenMs
   t.ok(
-    rig.written.every((atMs, index) => atMs === from + index * 20),
+    rig.writtenMs.every((atMs, index) => atMs === from + index * 20),
     'frame by frame, none twice, none missing',
   )
-  rig.sound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
+  rig.callerSound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
   await rig.until(() => rig.turns('agent').length === 3)
-  t.equal(rig.listened.length, 2, 'and stays')
+  t.equal(rig.sttLanguages.length, 2, 'and stays')
   t.equal(rig.close(), 0)
 })
 
 t.test('one that hears both is left alone', async (t) => {
   const rig = await switched({}, () => ['en-IN', 'hi-IN'])
-  t.same(rig.listened, ['en-IN'])
+  t.same(rig.sttLanguages, ['en-IN'])
   t.equal(rig.close(), 0)
 })
 
@@ -130,9 +130,9 @@ t.test('no recogniser for the language: told once, the ear stays', async (t) => 
       languages: ['en-IN'],
     },
   })
-  t.same(rig.listened, ['en-IN'])
-  t.match(rig.of('trouble'), [{ part: 'speech_to_text', code: 'vendor_rejected', vendor: 'main' }])
-  t.equal(rig.of('trouble').length, 1)
+  t.same(rig.sttLanguages, ['en-IN'])
+  t.match(rig.eventsOf('trouble'), [{ part: 'speech_to_text', code: 'vendor_rejected', vendor: 'main' }])
+  t.equal(rig.eventsOf('trouble').length, 1)
   t.equal(rig.close(), 0)
 })
 
@@ -146,8 +146,8 @@ t.test('a voice that does not speak the language: another one does, told once', 
     },
   })
   t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.voice, 'hindi')
-  rig.sound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
-  rig.model.push([
+  rig.callerSound(300, { ms: 900, text: 'और सुबह का समय मिलेगा क्या' })
+  rig.modelScripts.push([
     { after: 100, text: `${ANSWER} Please bring the card.` },
     { after: 0, done: true },
   ])
@@ -157,8 +157,8 @@ t.test('a voice that does not speak the language: another one does, told once', 
     ['hindi', 'v'],
     'English is still spoken by its own voice',
   )
-  t.match(rig.of('trouble'), [{ part: 'text_to_speech', code: 'vendor_rejected', instead: 'main' }])
-  t.equal(rig.of('trouble').length, 1)
+  t.match(rig.eventsOf('trouble'), [{ part: 'text_to_speech', code: 'vendor_rejected', instead: 'main' }])
+  t.equal(rig.eventsOf('trouble').length, 1)
   t.equal(rig.close(), 0)
 })
 
@@ -167,14 +167,14 @@ t.test('no hosted voice for the language: the embedded one, of the same gender',
     textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1, gender: 'male', languages: ['en-IN'] },
   })
   t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.voice, 'ravi')
-  t.match(rig.of('trouble'), [{ part: 'text_to_speech', vendor: 'main', instead: 'embedded' }])
+  t.match(rig.eventsOf('trouble'), [{ part: 'text_to_speech', vendor: 'main', instead: 'embedded' }])
   t.equal(rig.close(), 0)
 })
 
 t.test('an agent of one language stays in it', async (t) => {
   const rig = new ConversationRig()
   await rig.start()
-  rig.sound(200, { ms: 900, text: HINDI })
+  rig.callerSound(200, { ms: 900, text: HINDI })
   await rig.until(() => rig.turns('agent').length === 1)
   t.notMatch(prompt(rig), /speaks/)
   t.equal(rig.turns('caller')[0]?.language, 'en-IN')
@@ -188,9 +188,9 @@ t.test('what is said when a vendor fails is ready in the new language', async (t
   const ready = (line: string) => rig.spoken.some(({ text }) => line.startsWith(text))
   t.ok(ready(trouble) && ready(goodbye), 'spoken ahead')
   const asked = rig.spoken.length
-  rig.model.push([], [], [])
-  rig.sound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
-  await rig.until(() => rig.of('finished').length === 1)
+  rig.modelScripts.push([], [], [])
+  rig.callerSound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.equal(rig.spoken.length, asked, 'and not asked for again')
   t.equal(rig.close(), 0)
 })

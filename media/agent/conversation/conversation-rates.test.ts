@@ -14,24 +14,24 @@ async function talk(rate: SessionRate, options: RigOptions = {}) {
     rate,
     spec: { openingLine: 'Good morning, how can I help?' },
   })
-  for (let i = 0; i < 4; i++) rig.voice.push({ words: true, rate: 24_000 })
+  for (let i = 0; i < 4; i++) rig.speechScripts.push({ words: true, rate: 24_000 })
   await rig.start()
   await rig.until(() => rig.turns('agent').length === 1 && !rig.agentSounding)
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: ANSWER },
     { after: 0, done: true },
   ])
-  rig.sound(300, { ms: 900, text: 'When are you open?' })
+  rig.callerSound(300, { ms: 900, text: 'When are you open?' })
   await rig.until(() => rig.agentSounding)
   await rig.run(1200)
-  rig.sound(0, { ms: 1400, text: 'Wait, how much is it?', partials: [[160, 'Wait']] })
-  await rig.until(() => rig.of('interrupted').length === 1)
+  rig.callerSound(0, { ms: 1400, text: 'Wait, how much is it?', partials: [[160, 'Wait']] })
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   await rig.until(() => rig.requests.length === 2)
   await rig.until(() => rig.agentSounding)
-  rig.sound(100, { ms: 160, text: '' })
+  rig.callerSound(100, { ms: 160, text: '' })
   await rig.run(3000)
   const sent = rig.sentSamples() / rate
-  return { events: rig.events, told: rig.told(), sentMs: Math.round(sent * 1000), timers: rig.close() }
+  return { events: rig.events, told: rig.contextLines(), sentMs: Math.round(sent * 1000), timers: rig.close() }
 }
 
 t.test('the same events, the same context, the same amount of speech', async (t) => {

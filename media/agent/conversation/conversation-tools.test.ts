@@ -31,17 +31,17 @@ const CALL: ToolCall = { id: 'c1', name: 'order', arguments: {} }
 async function waiting(tool: ToolSpec): Promise<ConversationRig> {
   const rig = new ConversationRig({ spec: { tools: [tool] } })
   await rig.start()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, tools: [CALL] },
     { after: 0, done: true },
   ])
-  rig.sound(200, { ms: 900, text: 'Where is my order?' })
-  await rig.until(() => rig.asked.length === 1)
+  rig.callerSound(200, { ms: 900, text: 'Where is my order?' })
+  await rig.until(() => rig.toolRequests.length === 1)
   return rig
 }
 
 function answerWith(rig: ConversationRig, text: string): void {
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text },
     { after: 0, done: true },
   ])
@@ -49,11 +49,11 @@ function answerWith(rig: ConversationRig, text: string): void {
 
 t.test('the filler is said at once, the answer follows in the same turn', async (t) => {
   const rig = await waiting(ORDER)
-  t.same(rig.asked[0]?.request, { tool: 'order', arguments: {}, timeoutMs: 20_000 })
+  t.same(rig.toolRequests[0]?.request, { tool: 'order', arguments: {}, timeoutMs: 20_000 })
   await rig.until(() => rig.agentSounding)
   answerWith(rig, 'It arrives tomorrow.')
   await rig.run(500)
-  rig.asked[0]?.done('{"arrives":"tomorrow"}')
+  rig.toolRequests[0]?.done('{"arrives":"tomorrow"}')
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.turns('agent')[0]?.heardText, 'Let me look at your order. It arrives tomorrow.')
   t.match(rig.requests.at(-1)?.messages.at(-1), {
@@ -65,7 +65,7 @@ t.test('the filler is said at once, the answer follows in the same turn', async 
     rig.events.filter(({ type }) => type === 'tool'),
     [{ name: 'order', result: '{"arrives":"tomorrow"}' }],
   )
-  t.equal(rig.asked.length, 1)
+  t.equal(rig.toolRequests.length, 1)
 })
 
 t.test('without words of its own the engine bridges the wait, and is never silent for 3 s', async (t) => {
@@ -74,7 +74,7 @@ t.test('without words of its own the engine bridges the wait, and is never silen
   await rig.run(14_000)
   t.ok(rig.longestSilence(askedAt, rig.nowMs) <= 3000, `${rig.longestSilence(askedAt, rig.nowMs)} ms`)
   answerWith(rig, 'It arrives tomorrow.')
-  rig.asked[0]?.done('Tomorrow.')
+  rig.toolRequests[0]?.done('Tomorrow.')
   await rig.until(() => rig.turns('agent').length === 1)
   t.match(
     rig.turns('agent')[0]?.heardText,
@@ -86,7 +86,7 @@ t.test('a quick tool needs no bridge', async (t) => {
   const rig = await waiting(MUTE_ORDER)
   answerWith(rig, 'It arrives tomorrow.')
   await rig.run(300)
-  rig.asked[0]?.done('Tomorrow.')
+  rig.toolRequests[0]?.done('Tomorrow.')
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.turns('agent')[0]?.heardText, 'It arrives tomorrow.')
 })
@@ -94,7 +94,7 @@ t.test('a quick tool needs no bridge', async (t) => {
 t.test('the caller speaks before anything was heard: the tool is not called again', async (t) => {
   const rig = await waiting(MUTE_ORDER)
   answerWith(rig, 'Tomorrow, to your office.')
-  rig.sound(100, { ms: 900, text: 'I mean the one to my office.' })
+  rig.callerSound(100, { ms: 900, text: 'I mean the one to my office.' })
   await rig.until(() => rig.turns('agent').length === 1)
   const { messages } = rig.requests.at(-1) ?? { messages: [] }
   t.match(messages.slice(-3), [
@@ -103,16 +103,16 @@ t.test('the caller speaks before anything was heard: the tool is not called agai
     { role: 'tool', toolCallId: 'c1', content: /^No result yet.*Do not call it again/ },
   ])
   // The result still comes, and the next answer knows it.
-  rig.asked[0]?.done('It was sent on Monday.')
+  rig.toolRequests[0]?.done('It was sent on Monday.')
   answerWith(rig, 'On Monday.')
-  rig.sound(200, { ms: 900, text: 'When was it sent?' })
+  rig.callerSound(200, { ms: 900, text: 'When was it sent?' })
   await rig.until(() => rig.turns('agent').length === 2)
   t.match(JSON.stringify(rig.requests.at(-1)?.messages), /came late: It was sent on Monday/)
   t.match(
     rig.events.filter(({ type }) => type === 'tool'),
     [{ name: 'order', result: 'It was sent on Monday.' }],
   )
-  t.equal(rig.asked.length, 1)
+  t.equal(rig.toolRequests.length, 1)
 })
 
 t.test('the caller interrupts the filler', async (t) => {
@@ -120,12 +120,12 @@ t.test('the caller interrupts the filler', async (t) => {
   await rig.until(() => rig.agentSounding)
   await rig.run(400)
   answerWith(rig, 'All right, goodbye.')
-  rig.sound(0, { ms: 1200, text: 'No, never mind that.' })
+  rig.callerSound(0, { ms: 1200, text: 'No, never mind that.' })
   await rig.until(() => rig.turns('agent').length === 2)
   t.match(rig.turns('agent')[0], { cutAtMs: Number })
   const { messages } = rig.requests.at(-1) ?? { messages: [] }
   t.equal(messages.filter(({ role }) => role === 'tool').length, 1)
-  rig.asked[0]?.done('Tomorrow.')
+  rig.toolRequests[0]?.done('Tomorrow.')
   await rig.run(200)
   t.equal(rig.turns('agent').length, 2, 'a late result starts no answer by itself')
 })
@@ -133,8 +133,8 @@ t.test('the caller interrupts the filler', async (t) => {
 t.test('a hang-up while a tool runs leaves nothing behind', async (t) => {
   const rig = await waiting(ORDER)
   rig.conversation.close('hangup')
-  t.equal(rig.asked[0]?.cancelled, true)
-  rig.asked[0]?.done('Tomorrow.')
+  t.equal(rig.toolRequests[0]?.cancelled, true)
+  rig.toolRequests[0]?.done('Tomorrow.')
   await rig.run(200)
   t.same(
     rig.events.filter(({ type }) => type === 'tool'),

@@ -40,12 +40,12 @@ async function begun(options: RigOptions = {}): Promise<ConversationRig> {
 /** A caller asked something and the agent is in the middle of a long answer. */
 async function answering(options: RigOptions = {}, voiceWords = true): Promise<ConversationRig> {
   const rig = await begun(options)
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: LONG },
     { after: 0, done: true },
   ])
-  rig.voice.push({ words: voiceWords }, { words: voiceWords }, { words: voiceWords })
-  rig.sound(200, say('When are you open?'))
+  rig.speechScripts.push({ words: voiceWords }, { words: voiceWords }, { words: voiceWords })
+  rig.callerSound(200, say('When are you open?'))
   await rig.until(() => rig.agentSounding)
   await rig.run(1200)
   t.ok(rig.agentSounding)
@@ -60,17 +60,17 @@ t.test('the greeting leaves with the first packet; a turn is answered and traced
   t.equal(rig.turns('agent')[0]?.heardText, 'Good morning, Sunrise Dental. How can I help?')
   t.equal(rig.turns('agent')[0]?.startMs, 0)
 
-  rig.sound(500, { ms: 900, text: 'When are you open?', finalAfterMs: 120 })
+  rig.callerSound(500, { ms: 900, text: 'When are you open?', finalAfterMs: 120 })
   await rig.until(() => rig.turns('agent').length === 2)
-  t.same(rig.kinds(), [
+  t.same(rig.eventSummary(), [
     'agent: Good morning, Sunrise Dental. How can I help?',
     'caller: When are you open?',
     'trace',
     'agent: Answer 1.',
   ])
-  t.same(rig.told(), ['assistant: Good morning, Sunrise Dental. How can I help?', 'user: When are you open?'])
+  t.same(rig.contextLines(), ['assistant: Good morning, Sunrise Dental. How can I help?', 'user: When are you open?'])
   const caller = rig.turns('caller')[0]
-  const trace = rig.of('trace')[0]?.trace
+  const trace = rig.eventsOf('trace')[0]?.trace
   t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
   t.equal(trace?.speechEndMs, caller?.endMs)
   const stages = [
@@ -98,14 +98,14 @@ t.test('the greeting leaves with the first packet; a turn is answered and traced
 t.test('an interruption by words: the rest is never sent, the context holds what was heard', async (t) => {
   const rig = await answering()
   const onset = rig.nowMs
-  rig.sound(0, {
+  rig.callerSound(0, {
     ms: 1400,
     text: 'Wait, how much does it cost?',
     partials: [[160, 'Wait']],
   })
   await rig.until(() => !rig.agentSounding)
   t.ok(rig.nowMs - onset <= 120, `paused ${rig.nowMs - onset} ms after the onset`)
-  await rig.until(() => rig.of('interrupted').length === 1)
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   const sent = rig.sentSamples()
   const synthesised = rig.spoken.length
   await rig.until(() => rig.requests.length === 2)
@@ -116,7 +116,7 @@ t.test('an interruption by words: the rest is never sent, the context holds what
   t.ok(agent?.cutAtMs)
   t.match(agent?.heardText, /^We are open from/)
   t.ok((agent?.heardText.length ?? 99) < 40)
-  t.same(rig.told(), [
+  t.same(rig.contextLines(), [
     'user: When are you open?',
     `assistant: ${agent?.heardText} [interrupted by the caller]`,
     'user: Wait, how much does it cost?',
@@ -127,7 +127,7 @@ t.test('an interruption by words: the rest is never sent, the context holds what
   t.ok((agent?.heardText.length ?? 0) <= charsSent)
   t.ok((agent?.heardText.length ?? 0) > charsSent - 12, 'to the word')
   await rig.until(() => rig.turns('agent').length === 2)
-  t.same(rig.kinds().slice(3, 7), [
+  t.same(rig.eventSummary().slice(3, 7), [
     `agent: ${agent?.heardText} |`,
     'caller: Wait, how much does it cost?',
     'trace',
@@ -139,28 +139,28 @@ t.test('an interruption by words: the rest is never sent, the context holds what
 t.test('an interruption by a long sound without partial texts', async (t) => {
   const rig = await answering({}, false)
   const onset = rig.nowMs
-  rig.sound(0, { ms: 1500, text: 'Stop please' })
-  await rig.until(() => rig.of('interrupted').length === 1)
+  rig.callerSound(0, { ms: 1500, text: 'Stop please' })
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   t.ok(rig.nowMs - onset >= 700 && rig.nowMs - onset <= 760)
-  const cut = rig.of('interrupted')[0]?.atMs ?? 0
+  const cut = rig.eventsOf('interrupted')[0]?.atMs ?? 0
   t.ok(cut - onset <= 100, 'the cut is where the sound stopped, not where it was decided')
   await rig.until(() => rig.requests.length === 2)
-  t.match(rig.told()[1], /^assistant: We are open from [a-z ]* ?\[interrupted by the caller\]$/)
+  t.match(rig.contextLines()[1], /^assistant: We are open from [a-z ]* ?\[interrupted by the caller\]$/)
   t.equal(rig.close(), 0)
 })
 
 t.test('a cough pauses and the speech goes on from the same sample', async (t) => {
   const rig = await answering()
   const from = rig.nowMs
-  rig.sound(0, { ms: 240, text: '' })
+  rig.callerSound(0, { ms: 240, text: '' })
   await rig.until(() => !rig.agentSounding)
   await rig.until(() => rig.agentSounding)
   const gap = rig.nowMs - FRAME_MS - (from + 240)
   t.ok(gap < 400, `gap ${gap} ms after the sound ended`)
-  t.equal(rig.of('resumed').length, 1)
+  t.equal(rig.eventsOf('resumed').length, 1)
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), ['caller: When are you open?', 'trace', 'resumed', `agent: ${LONG}`])
-  t.equal(rig.of('interrupted').length, 0)
+  t.same(rig.eventSummary(), ['caller: When are you open?', 'trace', 'resumed', `agent: ${LONG}`])
+  t.equal(rig.eventsOf('interrupted').length, 0)
   t.equal(rig.requests.length, 1, 'nothing to answer')
   // The ramp of the first sentence continues over the gap.
   const first = rig.frames.findIndex(({ pcm }) => pcm)
@@ -174,20 +174,20 @@ t.test('a cough pauses and the speech goes on from the same sample', async (t) =
 })
 t.test('a backchannel is in the transcript and takes no turn', async (t) => {
   const rig = await answering()
-  rig.sound(0, { ms: 500, text: 'Mm-hmm.', partials: [[300, 'mm-hmm']], finalAfterMs: 80 })
+  rig.callerSound(0, { ms: 500, text: 'Mm-hmm.', partials: [[300, 'mm-hmm']], finalAfterMs: 80 })
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), ['caller: When are you open?', 'trace', 'resumed', 'caller: Mm-hmm.', `agent: ${LONG}`])
+  t.same(rig.eventSummary(), ['caller: When are you open?', 'trace', 'resumed', 'caller: Mm-hmm.', `agent: ${LONG}`])
   t.equal(rig.requests.length, 1)
   t.equal(rig.close(), 0)
 })
 
 t.test('words that come after a false resume still interrupt', async (t) => {
   const rig = await answering()
-  rig.sound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
-  await rig.until(() => rig.of('resumed').length === 1)
-  await rig.until(() => rig.of('interrupted').length === 1)
+  rig.callerSound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
+  await rig.until(() => rig.eventsOf('resumed').length === 1)
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   await rig.until(() => rig.requests.length === 2)
-  t.equal(rig.told().at(-1), 'user: No, Monday.')
+  t.equal(rig.contextLines().at(-1), 'user: No, Monday.')
   t.equal(rig.close(), 0)
 })
 
@@ -195,17 +195,17 @@ t.test('a caller who goes on after a breath that was taken for the end is not ta
   const rig = await answering()
   const from = rig.nowMs
   // Quiet for longer than what makes the agent go on, and shorter than what the detector calls an end.
-  rig.sound(0, { ms: 300, text: 'No, I meant the other one, on Sunday.' })
-  rig.sound(580, { ms: 1200, text: '' })
-  await rig.until(() => rig.of('resumed').length === 1)
+  rig.callerSound(0, { ms: 300, text: 'No, I meant the other one, on Sunday.' })
+  rig.callerSound(580, { ms: 1200, text: '' })
+  await rig.until(() => rig.eventsOf('resumed').length === 1)
   await rig.until(() => rig.agentSounding)
   await rig.until(() => !rig.agentSounding)
   t.ok(rig.nowMs - (from + 580) <= 80, `silent ${rig.nowMs - from - 580} ms after the caller went on`)
-  await rig.until(() => rig.of('interrupted').length === 1)
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   t.ok(rig.nowMs - from < 1200, 'what was said before the breath counts')
-  t.ok((rig.of('interrupted')[0]?.atMs ?? 0) - from <= 620, 'the cut is where the agent stopped')
+  t.ok((rig.eventsOf('interrupted')[0]?.atMs ?? 0) - from <= 620, 'the cut is where the agent stopped')
   await rig.until(() => rig.requests.length === 2)
-  t.equal(rig.told().at(-1), 'user: No, I meant the other one, on Sunday.')
+  t.equal(rig.contextLines().at(-1), 'user: No, I meant the other one, on Sunday.')
   await rig.until(() => rig.turns('caller').length === 2)
   t.equal(rig.turns('caller')[1]?.startMs, from, 'one turn, from its beginning')
   t.equal(rig.close(), 0)
@@ -215,17 +215,17 @@ t.test(
   'the last frame of what is stopped is wanted at once, when it pauses and when it is cut',
   async (t) => {
     const rig = await answering()
-    rig.sound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
-    await rig.until(() => rig.soonMs.length === 1)
+    rig.callerSound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
+    await rig.until(() => rig.flushEarlyMs.length === 1)
     t.ok(rig.agentSounding, 'the pause is told before the next frame')
     await rig.run(20)
     t.ok(rig.agentSounding)
     const [fade] = rig.frames.slice(-1)
     t.ok(fade?.pcm?.some((sample) => sample !== 0) && fade.pcm.slice(40).every((sample) => sample === 0))
-    await rig.until(() => rig.of('resumed').length === 1)
+    await rig.until(() => rig.eventsOf('resumed').length === 1)
     // Words cut it in the middle of its speech, without a pause.
-    await rig.until(() => rig.of('interrupted').length === 1)
-    t.equal(rig.soonMs.length, 2)
+    await rig.until(() => rig.eventsOf('interrupted').length === 1)
+    t.equal(rig.flushEarlyMs.length, 2)
     await rig.run(20)
     const cut = rig.frames.at(-1)?.pcm
     t.ok(
@@ -234,39 +234,39 @@ t.test(
     )
     await rig.run(20)
     t.notOk(rig.agentSounding)
-    t.equal(rig.soonMs.length, 2)
+    t.equal(rig.flushEarlyMs.length, 2)
     t.equal(rig.close(), 0)
   },
 )
 
 t.test('a caller who goes on before the answer is heard says one turn', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 900, text: 'Too early.' },
     { after: 0, done: true },
   ])
-  rig.sound(100, say('Can I book'))
+  rig.callerSound(100, say('Can I book'))
   await rig.until(() => rig.requests.length === 1)
-  rig.sound(60, { ms: 1000, text: 'an appointment for tomorrow?', partials: [[200, 'an']] })
+  rig.callerSound(60, { ms: 1000, text: 'an appointment for tomorrow?', partials: [[200, 'an']] })
   await rig.until(() => rig.requests.length === 2)
   t.equal(rig.sentSamples(), 0, 'the first answer was never heard')
-  t.same(rig.told(), ['user: Can I book an appointment for tomorrow?'])
+  t.same(rig.contextLines(), ['user: Can I book an appointment for tomorrow?'])
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), ['caller: Can I book an appointment for tomorrow?', 'trace', 'agent: Answer 2.'])
+  t.same(rig.eventSummary(), ['caller: Can I book an appointment for tomorrow?', 'trace', 'agent: Answer 2.'])
   t.equal(rig.close(), 0)
 })
 
 t.test('a cough while the model thinks holds the answer and does not cancel it', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 300, text: 'Yes, we are.' },
     { after: 0, done: true },
   ])
-  rig.sound(100, say('Are you open?'))
+  rig.callerSound(100, say('Are you open?'))
   await rig.until(() => rig.requests.length === 1)
-  rig.sound(150, { ms: 300, text: '' })
+  rig.callerSound(150, { ms: 300, text: '' })
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), ['caller: Are you open?', 'trace', 'agent: Yes, we are.'])
+  t.same(rig.eventSummary(), ['caller: Are you open?', 'trace', 'agent: Yes, we are.'])
   t.equal(rig.requests.length, 1)
   t.equal(rig.close(), 0)
 })
@@ -274,7 +274,7 @@ t.test('a cough while the model thinks holds the answer and does not cancel it',
 t.test('hello over the opening line does not stop it; a question does', async (t) => {
   const spec = { openingLine: 'Good morning, this is Asha from Sunrise Dental. Do you have a minute?' }
   const rig = await begun({ spec })
-  rig.sound(300, { ms: 450, text: 'Hello?' })
+  rig.callerSound(300, { ms: 450, text: 'Hello?' })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.turns('agent')[0]?.heardText, spec.openingLine)
   t.equal(rig.turns('caller')[0]?.text, 'Hello?')
@@ -282,17 +282,17 @@ t.test('hello over the opening line does not stop it; a question does', async (t
   t.equal(rig.close(), 0)
 
   const other = await begun({ spec })
-  other.sound(300, { ms: 1200, text: 'Who is calling please?', partials: [[200, 'Who']] })
+  other.callerSound(300, { ms: 1200, text: 'Who is calling please?', partials: [[200, 'Who']] })
   await other.until(() => other.requests.length === 1)
-  t.match(other.told()[0], /^assistant: Good .*\[interrupted by the caller\]$/)
-  t.equal(other.told()[1], 'user: Who is calling please?')
+  t.match(other.contextLines()[0], /^assistant: Good .*\[interrupted by the caller\]$/)
+  t.equal(other.contextLines()[1], 'user: Who is calling please?')
   t.equal(other.close(), 0)
 })
 
 t.test('noise from the first moment on does not silence the agent', async (t) => {
   const openingLine = 'Good morning, this is Asha from Sunrise Dental.'
   const rig = await begun({ spec: { openingLine } })
-  rig.sound(0, { ms: 60_000, text: '' })
+  rig.callerSound(0, { ms: 60_000, text: '' })
   await rig.run(60)
   await rig.until(() => rig.turns('agent').some(({ heardText }) => heardText === openingLine), 15_000)
   t.ok(rig.nowMs < 10_000, `the whole greeting was heard after ${rig.nowMs} ms`)
@@ -303,29 +303,29 @@ t.test('noise from the first moment on does not silence the agent', async (t) =>
 t.test('a noise over the greeting that ends: the greeting is said again', async (t) => {
   const openingLine = 'Good morning, this is Asha from Sunrise Dental.'
   const rig = await begun({ spec: { openingLine } })
-  rig.sound(0, { ms: 1700, text: '', finalAfterMs: 100 })
+  rig.callerSound(0, { ms: 1700, text: '', finalAfterMs: 100 })
   await rig.until(() => rig.turns('agent').some(({ heardText }) => heardText === openingLine), 15_000)
   t.ok(rig.longestSilence(0, rig.nowMs) < 2500, 'no dead air')
   t.equal(rig.requests.length, 0)
-  t.equal(rig.of('interrupted').length, 1)
+  t.equal(rig.eventsOf('interrupted').length, 1)
   t.equal(rig.close(), 0)
 })
 
 t.test('a noise over an answer: the agent asks instead of falling silent', async (t) => {
   const rig = await answering()
-  rig.sound(0, { ms: 1500, text: '' })
-  await rig.until(() => rig.of('interrupted').length === 1)
+  rig.callerSound(0, { ms: 1500, text: '' })
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   const cutMs = rig.nowMs
   await rig.until(() => rig.agentSounding, 3000)
   t.ok(rig.nowMs - cutMs < 2000)
   await rig.until(() => rig.turns('agent').length === 2)
   t.match(rig.turns('agent')[1]?.heardText, /say it again/)
   // Only words stop it now: the same noise over the next answer pauses it and no more.
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: LONG },
     { after: 0, done: true },
   ])
-  rig.sound(300, say('And on Sunday?'))
+  rig.callerSound(300, say('And on Sunday?'))
   await rig.until(() => rig.requests.length === 2)
   await rig.until(() => rig.agentSounding)
   t.equal(rig.close(), 0)
@@ -335,20 +335,20 @@ t.test('without an opening line the caller talks first', async (t) => {
   const rig = await begun()
   await rig.run(3000)
   t.equal(rig.sentSamples(), 0)
-  rig.sound(0, say('Hello?'))
+  rig.callerSound(0, say('Hello?'))
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), ['caller: Hello?', 'trace', 'agent: Answer 1.'])
+  t.same(rig.eventSummary(), ['caller: Hello?', 'trace', 'agent: Answer 1.'])
   t.equal(rig.close(), 0)
 })
 
 t.test('sentences are synthesised one ahead of what plays', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 50, text: 'One sentence that is long enough. Two sentences that are long enough. ' },
     { after: 10, text: 'Three sentences that are long enough. Four.' },
     { after: 0, done: true },
   ])
-  rig.sound(0, say('Tell me.'))
+  rig.callerSound(0, say('Tell me.'))
   await rig.until(() => rig.agentSounding)
   await rig.run(300)
   t.equal(rig.spoken.length, 2)
@@ -374,8 +374,8 @@ t.test('sentences are synthesised one ahead of what plays', async (t) => {
 
 t.test('leading silence of the synthesis is not sent', async (t) => {
   const rig = await begun()
-  rig.voice.push({ leadMs: 240, words: true })
-  rig.sound(0, say('Hi.'))
+  rig.speechScripts.push({ leadMs: 240, words: true })
+  rig.callerSound(0, say('Hi.'))
   await rig.until(() => rig.agentSounding)
   const first = rig.frames.at(-1)?.pcm
   t.ok(
@@ -391,44 +391,44 @@ t.test('leading silence of the synthesis is not sent', async (t) => {
 
 t.test('the final text is late: the partial one is answered, its final does not count twice', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: 'Are you open?', partials: [[500, 'Are you open']], finalAfterMs: 1500 })
+  rig.callerSound(0, { ms: 900, text: 'Are you open?', partials: [[500, 'Are you open']], finalAfterMs: 1500 })
   await rig.until(() => rig.requests.length === 1)
-  const end = rig.of('turn').length
+  const end = rig.eventsOf('turn').length
   t.equal(end, 0)
-  t.same(rig.told(), ['user: Are you open'])
+  t.same(rig.contextLines(), ['user: Are you open'])
   await rig.run(6000)
   t.equal(rig.requests.length, 1)
-  t.same(rig.kinds(), ['caller: Are you open', 'trace', 'agent: Answer 1.'])
+  t.same(rig.eventSummary(), ['caller: Are you open', 'trace', 'agent: Answer 1.'])
   t.equal(rig.close(), 0)
 })
 
 t.test('no text at all: the agent asks, and the late text is answered', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: 'Are you open?', finalAfterMs: 2200 })
+  rig.callerSound(0, { ms: 900, text: 'Are you open?', finalAfterMs: 2200 })
   await rig.until(() => rig.agentSounding)
   t.ok(rig.nowMs < 900 + 1500, 'within the deadline')
-  t.same(rig.kinds(), ['trouble speech_to_text vendor_stalled'])
+  t.same(rig.eventSummary(), ['trouble speech_to_text vendor_stalled'])
   await rig.until(() => rig.requests.length === 1)
-  t.equal(rig.told().at(-1), 'user: Are you open?')
-  t.match(rig.told()[0], /interrupted/)
+  t.equal(rig.contextLines().at(-1), 'user: Are you open?')
+  t.match(rig.contextLines()[0], /interrupted/)
   t.equal(rig.close(), 0)
 })
 
 t.test('the recogniser fails: it is opened again; failing on, the call ends with a goodbye', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: null })
+  rig.callerSound(0, { ms: 900, text: null })
   await rig.run(700)
-  rig.earsFail()
+  rig.failStt()
   await rig.run(600)
   t.equal(rig.openStreams, 1)
-  t.same(rig.kinds(), ['trouble speech_to_text vendor_failed'])
+  t.same(rig.eventSummary(), ['trouble speech_to_text vendor_failed'])
   await rig.until(() => rig.turns('agent').length === 1)
   t.match(rig.turns('agent')[0]?.heardText, /say it again/)
-  rig.earsFail()
+  rig.failStt()
   await rig.run(400)
-  rig.earsFail()
-  await rig.until(() => rig.of('finished').length === 1)
-  t.equal(rig.of('finished')[0]?.why, 'provider_failure')
+  rig.failStt()
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.equal(rig.eventsOf('finished')[0]?.why, 'provider_failure')
   t.match(rig.turns('agent').at(-1)?.heardText, /Goodbye/)
   t.equal(rig.clock.pending, 0)
 })
@@ -436,15 +436,15 @@ t.test('the recogniser fails: it is opened again; failing on, the call ends with
 t.test('nobody recognises anything: once more please, then the keys, then goodbye', async (t) => {
   const rig = await begun()
   for (let i = 1; i <= 3; i++) {
-    rig.sound(300, { ms: 900, text: null })
+    rig.callerSound(300, { ms: 900, text: null })
     await rig.until(() => rig.turns('agent').length === i)
   }
   const [first, second, third] = rig.turns('agent').map(({ heardText }) => heardText)
   t.match(first, /say it again/)
   t.match(second, /use the keys/)
   t.match(third, /Goodbye/)
-  await rig.until(() => rig.of('finished').length === 1)
-  t.equal(rig.of('finished')[0]?.why, 'provider_failure')
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.equal(rig.eventsOf('finished')[0]?.why, 'provider_failure')
   t.equal(rig.close(), 0)
 })
 
@@ -457,44 +457,44 @@ t.test('a model that takes its time: a word for the wait, and its answer', async
       return { ...own, languageModel: (id) => ({ ...languageModel(id), firstTokenDeadlineMs: 3000 }) }
     },
   })
-  rig.sound(0, say('Are you open?'))
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.agentSounding)
   t.ok(rig.nowMs <= 900 + 300 + 100 + 1200 + 200, `spoke at ${rig.nowMs} ms`)
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.turns('agent')[0]?.heardText, 'One moment please. Answer of main.')
   t.equal(outages.times('language_model', 'main'), 1, 'asked once')
-  t.equal(rig.of('trouble').length, 0)
+  t.equal(rig.eventsOf('trouble').length, 0)
   t.equal(rig.close(), 0)
 })
 
 t.test('the model stalls: an excuse within 1.5 s, then the answer of the second attempt', async (t) => {
   const rig = await begun()
-  rig.model.push([{ after: 60_000, text: 'never' }])
-  rig.sound(0, say('Are you open?'))
+  rig.modelScripts.push([{ after: 60_000, text: 'never' }])
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.requests.length === 1)
   const asked = rig.nowMs
   await rig.until(() => rig.agentSounding)
   t.ok(rig.nowMs - asked <= 1300, `${rig.nowMs - asked} ms`)
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), [
+  t.same(rig.eventSummary(), [
     'trouble language_model vendor_stalled',
     'caller: Are you open?',
     'trace',
     'agent: Sorry, I am having trouble. One moment please. Answer 2.',
   ])
-  t.same(rig.told(), ['user: Are you open?'])
+  t.same(rig.contextLines(), ['user: Are you open?'])
   t.equal(rig.close(), 0)
 })
 
 t.test('a model that only thinks is a model that stalls', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: '<think>Let me' },
     ...Array.from({ length: 40 }, () => ({ after: 200, text: ' think' })),
   ])
-  rig.sound(0, say('Are you open?'))
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.requests.length === 2)
-  t.match(rig.of('trouble'), [{ part: 'language_model', code: 'vendor_stalled' }])
+  t.match(rig.eventsOf('trouble'), [{ part: 'language_model', code: 'vendor_stalled' }])
   await rig.until(() => rig.turns('agent').length === 1)
   t.match(rig.turns('agent')[0]?.heardText, /Answer 2\.$/)
   t.equal(rig.close(), 0)
@@ -502,10 +502,10 @@ t.test('a model that only thinks is a model that stalls', async (t) => {
 
 t.test('a quick failure is retried without a word', async (t) => {
   const rig = await begun()
-  rig.model.push([{ after: 30, fail: 'HTTP 500' }])
-  rig.sound(0, say('Are you open?'))
+  rig.modelScripts.push([{ after: 30, fail: 'HTTP 500' }])
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), [
+  t.same(rig.eventSummary(), [
     'trouble language_model vendor_failed',
     'caller: Are you open?',
     'trace',
@@ -516,16 +516,16 @@ t.test('a quick failure is retried without a word', async (t) => {
 
 t.test('a model that stays down: excuse, goodbye, provider_failure, no dead air', async (t) => {
   const rig = await begun()
-  for (let i = 0; i < 5; i++) rig.model.push([{ after: 30, fail: 'HTTP 500' }])
-  rig.sound(0, say('Are you open?'))
-  await rig.until(() => rig.of('finished').length === 1)
+  for (let i = 0; i < 5; i++) rig.modelScripts.push([{ after: 30, fail: 'HTTP 500' }])
+  rig.callerSound(0, say('Are you open?'))
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.equal(rig.requests.length, 5)
-  const failedMs = rig.of('trouble').map(({ atMs }) => atMs)
+  const failedMs = rig.eventsOf('trouble').map(({ atMs }) => atMs)
   t.equal(failedMs.length, 5)
   t.ok((failedMs[4] ?? 0) - (failedMs[0] ?? 0) > 2400, `not given up within a moment: ${failedMs}`)
   t.ok((rig.turns('agent')[0]?.startMs ?? 0) - (failedMs[0] ?? 0) < 1000, 'the caller is told meanwhile')
   t.match(rig.turns('agent')[0]?.heardText, /^Sorry, I am having trouble.*Goodbye\.$/)
-  t.equal(rig.of('finished')[0]?.why, 'provider_failure')
+  t.equal(rig.eventsOf('finished')[0]?.why, 'provider_failure')
   t.ok(rig.longestSilence(900, rig.nowMs) < 3000)
   t.equal(rig.clock.pending, 0)
   await rig.run(200)
@@ -534,28 +534,28 @@ t.test('a model that stays down: excuse, goodbye, provider_failure, no dead air'
 
 t.test('a model that is back within two seconds: an excuse, then its answer', async (t) => {
   const rig = await begun()
-  for (let i = 0; i < 4; i++) rig.model.push([{ after: 10, fail: 'HTTP 503' }])
-  rig.sound(0, say('Are you open?'))
+  for (let i = 0; i < 4; i++) rig.modelScripts.push([{ after: 10, fail: 'HTTP 503' }])
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
   t.match(rig.turns('agent')[0]?.heardText, /^Sorry, I am having trouble\. One moment please\. Answer 5\.$/)
   t.ok(rig.longestSilence(900, rig.nowMs) < 1500)
-  t.same(rig.of('finished'), [])
+  t.same(rig.eventsOf('finished'), [])
   t.equal(rig.close(), 0)
 })
 
 t.test('the stream closes in the middle: whole sentences are said, then the excuse', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: 'We open at nine in the morning. On Sun' },
     { after: 50, fail: 'connection reset' },
   ])
-  rig.sound(0, say('Are you open?'))
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(
     rig.turns('agent')[0]?.heardText,
     'We open at nine in the morning. Sorry, I am having trouble. One moment please.',
   )
-  rig.sound(500, say('And on Sunday?'))
+  rig.callerSound(500, say('And on Sunday?'))
   await rig.until(() => rig.turns('agent').length === 2)
   t.equal(rig.turns('agent')[1]?.heardText, 'Answer 2.')
   t.equal(rig.close(), 0)
@@ -563,8 +563,8 @@ t.test('the stream closes in the middle: whole sentences are said, then the excu
 
 t.test('the model stalls after some sentences: never over 3 s of silence', async (t) => {
   const rig = await begun()
-  rig.model.push([{ after: 100, text: 'We open at nine. ' }])
-  rig.sound(0, say('Are you open?'))
+  rig.modelScripts.push([{ after: 100, text: 'We open at nine. ' }])
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
   t.match(rig.turns('agent')[0]?.heardText, /^We open at nine\. Sorry/)
   t.ok(rig.longestSilence(900, rig.nowMs) < 3000)
@@ -573,10 +573,10 @@ t.test('the model stalls after some sentences: never over 3 s of silence', async
 
 t.test('synthesis: a retry, then the embedded voice for the rest of the call', async (t) => {
   const rig = await begun()
-  rig.voice.push({ fail: 'HTTP 500' }, { fail: 'HTTP 500' })
-  rig.sound(0, say('Are you open?'))
+  rig.speechScripts.push({ fail: 'HTTP 500' }, { fail: 'HTTP 500' })
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), [
+  t.same(rig.eventSummary(), [
     'trouble text_to_speech vendor_failed',
     'trouble text_to_speech vendor_failed',
     'caller: Are you open?',
@@ -587,7 +587,7 @@ t.test('synthesis: a retry, then the embedded voice for the rest of the call', a
     rig.spoken.slice(-3).map(({ voice }) => voice),
     ['v', 'v', 'asha'],
   )
-  rig.sound(300, say('Good.'))
+  rig.callerSound(300, say('Good.'))
   await rig.until(() => rig.turns('agent').length === 2)
   t.equal(rig.spoken.at(-1)?.voice, 'asha')
   t.equal(rig.close(), 0)
@@ -595,8 +595,8 @@ t.test('synthesis: a retry, then the embedded voice for the rest of the call', a
 
 t.test('synthesis stalls: the embedded voice speaks after one deadline', async (t) => {
   const rig = await begun()
-  rig.voice.push({ stall: true })
-  rig.sound(0, say('Are you open?'))
+  rig.speechScripts.push({ stall: true })
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.requests.length === 1)
   const asked = rig.nowMs
   await rig.until(() => rig.agentSounding)
@@ -605,10 +605,10 @@ t.test('synthesis stalls: the embedded voice speaks after one deadline', async (
   const voices: string[][] = []
   for (const stall of [false, true, false]) {
     await rig.run(2000)
-    if (stall) rig.voice.push({ stall })
+    if (stall) rig.speechScripts.push({ stall })
     const from = rig.spoken.length
     const before = rig.turns('agent').length
-    rig.sound(300, say('And on Sunday?'))
+    rig.callerSound(300, say('And on Sunday?'))
     await rig.until(() => rig.turns('agent').length > before)
     voices.push(rig.spoken.slice(from).map(({ voice }) => voice))
   }
@@ -618,12 +618,12 @@ t.test('synthesis stalls: the embedded voice speaks after one deadline', async (
 
 t.test('synthesis breaks within a sentence: the next voice says the rest', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 50, text: 'We open at nine and close at seven.' },
     { after: 0, done: true },
   ])
-  rig.voice.push({ breakAfterMs: 900, fail: 'reset', words: true }, { fail: 'reset' })
-  rig.sound(0, say('Are you open?'))
+  rig.speechScripts.push({ breakAfterMs: 900, fail: 'reset', words: true }, { fail: 'reset' })
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
   t.same(
     rig.spoken.map(({ text }) => text).slice(-3),
@@ -637,8 +637,8 @@ t.test('synthesis breaks within a sentence: the next voice says the rest', async
 
 t.test('a vendor with a rate of its own', async (t) => {
   const rig = await begun()
-  rig.voice.push({ rate: 24000 })
-  rig.sound(0, say('Are you open?'))
+  rig.speechScripts.push({ rate: 24000 })
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
   const { startMs = 0, endMs = 0 } = rig.turns('agent')[0] ?? {}
   t.ok(Math.abs(endMs - startMs - 'Answer 1.'.length * 60) <= 20, `${endMs - startMs} ms of speech`)
@@ -648,17 +648,17 @@ t.test('a vendor with a rate of its own', async (t) => {
 
 t.test('a synthesis slower than speech: gaps, but every word and no dead air', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 50, text: 'We open at nine and close at seven.' },
     { after: 0, done: true },
   ])
-  rig.voice.push({ speed: 0.7, words: true })
-  rig.sound(0, say('Are you open?'))
+  rig.speechScripts.push({ speed: 0.7, words: true })
+  rig.callerSound(0, say('Are you open?'))
   await rig.until(() => rig.turns('agent').length === 1)
   const turn = rig.turns('agent')[0]
   t.equal(turn?.heardText, 'We open at nine and close at seven.')
   t.ok(rig.longestSilence(turn?.startMs ?? 0, turn?.endMs ?? 0) < 200)
-  t.equal(rig.of('trouble').length, 0)
+  t.equal(rig.eventsOf('trouble').length, 0)
   const words = turn?.words ?? []
   t.equal(words.length, 8)
   t.ok((words[7]?.startMs ?? 0) - (turn?.startMs ?? 0) > 29 * 60 * 1.2, 'word times are those of the wire')
@@ -667,7 +667,7 @@ t.test('a synthesis slower than speech: gaps, but every word and no dead air', a
 
 t.test('a recogniser that ends utterances itself is not waited for', async (t) => {
   const rig = await begun({ endOfUtterance: true })
-  rig.sound(0, { ms: 900, text: null })
+  rig.callerSound(0, { ms: 900, text: null })
   await rig.run(1000)
   rig.final('Are you open?')
   await rig.until(() => rig.requests.length === 1)
@@ -677,17 +677,17 @@ t.test('a recogniser that ends utterances itself is not waited for', async (t) =
 
 t.test('no voice at all ends the call', async (t) => {
   const rig = await begun()
-  rig.voice.push({ fail: 'x' }, { fail: 'x' })
-  rig.fallbackVoice.push({ fail: 'x' }, { fail: 'x' })
-  rig.sound(0, say('Are you open?'))
-  await rig.until(() => rig.of('finished').length === 1)
-  t.same(rig.kinds().slice(4), ['caller: Are you open?', 'finished provider_failure'])
+  rig.speechScripts.push({ fail: 'x' }, { fail: 'x' })
+  rig.fallbackSpeechScripts.push({ fail: 'x' }, { fail: 'x' })
+  rig.callerSound(0, say('Are you open?'))
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.same(rig.eventSummary().slice(4), ['caller: Are you open?', 'finished provider_failure'])
   t.equal(rig.clock.pending, 0)
 })
 
 t.test('a tool answers the model, within the same turn', async (t) => {
   const rig = await begun({ spec: { tools: [SLOTS] } })
-  rig.model.push(
+  rig.modelScripts.push(
     [
       { after: 50, text: 'Let me look.' },
       { after: 10, tools: [{ id: 'c1', name: 'slots', arguments: { day: 'Monday' } }] },
@@ -698,9 +698,9 @@ t.test('a tool answers the model, within the same turn', async (t) => {
       { after: 0, done: true },
     ],
   )
-  rig.sound(0, say('Is Monday free?'))
+  rig.callerSound(0, say('Is Monday free?'))
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.kinds(), [
+  t.same(rig.eventSummary(), [
     'tool slots',
     'caller: Is Monday free?',
     'trace',
@@ -715,7 +715,7 @@ t.test('a tool answers the model, within the same turn', async (t) => {
     },
     { role: 'tool', toolCallId: 'c1', content: 'Ten and eleven.' },
   ])
-  rig.sound(300, say('Ten.'))
+  rig.callerSound(300, say('Ten.'))
   await rig.until(() => rig.requests.length === 3)
   t.same(
     rig.requests[2]?.messages.slice(2).map(({ role, content }) => [role, content]),
@@ -732,13 +732,13 @@ t.test('a tool answers the model, within the same turn', async (t) => {
 t.test('tool rounds are bounded', async (t) => {
   const rig = await begun({ spec: { tools: [SLOTS] } })
   for (let i = 0; i < 12; i++) {
-    rig.model.push([
+    rig.modelScripts.push([
       { after: 20, tools: [{ id: `c${i}`, name: 'slots', arguments: { day: 'x' } }] },
       { after: 0, done: true },
     ])
   }
-  rig.sound(0, say('Is Monday free?'))
-  await rig.until(() => rig.of('finished').length === 1)
+  rig.callerSound(0, say('Is Monday free?'))
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.ok(rig.requests.length <= 8, `${rig.requests.length} requests`)
   t.same(rig.requests.at(-1)?.tools, [], 'in the end no tools are offered')
   t.equal(rig.clock.pending, 0)
@@ -746,18 +746,18 @@ t.test('tool rounds are bounded', async (t) => {
 
 t.test('end_call: the words of the answer and the hang-up line are sent to the end', async (t) => {
   const rig = await begun({ spec: { tools: [END_CALL], hangupLine: 'Have a pleasant day.' } })
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 50, text: 'Thank you for calling.' },
     { after: 10, tools: [{ id: 'c1', name: 'end_call', arguments: {} }] },
     { after: 0, done: true },
   ])
-  rig.sound(0, say('That is all.'))
+  rig.callerSound(0, say('That is all.'))
   await rig.until(() => rig.turns('agent').length === 1)
   // Talking over the last line changes nothing.
-  rig.sound(200, { ms: 900, text: 'Wait!', partials: [[100, 'Wait']] })
-  await rig.until(() => rig.of('finished').length === 1)
+  rig.callerSound(200, { ms: 900, text: 'Wait!', partials: [[100, 'Wait']] })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(
-    rig.kinds(),
+    rig.eventSummary(),
     [
       'tool end_call',
       'caller: That is all.',
@@ -780,16 +780,16 @@ t.test('end_call: the words of the answer and the hang-up line are sent to the e
 
 t.test('a caller who interrupts the goodbye keeps the call', async (t) => {
   const rig = await begun({ spec: { tools: [END_CALL] } })
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 50, text: 'Thank you very much for calling Sunrise Dental, and goodbye.' },
     { after: 10, tools: [{ id: 'c1', name: 'end_call', arguments: {} }] },
     { after: 0, done: true },
   ])
-  rig.sound(0, say('That is all.'))
+  rig.callerSound(0, say('That is all.'))
   await rig.until(() => rig.agentSounding)
-  rig.sound(600, { ms: 900, text: 'One more question.', partials: [[200, 'One more']] })
+  rig.callerSound(600, { ms: 900, text: 'One more question.', partials: [[200, 'One more']] })
   await rig.until(() => rig.turns('agent').length === 2)
-  t.equal(rig.of('finished').length, 0)
+  t.equal(rig.eventsOf('finished').length, 0)
   t.equal(rig.turns('agent')[1]?.heardText, 'Answer 2.')
   t.equal(rig.close(), 0)
 })
@@ -809,8 +809,8 @@ t.test('nudges, then the end for silence', async (t) => {
       },
     },
   })
-  await rig.until(() => rig.of('finished').length === 1)
-  t.same(rig.kinds(), [
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.same(rig.eventSummary(), [
     'agent: Hello.',
     'agent: Are you there?',
     'agent: Can you hear me?',
@@ -829,7 +829,7 @@ t.test('speech resets the nudges', async (t) => {
   ]
   const rig = await begun({ spec: { nudges: { enabled: true, hangupAfter: true, steps } } })
   await rig.until(() => rig.turns('agent').length === 1)
-  rig.sound(1000, say('Yes, sorry.'))
+  rig.callerSound(1000, say('Yes, sorry.'))
   await rig.until(() => rig.turns('agent').length === 3)
   t.same(
     rig.turns('agent').map(({ heardText }) => heardText),
@@ -840,15 +840,15 @@ t.test('speech resets the nudges', async (t) => {
 
 t.test('the longest call ends with the hang-up line, whatever is being said', async (t) => {
   const rig = await begun({ spec: { maxCallSeconds: 5, hangupLine: 'Time is up.' } })
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 50, text: LONG },
     { after: 0, done: true },
   ])
-  rig.sound(1500, say('Tell me everything.'))
-  await rig.until(() => rig.of('finished').length === 1)
-  t.same(rig.kinds().slice(0, 2), ['caller: Tell me everything.', 'trace'])
+  rig.callerSound(1500, say('Tell me everything.'))
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.same(rig.eventSummary().slice(0, 2), ['caller: Tell me everything.', 'trace'])
   t.ok((rig.turns('agent')[0]?.heardText.length ?? 999) < LONG.length)
-  t.same(rig.kinds().slice(3), ['agent: Time is up.', 'finished max_duration'])
+  t.same(rig.eventSummary().slice(3), ['agent: Time is up.', 'finished max_duration'])
   t.ok(rig.nowMs < 7000)
   t.equal(rig.clock.pending, 0)
 })
@@ -856,7 +856,7 @@ t.test('the longest call ends with the hang-up line, whatever is being said', as
 t.test('digits interrupt, are collected and given to the model', async (t) => {
   const rig = await answering()
   rig.press('4')
-  t.equal(rig.of('interrupted').length, 1)
+  t.equal(rig.eventsOf('interrupted').length, 1)
   await rig.run(40)
   t.notOk(rig.frames.at(-1)?.pcm)
   rig.press('2')
@@ -864,30 +864,30 @@ t.test('digits interrupt, are collected and given to the model', async (t) => {
   t.equal(rig.requests.length, 1)
   rig.press('#')
   await rig.run(40)
-  t.equal(rig.told().at(-1), 'user: 42')
-  t.equal(rig.of('dtmf').length, 3)
+  t.equal(rig.contextLines().at(-1), 'user: 42')
+  t.equal(rig.eventsOf('dtmf').length, 3)
   await rig.until(() => rig.turns('agent').length === 2)
   rig.press('7')
   await rig.run(1900)
   t.equal(rig.requests.length, 2)
   await rig.run(200)
-  t.equal(rig.told().at(-1), 'user: 7', 'after two seconds without a key')
+  t.equal(rig.contextLines().at(-1), 'user: 7', 'after two seconds without a key')
   t.equal(rig.close(), 0)
 })
 
 t.test('a recogniser that understands nobody says so once; keys work', async (t) => {
   const rig = await begun({ understandsSpeech: false, spec: { openingLine: 'Hello.' } })
   await rig.until(() => rig.turns('agent').length === 1)
-  rig.sound(300, say('Hello, who is this?'))
+  rig.callerSound(300, say('Hello, who is this?'))
   await rig.until(() => rig.turns('agent').length === 2)
   t.match(rig.turns('agent')[1]?.heardText, /keys of your phone/)
-  rig.sound(300, say('What?'))
+  rig.callerSound(300, say('What?'))
   await rig.run(6000)
   t.equal(rig.turns('agent').length, 2, 'only once')
   rig.press('1')
   await rig.until(() => rig.turns('agent').length === 3)
-  t.equal(rig.told().at(-1), 'user: 1')
-  t.equal(rig.of('trouble').length, 0)
+  t.equal(rig.contextLines().at(-1), 'user: 1')
+  t.equal(rig.eventsOf('trouble').length, 0)
   t.equal(rig.close(), 0)
 })
 
@@ -915,8 +915,8 @@ t.test('closing before the start, and while preparing', async (t) => {
 
 t.test('a caller who is not done is waited for, and says one turn', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
-  rig.sound(1700, { ms: 900, text: 'a place to park.', finalAfterMs: 100 })
+  rig.callerSound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
+  rig.callerSound(1700, { ms: 900, text: 'a place to park.', finalAfterMs: 100 })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 1)
   t.equal(rig.turns('caller')[0]?.text, 'I want a table and a place to park.')
@@ -924,9 +924,9 @@ t.test('a caller who is not done is waited for, and says one turn', async (t) =>
 
 t.test('who does not go on is answered, in a second and without an excuse', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
+  rig.callerSound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
   await rig.until(() => rig.agentSounding)
-  const [trace] = rig.of('trace')
+  const [trace] = rig.eventsOf('trace')
   t.ok((trace?.trace.decidedMs ?? 0) - (trace?.trace.speechEndMs ?? 0) <= 1000)
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 1)
@@ -935,10 +935,10 @@ t.test('who does not go on is answered, in a second and without an excuse', asyn
 
 t.test('a number said in groups is one turn; the waits follow the caller', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: 'My number is nine eight seven', finalAfterMs: 100 })
-  rig.sound(1900, { ms: 900, text: 'six five four', finalAfterMs: 100 })
+  rig.callerSound(0, { ms: 900, text: 'My number is nine eight seven', finalAfterMs: 100 })
+  rig.callerSound(1900, { ms: 900, text: 'six five four', finalAfterMs: 100 })
   // A pause that would be too long for somebody else.
-  rig.sound(4200, { ms: 900, text: 'three two one zero', finalAfterMs: 100 })
+  rig.callerSound(4200, { ms: 900, text: 'three two one zero', finalAfterMs: 100 })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 1)
   t.equal(rig.turns('caller')[0]?.text, 'My number is nine eight seven six five four three two one zero')

@@ -44,14 +44,14 @@ async function begun(openingLine: string | null = null, tools: readonly ToolSpec
 t.test('a line and a reply, each accounted for when it is over', async (t) => {
   const rig = await begun('Good morning.')
   await rig.until(() => rig.turns('agent').length === 1)
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 150, text: 'We are open. ' },
     { after: 50, text: 'Do come.' },
     { after: 10, done: true, usage: { promptTokens: 90, completionTokens: 8 } },
   ])
-  rig.sound(300, { ms: 900, text: 'Are you open?', finalAfterMs: 100 })
+  rig.callerSound(300, { ms: 900, text: 'Are you open?', finalAfterMs: 100 })
   await rig.until(() => rig.turns('agent').length === 2)
-  const [line, reply] = rig.of('turn_record').map(({ record }) => record)
+  const [line, reply] = rig.eventsOf('turn_record').map(({ record }) => record)
   t.match(line, {
     kind: 'line',
     ending: 'said',
@@ -72,10 +72,10 @@ t.test('a line and a reply, each accounted for when it is over', async (t) => {
   t.same(reply?.usage.speech, [{ vendor: 'main', model: null, requests: 2, characters: 20 }])
   t.equal(reply?.turnId, rig.turns('agent')[1]?.id)
 
-  t.equal(rig.of('usage').length, 0)
+  t.equal(rig.eventsOf('usage').length, 0)
   const beforeMs = rig.nowMs
   rig.close()
-  const [total] = rig.of('usage').map(({ usage }) => usage)
+  const [total] = rig.eventsOf('usage').map(({ usage }) => usage)
   t.same(rig.events.at(-1)?.type, 'usage', 'the last thing that is told')
   t.same(total?.recognition, [{ vendor: 'main', model: null, audioMs: beforeMs }])
   t.same(total?.models, reply?.usage.models)
@@ -83,21 +83,21 @@ t.test('a line and a reply, each accounted for when it is over', async (t) => {
   t.ok((total?.speech[0]?.characters ?? 0) >= 20 + 'Good morning.'.length)
   const heardMs = [line, reply].map((record) => record?.usage.recognition[0]?.audioMs ?? 0)
   t.ok((heardMs[0] ?? 0) + (heardMs[1] ?? 0) <= beforeMs)
-  t.notMatch(JSON.stringify(rig.of('turn_record')), /open|morning|come/i, 'nothing that was said')
+  t.notMatch(JSON.stringify(rig.eventsOf('turn_record')), /open|morning|come/i, 'nothing that was said')
   rig.close()
-  t.equal(rig.of('usage').length, 1)
+  t.equal(rig.eventsOf('usage').length, 1)
 })
 
 t.test('an interruption, and a vendor that tells no tokens', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: LONG },
     { after: 0, done: true },
   ])
-  rig.sound(100, { ms: 900, text: 'When are you open?' })
-  rig.sound(3200, { ms: 1200, text: 'Stop, please.', partials: [[200, 'Stop']] })
+  rig.callerSound(100, { ms: 900, text: 'When are you open?' })
+  rig.callerSound(3200, { ms: 1200, text: 'Stop, please.', partials: [[200, 'Stop']] })
   await rig.until(() => rig.turns('agent').length === 1)
-  const [record] = rig.of('turn_record').map(({ record }) => record)
+  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
   t.match(record, { ending: 'interrupted', interruptedMs: rig.turns('agent')[0]?.cutAtMs })
   t.same(record?.usage.models, [
     { vendor: 'main', model: 'm', requests: 1, counted: 0, promptTokens: null, completionTokens: null },
@@ -107,10 +107,10 @@ t.test('an interruption, and a vendor that tells no tokens', async (t) => {
 
 t.test('a reply nobody heard costs all the same', async (t) => {
   const rig = await begun()
-  rig.sound(0, { ms: 900, text: 'Can I book' })
-  rig.sound(1350, { ms: 900, text: 'a table?' })
+  rig.callerSound(0, { ms: 900, text: 'Can I book' })
+  rig.callerSound(1350, { ms: 900, text: 'a table?' })
   await rig.until(() => rig.turns('agent').length === 1)
-  const records = rig.of('turn_record').map(({ record }) => record)
+  const records = rig.eventsOf('turn_record').map(({ record }) => record)
   t.match(records, [
     { ending: 'unheard', firstPacketMs: null, usage: { models: [{ requests: 1, counted: 0 }] } },
     { ending: 'said', usage: { models: [{ requests: 1 }] } },
@@ -120,7 +120,7 @@ t.test('a reply nobody heard costs all the same', async (t) => {
 
 t.test('tries, tool rounds and a voice that is given up', async (t) => {
   const rig = await begun(null, [DOOR])
-  rig.model.push(
+  rig.modelScripts.push(
     [{ after: 50, fail: 'no' }],
     [
       { after: 50, tools: [{ id: 'c', name: 'door', arguments: {} }] },
@@ -131,10 +131,10 @@ t.test('tries, tool rounds and a voice that is given up', async (t) => {
       { after: 0, done: true, usage: { promptTokens: 60, completionTokens: 4 } },
     ],
   )
-  rig.voice.push({ fail: 'no' }, { fail: 'no' })
-  rig.sound(0, { ms: 900, text: 'Is it open?' })
+  rig.speechScripts.push({ fail: 'no' }, { fail: 'no' })
+  rig.callerSound(0, { ms: 900, text: 'Is it open?' })
   await rig.until(() => rig.turns('agent').length === 1)
-  const [record] = rig.of('turn_record').map(({ record }) => record)
+  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
   t.equal(record?.troubles, 3)
   t.same(record?.usage.models, [
     { vendor: 'main', model: 'm', requests: 3, counted: 2, promptTokens: 100, completionTokens: 9 },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { seeded } from '../../../fixtures/host/random.js'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import { OUTAGES, type Outage, Outages, type Part, SPARES } from '../../../fixtures/vendors/outages.js'
+import { OUTAGES, type Outage, Outages, type Part, FALLBACKS } from '../../../fixtures/vendors/outages.js'
 
 /* Vendors that come and go as they like, all at once: the promises hold whatever happens. */
 
@@ -24,21 +24,21 @@ t.test('many calls through changing weather', async (t) => {
   for (let seed = 1; seed <= CALLS; seed++) {
     const random = seeded(seed).next
     const outages = new Outages({})
-    const rig = new ConversationRig({ vendors: outages.vendors, spec: SPARES })
+    const rig = new ConversationRig({ vendors: outages.vendors, spec: FALLBACKS })
     await rig.start()
     const waits: number[] = []
     const plans: string[] = []
-    for (let turn = 0; turn < 5 && rig.of('finished').length === 0; turn++) {
+    for (let turn = 0; turn < 5 && rig.eventsOf('finished').length === 0; turn++) {
       outages.plan = randomPlan(random)
       plans.push(JSON.stringify(outages.plan))
       const ms = 400 + Math.floor(random() * 60) * 20
-      rig.sound(100, { ms, text: `Question number ${turn + 1}?` })
+      rig.callerSound(100, { ms, text: `Question number ${turn + 1}?` })
       await rig.run(100 + ms)
       const endedMs = rig.nowMs
-      await rig.until(() => rig.agentSounding || rig.of('finished').length > 0, 10_000)
+      await rig.until(() => rig.agentSounding || rig.eventsOf('finished').length > 0, 10_000)
       waits.push(rig.nowMs - endedMs)
       let quietMs = 0
-      while (quietMs < 1500 && rig.of('finished').length === 0) {
+      while (quietMs < 1500 && rig.eventsOf('finished').length === 0) {
         await rig.run(20)
         quietMs = rig.agentSounding ? 0 : quietMs + 20
       }
@@ -47,7 +47,7 @@ t.test('many calls through changing weather', async (t) => {
     const left = rig.close()
     if (wrong || left > 0 || rig.openStreams > 0) {
       t.fail(
-        `seed ${seed}: waits ${waits}, ${left} timers, ${rig.openStreams} streams\n${plans.join('\n')}\n${rig.kinds().join(' | ')}`,
+        `seed ${seed}: waits ${waits}, ${left} timers, ${rig.openStreams} streams\n${plans.join('\n')}\n${rig.eventSummary().join(' | ')}`,
       )
     }
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import { OUTAGES, type OutagePlan, Outages, type Part, SPARES } from '../../../fixtures/vendors/outages.js'
+import { OUTAGES, type OutagePlan, Outages, type Part, FALLBACKS } from '../../../fixtures/vendors/outages.js'
 
 /* Every way a vendor goes wrong, for each of the three, with and without another one that stands in. */
 
@@ -21,19 +21,19 @@ async function call(plan: OutagePlan, spare: boolean): Promise<Heard> {
   const hearing = Object.keys(plan).some((key) => key.startsWith('speech_to_text'))
   // Recognition is opened with the call; the others go wrong after all was prepared.
   const outages = new Outages(hearing ? plan : {})
-  const rig = new ConversationRig({ vendors: outages.vendors, spec: spare ? SPARES : {} })
+  const rig = new ConversationRig({ vendors: outages.vendors, spec: spare ? FALLBACKS : {} })
   await rig.start()
   outages.plan = plan
-  outages.asked.length = hearing ? outages.asked.length : 0
+  outages.requests.length = hearing ? outages.requests.length : 0
   const waitsMs: number[] = []
-  for (let turn = 0; turn < TURNS && rig.of('finished').length === 0; turn++) {
-    rig.sound(100, { ms: 900, text: `Question number ${turn + 1}?` })
+  for (let turn = 0; turn < TURNS && rig.eventsOf('finished').length === 0; turn++) {
+    rig.callerSound(100, { ms: 900, text: `Question number ${turn + 1}?` })
     await rig.run(1000)
     const endedMs = rig.nowMs
-    await rig.until(() => rig.agentSounding || rig.of('finished').length > 0, 10_000)
+    await rig.until(() => rig.agentSounding || rig.eventsOf('finished').length > 0, 10_000)
     waitsMs.push(rig.nowMs - endedMs)
     let quietMs = 0
-    for (let ms = 0; ms < 30_000 && quietMs < 1500 && rig.of('finished').length === 0; ms += 20) {
+    for (let ms = 0; ms < 30_000 && quietMs < 1500 && rig.eventsOf('finished').length === 0; ms += 20) {
       await rig.run(20)
       quietMs = rig.agentSounding ? 0 : quietMs + 20
     }
@@ -45,15 +45,15 @@ for (const part of PARTS) {
   for (const outage of OUTAGES) {
     t.test(`${part} ${outage}, another one takes over`, async (t) => {
       const { rig, outages, waitsMs } = await call({ [`${part} main`]: outage }, true)
-      const wrong = `${JSON.stringify(rig.kinds())} ${waitsMs}`
+      const wrong = `${JSON.stringify(rig.eventSummary())} ${waitsMs}`
       t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs}`)
-      t.equal(rig.of('finished').length, 0, `the call goes on: ${wrong}`)
+      t.equal(rig.eventsOf('finished').length, 0, `the call goes on: ${wrong}`)
       t.equal(rig.turns('caller').length, TURNS, wrong)
       const answered = rig.turns('agent').filter(({ heardText }) => /Answer/.test(heardText))
       // A model that dies in its answer is noticed only then, twice.
       const unanswered = part === 'language_model' && outage === 'die' ? 2 : 0
       t.equal(answered.length, TURNS - unanswered, wrong)
-      const takeover = rig.of('trouble').filter(({ instead }) => instead !== undefined)
+      const takeover = rig.eventsOf('trouble').filter(({ instead }) => instead !== undefined)
       if (unanswered === 0) t.ok(takeover.length > 0 && takeover.every((event) => event.part === part), wrong)
       t.ok(outages.times(part, 'second') > 0)
       t.ok(outages.times(part, 'main') <= 4, `left alone after ${outages.times(part, 'main')} tries`)
@@ -66,16 +66,16 @@ for (const part of PARTS) {
 
     t.test(`${part} ${outage}, nobody stands in`, async (t) => {
       const { rig, waitsMs } = await call({ [`${part} main`]: outage }, false)
-      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.kinds())}`)
-      t.ok(rig.of('trouble').some((event) => event.part === part) || outage === 'slow', 'told')
-      t.ok(rig.of('trouble').every(({ instead }) => instead === undefined || instead === 'embedded'))
+      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.eventSummary())}`)
+      t.ok(rig.eventsOf('trouble').some((event) => event.part === part) || outage === 'slow', 'told')
+      t.ok(rig.eventsOf('trouble').every(({ instead }) => instead === undefined || instead === 'embedded'))
       t.equal(rig.close(), 0, 'no timer left')
     })
 
     t.test(`${part} ${outage}, and the other one too`, async (t) => {
       const plan = { [`${part} main`]: outage, [`${part} second`]: outage }
       const { rig, waitsMs } = await call(plan, true)
-      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.kinds())}`)
+      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.eventSummary())}`)
       t.equal(rig.close(), 0, 'no timer left')
     })
   }
@@ -84,7 +84,7 @@ for (const part of PARTS) {
 t.test('a model that is left alone for a while is passed over, and that is told once', async (t) => {
   const { rig, outages } = await call({ 'language_model main': 'stall' }, true)
   t.same(
-    rig.of('trouble').map(({ code, vendor, instead }) => [code, vendor, instead]),
+    rig.eventsOf('trouble').map(({ code, vendor, instead }) => [code, vendor, instead]),
     [
       ['vendor_stalled', 'main m', 'second m2'],
       ['vendor_stalled', 'main m', 'second m2'],

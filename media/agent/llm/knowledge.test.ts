@@ -50,7 +50,7 @@ t.test('all together they are bounded, and cut where something ends', async (t) 
 t.test('the model is told', async (t) => {
   const rig = new ConversationRig({ spec: { knowledge: [inline('Hours', 'Nine to six.')] } })
   await rig.start()
-  rig.sound(0, { ms: 900, text: 'When are you open?' })
+  rig.callerSound(0, { ms: 900, text: 'When are you open?' })
   await rig.until(() => rig.requests.length === 1)
   t.match(rig.requests[0]?.messages[0], { role: 'system', content: /Nine to six\.[\s\S]*telephone call/ })
   rig.close()

@@ -3,8 +3,8 @@ import { type Random, seeded } from '../../../fixtures/host/random.js'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import type {
   ScriptedReply,
-  ScriptedSpeechModel,
-  ScriptedWords,
+  ScriptedRealtimeModel,
+  ScriptedTranscript,
 } from '../../../fixtures/vendors/scripted-realtime-model.js'
 import type { ToolSpec } from '../agent-spec.js'
 import type { Turn } from '../conversation-events.js'
@@ -48,7 +48,7 @@ function someReply(random: Random): ScriptedReply {
   return { afterMs, items }
 }
 
-function someWords(random: Random): ScriptedWords {
+function someWords(random: Random): ScriptedTranscript {
   const text = pick(
     random,
     'When are you open?',
@@ -66,11 +66,11 @@ async function scenario(seed: number): Promise<string[]> {
   const random = seeded(seed)
   const rig = new ConversationRig({
     open: openRealtimeConversation,
-    speechModel: {
+    realtimeModel: {
       turnEnd: random.next() < 0.7,
       silenceMs: pick(random, 200, 500, 900, 3000),
       longestMs: pick(random, null, 20_000),
-      lineMs: random.next() < 0.1 ? null : 60,
+      phraseMs: random.next() < 0.1 ? null : 60,
     },
     spec: {
       openingLine: pick(random, null, 'Good morning.'),
@@ -82,20 +82,20 @@ async function scenario(seed: number): Promise<string[]> {
       languageModel: { vendor: OPENAI_REALTIME, model: 'm' },
     },
   })
-  const model = rig.speechModel as ScriptedSpeechModel
+  const model = rig.realtimeModel as ScriptedRealtimeModel
   for (let i = 0; i < 40; i++) {
     model.replies.push(someReply(random))
-    model.heard.push(someWords(random))
+    model.transcripts.push(someWords(random))
   }
   await rig.start()
-  while (rig.nowMs < LENGTH_MS && rig.of('finished').length === 0) {
+  while (rig.nowMs < LENGTH_MS && rig.eventsOf('finished').length === 0) {
     const chance = random.next()
     if (chance < 0.03) model.break(pick(random, 'vendor_failed', 'vendor_unreachable'))
     else if (chance < 0.08) rig.press('5')
-    else if (chance < 0.6) rig.sound(0, { ms: Math.round(random.between(60, 2500)), text: null })
+    else if (chance < 0.6) rig.callerSound(0, { ms: Math.round(random.between(60, 2500)), text: null })
     await rig.run(random.between(200, 4000))
   }
-  const finished = rig.of('finished').length
+  const finished = rig.eventsOf('finished').length
   const endedMs = rig.nowMs
   const timers = rig.close()
   const told = rig.events.length
@@ -105,7 +105,7 @@ async function scenario(seed: number): Promise<string[]> {
   if (model.connections > 0) wrong.push(`${model.connections} connections are left`)
   if (rig.events.length > told) wrong.push('told something after the end')
   if (finished > 1) wrong.push('ended twice')
-  if (rig.of('usage').length !== 1) wrong.push('no account at the end')
+  if (rig.eventsOf('usage').length !== 1) wrong.push('no account at the end')
   for (const { heardText, text, startMs, endMs } of rig.turns('agent')) {
     if (!text.startsWith(heardText)) wrong.push(`heard "${heardText}" of "${text}"`)
     if (endMs < startMs) wrong.push('a turn that ends before it begins')
@@ -125,7 +125,7 @@ function deadAir(rig: ConversationRig, endedMs: number): string[] {
     const limitMs = turn.endMs + DEAD_AIR_MS
     if (limitMs > endedMs || over(turn)) return []
     const spoke = rig.frames.some(({ atMs, pcm }) => pcm !== null && atMs >= turn.endMs && atMs <= limitMs)
-    const goesOn = rig.sounds.some(({ fromMs }) => fromMs > turn.endMs - 300 && fromMs < limitMs)
+    const goesOn = rig.callerSounds.some(({ fromMs }) => fromMs > turn.endMs - 300 && fromMs < limitMs)
     return spoke || goesOn ? [] : [`nothing was heard after "${turn.text}" at ${turn.endMs}`]
   })
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answering, begun, LONG, left } from '../../../fixtures/rigs/realtime-rig.js'
+import { openAnsweringRig, openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck } from '../../../fixtures/rigs/realtime-rig.js'
 import type { ToolSpec } from '../agent-spec.js'
 import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 
@@ -38,9 +38,9 @@ const FADE_MS = 20
 t.test(
   'the opening line is said by the model before the call; a turn is answered as it was heard',
   async (t) => {
-    const rig = await begun({ spec: { openingLine: 'Good morning, Sunrise Dental.' } })
-    const model = rig.speechModel
-    t.equal(model.lines[0], 'Good morning, Sunrise Dental.', 'beside the conversation, while it rings')
+    const rig = await openRealtimeRig({ spec: { openingLine: 'Good morning, Sunrise Dental.' } })
+    const model = rig.realtimeModel
+    t.equal(model.phrases[0], 'Good morning, Sunrise Dental.', 'beside the conversation, while it rings')
     t.match(model.opened, [
       {
         voice: 'marin',
@@ -52,22 +52,22 @@ t.test(
     await rig.run(20)
     t.ok(rig.agentSounding, 'sound in the very first frame')
     await rig.until(() => rig.turns('agent').length === 1)
-    model.heard.push({ text: 'When are you open?', afterMs: 900 })
-    rig.sound(500, { ms: 900, text: null })
+    model.transcripts.push({ text: 'When are you open?', afterMs: 900 })
+    rig.callerSound(500, { ms: 900, text: null })
     await rig.until(() => rig.turns('agent').length === 2)
     t.same(
-      rig.kinds().filter((kind) => kind !== 'turn_record'),
+      rig.eventSummary().filter((kind) => kind !== 'turn_record'),
       ['agent: Good morning, Sunrise Dental.', 'caller: When are you open?', 'trace', 'agent: Answer 1.'],
       'in order, although the words came after the answer began',
     )
     t.same(
-      model.orders,
+      model.commands,
       ['tell assistant Good morning, Sunrise Dental.', 'committed caller_6', 'respond'].map((order) =>
-        order.replace('caller_6', model.orders[1]?.split(' ')[1] ?? ''),
+        order.replace('caller_6', model.commands[1]?.split(' ')[1] ?? ''),
       ),
     )
     const caller = rig.turns('caller')[0]
-    const trace = rig.of('trace')[0]?.trace
+    const trace = rig.eventsOf('trace')[0]?.trace
     t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
     t.equal(trace?.speechEndMs, caller?.endMs)
     t.equal(rig.turns('agent')[1]?.startMs, trace?.firstPacketMs)
@@ -76,11 +76,11 @@ t.test(
       'the vendor’s silence, its answer, a beat',
     )
     t.match(
-      rig.of('turn_record').at(-1)?.record.usage.models[0]?.sound,
+      rig.eventsOf('turn_record').at(-1)?.record.usage.models[0]?.sound,
       { promptTokens: 80, completionTokens: 15 },
       'tokens of sound, which cost more',
     )
-    t.match(rig.of('turn_record').at(-1)?.record.usage.models, [
+    t.match(rig.eventsOf('turn_record').at(-1)?.record.usage.models, [
       {
         vendor: OPENAI_REALTIME,
         model: 'gpt-realtime',
@@ -89,31 +89,31 @@ t.test(
         completionTokens: 20,
       },
     ])
-    left(rig)
+    closeAndCheck(rig)
   },
 )
 
 t.test('an interruption: paused at once, then cut; the model is told what was really heard', async (t) => {
-  const rig = await answering()
-  const model = rig.speechModel
-  const before = model.orders.length
+  const rig = await openAnsweringRig()
+  const model = rig.realtimeModel
+  const before = model.commands.length
   const soundMs = rig.nowMs
-  model.heard.push({ text: 'And on Sunday?' })
-  rig.sound(0, { ms: 1200, text: null })
+  model.transcripts.push({ text: 'And on Sunday?' })
+  rig.callerSound(0, { ms: 1200, text: null })
   await rig.run(120)
   t.notOk(rig.agentSounding, 'paused within the detector’s time')
-  await rig.until(() => rig.of('interrupted').length === 1)
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   const sentMs = rig.sentSamples() / 8 - FADE_MS
-  const item = model.orders.slice(before).find((order) => order.startsWith('truncate'))
+  const item = model.commands.slice(before).find((order) => order.startsWith('truncate'))
   const told = Number(item?.split(' ')[2])
   t.ok(Math.abs(told - sentMs) <= 5, `told ${told} ms, ${sentMs} ms were sent`)
   const [turn] = rig.turns('agent')
-  t.equal(turn?.text, LONG)
-  t.ok(LONG.startsWith(turn?.heardText ?? '-') && (turn?.heardText.length ?? 0) < LONG.length / 2)
+  t.equal(turn?.text, TEN_SECOND_ANSWER)
+  t.ok(TEN_SECOND_ANSWER.startsWith(turn?.heardText ?? '-') && (turn?.heardText.length ?? 0) < TEN_SECOND_ANSWER.length / 2)
   t.ok((turn?.cutAtMs ?? 0) - soundMs <= 100)
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(
-    rig.kinds().filter((kind) => !/turn_record|trace/.test(kind)),
+    rig.eventSummary().filter((kind) => !/turn_record|trace/.test(kind)),
     [
       'caller: When are you open?',
       'interrupted',
@@ -122,25 +122,25 @@ t.test('an interruption: paused at once, then cut; the model is told what was re
       'agent: Answer 1.',
     ],
   )
-  t.equal(model.orders.filter((order) => order === 'respond').length, 2)
-  left(rig)
+  t.equal(model.commands.filter((order) => order === 'respond').length, 2)
+  closeAndCheck(rig)
 })
 
 t.test('a reply still being made is cancelled, and never comes back', async (t) => {
-  const rig = await begun()
-  const model = rig.speechModel
-  model.replies.push({ items: [{ words: LONG, ms: 10_000, leadMs: 300 }], endless: true })
-  rig.sound(200, { ms: 900, text: null })
+  const rig = await openRealtimeRig()
+  const model = rig.realtimeModel
+  model.replies.push({ items: [{ words: TEN_SECOND_ANSWER, ms: 10_000, leadMs: 300 }], endless: true })
+  rig.callerSound(200, { ms: 900, text: null })
   await rig.until(() => rig.agentSounding)
   await rig.run(2000)
-  rig.sound(0, { ms: 1200, text: null })
+  rig.callerSound(0, { ms: 1200, text: null })
   await rig.until(() => rig.turns('agent').length === 2)
-  const [cancel, truncate] = model.orders.filter((order) => /cancel|truncate/.test(order))
+  const [cancel, truncate] = model.commands.filter((order) => /cancel|truncate/.test(order))
   t.equal(cancel, 'cancel')
   // The silence at its beginning was left out and is part of the vendor's count: all but its last 10 ms.
   const firstMs = rig.sentSamples() / 8 - FADE_MS - 1000
   t.ok(Math.abs(Number(truncate?.split(' ')[2]) - (firstMs + 290)) <= 1, `${truncate}, ${firstMs} ms sent`)
-  left(rig)
+  closeAndCheck(rig)
 })
 
 for (const [name, ms, text] of [
@@ -148,86 +148,86 @@ for (const [name, ms, text] of [
   ['a backchannel', 400, 'mm-hmm'],
 ] as const) {
   t.test(`${name} pauses the agent and does not stop it`, async (t) => {
-    const rig = await answering()
-    const model = rig.speechModel
-    model.heard.push({ text })
-    rig.sound(0, { ms, text: null })
+    const rig = await openAnsweringRig()
+    const model = rig.realtimeModel
+    model.transcripts.push({ text })
+    rig.callerSound(0, { ms, text: null })
     await rig.run(ms + 700)
     t.ok(rig.agentSounding, 'it goes on')
     await rig.until(() => rig.turns('agent').length === 1)
-    t.same(rig.of('interrupted'), [])
-    t.equal(rig.of('resumed').length, 1)
-    t.equal(rig.turns('agent')[0]?.heardText, LONG)
+    t.same(rig.eventsOf('interrupted'), [])
+    t.equal(rig.eventsOf('resumed').length, 1)
+    t.equal(rig.turns('agent')[0]?.heardText, TEN_SECOND_ANSWER)
     t.equal(rig.sentSamples() / 8 - FADE_MS, 10_000, 'nothing of it was lost')
-    t.equal(model.orders.filter((order) => order === 'respond').length, 1)
-    t.notOk(model.orders.some((order) => /truncate|cancel/.test(order)))
-    t.equal(model.orders.filter((order) => order.startsWith('forget')).length, text === '' ? 1 : 0)
+    t.equal(model.commands.filter((order) => order === 'respond').length, 1)
+    t.notOk(model.commands.some((order) => /truncate|cancel/.test(order)))
+    t.equal(model.commands.filter((order) => order.startsWith('forget')).length, text === '' ? 1 : 0)
     t.same(
       rig.turns('caller').map(({ heardText }) => heardText),
       text === '' ? ['When are you open?'] : ['When are you open?', 'mm-hmm'],
     )
-    left(rig)
+    closeAndCheck(rig)
   })
 }
 
 t.test('short words that are no backchannel stop the agent when they are known', async (t) => {
-  const rig = await answering()
-  rig.speechModel.heard.push({ text: 'Stop.' })
-  rig.sound(0, { ms: 400, text: null })
-  await rig.until(() => rig.of('interrupted').length === 1)
+  const rig = await openAnsweringRig()
+  rig.realtimeModel.transcripts.push({ text: 'Stop.' })
+  rig.callerSound(0, { ms: 400, text: null })
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
   await rig.until(() => rig.turns('agent').length === 2)
-  t.equal(rig.of('resumed').length, 1, 'it went on until then')
+  t.equal(rig.eventsOf('resumed').length, 1, 'it went on until then')
   t.match(rig.turns('caller')[1], { heardText: 'Stop.' })
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a short sound while the agent waits: noise is not answered, a yes is', async (t) => {
-  const rig = await begun()
-  const model = rig.speechModel
-  model.heard.push({ text: '' }, { text: 'Haan.' })
-  rig.sound(200, { ms: 160, text: null })
+  const rig = await openRealtimeRig()
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: '' }, { text: 'Haan.' })
+  rig.callerSound(200, { ms: 160, text: null })
   await rig.run(3000)
-  t.same(rig.kinds(), [])
-  t.notOk(model.orders.includes('respond'))
-  rig.sound(0, { ms: 240, text: null })
+  t.same(rig.eventSummary(), [])
+  t.notOk(model.commands.includes('respond'))
+  rig.callerSound(0, { ms: 240, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['Haan.'],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('sound that the vendor takes for no speech is forgotten', async (t) => {
-  const rig = await begun({}, { silenceMs: 60_000 })
+  const rig = await openRealtimeRig({}, { silenceMs: 60_000 })
   // Below the vendor's threshold and above the detector's.
-  rig.speechModel.stream.write = () => {}
-  rig.sound(200, { ms: 900, text: null })
+  rig.realtimeModel.stream.write = () => {}
+  rig.callerSound(200, { ms: 900, text: null })
   await rig.run(5000)
-  t.same(rig.kinds(), [])
-  left(rig)
+  t.same(rig.eventSummary(), [])
+  closeAndCheck(rig)
 })
 
 t.test('a turn that the vendor does not end is ended here', async (t) => {
-  const rig = await begun({}, { silenceMs: 60_000 })
-  rig.speechModel.heard.push({ text: 'My number is.' })
-  rig.sound(200, { ms: 900, text: null })
+  const rig = await openRealtimeRig({}, { silenceMs: 60_000 })
+  rig.realtimeModel.transcripts.push({ text: 'My number is.' })
+  rig.callerSound(200, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   const caller = rig.turns('caller')[0]
-  const first = rig.of('trace')[0]?.trace.firstPacketMs ?? 0
+  const first = rig.eventsOf('trace')[0]?.trace.firstPacketMs ?? 0
   t.ok(first - (caller?.endMs ?? 0) <= 1800 + 10 + 200 + 60, 'below the limit of dead air')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('without a detector of the vendor, ours ends the turn; silence is not sent', async (t) => {
-  const rig = await begun({}, { turnEnd: false })
-  const model = rig.speechModel
-  model.heard.push({ text: 'I want to book a visit for Monday.' })
-  rig.sound(200, { ms: 500, text: null })
-  rig.sound(1000, { ms: 500, text: null })
+  const rig = await openRealtimeRig({}, { turnEnd: false })
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: 'I want to book a visit for Monday.' })
+  rig.callerSound(200, { ms: 500, text: null })
+  rig.callerSound(1000, { ms: 500, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(
-    model.orders.filter((order) => order.startsWith('committed')).length,
+    model.commands.filter((order) => order.startsWith('committed')).length,
     1,
     'one turn in spite of its pause',
   )
@@ -236,96 +236,96 @@ t.test('without a detector of the vendor, ours ends the turn; silence is not sen
     ['I want to book a visit for Monday.'],
   )
   t.ok(model.loudFrames >= 48, 'from the first voiced frame on')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a caller who goes on before the answer is heard is answered once, for everything', async (t) => {
-  const rig = await begun()
-  const model = rig.speechModel
+  const rig = await openRealtimeRig()
+  const model = rig.realtimeModel
   model.replies.push({ afterMs: 1500, items: [{ words: 'Never heard.', ms: 1000 }] })
-  model.heard.push({ text: 'I want to book' }, { text: 'for Monday.' })
-  rig.sound(200, { ms: 900, text: null })
-  rig.sound(1900, { ms: 900, text: null })
+  model.transcripts.push({ text: 'I want to book' }, { text: 'for Monday.' })
+  rig.callerSound(200, { ms: 900, text: null })
+  rig.callerSound(1900, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['I want to book for Monday.'],
   )
   t.same(
-    model.orders.filter((order) => /respond|cancel/.test(order)),
+    model.commands.filter((order) => /respond|cancel/.test(order)),
     ['respond', 'cancel', 'respond'],
   )
   t.equal(rig.turns('agent')[0]?.heardText, 'Answer 1.')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('keys are told to the model', async (t) => {
-  const rig = await begun()
+  const rig = await openRealtimeRig()
   for (const digit of ['1', '2', '#'] as const) rig.press(digit)
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.speechModel.orders.slice(0, 2), ['tell user Keys pressed on the telephone: 12', 'respond'])
+  t.same(rig.realtimeModel.commands.slice(0, 2), ['tell user Keys pressed on the telephone: 12', 'respond'])
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['12'],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a tool: the filler in the agent’s voice, its result, the answer', async (t) => {
-  const rig = await begun({ spec: { tools: [LOOK, END_CALL] } })
-  const model = rig.speechModel
+  const rig = await openRealtimeRig({ spec: { tools: [LOOK, END_CALL] } })
+  const model = rig.realtimeModel
   t.match(model.opened[0]?.tools, [{ name: 'look' }, { name: 'end_call' }])
-  model.heard.push({ text: 'Is Monday free?' })
+  model.transcripts.push({ text: 'Is Monday free?' })
   model.replies.push(
     { calls: [{ id: 'call_1', name: 'look', arguments: { day: 'Monday' } }] },
     { items: [{ words: 'Yes, at nine.', ms: 900 }] },
   )
-  rig.sound(200, { ms: 900, text: null })
-  await rig.until(() => rig.asked.length === 1)
+  rig.callerSound(200, { ms: 900, text: null })
+  await rig.until(() => rig.toolRequests.length === 1)
   await rig.run(600)
   t.ok(rig.agentSounding, 'the filler')
-  t.ok(model.lines.includes('Let me look.'))
-  rig.asked[0]?.done('Free at nine.')
+  t.ok(model.phrases.includes('Let me look.'))
+  rig.toolRequests[0]?.done('Free at nine.')
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(model.orders.slice(-3), ['respond', 'tool call_1 Free at nine.', 'respond'])
+  t.same(model.commands.slice(-3), ['respond', 'tool call_1 Free at nine.', 'respond'])
   t.equal(rig.turns('agent')[0]?.heardText, 'Let me look. Yes, at nine.')
-  t.match(rig.of('tool'), [{ name: 'look', result: 'Free at nine.' }])
-  left(rig)
+  t.match(rig.eventsOf('tool'), [{ name: 'look', result: 'Free at nine.' }])
+  closeAndCheck(rig)
 })
 
 t.test(
   'a tool whose reply was interrupted: the model has an answer for its call, then the late result',
   async (t) => {
-    const rig = await begun({ spec: { tools: [LOOK] } })
-    const model = rig.speechModel
-    model.heard.push({ text: 'Is Monday free?' }, { text: 'No wait, I mean Tuesday.' })
+    const rig = await openRealtimeRig({ spec: { tools: [LOOK] } })
+    const model = rig.realtimeModel
+    model.transcripts.push({ text: 'Is Monday free?' }, { text: 'No wait, I mean Tuesday.' })
     model.replies.push({ calls: [{ id: 'call_1', name: 'look', arguments: { day: 'Monday' } }] })
-    rig.sound(200, { ms: 900, text: null })
-    await rig.until(() => rig.asked.length === 1)
+    rig.callerSound(200, { ms: 900, text: null })
+    await rig.until(() => rig.toolRequests.length === 1)
     await rig.run(600)
-    rig.sound(0, { ms: 1200, text: null })
-    await rig.until(() => rig.of('interrupted').length === 1)
+    rig.callerSound(0, { ms: 1200, text: null })
+    await rig.until(() => rig.eventsOf('interrupted').length === 1)
     await rig.run(100)
-    rig.asked[0]?.done('Monday is free.')
+    rig.toolRequests[0]?.done('Monday is free.')
     await rig.until(() => rig.turns('agent').length === 2)
-    const told = model.orders.filter((order) => /^tool|system/.test(order))
+    const told = model.commands.filter((order) => /^tool|system/.test(order))
     t.match(told, [
       /^tool call_1 No result yet/,
       /^tell system The result of look, which came late: Monday is free/,
     ])
-    left(rig)
+    closeAndCheck(rig)
   },
 )
 
 t.test('end_call: the goodbye is heard to its last sample, then the call ends', async (t) => {
-  const rig = await begun({ spec: { tools: [END_CALL], hangupLine: 'Goodbye.' } })
-  const model = rig.speechModel
+  const rig = await openRealtimeRig({ spec: { tools: [END_CALL], hangupLine: 'Goodbye.' } })
+  const model = rig.realtimeModel
   model.replies.push({
     items: [{ words: 'See you on Monday.', ms: 1300 }],
     calls: [{ id: 'call_1', name: 'end_call', arguments: {} }],
   })
-  rig.sound(200, { ms: 900, text: null })
-  await rig.until(() => rig.of('finished').length === 1)
+  rig.callerSound(200, { ms: 900, text: null })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(
     rig.turns('agent').map(({ heardText }) => heardText),
     ['See you on Monday.', 'Goodbye.'],
@@ -333,16 +333,16 @@ t.test('end_call: the goodbye is heard to its last sample, then the call ends', 
   t.equal(rig.sentSamples() / 8, 1300 + 'Goodbye.'.length * 60)
   t.equal(
     rig
-      .kinds()
+      .eventSummary()
       .filter((kind) => kind !== 'usage')
       .at(-1),
     'finished agent_hangup',
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('nudges, then the end, as with every other agent', async (t) => {
-  const rig = await begun({
+  const rig = await openRealtimeRig({
     spec: {
       hangupLine: 'Goodbye.',
       nudges: {
@@ -355,62 +355,62 @@ t.test('nudges, then the end, as with every other agent', async (t) => {
       },
     },
   })
-  await rig.until(() => rig.of('finished').length === 1)
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(
     rig.turns('agent').map(({ heardText }) => heardText),
     ['Are you there?', 'Hello?', 'Goodbye.'],
   )
   t.ok(
-    rig.speechModel.orders.includes('tell assistant Are you there?'),
+    rig.realtimeModel.commands.includes('tell assistant Are you there?'),
     'the model knows what was said for it',
   )
-  t.match(rig.of('finished'), [{ why: 'silence' }])
-  left(rig)
+  t.match(rig.eventsOf('finished'), [{ why: 'silence' }])
+  closeAndCheck(rig)
 })
 
 t.test('the longest call ends with its line', async (t) => {
-  const rig = await begun({ spec: { hangupLine: 'Time is up.', maxCallSeconds: 5 } })
-  await rig.until(() => rig.of('finished').length === 1)
+  const rig = await openRealtimeRig({ spec: { hangupLine: 'Time is up.', maxCallSeconds: 5 } })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(
     rig.turns('agent').map(({ heardText }) => heardText),
     ['Time is up.'],
   )
-  t.match(rig.of('finished'), [{ why: 'max_duration' }])
-  left(rig)
+  t.match(rig.eventsOf('finished'), [{ why: 'max_duration' }])
+  closeAndCheck(rig)
 })
 
 t.test('a recorder is known by its words before it is answered', async (t) => {
-  const rig = await begun({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
-  rig.speechModel.heard.push({ text: 'Please leave a message after the tone.', afterMs: 400 })
-  rig.sound(200, { ms: 3000, text: null })
-  await rig.until(() => rig.of('finished').length === 1)
-  t.match(rig.of('finished'), [{ why: 'voicemail' }])
-  t.match(rig.of('answered_by').at(-1), { by: 'voicemail', evidence: 'words' })
-  t.same(rig.speechModel.orders.slice(-2), ['respond', 'cancel'], 'an answer is not waited for')
+  const rig = await openRealtimeRig({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
+  rig.realtimeModel.transcripts.push({ text: 'Please leave a message after the tone.', afterMs: 400 })
+  rig.callerSound(200, { ms: 3000, text: null })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.match(rig.eventsOf('finished'), [{ why: 'voicemail' }])
+  t.match(rig.eventsOf('answered_by').at(-1), { by: 'voicemail', evidence: 'words' })
+  t.same(rig.realtimeModel.commands.slice(-2), ['respond', 'cancel'], 'an answer is not waited for')
   t.equal(rig.sentSamples(), 0, 'nobody talks to a recorder')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('several languages: the transcription finds out which, and the lines follow the caller', async (t) => {
-  const rig = await begun({
+  const rig = await openRealtimeRig({
     spec: {
       languages: ['en-IN', 'hi-IN'],
       tools: [{ ...LOOK, speech: { 'en-IN': 'Let me look.', 'hi-IN': 'मैं देखती हूँ।' } }],
     },
   })
-  const model = rig.speechModel
+  const model = rig.realtimeModel
   t.equal(model.opened[0]?.language, null)
-  model.heard.push({ text: 'मुझे सोमवार को डॉक्टर से मिलना है' }, { text: 'क्या सुबह नौ बजे जगह है' })
+  model.transcripts.push({ text: 'मुझे सोमवार को डॉक्टर से मिलना है' }, { text: 'क्या सुबह नौ बजे जगह है' })
   model.replies.push(
     { items: [{ words: 'जी, सोमवार को।', ms: 1000 }] },
     { calls: [{ id: 'call_1', name: 'look', arguments: {} }], afterMs: 600 },
   )
-  rig.sound(200, { ms: 1500, text: null })
+  rig.callerSound(200, { ms: 1500, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
-  rig.sound(300, { ms: 1500, text: null })
-  await rig.until(() => rig.asked.length === 1)
+  rig.callerSound(300, { ms: 1500, text: null })
+  await rig.until(() => rig.toolRequests.length === 1)
   await rig.run(600)
-  rig.asked[0]?.done('Free.')
+  rig.toolRequests[0]?.done('Free.')
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(
     rig.turns('caller').map(({ language }) => language),
@@ -419,13 +419,13 @@ t.test('several languages: the transcription finds out which, and the lines foll
   t.equal(rig.turns('agent')[0]?.language, 'hi-IN')
   t.match(rig.turns('agent')[1]?.heardText, /^मैं देखती हूँ।/)
   t.equal(model.opened.length, 1, 'the same connection understands both')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a wide session hears and speaks the same', async (t) => {
-  const rig = await begun({ rate: 16_000 })
-  rig.sound(200, { ms: 900, text: null })
+  const rig = await openRealtimeRig({ rate: 16_000 })
+  rig.callerSound(200, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.sentSamples() / 16, 1000)
-  left(rig)
+  closeAndCheck(rig)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ConversationRig, RigOptions } from '../../../fixtures/rigs/conversation-rig.js'
-import { begun, LONG, left, type RealtimeRig } from '../../../fixtures/rigs/realtime-rig.js'
-import type { ScriptedModelOptions } from '../../../fixtures/vendors/scripted-realtime-model.js'
+import { openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck, type RealtimeRig } from '../../../fixtures/rigs/realtime-rig.js'
+import type { ScriptedRealtimeOptions } from '../../../fixtures/vendors/scripted-realtime-model.js'
 import type { AgentSpec, SpareVendors, ToolSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
 
@@ -28,7 +28,7 @@ const knowing = (own: Vendors, rig: ConversationRig): Vendors => ({
     open: (options, events) => ({
       ...own.speechToText(id).open(options, { ...events, final: () => {} }),
       utteranceEnd: (atMs) => {
-        const text = rig.soundEnding(atMs)?.text ?? ''
+        const text = rig.soundEndingAt(atMs)?.text ?? ''
         rig.after(100, () => events.final(text, null))
       },
     }),
@@ -37,29 +37,29 @@ const knowing = (own: Vendors, rig: ConversationRig): Vendors => ({
 
 async function call(
   spec: Partial<AgentSpec> = {},
-  model: ScriptedModelOptions = {},
+  model: ScriptedRealtimeOptions = {},
   options: RigOptions = {},
 ): Promise<RealtimeRig> {
-  return begun({ vendors: knowing, ...options, spec: { spares: SPARES, ...spec } }, model)
+  return openRealtimeRig({ vendors: knowing, ...options, spec: { spares: SPARES, ...spec } }, model)
 }
 
 function ask(rig: RealtimeRig, text: string, inMs = 300): void {
-  rig.speechModel.heard.push({ text })
-  rig.sound(inMs, { ms: 900, text })
+  rig.realtimeModel.transcripts.push({ text })
+  rig.callerSound(inMs, { ms: 900, text })
 }
 
-const talk = (rig: RealtimeRig) => rig.kinds().filter((kind) => /^(agent|caller|finished)/.test(kind))
+const talk = (rig: RealtimeRig) => rig.eventSummary().filter((kind) => /^(agent|caller|finished)/.test(kind))
 
 t.test('it fails twice in an answer: the next model knows the conversation and gives it', async (t) => {
   const rig = await call({ openingLine: 'Hello.' })
-  const model = rig.speechModel
+  const model = rig.realtimeModel
   await rig.until(() => rig.turns('agent').length === 1)
   ask(rig, 'When are you open?')
   await rig.until(() => rig.turns('agent').length === 2)
   model.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
   ask(rig, 'And on Sunday?')
   await rig.until(() => rig.turns('agent').length === 3)
-  t.same(rig.told(rig.requests[0]), [
+  t.same(rig.contextLines(rig.requests[0]), [
     'assistant: Hello.',
     'user: When are you open?',
     'assistant: Answer 1.',
@@ -67,7 +67,7 @@ t.test('it fails twice in an answer: the next model knows the conversation and g
   ])
   t.equal(rig.requests[0]?.messages[0]?.content, model.opened[0]?.instructions, 'the same prompt')
   t.equal(model.connections, 0, 'nothing is left of the first model')
-  t.match(rig.of('trouble'), [
+  t.match(rig.eventsOf('trouble'), [
     { part: 'language_model', vendor: 'openai-realtime' },
     { part: 'speech_to_text', vendor: 'openai-realtime', instead: 'main' },
     { part: 'language_model', vendor: 'openai-realtime', instead: 'main m' },
@@ -83,15 +83,15 @@ t.test('it fails twice in an answer: the next model knows the conversation and g
     'caller: Thank you.',
     'agent: Answer 2.',
   ])
-  t.same(rig.told().slice(-3), [
+  t.same(rig.contextLines().slice(-3), [
     'user: And on Sunday?',
     'assistant: Sorry, I am having trouble. One moment please. Answer 1.',
     'user: Thank you.',
   ])
-  t.equal(rig.of('trouble').length, 3, 'no more trouble after it')
+  t.equal(rig.eventsOf('trouble').length, 3, 'no more trouble after it')
   t.match(rig.spoken.at(-1), { voice: 'w', text: 'Answer 2.' }, 'the spare voice speaks')
   t.equal(model.opened.length, 1, 'it is not asked again in this call')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a refused key: the call goes on from its first word', async (t) => {
@@ -101,30 +101,30 @@ t.test('a refused key: the call goes on from its first word', async (t) => {
   ask(rig, 'When are you open?')
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(talk(rig), ['agent: Hello.', 'caller: When are you open?', 'agent: Answer 1.'])
-  t.ok(rig.speechModel.opened.length <= 4, `${rig.speechModel.opened.length} connections`)
-  left(rig)
+  t.ok(rig.realtimeModel.opened.length <= 4, `${rig.realtimeModel.opened.length} connections`)
+  closeAndCheck(rig)
 })
 
 t.test(
   'it dies while the caller speaks: what he said is heard from its beginning, and answered',
   async (t) => {
     const rig = await call({}, { refusals: [] })
-    const model = rig.speechModel
+    const model = rig.realtimeModel
     await rig.run(500)
-    rig.sound(0, { ms: 1500, text: 'Can I come tomorrow?' })
+    rig.callerSound(0, { ms: 1500, text: 'Can I come tomorrow?' })
     await rig.run(700)
     model.refusals.push('vendor_unreachable', 'vendor_unreachable', 'vendor_unreachable')
     model.break()
     await rig.until(() => rig.turns('agent').length === 1)
     t.same(talk(rig), ['caller: Can I come tomorrow?', 'agent: Answer 1.'])
-    t.same(rig.told(), ['user: Can I come tomorrow?'])
-    left(rig)
+    t.same(rig.contextLines(), ['user: Can I come tomorrow?'])
+    closeAndCheck(rig)
   },
 )
 
 t.test('one lost connection is no reason to give the model up', async (t) => {
   const rig = await call()
-  const model = rig.speechModel
+  const model = rig.realtimeModel
   for (let turn = 1; turn <= 4; turn++) {
     await rig.run(500)
     model.break()
@@ -134,15 +134,15 @@ t.test('one lost connection is no reason to give the model up', async (t) => {
   t.equal(rig.requests.length, 0, 'nobody else was asked')
   t.equal(model.opened.length, 5)
   t.same(model.violations, [])
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test(
   'it dies in the middle of its answer: what came is said, the next turn is the next model’s',
   async (t) => {
     const rig = await call()
-    const model = rig.speechModel
-    model.replies.push({ items: [{ words: LONG, ms: 4000 }], endless: true })
+    const model = rig.realtimeModel
+    model.replies.push({ items: [{ words: TEN_SECOND_ANSWER, ms: 4000 }], endless: true })
     ask(rig, 'When are you open?')
     await rig.until(() => rig.agentSounding)
     await rig.run(500)
@@ -151,44 +151,44 @@ t.test(
     await rig.until(() => rig.turns('agent').length === 1)
     t.match(
       rig.turns('agent')[0]?.heardText,
-      new RegExp(`^${LONG.replaceAll('.', '\\.')} Sorry, I am having trouble`),
+      new RegExp(`^${TEN_SECOND_ANSWER.replaceAll('.', '\\.')} Sorry, I am having trouble`),
     )
     ask(rig, 'And on Sunday?')
     await rig.until(() => rig.turns('agent').length === 2)
-    t.match(rig.told(), ['user: When are you open?', /^assistant: We are open/, 'user: And on Sunday?'])
+    t.match(rig.contextLines(), ['user: When are you open?', /^assistant: We are open/, 'user: And on Sunday?'])
     t.equal(rig.turns('agent')[1]?.heardText, 'Answer 1.')
-    left(rig)
+    closeAndCheck(rig)
   },
 )
 
 t.test('words that nobody wrote down are heard again by the next recogniser', async (t) => {
   const rig = await call()
-  const model = rig.speechModel
-  model.heard.push({ text: 'When are you open?', afterMs: 60_000 })
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: 'When are you open?', afterMs: 60_000 })
   model.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
-  rig.sound(300, { ms: 900, text: 'When are you open?' })
+  rig.callerSound(300, { ms: 900, text: 'When are you open?' })
   await rig.until(() => rig.turns('agent').length === 2)
   // The excuse had just begun.
   t.same(talk(rig), ['caller: […]', 'agent:  |', 'caller: When are you open?', 'agent: Answer 1.'])
-  t.equal(rig.told().at(-1), 'user: When are you open?')
-  left(rig)
+  t.equal(rig.contextLines().at(-1), 'user: When are you open?')
+  closeAndCheck(rig)
 })
 
 t.test('words that nobody can be asked for: the next model is told that they are not known', async (t) => {
   const rig = await call()
-  const model = rig.speechModel
-  model.heard.push({ text: null })
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: null })
   model.replies.push({ fail: 'vendor_failed', afterMs: 900 }, { fail: 'vendor_failed' })
-  rig.sound(300, { ms: 900, text: '' })
+  rig.callerSound(300, { ms: 900, text: '' })
   await rig.until(() => rig.turns('agent').length === 1)
-  t.match(rig.told(), [/^user: \[.*not known.*Ask for it again/])
+  t.match(rig.contextLines(), [/^user: \[.*not known.*Ask for it again/])
   t.equal(rig.turns('caller')[0]?.heardText, '[…]')
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a tool that ran is not run again by the next model', async (t) => {
   const rig = await call({ tools: [LOOK] })
-  const model = rig.speechModel
+  const model = rig.realtimeModel
   model.replies.push(
     { calls: [{ id: 'c1', name: 'look', arguments: {} }] },
     { fail: 'vendor_failed' },
@@ -196,25 +196,25 @@ t.test('a tool that ran is not run again by the next model', async (t) => {
   )
   ask(rig, 'Is Sunday free?')
   await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.of('tool').length, 1)
+  t.equal(rig.eventsOf('tool').length, 1)
   t.same(
     rig.requests[0]?.messages.slice(1).map(({ role, content }) => `${role}: ${content}`),
     ['user: Is Sunday free?', 'assistant: null', 'tool: Sunday is free.'],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test(
   'it says nothing at all: the caller hears an excuse, and then the answer, without dead air',
   async (t) => {
     const rig = await call()
-    rig.speechModel.replies.push({ stall: true }, { stall: true }, { stall: true })
+    rig.realtimeModel.replies.push({ stall: true }, { stall: true }, { stall: true })
     ask(rig, 'When are you open?')
     await rig.until(() => rig.turns('agent').length === 1)
     t.match(rig.turns('agent')[0]?.heardText, /One moment please\..*Answer 1\.$/)
     const endMs = rig.turns('caller')[0]?.endMs ?? 0
     t.ok(rig.longestSilence(endMs, rig.nowMs) <= 3000, 'no dead air')
-    left(rig)
+    closeAndCheck(rig)
   },
 )
 
@@ -223,18 +223,18 @@ t.test('an interruption, a nudge and the end are as with every other agent after
     hangupLine: 'Goodbye then.',
     nudges: { enabled: true, hangupAfter: true, steps: [{ afterSeconds: 2, text: 'Are you there?' }] },
   })
-  rig.speechModel.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
-  rig.model.push([
-    { after: 100, text: LONG },
+  rig.realtimeModel.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
+  rig.modelScripts.push([
+    { after: 100, text: TEN_SECOND_ANSWER },
     { after: 0, done: true },
   ])
   ask(rig, 'When are you open?')
-  await rig.until(() => rig.spoken.some(({ text }) => text === LONG))
+  await rig.until(() => rig.spoken.some(({ text }) => text === TEN_SECOND_ANSWER))
   await rig.run(5000)
   t.ok(rig.agentSounding)
-  rig.sound(0, { ms: 1200, text: 'Stop please.' })
-  await rig.until(() => rig.of('interrupted').length === 1)
-  await rig.until(() => rig.of('finished').length === 1)
+  rig.callerSound(0, { ms: 1200, text: 'Stop please.' })
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(talk(rig).slice(-5), [
     'caller: Stop please.',
     'agent: Answer 2.',
@@ -242,18 +242,18 @@ t.test('an interruption, a nudge and the end are as with every other agent after
     'agent: Goodbye then.',
     'finished silence',
   ])
-  t.match(rig.told(), [/./, /\[interrupted by the caller\]$/, 'user: Stop please.'])
-  t.match(rig.of('finished'), [{ why: 'silence' }])
-  left(rig)
+  t.match(rig.contextLines(), [/./, /\[interrupted by the caller\]$/, 'user: Stop please.'])
+  t.match(rig.eventsOf('finished'), [{ why: 'silence' }])
+  closeAndCheck(rig)
 })
 
 t.test('all of them are gone: words, and the end', async (t) => {
   const rig = await call()
-  rig.speechModel.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
-  for (let i = 0; i < 10; i++) rig.model.push([{ after: 30, fail: 'HTTP 500' }])
+  rig.realtimeModel.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
+  for (let i = 0; i < 10; i++) rig.modelScripts.push([{ after: 30, fail: 'HTTP 500' }])
   ask(rig, 'When are you open?')
-  await rig.until(() => rig.of('finished').length === 1)
+  await rig.until(() => rig.eventsOf('finished').length === 1)
   t.match(rig.turns('agent').at(-1)?.heardText, /One moment please\..*technical problem/)
-  t.match(rig.of('finished'), [{ why: 'provider_failure' }])
-  left(rig)
+  t.match(rig.eventsOf('finished'), [{ why: 'provider_failure' }])
+  closeAndCheck(rig)
 })

@@ -1,53 +1,53 @@
 import t from 'tap'
-import { answering, begun, LONG, left } from '../../../fixtures/rigs/realtime-rig.js'
+import { openAnsweringRig, openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck } from '../../../fixtures/rigs/realtime-rig.js'
 
 /* A model that hears and speaks, and fails: what the caller hears, and what the next connection knows. */
 
 t.test(
   'a model that says nothing: the embedded voice excuses it, a new connection is tried, then goodbye',
   async (t) => {
-    const rig = await begun({}, { lineMs: null })
-    const model = rig.speechModel
+    const rig = await openRealtimeRig({}, { phraseMs: null })
+    const model = rig.realtimeModel
     model.replies.push({ stall: true }, { stall: true })
-    model.heard.push({ text: 'When are you open?' })
-    rig.sound(200, { ms: 900, text: null })
-    await rig.until(() => rig.of('finished').length === 1)
+    model.transcripts.push({ text: 'When are you open?' })
+    rig.callerSound(200, { ms: 900, text: null })
+    await rig.until(() => rig.eventsOf('finished').length === 1)
     const texts = rig.turns('agent').map(({ heardText }) => heardText)
     t.match(texts.join(' '), /One moment please.*technical problem/s)
-    t.match(rig.of('finished'), [{ why: 'provider_failure' }])
+    t.match(rig.eventsOf('finished'), [{ why: 'provider_failure' }])
     t.equal(model.opened.length, 2, 'the second try is on a new connection')
     t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
     const endMs = rig.turns('caller')[0]?.endMs ?? 0
     t.ok(rig.longestSilence(endMs, rig.nowMs - 300) <= 3000, 'no dead air')
-    left(rig)
+    closeAndCheck(rig)
   },
 )
 
 t.test('a refused key: nothing is tried for long, the caller hears a goodbye', async (t) => {
   const refusals = Array.from({ length: 20 }, () => 'vendor_rejected' as const)
-  const rig = await begun({ spec: { openingLine: 'Hello.' } }, { refusals })
-  await rig.until(() => rig.of('finished').length === 1, 20_000)
-  t.match(rig.of('finished'), [{ why: 'provider_failure' }])
+  const rig = await openRealtimeRig({ spec: { openingLine: 'Hello.' } }, { refusals })
+  await rig.until(() => rig.eventsOf('finished').length === 1, 20_000)
+  t.match(rig.eventsOf('finished'), [{ why: 'provider_failure' }])
   t.match(rig.turns('agent').at(-1)?.heardText, /technical problem/)
-  t.ok(rig.of('trouble').length > 0)
-  left(rig)
+  t.ok(rig.eventsOf('trouble').length > 0)
+  closeAndCheck(rig)
 })
 
 t.test(
   'a connection lost in the middle of an answer: what was said is kept, the next one knows it',
   async (t) => {
-    const rig = await answering()
-    const model = rig.speechModel
+    const rig = await openAnsweringRig()
+    const model = rig.realtimeModel
     model.break()
     await rig.until(() => rig.turns('agent').length === 1)
-    t.equal(rig.turns('agent')[0]?.heardText, LONG, 'its sound had come')
-    model.heard.push({ text: 'Thank you.' })
-    rig.sound(300, { ms: 900, text: null })
+    t.equal(rig.turns('agent')[0]?.heardText, TEN_SECOND_ANSWER, 'its sound had come')
+    model.transcripts.push({ text: 'Thank you.' })
+    rig.callerSound(300, { ms: 900, text: null })
     await rig.until(() => rig.turns('agent').length === 2)
     t.equal(model.opened.length, 2)
     t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
     t.equal(rig.turns('agent')[1]?.heardText, 'Answer 1.')
-    left(rig)
+    closeAndCheck(rig)
   },
 )
 
@@ -56,23 +56,23 @@ for (const [name, reply] of [
   ['fails', { fail: 'vendor_failed' }],
 ] as const) {
   t.test(`an answer that ${name} in the middle: what came of it is said, then an excuse`, async (t) => {
-    const rig = await begun()
-    rig.speechModel.replies.push({ items: [{ words: 'We are open from nine.', ms: 3000 }], ...reply })
-    rig.sound(200, { ms: 900, text: null })
+    const rig = await openRealtimeRig()
+    rig.realtimeModel.replies.push({ items: [{ words: 'We are open from nine.', ms: 3000 }], ...reply })
+    rig.callerSound(200, { ms: 900, text: null })
     await rig.until(() => rig.turns('agent').length === 1)
     t.match(rig.turns('agent')[0]?.heardText, /^We are open from nine\. Sorry, I am having trouble/)
-    t.same(rig.kinds().filter((kind) => kind.startsWith('trouble')).length, 1)
-    left(rig)
+    t.same(rig.eventSummary().filter((kind) => kind.startsWith('trouble')).length, 1)
+    closeAndCheck(rig)
   })
 }
 
 t.test('a connection lost before the answer: it is asked for again at once', async (t) => {
-  const rig = await begun()
-  const model = rig.speechModel
+  const rig = await openRealtimeRig()
+  const model = rig.realtimeModel
   model.replies.push({ stall: true })
-  model.heard.push({ text: 'When are you open?' })
-  rig.sound(200, { ms: 900, text: null })
-  await rig.until(() => model.orders.includes('respond'))
+  model.transcripts.push({ text: 'When are you open?' })
+  rig.callerSound(200, { ms: 900, text: null })
+  await rig.until(() => model.commands.includes('respond'))
   await rig.run(500)
   model.break()
   await rig.until(() => rig.turns('agent').length === 1)
@@ -80,79 +80,79 @@ t.test('a connection lost before the answer: it is asked for again at once', asy
   t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
   t.equal(rig.turns('agent')[0]?.heardText, 'Answer 1.')
   t.same(
-    rig.kinds().filter((kind) => kind.startsWith('trouble')),
+    rig.eventSummary().filter((kind) => kind.startsWith('trouble')),
     ['trouble language_model vendor_failed'],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a connection lost while nobody speaks is opened again', async (t) => {
-  const rig = await begun()
-  const model = rig.speechModel
+  const rig = await openRealtimeRig()
+  const model = rig.realtimeModel
   await rig.run(1000)
   model.break()
   await rig.run(1000)
   t.equal(model.connections, 1)
-  model.heard.push({ text: 'Are you there?' })
-  rig.sound(0, { ms: 900, text: null })
+  model.transcripts.push({ text: 'Are you there?' })
+  rig.callerSound(0, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['Are you there?'],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a connection is replaced before its time is over, when nobody speaks', async (t) => {
-  const rig = await begun({}, { longestMs: 40_000 })
-  const model = rig.speechModel
-  model.heard.push({ text: 'When are you open?' }, { text: 'Thank you.' })
-  model.replies.push({ items: [{ words: LONG, ms: 10_000 }] })
-  rig.sound(17_000, { ms: 900, text: null })
+  const rig = await openRealtimeRig({}, { longestMs: 40_000 })
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: 'When are you open?' }, { text: 'Thank you.' })
+  model.replies.push({ items: [{ words: TEN_SECOND_ANSWER, ms: 10_000 }] })
+  rig.callerSound(17_000, { ms: 900, text: null })
   await rig.run(22_000)
   t.equal(model.opened.length, 1, 'not in the middle of an answer')
   await rig.until(() => model.opened.length === 2)
   t.equal(rig.turns('agent').length, 1)
   t.match(model.opened[1]?.history, [
     { role: 'user', content: 'When are you open?' },
-    { role: 'assistant', content: LONG },
+    { role: 'assistant', content: TEN_SECOND_ANSWER },
   ])
   t.equal(model.connections, 1)
-  rig.sound(300, { ms: 900, text: null })
+  rig.callerSound(300, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(
-    rig.kinds().filter((kind) => kind.startsWith('trouble')),
+    rig.eventSummary().filter((kind) => kind.startsWith('trouble')),
     [],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('words that never come do not hold up the transcript', async (t) => {
-  const rig = await begun()
-  const model = rig.speechModel
-  model.heard.push({ text: 'Nobody reads this.', afterMs: 60_000 }, { text: null })
-  rig.sound(200, { ms: 900, text: null })
+  const rig = await openRealtimeRig()
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: 'Nobody reads this.', afterMs: 60_000 }, { text: null })
+  rig.callerSound(200, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 1)
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['[…]'],
   )
-  rig.sound(200, { ms: 900, text: null })
+  rig.callerSound(200, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['[…]', '[…]'],
   )
-  left(rig)
+  closeAndCheck(rig)
 })
 
 t.test('a call that ends in the middle of everything is told to its end', async (t) => {
-  const rig = await answering()
-  rig.sound(0, { ms: 5000, text: null })
+  const rig = await openAnsweringRig()
+  rig.callerSound(0, { ms: 5000, text: null })
   await rig.run(60)
   rig.conversation.close('hangup')
   const [turn] = rig.turns('agent')
-  t.ok(LONG.startsWith(turn?.heardText ?? '-'))
+  t.ok(TEN_SECOND_ANSWER.startsWith(turn?.heardText ?? '-'))
   t.same(
     rig.turns('caller').map(({ heardText }) => heardText),
     ['When are you open?'],
@@ -160,5 +160,5 @@ t.test('a call that ends in the middle of everything is told to its end', async 
   const told = rig.events.length
   await rig.run(6000)
   t.equal(rig.events.length, told, 'nothing afterwards')
-  left(rig)
+  closeAndCheck(rig)
 })

@@ -31,9 +31,9 @@ function scripted() {
 /** When the language model is asked, in ms of the rig's clock; `likely` is told 40 ms after the question. */
 async function asked(text: string, likely: number | null): Promise<number> {
   const { model, questions } = scripted()
-  const rig = new ConversationRig({ ending: model })
+  const rig = new ConversationRig({ turnDetector: model })
   await rig.start()
-  rig.sound(1000, { ms: 900, text, finalAfterMs: 60 })
+  rig.callerSound(1000, { ms: 900, text, finalAfterMs: 60 })
   await rig.until(() => questions.length === 1)
   if (likely !== null) {
     await rig.run(40)
@@ -47,18 +47,18 @@ async function asked(text: string, likely: number | null): Promise<number> {
 
 t.test('every pause is asked about once, while the caller has the floor', async (t) => {
   const { model, questions, closed } = scripted()
-  const rig = new ConversationRig({ ending: model, spec: { openingLine: 'Hello, how can I help?' } })
+  const rig = new ConversationRig({ turnDetector: model, spec: { openingLine: 'Hello, how can I help?' } })
   await rig.start()
   // A cough over the agent's line is no pause of a caller.
-  rig.sound(300, { ms: 120, text: '' })
+  rig.callerSound(300, { ms: 120, text: '' })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(questions.length, 0)
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 0, text: 'Yes.' },
     { after: 0, done: true },
   ])
-  rig.sound(1000, { ms: 600, text: 'My number is', finalAfterMs: 60 })
-  rig.sound(1850, { ms: 700, text: 'nine eight seven six', finalAfterMs: 60 })
+  rig.callerSound(1000, { ms: 600, text: 'My number is', finalAfterMs: 60 })
+  rig.callerSound(1850, { ms: 700, text: 'nine eight seven six', finalAfterMs: 60 })
   await rig.until(() => rig.requests.length === 1)
   t.equal(questions.length, 2, 'one for each pause')
   const [first, second] = questions
@@ -81,9 +81,9 @@ t.test('its answer shortens and lengthens the wait; without one the words decide
 
 t.test('an answer that comes too late changes nothing', async (t) => {
   const { model, questions } = scripted()
-  const rig = new ConversationRig({ ending: model })
+  const rig = new ConversationRig({ turnDetector: model })
   await rig.start()
-  rig.sound(1000, { ms: 900, text: 'I want to book.', finalAfterMs: 60 })
+  rig.callerSound(1000, { ms: 900, text: 'I want to book.', finalAfterMs: 60 })
   await rig.until(() => rig.requests.length === 1)
   questions[0]?.answer(0)
   await rig.until(() => rig.turns('agent').length === 1)

@@ -110,14 +110,14 @@ t.test('a caller opts out: it is recorded, and the model confirms it', async (t)
   await rig.start()
   const answers = async (said: string, name: ServiceKind, given: Readonly<Record<string, unknown>>) => {
     const turns = rig.turns('agent').length
-    rig.model.push([
+    rig.modelScripts.push([
       { after: 50, tools: [{ id: `c${turns}`, name, arguments: given }] },
       { after: 0, done: true },
     ])
-    const asked = rig.asked.length
-    rig.sound(200, { ms: 900, text: said })
-    await rig.until(() => rig.asked.length === asked + 1)
-    const latest = rig.asked.at(-1)
+    const asked = rig.toolRequests.length
+    rig.callerSound(200, { ms: 900, text: said })
+    await rig.until(() => rig.toolRequests.length === asked + 1)
+    const latest = rig.toolRequests.at(-1)
     if (latest === undefined) throw new Error('nothing was asked')
     const { request, done } = latest
     t.match(request, { tool: name, arguments: given })

@@ -48,13 +48,13 @@ async function stopped(rig: ConversationRig, requests = 1): Promise<void> {
 
 t.test('asked when the caller stops, answered when the words are final, heard not before', async (t) => {
   const rig = await begun()
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 100, text: 'From nine to six. ' },
     { after: 10, done: true, usage: { promptTokens: 30, completionTokens: 6 } },
   ])
-  rig.sound(0, OPEN)
+  rig.callerSound(0, OPEN)
   await stopped(rig)
-  t.equal(rig.told().at(-1), `user: ${ASKED}`)
+  t.equal(rig.contextLines().at(-1), `user: ${ASKED}`)
   // The answer is complete before the final text has come.
   await rig.run(160)
   t.notOk(rig.agentSounding)
@@ -63,7 +63,7 @@ t.test('asked when the caller stops, answered when the words are final, heard no
   t.equal(rig.requests.length, 1, 'one answer, one request')
   t.equal(rig.abandoned, 0)
   t.equal(rig.turns('caller')[0]?.text, 'When are you open?')
-  const [record] = rig.of('turn_record').map(({ record }) => record)
+  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
   t.equal(record?.speculation, 'kept')
   t.same(record?.usage.models, [
     { vendor: 'main', model: 'm', requests: 1, counted: 1, promptTokens: 30, completionTokens: 6 },
@@ -77,10 +77,10 @@ t.test('asked when the caller stops, answered when the words are final, heard no
     String(order),
   )
   t.ok((firstSentenceMs ?? 0) < (decidedMs ?? 0))
-  rig.sound(300, { ms: 900, text: 'Thank you.' })
+  rig.callerSound(300, { ms: 900, text: 'Thank you.' })
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(
-    rig.told().slice(0, 2),
+    rig.contextLines().slice(0, 2),
     ['user: When are you open?', 'assistant: From nine to six.'],
     'the final words',
   )
@@ -89,17 +89,17 @@ t.test('asked when the caller stops, answered when the words are final, heard no
 
 t.test('without it the model is asked with the final text', async (t) => {
   const rig = await begun({ speculate: false })
-  rig.sound(0, OPEN)
+  rig.callerSound(0, OPEN)
   await rig.until(() => rig.requests.length === 1)
-  t.equal(rig.told().at(-1), 'user: When are you open?')
-  const [trace] = rig.of('turn_record')
+  t.equal(rig.contextLines().at(-1), 'user: When are you open?')
+  const [trace] = rig.eventsOf('turn_record')
   t.equal(trace, undefined)
   rig.close()
 })
 
 t.test('other words in the end: the early answer never was', async (t) => {
   const rig = await begun()
-  rig.model.push(
+  rig.modelScripts.push(
     [
       { after: 50, text: 'From nine to six.' },
       { after: 500, done: true },
@@ -109,14 +109,14 @@ t.test('other words in the end: the early answer never was', async (t) => {
       { after: 0, done: true },
     ],
   )
-  rig.sound(0, { ...OPEN, text: 'When are you open on Sunday?' })
+  rig.callerSound(0, { ...OPEN, text: 'When are you open on Sunday?' })
   await stopped(rig)
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.turns('agent')[0]?.text, 'On Sunday from ten.')
   t.equal(rig.requests.length, 2)
   t.equal(rig.abandoned, 1)
-  t.same(rig.told(), ['user: When are you open on Sunday?'])
-  const [record] = rig.of('turn_record').map(({ record }) => record)
+  t.same(rig.contextLines(), ['user: When are you open on Sunday?'])
+  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
   t.match(record, { speculation: 'dropped', usage: { models: [{ requests: 2, counted: 0 }] } })
   t.ok((record?.modelRequestMs ?? 0) >= (record?.decidedMs ?? 1e9))
   t.equal(rig.close(), 0)
@@ -124,66 +124,66 @@ t.test('other words in the end: the early answer never was', async (t) => {
 
 t.test('a caller who goes on is asked for once a turn', async (t) => {
   const rig = await begun()
-  rig.model.push([{ after: 5000, done: true }])
-  rig.sound(0, { ...OPEN, finalAfterMs: 600 })
-  rig.sound(1500, { ms: 700, text: 'On Sunday, I mean.', partials: [[300, 'On Sunday I mean']] })
+  rig.modelScripts.push([{ after: 5000, done: true }])
+  rig.callerSound(0, { ...OPEN, finalAfterMs: 600 })
+  rig.callerSound(1500, { ms: 700, text: 'On Sunday, I mean.', partials: [[300, 'On Sunday I mean']] })
   await stopped(rig)
   await rig.run(400)
   t.equal(rig.abandoned, 1, 'cancelled at the sound, before any word')
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 2)
-  t.equal(rig.told().at(-1), 'user: When are you open? On Sunday, I mean.')
+  t.equal(rig.contextLines().at(-1), 'user: When are you open? On Sunday, I mean.')
   t.equal(rig.close(), 0)
 })
 
 t.test('tools of an early answer run when it is decided, not before', async (t) => {
   const rig = await begun({ spec: { tools: [DOOR] } })
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
     { after: 0, done: true },
   ])
-  rig.sound(0, { ...OPEN, text: 'Open the door.', partials: [[300, 'open the door']] })
+  rig.callerSound(0, { ...OPEN, text: 'Open the door.', partials: [[300, 'open the door']] })
   await stopped(rig)
   t.equal(rig.requests[0]?.tools.length, 1)
   await rig.run(180)
-  t.same(rig.asked, [])
-  await rig.until(() => rig.asked.length > 0)
+  t.same(rig.toolRequests, [])
+  await rig.until(() => rig.toolRequests.length > 0)
   t.ok(rig.events.length === 0 || rig.turns('agent').length === 0)
-  rig.asked[0]?.done('It is open.')
+  rig.toolRequests[0]?.done('It is open.')
   await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.asked.length, 1)
-  t.equal(rig.of('tool').length, 1)
-  t.equal(rig.of('turn_record')[0]?.record.speculation, 'kept')
+  t.equal(rig.toolRequests.length, 1)
+  t.equal(rig.eventsOf('tool').length, 1)
+  t.equal(rig.eventsOf('turn_record')[0]?.record.speculation, 'kept')
   t.equal(rig.close(), 0)
 })
 
 t.test('tools of an answer that is thrown away never run', async (t) => {
   const rig = await begun({ spec: { tools: [DOOR] } })
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
     { after: 0, done: true },
   ])
-  rig.sound(0, { ...OPEN, text: 'Do not open the door.', partials: [[300, 'open the door']] })
+  rig.callerSound(0, { ...OPEN, text: 'Do not open the door.', partials: [[300, 'open the door']] })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 2)
-  t.same(rig.asked, [])
-  t.equal(rig.of('tool').length, 0)
+  t.same(rig.toolRequests, [])
+  t.equal(rig.eventsOf('tool').length, 0)
   t.equal(rig.close(), 0)
 })
 
 t.test('what the model would be told has changed: it is asked anew', async (t) => {
   const rig = await begun({ spec: { tools: [DOOR] } })
-  rig.model.push([
+  rig.modelScripts.push([
     { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
     { after: 0, done: true },
   ])
-  rig.sound(0, { ms: 900, text: 'Open the door.' })
-  await rig.until(() => rig.asked.length === 1)
+  rig.callerSound(0, { ms: 900, text: 'Open the door.' })
+  await rig.until(() => rig.toolRequests.length === 1)
   // The caller takes the floor while the door is being opened.
-  rig.sound(0, { ms: 1000, text: 'Who is there?', partials: [[300, 'who is there']], finalAfterMs: 400 })
+  rig.callerSound(0, { ms: 1000, text: 'Who is there?', partials: [[300, 'who is there']], finalAfterMs: 400 })
   await rig.until(() => rig.requests.length === 2)
   t.equal(rig.turns('agent').length, 0)
-  rig.asked[0]?.done('It is open.')
+  rig.toolRequests[0]?.done('It is open.')
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 3)
   t.match(JSON.stringify(rig.requests[2]?.messages), /came late: It is open/)
@@ -192,18 +192,18 @@ t.test('what the model would be told has changed: it is asked anew', async (t) =
 
 t.test('a failure before the decision is nobody’s trouble', async (t) => {
   const rig = await begun()
-  rig.model.push([{ after: 50, fail: 'no' }])
-  rig.sound(0, OPEN)
+  rig.modelScripts.push([{ after: 50, fail: 'no' }])
+  rig.callerSound(0, OPEN)
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 2)
-  t.equal(rig.of('trouble').length, 0)
+  t.equal(rig.eventsOf('trouble').length, 0)
   t.equal(rig.turns('agent')[0]?.text, 'Answer 2.')
   t.equal(rig.close(), 0)
 })
 
 t.test('words that ask for more, and keys, are not asked for early', async (t) => {
   const rig = await begun()
-  rig.sound(0, {
+  rig.callerSound(0, {
     ms: 900,
     text: 'I want a table and',
     partials: [[300, 'I want a table and']],
@@ -212,7 +212,7 @@ t.test('words that ask for more, and keys, are not asked for early', async (t) =
   await rig.run(1400)
   t.equal(rig.requests.length, 0)
   await rig.until(() => rig.turns('agent').length === 1)
-  rig.sound(300, OPEN)
+  rig.callerSound(300, OPEN)
   await rig.run(700)
   rig.press('4')
   await rig.run(900)
@@ -222,8 +222,8 @@ t.test('words that ask for more, and keys, are not asked for early', async (t) =
 
 t.test('a recogniser that hears the end before the detector', async (t) => {
   const rig = await begun({ endOfUtterance: true })
-  rig.sound(0, { ...OPEN, ms: 1200 })
-  rig.model.push([{ after: 5000, done: true }])
+  rig.callerSound(0, { ...OPEN, ms: 1200 })
+  rig.modelScripts.push([{ after: 5000, done: true }])
   await rig.run(700)
   rig.eager()
   await rig.run(20)
@@ -241,8 +241,8 @@ t.test('a recogniser that hears the end before the detector', async (t) => {
 
 t.test('a hang-up before the decision leaves nothing running', async (t) => {
   const rig = await begun()
-  rig.model.push([{ after: 50, text: 'From nine.' }])
-  rig.sound(0, OPEN)
+  rig.modelScripts.push([{ after: 50, text: 'From nine.' }])
+  rig.callerSound(0, OPEN)
   await stopped(rig)
   t.equal(rig.close(), 0)
   t.equal(rig.abandoned, 1)
@@ -253,10 +253,10 @@ t.test('the same words turn out to be of another language: asked anew', async (t
   const rig = await begun({ spec: { languages: ['en-IN', 'hi-IN'] } })
   // No word of a list: the recogniser alone tells the language, with the final text.
   const said = 'Bijnor Unnao Sitapur Kanpur Rampur'
-  rig.sound(0, { ms: 900, text: said, partials: [[300, said]], language: 'hi-IN' })
+  rig.callerSound(0, { ms: 900, text: said, partials: [[300, said]], language: 'hi-IN' })
   await rig.until(() => rig.turns('agent').length === 1)
   const spoken = rig.requests.map(({ messages }) => /speaks (\w+) now/.exec(messages[0]?.content ?? '')?.[1])
   t.same(spoken, ['English', 'Hindi'])
-  t.equal(rig.of('turn_record')[0]?.record.speculation, 'dropped')
+  t.equal(rig.eventsOf('turn_record')[0]?.record.speculation, 'dropped')
   t.equal(rig.close(), 0)
 })

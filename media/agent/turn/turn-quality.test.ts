@@ -1,6 +1,6 @@
 import t from 'tap'
 import { TURNS } from '../../../fixtures/turns/catalogue.js'
-import { judgeAll, ourPolicy, plainPolicy } from '../../../fixtures/turns/quality.js'
+import { judgeAll, enginePolicy, vadOnlyPolicy } from '../../../fixtures/turns/quality.js'
 import { spokenCalls } from '../../../fixtures/turns/spoken-calls.js'
 import { loadVad } from '../../vad/vad.js'
 import { VAD_STOP_MS } from './turn-policy.js'
@@ -14,8 +14,8 @@ t.test('the sets have no turn in common, and the eleven languages', async (t) =>
 t.test('ends of turns are found better than by silence alone', async (t) => {
   const [calls, vad] = await Promise.all([spokenCalls('test', 1), loadVad()])
   for (const stopMs of [VAD_STOP_MS, 600, 1000]) {
-    const plain = judgeAll(calls, vad, plainPolicy, stopMs)
-    const ours = judgeAll(calls, vad, ourPolicy, stopMs)
+    const plain = judgeAll(calls, vad, vadOnlyPolicy, stopMs)
+    const ours = judgeAll(calls, vad, enginePolicy, stopMs)
     const told = `${stopMs} ms: ${(100 * ours.cutShare).toFixed(1)} % cut, ${ours.waitMs.toFixed(0)} ms; plain ${(100 * plain.cutShare).toFixed(1)} %, ${plain.waitMs.toFixed(0)} ms`
     t.ok(ours.cutShare < plain.cutShare * 0.85, told)
     t.ok(ours.waitMs < plain.waitMs + 120, told)

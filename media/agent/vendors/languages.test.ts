@@ -2,8 +2,8 @@ import t from 'tap'
 import {
   DEEPGRAM_FLUX,
   DEEPGRAM_LISTEN,
-  RECOGNITION_WIRES,
-  type RecognitionWire,
+  RECOGNITION_PROTOCOLS,
+  type RecognitionProtocol,
   SARVAM_LEGACY,
   SARVAM_REALTIME,
 } from '../../../fixtures/vendors/recognition-messages.js'
@@ -22,7 +22,7 @@ import type { RecognitionDialect } from './shared/recognition-stream.js'
 const SARVAM = { baseUrl: 'wss://s', apiKey: 'k', languageField: 'target_language_code' } as const
 const DEEPGRAM = { baseUrl: 'wss://d', apiKey: 'k' }
 
-function open(wire: RecognitionWire, language: string, languages: readonly string[]): RecognitionDialect {
+function open(wire: RecognitionProtocol, language: string, languages: readonly string[]): RecognitionDialect {
   const stream = { rate: 8000, language, languages, model: wire.model, mode: 'transcribe' } as const
   if (wire === DEEPGRAM_LISTEN) return new DeepgramListenDialect(DEEPGRAM, stream)
   if (wire === DEEPGRAM_FLUX) return new DeepgramFluxDialect(DEEPGRAM, stream)
@@ -50,7 +50,7 @@ function read(dialect: RecognitionDialect, messages: readonly string[]): unknown
 }
 
 const SEVERAL: readonly (readonly [
-  RecognitionWire,
+  RecognitionProtocol,
   string,
   readonly string[],
   readonly string[],
@@ -77,7 +77,7 @@ t.test('several languages: the multilingual mode where the model has one', async
 })
 
 t.test('the language heard is told, unless it had been given', async (t) => {
-  for (const wire of RECOGNITION_WIRES) {
+  for (const wire of RECOGNITION_PROTOCOLS) {
     const several = read(open(wire, 'en-IN', ['en-IN', 'hi-IN']), wire.final('नमस्ते जी'))
     t.same(several.at(-1), ['नमस्ते जी', 'hi-IN'], wire.name)
     const one = read(open(wire, 'hi-IN', ['hi-IN']), wire.final('नमस्ते जी'))

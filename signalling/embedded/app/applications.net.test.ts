@@ -16,7 +16,7 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 /*
@@ -43,8 +43,8 @@ interface B2b {
 }
 
 const contact = (peer: TestPeer) => ({ Contact: `<sip:bob@127.0.0.1:${peer.port}>` })
-const tagged = (message: WireMessage, tag: string) => `${message.header('To')};tag=${tag}`
-const final = (cseq: string) => (message: WireMessage) =>
+const tagged = (message: RawSipMessage, tag: string) => `${message.header('To')};tag=${tag}`
+const final = (cseq: string) => (message: RawSipMessage) =>
   message.header('CSeq') === cseq && !message.start.startsWith('SIP/2.0 1')
 
 /** An application that connects every caller to bob. */

@@ -12,13 +12,13 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 const SUPPORTED = { Supported: '100rel' }
 const RELIABLE = { headers: { Require: '100rel' }, body: SDP_B }
 const uriOf = (peer: TestPeer) => `sip:bob@127.0.0.1:${peer.port}`
-const final = (cseq: string) => (message: WireMessage) =>
+const final = (cseq: string) => (message: RawSipMessage) =>
   message.header('CSeq') === cseq && !message.start.startsWith('SIP/2.0 1')
 
 async function open(t: Parameters<typeof openRig>[0]) {
@@ -28,7 +28,7 @@ async function open(t: Parameters<typeof openRig>[0]) {
 
 /** A provisional response of a raw callee. */
 function ringing(
-  invite: WireMessage,
+  invite: RawSipMessage,
   peer: TestPeer,
   tag: string,
   rseq: number | null,

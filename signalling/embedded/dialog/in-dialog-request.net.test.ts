@@ -15,7 +15,7 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 interface Call {
@@ -57,7 +57,7 @@ async function inbound(
   }
 }
 
-const of = (cseq: string) => (message: WireMessage) =>
+const of = (cseq: string) => (message: RawSipMessage) =>
   message.header('CSeq') === cseq && !message.start.includes(' 100 ')
 
 t.test('re-INVITE of the peer: 100, answer, repeated until its ACK', async (t) => {

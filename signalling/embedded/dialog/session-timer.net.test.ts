@@ -10,8 +10,8 @@ import {
   SDP_B,
   type TestDialog,
   type TestPeer,
-  type WireMessage,
-  wireMessage,
+  type RawSipMessage,
+  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 
@@ -33,7 +33,7 @@ async function reach(
   peer: TestPeer,
   start: string,
   maxS: number,
-): Promise<{ message: WireMessage; seconds: number }> {
+): Promise<{ message: RawSipMessage; seconds: number }> {
   const begin = clock.now()
   const known = peer.seen.length
   while (clock.now() - begin <= maxS * 1000) {
@@ -116,7 +116,7 @@ t.test('an INVITE that asks for less than the minimum gets 422 and may ask again
     t.match(small.header('To'), /;tag=/)
     const { 'Call-ID': callId, From } = inCall(invite, small, 1, 'ACK') as Record<'Call-ID' | 'From', string>
     peer.send(
-      request('ACK', peer, { Via: wireMessage(invite).header('Via'), ...inCall(invite, small, 1, 'ACK') }),
+      request('ACK', peer, { Via: readRawSipMessage(invite).header('Via'), ...inCall(invite, small, 1, 'ACK') }),
     )
     const again = {
       'Call-ID': callId,

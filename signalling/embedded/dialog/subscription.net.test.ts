@@ -10,7 +10,7 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 
@@ -32,7 +32,7 @@ function subscribe(app: TestApp, peer: TestPeer, seen = () => {}): Promise<TestR
   })
 }
 
-function notify(peer: TestPeer, to: WireMessage, cseq: number, state: string): string {
+function notify(peer: TestPeer, to: RawSipMessage, cseq: number, state: string): string {
   return request('NOTIFY', peer, {
     From: `${to.header('To')};tag=watched`,
     To: to.header('From'),

@@ -10,7 +10,7 @@ import {
   SDP_A,
   SDP_B,
   type TestDialog,
-  wireMessage,
+  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { silentLog } from '../../../media/base/log.js'
 import { DEFAULT_LIMITS } from '../limits.js'
@@ -218,7 +218,7 @@ t.test('a flood from many sources: bounded, answered 503, and the live call goes
   while (!last.got.some((bytes) => bytes.toString().startsWith('SIP/2.0 503'))) {
     await once(last.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
   }
-  const refused = last.got.map((bytes) => wireMessage(bytes.toString())).find((m) => /503/.test(m.start))
+  const refused = last.got.map((bytes) => readRawSipMessage(bytes.toString())).find((m) => /503/.test(m.start))
   t.match(refused?.header('Retry-After'), /^\d+$/)
   const { serverTransactions, unanswered, guard } = rig.server.stats()
   t.ok(serverTransactions <= 100, `${serverTransactions} transactions`)

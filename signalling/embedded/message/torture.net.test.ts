@@ -4,8 +4,8 @@ import t from 'tap'
 import {
   openRig,
   type TestRequest,
-  type WireMessage,
-  wireMessage,
+  type RawSipMessage,
+  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { TORTURE, TORTURE_RESPONSES } from '../../../fixtures/sip/torture-messages.js'
 import { DEFAULT_LIMITS } from '../limits.js'
@@ -51,9 +51,9 @@ t.test('every message of RFC 4475, on the wire to an application', async (t) => 
 
   for (const [index, { section, name, bytes, expect }] of TORTURE.entries()) {
     const socket = createSocket('udp4')
-    const answers: WireMessage[] = []
+    const answers: RawSipMessage[] = []
     socket.on('message', (answer) => {
-      answers.push(wireMessage(answer.toString('latin1')))
+      answers.push(readRawSipMessage(answer.toString('latin1')))
       socket.emit('test:answer')
     })
     socket.bind(0, '127.0.0.1')

@@ -12,7 +12,7 @@ import {
   type TestApp,
   type TestPeer,
   type TestRequest,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 
@@ -27,7 +27,7 @@ interface ProxyableRequest extends TestRequest {
 
 const at = (peer: TestPeer) => `sip:bob@127.0.0.1:${peer.port}`
 const contact = (peer: TestPeer) => ({ Contact: `<sip:bob@127.0.0.1:${peer.port}>` })
-const tagged = (message: WireMessage, tag: string) => `${message.header('To')};tag=${tag}`
+const tagged = (message: RawSipMessage, tag: string) => `${message.header('To')};tag=${tag}`
 
 /** Proxies every request of that method; resolves with the result of the first one. */
 function proxying(app: TestApp, destination: string[], options: object = {}, method = 'invite') {
@@ -144,7 +144,7 @@ t.test(
       const seen = await caller.next((m) => m.start.includes(' 183 ') && m.header('To').endsWith(tag))
       return { sent, text, seen }
     }
-    const prack = async (peer: TestPeer, seen: WireMessage, cseq: number) => {
+    const prack = async (peer: TestPeer, seen: RawSipMessage, cseq: number) => {
       const rack = `${seen.header('RSeq')} 1 INVITE`
       const headers = {
         ...inCall(invite, seen, cseq, 'PRACK'),

@@ -13,7 +13,7 @@ import {
   type TestApp,
   type TestPeer,
   type TestResponse,
-  type WireMessage,
+  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { type DnsRecord, openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import type { EmbeddedServerSettings } from '../server.js'
@@ -59,8 +59,8 @@ async function openCluster(
 }
 
 /** The next OPTIONS that is no repetition of one taken before: a busy machine makes T1 run out. */
-async function nextOptions(peer: TestPeer): Promise<WireMessage> {
-  const keyOf = (message: WireMessage) => `${peer.port} ${message.header('Call-ID')}`
+async function nextOptions(peer: TestPeer): Promise<RawSipMessage> {
+  const keyOf = (message: RawSipMessage) => `${peer.port} ${message.header('Call-ID')}`
   const message = await peer.next((one) => one.start.startsWith('OPTIONS') && !taken.has(keyOf(one)))
   taken.add(keyOf(message))
   return message

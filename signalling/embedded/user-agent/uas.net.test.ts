@@ -10,7 +10,7 @@ import {
   type TestApp,
   type TestDialog,
   type TestPeer,
-  wireMessage,
+  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 /** An application that answers every INVITE; resolves with its dialogs as they come. */
@@ -181,8 +181,8 @@ t.test('CANCEL: 200 to it, 487 to the INVITE, cancel to the application', async 
   peer.send(invite)
   const ringing = await peer.next('SIP/2.0 180')
   const cancelled = once(app, 'test:cancelled')
-  const branch = { Via: wireMessage(invite).header('Via'), Contact: null }
-  const same = wireMessage(invite)
+  const branch = { Via: readRawSipMessage(invite).header('Via'), Contact: null }
+  const same = readRawSipMessage(invite)
   const cancel = request('CANCEL', peer, {
     ...branch,
     From: same.header('From'),
@@ -209,7 +209,7 @@ t.test('CANCEL after the 200 gets its 200 and changes nothing', async (t) => {
   const app = await rig.app()
   const peer = await rig.udpPeer()
   const { invite, ok, dialog } = await answeredCall(rig, app, peer)
-  const same = wireMessage(invite)
+  const same = readRawSipMessage(invite)
   peer.send(
     request('CANCEL', peer, {
       Via: same.header('Via'),
@@ -247,7 +247,7 @@ t.test('a refused INVITE: the failure is repeated until its ACK, which stays in 
   peer.send(
     request('ACK', peer, {
       ...inCall(invite, busy, 1, 'ACK'),
-      Via: wireMessage(invite).header('Via'),
+      Via: readRawSipMessage(invite).header('Via'),
       Contact: null,
     }),
   )
@@ -263,8 +263,8 @@ t.test('nobody wants it: 503; inside unknown dialogs 481; odd methods 501 and 40
   const rig = await openRig(t)
   const peer = await rig.udpPeer()
   const expect = async (text: string, status: string) => {
-    const cseq = wireMessage(text).header('CSeq')
-    const callId = wireMessage(text).header('Call-ID')
+    const cseq = readRawSipMessage(text).header('CSeq')
+    const callId = readRawSipMessage(text).header('Call-ID')
     peer.send(text)
     const fits = (m: { start: string; header(name: string): string }) =>
       m.header('CSeq') === cseq && m.header('Call-ID') === callId && !m.start.includes(' 100 ')

@@ -215,7 +215,7 @@ for (const [turns, expected] of [
 
 t.test('sound from before the session had its settings arrives in order; a turn is heard', async (t) => {
   const r = await rig(t)
-  r.fake.heard.push({ text: 'मेरा नाम अनीता है' })
+  r.fake.transcripts.push({ text: 'मेरा नाम अनीता है' })
   speak(r.stream, 1000)
   await ready(r)
   for (let i = 0; i < 15; i++) speak(r.stream, 40)
@@ -234,7 +234,7 @@ t.test('sound from before the session had its settings arrives in order; a turn 
 
 t.test('what the caller said and nobody can write down is told as such', async (t) => {
   const r = await rig(t, { turns: 'ours' })
-  r.fake.heard.push({ text: null })
+  r.fake.transcripts.push({ text: null })
   speak(r.stream, 510)
   r.stream.commit()
   await r.until(() => r.heard.transcripts.length > 0, 'the transcript')
@@ -421,7 +421,7 @@ t.test('a line is said beside the conversation, also during a reply', async (t) 
   const line = new Reply()
   r.stream.say('Please hold <on>.', line.events)
   await r.until(() => line.over, 'the line')
-  t.same(r.fake.lines, ['Please hold <on>.'])
+  t.same(r.fake.phrases, ['Please hold <on>.'])
   const { response } = r.fake.sent('response.create')[1] ?? {}
   t.match(response, { conversation: 'none', input: [], tool_choice: 'none', output_modalities: ['audio'] })
   t.equal([...line.samples.values()][0], 'Please hold <on>.'.length * 60 * 8)

@@ -6,8 +6,8 @@ import {
 } from '../../../../fixtures/vendors/fake-vendor-socket.js'
 import {
   DEEPGRAM_LISTEN,
-  RECOGNITION_WIRES,
-  type RecognitionWire,
+  RECOGNITION_PROTOCOLS,
+  type RecognitionProtocol,
   SARVAM_LEGACY,
   SARVAM_REALTIME,
 } from '../../../../fixtures/vendors/recognition-messages.js'
@@ -36,7 +36,7 @@ const frame = (n: number): Int16Array => Int16Array.from({ length: FRAME }, (_, 
 
 async function rig(
   t: Test,
-  wire: RecognitionWire,
+  wire: RecognitionProtocol,
   setUp: (fake: FakeVendorSocket) => void = () => {},
   language = 'hi-IN',
 ): Promise<Rig> {
@@ -85,7 +85,7 @@ function bytes(from: number, count: number): Buffer {
   )
 }
 
-for (const wire of RECOGNITION_WIRES) {
+for (const wire of RECOGNITION_PROTOCOLS) {
   t.test(wire.name, async (t) => {
     t.test('asks for what the session has, and proves who it is', async (t) => {
       const { fake } = await rig(t, wire)

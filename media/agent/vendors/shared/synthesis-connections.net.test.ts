@@ -5,7 +5,7 @@ import {
   openFakeVendorSocket,
 } from '../../../../fixtures/vendors/fake-vendor-socket.js'
 import { pcmBytes } from '../../../../fixtures/vendors/openai-frames.js'
-import { SARVAM, SPEECH_WIRES, type SpeechWire } from '../../../../fixtures/vendors/speech-messages.js'
+import { SARVAM, SPEECH_PROTOCOLS, type SpeechProtocol } from '../../../../fixtures/vendors/speech-messages.js'
 import type { EngineError } from '../../../base/errors.js'
 import { silentLog } from '../../../base/log.js'
 import type { Cancellable, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
@@ -31,7 +31,7 @@ interface Spoken {
 
 const VOICES = [{ name: 'asha', id: 'voice-id-1' }]
 
-async function rig(t: Test, wire: SpeechWire): Promise<Rig> {
+async function rig(t: Test, wire: SpeechProtocol): Promise<Rig> {
   const fake = await openFakeVendorSocket()
   const clock = new VirtualClock()
   const deps = { clock, log: silentLog }
@@ -46,7 +46,7 @@ async function rig(t: Test, wire: SpeechWire): Promise<Rig> {
   return { fake, clock, vendor }
 }
 
-function speak({ vendor }: Rig, wire: SpeechWire, text: string, over: Partial<SpeakRequest> = {}): Spoken {
+function speak({ vendor }: Rig, wire: SpeechProtocol, text: string, over: Partial<SpeakRequest> = {}): Spoken {
   const spoken = { pcm: [] as number[], words: [] as Spoken['words'], ends: [] as Spoken['ends'] }
   const voice = wire === SARVAM ? 'shubh' : 'asha'
   const request = { text, voice, model: null, language: 'hi-IN', pace: 1, rate: 8000 as const, ...over }
@@ -61,7 +61,7 @@ function speak({ vendor }: Rig, wire: SpeechWire, text: string, over: Partial<Sp
 
 const ramp = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => from + i)
 
-for (const wire of SPEECH_WIRES) {
+for (const wire of SPEECH_PROTOCOLS) {
   t.test(wire.name, async (t) => {
     t.test('asks as the vendor wants it, and gives the sound back sample by sample', async (t) => {
       const r = await rig(t, wire)
@@ -253,25 +253,25 @@ t.test('Sarvam: the other name of the language field is tried after a validation
 })
 
 t.test('ElevenLabs: no more texts at once on a connection than the vendor allows', async (t) => {
-  const [wire] = SPEECH_WIRES
+  const [wire] = SPEECH_PROTOCOLS
   const r = await rig(t, wire)
   for (let n = 0; n < 6; n++) speak(r, wire, `Text ${n}.`)
   await r.fake.until(
-    () => r.fake.connections.flatMap((connection) => wire.asked(connection)).length === 6,
+    () => r.fake.connections.flatMap((connection) => wire.requestOf(connection)).length === 6,
     'all texts',
   )
   t.same(
-    r.fake.connections.map((connection) => wire.asked(connection).length),
+    r.fake.connections.map((connection) => wire.requestOf(connection).length),
     [4, 2],
   )
 })
 
 t.test('ElevenLabs: a stopped text counts until its last message', async (t) => {
-  const [wire] = SPEECH_WIRES
+  const [wire] = SPEECH_PROTOCOLS
   const r = await rig(t, wire)
   const texts = (count: number) =>
     r.fake.until(
-      () => r.fake.connections.flatMap((connection) => wire.asked(connection)).length === count,
+      () => r.fake.connections.flatMap((connection) => wire.requestOf(connection)).length === count,
       `${count} texts`,
     )
   const first = Array.from({ length: 4 }, (_, n) => speak(r, wire, `Text ${n}.`))
@@ -281,17 +281,17 @@ t.test('ElevenLabs: a stopped text counts until its last message', async (t) => 
   await r.fake.until(() => (connection ? wire.stopped(connection)?.length : 0) === 4, 'four stops')
   speak(r, wire, 'On another connection.')
   await texts(5)
-  t.equal(connection && wire.asked(connection).length, 4, 'the vendor still counts four')
-  const stopped = connection ? wire.asked(connection)[0]?.context : null
+  t.equal(connection && wire.requestOf(connection).length, 4, 'the vendor still counts four')
+  const stopped = connection ? wire.requestOf(connection)[0]?.context : null
   connection?.send(wire.done(stopped ?? null))
   await turns()
   speak(r, wire, 'Where there is room again.')
   await texts(6)
-  t.equal(connection && wire.asked(connection).length, 5)
+  t.equal(connection && wire.requestOf(connection).length, 5)
 })
 
 t.test('ElevenLabs: megabytes in one message', async (t) => {
-  const [wire] = SPEECH_WIRES
+  const [wire] = SPEECH_PROTOCOLS
   const r = await rig(t, wire)
   const spoken = speak(r, wire, 'A long text.')
   await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -303,8 +303,8 @@ t.test('ElevenLabs: megabytes in one message', async (t) => {
   t.same(spoken.pcm, [1, 2, 3])
 })
 
-function asked(r: Rig, wire: SpeechWire) {
-  return r.fake.connections.length === 0 ? [] : wire.asked(r.fake.last)
+function asked(r: Rig, wire: SpeechProtocol) {
+  return r.fake.connections.length === 0 ? [] : wire.requestOf(r.fake.last)
 }
 
 /** Turns of the event loop until it holds, 5 s at most. */
