@@ -98,7 +98,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       afterMissLine: line(callSettings.transfer.afterMissLine),
     },
     maxCallSeconds: callSettings.maxCallSeconds,
-    spares: fallbacksOf(
+    fallbacks: fallbacksOf(
       {
         voice: speech,
         pace: config.ttsOptions.pace,

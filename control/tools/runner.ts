@@ -4,7 +4,7 @@ import {
   type ServiceKind,
   type ServiceTools,
   serviceRequest,
-  toldOf,
+  toolResultText,
 } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
@@ -97,7 +97,7 @@ export function openAgentTools(deps: {
     }
     const refusal = answer.status === 'refused' ? answer.refusal : undefined
     log.info({ callId, preset: kind, status: answer.status, refusal }, 'a preset was used')
-    return toldOf(kind, answer)
+    return toolResultText(kind, answer)
   }
 
   return {

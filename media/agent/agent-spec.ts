@@ -97,7 +97,7 @@ export interface ChosenModel {
 }
 
 /** A voice that speaks when the agent's own does not, and in what languages it can. */
-export interface SpareVoice {
+export interface FallbackVoice {
   readonly vendor: string
   readonly model: string | null
   readonly voice: string
@@ -105,7 +105,7 @@ export interface SpareVoice {
   readonly languages: readonly string[]
 }
 
-export interface SpareRecogniser {
+export interface FallbackRecogniser {
   readonly vendor: string
   readonly model: string | null
   readonly mode: RecognitionMode
@@ -113,11 +113,11 @@ export interface SpareRecogniser {
 }
 
 /** Who goes on when a vendor of the agent's own fails: each in the order in which they are asked. */
-export interface SpareVendors {
-  readonly speechToText: readonly SpareRecogniser[]
+export interface FallbackVendors {
+  readonly speechToText: readonly FallbackRecogniser[]
   readonly languageModel: readonly ChosenModel[]
   /** The embedded voice stands behind them by itself. */
-  readonly textToSpeech: readonly SpareVoice[]
+  readonly textToSpeech: readonly FallbackVoice[]
 }
 
 /**
@@ -179,7 +179,7 @@ export interface AgentSpec {
   /** Listen for an answering machine in the first seconds. */
   readonly voicemail: { readonly enabled: boolean; readonly windowSeconds: number }
   readonly transfer: TransferSpec
-  readonly spares?: SpareVendors
+  readonly fallbacks?: FallbackVendors
   readonly maxCallSeconds: number
 }
 
@@ -226,17 +226,17 @@ export interface SpeakerScript {
 /** When a simulated far end does its next step. */
 export type PersonaCue =
   /** After the agent spoke and then was silent for this long. */
-  | { readonly when: 'agent_silent'; readonly ms: number }
+  | { readonly kind: 'agent_silent'; readonly ms: number }
   /** This long after the agent began to speak: in the middle of its sentence. */
-  | { readonly when: 'agent_speaking'; readonly ms: number }
+  | { readonly kind: 'agent_speaking'; readonly ms: number }
   /** This long after the previous step ended. */
-  | { readonly when: 'after'; readonly ms: number }
+  | { readonly kind: 'after'; readonly ms: number }
 
 export type PersonaAct =
-  | { readonly do: 'say'; readonly utterance: number }
-  | { readonly do: 'press'; readonly digits: string }
-  | { readonly do: 'stop_media' }
-  | { readonly do: 'hang_up' }
+  | { readonly kind: 'say'; readonly utterance: number }
+  | { readonly kind: 'press'; readonly digits: string }
+  | { readonly kind: 'stop_media' }
+  | { readonly kind: 'hang_up' }
 
 /** A simulated far end: what it does once its call is answered. Steps run in order, once each. */
 export interface PersonaSpec {

@@ -1,22 +1,22 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { Breakers, breakersOf } from './circuit-breaker.js'
+import { CircuitBreakers, circuitBreakersOf } from './circuit-breaker.js'
 
 const KEY = 'language_model a m'
 
 t.test('failures in a row leave it alone; one request tries it again', async (t) => {
   const clock = new VirtualClock()
-  const breakers = new Breakers(clock)
+  const breakers = new CircuitBreakers(clock)
   for (let i = 0; i < 2; i++) breakers.failed(KEY, false)
   t.ok(breakers.allows(KEY), 'twice is nothing')
   breakers.failed(KEY, false)
   t.notOk(breakers.allows(KEY))
-  t.ok(breakers.rests(KEY))
+  t.ok(breakers.isOpen(KEY))
   t.ok(breakers.allows('language_model b m'), 'each for itself')
   clock.advance(29_999)
   t.notOk(breakers.allows(KEY))
   clock.advance(1)
-  t.notOk(breakers.rests(KEY))
+  t.notOk(breakers.isOpen(KEY))
   t.ok(breakers.allows(KEY), 'the probe')
   t.notOk(breakers.allows(KEY), 'only one')
   breakers.failed(KEY, false)
@@ -31,7 +31,7 @@ t.test('failures in a row leave it alone; one request tries it again', async (t)
 })
 
 t.test('stalls weigh more; a success in between forgets', async (t) => {
-  const breakers = new Breakers(new VirtualClock())
+  const breakers = new CircuitBreakers(new VirtualClock())
   breakers.failed(KEY, true)
   t.ok(breakers.allows(KEY))
   breakers.failed(KEY, true)
@@ -47,7 +47,7 @@ t.test(
   'a probe without an answer is over after a while; late failures do not lengthen the rest',
   async (t) => {
     const clock = new VirtualClock()
-    const breakers = new Breakers(clock)
+    const breakers = new CircuitBreakers(clock)
     for (let i = 0; i < 8; i++) breakers.failed(KEY, false)
     clock.advance(30_000)
     t.ok(breakers.allows(KEY))
@@ -61,6 +61,6 @@ t.test(
 t.test('the calls of a thread share them', async (t) => {
   const clock = new VirtualClock()
   const vendors = {}
-  t.equal(breakersOf(vendors, clock), breakersOf(vendors, clock))
-  t.not(breakersOf({}, clock), breakersOf(vendors, clock))
+  t.equal(circuitBreakersOf(vendors, clock), circuitBreakersOf(vendors, clock))
+  t.not(circuitBreakersOf({}, clock), circuitBreakersOf(vendors, clock))
 })

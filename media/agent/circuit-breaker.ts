@@ -12,7 +12,7 @@ const PROBE_MS = 10_000
 
 interface Circuit {
   failures: number
-  restMs: number
+  cooldownMs: number
   /** Closed until then; then one request may try. */
   openUntilMs: number | null
   probeUntilMs: number
@@ -22,7 +22,7 @@ interface Circuit {
  * Circuit breakers of one thread's vendors: one that failed several times in a row is not asked by any
  * call for a while, then by a single request that decides. Keyed by what is asked (`language_model openai m`).
  */
-export class Breakers {
+export class CircuitBreakers {
   readonly #clock: Clock
   readonly #circuits = new Map<string, Circuit>()
 
@@ -41,7 +41,7 @@ export class Breakers {
   }
 
   /** As `allows`, without taking the place of the one that tries. */
-  rests(key: string): boolean {
+  isOpen(key: string): boolean {
     const until = this.#circuits.get(key)?.openUntilMs ?? null
     return until !== null && this.#clock.now() < until
   }
@@ -53,7 +53,7 @@ export class Breakers {
   failed(key: string, stalled: boolean): void {
     const circuit = this.#circuits.get(key) ?? {
       failures: 0,
-      restMs: REST_MS,
+      cooldownMs: REST_MS,
       openUntilMs: null,
       probeUntilMs: 0,
     }
@@ -62,20 +62,20 @@ export class Breakers {
     if (circuit.openUntilMs !== null) {
       // What fails while it is left alone was begun before; only a probe's failure lengthens the rest.
       if (this.#clock.now() < circuit.openUntilMs) return
-      circuit.restMs = Math.min(circuit.restMs * 2, LONGEST_REST_MS)
+      circuit.cooldownMs = Math.min(circuit.cooldownMs * 2, LONGEST_REST_MS)
     } else if (circuit.failures < FAILURES) return
-    circuit.openUntilMs = this.#clock.now() + circuit.restMs
+    circuit.openUntilMs = this.#clock.now() + circuit.cooldownMs
     circuit.probeUntilMs = 0
   }
 }
 
-const shared = new WeakMap<object, Breakers>()
+const shared = new WeakMap<object, CircuitBreakers>()
 
 /** Those that belong to a thread's vendors and go with them. */
-export function breakersOf(vendors: object, clock: Clock): Breakers {
+export function circuitBreakersOf(vendors: object, clock: Clock): CircuitBreakers {
   let breakers = shared.get(vendors)
   if (!breakers) {
-    breakers = new Breakers(clock)
+    breakers = new CircuitBreakers(clock)
     shared.set(vendors, breakers)
   }
   return breakers

@@ -63,9 +63,9 @@ class Rig {
 
 t.test('answers after the agent was silent for long enough, then presses and hangs up', async (t) => {
   const rig = new Rig([
-    { cue: { when: 'agent_silent', ms: 600 }, act: { do: 'say', utterance: 0 } },
-    { cue: { when: 'after', ms: 100 }, act: { do: 'press', digits: '12#' } },
-    { cue: { when: 'agent_silent', ms: 400 }, act: { do: 'hang_up' } },
+    { cue: { kind: 'agent_silent', ms: 600 }, act: { kind: 'say', utterance: 0 } },
+    { cue: { kind: 'after', ms: 100 }, act: { kind: 'press', digits: '12#' } },
+    { cue: { kind: 'agent_silent', ms: 400 }, act: { kind: 'hang_up' } },
   ])
   await rig.persona.prepare()
   rig.persona.start()
@@ -81,7 +81,7 @@ t.test('answers after the agent was silent for long enough, then presses and han
 })
 
 t.test('interrupts each speech of the agent once, in its middle', async (t) => {
-  const rig = new Rig([{ cue: { when: 'agent_speaking', ms: 700 }, act: { do: 'say', utterance: 1 } }], 0)
+  const rig = new Rig([{ cue: { kind: 'agent_speaking', ms: 700 }, act: { kind: 'say', utterance: 1 } }], 0)
   await rig.persona.prepare()
   rig.persona.start()
   rig.agent.push({ fromMs: 500, untilMs: 3500 }, { fromMs: 5000, untilMs: 6000 })
@@ -92,8 +92,8 @@ t.test('interrupts each speech of the agent once, in its middle', async (t) => {
 
 t.test('what the agent said while it was spoken to is not the answer', async (t) => {
   const rig = new Rig([
-    { cue: { when: 'agent_speaking', ms: 300 }, act: { do: 'say', utterance: 0 } },
-    { cue: { when: 'agent_silent', ms: 300 }, act: { do: 'say', utterance: 1 } },
+    { cue: { kind: 'agent_speaking', ms: 300 }, act: { kind: 'say', utterance: 0 } },
+    { cue: { kind: 'agent_silent', ms: 300 }, act: { kind: 'say', utterance: 1 } },
   ])
   await rig.persona.prepare()
   rig.persona.start()
@@ -106,7 +106,7 @@ t.test('what the agent said while it was spoken to is not the answer', async (t)
 })
 
 t.test('stops its media; without its clips it hangs up', async (t) => {
-  const rig = new Rig([{ cue: { when: 'after', ms: 500 }, act: { do: 'stop_media' } }])
+  const rig = new Rig([{ cue: { kind: 'after', ms: 500 }, act: { kind: 'stop_media' } }])
   await rig.persona.prepare()
   rig.persona.start()
   rig.run(1000)

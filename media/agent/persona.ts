@@ -48,7 +48,7 @@ class SimulatedSpeaker implements Persona {
 
   #step = 0
   /** Ids of what it says; playout ids are never used twice. */
-  #said = 0
+  #utterances = 0
   #speaking = false
   /** When the running step began to wait; null before the first beat. */
   #armedAtMs: number | null = null
@@ -109,7 +109,7 @@ class SimulatedSpeaker implements Persona {
       if (this.#step === steps.length && loopFrom !== null) this.#step = loopFrom
       const step = steps[this.#step]
       if (!step || !this.#due(step.cue, nowMs)) return
-      if (step.cue.when === 'agent_speaking') this.#usedOnsetMs = this.#detector.onsetMs
+      if (step.cue.kind === 'agent_speaking') this.#usedOnsetMs = this.#detector.onsetMs
       this.#step++
       this.#act(step.act)
       if (!this.#speaking) this.#arm(nowMs)
@@ -125,7 +125,7 @@ class SimulatedSpeaker implements Persona {
 
   #due(cue: PersonaCue, nowMs: number): boolean {
     const detector = this.#detector
-    switch (cue.when) {
+    switch (cue.kind) {
       case 'after':
         return nowMs - (this.#armedAtMs ?? nowMs) >= cue.ms
       case 'agent_silent':
@@ -140,11 +140,11 @@ class SimulatedSpeaker implements Persona {
   }
 
   #act(act: PersonaAct): void {
-    switch (act.do) {
+    switch (act.kind) {
       case 'say': {
         const clip = this.#clips?.[act.utterance]
         if (!clip || clip.length === 0) return
-        const id = ++this.#said
+        const id = ++this.#utterances
         this.#speaking = true
         this.#playout.enqueue(id, clip)
         this.#playout.end(id)

@@ -24,11 +24,11 @@ export interface SpeechToTextCapabilities {
   /** Milliseconds after the end of speech by which a final text is expected (p99). */
   readonly finalDeadlineMs: number
   /** The contract's tags this stream understands at once; absent: only the one it was opened in. */
-  readonly hears?: readonly string[]
+  readonly understoodLanguages?: readonly string[]
   /** Tells with its texts which of them was spoken. */
   readonly detectsLanguage?: boolean
   /** It answers for itself when a text is late: nobody else is asked beside it. */
-  readonly unhurried?: boolean
+  readonly ownFinalDeadline?: boolean
 }
 
 export interface SpeechToTextEvents {
@@ -44,7 +44,7 @@ export interface SpeechToTextEvents {
    * Optional: the words so far may well be all (true), or were taken for that and are not (false). The final
    * text comes all the same.
    */
-  eager?(complete: boolean): void
+  eagerEndOfTurn?(complete: boolean): void
   failed(error: VendorFailure): void
 }
 
@@ -57,7 +57,7 @@ export interface SpeechToTextStream {
   /** Our VAD heard speech end; asks for a final as soon as possible. */
   utteranceEnd(atMs: number): void
   /** Absent: nothing. What it took for said, and has neither words for nor an answer to. */
-  unwritten?(): { readonly startMs: number; readonly endMs: number } | null
+  untranscribed?(): { readonly startMs: number; readonly endMs: number } | null
   close(): void
 }
 
@@ -172,7 +172,7 @@ export interface SpeechToSpeechCapabilities {
   /** The first sound of a reply is expected within this many ms of `respond`. */
   readonly firstAudioDeadlineMs: number
   /** A connection lives no longer than this; null: as long as the call. */
-  readonly longestMs: number | null
+  readonly maxConnectionMs: number | null
 }
 
 export interface SpeechToSpeechOptions {
@@ -228,9 +228,9 @@ export interface SpeechToSpeechStream {
   /** Only the first `audioMs` of the item's sound was heard. */
   truncate(item: string, audioMs: number): void
   /** The item was never heard, or was no speech. */
-  forget(item: string): void
+  deleteItem(item: string): void
   /** Adds written words to the conversation. */
-  tell(role: 'user' | 'assistant' | 'system', text: string): void
+  addMessage(role: 'user' | 'assistant' | 'system', text: string): void
   toolResult(callId: string, output: string): void
   /** Idempotent. */
   close(): void

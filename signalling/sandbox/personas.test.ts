@@ -36,7 +36,7 @@ t.test('every persona is playable with the clips that are there', async (t) => {
     t.ok(isPersona(name))
     if (!isPersona(name)) continue
     const { script, steps, loopFrom } = personaSpec(name, clips)
-    const said = steps.flatMap(({ act }) => (act.do === 'say' ? [act.utterance] : []))
+    const said = steps.flatMap(({ act }) => (act.kind === 'say' ? [act.utterance] : []))
     t.strictSame(
       said,
       script.utterances.map((_, index) => index),

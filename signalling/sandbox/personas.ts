@@ -23,9 +23,9 @@ export type Behaviour =
   | { readonly kind: 'ring' }
   | { readonly kind: 'answer'; readonly persona: PersonaName }
 
-const whenSilent = (ms: number): PersonaCue => ({ when: 'agent_silent', ms })
-const whileSpeaking = (ms: number): PersonaCue => ({ when: 'agent_speaking', ms })
-const after = (ms: number): PersonaCue => ({ when: 'after', ms })
+const whenSilent = (ms: number): PersonaCue => ({ kind: 'agent_silent', ms })
+const whileSpeaking = (ms: number): PersonaCue => ({ kind: 'agent_speaking', ms })
+const after = (ms: number): PersonaCue => ({ kind: 'after', ms })
 
 /** A turn is taken after this much silence of the agent: longer than its pauses between sentences. */
 const TURN_MS = 900
@@ -145,8 +145,8 @@ export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec
   const utterances: ScriptedUtterance[] = []
   const steps = persona.steps.map((step): PersonaSpec['steps'][number] => {
     const { cue } = step
-    if ('press' in step) return { cue, act: { do: 'press', digits: step.press } }
-    if ('act' in step) return { cue, act: { do: step.act } }
+    if ('press' in step) return { cue, act: { kind: 'press', digits: step.press } }
+    if ('act' in step) return { cue, act: { kind: step.act } }
     const utterance = clips.get(step.say)
     if (!utterance) {
       throw new EngineError('storage_failed', 'a clip of the sandbox is missing', {
@@ -154,7 +154,7 @@ export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec
       })
     }
     utterances.push(utterance)
-    return { cue, act: { do: 'say', utterance: utterances.length - 1 } }
+    return { cue, act: { kind: 'say', utterance: utterances.length - 1 } }
   })
   const { loopFrom } = persona
   if (loopFrom === undefined) return { name, script: { utterances }, steps, loopFrom: null }

@@ -16,7 +16,7 @@ const KEY_FRAMES = (DTMF_TIMING.toneMs + DTMF_TIMING.gapMs) / FRAME_MS
 const PRESSING: PersonaSpec = {
   name: 'pressing',
   script: { utterances: [] },
-  steps: [{ cue: { when: 'after', ms: 100 }, act: { do: 'press', digits: DIGITS } }],
+  steps: [{ cue: { kind: 'after', ms: 100 }, act: { kind: 'press', digits: DIGITS } }],
   loopFrom: null,
 }
 

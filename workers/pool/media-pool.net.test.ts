@@ -47,8 +47,8 @@ const CALLER: PersonaSpec = {
   name: 'curious',
   script: { utterances: [utterance('who-is-this'), utterance('thank-you-bye')] },
   steps: [
-    { cue: { when: 'agent_silent', ms: 700 }, act: { do: 'say', utterance: 0 } },
-    { cue: { when: 'agent_silent', ms: 700 }, act: { do: 'say', utterance: 1 } },
+    { cue: { kind: 'agent_silent', ms: 700 }, act: { kind: 'say', utterance: 0 } },
+    { cue: { kind: 'agent_silent', ms: 700 }, act: { kind: 'say', utterance: 1 } },
   ],
   loopFrom: null,
 }
@@ -198,7 +198,7 @@ t.test('digits cross as events', { timeout: 2 * HANG_MS }, async (t) => {
   const agent = await rig.open('agent', { ...AGENT, openingLine: null })
   const persona = await rig.open('persona', {
     ...SILENT,
-    steps: [{ cue: { when: 'after', ms: 200 }, act: { do: 'press', digits: '42#' } }],
+    steps: [{ cue: { kind: 'after', ms: 200 }, act: { kind: 'press', digits: '42#' } }],
   })
   await connect(rig, ['agent', 'persona'], [agent, persona], null)
   const events = rig.events.get('agent') ?? []

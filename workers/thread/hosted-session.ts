@@ -338,12 +338,12 @@ class LegSession implements HostedSession {
       rate: this.#order.rate,
       vendors,
       vad,
-      ending,
+      turnDetector: ending,
       speculate: settings.speculate,
       clock,
       emit: this.#order.emit,
       log,
-      soon: () => this.#soon(),
+      flushEarly: () => this.#soon(),
       tools: {
         run: (request, done) => this.#tools.run(request, done),
         serve: (request, done) => this.#tools.run(request, done),
@@ -353,7 +353,7 @@ class LegSession implements HostedSession {
     })
     return {
       end: conversation,
-      heard: (event) => conversation.heard(event),
+      heard: (event) => conversation.detected(event),
       prepare: () => conversation.prepare(),
       start: (script) => conversation.start(script),
     }

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path'
-import type { Answerer } from '../../../media/agent/answering-machine/answering-machine-detector.js'
+import type { AnsweredBy } from '../../../media/agent/answering-machine/answering-machine-detector.js'
 import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
 import { filesIn } from '../../../media/recording/finish.js'
@@ -76,7 +76,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
 }
 
 /** As the contract names who answered; it knows no menus and no fax machines. */
-function shownAnswerer(by: Answerer): string {
+function shownAnswerer(by: AnsweredBy): string {
   return by === 'human' || by === 'voicemail' || by === 'screening' ? by : 'unknown'
 }
 
@@ -222,7 +222,7 @@ async function dispositionOf(trx: Trx, callId: string, disposition: Disposition)
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst()
-  const by = last === undefined ? 'human' : (JSON.parse(last.body) as { by: Answerer }).by
+  const by = last === undefined ? 'human' : (JSON.parse(last.body) as { by: AnsweredBy }).by
   return by === 'voicemail' ? 'voicemail' : by === 'fax' ? 'unknown' : 'answered'
 }
 

@@ -1,7 +1,7 @@
-import type { Answerer } from './answering-machine-detector.js'
+import type { AnsweredBy } from './answering-machine-detector.js'
 
 /** What a model is told of who took the call; the agent's own prompt comes first. */
-const NOTES: Readonly<Partial<Record<Answerer, string>>> = {
+const NOTES: Readonly<Partial<Record<AnsweredBy, string>>> = {
   screening:
     'A call-screening service answered, not the person. Unless your instructions say otherwise, say in one ' +
     'sentence who calls and why, then wait.',
@@ -12,11 +12,11 @@ const NOTES: Readonly<Partial<Record<Answerer, string>>> = {
 const PERSON_AFTER_ALL = 'A person is on the line now.'
 
 /** Finds the words for each new verdict about who answered. */
-export class AnsweredNote {
-  #by: Answerer | null = null
+export class AnsweredByNote {
+  #by: AnsweredBy | null = null
 
   /** Null when there is nothing to say: a person needs no word, unless a machine was told of before. */
-  of(by: Answerer): string | null {
+  of(by: AnsweredBy): string | null {
     const before = this.#by
     if (before === by) return null
     this.#by = by

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import { AnswerListener, type AnswerVerdict } from './answering-machine-detector.js'
-import { spokenAnswer } from './greeting-words.js'
+import { AnsweringMachineDetector, type AnswerVerdict } from './answering-machine-detector.js'
+import { classifyGreeting } from './greeting-words.js'
 
 /** What happens in the first seconds, in order of time. */
 type Step =
@@ -11,7 +11,7 @@ type Step =
 
 /** Plays it as the shell does: 20 ms frames, an offset 300 ms after the last voiced sample, final texts 400 ms after. */
 function listen(steps: readonly Step[], untilMs: number, windowMs = 8000) {
-  const listener = new AnswerListener(windowMs)
+  const listener = new AnsweringMachineDetector(windowMs)
   const verdicts: (AnswerVerdict & { atMs: number })[] = []
   const tell = (verdict: AnswerVerdict | null, atMs: number) => {
     if (verdict !== null) verdicts.push({ ...verdict, atMs })
@@ -59,7 +59,7 @@ t.test('a recorder of an unknown language, by its tone', async (t) => {
     { by: 'human', evidence: 'time' },
     { by: 'voicemail', evidence: 'beep', atMs: 9600 },
   ])
-  t.equal(listener.over, true)
+  t.equal(listener.settled, true)
 })
 
 t.test('a tone without a greeting is the network, a late one no recorder', async (t) => {
@@ -101,12 +101,12 @@ t.test('an announcement is one over its pauses; half a sentence of a person is n
     12_000,
   )
   t.match(verdicts.at(-1), { by: 'voicemail', evidence: 'words' })
-  t.equal(spokenAnswer('I am driving, leave me a message', false), null)
-  t.equal(spokenAnswer('leave me a message and I will call', false), 'voicemail')
+  t.equal(classifyGreeting('I am driving, leave me a message', false), null)
+  t.equal(classifyGreeting('leave me a message and I will call', false), 'voicemail')
 })
 
 t.test('a tone of the network is no greeting; who speaks after it is a person', async (t) => {
-  const listener = new AnswerListener(8000)
+  const listener = new AnsweringMachineDetector(8000)
   const burst = (fromMs: number) => {
     listener.onset(fromMs)
     listener.offset(fromMs + 400)
@@ -114,21 +114,21 @@ t.test('a tone of the network is no greeting; who speaks after it is a person', 
   }
   t.match(burst(500), { by: 'human' })
   const ringing = { type: 'progress', tone: 'ringback', plan: 'india', startMs: 500 } as const
-  t.match(listener.heard(ringing), { by: 'unknown', evidence: 'tone' })
+  t.match(listener.detected(ringing), { by: 'unknown', evidence: 'tone' })
   t.equal(burst(3500), null)
   t.match(listener.words('Hello?', 6000, true), { by: 'human', evidence: 'words' })
-  const other = new AnswerListener(8000)
-  t.equal(other.heard(ringing), null)
+  const other = new AnsweringMachineDetector(8000)
+  t.equal(other.detected(ringing), null)
   other.onset(3500)
   other.offset(3900)
   t.match(other.tick(8000), { by: 'unknown', evidence: 'time' })
   // What a machine said stays said.
   t.match(other.words('Please leave a message after the tone', 8100, true), { by: 'voicemail' })
-  t.equal(other.heard(ringing), null)
+  t.equal(other.detected(ringing), null)
 })
 
 t.test('phrases in the eleven languages; what people say is nobody’s', async (t) => {
-  const table: readonly [string, ReturnType<typeof spokenAnswer>][] = [
+  const table: readonly [string, ReturnType<typeof classifyGreeting>][] = [
     ['You have reached my voicemail.', 'voicemail'],
     ['The person you are calling is not available.', 'voicemail'],
     ['The subscriber you have dialled is switched off.', 'voicemail'],
@@ -164,7 +164,7 @@ t.test('phrases in the eleven languages; what people say is nobody’s', async (
     ['తెలుగు కోసం ఒకటి నొక్కండి', 'ivr'],
     ['மீண்டும் முயற்சிக்கவும்', 'voicemail'],
   ]
-  for (const [text, expected] of table) t.equal(spokenAnswer(text), expected, text)
+  for (const [text, expected] of table) t.equal(classifyGreeting(text), expected, text)
 })
 
 t.test('the model is told of a machine that talks, and the prompt decides what then', async (t) => {

@@ -1,11 +1,11 @@
 import type { DetectorEvent } from '../../detect/events.js'
-import { type SpokenAnswer, spokenAnswer } from './greeting-words.js'
+import { type GreetingKind, classifyGreeting } from './greeting-words.js'
 
 /** Who or what took a call that we made. */
-export type Answerer = 'human' | SpokenAnswer | 'fax' | 'unknown'
+export type AnsweredBy = 'human' | GreetingKind | 'fax' | 'unknown'
 
 export interface AnswerVerdict {
-  readonly by: Answerer
+  readonly by: AnsweredBy
   /**
    * What decided: words, the tone of a recorder, a fax machine's tone, how long the greeting was, time; or
    * the greeting was no voice but a tone of the network.
@@ -28,7 +28,7 @@ const REMEMBERED = 300
  * greeting is over, a machine as soon as its words or its tone give it away. A person who turns out to
  * be a machine within the window is corrected. Times are session ms; the shell brings them.
  */
-export class AnswerListener {
+export class AnsweringMachineDetector {
   readonly #windowMs: number
   #verdict: AnswerVerdict | null = null
   #firstOnsetMs: number | null = null
@@ -36,10 +36,10 @@ export class AnswerListener {
   #speaking = false
   #spokenMs = 0
   #onsetMs = 0
-  #said = ''
+  #transcript = ''
   /** The network was heard: its tones look like short greetings, so only words tell a person now. */
-  #toned = false
-  #over = false
+  #networkTone = false
+  #settled = false
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs
@@ -50,8 +50,8 @@ export class AnswerListener {
   }
 
   /** Nothing can change the verdict any more. */
-  get over(): boolean {
-    return this.#over
+  get settled(): boolean {
+    return this.#settled
   }
 
   onset(atMs: number): void {
@@ -68,16 +68,16 @@ export class AnswerListener {
 
   /** Partial or final words of the far side. The new verdict, or null when it stays. */
   words(text: string, atMs: number, final = false): AnswerVerdict | null {
-    if (this.#over || atMs > this.#windowMs + SHORT_GREETING_MS) return null
-    const said = `${this.#said} ${text}`.slice(-REMEMBERED)
-    if (final) this.#said = said
-    const by = spokenAnswer(said, final)
+    if (this.#settled || atMs > this.#windowMs + SHORT_GREETING_MS) return null
+    const said = `${this.#transcript} ${text}`.slice(-REMEMBERED)
+    if (final) this.#transcript = said
+    const by = classifyGreeting(said, final)
     if (by !== null) return this.#decide({ by, evidence: 'words' })
-    return this.#toned && text !== '' ? this.#decide({ by: 'human', evidence: 'words' }) : null
+    return this.#networkTone && text !== '' ? this.#decide({ by: 'human', evidence: 'words' }) : null
   }
 
   /** A sound other than speech. The new verdict, or null when it stays. */
-  heard(event: DetectorEvent): AnswerVerdict | null {
+  detected(event: DetectorEvent): AnswerVerdict | null {
     switch (event.type) {
       case 'beep':
         return this.beep(event.startMs)
@@ -93,37 +93,37 @@ export class AnswerListener {
 
   /** Ringing, busy, the tones before an announcement: what was taken for a greeting was none. */
   tone(): AnswerVerdict | null {
-    this.#toned = true
+    this.#networkTone = true
     this.#spokenMs = 0
-    if (this.#over || this.#verdict === null || this.#verdict.evidence === 'words') return null
+    if (this.#settled || this.#verdict === null || this.#verdict.evidence === 'words') return null
     return this.#decide({ by: 'unknown', evidence: 'tone' })
   }
 
   beep(startMs: number): AnswerVerdict | null {
-    if (this.#over || startMs > BEEP_WINDOW_MS) return null
+    if (this.#settled || startMs > BEEP_WINDOW_MS) return null
     const spoken = this.#spokenMs + (this.#speaking ? startMs - this.#onsetMs : 0)
     // Without a greeting before it, it is a tone of the network.
     return spoken < LEAST_GREETING_MS ? null : this.#decide({ by: 'voicemail', evidence: 'beep' })
   }
 
   fax(): AnswerVerdict | null {
-    return this.#over ? null : this.#decide({ by: 'fax', evidence: 'fax' })
+    return this.#settled ? null : this.#decide({ by: 'fax', evidence: 'fax' })
   }
 
   /** Every frame: what time alone tells. */
   tick(atMs: number): AnswerVerdict | null {
-    if (this.#over) return null
+    if (this.#settled) return null
     const first = this.#firstOnsetMs
-    if (this.#verdict === null && !this.#toned && first !== null && !this.#speaking) {
+    if (this.#verdict === null && !this.#networkTone && first !== null && !this.#speaking) {
       const short = this.#lastVoicedMs - first <= SHORT_GREETING_MS
       if (short && atMs - this.#lastVoicedMs >= WAITS_MS)
         return this.#decide({ by: 'human', evidence: 'greeting' })
     }
     if (atMs < this.#windowMs) return null
     if (this.#verdict === null) {
-      return this.#decide({ by: first === null || this.#toned ? 'unknown' : 'human', evidence: 'time' })
+      return this.#decide({ by: first === null || this.#networkTone ? 'unknown' : 'human', evidence: 'time' })
     }
-    if (atMs >= BEEP_WINDOW_MS) this.#over = true
+    if (atMs >= BEEP_WINDOW_MS) this.#settled = true
     return null
   }
 
@@ -132,7 +132,7 @@ export class AnswerListener {
     if (this.#verdict !== null && this.#verdict.by !== 'human' && this.#verdict.by !== 'unknown') return null
     if (this.#verdict?.by === verdict.by) return null
     this.#verdict = verdict
-    if (verdict.by === 'voicemail' || verdict.by === 'fax') this.#over = true
+    if (verdict.by === 'voicemail' || verdict.by === 'fax') this.#settled = true
     return verdict
   }
 }

@@ -1,5 +1,5 @@
 /** What answered, as far as its words tell. */
-export type SpokenAnswer = 'voicemail' | 'screening' | 'ivr'
+export type GreetingKind = 'voicemail' | 'screening' | 'ivr'
 
 /*
  * What machines say that people do not, in the eleven languages as recognisers spell them: recorders,
@@ -7,7 +7,7 @@ export type SpokenAnswer = 'voicemail' | 'screening' | 'ivr'
  * native speakers of each. Whoever is asked to leave a message may be talking to a person: only what is
  * told, not what is asked, counts. Order matters: a mailbox may also ask for a name.
  */
-const PHRASES: readonly (readonly [SpokenAnswer, readonly RegExp[]])[] = [
+const PHRASES: readonly (readonly [GreetingKind, readonly RegExp[]])[] = [
   [
     'screening',
     [
@@ -86,13 +86,13 @@ const ELSEWHERE = /^ .{0,20}\b(whatsapp|sms|text|inbox|telegram|mail|her|him|the
 const FOLLOWING = 3
 
 /** Letters that Unicode writes in two ways are written in one, here and in what is heard. */
-const NORMAL: readonly (readonly [SpokenAnswer, readonly RegExp[]])[] = PHRASES.map(([answer, phrases]) => [
+const NORMAL: readonly (readonly [GreetingKind, readonly RegExp[]])[] = PHRASES.map(([answer, phrases]) => [
   answer,
   phrases.map(({ source }) => new RegExp(source.normalize('NFC'))),
 ])
 
 /** Null when the words could be anybody's. `complete`: no more words of the same breath will come. */
-export function spokenAnswer(text: string, complete = true): SpokenAnswer | null {
+export function classifyGreeting(text: string, complete = true): GreetingKind | null {
   const plain = text
     .normalize('NFC')
     .toLowerCase()

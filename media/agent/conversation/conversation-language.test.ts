@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import type { AgentSpec } from '../agent-spec.js'
-import { engineLines } from '../tts/phrases.js'
+import { enginePhrases } from '../tts/phrases.js'
 
 const BOTH: Partial<AgentSpec> = {
   languages: ['en-IN', 'hi-IN'],
@@ -76,7 +76,7 @@ t.test("the engine's own lines, fillers and nudges follow", async (t) => {
     ],
     nudges: { enabled: true, hangupAfter: false, steps: [{ afterSeconds: 5, text: 'Hello?' }] },
   })
-  await rig.until(() => rig.spoken.some(({ text }) => text === engineLines('hi-IN').stillThere), 12_000)
+  await rig.until(() => rig.spoken.some(({ text }) => text === enginePhrases('hi-IN').stillThere), 12_000)
   t.equal(rig.spoken.at(-1)?.language, 'hi-IN')
   // A model that stays away: excuse and goodbye in Hindi.
   rig.modelScripts.push([], [], [])
@@ -139,7 +139,7 @@ t.test('no recogniser for the language: told once, the ear stays', async (t) => 
 t.test('a voice that does not speak the language: another one does, told once', async (t) => {
   const rig = await switched({
     textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1, languages: ['en-IN'] },
-    spares: {
+    fallbacks: {
       speechToText: [],
       languageModel: [],
       textToSpeech: [{ vendor: 'main', model: 'm2', voice: 'hindi', pace: 1, languages: ['hi-IN'] }],
@@ -184,7 +184,7 @@ t.test('an agent of one language stays in it', async (t) => {
 t.test('what is said when a vendor fails is ready in the new language', async (t) => {
   const rig = await switched()
   await rig.run(2000)
-  const { trouble, goodbye } = engineLines('hi-IN')
+  const { trouble, goodbye } = enginePhrases('hi-IN')
   const ready = (line: string) => rig.spoken.some(({ text }) => line.startsWith(text))
   t.ok(ready(trouble) && ready(goodbye), 'spoken ahead')
   const asked = rig.spoken.length

@@ -5,24 +5,24 @@ import type { DetectorEvent } from '../../detect/events.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { VadFactory } from '../../vad/vad.js'
 import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
-import { breakersOf } from '../circuit-breaker.js'
+import { circuitBreakersOf } from '../circuit-breaker.js'
 import type { ConversationEvent } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
-import { type Replies, ReplyMaker } from '../llm/llm-reply-source.js'
-import { CallerEar } from '../stt/caller-input.js'
+import { type ReplySource, LlmReplySource } from '../llm/llm-reply-source.js'
+import { CallerInput } from '../stt/caller-input.js'
 import type { RecogniserChoice } from '../stt/stt-failover.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
-import { AgentVoice } from '../tts/agent-speech.js'
+import { AgentSpeech } from '../tts/agent-speech.js'
 import type { VoiceChoice } from '../tts/synthesis.js'
 import { voicesFor } from '../tts/voices.js'
-import type { Floor } from '../turn/turn-context.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import { TurnLoop } from '../turn/turn-loop.js'
 import { policyFor, type TurnPolicy } from '../turn/turn-policy.js'
 import type { TurnEffect, TurnInput } from '../turn/turn-types.js'
 import type { SpeechToText, Vendors } from '../vendor-ports.js'
 import { ConversationAccount } from './conversation-account.js'
 import type { TurnTracer } from './turn-tracer.js'
-import { modelChain, spareRecognisers } from './vendor-cascade.js'
+import { openModelChain, fallbackRecognisers } from './vendor-cascade.js'
 
 export interface ConversationOptions {
   readonly id: string
@@ -31,7 +31,7 @@ export interface ConversationOptions {
   readonly vendors: Vendors
   readonly vad: VadFactory
   /** Judges the caller's pauses by their sound; without it the words alone decide. */
-  readonly ending?: TurnDetector | null
+  readonly turnDetector?: TurnDetector | null
   readonly clock: Clock
   /** In order, on the same thread, also from within `close`. */
   emit(event: ConversationEvent): void
@@ -39,7 +39,7 @@ export interface ConversationOptions {
   /** What tools need of the outside. */
   readonly tools: ToolRunner
   /** The next frame ends the agent's sound and may be pulled before its time. Not from within this call. */
-  soon?(): void
+  flushEarly?(): void
   /** Ask the model before the caller's turn is decided. Costs requests whose answers nobody hears. */
   readonly speculate?: boolean
   /**
@@ -57,7 +57,7 @@ export interface Conversation extends Endpoint {
   /** Synthesises the opening line so that it can be sent with the first packet. Bounded; never rejects. */
   prepare(): Promise<void>
   /** What was heard of the far side beside speech. */
-  heard(event: DetectorEvent): void
+  detected(event: DetectorEvent): void
   /** Media is live: session time 0. Once. */
   start(script: SpeakerScript | null): void
   /** Idempotent. What was said so far is emitted before it returns; nothing is afterwards. */
@@ -65,10 +65,10 @@ export interface Conversation extends Endpoint {
 }
 
 /** What hears, thinks and speaks for the agent: three vendors one after the other, or one model for all. */
-export interface Mind {
+export interface ReplyModel {
   readonly recogniser: SpeechToText
   /** Those that go on when it fails. */
-  readonly spareRecognisers?: readonly RecogniserChoice[]
+  readonly fallbackRecognisers?: readonly RecogniserChoice[]
   readonly firstTokenDeadlineMs: number
   /** Models that can answer; absent: one. */
   readonly models?: number
@@ -76,28 +76,28 @@ export interface Mind {
   readonly voices: readonly VoiceChoice[]
   /** Numbers of turn-taking that are other than usual. */
   readonly policy: Partial<TurnPolicy>
-  replies(voice: AgentVoice, tracer: TurnTracer): Replies
+  replies(voice: AgentSpeech, tracer: TurnTracer): ReplySource
 }
 
-export type OpenMind = (options: ConversationOptions, floor: Floor) => Mind
+export type OpenReplyModel = (options: ConversationOptions, floor: TurnContext) => ReplyModel
 
 /** Throws EngineError `config_invalid` when the agent names a vendor that is not configured. */
-export function openConversation(options: ConversationOptions, openMind: OpenMind = cascade): Conversation {
+export function openConversation(options: ConversationOptions, openMind: OpenReplyModel = cascade): Conversation {
   return new AgentConversation(options, openMind)
 }
 
 /** A recogniser's words go to a language model, its sentences to a synthesis. */
-const cascade: OpenMind = ({ spec, vendors, tools, clock }, floor) => {
-  const chosen = [spec.languageModel, ...(spec.spares?.languageModel ?? [])] as const
-  const models = modelChain(chosen, { vendors, clock, floor })
+const cascade: OpenReplyModel = ({ spec, vendors, tools, clock }, floor) => {
+  const chosen = [spec.languageModel, ...(spec.fallbacks?.languageModel ?? [])] as const
+  const models = openModelChain(chosen, { vendors, clock, floor })
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
-    spareRecognisers: spareRecognisers(spec, vendors),
+    fallbackRecognisers: fallbackRecognisers(spec, vendors),
     firstTokenDeadlineMs: models.firstTokenDeadlineMs,
     models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},
-    replies: (voice, tracer) => new ReplyMaker({ spec, models, tools, voice, floor, tracer }),
+    replies: (voice, tracer) => new LlmReplySource({ spec, models, tools, speech: voice, turnContext: floor, tracer }),
   }
 }
 
@@ -110,17 +110,17 @@ class AgentConversation implements Conversation {
   readonly #rate: SessionRate
   readonly #log: Log
   readonly #emit: (event: ConversationEvent) => void
-  readonly #mind: Mind
+  readonly #replyModel: ReplyModel
   readonly #language: CallLanguage
   readonly #speculate: boolean
-  readonly #voice: AgentVoice
-  readonly #ear: CallerEar
-  readonly #replies: Replies
+  readonly #speech: AgentSpeech
+  readonly #callerInput: CallerInput
+  readonly #replies: ReplySource
   readonly #loop: TurnLoop
   readonly #account: ConversationAccount
 
-  constructor(options: ConversationOptions, openMind: OpenMind) {
-    const { id, spec, rate, vendors, vad, ending = null, clock, emit, log, onFault } = options
+  constructor(options: ConversationOptions, openMind: OpenReplyModel) {
+    const { id, spec, rate, vendors, vad, turnDetector: ending = null, clock, emit, log, onFault } = options
     this.id = id
     this.#spec = spec
     this.#rate = rate
@@ -128,45 +128,45 @@ class AgentConversation implements Conversation {
     this.#log = log
     this.#emit = emit
     this.#language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
-    const floor = this.#floor()
-    this.#account = new ConversationAccount(floor, () => this.#ear)
+    const floor = this.#turnContext()
+    this.#account = new ConversationAccount(floor, () => this.#callerInput)
     const { tracer } = this.#account
     const mind = openMind(options, floor)
-    this.#mind = mind
-    this.#voice = new AgentVoice({
+    this.#replyModel = mind
+    this.#speech = new AgentSpeech({
       spec,
       rate,
       vendors,
       voices: mind.voices,
       clock,
-      floor,
+      turnContext: floor,
       audible: () => this.#loop.audible,
-      sent: (pcm, at) => this.#ear.sent(pcm, at),
-      asked: (turn, { tts, model }, characters) => tracer.spoke(turn, tts.id, model, characters),
+      audioSent: (pcm, at) => this.#callerInput.audioSent(pcm, at),
+      requested: (turn, { tts, model }, characters) => tracer.textSynthesised(turn, tts.id, model, characters),
       firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
       firstPacket: (turn) => tracer.sent(turn),
-      fading: () => options.soon?.(),
-      trouble: ({ code, message }, vendor, instead) =>
-        this.#trouble('text_to_speech', code, message, vendor, instead),
+      flushEarly: () => options.flushEarly?.(),
+      onFailure: ({ code, message }, vendor, instead) =>
+        this.#reportFailure('text_to_speech', code, message, vendor, instead),
     })
     const { model, mode, languages = null } = spec.speechToText
-    this.#ear = new CallerEar({
+    this.#callerInput = new CallerInput({
       spec,
       rate,
       recognisers: [
         { recogniser: mind.recogniser, model, mode, languages },
-        ...(mind.spareRecognisers ?? []),
+        ...(mind.fallbackRecognisers ?? []),
       ],
-      breakers: breakersOf(vendors, clock),
+      breakers: circuitBreakersOf(vendors, clock),
       vad,
-      ending,
+      turnDetector: ending,
       clock,
-      floor,
-      replaced: ({ code, message }, vendor, instead) =>
-        this.#trouble('speech_to_text', code, message, vendor, instead),
-      changed: () => this.#loop.decideBy(this.#policy()),
+      turnContext: floor,
+      recogniserFailed: ({ code, message }, vendor, instead) =>
+        this.#reportFailure('speech_to_text', code, message, vendor, instead),
+      capabilitiesChanged: () => this.#loop.setPolicy(this.#policy()),
     })
-    this.#replies = mind.replies(this.#voice, tracer)
+    this.#replies = mind.replies(this.#speech, tracer)
     this.#loop = new TurnLoop({
       clock,
       policy: this.#policy(),
@@ -175,47 +175,47 @@ class AgentConversation implements Conversation {
     })
     this.#language.onChange((language) => {
       log.info({ conversation: id, language }, 'the caller speaks another language now')
-      this.#ear.listenFor(language)
-      this.#voice.prepareFor(language)
-      this.#loop.decideBy(this.#policy())
+      this.#callerInput.setLanguage(language)
+      this.#speech.prepareFor(language)
+      this.#loop.setPolicy(this.#policy())
     })
   }
 
   prepare(): Promise<void> {
-    return this.#voice.prepare()
+    return this.#speech.prepare()
   }
 
   start(script: SpeakerScript | null): void {
     if (this.#loop.started || this.#loop.phase === 'ended') return
     this.#loop.begin()
-    const failure = this.#ear.open(script)
-    this.#loop.decideBy(this.#policy())
-    this.#feed({ on: 'start', opening: this.#spec.openingLine !== null, at: 0 })
-    if (failure) this.#feed({ on: 'deaf', code: failure.code, message: failure.message, at: 0 })
+    const failure = this.#callerInput.open(script)
+    this.#loop.setPolicy(this.#policy())
+    this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs: 0 })
+    if (failure) this.#feed({ type: 'deaf', code: failure.code, message: failure.message, atMs: 0 })
   }
 
   push(frame: AudioFrame): void {
-    if (this.#loop.started && this.#loop.phase !== 'ended') this.#ear.push(frame)
+    if (this.#loop.started && this.#loop.phase !== 'ended') this.#callerInput.push(frame)
   }
 
   pull(into: Int16Array, at: number): boolean {
-    this.#loop.beat((at * 1000) / this.#rate)
-    return this.#voice.pull(into, at)
+    this.#loop.tick((at * 1000) / this.#rate)
+    return this.#speech.pull(into, at)
   }
 
   dtmf(digit: Digit, durationMs: number): void {
     if (!this.#loop.started || this.#loop.phase === 'ended') return
     this.#emit({ type: 'dtmf', digit, atMs: this.#loop.now(), durationMs })
-    this.#feed({ on: 'digit', digit, at: this.#loop.now() })
+    this.#feed({ type: 'digit', digit, atMs: this.#loop.now() })
   }
 
   close(_why: CloseReason): void {
-    if (this.#loop.phase !== 'ended') this.#feed({ on: 'close', at: this.#loop.now() })
+    if (this.#loop.phase !== 'ended') this.#feed({ type: 'close', atMs: this.#loop.now() })
     this.#release()
   }
 
-  heard(event: DetectorEvent): void {
-    this.#ear.heard(event)
+  detected(event: DetectorEvent): void {
+    this.#callerInput.detected(event)
   }
 
   #feed(input: TurnInput): void {
@@ -223,15 +223,15 @@ class AgentConversation implements Conversation {
   }
 
   /** As the parts see it; they exist before the loop does, and tell nothing until it runs. */
-  #floor(): Floor {
+  #turnContext(): TurnContext {
     const loop = () => this.#loop
     return {
       now: () => this.#loop.now(),
       get phase() {
         return loop().phase
       },
-      get callerSinceMs() {
-        return loop().callerSinceMs
+      get callerStartMs() {
+        return loop().callerStartMs
       },
       language: this.#language,
       feed: (input) => this.#loop.feed(input),
@@ -244,9 +244,9 @@ class AgentConversation implements Conversation {
   }
 
   #policy(): TurnPolicy {
-    const { finalDeadlineMs, understandsSpeech, partials } = this.#ear.capabilities
-    const { firstTokenDeadlineMs, models = 1, policy } = this.#mind
-    const speculates = this.#speculate && this.#replies.early !== undefined
+    const { finalDeadlineMs, understandsSpeech, partials } = this.#callerInput.capabilities
+    const { firstTokenDeadlineMs, models = 1, policy } = this.#replyModel
+    const speculates = this.#speculate && this.#replies.speculative !== undefined
     const limits = {
       finalDeadlineMs,
       understandsSpeech,
@@ -260,7 +260,7 @@ class AgentConversation implements Conversation {
 
   #run(effect: TurnEffect): void {
     const { timers } = this.#loop
-    switch (effect.do) {
+    switch (effect.type) {
       case 'startTimer':
         timers.start(effect.turn, effect.name, effect.ms)
         return
@@ -271,10 +271,10 @@ class AgentConversation implements Conversation {
         timers.cancelAll(effect.turn)
         return
       case 'pause':
-        this.#voice.pause()
+        this.#speech.pause()
         return
       case 'resume':
-        this.#voice.resume()
+        this.#speech.resume()
         if (effect.pausedAtMs !== null) {
           const atMs = this.#loop.now()
           const pausedMs = atMs - effect.pausedAtMs
@@ -284,64 +284,64 @@ class AgentConversation implements Conversation {
       case 'interrupt':
         this.#emit({ type: 'interrupted', turnId: effect.turn, atMs: effect.atMs })
         this.#replies.commitAgent(effect.turn, effect.atMs)
-        this.#account.over(effect.turn, 'interrupted', effect.atMs)
+        this.#account.endTurn(effect.turn, 'interrupted', effect.atMs)
         return
       case 'cut':
         this.#replies.commitAgent(effect.turn, null)
-        this.#account.over(effect.turn, 'cut')
+        this.#account.endTurn(effect.turn, 'cut')
         return
       case 'commitAgent':
         this.#replies.commitAgent(effect.turn, null)
-        this.#account.over(effect.turn, 'said')
+        this.#account.endTurn(effect.turn, 'said')
         return
       case 'drop':
         this.#replies.stop(effect.turn)
-        this.#account.over(effect.turn, 'unheard')
+        this.#account.endTurn(effect.turn, 'unheard')
         return
       case 'ask':
-        if (effect.caller) this.#language.said(effect.caller.id, effect.caller.text)
-        this.#account.begin(effect.turn, 'reply', effect.caller)
+        if (effect.caller) this.#language.callerSaid(effect.caller.id, effect.caller.text)
+        this.#account.beginTurn(effect.turn, 'reply', effect.caller)
         // After the last allowed round the model can only answer.
         this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds)
         return
       case 'speculate':
-        this.#replies.early?.begin(effect.caller)
+        this.#replies.speculative?.begin(effect.caller)
         return
       case 'dropSpeculation':
-        this.#replies.early?.drop()
+        this.#replies.speculative?.drop()
         return
       case 'keepSpeculation':
-        this.#language.said(effect.caller.id, effect.caller.text)
-        this.#account.begin(effect.turn, 'reply', effect.caller)
-        if (!this.#replies.early?.keep(effect.turn)) {
-          this.#replies.ask({ ...effect, do: 'ask', attempt: 1, round: 0 }, true)
+        this.#language.callerSaid(effect.caller.id, effect.caller.text)
+        this.#account.beginTurn(effect.turn, 'reply', effect.caller)
+        if (!this.#replies.speculative?.keep(effect.turn)) {
+          this.#replies.ask({ ...effect, type: 'ask', attempt: 1, round: 0 }, true)
         }
         return
       case 'cancelModel':
         this.#replies.cancelModel()
         return
       case 'say':
-        this.#account.begin(effect.turn, 'line', null)
-        this.#voice.sayLine(effect.turn, effect.line)
+        this.#account.beginTurn(effect.turn, 'line', null)
+        this.#speech.sayPhrase(effect.turn, effect.phrase)
         return
       case 'finishSpeech':
-        this.#voice.finish(effect.turn)
+        this.#speech.finish(effect.turn)
         return
       case 'commitCaller':
         this.#replies.commitCaller(effect.caller, effect.forModel)
         return
       case 'trace':
-        this.#account.waited(effect.turn)
+        this.#account.replyStarted(effect.turn)
         return
       case 'trouble':
-        this.#machineTrouble(effect)
+        this.#reportTurnFailure(effect)
         return
       case 'reopenEars':
-        this.#ear.reopen()
+        this.#callerInput.reopen()
         return
       case 'learnNoise':
         this.#log.info({ conversation: this.id }, 'sound without words is taken for noise')
-        this.#ear.learnNoise()
+        this.#callerInput.learnNoise()
         return
       case 'finish':
         this.#emit({ type: 'finished', why: effect.why })
@@ -354,12 +354,12 @@ class AgentConversation implements Conversation {
     }
   }
 
-  #machineTrouble({ part, code, message, again = false }: TurnEffect & { do: 'trouble' }): void {
+  #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { do: 'trouble' }): void {
     const model = part === 'language_model' ? this.#replies.modelFailed?.(code, again) : undefined
-    this.#trouble(part, code, message, model?.vendor, model?.instead)
+    this.#reportFailure(part, code, message, model?.vendor, model?.instead)
   }
 
-  #trouble(
+  #reportFailure(
     part: 'speech_to_text' | 'text_to_speech' | 'language_model',
     code: string,
     message: string,
@@ -367,16 +367,16 @@ class AgentConversation implements Conversation {
     instead?: string | null,
   ): void {
     const who = { ...(vendor === undefined ? {} : { vendor }), ...(instead ? { instead } : {}) }
-    this.#account.tracer.trouble()
+    this.#account.tracer.providerFailure()
     this.#log.warn({ conversation: this.id, part, code, ...who }, 'provider trouble')
     this.#emit({ type: 'trouble', part, code, message, ...who, atMs: this.#loop.now() })
   }
 
   #release(): void {
     this.#replies.close()
-    this.#voice.close()
+    this.#speech.close()
     this.#loop.timers.cancelAll()
-    this.#ear.close()
+    this.#callerInput.close()
     // Whoever listened to a conversation that failed is told nothing more.
     if (this.#loop.started && !this.#loop.faulty) this.#account.close()
   }

@@ -33,8 +33,8 @@ export class TurnTracer {
   readonly #turn = new UsageMeter()
   readonly #call = new UsageMeter()
   #open: Open | null = null
-  #troubles = 0
-  #thrownAway = false
+  #failures = 0
+  #speculationDropped = false
 
   constructor(now: () => number) {
     this.#now = now
@@ -48,7 +48,7 @@ export class TurnTracer {
     this.#open = {
       turnId,
       kind,
-      speculation: this.#thrownAway ? 'dropped' : null,
+      speculation: this.#speculationDropped ? 'dropped' : null,
       times: {
         onsetMs: startMs,
         offsetMs: endMs,
@@ -65,7 +65,7 @@ export class TurnTracer {
         endMs: 0,
       },
     }
-    this.#thrownAway = false
+    this.#speculationDropped = false
   }
 
   /** `atMs`: when it happened, when that is not now. */
@@ -81,47 +81,47 @@ export class TurnTracer {
   }
 
   /** The answer begun before the turn was decided is the one that is used. */
-  kept(turnId: TurnId): void {
+  speculationKept(turnId: TurnId): void {
     const open = this.#of(turnId)
     if (open) open.speculation = 'kept'
   }
 
   /** An answer was begun, and is not used. */
-  thrownAway(): void {
+  speculationDropped(): void {
     if (this.#open) this.#open.speculation = 'dropped'
-    else this.#thrownAway = true
+    else this.#speculationDropped = true
   }
 
-  trouble(): void {
-    this.#troubles++
+  providerFailure(): void {
+    this.#failures++
   }
 
-  heard(vendor: string, model: string | null, audioMs: number): void {
-    this.#turn.heard(vendor, model, audioMs)
-    this.#call.heard(vendor, model, audioMs)
+  audioRecognised(vendor: string, model: string | null, audioMs: number): void {
+    this.#turn.audioRecognised(vendor, model, audioMs)
+    this.#call.audioRecognised(vendor, model, audioMs)
   }
 
-  asked(vendor: string, model: string): void {
-    this.#turn.asked(vendor, model)
-    this.#call.asked(vendor, model)
+  modelRequested(vendor: string, model: string): void {
+    this.#turn.modelRequested(vendor, model)
+    this.#call.modelRequested(vendor, model)
   }
 
-  answered(vendor: string, model: string, tokens: TokenCount | null): void {
-    this.#turn.answered(vendor, model, tokens)
-    this.#call.answered(vendor, model, tokens)
+  modelAnswered(vendor: string, model: string, tokens: TokenCount | null): void {
+    this.#turn.modelAnswered(vendor, model, tokens)
+    this.#call.modelAnswered(vendor, model, tokens)
   }
 
   /** `turnId` null: a line that is prepared counts to the call, whether it is ever said or not. */
-  spoke(turnId: TurnId | null, vendor: string, model: string | null, characters: number): void {
+  textSynthesised(turnId: TurnId | null, vendor: string, model: string | null, characters: number): void {
     if (turnId !== null) {
-      this.#turn.spoke(vendor, model, characters)
+      this.#turn.textSynthesised(vendor, model, characters)
       this.mark(turnId, 'ttsRequestMs')
     }
-    this.#call.spoke(vendor, model, characters)
+    this.#call.textSynthesised(vendor, model, characters)
   }
 
   /** What the caller waited for, as soon as the wait is over; null when nobody asked for the utterance. */
-  waited(turnId: TurnId): TurnTrace | null {
+  traceOf(turnId: TurnId): TurnTrace | null {
     const open = this.#of(turnId)
     if (open === null || open.times.offsetMs === null) return null
     const { offsetMs, vadStopMs, sttFinalMs, decidedMs, modelFirstTokenMs, firstSentenceMs } = open.times
@@ -143,8 +143,8 @@ export class TurnTracer {
     const open = this.#of(turnId)
     if (open === null) return null
     this.#open = null
-    const troubles = this.#troubles
-    this.#troubles = 0
+    const troubles = this.#failures
+    this.#failures = 0
     return {
       turnId,
       kind: open.kind,

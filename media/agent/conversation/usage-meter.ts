@@ -58,16 +58,16 @@ export class UsageMeter {
   #models: Mutable<ModelUsage>[] = []
   #speech: Mutable<SpeechUsage>[] = []
 
-  heard(vendor: string, model: string | null, audioMs: number): void {
+  audioRecognised(vendor: string, model: string | null, audioMs: number): void {
     const entry = entryOf(this.#recognition, vendor, model, () => ({ vendor, model, audioMs: 0 }))
     entry.audioMs += audioMs
   }
 
-  asked(vendor: string, model: string): void {
+  modelRequested(vendor: string, model: string): void {
     this.#model(vendor, model).requests++
   }
 
-  answered(vendor: string, model: string, tokens: TokenCount | null): void {
+  modelAnswered(vendor: string, model: string, tokens: TokenCount | null): void {
     if (tokens === null) return
     const entry = this.#model(vendor, model)
     entry.counted++
@@ -76,7 +76,7 @@ export class UsageMeter {
     if (tokens.sound !== undefined) entry.sound = added(entry.sound, tokens.sound)
   }
 
-  spoke(vendor: string, model: string | null, characters: number): void {
+  textSynthesised(vendor: string, model: string | null, characters: number): void {
     const entry = entryOf(this.#speech, vendor, model, () => ({ vendor, model, requests: 0, characters: 0 }))
     entry.requests++
     entry.characters += characters

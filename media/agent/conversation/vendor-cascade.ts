@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { AgentSpec, ChosenModel } from '../agent-spec.js'
-import { breakersOf } from '../circuit-breaker.js'
+import { circuitBreakersOf } from '../circuit-breaker.js'
 import { ModelChain, type ModelChoice } from '../llm/model-chain.js'
 import type { RecogniserChoice } from '../stt/stt-failover.js'
-import type { Floor } from '../turn/turn-context.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import type { Vendors } from '../vendor-ports.js'
 
 /*
@@ -12,21 +12,21 @@ import type { Vendors } from '../vendor-ports.js'
  */
 
 /** Those that go on when the agent's own recogniser fails. */
-export function spareRecognisers(spec: AgentSpec, vendors: Vendors): readonly RecogniserChoice[] {
-  return (spec.spares?.speechToText ?? []).map((spare) => ({
+export function fallbackRecognisers(spec: AgentSpec, vendors: Vendors): readonly RecogniserChoice[] {
+  return (spec.fallbacks?.speechToText ?? []).map((spare) => ({
     ...spare,
     recogniser: vendors.speechToText(spare.vendor),
   }))
 }
 
 /** Models in the order in which they are asked. */
-export function modelChain(
+export function openModelChain(
   chosen: readonly [ChosenModel, ...ChosenModel[]],
-  { vendors, clock, floor }: { readonly vendors: Vendors; readonly clock: Clock; readonly floor: Floor },
+  { vendors, clock, floor }: { readonly vendors: Vendors; readonly clock: Clock; readonly floor: TurnContext },
 ): ModelChain {
   const choice = (one: ChosenModel): ModelChoice => ({ ...one, vendor: vendors.languageModel(one.vendor) })
   const [own, ...spares] = chosen
-  return new ModelChain([choice(own), ...spares.map(choice)], breakersOf(vendors, clock), (who) => {
+  return new ModelChain([choice(own), ...spares.map(choice)], circuitBreakersOf(vendors, clock), (who) => {
     const message = 'the model failed on other turns just now'
     floor.emit({
       type: 'trouble',

@@ -1,5 +1,5 @@
 import type { TurnId } from '../conversation-events.js'
-import { afterTurn, initialLanguage, type LanguageState, spokenIn } from './caller-language.js'
+import { languageAfterTurn, initialLanguage, type LanguageState, detectLanguage } from './caller-language.js'
 
 /** The language of one call, as everybody who speaks or listens on it asks for it. */
 export class CallLanguage {
@@ -31,31 +31,31 @@ export class CallLanguage {
   }
 
   /** With each final text: what language the recogniser heard, null when it does not tell. */
-  heard(language: string | null): void {
+  languageDetected(language: string | null): void {
     this.#detected = language
   }
 
   /** What the caller said in a turn that is being answered; again when more was said of the same turn. */
-  said(turn: TurnId, text: string): void {
+  callerSaid(turn: TurnId, text: string): void {
     if (turn !== this.#turn) this.#before = this.#state
     this.#turn = turn
     const before = this.#state.current
-    this.#state = afterTurn(this.#before, this.#spoken(text), this.#languages)
+    this.#state = languageAfterTurn(this.#before, this.#spokenTurn(text), this.#languages)
     if (this.#state.current !== before) this.#changed(this.#state.current)
   }
 
   /** What the language of the call would be after `said`. */
-  after(turn: TurnId, text: string): string {
+  previewAfter(turn: TurnId, text: string): string {
     const before = turn === this.#turn ? this.#before : this.#state
-    return afterTurn(before, this.#spoken(text), this.#languages).current
+    return languageAfterTurn(before, this.#spokenTurn(text), this.#languages).current
   }
 
   /** The language of the caller's words; the call's when nothing tells. */
-  ofCaller(text: string): string {
-    return spokenIn(this.#spoken(text), this.#languages, this.current)?.language ?? this.current
+  languageOfText(text: string): string {
+    return detectLanguage(this.#spokenTurn(text), this.#languages, this.current)?.language ?? this.current
   }
 
-  #spoken(text: string) {
+  #spokenTurn(text: string) {
     return { text, detected: this.#detected, translated: this.#translated }
   }
 }

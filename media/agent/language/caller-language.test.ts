@@ -1,5 +1,5 @@
 import t from 'tap'
-import { afterTurn, initialLanguage, type LanguageState, spokenIn } from './caller-language.js'
+import { languageAfterTurn, initialLanguage, type LanguageState, detectLanguage } from './caller-language.js'
 import { requestedLanguage } from './language-request.js'
 import { contractTag, vendorTag } from './language-tags.js'
 
@@ -97,15 +97,15 @@ const SPOKEN: readonly (readonly [text: string, languages: readonly string[], la
 
 t.test('the language of one thing said', async (t) => {
   for (const [text, languages, language] of SPOKEN) {
-    const told = spokenIn({ text, detected: null, translated: false }, languages, languages[0] ?? '')
+    const told = detectLanguage({ text, detected: null, translated: false }, languages, languages[0] ?? '')
     t.equal(told?.language ?? null, language, text)
   }
   const detected = (text: string, language: string, translated = false) =>
-    spokenIn({ text, detected: language, translated }, ALL, 'en-IN')?.language
+    detectLanguage({ text, detected: language, translated }, ALL, 'en-IN')?.language
   t.equal(detected('Anita Rao Koramangala', 'kn-IN'), 'kn-IN', 'names in Latin letters: as heard')
   t.equal(detected('मुझे कल आना है', 'en-IN'), 'hi-IN', 'the letters know better')
   t.equal(detected('I want to come tomorrow', 'hi-IN', true), 'hi-IN', 'of a translation only what was heard')
-  t.equal(spokenIn({ text: 'I want it', detected: null, translated: true }, BOTH, 'en-IN'), null)
+  t.equal(detectLanguage({ text: 'I want it', detected: null, translated: true }, BOTH, 'en-IN'), null)
 })
 
 /** A call: what is said, one turn after the other, and the language after each. */
@@ -162,7 +162,7 @@ t.test('the language of a call', async (t) => {
   for (const [name, turns] of Object.entries(CALLS)) {
     let state: LanguageState = initialLanguage(BOTH)
     for (const [text, after, heard = null] of turns) {
-      state = afterTurn(state, { text, detected: heard, translated: false }, BOTH)
+      state = languageAfterTurn(state, { text, detected: heard, translated: false }, BOTH)
       t.equal(state.current, after, `${name}: ${text}`)
     }
   }
@@ -171,7 +171,7 @@ t.test('the language of a call', async (t) => {
 t.test('an agent of one language never leaves it', async (t) => {
   const state = initialLanguage(['hi-IN'])
   t.equal(
-    afterTurn(state, { text: 'Can we speak English?', detected: 'en-IN', translated: false }, ['hi-IN']),
+    languageAfterTurn(state, { text: 'Can we speak English?', detected: 'en-IN', translated: false }, ['hi-IN']),
     state,
   )
 })

@@ -12,7 +12,7 @@ export interface LanguageState {
   /** The caller has said something in it: from then on more is asked for to leave it. */
   readonly settled: boolean
   /** What the latest turns were in, when not in the current one, and how many in a row. */
-  readonly rival: string | null
+  readonly candidate: string | null
   readonly turns: number
 }
 
@@ -34,11 +34,11 @@ const ENOUGH_TURNS = 2
 const SHARE = 0.6
 
 export function initialLanguage(languages: readonly string[]): LanguageState {
-  return { current: languages[0] ?? 'en-IN', settled: false, rival: null, turns: 0 }
+  return { current: languages[0] ?? 'en-IN', settled: false, candidate: null, turns: 0 }
 }
 
 /** The state after a turn of the caller. `languages` are the agent's: no other is ever switched to. */
-export function afterTurn(
+export function languageAfterTurn(
   state: LanguageState,
   turn: SpokenTurn,
   languages: readonly string[],
@@ -46,30 +46,30 @@ export function afterTurn(
   if (languages.length < 2) return state
   const wanted = requestedLanguage(turn.text)
   if (wanted !== null && languages.includes(wanted)) {
-    return { current: wanted, settled: true, rival: null, turns: 0 }
+    return { current: wanted, settled: true, candidate: null, turns: 0 }
   }
-  const told = spokenIn(turn, languages, state.current)
+  const told = detectLanguage(turn, languages, state.current)
   if (told === null) return state
   const { language, words } = told
   if (language === state.current) {
-    return { ...state, settled: state.settled || words >= ENOUGH_AT_FIRST, rival: null, turns: 0 }
+    return { ...state, settled: state.settled || words >= ENOUGH_AT_FIRST, candidate: null, turns: 0 }
   }
-  const turns = state.rival === language ? state.turns + 1 : 1
+  const turns = state.candidate === language ? state.turns + 1 : 1
   const needed = !state.settled
     ? ENOUGH_AT_FIRST
     : turn.detected === language
       ? ENOUGH_DETECTED
       : ENOUGH_WORDS
   if (words >= needed || turns >= ENOUGH_TURNS)
-    return { current: language, settled: true, rival: null, turns: 0 }
-  return { ...state, rival: language, turns }
+    return { current: language, settled: true, candidate: null, turns: 0 }
+  return { ...state, candidate: language, turns }
 }
 
 /**
  * The language of what was said among `languages`, and by how many words; null when nothing tells, or it
  * is too mixed. Between languages of one script that nothing tells apart it is the current one.
  */
-export function spokenIn(
+export function detectLanguage(
   { text, detected, translated }: SpokenTurn,
   languages: readonly string[],
   current: string,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { engineLines } from '../tts/phrases.js'
+import { enginePhrases } from '../tts/phrases.js'
 import { speakable, ThoughtFilter } from './speakable.js'
 import { languageOf } from './text-language.js'
 
@@ -69,7 +69,7 @@ t.test('the engine has its lines in every language of the contract, in its scrip
     'od-IN',
   ]
   for (const tag of tags) {
-    for (const [name, line] of Object.entries(engineLines(tag))) {
+    for (const [name, line] of Object.entries(enginePhrases(tag))) {
       t.equal(speakable(line), line, `${tag} ${name}`)
       const script = languageOf(line, [
         'fr-FR',
@@ -78,5 +78,5 @@ t.test('the engine has its lines in every language of the contract, in its scrip
       t.ok([tag, 'hi-IN'].includes(script), `${tag} ${name} is written in its script`)
     }
   }
-  t.equal(engineLines('xx-XX'), engineLines('en-IN'))
+  t.equal(enginePhrases('xx-XX'), enginePhrases('en-IN'))
 })

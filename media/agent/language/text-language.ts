@@ -1,4 +1,4 @@
-import { spokenIn } from './caller-language.js'
+import { detectLanguage } from './caller-language.js'
 
 /** Scripts and the contract's tags written in them. Marathi and Hindi share one. */
 const SCRIPTS: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -34,7 +34,7 @@ export function languageOf(
     }
   }
   if (best.includes('en-IN') && current !== 'en-IN') {
-    const told = spokenIn({ text, detected: null, translated: false }, languages, current)
+    const told = detectLanguage({ text, detected: null, translated: false }, languages, current)
     if (told?.language === current) return current
   }
   if (best.includes(current)) return current

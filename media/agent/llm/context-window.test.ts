@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { type Random, seeded } from '../../../fixtures/host/random.js'
 import type { ChatMessage } from '../vendor-ports.js'
-import { fitting, promptBudget, textTokens, tokensOf } from './context-window.js'
+import { fitMessages, promptBudget, estimateTokens, countTokens } from './context-window.js'
 
 const WORDS = ['open', 'tomorrow', 'appointment', 'नमस्ते', 'कल', 'வணக்கம்', 'సరే', '42', 'ಹೌದು', '👍']
 
@@ -44,14 +44,14 @@ t.test('whatever the history, what is sent is whole', async (t): Promise<unknown
     const before = history(random)
     const budget = 200 + Math.floor(random.next() * 6000)
     const copy = structuredClone(before)
-    const after = fitting(before, budget)
+    const after = fitMessages(before, budget)
     const problem = problemOf(before, after, budget)
     if (problem !== null) return t.fail(`seed ${seed}: ${problem}`)
     // A test's own assertions are too slow for so many.
     if (!isDeepStrictEqual(before, copy)) return t.fail(`seed ${seed}: the history was changed`)
-    if (!isDeepStrictEqual(fitting(before, budget), after)) return t.fail(`seed ${seed}: another result`)
+    if (!isDeepStrictEqual(fitMessages(before, budget), after)) return t.fail(`seed ${seed}: another result`)
     if (after === before) untouched++
-    else if (tokensOf(after) <= budget) fitted++
+    else if (countTokens(after) <= budget) fitted++
   }
   t.ok(untouched > 100, `${untouched} fitted as they were`)
   return t.ok(fitted > 1000, `${fitted} were made to fit`)
@@ -89,13 +89,13 @@ function problemOf(
   if (kept.length < before.length - 1 && !/left out here/.test(after[0]?.content ?? '')) return 'no note'
   if (kept.length < before.length - 1 && lastUser >= 0 && kept[0]?.role !== 'user') return 'no whole turn'
   // Too long only where nothing else may go.
-  if (tokensOf(after) > budget && kept.length > mustStay && lastUser >= 0) return 'something could still go'
+  if (countTokens(after) > budget && kept.length > mustStay && lastUser >= 0) return 'something could still go'
   return null
 }
 
 t.test('letters of Indian scripts cost more than Latin ones', async (t) => {
-  t.ok(textTokens('नमस्ते जी') > 2 * textTokens('namaste ji'))
-  t.equal(textTokens(''), 0)
+  t.ok(estimateTokens('नमस्ते जी') > 2 * estimateTokens('namaste ji'))
+  t.equal(estimateTokens(''), 0)
 })
 
 t.test('older results are cut before any turn is left out', async (t) => {
@@ -108,7 +108,7 @@ t.test('older results are cut before any turn is left out', async (t) => {
     { role: 'assistant', content: 'There it is.' },
     { role: 'user', content: 'And now?' },
   ]
-  const after = fitting(messages, 1000)
+  const after = fitMessages(messages, 1000)
   t.equal(after.length, messages.length)
   t.match(after[3], { role: 'tool', content: /^x{400} \[\.\.\.\]$/ })
   t.equal(after[0]?.content, 'You are Asha.')
@@ -121,15 +121,15 @@ t.test('a latest result that is longer than the window', async (t) => {
     { role: 'assistant', content: null, toolCalls: [{ id: 'a', name: 'look', arguments: {} }] },
     { role: 'tool', toolCallId: 'a', content: '👍'.repeat(4000) },
   ]
-  const after = fitting(messages, 500)
-  t.ok(tokensOf(after) <= 500)
+  const after = fitMessages(messages, 500)
+  t.ok(countTokens(after) <= 500)
   t.ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(after[3]?.content ?? ''))
 })
 
 t.test('the budget leaves room for tools and answer', async (t) => {
   const tool = { name: 'look', description: 'Looks', parameters: { type: 'object', properties: {} } }
   const prompt: ChatMessage = { role: 'system', content: 'x'.repeat(2000) }
-  const own = tokensOf([prompt])
+  const own = countTokens([prompt])
   t.equal(promptBudget(8192, [prompt], []), 7192)
   t.ok(promptBudget(8192, [prompt], [tool]) < 7192)
   t.equal(promptBudget(1_000_000, [prompt], []), own + 24_000)

@@ -34,7 +34,7 @@ export function promptBudget(
   tools: readonly ToolDeclaration[],
 ): number {
   const prompt = first?.role === 'system' ? messageTokens(first) : 0
-  const declared = tools.length === 0 ? 0 : textTokens(JSON.stringify(tools))
+  const declared = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))
   const left = windowTokens - ANSWER_TOKENS - declared - prompt
   return prompt + Math.max(LEAST_HISTORY_TOKENS, Math.min(MOST_HISTORY_TOKENS, left))
 }
@@ -44,21 +44,21 @@ export function promptBudget(
  * rest the newest. A result never stands without its call, nor a call without its results. What cannot
  * be left out is sent although it is too long: the vendor has the last word.
  */
-export function fitting(messages: readonly ChatMessage[], budget: number): readonly ChatMessage[] {
-  if (tokensOf(messages) <= budget) return messages
+export function fitMessages(messages: readonly ChatMessage[], budget: number): readonly ChatMessage[] {
+  if (countTokens(messages) <= budget) return messages
   const [first] = messages
   const head = first?.role === 'system' ? first : null
   const units = unitsOf(head ? messages.slice(1) : messages)
   const keepFrom = lastTurn(units)
   const headTokens = head ? messageTokens(head) : 0
   let left = units.map((unit, at) => (at < keepFrom ? unit.map((m) => shortened(m, OLD_RESULT_CHARS)) : unit))
-  let total = headTokens + tokensOf(left.flat())
+  let total = headTokens + countTokens(left.flat())
   if (total > budget) {
-    total += textTokens(LEFT_OUT)
+    total += estimateTokens(LEFT_OUT)
     let gone = 0
     // Whole turns: what is left begins with words of the caller.
     while (gone < keepFrom && (total > budget || !begins(left[gone]))) {
-      total -= tokensOf(left[gone] ?? [])
+      total -= countTokens(left[gone] ?? [])
       gone++
     }
     left = left.slice(gone)
@@ -68,11 +68,11 @@ export function fitting(messages: readonly ChatMessage[], budget: number): reado
   return head ? [head, ...left.flat()] : left.flat()
 }
 
-export function tokensOf(messages: readonly ChatMessage[]): number {
+export function countTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + messageTokens(message), 0)
 }
 
-export function textTokens(text: string): number {
+export function estimateTokens(text: string): number {
   let tokens = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -91,9 +91,9 @@ function messageTokens(message: ChatMessage): number {
   const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
   const tokens =
     PER_MESSAGE +
-    textTokens(message.content ?? '') +
-    (calls.length === 0 ? 0 : textTokens(JSON.stringify(calls))) +
-    (message.role === 'tool' ? textTokens(message.toolCallId) : 0)
+    estimateTokens(message.content ?? '') +
+    (calls.length === 0 ? 0 : estimateTokens(JSON.stringify(calls))) +
+    (message.role === 'tool' ? estimateTokens(message.toolCallId) : 0)
   counted.set(message, tokens)
   return tokens
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ToolSpec } from '../agent-spec.js'
-import { declarations } from '../tools/tool-calls.js'
+import { toolDeclarations } from '../tools/tool-calls.js'
 import { ConversationContext } from './conversation-context.js'
 
 const lines = (context: ConversationContext, pending: string | null = null) =>
@@ -14,9 +14,9 @@ t.test('the model sees what was heard', async (t) => {
   const [prompt] = context.messages(null, [])
   t.match(prompt?.content, /^You are Asha\.\n/)
   t.match(prompt?.content, /en-IN, hi-IN/)
-  context.agentSaid('Hello.', false)
-  context.callerSaid('Hi.')
-  context.agentSaid('We open', true)
+  context.addAgentTurn('Hello.', false)
+  context.addCallerTurn('Hi.')
+  context.addAgentTurn('We open', true)
   t.same(lines(context, 'When?'), [
     'assistant: Hello.',
     'user: Hi.',
@@ -28,12 +28,12 @@ t.test('the model sees what was heard', async (t) => {
 
 t.test('an utterance of which nothing was heard', async (t) => {
   const context = new ConversationContext('p', ['en-IN'])
-  context.callerSaid('One.')
-  context.agentSaid('', true)
-  context.callerSaid('Two.')
+  context.addCallerTurn('One.')
+  context.addAgentTurn('', true)
+  context.addCallerTurn('Two.')
   t.same(lines(context), ['user: One.', 'assistant: [interrupted by the caller]', 'user: Two.'])
-  context.agentSaid('', false)
-  context.callerSaid('Three.')
+  context.addAgentTurn('', false)
+  context.addCallerTurn('Three.')
   t.same(lines(context, 'Four.').slice(2), ['user: Two. Three. Four.'], 'one turn to the model')
 })
 
@@ -53,7 +53,7 @@ const TOOLS: readonly ToolSpec[] = [
 ]
 
 t.test('tools are declared as JSON Schema', async (t) => {
-  t.same(declarations(TOOLS)[1], {
+  t.same(toolDeclarations(TOOLS)[1], {
     name: 'slots',
     description: 'Free places',
     parameters: {
@@ -74,7 +74,7 @@ t.test('who answered: a person needs no word, a machine that talks does', async 
   t.same(lines(context), [])
   t.ok(context.answeredBy('screening'))
   t.equal(context.answeredBy('screening'), null)
-  context.callerSaid('Please say your name.')
+  context.addCallerTurn('Please say your name.')
   t.ok(context.answeredBy('human'))
   t.match(lines(context), [/^system: A call-screening service/, /^user/, /^system: A person is on the line/])
   t.equal(context.answeredBy('unknown'), null)

@@ -1,5 +1,5 @@
-import { AnsweredNote } from '../answering-machine/answered-by-note.js'
-import type { Answerer } from '../answering-machine/answering-machine-detector.js'
+import { AnsweredByNote } from '../answering-machine/answered-by-note.js'
+import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import { languageName } from '../language/language-tags.js'
 import type { ChatMessage } from '../vendor-ports.js'
 
@@ -18,19 +18,19 @@ const INTERRUPTED = '[interrupted by the caller]'
 export class ConversationContext {
   readonly #messages: ChatMessage[]
   readonly #prompt: string
-  readonly #several: boolean
-  readonly #answered = new AnsweredNote()
+  readonly #multilingual: boolean
+  readonly #answeredByNote = new AnsweredByNote()
 
   constructor(systemPrompt: string, languages: readonly string[]) {
     const spoken = `Languages of this call: ${languages.join(', ')}.`
     this.#prompt = `${systemPrompt}\n\n${TELEPHONE} ${spoken}`
-    this.#several = languages.length > 1
+    this.#multilingual = languages.length > 1
     this.#messages = [{ role: 'system', content: this.#prompt }]
   }
 
   /** The language of the call now, of which the model is told when there are several. */
-  callerSpeaks(language: string): void {
-    if (!this.#several) return
+  setLanguage(language: string): void {
+    if (!this.#multilingual) return
     const { name, script } = languageName(language)
     const letters =
       language === 'en-IN' ? '' : `, written in ${script}, also when the caller's words come in Latin letters`
@@ -39,8 +39,8 @@ export class ConversationContext {
   }
 
   /** Tells the model when it is not simply a person. Returns what was told, null when nothing was. */
-  answeredBy(by: Answerer): string | null {
-    const content = this.#answered.of(by)
+  answeredBy(by: AnsweredBy): string | null {
+    const content = this.#answeredByNote.of(by)
     if (content !== null) this.#messages.push({ role: 'system', content })
     return content
   }
@@ -52,7 +52,7 @@ export class ConversationContext {
     }
   }
 
-  callerSaid(text: string): void {
+  addCallerTurn(text: string): void {
     const last = this.#messages.at(-1)
     // Two turns of the caller with nothing heard between them are one to the model.
     if (last?.role === 'user') {
@@ -61,7 +61,7 @@ export class ConversationContext {
   }
 
   /** `heard` may be empty: then only the interruption is told. */
-  agentSaid(heard: string, interrupted: boolean, rounds: readonly ChatMessage[] = []): void {
+  addAgentTurn(heard: string, interrupted: boolean, rounds: readonly ChatMessage[] = []): void {
     // Words of a tool round are part of `heard`; said twice they would be told twice.
     for (const message of rounds) {
       this.#messages.push(message.role === 'assistant' ? { ...message, content: null } : message)
@@ -71,7 +71,7 @@ export class ConversationContext {
   }
 
   /** A result of a tool that came after the caller had taken the floor. */
-  toolCameLate(name: string, result: string): void {
+  addLateToolResult(name: string, result: string): void {
     this.#messages.push({ role: 'system', content: `The result of ${name}, which came late: ${result}` })
   }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ConversationRig, DEFAULT_SPEC } from '../../../fixtures/rigs/conversation-rig.js'
 import type { KnowledgeText } from '../agent-spec.js'
-import { textTokens } from './context-window.js'
+import { estimateTokens } from './context-window.js'
 import { KNOWLEDGE_TOKENS, promptOf } from './knowledge.js'
 
 const prompt = (...knowledge: readonly KnowledgeText[]) => promptOf({ ...DEFAULT_SPEC, knowledge })
@@ -39,8 +39,8 @@ t.test('all together they are bounded, and cut where something ends', async (t) 
   const paragraph = `${'Our clinic is open from nine to six. '.repeat(20)}\n\n`
   const long = paragraph.repeat(60)
   const text = prompt(inline('A', 'First.'), inline('B', long), inline('C', 'Never reached.'))
-  t.ok(textTokens(text) < KNOWLEDGE_TOKENS + 200)
-  t.ok(textTokens(text) > KNOWLEDGE_TOKENS * 0.9)
+  t.ok(estimateTokens(text) < KNOWLEDGE_TOKENS + 200)
+  t.ok(estimateTokens(text) > KNOWLEDGE_TOKENS * 0.9)
   t.match(text, /six\.\s*\n\[The rest is left out\.\]\n<\/reference>$/)
   t.notMatch(text, /Never reached/)
   const emoji = prompt(inline('D', '👍'.repeat(20_000)))

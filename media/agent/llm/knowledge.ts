@@ -1,5 +1,5 @@
 import type { AgentSpec, KnowledgeText } from '../agent-spec.js'
-import { textTokens } from './context-window.js'
+import { estimateTokens } from './context-window.js'
 
 /** All of an agent's inline knowledge together (contract: a larger knowledge base is searched instead). */
 export const KNOWLEDGE_TOKENS = 6000
@@ -24,7 +24,7 @@ function referencesOf(knowledge: readonly KnowledgeText[]): readonly string[] {
     const whole = harmless(text.trim())
     if (whole === '') continue
     if (left <= 0) break
-    const tokens = textTokens(whole)
+    const tokens = estimateTokens(whole)
     const part = tokens <= left ? whole : `${beginning(whole, left)}\n${CUT}`
     left -= tokens
     references.push(`<reference name="${plainName(name)}">\n${part}\n</reference>`)
@@ -38,7 +38,7 @@ function beginning(text: string, tokens: number): string {
   let to = text.length
   while (from < to) {
     const middle = Math.ceil((from + to) / 2)
-    if (textTokens(text.slice(0, middle)) <= tokens) from = middle
+    if (estimateTokens(text.slice(0, middle)) <= tokens) from = middle
     else to = middle - 1
   }
   const piece = text.slice(0, from)

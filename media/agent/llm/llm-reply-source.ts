@@ -1,14 +1,14 @@
 import type { AgentSpec } from '../agent-spec.js'
-import type { Answerer } from '../answering-machine/answering-machine-detector.js'
+import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
 import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
-import { runAnswer } from '../tools/answer-tools.js'
-import { declarations, type ToolRunner } from '../tools/tool-calls.js'
-import { agentTools, type ToolRounds } from '../tools/tool-rounds.js'
-import type { AgentVoice } from '../tts/agent-speech.js'
-import type { Floor } from '../turn/turn-context.js'
+import { runAnswerTools } from '../tools/answer-tools.js'
+import { toolDeclarations, type ToolRunner } from '../tools/tool-calls.js'
+import { openToolRounds, type ToolRounds } from '../tools/tool-rounds.js'
+import type { AgentSpeech } from '../tts/agent-speech.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import type { Cancellable } from '../vendor-ports.js'
 import { ConversationContext } from './conversation-context.js'
@@ -16,21 +16,21 @@ import { promptOf } from './knowledge.js'
 import type { ModelChain, ModelChoice } from './model-chain.js'
 import type { ModelJobEvents } from './model-job.js'
 import { ModelRequests } from './model-requests.js'
-import { EarlyAnswer } from './speculative-answer.js'
+import { SpeculativeAnswer } from './speculative-answer.js'
 
-export interface ReplyMakerOptions {
+export interface LlmReplySourceOptions {
   readonly spec: AgentSpec
   readonly models: ModelChain
   readonly tools: ToolRunner
-  readonly voice: AgentVoice
-  readonly floor: Floor
+  readonly speech: AgentSpeech
+  readonly turnContext: TurnContext
   readonly tracer: TurnTracer
   /** A conversation that goes on: what was said so far, and the tools that run. */
   readonly before?: { readonly context: ConversationContext; readonly tools: ToolRounds }
 }
 
 /** Where the agent's replies come from, as the conversation orders them. */
-export interface Replies {
+export interface ReplySource {
   /** `mayUseTools` false: the model can only answer. */
   ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void
   cancelModel(): void
@@ -42,15 +42,15 @@ export interface Replies {
   commitAgent(turn: TurnId, cutAtMs: number | null): void
   commitCaller(caller: CallerTurn, forModel: boolean): void
   /** Who or what took a call that we made. */
-  answeredBy(by: Answerer): void
+  answeredBy(by: AnsweredBy): void
   /** Absent where nothing can be asked before a turn is decided. */
-  readonly early?: EarlyReplies | undefined
+  readonly speculative?: SpeculativeReplies | undefined
   /** Nothing is told any more. */
   close(): void
 }
 
 /** Replies begun before it is decided that the caller has finished. One at a time. */
-export interface EarlyReplies {
+export interface SpeculativeReplies {
   begin(caller: CallerTurn): void
   /** The turn is decided: as `ask`, with what was begun. False: it does not fit, and nothing was done. */
   keep(turn: TurnId): boolean
@@ -60,7 +60,7 @@ export interface EarlyReplies {
 /** No reply: what is asked before there is one. */
 const NO_REPLY: TurnId = -1
 
-interface Asked {
+interface ModelQuestion {
   /** The caller's, when they are not part of the conversation yet. */
   readonly words: string | null
   readonly language: string
@@ -69,36 +69,36 @@ interface Asked {
 }
 
 /** Makes replies: asks the model, runs its tools, hands sentences to the voice, keeps what was said. */
-export class ReplyMaker implements Replies {
+export class LlmReplySource implements ReplySource {
   readonly #spec: AgentSpec
   readonly #models: ModelChain
   readonly #tools: ToolRounds
-  readonly #voice: AgentVoice
-  readonly #floor: Floor
+  readonly #speech: AgentSpeech
+  readonly #turnContext: TurnContext
   readonly #tracer: TurnTracer
   readonly #requests: ModelRequests
   readonly #context: ConversationContext
   #job: Cancellable | null = null
-  #begun: {
-    readonly answer: EarlyAnswer
+  #speculation: {
+    readonly answer: SpeculativeAnswer
     readonly language: string
     readonly choice: ModelChoice
   } | null = null
 
-  constructor({ spec, models, tools, voice, floor, tracer, before }: ReplyMakerOptions) {
+  constructor({ spec, models, tools, speech: voice, turnContext: floor, tracer, before }: LlmReplySourceOptions) {
     this.#spec = spec
     this.#models = models
-    this.#voice = voice
-    this.#floor = floor
+    this.#speech = voice
+    this.#turnContext = floor
     this.#tracer = tracer
     this.#requests = new ModelRequests(tracer)
     const context = before?.context ?? new ConversationContext(promptOf(spec), spec.languages)
     this.#context = context
     this.#tools =
       before?.tools ??
-      agentTools(spec, tools, voice, floor, (name, result) => {
-        context.toolCameLate(name, result)
-        floor.feed({ on: 'learnt', at: floor.now() })
+      openToolRounds(spec, tools, voice, floor, (name, result) => {
+        context.addLateToolResult(name, result)
+        floor.feed({ type: 'learnt', atMs: floor.now() })
       })
   }
 
@@ -106,39 +106,39 @@ export class ReplyMaker implements Replies {
   ask({ turn, caller }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
     this.cancelModel()
     this.#tracer.mark(turn, 'modelRequestMs')
-    const asked = { words: caller?.text ?? null, language: this.#floor.language.current, mayUseTools }
+    const asked = { words: caller?.text ?? null, language: this.#turnContext.language.current, mayUseTools }
     this.#job = this.#start(this.#models.next(turn), asked, this.#reply(turn))
   }
 
-  readonly early: EarlyReplies = {
+  readonly speculative: SpeculativeReplies = {
     begin: ({ id, text }) => {
-      const floor = this.#floor
-      const language = floor.language.after(id, text)
-      this.#begun?.answer.cancel()
+      const floor = this.#turnContext
+      const language = floor.language.previewAfter(id, text)
+      this.#speculation?.answer.cancel()
       const choice = this.#models.next(NO_REPLY)
       const asked = { words: text, language, mayUseTools: true }
-      const answer = new EarlyAnswer({
+      const answer = new SpeculativeAnswer({
         now: () => floor.now(),
         start: (events) => this.#start(choice, asked, events),
         failed: ({ code }) => {
           this.#models.failed(code, true)
-          floor.feed({ on: 'speculationFailed', at: floor.now() })
+          floor.feed({ type: 'speculationFailed', atMs: floor.now() })
         },
       })
-      this.#begun = { answer, language, choice }
+      this.#speculation = { answer, language, choice }
     },
     keep: (turn) => {
       // The final text may be in another language than its beginning.
-      if (this.#begun?.language !== this.#floor.language.current) {
-        this.early.drop()
+      if (this.#speculation?.language !== this.#turnContext.language.current) {
+        this.speculative.drop()
         return false
       }
-      const { answer, choice } = this.#begun
+      const { answer, choice } = this.#speculation
       const tracer = this.#tracer
-      this.#begun = null
+      this.#speculation = null
       this.cancelModel()
-      this.#models.taken(turn, choice)
-      tracer.kept(turn)
+      this.#models.adopted(turn, choice)
+      tracer.speculationKept(turn)
       tracer.mark(turn, 'modelRequestMs', answer.askedAtMs)
       if (answer.firstTokenMs !== null) tracer.mark(turn, 'modelFirstTokenMs', answer.firstTokenMs)
       if (answer.firstSentenceMs !== null) tracer.mark(turn, 'firstSentenceMs', answer.firstSentenceMs)
@@ -147,10 +147,10 @@ export class ReplyMaker implements Replies {
       return true
     },
     drop: () => {
-      if (this.#begun === null) return
-      this.#begun.answer.cancel()
-      this.#begun = null
-      this.#tracer.thrownAway()
+      if (this.#speculation === null) return
+      this.#speculation.answer.cancel()
+      this.#speculation = null
+      this.#tracer.speculationDropped()
     },
   }
 
@@ -166,8 +166,8 @@ export class ReplyMaker implements Replies {
   /** Ends sound and jobs of a reply. */
   stop(turn: TurnId) {
     this.cancelModel()
-    this.#tools.leave()
-    return this.#voice.stop(turn)
+    this.#tools.detach()
+    return this.#speech.stop(turn)
   }
 
   /** Ends a reply and keeps what was heard of it. */
@@ -175,8 +175,8 @@ export class ReplyMaker implements Replies {
     const spoken = this.stop(turn)
     if (!spoken) return
     const { text, heard, language, startMs, endMs, words } = spoken
-    this.#context.agentSaid(heard, cutAtMs !== null, this.#tools.take())
-    this.#floor.emit({
+    this.#context.addAgentTurn(heard, cutAtMs !== null, this.#tools.take())
+    this.#turnContext.emit({
       type: 'turn',
       turn: {
         id: turn,
@@ -193,15 +193,15 @@ export class ReplyMaker implements Replies {
   }
 
   commitCaller({ id, text, startMs, endMs, words }: CallerTurn, forModel: boolean): void {
-    if (forModel) this.#context.callerSaid(text)
-    this.#floor.emit({
+    if (forModel) this.#context.addCallerTurn(text)
+    this.#turnContext.emit({
       type: 'turn',
       turn: {
         id,
         speaker: 'caller',
         text,
         heardText: text,
-        language: this.#floor.language.ofCaller(text),
+        language: this.#turnContext.language.languageOfText(text),
         startMs: Math.round(startMs),
         endMs: Math.round(endMs),
         words: words.length > 0 ? words : null,
@@ -210,47 +210,47 @@ export class ReplyMaker implements Replies {
   }
 
   /** Who or what took a call that we made: what to do then is the prompt's to say. */
-  answeredBy(by: Answerer): void {
-    if (this.#context.answeredBy(by) !== null) this.#floor.feed({ on: 'learnt', at: this.#floor.now() })
+  answeredBy(by: AnsweredBy): void {
+    if (this.#context.answeredBy(by) !== null) this.#turnContext.feed({ type: 'learnt', atMs: this.#turnContext.now() })
   }
 
   /** Nothing is told any more. */
   close(): void {
     this.cancelModel()
-    this.early.drop()
+    this.speculative.drop()
     this.#tools.close()
   }
 
   /** Asks the model, after the caller's words when they are not part of the conversation yet. */
-  #start(choice: ModelChoice, { words, language, mayUseTools }: Asked, events: ModelJobEvents): Cancellable {
-    this.#context.callerSpeaks(language)
+  #start(choice: ModelChoice, { words, language, mayUseTools }: ModelQuestion, events: ModelJobEvents): Cancellable {
+    this.#context.setLanguage(language)
     const messages = this.#context.messages(words, this.#tools.messages)
-    return this.#requests.start(choice, messages, mayUseTools ? declarations(this.#spec.tools) : [], events)
+    return this.#requests.start(choice, messages, mayUseTools ? toolDeclarations(this.#spec.tools) : [], events)
   }
 
   /** What becomes of an answer that is this reply. */
   #reply(turn: TurnId): ModelJobEvents {
-    const floor = this.#floor
+    const floor = this.#turnContext
     const tracer = this.#tracer
     return {
       token: () => {
         tracer.mark(turn, 'modelFirstTokenMs')
-        floor.feed({ on: 'token', turn, at: floor.now() })
+        floor.feed({ type: 'token', turn, atMs: floor.now() })
       },
       sentence: (text) => {
         tracer.mark(turn, 'firstSentenceMs')
-        floor.feed({ on: 'sentence', turn, at: floor.now() })
+        floor.feed({ type: 'sentence', turn, atMs: floor.now() })
         const language = languageOf(text, this.#spec.languages, floor.language.current)
-        this.#voice.say(turn, spokenForm(text, language), language)
+        this.#speech.say(turn, spokenForm(text, language), language)
       },
       done: (text, calls) => {
         this.#job = null
         this.#models.answered()
-        runAnswer({ turn, text, calls }, { floor: this.#floor, voice: this.#voice, tools: this.#tools })
+        runAnswerTools({ turn, text, calls }, { floor: this.#turnContext, voice: this.#speech, tools: this.#tools })
       },
       failed: ({ code, message }) => {
         this.#job = null
-        floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+        floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
       },
     }
   }

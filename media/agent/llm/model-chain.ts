@@ -1,4 +1,4 @@
-import { type Breakers, breakerKey } from '../circuit-breaker.js'
+import { type CircuitBreakers, breakerKey } from '../circuit-breaker.js'
 import type { TurnId } from '../conversation-events.js'
 import type { LanguageModel } from '../vendor-ports.js'
 
@@ -20,25 +20,25 @@ const TRIES = 2
  */
 export class ModelChain {
   readonly #choices: readonly [ModelChoice, ...ModelChoice[]]
-  readonly #breakers: Breakers
+  readonly #breakers: CircuitBreakers
   #turn: TurnId | null = null
   /** Failures of each for this reply; `TRIES` and more leave it out. */
   readonly #failures = new Map<ModelChoice, number>()
-  #asked: ModelChoice
+  #current: ModelChoice
 
   readonly #passedOver: (who: { readonly vendor: string; readonly instead: string }) => void
-  #told = false
+  #reported = false
 
   /** `passedOver`: the agent's own model is not asked, because of what happened before; told once. */
   constructor(
     choices: readonly [ModelChoice, ...ModelChoice[]],
-    breakers: Breakers,
+    breakers: CircuitBreakers,
     passedOver: (who: { readonly vendor: string; readonly instead: string }) => void,
   ) {
     this.#passedOver = passedOver
     this.#choices = choices
     this.#breakers = breakers
-    this.#asked = choices[0]
+    this.#current = choices[0]
   }
 
   /** Of the agent's own. */
@@ -59,27 +59,27 @@ export class ModelChain {
   next(turn: TurnId): ModelChoice {
     if (turn !== this.#turn) this.#failures.clear()
     this.#turn = turn
-    const left = this.#left()
-    this.#asked = left.find((choice) => this.#breakers.allows(keyOf(choice))) ?? left[0] ?? this.#choices[0]
+    const left = this.#available()
+    this.#current = left.find((choice) => this.#breakers.allows(keyOf(choice))) ?? left[0] ?? this.#choices[0]
     const [own] = this.#choices
     // What failed for this very reply was told when it did.
-    if (this.#asked !== own && !this.#failures.has(own) && !this.#told) {
-      this.#told = true
-      this.#passedOver({ vendor: nameOf(own), instead: nameOf(this.#asked) })
+    if (this.#current !== own && !this.#failures.has(own) && !this.#reported) {
+      this.#reported = true
+      this.#passedOver({ vendor: nameOf(own), instead: nameOf(this.#current) })
     }
-    return this.#asked
+    return this.#current
   }
 
   /** The reply is given by one that was asked before there was a reply. */
-  taken(turn: TurnId, by: ModelChoice): void {
+  adopted(turn: TurnId, by: ModelChoice): void {
     this.#failures.clear()
     this.#turn = turn
-    this.#asked = by
+    this.#current = by
   }
 
   /** The one that was asked has answered. */
   answered(): void {
-    this.#breakers.succeeded(keyOf(this.#asked))
+    this.#breakers.succeeded(keyOf(this.#current))
   }
 
   /**
@@ -87,19 +87,19 @@ export class ModelChain {
    * asked instead when that is another.
    */
   failed(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null } {
-    const asked = this.#asked
+    const asked = this.#current
     const stalled = code === 'vendor_stalled'
     // An answer that breaks off costs the caller as much as one that does not come.
     this.#breakers.failed(keyOf(asked), stalled || !again)
     const hopeless = stalled || code === 'vendor_rejected'
     this.#failures.set(asked, (this.#failures.get(asked) ?? 0) + (hopeless ? TRIES : 1))
-    const left = this.#left()
-    const next = left.find((choice) => !this.#breakers.rests(keyOf(choice))) ?? left[0] ?? asked
+    const left = this.#available()
+    const next = left.find((choice) => !this.#breakers.isOpen(keyOf(choice))) ?? left[0] ?? asked
     return { vendor: nameOf(asked), instead: again && next !== asked ? nameOf(next) : null }
   }
 
   /** Who was not given up for this reply; everybody when all were. */
-  #left(): readonly ModelChoice[] {
+  #available(): readonly ModelChoice[] {
     const left = this.#choices.filter((choice) => (this.#failures.get(choice) ?? 0) < TRIES)
     return left.length > 0 ? left : this.#choices
   }

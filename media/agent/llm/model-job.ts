@@ -1,7 +1,7 @@
 import type { TokenCount } from '../conversation/usage-meter.js'
 import { SentenceSplitter } from '../language/sentence-splitter.js'
 import { speakable, ThoughtFilter } from '../language/speakable.js'
-import { asFailure } from '../tts/synthesis.js'
+import { toVendorFailure } from '../tts/synthesis.js'
 import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailure } from '../vendor-ports.js'
 
 export interface ModelJobEvents {
@@ -82,7 +82,7 @@ export function startModelJob(
     try {
       start()
     } catch (error) {
-      fail(asFailure(error))
+      fail(toVendorFailure(error))
     }
   })
   return { cancel }

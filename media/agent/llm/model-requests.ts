@@ -6,7 +6,7 @@ import {
   type ToolDeclaration,
   type VendorFailure,
 } from '../vendor-ports.js'
-import { fitting, promptBudget, tokensOf, USUAL_WINDOW_TOKENS } from './context-window.js'
+import { fitMessages, promptBudget, countTokens, USUAL_WINDOW_TOKENS } from './context-window.js'
 import type { ModelChoice } from './model-chain.js'
 import { type ModelJobEvents, startModelJob } from './model-job.js'
 
@@ -30,11 +30,11 @@ export class ModelRequests {
     events: ModelJobEvents,
   ): Cancellable {
     const window = promptBudget(choice.windowTokens ?? USUAL_WINDOW_TOKENS, messages, tools)
-    const first = fitting(messages, Math.min(window, this.#known.get(choice) ?? window))
+    const first = fitMessages(messages, Math.min(window, this.#known.get(choice) ?? window))
     let job = this.#send(choice, first, tools, events, (error) => {
-      const half = Math.floor(tokensOf(first) / 2)
-      const shorter = fitting(messages, half)
-      if (!isTooLong(error) || tokensOf(shorter) >= tokensOf(first)) {
+      const half = Math.floor(countTokens(first) / 2)
+      const shorter = fitMessages(messages, half)
+      if (!isTooLong(error) || countTokens(shorter) >= countTokens(first)) {
         events.failed(error)
         return
       }
@@ -53,7 +53,7 @@ export class ModelRequests {
   ): Cancellable {
     const { model } = choice
     const vendor = choice.vendor.id
-    this.#tracer.asked(vendor, model)
+    this.#tracer.modelRequested(vendor, model)
     return startModelJob(
       choice.vendor,
       { model, messages, tools },
@@ -61,7 +61,7 @@ export class ModelRequests {
         token: () => events.token(),
         sentence: (text) => events.sentence(text),
         done: (text, calls, usage) => {
-          this.#tracer.answered(vendor, model, usage)
+          this.#tracer.modelAnswered(vendor, model, usage)
           events.done(text, calls, usage)
         },
         failed,

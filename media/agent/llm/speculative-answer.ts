@@ -6,14 +6,14 @@ import type { ModelJobEvents } from './model-job.js'
  * The answer to a question that may not be asked: it comes in, and nobody is told of it before it is kept.
  * Its tools run with whoever keeps it, never before.
  */
-export class EarlyAnswer implements Cancellable {
+export class SpeculativeAnswer implements Cancellable {
   readonly askedAtMs: number
   firstTokenMs: number | null = null
   firstSentenceMs: number | null = null
   readonly #sentences: string[] = []
   readonly #job: Cancellable
   #done: readonly [string, readonly ToolCall[], TokenCount | null] | null = null
-  #keeper: ModelJobEvents | null = null
+  #receiver: ModelJobEvents | null = null
 
   constructor(options: {
     readonly now: () => number
@@ -26,19 +26,19 @@ export class EarlyAnswer implements Cancellable {
     this.#job = start({
       token: () => {
         this.firstTokenMs ??= now()
-        this.#keeper?.token()
+        this.#receiver?.token()
       },
       sentence: (text) => {
         this.firstSentenceMs ??= now()
-        if (this.#keeper) this.#keeper.sentence(text)
+        if (this.#receiver) this.#receiver.sentence(text)
         else this.#sentences.push(text)
       },
       done: (text, calls, usage) => {
-        if (this.#keeper) this.#keeper.done(text, calls, usage)
+        if (this.#receiver) this.#receiver.done(text, calls, usage)
         else this.#done = [text, calls, usage]
       },
       failed: (error) => {
-        if (this.#keeper) this.#keeper.failed(error)
+        if (this.#receiver) this.#receiver.failed(error)
         else failed(error)
       },
     })
@@ -46,7 +46,7 @@ export class EarlyAnswer implements Cancellable {
 
   /** Tells what has come so far, and from now on what comes. Once. */
   keep(events: ModelJobEvents): void {
-    this.#keeper = events
+    this.#receiver = events
     if (this.firstTokenMs !== null) events.token()
     for (const sentence of this.#sentences) events.sentence(sentence)
     if (this.#done) events.done(...this.#done)

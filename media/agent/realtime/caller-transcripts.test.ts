@@ -2,7 +2,7 @@ import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import type { ConversationEvent } from '../conversation-events.js'
 import { isBackchannel } from '../language/backchannel.js'
-import { CallerWords, EventLine, keyed } from './caller-transcripts.js'
+import { CallerTranscripts, EventQueue, keyedDigits } from './caller-transcripts.js'
 
 const interrupted = (turnId: number): ConversationEvent => ({ type: 'interrupted', turnId, atMs: 0 })
 
@@ -10,7 +10,7 @@ const interrupted = (turnId: number): ConversationEvent => ({ type: 'interrupted
 function line() {
   const clock = new VirtualClock()
   const told: string[] = []
-  const events = new EventLine(
+  const events = new EventQueue(
     (event) => told.push('turnId' in event ? `${event.turnId}` : event.type),
     clock,
   )
@@ -18,16 +18,16 @@ function line() {
 }
 
 t.test('words stand where they belong, whenever they come', async (t) => {
-  const words = new CallerWords()
+  const words = new CallerTranscripts()
   const text = `${words.mark('a')} ${words.mark('b', 'haan')} 12`
   t.equal(words.read(text, true), null, 'the first is awaited')
   t.equal(words.read(text, false), '[…] haan 12')
-  words.known('a', 'My number is')
+  words.resolve('a', 'My number is')
   t.equal(words.read(text, true), 'My number is haan 12')
-  t.equal(keyed(text), '12')
-  words.known('b', null)
+  t.equal(keyedDigits(text), '12')
+  words.resolve('b', null)
   t.equal(words.read(words.mark('b'), true), '[…]', 'they will not come')
-  words.known('c', '')
+  words.resolve('c', '')
   t.equal(words.read(words.mark('c'), true), '')
   words.mark('d')
   words.giveUp()
@@ -36,7 +36,7 @@ t.test('words stand where they belong, whenever they come', async (t) => {
 })
 
 t.test('a mark says nothing by itself and leaves its words what they are', async (t) => {
-  const words = new CallerWords()
+  const words = new CallerTranscripts()
   t.equal(isBackchannel(words.mark('a'), true), false)
   t.equal(isBackchannel(words.mark('b', 'mm-hmm'), false), true)
   t.equal(isBackchannel(words.mark('c', 'stop'), false), false)
@@ -46,14 +46,14 @@ t.test('events keep their order; keys and who answered do not wait', async (t) =
   const { told, events, clock } = line()
   let known = false
   events.push(interrupted(1))
-  events.later((waiting) => (known || !waiting ? interrupted(2) : null))
+  events.pushDeferred((waiting) => (known || !waiting ? interrupted(2) : null))
   events.push(interrupted(3))
   events.push({ type: 'dtmf', digit: '1', atMs: 0, durationMs: 100 })
   t.same(told, ['1', 'dtmf'])
   known = true
-  events.look()
+  events.advance()
   t.same(told, ['1', 'dtmf', '2', '3'])
-  events.later(() => 'none')
+  events.pushDeferred(() => 'none')
   events.push(interrupted(4))
   t.same(told.slice(4), ['4'], 'nothing to tell holds nothing up')
   t.equal(clock.pending, 0)
@@ -62,15 +62,15 @@ t.test('events keep their order; keys and who answered do not wait', async (t) =
 t.test('each event that is overdue is told in its own time; the end tells all', async (t) => {
   const { told, events, clock } = line()
   const overdue = (turnId: number) => (waiting: boolean) => (waiting ? null : interrupted(turnId))
-  events.later(overdue(1))
+  events.pushDeferred(overdue(1))
   clock.advance(3000)
-  events.later(overdue(2))
+  events.pushDeferred(overdue(2))
   events.push(interrupted(3))
   clock.advance(1000)
   t.same(told, ['1'])
   clock.advance(4000)
   t.same(told, ['1', '2', '3'])
-  events.later(overdue(4))
+  events.pushDeferred(overdue(4))
   events.push({ type: 'finished', why: 'silence' })
   t.same(told.slice(3), ['4', 'finished'])
   t.equal(clock.pending, 0, 'no timer left')

@@ -13,12 +13,12 @@ const CLOSE = '\uf8ff'
 const MARKED = /([\ue000-\uf7ff])([^\uf8ff]*)\uf8ff/g
 
 /** What stands in a transcript for words that were heard and never written down. */
-export const UNWRITTEN = '[…]'
+export const UNTRANSCRIBED = '[…]'
 /** What a model is told of such words when it did not hear them itself. */
 export const NOT_HEARD = '[The line was disturbed: what the caller said is not known. Ask for it again.]'
 
 /** The words of the caller's items, as they become known. */
-export class CallerWords {
+export class CallerTranscripts {
   /** By mark; undefined: still awaited, null: will not come. */
   readonly #texts = new Map<string, string | null | undefined>()
   readonly #marks = new Map<string, string>()
@@ -35,7 +35,7 @@ export class CallerWords {
   }
 
   /** Null: they cannot be had. */
-  known(item: string, text: string | null): void {
+  resolve(item: string, text: string | null): void {
     this.mark(item)
     const mark = this.#marks.get(item)
     if (mark !== undefined) this.#texts.set(mark, text)
@@ -51,16 +51,16 @@ export class CallerWords {
     let missing = false
     const read = text.replace(MARKED, (_whole, mark: string, words: string) => {
       if (words !== '') return words
-      const known = this.#texts.get(mark)
-      if (known === undefined) missing = true
-      return known ?? UNWRITTEN
+      const resolve = this.#texts.get(mark)
+      if (resolve === undefined) missing = true
+      return resolve ?? UNTRANSCRIBED
     })
     return missing && waiting ? null : read.replace(/\s+/g, ' ').trim()
   }
 }
 
 /** What of a turn came from keys and not from items. */
-export function keyed(text: string): string {
+export function keyedDigits(text: string): string {
   return text.replace(MARKED, ' ').replace(/\s+/g, ' ').trim()
 }
 
@@ -71,7 +71,7 @@ const AWAITED_MS = 4000
 const AT_ONCE: ReadonlySet<ConversationEvent['type']> = new Set(['answered_by', 'dtmf', 'detected'])
 
 /** The events of a conversation in order, held back where the words of one are still awaited. */
-export class EventLine {
+export class EventQueue {
   readonly #emit: (event: ConversationEvent) => void
   readonly #clock: Clock
   readonly #queue: ((waiting: boolean) => ConversationEvent | null | 'none')[] = []
@@ -90,14 +90,14 @@ export class EventLine {
   }
 
   /** `make` gives the event, null while it cannot, `none` when there is nothing to tell after all. */
-  later(make: (waiting: boolean) => ConversationEvent | null | 'none'): void {
+  pushDeferred(make: (waiting: boolean) => ConversationEvent | null | 'none'): void {
     this.#queue.push(make)
-    this.look()
+    this.advance()
   }
 
   /** Something became known. */
-  look(): void {
-    this.#go(true)
+  advance(): void {
+    this.#drain(true)
     if (this.#queue.length === 0) this.#timer = stopped(this.#timer)
     else this.#timer ??= this.#clock.after(AWAITED_MS, () => this.#overdue())
   }
@@ -105,27 +105,27 @@ export class EventLine {
   /** Tells everything now, with what is known. */
   flush(): void {
     this.#timer = stopped(this.#timer)
-    this.#go(false)
+    this.#drain(false)
   }
 
   #overdue(): void {
     this.#timer = null
     // The oldest has waited long enough; what came after it gets its own time.
     const [make] = this.#queue.splice(0, 1)
-    if (make !== undefined) this.#tell(make(false))
-    this.look()
+    if (make !== undefined) this.#emitIfAny(make(false))
+    this.advance()
   }
 
-  #go(waiting: boolean): void {
+  #drain(waiting: boolean): void {
     for (let make = this.#queue[0]; make !== undefined; make = this.#queue[0]) {
       const event = make(waiting)
       if (event === null) return
       this.#queue.shift()
-      this.#tell(event)
+      this.#emitIfAny(event)
     }
   }
 
-  #tell(event: ConversationEvent | null | 'none'): void {
+  #emitIfAny(event: ConversationEvent | null | 'none'): void {
     if (event !== null && event !== 'none') this.#emit(event)
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { asFailure } from '../tts/synthesis.js'
+import { toVendorFailure } from '../tts/synthesis.js'
 import type {
   Cancellable,
   ChatMessage,
@@ -14,16 +14,16 @@ import type {
 } from '../vendor-ports.js'
 
 /** A connection that soon has to end is replaced as soon as nobody speaks. */
-const SPARE_MS = 5 * 60_000
+const RENEW_BEFORE_MS = 5 * 60_000
 const LOOK_MS = 1000
 
-export interface RealtimeLinkOptions {
+export interface RealtimeConnectionOptions {
   readonly model: SpeechToSpeech
   readonly open: Omit<SpeechToSpeechOptions, 'history'>
   /** What a new connection has to be told. */
   history(): readonly ChatMessage[]
   /** Nobody speaks, and nothing is owed to the caller. */
-  quiet(): boolean
+  idle(): boolean
   readonly clock: Clock
   readonly log: Log
 }
@@ -35,14 +35,14 @@ export type RealtimeListener = SpeechToSpeechEvents & { renewed(): void }
  * The connection of one call to its model. It is opened again when it was lost and something is to be
  * said, and before its time is over; the new one is told what was said on the old one.
  */
-export class RealtimeLink {
-  readonly #options: RealtimeLinkOptions
+export class RealtimeConnection {
+  readonly #options: RealtimeConnectionOptions
   #stream: SpeechToSpeechStream | null = null
   #listener: RealtimeListener | null = null
-  #watch: Timer | null = null
+  #renewTimer: Timer | null = null
   #closed = false
 
-  constructor(options: RealtimeLinkOptions) {
+  constructor(options: RealtimeConnectionOptions) {
     this.#options = options
   }
 
@@ -68,13 +68,13 @@ export class RealtimeLink {
         },
       )
     } catch (error) {
-      return asFailure(error)
+      return toVendorFailure(error)
     }
     this.#stream = stream
-    const { longestMs } = model.capabilities
+    const { maxConnectionMs: longestMs } = model.capabilities
     if (longestMs !== null) {
-      this.#watch?.cancel()
-      this.#watch = clock.after(Math.max(longestMs - SPARE_MS, longestMs / 2), () => this.#due())
+      this.#renewTimer?.cancel()
+      this.#renewTimer = clock.after(Math.max(longestMs - RENEW_BEFORE_MS, longestMs / 2), () => this.#renewWhenIdle())
     }
     return null
   }
@@ -111,12 +111,12 @@ export class RealtimeLink {
     this.#stream?.truncate(item, audioMs)
   }
 
-  forget(item: string): void {
-    this.#stream?.forget(item)
+  deleteItem(item: string): void {
+    this.#stream?.deleteItem(item)
   }
 
-  tell(role: 'user' | 'assistant' | 'system', text: string): void {
-    this.#stream?.tell(role, text)
+  addMessage(role: 'user' | 'assistant' | 'system', text: string): void {
+    this.#stream?.addMessage(role, text)
   }
 
   toolResult(callId: string, output: string): void {
@@ -158,10 +158,10 @@ export class RealtimeLink {
     })
   }
 
-  #due(): void {
-    const { quiet, clock, log } = this.#options
+  #renewWhenIdle(): void {
+    const { idle: quiet, clock, log } = this.#options
     if (!quiet()) {
-      this.#watch = clock.after(LOOK_MS, () => this.#due())
+      this.#renewTimer = clock.after(LOOK_MS, () => this.#renewWhenIdle())
       return
     }
     log.info({}, 'the connection to the model is replaced before its time is over')
@@ -169,8 +169,8 @@ export class RealtimeLink {
   }
 
   #drop(): void {
-    this.#watch?.cancel()
-    this.#watch = null
+    this.#renewTimer?.cancel()
+    this.#renewTimer = null
     const stream = this.#stream
     this.#stream = null
     stream?.close()

@@ -3,32 +3,32 @@ import type { Log } from '../../base/log.js'
 import {
   type Conversation,
   type ConversationOptions,
-  type Mind,
+  type ReplyModel,
   openConversation,
 } from '../conversation/conversation.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TokenCount } from '../conversation/usage-meter.js'
-import { modelChain, spareRecognisers } from '../conversation/vendor-cascade.js'
+import { openModelChain, fallbackRecognisers } from '../conversation/vendor-cascade.js'
 import { plainWords } from '../language/plain-words.js'
 import { ConversationContext } from '../llm/conversation-context.js'
 import { promptOf } from '../llm/knowledge.js'
-import { ReplyMaker } from '../llm/llm-reply-source.js'
+import { LlmReplySource } from '../llm/llm-reply-source.js'
 import type { ModelChain } from '../llm/model-chain.js'
 import type { RecogniserChoice } from '../stt/stt-failover.js'
-import { declarations } from '../tools/tool-calls.js'
-import type { AgentVoice } from '../tts/agent-speech.js'
-import { spareVoices } from '../tts/voices.js'
-import type { Floor } from '../turn/turn-context.js'
+import { toolDeclarations } from '../tools/tool-calls.js'
+import type { AgentSpeech } from '../tts/agent-speech.js'
+import { fallbackVoices } from '../tts/voices.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import type { SpeechToSpeech, SpeechToText, TextToSpeech } from '../vendor-ports.js'
 import { OPENAI_REALTIME } from '../vendors/catalogue.js'
-import { CallerWords, EventLine } from './caller-transcripts.js'
-import { RealtimeLink } from './realtime-connection.js'
-import { SucceedingReplies } from './realtime-failover.js'
-import { RealtimeReplies } from './realtime-reply-source.js'
-import { RealtimeEars } from './realtime-transcriber.js'
+import { CallerTranscripts, EventQueue } from './caller-transcripts.js'
+import { RealtimeConnection } from './realtime-connection.js'
+import { FailoverReplySource } from './realtime-failover.js'
+import { RealtimeReplySource } from './realtime-reply-source.js'
+import { RealtimeTranscriber } from './realtime-transcriber.js'
 
 /** A line is one more thing for the model to say: longer than a synthesis takes, still below dead air. */
-const LINE_WAIT_MS = 1800
+const PHRASE_WAIT_MS = 1800
 /** After the window in which a machine may answer, its words may still be on their way. */
 const VERDICT_MS = 4000
 
@@ -45,9 +45,9 @@ const AT_ONCE = { sure: 0, usual: 0, own: 0, most: 0 }
  * when the agent names a vendor that is not configured.
  */
 export function openRealtimeConversation(options: ConversationOptions): Conversation {
-  const line = new EventLine(options.emit, options.clock)
+  const line = new EventQueue(options.emit, options.clock)
   return openConversation({ ...options, emit: (event) => line.push(event) }, (given, floor) =>
-    realtimeMind(given, floor, line),
+    realtimeReplyModel(given, floor, line),
   )
 }
 
@@ -57,17 +57,17 @@ export function openAgent(options: ConversationOptions): Conversation {
   return whole ? openRealtimeConversation(options) : openConversation(options)
 }
 
-function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLine): Mind {
+function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, line: EventQueue): ReplyModel {
   const { spec, rate, vendors, clock, log, tools } = options
   const model = vendors.speechToSpeech(spec.languageModel.vendor)
-  const words = new CallerWords()
+  const words = new CallerTranscripts()
   const context = new ConversationContext(promptOf(spec), spec.languages)
-  const spares = spareParts(options, floor)
-  let own: RealtimeReplies | null = null
-  let replies: SucceedingReplies | null = null
+  const spares = fallbackParts(options, floor)
+  let own: RealtimeReplySource | null = null
+  let replies: FailoverReplySource | null = null
   let spent = (_tokens: TokenCount | null): void => {}
-  const over = () => replies?.over ?? false
-  const link = new RealtimeLink({
+  const over = () => replies?.failedOver ?? false
+  const link = new RealtimeConnection({
     model,
     open: {
       rate,
@@ -76,32 +76,32 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
       pace: spec.textToSpeech.pace,
       language: spec.languages.length > 1 ? null : spec.speechToText.language,
       instructions: context.messages(null, [])[0]?.content ?? '',
-      tools: declarations(spec.tools),
+      tools: toolDeclarations(spec.tools),
     },
     history: () => own?.history() ?? [],
-    quiet: () => floor.phase === 'listening',
+    idle: () => floor.phase === 'listening',
     clock,
     log,
   })
   // While it rings: the opening line is said by the same model. What fails shows when the call starts.
   link.connect()
   const { windowSeconds, enabled } = spec.voicemail
-  const ears = new RealtimeEars({
+  const ears = new RealtimeTranscriber({
     id: model.id,
     languages: spec.languages,
-    link,
-    words,
+    connection: link,
+    transcripts: words,
     turnEnd: model.capabilities.turnEnd,
-    floor,
+    turnContext: floor,
     clock,
-    heard: () => line.look(),
-    over,
-    wordsFirst: () => enabled && floor.now() < windowSeconds * 1000 + VERDICT_MS,
+    transcriptResolved: () => line.advance(),
+    modelGone: over,
+    awaitWords: () => enabled && floor.now() < windowSeconds * 1000 + VERDICT_MS,
   })
   const { model: heardBy, mode, languages = null } = spec.speechToText
   return {
     recogniser: ears,
-    spareRecognisers:
+    fallbackRecognisers:
       spares === null
         ? []
         : [
@@ -109,7 +109,7 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
             { recogniser: ears, model: heardBy, mode, languages },
             ...spares.recognisers.map((choice) => ({
               ...choice,
-              recogniser: opening(choice.recogniser, () => replies?.succeed()),
+              recogniser: opening(choice.recogniser, () => replies?.failOver()),
             })),
           ],
     get firstTokenDeadlineMs() {
@@ -120,18 +120,18 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
     },
     voices: [
       {
-        tts: lineVoice(link, model, log, (tokens) => spent(tokens)),
+        tts: phraseVoice(link, model, log, (tokens) => spent(tokens)),
         voice: spec.textToSpeech.voice,
         model: spec.textToSpeech.model,
         pace: spec.textToSpeech.pace,
-        get waitMs() {
-          return own?.silent ? 0 : LINE_WAIT_MS
+        get firstAudioLimitMs() {
+          return own?.unresponsive ? 0 : PHRASE_WAIT_MS
         },
-        get gone() {
+        get unavailable() {
           return over()
         },
       },
-      ...spareVoices(spec, vendors),
+      ...fallbackVoices(spec, vendors),
     ],
     get policy() {
       // The spares' own tries come after those of the model that hears and speaks.
@@ -146,31 +146,31 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
         modelSlowMs: Number.POSITIVE_INFINITY,
       }
     },
-    replies: (voice: AgentVoice, tracer: TurnTracer) => {
+    replies: (voice: AgentSpeech, tracer: TurnTracer) => {
       const { vendor, model: name } = spec.languageModel
       spent = (tokens) => {
-        tracer.asked(vendor, name)
-        tracer.answered(vendor, name, tokens)
+        tracer.modelRequested(vendor, name)
+        tracer.modelAnswered(vendor, name, tokens)
       }
       const answered = () => {
         ears.answered()
         replies?.answered()
       }
       const parts = { spec, rate, link, words, line, context, tools, voice, floor, tracer }
-      const first = new RealtimeReplies({ ...parts, answered })
+      const first = new RealtimeReplySource({ ...parts, answered })
       own = first
       if (spares === null) return first
-      replies = new SucceedingReplies({
+      replies = new FailoverReplySource({
         own: first,
         ownId: vendor,
-        words,
+        transcripts: words,
         context,
-        nextId: spares.models.first,
-        next: () => {
+        fallbackId: spares.models.first,
+        openFallback: () => {
           const before = first.handOver()
-          return new ReplyMaker({ spec, models: spares.models, tools, voice, floor, tracer, before })
+          return new LlmReplySource({ spec, models: spares.models, tools, speech: voice, turnContext: floor, tracer, before })
         },
-        succeeded: () => {
+        onFailover: () => {
           log.warn(
             { conversation: options.id, vendor, instead: spares.models.first },
             'the model is given up',
@@ -185,14 +185,14 @@ function realtimeMind(options: ConversationOptions, floor: Floor, line: EventLin
 }
 
 /** Who hears and thinks when the model is gone; null when that is nobody. */
-function spareParts(
+function fallbackParts(
   { spec, vendors, clock }: ConversationOptions,
-  floor: Floor,
+  floor: TurnContext,
 ): { readonly recognisers: readonly RecogniserChoice[]; readonly models: ModelChain } | null {
-  const [model, ...others] = spec.spares?.languageModel ?? []
-  const recognisers = spareRecognisers(spec, vendors)
+  const [model, ...others] = spec.fallbacks?.languageModel ?? []
+  const recognisers = fallbackRecognisers(spec, vendors)
   if (model === undefined || recognisers.length === 0) return null
-  return { recognisers, models: modelChain([model, ...others], { vendors, clock, floor }) }
+  return { recognisers, models: openModelChain([model, ...others], { vendors, clock, floor }) }
 }
 
 /** Tells when it is asked to listen. */
@@ -207,15 +207,15 @@ function opening(recogniser: SpeechToText, asked: () => void): SpeechToText {
 }
 
 /** The model reads a line aloud, beside the conversation. */
-function lineVoice(
-  link: RealtimeLink,
+function phraseVoice(
+  link: RealtimeConnection,
   { id }: SpeechToSpeech,
   log: Log,
   spent: (tokens: TokenCount | null) => void,
 ): TextToSpeech {
   return {
     id,
-    firstAudioDeadlineMs: LINE_WAIT_MS,
+    firstAudioDeadlineMs: PHRASE_WAIT_MS,
     speak: ({ text }, events) => {
       let sounded = false
       let said = ''

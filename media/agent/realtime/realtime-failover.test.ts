@@ -2,12 +2,12 @@ import t from 'tap'
 import type { ConversationRig, RigOptions } from '../../../fixtures/rigs/conversation-rig.js'
 import { openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck, type RealtimeRig } from '../../../fixtures/rigs/realtime-rig.js'
 import type { ScriptedRealtimeOptions } from '../../../fixtures/vendors/scripted-realtime-model.js'
-import type { AgentSpec, SpareVendors, ToolSpec } from '../agent-spec.js'
+import type { AgentSpec, FallbackVendors, ToolSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
 
 /* A model that hears and speaks, and is gone: a recogniser, a model and a voice go on with its conversation. */
 
-const SPARES: SpareVendors = {
+const SPARES: FallbackVendors = {
   speechToText: [{ vendor: 'main', model: null, mode: 'transcribe', languages: ['en-IN', 'hi-IN'] }],
   languageModel: [{ vendor: 'main', model: 'm' }],
   textToSpeech: [{ vendor: 'second', model: null, voice: 'w', pace: 1, languages: ['en-IN', 'hi-IN'] }],
@@ -40,7 +40,7 @@ async function call(
   model: ScriptedRealtimeOptions = {},
   options: RigOptions = {},
 ): Promise<RealtimeRig> {
-  return openRealtimeRig({ vendors: knowing, ...options, spec: { spares: SPARES, ...spec } }, model)
+  return openRealtimeRig({ vendors: knowing, ...options, spec: { fallbacks: SPARES, ...spec } }, model)
 }
 
 function ask(rig: RealtimeRig, text: string, inMs = 300): void {

@@ -1,50 +1,50 @@
-import type { Answerer } from '../answering-machine/answering-machine-detector.js'
+import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnId } from '../conversation-events.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
-import type { EarlyReplies, Replies, ReplyMaker } from '../llm/llm-reply-source.js'
+import type { SpeculativeReplies, ReplySource, LlmReplySource } from '../llm/llm-reply-source.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
-import { type CallerWords, NOT_HEARD, UNWRITTEN } from './caller-transcripts.js'
-import type { RealtimeReplies } from './realtime-reply-source.js'
+import { type CallerTranscripts, NOT_HEARD, UNTRANSCRIBED } from './caller-transcripts.js'
+import type { RealtimeReplySource } from './realtime-reply-source.js'
 
 /** Failures in a row after which a model is given up for the call. */
 const FAILURES = 2
-export interface SuccessionOptions {
+export interface FailoverReplySourceOptions {
   /** The model that hears and speaks. */
-  readonly own: RealtimeReplies
+  readonly own: RealtimeReplySource
   readonly ownId: string
-  readonly words: CallerWords
+  readonly transcripts: CallerTranscripts
   readonly context: ConversationContext
   /** Name of the one that writes and goes on. */
-  readonly nextId: string
-  next(): ReplyMaker
+  readonly fallbackId: string
+  openFallback(): LlmReplySource
   /** The first is over; ears and voice have to follow. */
-  succeeded(): void
+  onFailover(): void
 }
 
 /**
  * Replies of a model that hears and speaks, and when it fails for good, of one that writes: a recogniser
  * and a synthesis stand beside that one from then on. What was said, and the tools that run, stay.
  */
-export class SucceedingReplies implements Replies {
-  readonly #options: SuccessionOptions
-  #maker: ReplyMaker | null = null
+export class FailoverReplySource implements ReplySource {
+  readonly #options: FailoverReplySourceOptions
+  #fallback: LlmReplySource | null = null
   #asked = false
   #failures = 0
 
-  constructor(options: SuccessionOptions) {
+  constructor(options: FailoverReplySourceOptions) {
     this.#options = options
   }
 
   /** The first model is gone, for the rest of the call. */
-  get over(): boolean {
-    return this.#maker !== null
+  get failedOver(): boolean {
+    return this.#fallback !== null
   }
 
   /** Idempotent. */
-  succeed(): void {
-    if (this.#maker !== null) return
-    this.#maker = this.#options.next()
-    this.#options.succeeded()
+  failOver(): void {
+    if (this.#fallback !== null) return
+    this.#fallback = this.#options.openFallback()
+    this.#options.onFailover()
   }
 
   /** The first model has given an answer. */
@@ -53,69 +53,69 @@ export class SucceedingReplies implements Replies {
   }
 
   ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
-    if (this.#maker === null) {
+    if (this.#fallback === null) {
       this.#options.own.ask(order, mayUseTools)
       return
     }
     this.#asked = true
     const caller = order.caller && this.#readable(order.caller)
-    const told = caller?.text === UNWRITTEN ? { ...caller, text: NOT_HEARD } : caller
-    this.#maker.ask({ ...order, caller: told }, mayUseTools)
+    const told = caller?.text === UNTRANSCRIBED ? { ...caller, text: NOT_HEARD } : caller
+    this.#fallback.ask({ ...order, caller: told }, mayUseTools)
   }
 
   cancelModel(): void {
-    this.#now.cancelModel()
+    this.#current.cancelModel()
   }
 
   modelFailed(code: string, again: boolean) {
-    const { ownId, nextId } = this.#options
-    if (this.#maker !== null && this.#asked) return this.#maker.modelFailed(code, again)
+    const { ownId, fallbackId: nextId } = this.#options
+    if (this.#fallback !== null && this.#asked) return this.#fallback.modelFailed(code, again)
     this.#failures++
-    if (code === 'vendor_rejected' || this.#failures >= FAILURES) this.succeed()
-    return { vendor: ownId, instead: this.over ? nextId : null }
+    if (code === 'vendor_rejected' || this.#failures >= FAILURES) this.failOver()
+    return { vendor: ownId, instead: this.failedOver ? nextId : null }
   }
 
   stop(turn: TurnId) {
-    return this.#now.stop(turn)
+    return this.#current.stop(turn)
   }
 
   commitAgent(turn: TurnId, cutAtMs: number | null): void {
-    this.#now.commitAgent(turn, cutAtMs)
+    this.#current.commitAgent(turn, cutAtMs)
   }
 
   commitCaller(caller: CallerTurn, forModel: boolean): void {
-    if (this.#maker === null) this.#options.own.commitCaller(caller, forModel)
+    if (this.#fallback === null) this.#options.own.commitCaller(caller, forModel)
     else {
       const said = this.#readable(caller)
-      const unknown = said.text === UNWRITTEN
-      if (unknown && forModel) this.#options.context.callerSaid(NOT_HEARD)
-      if (said.text !== '') this.#maker.commitCaller(said, forModel && !unknown)
+      const unknown = said.text === UNTRANSCRIBED
+      if (unknown && forModel) this.#options.context.addCallerTurn(NOT_HEARD)
+      if (said.text !== '') this.#fallback.commitCaller(said, forModel && !unknown)
     }
   }
 
-  answeredBy(by: Answerer): void {
-    this.#now.answeredBy(by)
+  answeredBy(by: AnsweredBy): void {
+    this.#current.answeredBy(by)
   }
 
-  get early(): EarlyReplies | undefined {
-    const early = this.#maker?.early
+  get speculative(): SpeculativeReplies | undefined {
+    const early = this.#fallback?.speculative
     return early && { ...early, begin: (caller) => early.begin(this.#readable(caller)) }
   }
 
   /** Nothing is told any more. */
   close(): void {
-    this.#maker?.close()
+    this.#fallback?.close()
     this.#options.own.close()
   }
 
-  get #now(): RealtimeReplies | ReplyMaker {
-    return this.#maker ?? this.#options.own
+  get #current(): RealtimeReplySource | LlmReplySource {
+    return this.#fallback ?? this.#options.own
   }
 
   /** Marks as words; what was not written down is left out where other words are. */
   #readable(caller: CallerTurn): CallerTurn {
-    const text = this.#options.words.read(caller.text, false) ?? ''
-    const rest = text.replaceAll(UNWRITTEN, ' ').replace(/\s+/g, ' ').trim()
+    const text = this.#options.transcripts.read(caller.text, false) ?? ''
+    const rest = text.replaceAll(UNTRANSCRIBED, ' ').replace(/\s+/g, ' ').trim()
     return { ...caller, text: rest === '' ? text.trim() : rest }
   }
 }

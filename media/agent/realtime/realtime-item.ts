@@ -1,7 +1,7 @@
 import type { Rate, SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
-import { LeadTrim } from '../tts/leading-silence.js'
-import type { LiveSentence, LiveSound } from '../tts/speaker.js'
+import { LeadingSilenceTrimmer } from '../tts/leading-silence.js'
+import type { StreamedSentence, StreamedAudio } from '../tts/speaker.js'
 import type { SynthesisEvents } from '../tts/synthesis.js'
 import type { Cancellable } from '../vendor-ports.js'
 
@@ -9,12 +9,12 @@ import type { Cancellable } from '../vendor-ports.js'
 export class RealtimeItem {
   readonly id: string
   readonly #rate: SessionRate
-  readonly #trim: LeadTrim
+  readonly #trim: LeadingSilenceTrimmer
   #resampler: Resampler | null = null
   /** What came before it was this item's turn to be heard. */
-  readonly #early: Int16Array[] = []
+  readonly #buffered: Int16Array[] = []
   #sink: SynthesisEvents | null = null
-  #sentence: LiveSentence | null = null
+  #sentence: StreamedSentence | null = null
   #words = ''
   #samples = 0
   #complete = false
@@ -23,7 +23,7 @@ export class RealtimeItem {
   constructor(id: string, rate: SessionRate) {
     this.id = id
     this.#rate = rate
-    this.#trim = new LeadTrim(rate)
+    this.#trim = new LeadingSilenceTrimmer(rate)
   }
 
   /** Seconds of sound so far. */
@@ -32,7 +32,7 @@ export class RealtimeItem {
   }
 
   /** Hands the item to a speaker. */
-  attach(stream: (live: LiveSound) => LiveSentence): void {
+  attach(stream: (live: StreamedAudio) => StreamedSentence): void {
     this.#sentence = stream((events) => this.#begin(events))
     this.#sentence.addWords(this.#words)
   }
@@ -48,7 +48,7 @@ export class RealtimeItem {
     const sound = this.#trim.push(this.#resampler ? this.#resampler.process(pcm).slice() : pcm)
     if (sound.length === 0 || this.#cancelled) return
     this.#samples += sound.length
-    if (this.#sink === null) this.#early.push(sound)
+    if (this.#sink === null) this.#buffered.push(sound)
     else this.#sink.audio(sound)
   }
 
@@ -60,7 +60,7 @@ export class RealtimeItem {
   }
 
   /** Everything that came was sent. */
-  get whole(): boolean {
+  get fullySent(): boolean {
     return this.#complete && (this.#sentence?.sentSamples ?? 0) >= this.#samples
   }
 
@@ -72,7 +72,7 @@ export class RealtimeItem {
 
   #begin(events: SynthesisEvents): Cancellable {
     this.#sink = events
-    for (const sound of this.#early.splice(0)) events.audio(sound)
+    for (const sound of this.#buffered.splice(0)) events.audio(sound)
     // The speaker needs its handle before the end.
     if (this.#complete) {
       queueMicrotask(() => {

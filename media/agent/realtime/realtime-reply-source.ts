@@ -1,45 +1,45 @@
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { AgentSpec } from '../agent-spec.js'
-import type { Answerer } from '../answering-machine/answering-machine-detector.js'
+import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
 import { languageOf } from '../language/text-language.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
-import type { Replies } from '../llm/llm-reply-source.js'
-import { runAnswer } from '../tools/answer-tools.js'
+import type { ReplySource } from '../llm/llm-reply-source.js'
+import { runAnswerTools } from '../tools/answer-tools.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
-import { agentTools, type ToolRounds } from '../tools/tool-rounds.js'
-import type { AgentVoice } from '../tts/agent-speech.js'
-import type { Spoken } from '../tts/speaker.js'
-import type { Floor } from '../turn/turn-context.js'
+import { openToolRounds, type ToolRounds } from '../tools/tool-rounds.js'
+import type { AgentSpeech } from '../tts/agent-speech.js'
+import type { SpokenUtterance } from '../tts/speaker.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import type { Cancellable, ChatMessage } from '../vendor-ports.js'
-import { type CallerWords, type EventLine, keyed, NOT_HEARD, UNWRITTEN } from './caller-transcripts.js'
-import type { RealtimeLink } from './realtime-connection.js'
+import { type CallerTranscripts, type EventQueue, keyedDigits, NOT_HEARD, UNTRANSCRIBED } from './caller-transcripts.js'
+import type { RealtimeConnection } from './realtime-connection.js'
 import { RealtimeItem } from './realtime-item.js'
 
 /** Nobody speaks for so long without a breath; a model that does is broken. */
 const LONGEST_SECONDS = 120
 
-export interface RealtimeRepliesOptions {
+export interface RealtimeReplySourceOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
-  readonly link: RealtimeLink
-  readonly words: CallerWords
-  readonly line: EventLine
+  readonly connection: RealtimeConnection
+  readonly transcripts: CallerTranscripts
+  readonly eventQueue: EventQueue
   readonly context: ConversationContext
   readonly tools: ToolRunner
-  readonly voice: AgentVoice
-  readonly floor: Floor
+  readonly speech: AgentSpeech
+  readonly turnContext: TurnContext
   readonly tracer: TurnTracer
   /** A reply came to its end. */
   answered?(): void
 }
 
 /** Replies of a model that hears and speaks: its sound goes to the voice, what was heard of it back. */
-export class RealtimeReplies implements Replies {
-  readonly #options: RealtimeRepliesOptions
+export class RealtimeReplySource implements ReplySource {
+  readonly #options: RealtimeReplySourceOptions
   readonly #tools: ToolRounds
   #job: Cancellable | null = null
   /** The reply that it is of. */
@@ -47,51 +47,51 @@ export class RealtimeReplies implements Replies {
   /** The running attempt was given up because nothing came. */
   #stalled = false
   /** It was asked for an answer and has said nothing, or failed. */
-  #silent = false
+  #unresponsive = false
   /** Of the utterance in the making. */
   readonly #items = new Set<RealtimeItem>()
   /** The caller's words that are being answered and belong to the past only when the answer is heard. */
   #pending: string | null = null
   /** Messages of the tool rounds that the model has. */
-  #told = 0
+  #sentToolMessages = 0
   #keys = { caller: 0, told: '' }
 
-  constructor(options: RealtimeRepliesOptions) {
+  constructor(options: RealtimeReplySourceOptions) {
     this.#options = options
-    const { spec, tools, voice, floor, context, link } = options
-    this.#tools = agentTools(spec, tools, voice, floor, (name, result) => {
-      context.toolCameLate(name, result)
-      link.tell('system', `The result of ${name}, which came late: ${result}`)
-      floor.feed({ on: 'learnt', at: floor.now() })
+    const { spec, tools, speech: voice, turnContext: floor, context, connection: link } = options
+    this.#tools = openToolRounds(spec, tools, voice, floor, (name, result) => {
+      context.addLateToolResult(name, result)
+      link.addMessage('system', `The result of ${name}, which came late: ${result}`)
+      floor.feed({ type: 'learnt', atMs: floor.now() })
     })
   }
 
   /** What another model needs to go on with the conversation. This one says nothing more. */
   handOver(): { readonly context: ConversationContext; readonly tools: ToolRounds } {
-    const { context, words, floor } = this.#options
+    const { context, transcripts: words, turnContext: floor } = this.#options
     const turn = this.#asked
     this.#stop()
     for (const item of this.#items) item.end()
     if (turn !== null) {
       const { code, message } = new EngineError('vendor_unreachable', 'the model is gone')
-      floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+      floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
     }
     context.rewrite((text) => {
       const read = words.read(text, false) ?? ''
-      return read === UNWRITTEN ? NOT_HEARD : read
+      return read === UNTRANSCRIBED ? NOT_HEARD : read
     })
     return { context, tools: this.#tools }
   }
 
   /** The model owes an answer, or failed to give one: a line is not worth waiting for either. */
-  get silent(): boolean {
-    return this.#silent
+  get unresponsive(): boolean {
+    return this.#unresponsive
   }
 
   /** What a new connection is told; it has everything then. */
   history(): readonly ChatMessage[] {
-    const { context, words } = this.#options
-    this.#told = this.#tools.messages.length
+    const { context, transcripts: words } = this.#options
+    this.#sentToolMessages = this.#tools.messages.length
     return context
       .messages(this.#pending, this.#tools.messages)
       .slice(1)
@@ -101,27 +101,27 @@ export class RealtimeReplies implements Replies {
   }
 
   ask({ turn, caller, attempt }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
-    const { link, spec, tracer } = this.#options
+    const { connection: link, spec, tracer } = this.#options
     const { vendor, model } = spec.languageModel
     const stalled = this.#stalled && attempt > 1
     this.#stop()
     this.#stalled = false
     this.#pending = caller?.text ?? null
     tracer.mark(turn, 'modelRequestMs')
-    tracer.asked(vendor, model)
+    tracer.modelRequested(vendor, model)
     if (stalled) link.renew()
     else {
-      if (caller) this.#tellKeys(caller)
-      this.#tellTools()
+      if (caller) this.#sendKeys(caller)
+      this.#sendToolResults()
     }
-    this.#silent = true
+    this.#unresponsive = true
     this.#asked = turn
-    this.#job = this.#listen(turn, mayUseTools)
+    this.#job = this.#respond(turn, mayUseTools)
   }
 
   cancelModel(): void {
     this.#stalled = this.#job !== null
-    this.#silent ||= this.#stalled
+    this.#unresponsive ||= this.#stalled
     this.#stop()
     // What came of it is said, and then what is said instead of the rest.
     for (const item of this.#items) item.end()
@@ -132,32 +132,32 @@ export class RealtimeReplies implements Replies {
     return { vendor: this.#options.spec.languageModel.vendor, instead: null }
   }
 
-  stop(turn: TurnId): Spoken | null {
-    const { link, voice } = this.#options
+  stop(turn: TurnId): SpokenUtterance | null {
+    const { connection: link, speech: voice } = this.#options
     this.#stop()
-    this.#silent = false
-    this.#tools.leave()
+    this.#unresponsive = false
+    this.#tools.detach()
     const spoken = voice.stop(turn)
-    for (const { id, whole, sentMs } of this.#items) {
+    for (const { id, fullySent: whole, sentMs } of this.#items) {
       if (whole) continue
       if (sentMs > 0) link.truncate(id, sentMs)
-      else link.forget(id)
+      else link.deleteItem(id)
     }
     this.#items.clear()
     return spoken
   }
 
   commitAgent(turn: TurnId, cutAtMs: number | null): void {
-    const { context, floor, link, spec } = this.#options
+    const { context, turnContext: floor, connection: link, spec } = this.#options
     const live = this.#items.size > 0
     const spoken = this.stop(turn)
     if (!spoken) return
-    this.#tellTools()
-    this.#told = 0
+    this.#sendToolResults()
+    this.#sentToolMessages = 0
     const { text, heard, startMs, endMs, words } = spoken
-    context.agentSaid(heard, cutAtMs !== null, this.#tools.take())
+    context.addAgentTurn(heard, cutAtMs !== null, this.#tools.take())
     // Lines are said beside the model's conversation.
-    if (!live && heard !== '') link.tell('assistant', heard)
+    if (!live && heard !== '') link.addMessage('assistant', heard)
     floor.emit({
       type: 'turn',
       turn: {
@@ -175,15 +175,15 @@ export class RealtimeReplies implements Replies {
   }
 
   commitCaller({ id, text, startMs, endMs, words: timed }: CallerTurn, forModel: boolean): void {
-    const { context, words, line, floor } = this.#options
+    const { context, transcripts: words, eventQueue: line, turnContext: floor } = this.#options
     this.#pending = null
-    if (forModel) context.callerSaid(text)
-    line.later((waiting) => {
+    if (forModel) context.addCallerTurn(text)
+    line.pushDeferred((waiting) => {
       const said = words.read(text, waiting)
       if (said === null) return null
       if (said === '') return 'none'
       // Only now is it known what was spoken: what is said from here on follows it.
-      if (forModel) floor.language.said(id, said)
+      if (forModel) floor.language.callerSaid(id, said)
       return {
         type: 'turn',
         turn: {
@@ -191,7 +191,7 @@ export class RealtimeReplies implements Replies {
           speaker: 'caller',
           text: said,
           heardText: said,
-          language: floor.language.ofCaller(said),
+          language: floor.language.languageOfText(said),
           startMs: Math.round(startMs),
           endMs: Math.round(endMs),
           words: timed.length > 0 ? timed : null,
@@ -200,14 +200,14 @@ export class RealtimeReplies implements Replies {
     })
   }
 
-  answeredBy(by: Answerer): void {
-    const { context, link } = this.#options
+  answeredBy(by: AnsweredBy): void {
+    const { context, connection: link } = this.#options
     const note = context.answeredBy(by)
-    if (note !== null) link.tell('system', note)
+    if (note !== null) link.addMessage('system', note)
   }
 
   close(): void {
-    const { line, link } = this.#options
+    const { eventQueue: line, connection: link } = this.#options
     this.#stop()
     this.#tools.close()
     link.close()
@@ -216,44 +216,44 @@ export class RealtimeReplies implements Replies {
 
   #stop(): void {
     this.#job?.cancel()
-    this.#over()
+    this.#clearJob()
   }
 
-  #over(): void {
+  #clearJob(): void {
     this.#job = null
     this.#asked = null
   }
 
   // ---- what the model is told
 
-  #tellKeys({ id, text }: CallerTurn): void {
-    const keys = keyed(text)
+  #sendKeys({ id, text }: CallerTurn): void {
+    const keys = keyedDigits(text)
     const before = this.#keys.caller === id ? this.#keys.told : ''
     const rest = keys.startsWith(before) ? keys.slice(before.length).trim() : keys
     this.#keys = { caller: id, told: keys }
-    if (rest !== '') this.#options.link.tell('user', `Keys pressed on the telephone: ${rest}`)
+    if (rest !== '') this.#options.connection.addMessage('user', `Keys pressed on the telephone: ${rest}`)
   }
 
-  #tellTools(): void {
+  #sendToolResults(): void {
     const { messages } = this.#tools
-    for (const message of messages.slice(this.#told)) {
-      if (message.role === 'tool') this.#options.link.toolResult(message.toolCallId, message.content)
+    for (const message of messages.slice(this.#sentToolMessages)) {
+      if (message.role === 'tool') this.#options.connection.toolResult(message.toolCallId, message.content)
     }
-    this.#told = messages.length
+    this.#sentToolMessages = messages.length
   }
 
   // ---- what the model says
 
-  #listen(turn: TurnId, mayUseTools: boolean): Cancellable {
-    const { floor, link, spec, tracer } = this.#options
+  #respond(turn: TurnId, mayUseTools: boolean): Cancellable {
+    const { turnContext: floor, connection: link, spec, tracer } = this.#options
     const { vendor, model } = spec.languageModel
     const texts = new Map<string, string>()
     const mine: RealtimeItem[] = []
     const job = link.respond(mayUseTools, {
       audio: (id, pcm, rate) => {
-        this.#silent = false
+        this.#unresponsive = false
         tracer.mark(turn, 'modelFirstTokenMs')
-        floor.feed({ on: 'token', turn, at: floor.now() })
+        floor.feed({ type: 'token', turn, atMs: floor.now() })
         // Whatever the machine made of that: it may have ended the reply.
         if (this.#job !== job) return
         let item = mine.find((known) => known.id === id)
@@ -263,38 +263,38 @@ export class RealtimeReplies implements Replies {
           mine.push(item)
         }
         item.push(pcm, rate)
-        if (item.seconds > LONGEST_SECONDS) this.#broken(turn)
+        if (item.seconds > LONGEST_SECONDS) this.#failEndless(turn)
       },
       words: (id, piece) => {
         texts.set(id, (texts.get(id) ?? '') + piece)
         mine.find((known) => known.id === id)?.addWords(piece)
       },
-      progress: () => floor.feed({ on: 'token', turn, at: floor.now() }),
+      progress: () => floor.feed({ type: 'token', turn, atMs: floor.now() }),
       done: (calls, usage) => {
-        this.#over()
-        this.#silent = false
+        this.#clearJob()
+        this.#unresponsive = false
         this.#options.answered?.()
-        tracer.answered(vendor, model, usage)
+        tracer.modelAnswered(vendor, model, usage)
         for (const item of mine) item.end()
-        runAnswer(
+        runAnswerTools(
           { turn, text: [...texts.values()].join(' ').trim(), calls: calls },
           { ...this.#options, tools: this.#tools },
         )
       },
       failed: ({ code, message }) => {
-        this.#over()
-        this.#silent = true
+        this.#clearJob()
+        this.#unresponsive = true
         for (const item of mine) item.end()
-        floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+        floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
       },
     })
     return job
   }
 
   #item(turn: TurnId, id: string, words: string): RealtimeItem {
-    const { floor, voice, spec, rate, tracer } = this.#options
+    const { turnContext: floor, speech: voice, spec, rate, tracer } = this.#options
     tracer.mark(turn, 'firstSentenceMs')
-    floor.feed({ on: 'sentence', turn, at: floor.now() })
+    floor.feed({ type: 'sentence', turn, atMs: floor.now() })
     const item = new RealtimeItem(id, rate)
     item.addWords(words)
     this.#items.add(item)
@@ -302,10 +302,10 @@ export class RealtimeReplies implements Replies {
     return item
   }
 
-  #broken(turn: TurnId): void {
-    const { floor } = this.#options
+  #failEndless(turn: TurnId): void {
+    const { turnContext: floor } = this.#options
     this.#stop()
     const { code, message } = new EngineError('vendor_failed', 'the reply does not end')
-    floor.feed({ on: 'modelFailed', turn, code, message, at: floor.now() })
+    floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
-import type { Floor } from '../turn/turn-context.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import type { Phase } from '../turn/turn-types.js'
 import type {
   SpeechToText,
@@ -10,8 +10,8 @@ import type {
   SpeechToTextStream,
   VendorFailure,
 } from '../vendor-ports.js'
-import type { CallerWords } from './caller-transcripts.js'
-import type { RealtimeLink, RealtimeListener } from './realtime-connection.js'
+import type { CallerTranscripts } from './caller-transcripts.js'
+import type { RealtimeConnection, RealtimeListener } from './realtime-connection.js'
 
 /** Our own end of a turn, from the last sound. */
 const OWN_END_MS = 600
@@ -27,25 +27,25 @@ const ASIDE_WORDS_MS = 3000
 /** Sound before the detector's onset that belongs to it. */
 const PRE_ROLL_MS = 400
 
-const AGENT_HAS_FLOOR: ReadonlySet<Phase> = new Set(['thinking', 'speaking', 'paused', 'ending'])
+const AGENT_PHASES: ReadonlySet<Phase> = new Set(['thinking', 'speaking', 'paused', 'ending'])
 
-export interface RealtimeEarsOptions {
+export interface RealtimeTranscriberOptions {
   /** Of the vendor. */
   readonly id: string
   /** All that is spoken: the model needs not be told which. */
   readonly languages: readonly string[]
-  readonly link: RealtimeLink
-  readonly words: CallerWords
+  readonly connection: RealtimeConnection
+  readonly transcripts: CallerTranscripts
   /** The vendor says when the caller's turn is over. */
   readonly turnEnd: boolean
-  readonly floor: Floor
+  readonly turnContext: TurnContext
   readonly clock: Clock
   /** Words of the caller became known. */
-  heard(): void
+  transcriptResolved(): void
   /** Others hear the caller from now on. */
-  over(): boolean
+  modelGone(): boolean
   /** Who answered is still a question: what they say is wanted before they are answered. */
-  wordsFirst(): boolean
+  awaitWords(): boolean
 }
 
 /**
@@ -53,22 +53,22 @@ export interface RealtimeEarsOptions {
  * over, not when it was written down: a mark stands for its words (realtime-words.ts), unless they decide
  * whether it is answered at all.
  */
-export class RealtimeEars implements SpeechToText {
+export class RealtimeTranscriber implements SpeechToText {
   readonly id: string
-  readonly #options: RealtimeEarsOptions
-  #stream: EarStream | null = null
+  readonly #options: RealtimeTranscriberOptions
+  #stream: TranscriberStream | null = null
 
-  constructor(options: RealtimeEarsOptions) {
+  constructor(options: RealtimeTranscriberOptions) {
     this.id = options.id
     this.#options = options
   }
 
   open(options: { readonly rate: SessionRate }, events: SpeechToTextEvents): SpeechToTextStream {
-    const { link, over } = this.#options
+    const { connection: link, modelGone: over } = this.#options
     if (over()) throw new EngineError('vendor_unreachable', 'the model is gone')
     const failure = link.connect()
     if (failure !== null) throw failure
-    const stream = new EarStream(this.#options, options.rate, events, () => {
+    const stream = new TranscriberStream(this.#options, options.rate, events, () => {
       if (this.#stream === stream) this.#stream = null
     })
     this.#stream = stream
@@ -86,9 +86,9 @@ export class RealtimeEars implements SpeechToText {
   }
 }
 
-class EarStream implements SpeechToTextStream, RealtimeListener {
+class TranscriberStream implements SpeechToTextStream, RealtimeListener {
   readonly capabilities: SpeechToTextCapabilities
-  readonly #options: RealtimeEarsOptions
+  readonly #options: RealtimeTranscriberOptions
   readonly #events: SpeechToTextEvents
   readonly #gate: PreRoll | null
   /** Items whose words decide, with what happens when they are late. */
@@ -102,17 +102,17 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   /** Voiced time since the last final. */
   #voicedMs = 0
   /** Ends of utterances that the machine waits for. */
-  #owed = 0
+  #pendingFinals = 0
   /** A final was told before the end of its sound. */
-  #early = false
+  #finalBeforeEnd = false
   #vendorHears = false
   /** The last that was taken for said, until there are words for it or an answer to it. */
-  #unwritten: { readonly item: string; readonly startMs: number; readonly endMs: number } | null = null
+  #untranscribed: { readonly item: string; readonly startMs: number; readonly endMs: number } | null = null
 
   readonly #closed: () => void
 
   constructor(
-    options: RealtimeEarsOptions,
+    options: RealtimeTranscriberOptions,
     rate: SessionRate,
     events: SpeechToTextEvents,
     closed: () => void,
@@ -126,15 +126,15 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 2200,
-      unhurried: true,
-      hears: options.languages,
+      ownFinalDeadline: true,
+      understoodLanguages: options.languages,
     }
-    this.#gate = options.turnEnd ? null : new PreRoll(options.link, rate)
-    options.link.listen(this)
+    this.#gate = options.turnEnd ? null : new PreRoll(options.connection, rate)
+    options.connection.listen(this)
   }
 
   write(pcm: Int16Array): void {
-    if (this.#gate === null) this.#options.link.write(pcm)
+    if (this.#gate === null) this.#options.connection.write(pcm)
     else this.#gate.write(pcm)
   }
 
@@ -151,31 +151,31 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
     this.#speaking = false
     this.#voicedMs += Math.max(0, atMs - this.#startMs)
     this.#endMs = atMs
-    if (this.#early) {
-      this.#early = false
+    if (this.#finalBeforeEnd) {
+      this.#finalBeforeEnd = false
       return
     }
-    this.#owed++
+    this.#pendingFinals++
     if (this.#gate !== null) this.#after(atMs + OWN_END_MS, () => this.#commit())
     else if (this.#vendorHears) this.#after(atMs + LATEST_END_MS, () => this.#commit())
     else if (this.#undecided.size === 0) {
-      this.#after(this.#options.floor.now() + NO_SPEECH_MS, () => this.#final(''))
+      this.#after(this.#options.turnContext.now() + NO_SPEECH_MS, () => this.#final(''))
     }
   }
 
-  unwritten() {
-    return this.#unwritten
+  untranscribed() {
+    return this.#untranscribed
   }
 
   answered(): void {
-    this.#unwritten = null
+    this.#untranscribed = null
   }
 
   close(): void {
     this.#stop()
     for (const timer of this.#undecided.values()) timer.cancel()
     this.#undecided.clear()
-    this.#options.link.listen(null)
+    this.#options.connection.listen(null)
     this.#closed()
   }
 
@@ -184,7 +184,7 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   callerStarted(): void {
     this.#vendorHears = true
     if (this.#timer === null || this.#speaking) return
-    this.#after(this.#options.floor.now() + LATEST_END_MS, () => this.#commit())
+    this.#after(this.#options.turnContext.now() + LATEST_END_MS, () => this.#commit())
   }
 
   callerStopped(): void {
@@ -194,29 +194,29 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   committed(item: string): void {
     this.#vendorHears = false
     this.#stop()
-    const { floor, words } = this.#options
+    const { turnContext: floor, transcripts: words } = this.#options
     const mark = words.mark(item)
-    this.#unwritten = { item, startMs: this.#firstMs, endMs: Math.max(this.#endMs, this.#firstMs) }
-    if (AGENT_HAS_FLOOR.has(floor.phase)) {
+    this.#untranscribed = { item, startMs: this.#firstMs, endMs: Math.max(this.#endMs, this.#firstMs) }
+    if (AGENT_PHASES.has(floor.phase)) {
       this.#decide(item, ASIDE_WORDS_MS, () => this.#final(''))
-    } else if (this.#heardMs() < SHORT_MS || this.#options.wordsFirst()) {
+    } else if (this.#heardMs() < SHORT_MS || this.#options.awaitWords()) {
       this.#decide(item, SHORT_WORDS_MS, () => this.#final(mark))
     } else this.#final(mark)
   }
 
   transcript(item: string, text: string | null): void {
-    const { words, link } = this.#options
+    const { transcripts: words, connection: link } = this.#options
     const late = this.#undecided.get(item)
-    if (this.#unwritten?.item === item) this.#unwritten = null
-    words.known(item, text)
-    this.#options.heard()
+    if (this.#untranscribed?.item === item) this.#untranscribed = null
+    words.resolve(item, text)
+    this.#options.transcriptResolved()
     if (late === undefined) return
     late.cancel()
     this.#undecided.delete(item)
     if (text === null) this.#final(words.mark(item))
     else {
       // Noise is nothing that the model should answer one day.
-      if (text === '') link.forget(item)
+      if (text === '') link.deleteItem(item)
       this.#final(text === '' ? '' : words.mark(item, text))
     }
   }
@@ -228,8 +228,8 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
 
   renewed(): void {
     this.#vendorHears = false
-    this.#options.words.giveUp()
-    this.#options.heard()
+    this.#options.transcripts.giveUp()
+    this.#options.transcriptResolved()
     for (const timer of this.#undecided.values()) timer.cancel()
     this.#undecided.clear()
   }
@@ -237,13 +237,13 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
   // ---- the end of a turn
 
   #heardMs(): number {
-    const now = this.#options.floor.now()
+    const now = this.#options.turnContext.now()
     return this.#voicedMs + (this.#speaking ? Math.max(0, now - this.#startMs) : 0)
   }
 
   #commit(): void {
     this.#gate?.close()
-    this.#options.link.commit()
+    this.#options.connection.commit()
   }
 
   #decide(item: string, waitMs: number, late: () => void): void {
@@ -256,17 +256,17 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
 
   /** One final for everything that the machine waits for. */
   #final(text: string): void {
-    const owed = this.#owed
-    this.#owed = 0
+    const owed = this.#pendingFinals
+    this.#pendingFinals = 0
     this.#voicedMs = 0
-    this.#early = owed === 0 && this.#speaking
+    this.#finalBeforeEnd = owed === 0 && this.#speaking
     for (let i = 1; i < owed; i++) this.#events.final('', null)
     this.#events.final(text, null)
   }
 
   #after(atMs: number, run: () => void): void {
     this.#stop()
-    const { clock, floor } = this.#options
+    const { clock, turnContext: floor } = this.#options
     this.#timer = clock.after(Math.max(0, atMs - floor.now()), () => {
       this.#timer = null
       run()
@@ -281,22 +281,22 @@ class EarStream implements SpeechToTextStream, RealtimeListener {
 
 /** Lets sound through while the caller speaks, from a little before: a vendor without a detector. */
 class PreRoll {
-  readonly #link: RealtimeLink
+  readonly #connection: RealtimeConnection
   readonly #ring: Int16Array
   readonly #frame: number
   #at = 0
   #kept = 0
   #isOpen = false
 
-  constructor(link: RealtimeLink, rate: SessionRate) {
-    this.#link = link
+  constructor(link: RealtimeConnection, rate: SessionRate) {
+    this.#connection = link
     this.#frame = (rate * FRAME_MS) / 1000
     this.#ring = new Int16Array((PRE_ROLL_MS / FRAME_MS) * this.#frame)
   }
 
   write(pcm: Int16Array): void {
     if (this.#isOpen) {
-      this.#link.write(pcm)
+      this.#connection.write(pcm)
       return
     }
     this.#ring.set(pcm.subarray(0, this.#frame), this.#at)
@@ -310,7 +310,7 @@ class PreRoll {
     const { length } = this.#ring
     for (let left = this.#kept; left > 0; left -= this.#frame) {
       const from = (this.#at - left + length) % length
-      this.#link.write(this.#ring.subarray(from, from + this.#frame))
+      this.#connection.write(this.#ring.subarray(from, from + this.#frame))
     }
     this.#kept = 0
   }

@@ -4,7 +4,7 @@ import { FRAME_MS, type SessionRate } from '../../base/frame.js'
  * The caller's last seconds, for a recogniser that has to hear them again. Fixed size, nothing is
  * allocated per frame; the oldest frames leave.
  */
-export class SoundMemory {
+export class AudioHistory {
   readonly #frames: Int16Array
   readonly #times: Float64Array
   readonly #size: number

@@ -3,10 +3,10 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import { DEEPGRAM_LISTEN, SARVAM_REALTIME } from '../../../fixtures/vendors/recognition-messages.js'
 import { silentLog } from '../../base/log.js'
-import { Breakers } from '../circuit-breaker.js'
+import { CircuitBreakers } from '../circuit-breaker.js'
 import { deepgramSpeechToText } from '../vendors/deepgram/stt.js'
 import { sarvamSpeechToText } from '../vendors/sarvam/stt.js'
-import { Ears } from './stt-failover.js'
+import { SttFailover } from './stt-failover.js'
 
 /* The recognisers of one call on real sockets: what each of them was sent, to the sample. */
 
@@ -27,7 +27,7 @@ async function rig(t: Test, languages: readonly string[]) {
   const clock = new VirtualClock()
   const deps = { clock, log: silentLog }
   const told: string[] = []
-  const ears = new Ears({
+  const ears = new SttFailover({
     languages,
     language: languages[0] ?? 'en-IN',
     rate: 8000,
@@ -48,14 +48,14 @@ async function rig(t: Test, languages: readonly string[]) {
         languages: null,
       },
     ],
-    breakers: new Breakers(clock),
+    breakers: new CircuitBreakers(clock),
     clock,
     partial: () => {},
     final: (text, _words, language) => told.push(`${text} ${language}`),
     failed: ({ code }) => told.push(`failed ${code}`),
-    replaced: ({ code }, vendor, instead) => told.push(`${vendor} ${code}, ${instead} goes on`),
-    changed: () => {},
-    eager: () => {},
+    recogniserFailed: ({ code }, vendor, instead) => told.push(`${vendor} ${code}, ${instead} goes on`),
+    capabilitiesChanged: () => {},
+    eagerEndOfTurn: () => {},
   })
   t.teardown(async () => {
     ears.close()
@@ -80,7 +80,7 @@ t.test(
     await deepgram.until(() => DEEPGRAM_LISTEN.sound(deepgram.last).length > 0, 'the first sound')
     ears.utteranceStart(800)
     hear(200)
-    ears.listenFor('ta-IN')
+    ears.setLanguage('ta-IN')
     // Before the connection is open.
     hear(400)
     await deepgram.until(() => deepgram.connections.length === 2, 'the second connection')

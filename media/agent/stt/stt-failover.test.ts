@@ -1,9 +1,9 @@
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { EngineError } from '../../base/errors.js'
-import { Breakers } from '../circuit-breaker.js'
+import { CircuitBreakers } from '../circuit-breaker.js'
 import type { SpeechToText, SpeechToTextEvents } from '../vendor-ports.js'
-import { Ears, type RecogniserChoice } from './stt-failover.js'
+import { SttFailover, type RecogniserChoice } from './stt-failover.js'
 
 const FRAME = new Int16Array(160)
 
@@ -64,7 +64,7 @@ class Recogniser implements SpeechToText {
 
 function rig(...recognisers: Recogniser[]) {
   const clock = new VirtualClock()
-  const breakers = new Breakers(clock)
+  const breakers = new CircuitBreakers(clock)
   const told: string[] = []
   const choice = (recogniser: SpeechToText): RecogniserChoice => ({
     recogniser,
@@ -72,7 +72,7 @@ function rig(...recognisers: Recogniser[]) {
     mode: 'transcribe',
     languages: null,
   })
-  const ears = new Ears({
+  const ears = new SttFailover({
     languages: ['en-IN', 'hi-IN'],
     language: 'en-IN',
     rate: 8000,
@@ -82,9 +82,9 @@ function rig(...recognisers: Recogniser[]) {
     partial: (text) => told.push(`partial ${text}`),
     final: (text) => told.push(`final ${text}`),
     failed: ({ code }) => told.push(`failed ${code}`),
-    replaced: ({ code }, vendor, instead) => told.push(`${vendor} ${code}, ${instead} goes on`),
-    changed: () => {},
-    eager: () => {},
+    recogniserFailed: ({ code }, vendor, instead) => told.push(`${vendor} ${code}, ${instead} goes on`),
+    capabilitiesChanged: () => {},
+    eagerEndOfTurn: () => {},
   })
   let nowMs = 0
   return {
@@ -125,11 +125,11 @@ t.test(
     t.same(marks, ['start 1900 after 1980', 'end 2900'], 'told when a detector would have told')
     second.last.events.final('heard', null)
     main.last.events.final('too late', null)
-    t.same(ears.takeGiven(), [
+    t.same(ears.takeAudioUsage(), [
       { vendor: 'main', model: null, ms: 2500 },
       { vendor: 'second', model: null, ms: 1400 },
     ])
-    t.same(ears.takeGiven(), [], 'counted once')
+    t.same(ears.takeAudioUsage(), [], 'counted once')
     t.same(told.slice(1), ['final heard'])
   },
 )
@@ -255,7 +255,7 @@ t.test('another language in the middle of an utterance: the new stream hears all
   hear(1000)
   ears.utteranceStart(900)
   hear(300)
-  ears.listenFor('hi-IN')
+  ears.setLanguage('hi-IN')
   t.equal(main.opened.length, 2)
   t.ok(main.opened[0]?.closed)
   hear(200)
@@ -263,7 +263,7 @@ t.test('another language in the middle of an utterance: the new stream hears all
   t.equal(main.last.frames[0], 600)
   t.ok(unbroken(main.last.frames))
   t.same(main.last.marks, ['start 900 after 980'])
-  ears.listenFor('hi-IN')
+  ears.setLanguage('hi-IN')
   t.equal(main.opened.length, 2)
   t.same(told, [])
 })

@@ -2,15 +2,15 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { RecognitionMode, SpeakerScript, TimedWord } from '../agent-spec.js'
-import { type Breakers, breakerKey } from '../circuit-breaker.js'
-import { asFailure } from '../tts/synthesis.js'
+import { type CircuitBreakers, breakerKey } from '../circuit-breaker.js'
+import { toVendorFailure } from '../tts/synthesis.js'
 import type {
   SpeechToText,
   SpeechToTextCapabilities,
   SpeechToTextStream,
   VendorFailure,
 } from '../vendor-ports.js'
-import { SoundMemory } from './audio-history.js'
+import { AudioHistory } from './audio-history.js'
 
 /** Before a stream is open: expect what most recognisers do. */
 const UNKNOWN: SpeechToTextCapabilities = {
@@ -42,38 +42,38 @@ export interface RecogniserChoice {
   readonly languages: readonly string[] | null
 }
 
-export interface EarsOptions {
+export interface SttFailoverOptions {
   /** All that may be spoken, and what is expected at first. */
   readonly languages: readonly string[]
   readonly language: string
   readonly rate: SessionRate
   /** The agent's own first, then those that go on when it fails. */
   readonly recognisers: readonly RecogniserChoice[]
-  readonly breakers: Breakers
+  readonly breakers: CircuitBreakers
   readonly clock: Clock
   partial(text: string): void
   final(text: string, words: readonly TimedWord[] | null, language: string | null): void
-  eager(complete: boolean): void
+  eagerEndOfTurn(complete: boolean): void
   /** Nobody is left to go on; `reopen` begins again. */
   failed(error: VendorFailure): void
   /** It failed, or cannot hear what is spoken now; `instead` goes on, given what was not answered. */
-  replaced(error: VendorFailure, vendor: string, instead: string | null): void
+  recogniserFailed(error: VendorFailure, vendor: string, instead: string | null): void
   /** The capabilities are other ones now. */
-  changed(): void
+  capabilitiesChanged(): void
 }
 
 /** What a recogniser was given to hear, for the account. */
-export interface SoundGiven {
+export interface AudioUsage {
   readonly vendor: string
   readonly model: string | null
   readonly ms: number
 }
 
 /** A stream and the recogniser it is of. */
-interface Line {
+interface SttStream {
   readonly choice: RecogniserChoice
   /** Its place among the recognisers. */
-  readonly at: number
+  readonly index: number
   readonly language: string
   readonly stream: SpeechToTextStream
 }
@@ -84,7 +84,7 @@ interface Utterance {
   /** Null while it lasts. */
   readonly endMs: number | null
   /** A final text came while it lasted; it may have been all. */
-  readonly early: boolean
+  readonly finalReceived: boolean
 }
 
 /**
@@ -92,14 +92,14 @@ interface Utterance {
  * what was not answered (4 s at most); of two at work the first to answer stays. Opened again after a
  * failure of all, and when the caller speaks what the stream does not hear.
  */
-export class Ears {
-  readonly #options: EarsOptions
-  readonly #memory: SoundMemory | null
+export class SttFailover {
+  readonly #options: SttFailoverOptions
+  readonly #history: AudioHistory | null
   #script: SpeakerScript | null = null
-  #line: Line | null = null
+  #active: SttStream | null = null
   /** Asked beside the other, which is late. */
-  #rescue: Line | null = null
-  #askedMs = 0
+  #hedge: SttStream | null = null
+  #hedgedAtMs = 0
   /** Failed since a text last came. */
   readonly #tried = new Set<RecogniserChoice>()
   #language: string
@@ -109,19 +109,19 @@ export class Ears {
   #deadline: Timer | null = null
   #closed = false
   /** Samples, by recogniser. */
-  readonly #given: number[]
+  readonly #givenSamples: number[]
 
-  constructor(options: EarsOptions) {
+  constructor(options: SttFailoverOptions) {
     this.#options = options
     this.#language = options.language
-    this.#given = options.recognisers.map(() => 0)
+    this.#givenSamples = options.recognisers.map(() => 0)
     const alone = options.recognisers.length < 2 && options.languages.length < 2
-    this.#memory = alone ? null : new SoundMemory(options.rate, MEMORY_MS)
+    this.#history = alone ? null : new AudioHistory(options.rate, MEMORY_MS)
   }
 
   get capabilities(): SpeechToTextCapabilities {
-    const capabilities = this.#line?.stream.capabilities ?? UNKNOWN
-    if (this.#next() === null) return capabilities
+    const capabilities = this.#active?.stream.capabilities ?? UNKNOWN
+    if (this.#nextFallback() === null) return capabilities
     const { finalDeadlineMs } = capabilities
     return { ...capabilities, finalDeadlineMs: Math.max(finalDeadlineMs, finalDeadlineMs * LATE + RESCUE_MS) }
   }
@@ -129,120 +129,120 @@ export class Ears {
   /** Returns why none could be opened, null when one was. */
   open(script: SpeakerScript | null): VendorFailure | null {
     this.#script = script
-    return this.#begin()
+    return this.#openFirst()
   }
 
   /** After `failed`, in a moment. What the caller is saying meanwhile is heard from its beginning. */
   reopen(): void {
-    this.#drop()
+    this.#closeStreams()
     if (this.#reopening || this.#closed) return
     const { clock, failed } = this.#options
     this.#reopening = clock.after(REOPEN_AFTER_MS, () => {
       this.#reopening = null
       this.#tried.clear()
       if (this.#utterance?.endMs !== null) this.#utterance = null
-      const failure = this.#begin()
+      const failure = this.#openFirst()
       if (failure) failed(failure)
     })
   }
 
   /** The caller speaks this language now. */
-  listenFor(language: string): void {
+  setLanguage(language: string): void {
     this.#language = language
-    const line = this.#line
-    if (line === null || this.#closed || hears(line).includes(language)) return
-    const able = this.#options.recognisers.filter((choice) => knows(choice, language))
+    const line = this.#active
+    if (line === null || this.#closed || languagesOf(line).includes(language)) return
+    const able = this.#options.recognisers.filter((choice) => supports(choice, language))
     const next = able.find((choice) => choice === line.choice) ?? able.find((choice) => this.#usable(choice))
     if (next === undefined) {
       // The ear stays as it is: half understood is better than not at all.
       const error = new EngineError('vendor_rejected', `no recogniser is there for ${language}`)
-      this.#options.replaced(error, line.choice.recogniser.id, null)
+      this.#options.recogniserFailed(error, line.choice.recogniser.id, null)
       return
     }
     const opened = this.#open(next)
     if (opened instanceof EngineError) {
-      this.#failed(line, opened)
+      this.#streamFailed(line, opened)
       return
     }
     line.stream.close()
-    this.#use(opened)
+    this.#activate(opened)
   }
 
   write(pcm: Int16Array, atMs: number): void {
     this.#lastMs = atMs
-    this.#memory?.write(pcm, atMs)
-    if (this.#line !== null) this.#give(this.#line, pcm, atMs)
-    if (this.#rescue !== null) this.#give(this.#rescue, pcm, atMs)
+    this.#history?.write(pcm, atMs)
+    if (this.#active !== null) this.#writeTo(this.#active, pcm, atMs)
+    if (this.#hedge !== null) this.#writeTo(this.#hedge, pcm, atMs)
   }
 
   /** Sound given to each recogniser since the last call of this. */
-  takeGiven(): readonly SoundGiven[] {
+  takeAudioUsage(): readonly AudioUsage[] {
     return this.#options.recognisers.flatMap(({ recogniser, model }, at) => {
-      const samples = this.#given[at] ?? 0
-      this.#given[at] = 0
+      const samples = this.#givenSamples[at] ?? 0
+      this.#givenSamples[at] = 0
       const ms = (samples * 1000) / this.#options.rate
       return samples > 0 ? [{ vendor: recogniser.id, model, ms }] : []
     })
   }
 
   utteranceStart(atMs: number): void {
-    this.#utterance = { startMs: this.#utterance?.startMs ?? atMs, endMs: null, early: false }
+    this.#utterance = { startMs: this.#utterance?.startMs ?? atMs, endMs: null, finalReceived: false }
     this.#deadline?.cancel()
-    this.#line?.stream.utteranceStart(atMs)
-    this.#rescue?.stream.utteranceStart(atMs)
+    this.#active?.stream.utteranceStart(atMs)
+    this.#hedge?.stream.utteranceStart(atMs)
   }
 
   utteranceEnd(atMs: number): void {
     const utterance = this.#utterance
-    if (utterance !== null) this.#utterance = utterance.early ? null : { ...utterance, endMs: atMs }
+    if (utterance !== null) this.#utterance = utterance.finalReceived ? null : { ...utterance, endMs: atMs }
     // First the timer: a recogniser may answer within the call.
-    this.#await()
-    this.#line?.stream.utteranceEnd(atMs)
-    this.#rescue?.stream.utteranceEnd(atMs)
+    this.#armDeadline()
+    this.#active?.stream.utteranceEnd(atMs)
+    this.#hedge?.stream.utteranceEnd(atMs)
   }
 
   /** Idempotent; no event follows. */
   close(): void {
     this.#closed = true
     this.#reopening?.cancel()
-    this.#drop()
+    this.#closeStreams()
   }
 
   // ---- who hears
 
   /** The first that may be asked; the agent's own when none may. */
-  #begin(): VendorFailure | null {
+  #openFirst(): VendorFailure | null {
     const { recognisers } = this.#options
     const [own] = recognisers
     if (own === undefined) return new EngineError('config_invalid', 'the agent has no recogniser')
-    const able = recognisers.filter((choice) => knows(choice, this.#language))
+    const able = recognisers.filter((choice) => supports(choice, this.#language))
     // What rests is left out, unless all do.
     const first = able.find((choice) => this.#usable(choice)) ?? own
     const opened = this.#open(first)
     if (opened instanceof EngineError) {
       this.#options.breakers.failed(keyOf(first), false)
       this.#tried.add(first)
-      return this.#goOn(first, opened) ? null : opened
+      return this.#failOver(first, opened) ? null : opened
     }
     if (first !== own) {
       const resting = new EngineError('vendor_unreachable', 'the recogniser failed on other calls just now')
-      this.#options.replaced(resting, own.recogniser.id, first.recogniser.id)
+      this.#options.recogniserFailed(resting, own.recogniser.id, first.recogniser.id)
     }
-    this.#use(opened)
+    this.#activate(opened)
     return null
   }
 
   /** Who could go on for the present one. */
-  #next(): RecogniserChoice | null {
+  #nextFallback(): RecogniserChoice | null {
     const { recognisers } = this.#options
     return (
       recognisers.find(
         (choice) =>
-          choice !== this.#line?.choice &&
-          choice !== this.#rescue?.choice &&
+          choice !== this.#active?.choice &&
+          choice !== this.#hedge?.choice &&
           !this.#tried.has(choice) &&
-          knows(choice, this.#language) &&
-          !this.#options.breakers.rests(keyOf(choice)),
+          supports(choice, this.#language) &&
+          !this.#options.breakers.isOpen(keyOf(choice)),
       ) ?? null
     )
   }
@@ -251,23 +251,23 @@ export class Ears {
     return !this.#tried.has(choice) && this.#options.breakers.allows(keyOf(choice))
   }
 
-  #use(line: Line): void {
-    this.#line = line
-    this.#options.changed()
+  #activate(line: SttStream): void {
+    this.#active = line
+    this.#options.capabilitiesChanged()
     this.#replay(line)
   }
 
-  #give(line: Line, pcm: Int16Array, atMs: number): void {
+  #writeTo(line: SttStream, pcm: Int16Array, atMs: number): void {
     line.stream.write(pcm, atMs)
-    this.#given[line.at] = (this.#given[line.at] ?? 0) + pcm.length
+    this.#givenSamples[line.index] = (this.#givenSamples[line.index] ?? 0) + pcm.length
   }
 
-  #open(choice: RecogniserChoice): Line | VendorFailure {
+  #open(choice: RecogniserChoice): SttStream | VendorFailure {
     const { languages, language: first, rate } = this.#options
     const known = choice.languages
     const language = known === null || known.includes(this.#language) ? this.#language : first
-    let line: Line | null = null
-    const mine = () => line !== null && (this.#line === line || this.#rescue === line)
+    let line: SttStream | null = null
+    const mine = () => line !== null && (this.#active === line || this.#hedge === line)
     try {
       const stream = choice.recogniser.open(
         {
@@ -280,41 +280,41 @@ export class Ears {
         },
         {
           partial: (text) => {
-            if (line === null || this.#line !== line) return
+            if (line === null || this.#active !== line) return
             // Something is said beyond what was answered.
-            if (this.#utterance?.early) this.#utterance = { ...this.#utterance, early: false }
+            if (this.#utterance?.finalReceived) this.#utterance = { ...this.#utterance, finalReceived: false }
             this.#options.partial(text)
           },
           final: (text, words, heard = null) => {
-            if (line !== null && mine()) this.#answered(line, text, words, heard)
+            if (line !== null && mine()) this.#finalReceived(line, text, words, heard)
           },
-          eager: (complete) => {
-            if (line !== null && this.#line === line) this.#options.eager(complete)
+          eagerEndOfTurn: (complete) => {
+            if (line !== null && this.#active === line) this.#options.eagerEndOfTurn(complete)
           },
           failed: (error) => {
-            if (line !== null && mine()) this.#failed(line, error)
+            if (line !== null && mine()) this.#streamFailed(line, error)
           },
         },
       )
-      line = { choice, at: this.#options.recognisers.indexOf(choice), language, stream }
+      line = { choice, index: this.#options.recognisers.indexOf(choice), language, stream }
       return line
     } catch (error) {
-      return asFailure(error)
+      return toVendorFailure(error)
     }
   }
 
   /** Gives it what is not answered yet. */
-  #replay(line: Line): void {
+  #replay(line: SttStream): void {
     const { stream } = line
     const utterance = this.#utterance
     const fromMs = (utterance?.startMs ?? this.#lastMs) - PRE_ROLL_MS
     let told = utterance === null
-    this.#memory?.replay(fromMs, (pcm, atMs) => {
+    this.#history?.replay(fromMs, (pcm, atMs) => {
       if (utterance !== null && !told && atMs >= utterance.startMs + ONSET_TOLD_MS) {
         told = true
         stream.utteranceStart(utterance.startMs)
       }
-      this.#give(line, pcm, atMs)
+      this.#writeTo(line, pcm, atMs)
     })
     if (utterance === null) return
     if (!told) stream.utteranceStart(utterance.startMs)
@@ -323,122 +323,122 @@ export class Ears {
 
   // ---- what they say
 
-  #answered(line: Line, text: string, words: readonly TimedWord[] | null, language: string | null): void {
+  #finalReceived(line: SttStream, text: string, words: readonly TimedWord[] | null, language: string | null): void {
     const speaking = this.#utterance !== null && this.#utterance.endMs === null
-    if (line === this.#rescue) {
+    if (line === this.#hedge) {
       if (text === '') {
         // Nothing for the one and nothing for the other: a cough.
         line.stream.close()
-        this.#rescue = null
+        this.#hedge = null
         this.#utterance = null
         return
       }
       const late = new EngineError('vendor_stalled', 'no text came in time for what the caller said')
-      this.#promote(late)
+      this.#promoteHedge(late)
     }
     this.#deadline?.cancel()
-    this.#rescue?.stream.close()
-    this.#rescue = null
+    this.#hedge?.stream.close()
+    this.#hedge = null
     this.#tried.clear()
     this.#options.breakers.succeeded(keyOf(line.choice))
-    this.#utterance = speaking ? { startMs: this.#lastMs, endMs: null, early: true } : null
+    this.#utterance = speaking ? { startMs: this.#lastMs, endMs: null, finalReceived: true } : null
     this.#options.final(text, words, language)
   }
 
-  #failed(line: Line, error: VendorFailure): void {
+  #streamFailed(line: SttStream, error: VendorFailure): void {
     this.#options.breakers.failed(keyOf(line.choice), false)
     this.#tried.add(line.choice)
-    const unwritten = line.stream.unwritten?.() ?? null
+    const unwritten = line.stream.untranscribed?.() ?? null
     line.stream.close()
-    if (line === this.#rescue) {
-      this.#rescue = null
+    if (line === this.#hedge) {
+      this.#hedge = null
       return
     }
-    if (this.#rescue !== null) {
-      this.#promote(error)
+    if (this.#hedge !== null) {
+      this.#promoteHedge(error)
       return
     }
-    if (this.#goOn(line.choice, error, unwritten)) return
-    this.#line = null
+    if (this.#failOver(line.choice, error, unwritten)) return
+    this.#active = null
     this.#deadline?.cancel()
     this.#options.failed(error)
   }
 
   /** Another takes the place of one that failed; false when there is none. */
-  #goOn(
+  #failOver(
     failed: RecogniserChoice,
     error: VendorFailure,
     unwritten: { readonly startMs: number; readonly endMs: number } | null = null,
   ): boolean {
-    for (let next = this.#next(); next !== null; next = this.#next()) {
+    for (let next = this.#nextFallback(); next !== null; next = this.#nextFallback()) {
       const opened = this.#open(next)
       if (opened instanceof EngineError) {
         this.#tried.add(next)
         continue
       }
       const same = next.recogniser === failed.recogniser && next.model === failed.model
-      if (!same && unwritten !== null) this.#utterance ??= { ...unwritten, early: false }
-      this.#options.replaced(error, failed.recogniser.id, same ? null : next.recogniser.id)
-      this.#use(opened)
-      this.#await()
+      if (!same && unwritten !== null) this.#utterance ??= { ...unwritten, finalReceived: false }
+      this.#options.recogniserFailed(error, failed.recogniser.id, same ? null : next.recogniser.id)
+      this.#activate(opened)
+      this.#armDeadline()
       return true
     }
     return false
   }
 
   /** The one that was asked beside it takes the place of the first. */
-  #promote(error: VendorFailure): void {
-    const { breakers, clock, replaced } = this.#options
-    const before = this.#line
-    const rescue = this.#rescue
+  #promoteHedge(error: VendorFailure): void {
+    const { breakers, clock, recogniserFailed: replaced } = this.#options
+    const before = this.#active
+    const rescue = this.#hedge
     if (rescue === null) return
-    this.#rescue = null
+    this.#hedge = null
     if (before !== null) {
-      const stalled = clock.now() - this.#askedMs >= before.stream.capabilities.finalDeadlineMs * (1 - LATE)
+      const stalled = clock.now() - this.#hedgedAtMs >= before.stream.capabilities.finalDeadlineMs * (1 - LATE)
       if (stalled && !this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
       before.stream.close()
       replaced(error, before.choice.recogniser.id, rescue.choice.recogniser.id)
     }
-    this.#line = rescue
-    this.#options.changed()
+    this.#active = rescue
+    this.#options.capabilitiesChanged()
   }
 
   /** A final text is owed: when it is late, another recogniser is asked too. */
-  #await(): void {
+  #armDeadline(): void {
     this.#deadline?.cancel()
-    const line = this.#line
+    const line = this.#active
     const owed = this.#utterance !== null && this.#utterance.endMs !== null
-    if (!owed || line === null || this.#rescue !== null || this.#next() === null) return
-    if (line.stream.capabilities.unhurried) return
+    if (!owed || line === null || this.#hedge !== null || this.#nextFallback() === null) return
+    if (line.stream.capabilities.ownFinalDeadline) return
     this.#deadline = this.#options.clock.after(line.stream.capabilities.finalDeadlineMs * LATE, () => {
-      const next = this.#next()
-      if (this.#closed || this.#utterance === null || this.#rescue !== null || next === null) return
+      const next = this.#nextFallback()
+      if (this.#closed || this.#utterance === null || this.#hedge !== null || next === null) return
       const opened = this.#open(next)
       if (opened instanceof EngineError) this.#tried.add(next)
       else {
-        this.#rescue = opened
-        this.#askedMs = this.#options.clock.now()
+        this.#hedge = opened
+        this.#hedgedAtMs = this.#options.clock.now()
         this.#replay(opened)
       }
     })
   }
 
-  #drop(): void {
+  #closeStreams(): void {
     this.#deadline?.cancel()
-    this.#line?.stream.close()
-    this.#rescue?.stream.close()
-    this.#line = null
-    this.#rescue = null
+    this.#active?.stream.close()
+    this.#hedge?.stream.close()
+    this.#active = null
+    this.#hedge = null
   }
 }
 
-function knows({ languages }: RecogniserChoice, language: string): boolean {
+function supports({ languages }: RecogniserChoice, language: string): boolean {
   return languages === null || languages.includes(language)
 }
 
 /** What a stream understands now. */
-function hears({ stream, language }: Line): readonly string[] {
-  return stream.capabilities.hears ?? [language]
+function languagesOf({ stream, language }: SttStream): readonly string[] {
+  return stream.capabilities.understoodLanguages ?? [language]
 }
 
 function keyOf({ recogniser, model }: RecogniserChoice): string {

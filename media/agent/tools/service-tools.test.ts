@@ -7,7 +7,7 @@ import {
   type ServiceRefusal,
   type ServiceRequest,
   serviceRequest,
-  toldOf,
+  toolResultText,
 } from './service-tools.js'
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
@@ -61,14 +61,14 @@ t.test('every answer can be told, and none promises what was not done', async (t
     'time_not_allowed',
   ]
   for (const kind of ['transfer_call', 'opt_out', 'schedule_callback'] as const) {
-    t.notMatch(toldOf(kind, { status: 'done' }), /Failed/)
+    t.notMatch(toolResultText(kind, { status: 'done' }), /Failed/)
     const answers: readonly ServiceAnswer[] = [
       { status: 'not_available' },
       { status: 'failed' },
       ...refusals.map((refusal) => ({ status: 'refused', refusal }) as const),
     ]
     for (const answer of answers) {
-      t.match(toldOf(kind, answer), /^Failed.*(still with you|Nothing was (recorded|scheduled))\.$/)
+      t.match(toolResultText(kind, answer), /^Failed.*(still with you|Nothing was (recorded|scheduled))\.$/)
     }
   }
 })
@@ -122,7 +122,7 @@ t.test('a caller opts out: it is recorded, and the model confirms it', async (t)
     const { request, done } = latest
     t.match(request, { tool: name, arguments: given })
     const read = serviceRequest(name, request.arguments, NOW)
-    done(typeof read === 'string' ? read : toldOf(name, desk.carryOut('call_1', read)))
+    done(typeof read === 'string' ? read : toolResultText(name, desk.carryOut('call_1', read)))
     await rig.until(() => rig.turns('agent').length === turns + 1)
     return rig.requests.at(-1)?.messages.at(-1)?.content
   }

@@ -86,7 +86,7 @@ export function serviceRequest(
 }
 
 /** The answer as the model is told it: it can say so to the caller, and must not promise more. */
-export function toldOf(kind: ServiceKind, answer: ServiceAnswer): string {
+export function toolResultText(kind: ServiceKind, answer: ServiceAnswer): string {
   switch (answer.status) {
     case 'done':
       return DONE[kind]

@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../agent-spec.js'
 import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from '../vendor-ports.js'
-import { toldOf } from './service-tools.js'
+import { toolResultText } from './service-tools.js'
 
 /** A tool that needs something outside the conversation. */
 export interface ToolRequest {
@@ -45,7 +45,7 @@ const SERVICE_TIMEOUT_MS = 8000
 /** What stands for a result that had not come when the caller spoke. */
 const UNFINISHED = 'No result yet: the caller spoke while this was still running. Do not call it again.'
 
-export function declarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
+export function toolDeclarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
   return tools.map((tool) => ({
     name: tool.name,
     description: tool.description,
@@ -146,7 +146,7 @@ class Running implements RunningTools {
       case 'http':
         return this.#wait(at, call, tool, action.request.timeoutMs, runner.run.bind(runner))
       default:
-        if (runner.serve === undefined) return toldOf(action.kind, { status: 'not_available' })
+        if (runner.serve === undefined) return toolResultText(action.kind, { status: 'not_available' })
         return this.#wait(at, call, tool, SERVICE_TIMEOUT_MS, runner.serve.bind(runner))
     }
   }
@@ -155,11 +155,11 @@ class Running implements RunningTools {
     const waiting: { readonly tool: ToolSpec; job: Cancellable | null } = { tool, job: null }
     this.#waiting.set(at, waiting)
     const request = { tool: tool.name, arguments: call.arguments, timeoutMs }
-    waiting.job = run(request, (result) => this.#came(at, call, result))
+    waiting.job = run(request, (result) => this.#resultReceived(at, call, result))
     return null
   }
 
-  #came(at: number, call: ToolCall, result: string): void {
+  #resultReceived(at: number, call: ToolCall, result: string): void {
     if (!this.#waiting.delete(at)) return
     const told = bounded(result)
     this.#results[at] = told

@@ -1,12 +1,12 @@
 import type { AgentSpec, ToolSpec } from '../agent-spec.js'
-import type { AgentVoice } from '../tts/agent-speech.js'
-import type { Floor } from '../turn/turn-context.js'
+import type { AgentSpeech } from '../tts/agent-speech.js'
+import type { TurnContext } from '../turn/turn-context.js'
 import type { ChatMessage, ToolCall } from '../vendor-ports.js'
 import { type RunningTools, runTools, type ToolRound, type ToolRunner } from './tool-calls.js'
 
 export interface ToolRoundsEvents {
   /** A tool of the agent has its result, whenever that comes. */
-  used(call: ToolCall, result: string): void
+  completed(call: ToolCall, result: string): void
   /** A result came after its reply was over. */
   late(call: ToolCall, result: string): void
 }
@@ -22,7 +22,7 @@ export class ToolRounds {
   readonly #events: ToolRoundsEvents
   #messages: ChatMessage[] = []
   #running: RunningTools | null = null
-  readonly #left = new Set<RunningTools>()
+  readonly #detached = new Set<RunningTools>()
 
   constructor(tools: readonly ToolSpec[], runner: ToolRunner, events: ToolRoundsEvents) {
     this.#tools = tools
@@ -49,7 +49,7 @@ export class ToolRounds {
       finished = true
       this.#running = null
       this.#messages.push(...messages)
-      for (const { call, result } of outcomes) this.#events.used(call, result)
+      for (const { call, result } of outcomes) this.#events.completed(call, result)
       done(next)
     })
     if (finished) return null
@@ -58,14 +58,14 @@ export class ToolRounds {
   }
 
   /** The reply is over: results that are still to come are told when they do. */
-  leave(): void {
+  detach(): void {
     const running = this.#running
     if (running === null) return
     this.#running = null
-    this.#left.add(running)
+    this.#detached.add(running)
     const messages = running.abandon(({ call, result }) => {
-      this.#left.delete(running)
-      this.#events.used(call, result)
+      this.#detached.delete(running)
+      this.#events.completed(call, result)
       this.#events.late(call, result)
     })
     this.#messages.push(...messages)
@@ -82,17 +82,17 @@ export class ToolRounds {
   close(): void {
     this.#running?.cancel()
     this.#running = null
-    for (const running of this.#left) running.cancel()
-    this.#left.clear()
+    for (const running of this.#detached) running.cancel()
+    this.#detached.clear()
   }
 }
 
 /** The tools of an agent that talks: told as events, and its voice waits for keys that are sent. */
-export function agentTools(
+export function openToolRounds(
   spec: AgentSpec,
   runner: ToolRunner,
-  voice: AgentVoice,
-  floor: Floor,
+  voice: AgentSpeech,
+  floor: TurnContext,
   late: (name: string, result: string) => void,
 ): ToolRounds {
   const heard: ToolRunner = {
@@ -100,12 +100,12 @@ export function agentTools(
     ...(runner.serve && { serve: runner.serve.bind(runner) }),
     press: (digits) => {
       const sent = runner.press(digits)
-      if (sent) voice.keysAreSent(digits.length)
+      if (sent) voice.holdForDtmf(digits.length)
       return sent
     },
   }
   return new ToolRounds(spec.tools, heard, {
-    used: ({ name, arguments: given }, result) =>
+    completed: ({ name, arguments: given }, result) =>
       floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
     late: ({ name }, result) => late(name, result),
   })

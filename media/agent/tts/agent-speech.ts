@@ -3,15 +3,15 @@ import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { DTMF_TIMING } from '../../rtp/telephone-event.js'
 import { Playout } from '../../session/playout.js'
 import type { AgentSpec } from '../agent-spec.js'
-import { breakersOf } from '../circuit-breaker.js'
+import { circuitBreakersOf } from '../circuit-breaker.js'
 import type { TurnId } from '../conversation-events.js'
-import type { Floor } from '../turn/turn-context.js'
-import type { Line } from '../turn/turn-types.js'
+import type { TurnContext } from '../turn/turn-context.js'
+import type { Phrase } from '../turn/turn-types.js'
 import type { Vendors } from '../vendor-ports.js'
-import { LinePreparation } from './phrase-preparation.js'
-import { lineText } from './phrases.js'
-import { type LiveSentence, type LiveSound, Speaker, type Spoken } from './speaker.js'
-import { Synthesiser, type VoiceChoice, type VoiceTrouble } from './synthesis.js'
+import { PhrasePreparation } from './phrase-preparation.js'
+import { phraseText } from './phrases.js'
+import { type StreamedSentence, type StreamedAudio, Speaker, type SpokenUtterance } from './speaker.js'
+import { Synthesiser, type VoiceChoice, type OnVoiceFailure } from './synthesis.js'
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
 const PLAYOUT_MS = 5000
@@ -19,45 +19,45 @@ const KEY_MS = DTMF_TIMING.toneMs + DTMF_TIMING.gapMs
 /** Of words that wait for more keys some are lost: an agent that is silent for longer has failed. */
 const LONGEST_HOLD_MS = 3200
 
-export interface AgentVoiceOptions {
+export interface AgentSpeechOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
   readonly vendors: Vendors
   /** In the order in which they are tried. */
   readonly voices: readonly VoiceChoice[]
   readonly clock: Clock
-  readonly floor: Floor
+  readonly turnContext: TurnContext
   /** Some of the reply was heard: it counts whether its sound goes on. */
   audible(): boolean
   /** A frame with sound that is being sent; `at` is its first sample. */
-  sent(pcm: Int16Array, at: number): void
+  audioSent(pcm: Int16Array, at: number): void
   /** A vendor is sent this much text; of no utterance when lines are prepared. */
-  asked(turn: TurnId | null, choice: VoiceChoice, characters: number): void
+  requested(turn: TurnId | null, choice: VoiceChoice, characters: number): void
   /** Synthesis delivered the first sound of the utterance. */
   firstAudio(turn: TurnId): void
   /** Its first packet with sound is being sent. */
   firstPacket(turn: TurnId): void
   /** It was stopped in the middle of sound: its last frame, which fades, need not wait for its time. */
-  fading(): void
-  readonly trouble: VoiceTrouble
+  flushEarly(): void
+  readonly onFailure: OnVoiceFailure
 }
 
 /** What the agent sounds like: sentences and lines as sound on the beat, one utterance at a time. */
-export class AgentVoice {
+export class AgentSpeech {
   readonly #spec: AgentSpec
   readonly #rate: SessionRate
-  readonly #options: AgentVoiceOptions
+  readonly #options: AgentSpeechOptions
   readonly #playout: Playout
   readonly #speaker: Speaker
-  readonly #lines: LinePreparation
+  readonly #phrases: PhrasePreparation
   #firstSampleOf: TurnId | null = null
   #drainedOf: TurnId | null = null
   /** The last frame of the utterance had sound. */
-  #sounding = false
+  #flowing = false
   #heldFrames = 0
 
-  constructor(options: AgentVoiceOptions) {
-    const { spec, rate, vendors, voices, clock, floor } = options
+  constructor(options: AgentSpeechOptions) {
+    const { spec, rate, vendors, voices, clock, turnContext: floor } = options
     this.#spec = spec
     this.#rate = rate
     this.#options = options
@@ -65,8 +65,8 @@ export class AgentVoice {
       voices,
       rate,
       clock,
-      breakers: breakersOf(vendors, clock),
-      trouble: options.trouble,
+      breakers: circuitBreakersOf(vendors, clock),
+      trouble: options.onFailure,
     })
     this.#playout = new Playout(rate, PLAYOUT_MS)
     this.#playout.onFirstSample = (turn) => {
@@ -76,28 +76,28 @@ export class AgentVoice {
       this.#drainedOf = turn
     }
     this.#speaker = new Speaker(this.#playout, rate, synthesiser, {
-      asked: options.asked,
+      requested: options.requested,
       firstAudio: options.firstAudio,
-      mute: (turn) => floor.feed({ on: 'mute', turn, at: floor.now() }),
+      synthesisLost: (turn) => floor.feed({ type: 'mute', turn, atMs: floor.now() }),
     })
-    this.#lines = new LinePreparation({
+    this.#phrases = new PhrasePreparation({
       spec,
       rate,
       vendors,
       synthesiser,
       clock,
-      asked: (choice, characters) => options.asked(null, choice, characters),
+      asked: (choice, characters) => options.requested(null, choice, characters),
     })
   }
 
   /** Synthesises the opening line. Bounded; never rejects. */
   prepare(): Promise<void> {
-    return this.#lines.prepare()
+    return this.#phrases.prepare()
   }
 
   /** The lines the engine says by itself, in another language, for when they are needed. */
   prepareFor(language: string): void {
-    this.#lines.prepareFor(language)
+    this.#phrases.prepareFor(language)
   }
 
   say(turn: TurnId, text: string, language: string): void {
@@ -105,13 +105,13 @@ export class AgentVoice {
   }
 
   /** Sound of a model that speaks by itself. */
-  stream(turn: TurnId, language: string, live: LiveSound): LiveSentence {
+  stream(turn: TurnId, language: string, live: StreamedAudio): StreamedSentence {
     return this.#speaker.stream(turn, language, live)
   }
 
-  sayLine(turn: TurnId, line: Line): void {
-    for (const { text, language, prepared } of this.#lines.sentences(
-      lineText(this.#spec, line, this.#options.floor.language.current),
+  sayPhrase(turn: TurnId, line: Phrase): void {
+    for (const { text, language, prepared } of this.#phrases.sentences(
+      phraseText(this.#spec, line, this.#options.turnContext.language.current),
     )) {
       this.#speaker.say(turn, text, language, prepared)
     }
@@ -124,7 +124,7 @@ export class AgentVoice {
 
   pause(): void {
     this.#playout.pause()
-    if (this.#playout.fading) this.#options.fading()
+    if (this.#playout.fading) this.#options.flushEarly()
   }
 
   resume(): void {
@@ -132,22 +132,22 @@ export class AgentVoice {
   }
 
   /** Keys are sent in the place of sound from the next beat on: nothing is said meanwhile, and nothing lost. */
-  keysAreSent(count: number): void {
+  holdForDtmf(count: number): void {
     this.#heldFrames += Math.min(count * KEY_MS, LONGEST_HOLD_MS) / FRAME_MS
   }
 
   /** Forgets what was not sent; returns what the utterance came to, null when there was none. */
-  stop(turn: TurnId): Spoken | null {
+  stop(turn: TurnId): SpokenUtterance | null {
     const spoken = this.#speaker.stop(turn)
     // Also when nothing had been handed over yet: the pause ends with the reply.
     this.#playout.flush()
-    if (this.#playout.fading) this.#options.fading()
+    if (this.#playout.fading) this.#options.flushEarly()
     return spoken
   }
 
   /** The next frame; `at` is its first sample. False: nothing to send. */
   pull(into: Int16Array, at: number): boolean {
-    const { floor } = this.#options
+    const { turnContext: floor } = this.#options
     if (this.#heldFrames > 0) {
       this.#heldFrames--
       into.fill(0)
@@ -156,7 +156,7 @@ export class AgentVoice {
     const turn = this.#speaker.current
     const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
     const sound = this.#playout.pull(into)
-    if (sound) this.#options.sent(into, at)
+    if (sound) this.#options.audioSent(into, at)
     if (turn !== null) this.#speaker.pulled(turn, sentBefore, (at * 1000) / this.#rate, FRAME_MS)
     const first = this.#firstSampleOf
     const drained = this.#drainedOf
@@ -164,10 +164,10 @@ export class AgentVoice {
     this.#drainedOf = null
     if (first !== null) {
       this.#options.firstPacket(first)
-      floor.feed({ on: 'firstSample', turn: first, at: floor.now() })
+      floor.feed({ type: 'firstSample', turn: first, atMs: floor.now() })
     }
-    if (drained !== null) floor.feed({ on: 'drained', turn: drained, at: floor.now() })
-    else if (turn !== null && sound !== this.#sounding && !this.#playout.paused) this.#flow(turn, sound)
+    if (drained !== null) floor.feed({ type: 'drained', turn: drained, atMs: floor.now() })
+    else if (turn !== null && sound !== this.#flowing && !this.#playout.paused) this.#reportFlow(turn, sound)
     return sound
   }
 
@@ -175,13 +175,13 @@ export class AgentVoice {
     const turn = this.#speaker.current
     if (turn !== null) this.#speaker.stop(turn)
     this.#playout.flush()
-    this.#lines.close()
+    this.#phrases.close()
   }
 
   /** The utterance ran dry, or goes on. */
-  #flow(turn: TurnId, sounding: boolean): void {
-    const { floor, audible } = this.#options
-    this.#sounding = sounding
-    if (audible()) floor.feed({ on: 'flow', turn, sounding, at: floor.now() })
+  #reportFlow(turn: TurnId, sounding: boolean): void {
+    const { turnContext: floor, audible } = this.#options
+    this.#flowing = sounding
+    if (audible()) floor.feed({ type: 'flow', turn, flowing: sounding, atMs: floor.now() })
   }
 }

@@ -7,29 +7,29 @@ import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
 import type { Cancellable, Vendors } from '../vendor-ports.js'
 import type { SpokenWord } from './heard-text.js'
-import { type LineCache, lineCacheOf, type PreparedLine } from './phrase-cache.js'
-import { engineLines } from './phrases.js'
+import { type PhraseCache, phraseCacheOf, type PreparedPhrase } from './phrase-cache.js'
+import { enginePhrases } from './phrases.js'
 import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
 /** The answer of a call does not wait longer for its opening line; the rest is synthesised live. */
 const PREPARE_LIMIT_MS = 3000
 
-export interface LineSentence {
+export interface PhraseSentence {
   readonly text: string
   readonly language: string
-  readonly prepared: PreparedLine | null
+  readonly prepared: PreparedPhrase | null
 }
 
 /** Synthesises the lines whose words are known before they are needed. */
-export class LinePreparation {
+export class PhrasePreparation {
   readonly #spec: AgentSpec
   readonly #rate: SessionRate
   readonly #synthesiser: Synthesiser
   readonly #clock: Clock
-  readonly #asked: (choice: VoiceChoice, characters: number) => void
-  readonly #cache: LineCache
+  readonly #requested: (choice: VoiceChoice, characters: number) => void
+  readonly #cache: PhraseCache
   /** Those of this call stay until it ends, whatever leaves the cache. */
-  readonly #own = new Map<string, PreparedLine>()
+  readonly #own = new Map<string, PreparedPhrase>()
   #job: Cancellable | null = null
   #limit: Timer | null = null
   #prepared: (() => void) | null = null
@@ -52,8 +52,8 @@ export class LinePreparation {
     this.#rate = options.rate
     this.#synthesiser = options.synthesiser
     this.#clock = options.clock
-    this.#asked = options.asked
-    this.#cache = lineCacheOf(options.vendors)
+    this.#requested = options.asked
+    this.#cache = phraseCacheOf(options.vendors)
     this.#language = options.spec.languages[0] ?? 'en-IN'
   }
 
@@ -61,7 +61,7 @@ export class LinePreparation {
   prepare(): Promise<void> {
     const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
-    const later = [...troubleLines(languages[0] ?? ''), hangupLine ?? ''].flatMap((line) => this.#texts(line))
+    const later = [...failurePhrases(languages[0] ?? ''), hangupLine ?? ''].flatMap((line) => this.#texts(line))
     return new Promise((resolve) => {
       if (this.#closed) {
         resolve()
@@ -80,7 +80,7 @@ export class LinePreparation {
   /** The lines for trouble in another language of the agent, unawaited. */
   prepareFor(language: string): void {
     this.#language = language
-    this.#due = troubleLines(language).flatMap((line) => this.#texts(line))
+    this.#due = failurePhrases(language).flatMap((line) => this.#texts(line))
     if (this.#job === null) this.#prepareDue()
   }
 
@@ -100,7 +100,7 @@ export class LinePreparation {
   }
 
   /** The sentences of a line, each with its sound when that is ready. */
-  sentences(line: string): readonly LineSentence[] {
+  sentences(line: string): readonly PhraseSentence[] {
     return this.#texts(line).map((text) => {
       const language = this.#languageOf(text)
       return { text, language, prepared: this.#find(this.#key(text, language)) }
@@ -134,7 +134,7 @@ export class LinePreparation {
       text,
       language,
       {
-        asked: this.#asked,
+        requested: this.#requested,
         audio: (pcm) => {
           chunks.push(pcm)
         },
@@ -163,7 +163,7 @@ export class LinePreparation {
     return languageOf(text, this.#spec.languages, this.#language)
   }
 
-  #find(key: string): PreparedLine | null {
+  #find(key: string): PreparedPhrase | null {
     const own = this.#own.get(key)
     if (own) return own
     const cached = this.#cache.get(key)
@@ -178,8 +178,8 @@ export class LinePreparation {
 }
 
 /** What is said when a vendor fails, and the last words then. */
-function troubleLines(language: string): readonly string[] {
-  const { trouble, wait, goodbye } = engineLines(language)
+function failurePhrases(language: string): readonly string[] {
+  const { trouble, wait, goodbye } = enginePhrases(language)
   return [trouble, wait, goodbye]
 }
 

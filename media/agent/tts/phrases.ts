@@ -1,9 +1,9 @@
 import type { AgentSpec } from '../agent-spec.js'
 import { languageOf } from '../language/text-language.js'
-import type { Line } from '../turn/turn-types.js'
+import type { Phrase } from '../turn/turn-types.js'
 
 /** Lines the engine says by itself, because no model can be asked for them at that moment. */
-export interface EngineLines {
+export interface EnginePhrases {
   /** A provider is in trouble; the answer is being tried again. */
   readonly trouble: string
   /** Another system is being asked. */
@@ -20,7 +20,7 @@ export interface EngineLines {
   readonly goodbye: string
 }
 
-const ENGLISH: EngineLines = {
+const ENGLISH: EnginePhrases = {
   stillThere: 'Are you still there?',
   trouble: 'Sorry, I am having trouble. One moment please.',
   wait: 'One moment please.',
@@ -30,7 +30,7 @@ const ENGLISH: EngineLines = {
   goodbye: 'Sorry, there is a technical problem. Please call again later. Goodbye.',
 }
 
-const LINES: Readonly<Record<string, EngineLines>> = {
+const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   'en-IN': ENGLISH,
   'hi-IN': {
     stillThere: 'क्या आप लाइन पर हैं?',
@@ -124,20 +124,20 @@ const LINES: Readonly<Record<string, EngineLines>> = {
   },
 }
 
-export function engineLines(language: string): EngineLines {
-  return LINES[language] ?? ENGLISH
+export function enginePhrases(language: string): EnginePhrases {
+  return PHRASES[language] ?? ENGLISH
 }
 
 /** The words of a line; empty when the agent has none for it. */
-export function lineText(spec: AgentSpec, line: Line, language: string): string {
+export function phraseText(spec: AgentSpec, line: Phrase, language: string): string {
   if (typeof line === 'object') {
     const text = spec.nudges.steps[line.nudge]?.text ?? ''
     // Written in one language: a caller who has left it gets the engine's own.
     const left =
       language !== spec.languages[0] && languageOf(text, spec.languages, spec.languages[0]) !== language
-    return left ? engineLines(language).stillThere : text
+    return left ? enginePhrases(language).stillThere : text
   }
   if (line === 'opening') return spec.openingLine ?? ''
   if (line === 'hangup') return spec.hangupLine ?? ''
-  return engineLines(language)[line]
+  return enginePhrases(language)[line]
 }

@@ -4,21 +4,21 @@ import type { TimedWord } from '../agent-spec.js'
 import type { TurnId } from '../conversation-events.js'
 import type { Cancellable } from '../vendor-ports.js'
 import { heardText, heardWords, type SpokenSentence, type SpokenWord } from './heard-text.js'
-import { AUDIBLE } from './leading-silence.js'
-import type { PreparedLine } from './phrase-cache.js'
+import { AUDIBLE_LEVEL } from './leading-silence.js'
+import type { PreparedPhrase } from './phrase-cache.js'
 import type { SynthesisEvents, Synthesiser, VoiceChoice } from './synthesis.js'
 
 export interface SpeakerEvents {
   /** A vendor is sent this much of the utterance's text. */
-  asked(turn: TurnId, choice: VoiceChoice, characters: number): void
+  requested(turn: TurnId, choice: VoiceChoice, characters: number): void
   /** Synthesis delivered the first sound of the utterance. */
   firstAudio(turn: TurnId): void
   /** No synthesis works; nothing more of the utterance will come. */
-  mute(turn: TurnId): void
+  synthesisLost(turn: TurnId): void
 }
 
 /** What an utterance came to. Times are session ms. */
-export interface Spoken {
+export interface SpokenUtterance {
   readonly text: string
   readonly heard: string
   readonly language: string
@@ -28,21 +28,21 @@ export interface Spoken {
 }
 
 /** Sound whose words come with it, from a model that speaks by itself. */
-export interface LiveSentence {
+export interface StreamedSentence {
   addWords(piece: string): void
   /** Samples of it that were sent; also after the utterance was stopped. */
   readonly sentSamples: number
 }
 
 /** Begins to deliver the sound; `done` and nothing else may be told later than at once. */
-export type LiveSound = (events: SynthesisEvents) => Cancellable
+export type StreamedAudio = (events: SynthesisEvents) => Cancellable
 
 interface Sentence {
   text: string
   readonly language: string
-  readonly prepared: PreparedLine | null
+  readonly prepared: PreparedPhrase | null
   /** Null: it is to be synthesised. */
-  readonly live: LiveSound | null
+  readonly streamed: StreamedAudio | null
   readonly words: SpokenWord[]
   start: number
   samples: number
@@ -64,8 +64,8 @@ interface Utterance {
   finished: boolean
   ended: boolean
   /** Where unbroken stretches of sound began: sample of the utterance, session ms. */
-  readonly stretches: { readonly sample: number; readonly atMs: number }[]
-  stretchEndMs: number
+  readonly segments: { readonly sample: number; readonly atMs: number }[]
+  segmentEndMs: number
 }
 
 /**
@@ -87,13 +87,13 @@ export class Speaker {
   }
 
   /** Adds a sentence to the utterance, which begins with its first one. */
-  say(id: TurnId, text: string, language: string, prepared: PreparedLine | null = null): void {
+  say(id: TurnId, text: string, language: string, prepared: PreparedPhrase | null = null): void {
     this.#append(id, { ...SILENT, text, language, prepared, words: [] })
   }
 
   /** Adds sound that is made elsewhere, with what is known of its words when it is. */
-  stream(id: TurnId, language: string, live: LiveSound): LiveSentence {
-    const sentence: Sentence = { ...SILENT, language, live, words: [] }
+  stream(id: TurnId, language: string, live: StreamedAudio): StreamedSentence {
+    const sentence: Sentence = { ...SILENT, language, streamed: live, words: [] }
     this.#append(id, sentence)
     const playout = this.#playout
     return {
@@ -114,7 +114,7 @@ export class Speaker {
   }
 
   /** Stops synthesis and forgets unsent sound; returns what the utterance came to. Null: not ours. */
-  stop(id: TurnId): Spoken | null {
+  stop(id: TurnId): SpokenUtterance | null {
     const utterance = this.#current
     if (utterance?.id !== id) return null
     utterance.job?.cancel()
@@ -130,10 +130,10 @@ export class Speaker {
     if (utterance?.id !== id) return
     const sent = this.#playout.sentSamples(id)
     if (sent > sentBefore) {
-      if (utterance.stretches.length === 0 || utterance.stretchEndMs !== atMs) {
-        utterance.stretches.push({ sample: sentBefore, atMs })
+      if (utterance.segments.length === 0 || utterance.segmentEndMs !== atMs) {
+        utterance.segments.push({ sample: sentBefore, atMs })
       }
-      utterance.stretchEndMs = atMs + frameMs
+      utterance.segmentEndMs = atMs + frameMs
     }
     if (utterance.backlog.length > 0 || utterance.begun < utterance.sentences.length) this.#pump(utterance)
   }
@@ -161,8 +161,8 @@ export class Speaker {
       queued: 0,
       finished: false,
       ended: false,
-      stretches: [],
-      stretchEndMs: -1,
+      segments: [],
+      segmentEndMs: -1,
     }
     this.#current = utterance
     return utterance
@@ -204,7 +204,7 @@ export class Speaker {
       return
     }
     const events: SynthesisEvents = {
-      asked: (choice, characters) => this.#events.asked(utterance.id, choice, characters),
+      requested: (choice, characters) => this.#events.requested(utterance.id, choice, characters),
       audio: (pcm) => this.#add(utterance, sentence, pcm),
       word: (word) => {
         sentence.words.push(shifted(word, sentence.start))
@@ -216,11 +216,11 @@ export class Speaker {
       },
       failed: () => {
         utterance.job = null
-        this.#events.mute(utterance.id)
+        this.#events.synthesisLost(utterance.id)
       },
     }
-    utterance.job = sentence.live
-      ? sentence.live(events)
+    utterance.job = sentence.streamed
+      ? sentence.streamed(events)
       : this.#synthesiser.speak(sentence.text, sentence.language, events)
   }
 
@@ -228,7 +228,7 @@ export class Speaker {
     if (pcm.length === 0) return
     const first = utterance.queued === 0
     let end = pcm.length
-    while (end > 0 && Math.abs(pcm[end - 1] ?? 0) < AUDIBLE) end--
+    while (end > 0 && Math.abs(pcm[end - 1] ?? 0) < AUDIBLE_LEVEL) end--
     if (end > 0) sentence.voiced = sentence.samples + end
     sentence.samples += pcm.length
     utterance.queued += pcm.length
@@ -237,7 +237,7 @@ export class Speaker {
     if (first) this.#events.firstAudio(utterance.id)
   }
 
-  #spoken(utterance: Utterance): Spoken {
+  #spoken(utterance: Utterance): SpokenUtterance {
     const sent = this.#playout.sentSamples(utterance.id)
     const sentences: readonly SpokenSentence[] = utterance.sentences
     const words = heardWords(sentences, sent, this.#rate)
@@ -245,7 +245,7 @@ export class Speaker {
       text: sentences.map(({ text }) => text).join(' '),
       heard: heardText(sentences, sent, this.#rate),
       language: utterance.sentences[0]?.language ?? '',
-      startMs: utterance.stretches[0]?.atMs ?? 0,
+      startMs: utterance.segments[0]?.atMs ?? 0,
       endMs: this.#sessionMs(utterance, sent),
       words:
         words?.map(({ text, startSample, endSample }) => ({
@@ -258,9 +258,9 @@ export class Speaker {
 
   /** When that sample of the utterance was sent. Pauses and gaps shift what comes after them. */
   #sessionMs(utterance: Utterance, sample: number): number {
-    let from = utterance.stretches[0]
+    let from = utterance.segments[0]
     if (!from) return 0
-    for (const stretch of utterance.stretches) {
+    for (const stretch of utterance.segments) {
       // The end of a word is the end of its stretch, not the beginning of the next one.
       if (stretch.sample < sample) from = stretch
       else break

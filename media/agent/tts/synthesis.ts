@@ -2,10 +2,10 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Rate, SessionRate } from '../../base/frame.js'
 import { openResampler } from '../../codec/resampler.js'
-import { type Breakers, breakerKey } from '../circuit-breaker.js'
+import { type CircuitBreakers, breakerKey } from '../circuit-breaker.js'
 import type { Cancellable, TextToSpeech, VendorFailure } from '../vendor-ports.js'
 import { resumeOffset, type SpokenWord } from './heard-text.js'
-import { LeadTrim } from './leading-silence.js'
+import { LeadingSilenceTrimmer } from './leading-silence.js'
 
 /** A voice of one vendor; the first that works and speaks the language is used. */
 export interface VoiceChoice {
@@ -14,18 +14,18 @@ export interface VoiceChoice {
   readonly model: string | null
   readonly pace: number
   /** How long its first sound is waited for where that is longer than usual. */
-  readonly waitMs?: number
+  readonly firstAudioLimitMs?: number
   /** Absent: every language of the agent. */
   readonly languages?: readonly string[]
   /** It speaks no more: passed over without a word. */
-  readonly gone?: boolean
+  readonly unavailable?: boolean
   /** It needs no network and is nobody's choice: what is waited for when nothing else is left. */
   readonly embedded?: boolean
 }
 
 export interface SynthesisEvents {
   /** A vendor is sent this much text, at first and at every new try. */
-  asked(choice: VoiceChoice, characters: number): void
+  requested(choice: VoiceChoice, characters: number): void
   /** Sound at the session rate, leading silence removed. Owned by the receiver. */
   audio(pcm: Int16Array): void
   /** `sample` counts from the first sample of this synthesis. */
@@ -38,7 +38,7 @@ export interface SynthesisEvents {
 /** A vendor's own deadline counts only up to this: two voices in turn must fit into 3 s. */
 const FIRST_AUDIO_LIMIT_MS = 1000
 /** The same when another hosted voice can speak instead (Dead_air in the table of figures). */
-const FIRST_AUDIO_WITH_SPARE_MS = 600
+const FIRST_AUDIO_WITH_FALLBACK_MS = 600
 /** The last voice has nobody after it: beginning again would only take longer. */
 const FIRST_AUDIO_OF_LAST_MS = 1900
 /** Longest gap within one sentence. */
@@ -47,7 +47,7 @@ const STALL_MS = 1500
 const LONGEST_MS = 60_000
 
 /** A failure of a voice, and the vendor that speaks instead; null: the same one tries again, or nobody. */
-export type VoiceTrouble = (error: VendorFailure, vendor: string, instead: string | null) => void
+export type OnVoiceFailure = (error: VendorFailure, vendor: string, instead: string | null) => void
 
 /**
  * Says sentences through the first voice that works and speaks their language: one retry after a quick
@@ -58,32 +58,32 @@ export class Synthesiser {
   readonly #voices: readonly VoiceChoice[]
   readonly #rate: SessionRate
   readonly #clock: Clock
-  readonly #breakers: Breakers
-  readonly #trouble: VoiceTrouble
+  readonly #breakers: CircuitBreakers
+  readonly #onFailure: OnVoiceFailure
   readonly #givenUp = new Set<VoiceChoice>()
   /** Were waited for in vain once. */
   readonly #late = new Set<VoiceChoice>()
   /** Languages that the agent's own voice does not speak, told once. */
-  readonly #unspoken = new Set<string>()
+  readonly #reportedLanguages = new Set<string>()
 
   constructor(options: {
     readonly voices: readonly VoiceChoice[]
     readonly rate: SessionRate
     readonly clock: Clock
-    readonly breakers: Breakers
+    readonly breakers: CircuitBreakers
     /** Every failure, also those that a retry heals. */
-    readonly trouble: VoiceTrouble
+    readonly trouble: OnVoiceFailure
   }) {
     this.#voices = options.voices
     this.#rate = options.rate
     this.#clock = options.clock
     this.#breakers = options.breakers
-    this.#trouble = options.trouble
+    this.#onFailure = options.trouble
   }
 
   /** Whether another than the agent's own voice may have spoken. */
   get degraded(): boolean {
-    return this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ gone }) => gone === true)
+    return this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ unavailable: gone }) => gone === true)
   }
 
   /**
@@ -96,21 +96,21 @@ export class Synthesiser {
       clock: this.#clock,
       voice: (skipped) => this.#voice(language, skipped),
       limitMs: (choice, skipped) => {
-        const next = this.#after(choice, language, skipped)
-        const usualMs = patient || next?.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_SPARE_MS
+        const next = this.#fallbackFor(choice, language, skipped)
+        const usualMs = patient || next?.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_FALLBACK_MS
         const limitMs = next === undefined ? FIRST_AUDIO_OF_LAST_MS : usualMs
-        return Math.min(choice.tts.firstAudioDeadlineMs, choice.waitMs ?? limitMs)
+        return Math.min(choice.tts.firstAudioDeadlineMs, choice.firstAudioLimitMs ?? limitMs)
       },
       began: (choice) => this.#breakers.succeeded(keyOf(choice)),
       failed: (choice, error, { timedOut, tries, skipped }) => {
         this.#breakers.failed(keyOf(choice), timedOut)
-        const next = this.#after(choice, language, skipped)
+        const next = this.#fallbackFor(choice, language, skipped)
         // Waiting twice for a silent vendor would be dead air.
         if (tries < 2 && !(timedOut && next !== undefined)) {
-          this.#trouble(error, choice.tts.id, null)
+          this.#onFailure(error, choice.tts.id, null)
           return true
         }
-        this.#trouble(error, choice.tts.id, next?.tts.id ?? null)
+        this.#onFailure(error, choice.tts.id, next?.tts.id ?? null)
         if (next === undefined) return false
         // Late once is a busy moment: the voice of the whole call does not change for it.
         if (timedOut && !this.#late.has(choice)) {
@@ -122,44 +122,44 @@ export class Synthesiser {
     })
   }
 
-  get #left(): readonly VoiceChoice[] {
-    return this.#voices.filter((choice) => !this.#givenUp.has(choice) && choice.gone !== true)
+  get #available(): readonly VoiceChoice[] {
+    return this.#voices.filter((choice) => !this.#givenUp.has(choice) && choice.unavailable !== true)
   }
 
   /** Voices that can speak it, best first. */
-  #able(language: string): readonly VoiceChoice[] {
-    return this.#left.filter((choice) => speaks(choice, language))
+  #speakersOf(language: string): readonly VoiceChoice[] {
+    return this.#available.filter((choice) => speaks(choice, language))
   }
 
   /** Who would speak instead of it. */
-  #after(choice: VoiceChoice, language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
-    return this.#able(language).find((other) => other !== choice && !skipped.has(other))
+  #fallbackFor(choice: VoiceChoice, language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
+    return this.#speakersOf(language).find((other) => other !== choice && !skipped.has(other))
   }
 
   #voice(language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
-    const able = this.#able(language).filter((choice) => !skipped.has(choice))
-    const [own] = this.#voices.filter(({ gone }) => gone !== true)
+    const able = this.#speakersOf(language).filter((choice) => !skipped.has(choice))
+    const [own] = this.#voices.filter(({ unavailable: gone }) => gone !== true)
     for (const [index, choice] of able.entries()) {
       const next = able[index + 1]
       // The last one is asked in any case.
       if (next !== undefined && !this.#breakers.allows(keyOf(choice))) {
         const resting = new EngineError('vendor_unreachable', 'the voice failed on other calls just now')
-        this.#trouble(resting, choice.tts.id, next.tts.id)
+        this.#onFailure(resting, choice.tts.id, next.tts.id)
         this.#givenUp.add(choice)
         continue
       }
-      if (own !== undefined && !speaks(own, language)) this.#tellUnspoken(own, choice, language)
+      if (own !== undefined && !speaks(own, language)) this.#reportUnsupported(own, choice, language)
       return choice
     }
     // No voice speaks it: better an accent than silence.
-    return this.#left[0] ?? this.#voices.at(-1)
+    return this.#available[0] ?? this.#voices.at(-1)
   }
 
-  #tellUnspoken(own: VoiceChoice, instead: VoiceChoice, language: string): void {
-    if (this.#unspoken.has(language)) return
-    this.#unspoken.add(language)
+  #reportUnsupported(own: VoiceChoice, instead: VoiceChoice, language: string): void {
+    if (this.#reportedLanguages.has(language)) return
+    this.#reportedLanguages.add(language)
     const error = new EngineError('vendor_rejected', `the voice ${own.voice} does not speak ${language}`)
-    this.#trouble(error, own.tts.id, instead.tts.id)
+    this.#onFailure(error, own.tts.id, instead.tts.id)
   }
 }
 
@@ -248,7 +248,7 @@ class Sentence implements Cancellable {
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
     this.#arm(this.#deps.limitMs(choice, this.#skipped))
-    this.#events.asked(choice, text.length)
+    this.#events.requested(choice, text.length)
     try {
       const job = choice.tts.speak(
         {
@@ -277,7 +277,7 @@ class Sentence implements Cancellable {
       if (live()) this.#job = job
       else job.cancel()
     } catch (error) {
-      if (live()) this.#fail(asFailure(error), false)
+      if (live()) this.#fail(toVendorFailure(error), false)
     }
   }
 
@@ -287,7 +287,7 @@ class Sentence implements Cancellable {
     word(at: number, length: number, atMs: number): void
   } {
     const { rate } = this.#deps
-    const trim = new LeadTrim(rate)
+    const trim = new LeadingSilenceTrimmer(rate)
     const first = this.#samples
     let resampler: ReturnType<typeof openResampler> | null = null
     let early: { at: number; length: number; atMs: number }[] | null = []
@@ -364,7 +364,7 @@ class Sentence implements Cancellable {
   }
 }
 
-export function asFailure(error: unknown): VendorFailure {
+export function toVendorFailure(error: unknown): VendorFailure {
   return error instanceof EngineError
     ? error
     : new EngineError('vendor_failed', errorText(error), { cause: error })

@@ -9,12 +9,12 @@ export function voicesFor(spec: AgentSpec, vendors: Vendors): readonly VoiceChoi
   const { vendor, voice, model, pace, languages } = spec.textToSpeech
   const tts = vendors.textToSpeech(vendor)
   const own: VoiceChoice = { tts, voice, model, pace, ...(languages ? { languages } : {}) }
-  return vendor === EMBEDDED ? [own] : [own, ...spareVoices(spec, vendors)]
+  return vendor === EMBEDDED ? [own] : [own, ...fallbackVoices(spec, vendors)]
 }
 
 /** Those that stand in for the agent's voice, the embedded one last. */
-export function spareVoices(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {
-  const spares = (spec.spares?.textToSpeech ?? []).map((spare) => ({
+export function fallbackVoices(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {
+  const spares = (spec.fallbacks?.textToSpeech ?? []).map((spare) => ({
     ...spare,
     tts: vendors.textToSpeech(spare.vendor),
   }))

@@ -18,17 +18,17 @@ export function onset(t: TurnDraft, fromMs: number): void {
     if (!s.caller) t.newCaller(fromMs)
     else if (s.caller.text === '' && s.phase !== 'waitingFinal') t.caller({ startMs: fromMs })
     // Silence lasted: a text still owed for an earlier sound is not worth waiting for.
-    if (s.phase === 'listening') t.caller({ owed: 0 })
-    t.caller({ voiced: true, endMs: fromMs, early: false })
+    if (s.phase === 'listening') t.caller({ pendingFinals: 0 })
+    t.caller({ voiced: true, endMs: fromMs, finalBeforeEnd: false })
   }
   switch (s.phase) {
     case 'listening':
     case 'waitingFinal':
-      if (s.caller?.held) t.pausedFor(fromMs - s.caller.endMs)
+      if (s.caller?.awaitingMore) t.pausedFor(fromMs - s.caller.endMs)
       // Sound that flickers is one sound, as long as no words come.
-      if (s.phase === 'listening') s.callerProvedMs = t.at
+      if (s.phase === 'listening') s.callerConfirmedMs = t.atMs
       begin()
-      if (s.caller) t.effects.push({ do: 'cancelTimers', turn: s.caller.id })
+      if (s.caller) t.effects.push({ type: 'cancelTimers', turn: s.caller.id })
       t.callerSpeaks()
       return
     case 'thinking':
@@ -48,17 +48,17 @@ export function onset(t: TurnDraft, fromMs: number): void {
   }
 }
 
-export function neededMs(s: TurnState, policy: TurnPolicy): number {
-  if (s.soundMistrusted) return Number.POSITIVE_INFINITY
+export function confirmationMs(s: TurnState, policy: TurnPolicy): number {
+  if (s.ignoreWordlessSound) return Number.POSITIVE_INFINITY
   const text = s.caller?.partial ?? ''
   const agreeing = text !== '' && policy.isBackchannel(text, s.reply?.opening ?? false)
   return agreeing ? policy.confirmBackchannelMs : policy.confirmSpeechMs
 }
 
-export function voiceDecides(s: TurnState, voicedMs: number, quietMs: number, policy: TurnPolicy): boolean {
+export function voiceEndsPause(s: TurnState, voicedMs: number, quietMs: number, policy: TurnPolicy): boolean {
   if (s.phase !== 'paused') return false
   return (
-    quietMs >= policy.resumeAfterMs || (voicedMs >= policy.confirmSpeechMs && voicedMs >= neededMs(s, policy))
+    quietMs >= policy.resumeAfterMs || (voicedMs >= policy.confirmSpeechMs && voicedMs >= confirmationMs(s, policy))
   )
 }
 
@@ -69,12 +69,12 @@ export function offset(t: TurnDraft, lastVoicedMs: number): void {
     t.unexpected()
     return
   }
-  const done = caller.early && caller.partial === ''
+  const done = caller.finalBeforeEnd && caller.partial === ''
   t.caller({
     voiced: false,
-    early: false,
+    finalBeforeEnd: false,
     endMs: Math.max(caller.endMs, lastVoicedMs),
-    owed: done ? caller.owed : caller.owed + 1,
+    pendingFinals: done ? caller.pendingFinals : caller.pendingFinals + 1,
   })
   if (s.phase === 'callerSpeaking') {
     t.cancel(caller.id, 'wordless')
@@ -87,12 +87,12 @@ export function offset(t: TurnDraft, lastVoicedMs: number): void {
     return
   }
   if (s.phase === 'paused' && s.reply) {
-    t.timer(s.reply.id, 'resume', lastVoicedMs + t.policy.resumeAfterMs - t.at)
+    t.timer(s.reply.id, 'resume', lastVoicedMs + t.policy.resumeAfterMs - t.atMs)
   }
 }
 
 /** A model's judgement of the pause; one that comes after the decision, or for an earlier pause, is late. */
-export function judged(t: TurnDraft, lastVoicedMs: number, likely: number): void {
+export function turnEstimated(t: TurnDraft, lastVoicedMs: number, likely: number): void {
   const { s } = t
   const caller = s.caller
   const waiting = s.phase === 'callerSpeaking' || s.phase === 'waitingFinal'
@@ -100,8 +100,8 @@ export function judged(t: TurnDraft, lastVoicedMs: number, likely: number): void
     t.unexpected()
     return
   }
-  t.caller({ judged: { endMs: lastVoicedMs, likely } })
-  if (s.phase === 'waitingFinal' && caller.held && caller.owed === 0) t.settle(false)
+  t.caller({ turnEstimate: { endMs: lastVoicedMs, probability: likely } })
+  if (s.phase === 'waitingFinal' && caller.awaitingMore && caller.pendingFinals === 0) t.endCallerTurn(false)
 }
 
 export function partial(t: TurnDraft, text: string): void {
@@ -111,15 +111,15 @@ export function partial(t: TurnDraft, text: string): void {
     return
   }
   t.caller({ partial: text.trim() })
-  if (text.trim() !== '') t.proved()
+  if (text.trim() !== '') t.callerConfirmed()
   // Words confirm an interruption. Without a sound of its own a partial text is an old utterance's.
   if (s.phase === 'paused' && text.trim() !== '' && !isAside(t, text)) t.confirm('words')
 }
 
 export function final(t: TurnDraft, input: TurnInput & { on: 'final' }): void {
   const { s } = t
-  s.deafness = 0
-  s.repeated = false
+  s.recognitionFailures = 0
+  s.askedToRepeat = false
   const late = s.usedPartial
   s.usedPartial = null
   const text = late === null ? input.text.trim() : remainder(late, input.text.trim())
@@ -132,22 +132,22 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
   if (!s.caller) {
     if (text === '') return
     // Without a sound of its own it is the late rest of what is being answered.
-    const spokenMs = keyed ? t.at : (s.answering?.endMs ?? t.at)
+    const spokenMs = keyed ? t.atMs : (s.answering?.endMs ?? t.atMs)
     t.newCaller(words[0]?.startMs ?? spokenMs)
     t.caller({ endMs: words.at(-1)?.endMs ?? spokenMs })
   }
   const caller = s.caller
   if (!caller) return
-  if (text !== '') t.proved()
+  if (text !== '') t.callerConfirmed()
   t.caller({ text: join(caller.text, text) })
   if (keyed) {
-    if (!caller.voiced) t.caller({ endMs: t.at })
+    if (!caller.voiced) t.caller({ endMs: t.atMs })
   } else {
     t.caller({
       words: words.length > 0 ? [...caller.words, ...words] : caller.words,
       partial: '',
-      owed: Math.max(0, caller.owed - 1),
-      early: caller.owed === 0 && caller.voiced,
+      pendingFinals: Math.max(0, caller.pendingFinals - 1),
+      finalBeforeEnd: caller.pendingFinals === 0 && caller.voiced,
     })
   }
   switch (s.phase) {
@@ -155,17 +155,17 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
       if (text === '' || s.digits !== '') return
       // Keys are complete when they are given; words may ask for more.
       if (keyed) t.answer()
-      else t.settle(false)
+      else t.endCallerTurn(false)
       return
     case 'callerSpeaking':
       // The recogniser heard the end before the detector did.
-      if (s.caller?.early) {
+      if (s.caller?.finalBeforeEnd) {
         t.speculate()
         t.callerSpeaks()
       }
       return
     case 'waitingFinal':
-      if (s.caller?.owed === 0) t.settle(false)
+      if (s.caller?.pendingFinals === 0) t.endCallerTurn(false)
       return
     default:
       if (keyed && s.phase !== 'ending') t.confirm('words')
@@ -179,7 +179,7 @@ function weigh(t: TurnDraft): void {
   const caller = s.caller
   if (!caller) return
   if (caller.text === '') {
-    if (s.phase === 'paused' && !caller.voiced && caller.owed === 0) t.resume()
+    if (s.phase === 'paused' && !caller.voiced && caller.pendingFinals === 0) t.resume()
   } else if (s.phase !== 'ending' && s.reply?.interruptible && !isAside(t, caller.text)) {
     t.confirm('words')
   } else if (!caller.voiced) {
@@ -195,41 +195,41 @@ function isAside(t: TurnDraft, text: string): boolean {
 }
 
 /** The recogniser failed; it is opened again until it fails too often. */
-export function deaf(t: TurnDraft, code: string, message: string): void {
+export function recognitionFailed(t: TurnDraft, code: string, message: string): void {
   const { s, policy } = t
-  t.effects.push({ do: 'trouble', part: 'speech_to_text', code, message })
-  s.deafness++
+  t.effects.push({ type: 'trouble', part: 'speech_to_text', code, message })
+  s.recognitionFailures++
   if (s.phase === 'ending') return
-  if (s.deafness > policy.giveUpAfter) {
+  if (s.recognitionFailures > policy.giveUpAfter) {
     t.end('provider_failure')
     return
   }
-  t.effects.push({ do: 'reopenEars' })
-  t.caller({ owed: 0 })
+  t.effects.push({ type: 'reopenEars' })
+  t.caller({ pendingFinals: 0 })
   if (s.phase !== 'waitingFinal') return
   if (join(s.caller?.text ?? '', s.caller?.partial ?? '') !== '') {
-    t.settle(true)
+    t.endCallerTurn(true)
     return
   }
-  t.effects.push({ do: 'cancelTimers', turn: s.caller?.id ?? CALL })
+  t.effects.push({ type: 'cancelTimers', turn: s.caller?.id ?? CALL })
   s.caller = null
-  t.sayUnheard()
+  t.askToRepeat()
 }
 
 export function digit(t: TurnDraft, pressed: string): void {
   const { s } = t
   if (s.phase === 'ending') return
-  if (s.phase === 'listening' && s.digits === '' && s.caller?.text === '') t.caller({ startMs: t.at })
+  if (s.phase === 'listening' && s.digits === '' && s.caller?.text === '') t.caller({ startMs: t.atMs })
   s.digits += pressed
   const agentHasFloor = s.phase === 'thinking' || s.phase === 'speaking' || s.phase === 'paused'
   if (agentHasFloor && s.reply?.interruptible) {
     // A pressed key is never an accident of sound: the agent stops at once.
-    t.proved()
-    t.takeFloor()
+    t.callerConfirmed()
+    t.stopAgent()
     if (s.caller?.voiced) t.callerSpeaks()
     else {
       s.phase = 'listening'
-      if (!s.caller) t.newCaller(t.at)
+      if (!s.caller) t.newCaller(t.atMs)
     }
   } else if (s.phase === 'listening' && s.caller) t.cancel(s.caller.id, 'nudge')
   if (pressed === '#') {

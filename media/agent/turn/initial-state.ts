@@ -14,19 +14,19 @@ export const initialTurnState: TurnState = {
   digits: '',
   digitsOnlySaid: false,
   brokenReplies: 0,
-  deafness: 0,
-  repeated: false,
+  recognitionFailures: 0,
+  askedToRepeat: false,
   pauseMs: null,
-  cutMs: 0,
+  earlyAnswerPauseMs: 0,
   usedPartial: null,
-  cutBySound: null,
-  soundMistrusted: false,
-  callerProvedMs: 0,
-  leaving: null,
+  interruptedBySound: null,
+  ignoreWordlessSound: false,
+  callerConfirmedMs: 0,
+  finishReason: null,
   unexpected: 0,
 }
 
-export function beginningOfCaller(id: TurnId, startMs: number): CallerTurn {
+export function initialCallerTurn(id: TurnId, startMs: number): CallerTurn {
   return {
     id,
     startMs,
@@ -35,15 +35,15 @@ export function beginningOfCaller(id: TurnId, startMs: number): CallerTurn {
     text: '',
     words: [],
     partial: '',
-    owed: 0,
-    early: false,
-    held: false,
-    judged: null,
+    pendingFinals: 0,
+    finalBeforeEnd: false,
+    awaitingMore: false,
+    turnEstimate: null,
   }
 }
 
 /** What is the same of all replies. */
-export function beginningOfReply(
+export function initialReply(
   id: TurnId,
   askedAtMs: number,
 ): Omit<Reply, 'kind' | 'interruptible' | 'modelBusy'> {
@@ -51,7 +51,7 @@ export function beginningOfReply(
     id,
     opening: false,
     audible: false,
-    said: false,
+    sentenceGiven: false,
     pausedAtMs: null,
     askedAtMs,
     attempt: 1,
@@ -60,9 +60,9 @@ export function beginningOfReply(
     lastTokenMs: null,
     apologised: false,
     toolsRun: false,
-    sounding: false,
+    flowing: false,
     waits: 0,
-    stalls: 0,
-    why: null,
+    silenceTimeouts: 0,
+    finishReason: null,
   }
 }

@@ -14,7 +14,7 @@ export function modelToken(t: TurnDraft): void {
     t.timer(reply.id, 'modelStall', t.policy.modelStallMs)
   }
   // A timer per token would be wasteful: the one that runs looks at this time when it fires.
-  t.reply({ lastTokenMs: t.at })
+  t.reply({ lastTokenMs: t.atMs })
 }
 
 /** The caller waits for other systems: they get the time they are allowed, he gets a word now and then. */
@@ -23,11 +23,11 @@ export function toolsRun(t: TurnDraft, bridged: boolean): void {
   const reply = t.s.reply
   if (!reply) return
   cancelDeadlines(t)
-  t.reply({ toolsRun: true, waits: bridged ? 1 : 0, sounding: reply.sounding || bridged })
+  t.reply({ toolsRun: true, waits: bridged ? 1 : 0, flowing: reply.flowing || bridged })
   // While words are heard, or about to be, the wait begins after them.
-  if (bridged || reply.sounding) return
+  if (bridged || reply.flowing) return
   // Else it counts from when the caller stopped, whatever the model took of it.
-  const waitedMs = t.at - (t.s.answering?.endMs ?? t.at)
+  const waitedMs = t.atMs - (t.s.answering?.endMs ?? t.atMs)
   t.timer(reply.id, 'tools', Math.min(policy.toolsFirstMs, Math.max(0, policy.toolsLatestMs - waitedMs)))
 }
 
@@ -37,10 +37,10 @@ function waitsForTools(reply: Reply): boolean {
 }
 
 /** Where the agent's sound ends while tools run, the next words for the wait are due. */
-export function flow(t: TurnDraft, sounding: boolean): void {
+export function audioFlow(t: TurnDraft, sounding: boolean): void {
   const reply = t.s.reply
   if (!reply) return
-  t.reply({ sounding })
+  t.reply({ flowing: sounding })
   if (!sounding && waitsForTools(reply)) t.timer(reply.id, 'tools', t.policy.toolsAgainMs)
 }
 
@@ -49,7 +49,7 @@ export function sentence(t: TurnDraft): void {
   const reply = t.s.reply
   if (!reply) return
   if (reply.round > 0) t.cancel(reply.id, 'tools')
-  t.reply({ said: true, sounding: true })
+  t.reply({ sentenceGiven: true, flowing: true })
 }
 
 export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void {
@@ -72,18 +72,18 @@ export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void
   }
   t.cancel(reply.id, 'tools')
   if (next === 'end') {
-    if (!reply.said) {
+    if (!reply.sentenceGiven) {
       t.end('agent_hangup')
       return
     }
-    t.reply({ why: 'agent_hangup' })
-  } else if (!reply.said) {
+    t.reply({ finishReason: 'agent_hangup' })
+  } else if (!reply.sentenceGiven) {
     t.reply({ modelBusy: true })
     modelFailed(t, 'vendor_failed', 'the model answered nothing')
     return
   }
   s.brokenReplies = 0
-  t.effects.push({ do: 'finishSpeech', turn: reply.id })
+  t.effects.push({ type: 'finishSpeech', turn: reply.id })
 }
 
 export function modelFailed(t: TurnDraft, code: string, message: string): void {
@@ -94,31 +94,31 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
   t.cancel(reply.id, 'tools')
   // Asking again cannot help against a refusal (a wrong key, an unknown model); another model may.
   const hopeless = code === 'vendor_rejected' && reply.attempt >= policy.models
-  const failedSinceMs = reply.failedSinceMs ?? t.at
+  const failedSinceMs = reply.failedSinceMs ?? t.atMs
   // Three refusals within a moment are no reason to end a call: the next tries are spread.
-  const early = t.at - failedSinceMs < policy.modelPatienceMs && reply.round < policy.toolRounds
+  const early = t.atMs - failedSinceMs < policy.retryWindowMs && reply.round < policy.toolRounds
   const patient = early && reply.attempt < 2 * policy.modelAttempts
-  const again = !reply.said && !hopeless && (reply.attempt < policy.modelAttempts || patient)
+  const again = !reply.sentenceGiven && !hopeless && (reply.attempt < policy.modelAttempts || patient)
   t.effects.push(
-    { do: 'cancelModel', turn: reply.id },
-    { do: 'trouble', part: 'language_model', code, message, again },
+    { type: 'cancelModel', turn: reply.id },
+    { type: 'trouble', part: 'language_model', code, message, again },
   )
   // What was already given to synthesis is said; the rest of the answer is lost.
-  if (reply.said) {
+  if (reply.sentenceGiven) {
     s.brokenReplies++
     if (s.brokenReplies >= policy.giveUpAfter * policy.models) {
       giveUp(t)
       return
     }
     t.reply({ modelBusy: false })
-    t.effects.push({ do: 'say', turn: reply.id, line: 'trouble' }, { do: 'finishSpeech', turn: reply.id })
+    t.effects.push({ type: 'say', turn: reply.id, phrase: 'trouble' }, { type: 'finishSpeech', turn: reply.id })
     return
   }
   if (!again) {
     giveUp(t)
     return
   }
-  const waited = t.at - reply.askedAtMs
+  const waited = t.atMs - reply.askedAtMs
   const attempt = reply.attempt + 1
   t.reply({ attempt, failedSinceMs })
   if (!reply.apologised && (waited >= policy.apologiseAfterMs || attempt > 2)) apologise(t)
@@ -143,7 +143,7 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
         t.unexpected()
         return
       }
-      const left = (reply.lastTokenMs ?? reply.askedAtMs) + policy.modelStallMs - t.at
+      const left = (reply.lastTokenMs ?? reply.askedAtMs) + policy.modelStallMs - t.atMs
       if (left > 1) {
         t.timer(reply.id, 'modelStall', left)
         return
@@ -152,19 +152,19 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
       return
     }
     case 'tools': {
-      if (!waitsForTools(reply) || reply.sounding) {
+      if (!waitsForTools(reply) || reply.flowing) {
         t.unexpected()
         return
       }
-      t.reply({ waits: reply.waits + 1, sounding: true })
-      t.effects.push({ do: 'say', turn: reply.id, line: reply.waits === 0 ? 'wait' : 'stillWaiting' })
+      t.reply({ waits: reply.waits + 1, flowing: true })
+      t.effects.push({ type: 'say', turn: reply.id, phrase: reply.waits === 0 ? 'wait' : 'stillWaiting' })
       return
     }
     case 'retry':
       t.ask()
       return
     case 'floor':
-      floor(t)
+      agentSilent(t)
       return
     default:
       t.unexpected()
@@ -176,36 +176,36 @@ function slow(t: TurnDraft): void {
   const { policy } = t
   const reply = t.s.reply
   if (!reply) return
-  const leftMs = reply.askedAtMs + policy.modelFirstTokenMs - t.at
+  const leftMs = reply.askedAtMs + policy.modelFirstTokenMs - t.atMs
   if (leftMs <= 1) {
     modelFailed(t, 'vendor_stalled', 'the model did not begin to answer in time')
     return
   }
   t.timer(reply.id, 'modelFirst', leftMs)
   // Tools have words of their own for the wait.
-  if (reply.apologised || reply.said || waitsForTools(reply)) return
+  if (reply.apologised || reply.sentenceGiven || waitsForTools(reply)) return
   t.reply({ apologised: true })
-  t.effects.push({ do: 'say', turn: reply.id, line: 'wait' })
+  t.effects.push({ type: 'say', turn: reply.id, phrase: 'wait' })
 }
 
 /** The agent has the floor and nothing of it was heard for too long. */
-function floor(t: TurnDraft): void {
+function agentSilent(t: TurnDraft): void {
   const { s, policy } = t
   const reply = s.reply
   if (!reply || reply.audible) {
     t.unexpected()
     return
   }
-  t.reply({ stalls: reply.stalls + 1 })
+  t.reply({ silenceTimeouts: reply.silenceTimeouts + 1 })
   if (s.phase !== 'paused') {
     // The second time even the excuse was not heard: synthesis is gone.
-    if (reply.stalls >= 1) {
-      t.finish(reply.why ?? 'provider_failure')
+    if (reply.silenceTimeouts >= 1) {
+      t.finish(reply.finishReason ?? 'provider_failure')
       return
     }
-    if (reply.modelBusy && !reply.toolsRun && !reply.said && !reply.apologised) apologise(t)
+    if (reply.modelBusy && !reply.toolsRun && !reply.sentenceGiven && !reply.apologised) apologise(t)
   }
-  t.timer(reply.id, 'floor', policy.floorMs)
+  t.timer(reply.id, 'floor', policy.maxAgentSilenceMs)
 }
 
 function apologise(t: TurnDraft): void {
@@ -213,8 +213,8 @@ function apologise(t: TurnDraft): void {
   if (!reply) return
   t.reply({ apologised: true })
   // Who was waited for himself is not told of trouble: most of the time was his.
-  const line = t.s.answering?.held ? 'wait' : 'trouble'
-  t.effects.push({ do: 'say', turn: reply.id, line })
+  const line = t.s.answering?.awaitingMore ? 'wait' : 'trouble'
+  t.effects.push({ type: 'say', turn: reply.id, phrase: line })
 }
 
 /** Says goodbye after whatever is still being said, and ends the call. */
@@ -223,9 +223,9 @@ function giveUp(t: TurnDraft): void {
   const reply = s.reply
   if (!reply) return
   if (s.phase === 'paused') t.resume()
-  t.reply({ modelBusy: false, kind: 'last', interruptible: false, why: 'provider_failure' })
+  t.reply({ modelBusy: false, kind: 'last', interruptible: false, finishReason: 'provider_failure' })
   s.phase = 'ending'
-  t.effects.push({ do: 'say', turn: reply.id, line: 'goodbye' }, { do: 'finishSpeech', turn: reply.id })
+  t.effects.push({ type: 'say', turn: reply.id, phrase: 'goodbye' }, { type: 'finishSpeech', turn: reply.id })
   t.timer(reply.id, 'ending', policy.endingLimitMs)
 }
 

@@ -8,7 +8,7 @@ import type { CallerTurn, Speculation, TurnState } from './turn-types.js'
  */
 
 /** What to ask for now, or null: one try for a turn, and only for words that look complete. */
-export function speculationOn(s: TurnState, policy: TurnPolicy): Speculation | null {
+export function newSpeculation(s: TurnState, policy: TurnPolicy): Speculation | null {
   const { caller } = s
   if (!policy.speculates || !caller || !waits(s)) return null
   if (s.speculation?.caller === caller.id) return null
@@ -18,7 +18,7 @@ export function speculationOn(s: TurnState, policy: TurnPolicy): Speculation | n
 }
 
 /** Whether what was asked is still what would be asked. */
-export function stands(s: TurnState): boolean {
+export function speculationHolds(s: TurnState): boolean {
   const { speculation, caller } = s
   if (!speculation?.live || !caller || !waits(s)) return false
   return speculation.caller === caller.id && wordsOf(caller) === speculation.words

@@ -1,12 +1,12 @@
 import type { TurnId } from '../conversation-events.js'
-import { beginningOfCaller, beginningOfReply } from './initial-state.js'
-import { speculationOn, stands } from './speculation.js'
+import { initialCallerTurn, initialReply } from './initial-state.js'
+import { newSpeculation, speculationHolds } from './speculation.js'
 import type { TurnPolicy } from './turn-policy.js'
 import {
   CALL,
   type CallerTurn,
-  type FinishWhy,
-  type Line,
+  type FinishReason,
+  type Phrase,
   type Reply,
   type TimerName,
   type TurnEffect,
@@ -20,20 +20,20 @@ export class TurnDraft {
   readonly s: Mutable<TurnState>
   readonly effects: TurnEffect[] = []
   readonly policy: TurnPolicy
-  readonly at: number
+  readonly atMs: number
 
-  constructor(state: TurnState, policy: TurnPolicy, at: number) {
+  constructor(state: TurnState, policy: TurnPolicy, atMs: number) {
     this.s = { ...state }
     this.policy = policy
-    this.at = at
+    this.atMs = atMs
   }
 
   timer(turn: TurnId, name: TimerName, ms: number): void {
-    this.effects.push({ do: 'startTimer', turn, name, ms: Math.max(0, ms) })
+    this.effects.push({ type: 'startTimer', turn, name, ms: Math.max(0, ms) })
   }
 
   cancel(turn: TurnId, name: TimerName): void {
-    this.effects.push({ do: 'cancelTimer', turn, name })
+    this.effects.push({ type: 'cancelTimer', turn, name })
   }
 
   unexpected(): void {
@@ -49,7 +49,7 @@ export class TurnDraft {
   }
 
   newCaller(startMs: number): CallerTurn {
-    const caller = beginningOfCaller(this.s.nextTurn++, startMs)
+    const caller = initialCallerTurn(this.s.nextTurn++, startMs)
     this.s.caller = caller
     return caller
   }
@@ -60,7 +60,7 @@ export class TurnDraft {
   listen(): void {
     const { s, policy } = this
     s.phase = 'listening'
-    const caller = s.caller ?? this.newCaller(this.at)
+    const caller = s.caller ?? this.newCaller(this.atMs)
     const delay = policy.nudgesMs[s.nudged] ?? (policy.nudgesMs.length > 0 ? policy.hangupAfterMs : null)
     if (delay !== null) this.timer(caller.id, 'nudge', delay)
   }
@@ -69,21 +69,21 @@ export class TurnDraft {
   callerSpeaks(): void {
     const { s } = this
     s.phase = 'callerSpeaking'
-    if (s.caller) this.timer(s.caller.id, 'wordless', this.wordlessLeftMs())
+    if (s.caller) this.timer(s.caller.id, 'wordless', this.remainingWordlessMs())
   }
 
   /** How long sound may still go on without words. */
-  wordlessLeftMs(): number {
+  remainingWordlessMs(): number {
     const { s, policy } = this
-    const over = s.caller?.early === true && s.caller.partial === ''
-    return s.callerProvedMs + (over ? policy.afterWordsMs : policy.wordlessMs) - this.at
+    const over = s.caller?.finalBeforeEnd === true && s.caller.partial === ''
+    return s.callerConfirmedMs + (over ? policy.afterWordsMs : policy.wordlessMs) - this.atMs
   }
 
   /** Words of the caller: whatever sounded was no noise. */
-  proved(): void {
-    this.s.callerProvedMs = this.at
-    this.s.cutBySound = null
-    this.s.soundMistrusted = false
+  callerConfirmed(): void {
+    this.s.callerConfirmedMs = this.atMs
+    this.s.interruptedBySound = null
+    this.s.ignoreWordlessSound = false
   }
 
   /** The caller stopped: wait for the text that is owed, from the end of speech. */
@@ -94,35 +94,35 @@ export class TurnDraft {
       this.listen()
       return
     }
-    if (caller.owed === 0 || !policy.understandsSpeech) {
-      this.settle(false)
+    if (caller.pendingFinals === 0 || !policy.understandsSpeech) {
+      this.endCallerTurn(false)
       return
     }
     s.phase = 'waitingFinal'
-    this.timer(caller.id, 'final', caller.endMs + policy.finalDeadlineMs - this.at)
+    this.timer(caller.id, 'final', caller.endMs + policy.finalDeadlineMs - this.atMs)
     this.speculate()
   }
 
   /** Asks the model already, when there is a reason to and it was not done for this turn. */
   speculate(): void {
     const { s, policy } = this
-    const begun = speculationOn(s, policy)
+    const begun = newSpeculation(s, policy)
     if (begun === null || !s.caller) return
     s.speculation = begun
     const { text, partial } = s.caller
     const caller = { ...s.caller, text: join(text, partial), partial: '' }
-    this.effects.push({ do: 'speculate', caller })
+    this.effects.push({ type: 'speculate', caller })
   }
 
   forgetSpeculation(): void {
     const { s } = this
     if (!s.speculation?.live) return
     s.speculation = { ...s.speculation, live: false }
-    this.effects.push({ do: 'dropSpeculation' })
+    this.effects.push({ type: 'dropSpeculation' })
   }
 
   /** Nothing more is expected of the caller's turn: answer it, or go on listening. */
-  settle(late: boolean): void {
+  endCallerTurn(late: boolean): void {
     const caller = this.s.caller
     if (!caller) {
       this.listen()
@@ -131,12 +131,12 @@ export class TurnDraft {
     const text = join(caller.text, late ? caller.partial : '')
     if (this.s.digits !== '') {
       // Keys are still being pressed: they belong to the same turn.
-      this.effects.push({ do: 'cancelTimers', turn: caller.id })
+      this.effects.push({ type: 'cancelTimers', turn: caller.id })
       this.s.caller = { ...caller, text, partial: '' }
       this.s.phase = 'listening'
       return
     }
-    if (text !== '' && !late && this.hold(caller, text)) return
+    if (text !== '' && !late && this.waitForMore(caller, text)) return
     if (text !== '') {
       if (late) this.s.usedPartial = caller.partial === '' ? null : caller.partial
       this.s.caller = { ...caller, text }
@@ -147,56 +147,56 @@ export class TurnDraft {
   }
 
   /** Waits for the rest of what the caller says; false when it has been waited for long enough. */
-  hold(caller: CallerTurn, text: string): boolean {
+  waitForMore(caller: CallerTurn, text: string): boolean {
     const { s } = this
-    const leftMs = caller.endMs + this.waitMs(caller, text) - this.at
+    const leftMs = caller.endMs + this.waitMs(caller, text) - this.atMs
     if (leftMs <= 1) return false
     s.phase = 'waitingFinal'
-    s.caller = { ...caller, held: true }
+    s.caller = { ...caller, awaitingMore: true }
     this.timer(caller.id, 'final', leftMs)
     this.speculate()
     return true
   }
 
   /** What words, this caller's habits and the sound together make of the wait after the last sound. */
-  waitMs({ endMs, judged }: CallerTurn, text: string): number {
+  waitMs({ endMs, turnEstimate: judged }: CallerTurn, text: string): number {
     const { s, policy } = this
     const open = policy.openness(text)
-    const { sure, usual, own, most } = policy.waitMs[open]
-    const ownMs = open === 'closed' ? s.cutMs : (s.pauseMs ?? 0) * 1.5
+    const { ifFinished: sure, usual, maxFromPauses: own, ifContinuing: most } = policy.waitMs[open]
+    const ownMs = open === 'closed' ? s.earlyAnswerPauseMs : (s.pauseMs ?? 0) * 1.5
     const waitMs = Math.min(own, Math.max(usual, ownMs))
     // A judgement of an earlier pause says nothing about this one.
     if (judged === null || judged.endMs !== endMs) return waitMs
-    const lean = 2 * judged.likely - 1
+    const lean = 2 * judged.probability - 1
     return lean > 0
       ? waitMs + lean * (Math.min(sure, waitMs) - waitMs)
       : waitMs - lean * (Math.max(most, waitMs) - waitMs)
   }
 
   /** The caller went on after words that were being answered: they were not complete. */
-  cutAfter(ms: number): void {
+  answeredTooEarly(ms: number): void {
     // Who was kept waiting for so long did not pause: he asks whether anybody is there.
-    if (ms <= 0 || ms > this.policy.floorMs) return
+    if (ms <= 0 || ms > this.policy.maxAgentSilenceMs) return
     this.pausedFor(ms)
-    this.s.cutMs = Math.max(this.s.cutMs, ms)
+    this.s.earlyAnswerPauseMs = Math.max(this.s.earlyAnswerPauseMs, ms)
   }
 
   /** The caller went on after a pause: the next one may last as long. */
   pausedFor(ms: number): void {
     const { s } = this
     s.pauseMs = s.pauseMs === null ? ms : (s.pauseMs + ms) / 2
-    this.caller({ held: false })
+    this.caller({ awaitingMore: false })
   }
 
   nothingUnderstood(caller: CallerTurn, late: boolean): void {
     const { s, policy } = this
-    this.effects.push({ do: 'cancelTimers', turn: caller.id })
+    this.effects.push({ type: 'cancelTimers', turn: caller.id })
     const heardMs = caller.endMs - caller.startMs
-    const cut = s.cutBySound
-    s.cutBySound = null
+    const cut = s.interruptedBySound
+    s.interruptedBySound = null
     if (!policy.understandsSpeech) {
       s.caller = null
-      if (s.digitsOnlySaid || heardMs < policy.worthAskingMs) {
+      if (s.digitsOnlySaid || heardMs < policy.minUnheardMs) {
         this.listen()
         return
       }
@@ -204,26 +204,26 @@ export class TurnDraft {
       this.speak(['digitsOnly'])
       return
     }
-    s.soundMistrusted ||= cut !== null
+    s.ignoreWordlessSound ||= cut !== null
     if (!late && cut !== null) {
       s.caller = null
       this.speakAgain(cut)
       return
     }
-    if (!late || heardMs < policy.worthAskingMs) {
+    if (!late || heardMs < policy.minUnheardMs) {
       // The late text may still come: it finds the same turn.
       if (!late) s.caller = null
       this.listen()
       return
     }
-    s.deafness++
+    s.recognitionFailures++
     this.effects.push({
-      do: 'trouble',
+      type: 'trouble',
       part: 'speech_to_text',
       code: 'vendor_stalled',
       message: 'no text came for what the caller said',
     })
-    if (s.deafness > policy.giveUpAfter) {
+    if (s.recognitionFailures > policy.giveUpAfter) {
       this.end('provider_failure')
       return
     }
@@ -231,15 +231,15 @@ export class TurnDraft {
   }
 
   /** After a sound in which nothing was understood. */
-  speakAgain(cut: TurnState['cutBySound']): void {
+  speakAgain(cut: TurnState['interruptedBySound']): void {
     if (cut === 'opening') this.speak(['opening'], { opening: true })
-    else this.sayUnheard()
+    else this.askToRepeat()
   }
 
   /** Nothing came of what the caller said: once more, please; after that, the keys still work. */
-  sayUnheard(): void {
-    this.speak([this.s.repeated ? 'digitsOnly' : 'repeat'])
-    this.s.repeated = true
+  askToRepeat(): void {
+    this.speak([this.s.askedToRepeat ? 'digitsOnly' : 'repeat'])
+    this.s.askedToRepeat = true
   }
 
   /** Asks the model to answer the caller's turn. */
@@ -247,17 +247,17 @@ export class TurnDraft {
     const { s, policy } = this
     const caller = s.caller
     if (!caller) return
-    this.effects.push({ do: 'cancelTimers', turn: caller.id })
+    this.effects.push({ type: 'cancelTimers', turn: caller.id })
     // A partial text that is left is not answered.
-    const kept = stands({ ...s, caller: { ...caller, partial: '' } })
+    const kept = speculationHolds({ ...s, caller: { ...caller, partial: '' } })
     s.caller = null
-    s.answering = { ...caller, partial: '', voiced: false, early: false }
+    s.answering = { ...caller, partial: '', voiced: false, finalBeforeEnd: false }
     s.nudged = 0
     const reply = this.newReply({ kind: 'reply', modelBusy: true, interruptible: true })
     s.phase = 'thinking'
     if (kept) this.keepSpeculation(s.answering)
     else this.ask()
-    this.timer(reply.id, 'floor', Math.max(200, caller.endMs + policy.floorMs - this.at))
+    this.timer(reply.id, 'floor', Math.max(200, caller.endMs + policy.maxAgentSilenceMs - this.atMs))
   }
 
   /** The answer is there, or on its way: the model's time counts from now. */
@@ -265,7 +265,7 @@ export class TurnDraft {
     const { s, policy } = this
     if (!s.reply || !s.speculation) return
     s.speculation = { ...s.speculation, live: false }
-    this.effects.push({ do: 'keepSpeculation', turn: s.reply.id, caller })
+    this.effects.push({ type: 'keepSpeculation', turn: s.reply.id, caller })
     this.timer(s.reply.id, 'modelFirst', policy.modelFirstTokenMs)
   }
 
@@ -273,33 +273,33 @@ export class TurnDraft {
     const { s, policy } = this
     this.forgetSpeculation()
     if (!s.reply) return
-    this.reply({ askedAtMs: this.at, lastTokenMs: null, modelBusy: true })
+    this.reply({ askedAtMs: this.atMs, lastTokenMs: null, modelBusy: true })
     const { id, attempt, round } = s.reply
-    this.effects.push({ do: 'ask', turn: id, caller: s.answering, attempt, round })
+    this.effects.push({ type: 'ask', turn: id, caller: s.answering, attempt, round })
     this.timer(id, 'modelFirst', Math.min(policy.modelSlowMs, policy.modelFirstTokenMs))
   }
 
   // ---- the agent's floor
 
   newReply(change: Pick<Reply, 'kind' | 'interruptible' | 'modelBusy'> & Partial<Reply>): Reply {
-    const reply = { ...beginningOfReply(this.s.nextTurn++, this.at), ...change }
+    const reply = { ...initialReply(this.s.nextTurn++, this.atMs), ...change }
     this.s.reply = reply
     return reply
   }
 
   /** Speaks fixed lines as one utterance. */
-  speak(lines: readonly Line[], change: Partial<Reply> = {}): void {
+  speak(lines: readonly Phrase[], change: Partial<Reply> = {}): void {
     const reply = this.newReply({
       kind: 'line',
       interruptible: true,
       modelBusy: false,
-      said: true,
+      sentenceGiven: true,
       ...change,
     })
     this.s.phase = reply.kind === 'last' ? 'ending' : 'thinking'
-    for (const line of lines) this.effects.push({ do: 'say', turn: reply.id, line })
-    this.effects.push({ do: 'finishSpeech', turn: reply.id })
-    this.timer(reply.id, 'floor', this.policy.floorMs)
+    for (const line of lines) this.effects.push({ type: 'say', turn: reply.id, phrase: line })
+    this.effects.push({ type: 'finishSpeech', turn: reply.id })
+    this.timer(reply.id, 'floor', this.policy.maxAgentSilenceMs)
     if (reply.kind === 'last') this.timer(reply.id, 'ending', this.policy.endingLimitMs)
   }
 
@@ -308,8 +308,8 @@ export class TurnDraft {
     const reply = this.s.reply
     if (!reply) return
     this.s.phase = 'paused'
-    this.reply({ pausedAtMs: this.at })
-    this.effects.push({ do: 'pause', turn: reply.id })
+    this.reply({ pausedAtMs: this.atMs })
+    this.effects.push({ type: 'pause', turn: reply.id })
     this.timer(reply.id, 'pause', this.policy.pauseLimitMs)
   }
 
@@ -320,7 +320,7 @@ export class TurnDraft {
     this.cancel(reply.id, 'pause')
     this.cancel(reply.id, 'resume')
     this.effects.push({
-      do: 'resume',
+      type: 'resume',
       turn: reply.id,
       pausedAtMs: reply.audible ? reply.pausedAtMs : null,
     })
@@ -334,26 +334,26 @@ export class TurnDraft {
    */
   confirm(by: 'words' | 'sound'): void {
     const { s } = this
-    if (by === 'words') this.proved()
+    if (by === 'words') this.callerConfirmed()
     // An answer that was not heard is merged with its question, and given anew.
-    else if (s.reply?.audible || !s.answering) s.cutBySound = s.reply?.opening ? 'opening' : 'other'
-    s.callerProvedMs = this.at
-    if (s.answering && s.caller) this.cutAfter(s.caller.startMs - s.answering.endMs)
-    this.takeFloor()
+    else if (s.reply?.audible || !s.answering) s.interruptedBySound = s.reply?.opening ? 'opening' : 'other'
+    s.callerConfirmedMs = this.atMs
+    if (s.answering && s.caller) this.answeredTooEarly(s.caller.startMs - s.answering.endMs)
+    this.stopAgent()
     if (s.caller?.voiced) this.callerSpeaks()
     else this.awaitFinal()
   }
 
   /** Stops the agent for the caller; a reply that was not heard leaves its question to be merged. */
-  takeFloor(): void {
+  stopAgent(): void {
     const { s } = this
     const reply = s.reply
     if (reply) {
       this.effects.push(
         reply.audible
-          ? { do: 'interrupt', turn: reply.id, atMs: reply.pausedAtMs ?? this.at }
-          : { do: 'drop', turn: reply.id },
-        { do: 'cancelTimers', turn: reply.id },
+          ? { type: 'interrupt', turn: reply.id, atMs: reply.pausedAtMs ?? this.atMs }
+          : { type: 'drop', turn: reply.id },
+        { type: 'cancelTimers', turn: reply.id },
       )
     }
     const before = s.answering
@@ -370,7 +370,7 @@ export class TurnDraft {
           words: [...before.words, ...caller.words],
         }
       : before
-    if (caller) this.effects.push({ do: 'cancelTimers', turn: caller.id })
+    if (caller) this.effects.push({ type: 'cancelTimers', turn: caller.id })
   }
 
   /** What the caller said beside the agent's speech: in the transcript, no turn of its own. */
@@ -378,8 +378,8 @@ export class TurnDraft {
     const caller = this.s.caller
     if (!caller) return
     this.effects.push(
-      { do: 'cancelTimers', turn: caller.id },
-      { do: 'commitCaller', caller, forModel: false },
+      { type: 'cancelTimers', turn: caller.id },
+      { type: 'commitCaller', caller, forModel: false },
     )
     this.s.caller = null
   }
@@ -387,48 +387,48 @@ export class TurnDraft {
   // ---- the end
 
   /** Says the last line, when there is one, then finishes. */
-  end(why: FinishWhy): void {
+  end(why: FinishReason): void {
     this.clear()
-    const line: Line | null =
+    const line: Phrase | null =
       why === 'provider_failure' ? 'goodbye' : this.policy.hangupLine ? 'hangup' : null
     if (line === null) {
       this.finish(why)
       return
     }
-    this.speak([line], { kind: 'last', interruptible: false, why })
+    this.speak([line], { kind: 'last', interruptible: false, finishReason: why })
   }
 
   /** All was said: lets the last samples be heard, then finishes. */
-  leave(why: FinishWhy): void {
+  finishAfterTail(why: FinishReason): void {
     this.s.phase = 'ending'
-    this.s.leaving = why
+    this.s.finishReason = why
     this.timer(CALL, 'tail', this.policy.tailMs)
   }
 
-  finish(why: FinishWhy): void {
+  finish(why: FinishReason): void {
     this.clear()
     this.s.phase = 'ended'
-    this.effects.push({ do: 'stop' }, { do: 'finish', why })
+    this.effects.push({ type: 'stop' }, { type: 'finish', why })
   }
 
   /** Ends whatever either side is doing; heard words are kept. */
   clear(): void {
     const { s } = this
-    if (s.answering) this.effects.push({ do: 'commitCaller', caller: s.answering, forModel: true })
+    if (s.answering) this.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true })
     s.answering = null
     if (s.reply) {
       this.effects.push(
-        { do: s.reply.audible ? 'cut' : 'drop', turn: s.reply.id },
-        { do: 'cancelTimers', turn: s.reply.id },
+        { type: s.reply.audible ? 'cut' : 'drop', turn: s.reply.id },
+        { type: 'cancelTimers', turn: s.reply.id },
       )
       s.reply = null
     }
     const caller = s.caller
     s.caller = null
     if (caller) {
-      this.effects.push({ do: 'cancelTimers', turn: caller.id })
+      this.effects.push({ type: 'cancelTimers', turn: caller.id })
       const text = join(caller.text, caller.partial)
-      if (text !== '') this.effects.push({ do: 'commitCaller', caller: { ...caller, text }, forModel: true })
+      if (text !== '') this.effects.push({ type: 'commitCaller', caller: { ...caller, text }, forModel: true })
     }
     if (s.digits !== '') this.cancel(CALL, 'digits')
     s.digits = ''

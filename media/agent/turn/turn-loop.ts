@@ -24,7 +24,7 @@ export class TurnLoop {
   #stepping = false
   #faulty = false
   #startedAtMs: number | null = null
-  #onBeat = false
+  #ticked = false
 
   constructor({ clock, policy, run, onFault }: TurnLoopOptions) {
     this.#clock = clock
@@ -32,7 +32,7 @@ export class TurnLoop {
     this.#run = run
     this.#onFault = onFault
     this.#timers = new TurnTimers(clock, (turn, name) =>
-      this.feed({ on: 'timer', turn, name, at: this.now() }),
+      this.feed({ type: 'timer', turn, name, atMs: this.now() }),
     )
   }
 
@@ -44,7 +44,7 @@ export class TurnLoop {
     return this.#state.phase
   }
 
-  get callerSinceMs(): number | null {
+  get callerStartMs(): number | null {
     return this.#state.caller?.startMs ?? null
   }
 
@@ -75,7 +75,7 @@ export class TurnLoop {
   }
 
   /** What the vendors turned out to declare when they were opened. */
-  decideBy(policy: TurnPolicy): void {
+  setPolicy(policy: TurnPolicy): void {
     this.#policy = policy
   }
 
@@ -84,11 +84,11 @@ export class TurnLoop {
    * are never early: the most punctual one so far tells when the first one was due. Until then the session
    * would be behind its own packets for the whole call, by what a busy host made its first beat late.
    */
-  beat(atMs: number): void {
+  tick(atMs: number): void {
     if (this.#startedAtMs === null) return
     const zeroMs = this.#clock.now() - atMs
-    if (this.#onBeat && zeroMs >= this.#startedAtMs) return
-    this.#onBeat = true
+    if (this.#ticked && zeroMs >= this.#startedAtMs) return
+    this.#ticked = true
     this.#startedAtMs = zeroMs
   }
 

@@ -24,21 +24,21 @@ const POLICY: TurnPolicy = {
   pauseLimitMs: 2000,
   finalDeadlineMs: 800,
   waitMs: {
-    closed: { sure: 0, usual: 0, own: 800, most: 1600 },
-    open: { sure: 500, usual: 900, own: 1800, most: 2000 },
-    spelling: { sure: 700, usual: 1200, own: 2000, most: 2000 },
+    closed: { ifFinished: 0, usual: 0, maxFromPauses: 800, ifContinuing: 1600 },
+    open: { ifFinished: 500, usual: 900, maxFromPauses: 1800, ifContinuing: 2000 },
+    spelling: { ifFinished: 700, usual: 1200, maxFromPauses: 2000, ifContinuing: 2000 },
   },
   openness: (text) => (/ and$/.test(text) ? 'open' : 'closed'),
-  worthAskingMs: 400,
+  minUnheardMs: 400,
   modelFirstTokenMs: 1200,
   modelSlowMs: 1200,
   models: 1,
   modelStallMs: 1500,
   modelAttempts: 3,
-  modelPatienceMs: 2400,
+  retryWindowMs: 2400,
   retryDelayMs: 400,
   apologiseAfterMs: 900,
-  floorMs: 2300,
+  maxAgentSilenceMs: 2300,
   toolsFirstMs: 900,
   toolsLatestMs: 1600,
   toolsAgainMs: 2000,
@@ -71,10 +71,10 @@ function walk(
   return { state, effects }
 }
 
-const START: TurnInput = { on: 'start', opening: false, at: 0 }
-const ONSET: TurnInput = { on: 'onset', fromMs: 1000, at: 1060 }
-const OFFSET: TurnInput = { on: 'offset', lastVoicedMs: 2000, at: 2300 }
-const FINAL: TurnInput = { on: 'final', text: 'Are you open?', words: null, at: 2400 }
+const START: TurnInput = { type: 'start', opening: false, atMs: 0 }
+const ONSET: TurnInput = { type: 'onset', fromMs: 1000, atMs: 1060 }
+const OFFSET: TurnInput = { type: 'offset', lastVoicedMs: 2000, atMs: 2300 }
+const FINAL: TurnInput = { type: 'final', text: 'Are you open?', words: null, atMs: 2400 }
 const HEARD: readonly TurnInput[] = [START, ONSET, OFFSET, FINAL]
 
 /** A way into each phase. The caller's first turn has id 1, the reply to it id 2. */
@@ -84,61 +84,61 @@ const WAYS: Readonly<Record<Phase, readonly TurnInput[]>> = {
   callerSpeaking: [START, ONSET],
   waitingFinal: [START, ONSET, OFFSET],
   thinking: HEARD,
-  speaking: [...HEARD, { on: 'sentence', turn: 2, at: 2700 }, { on: 'firstSample', turn: 2, at: 2800 }],
+  speaking: [...HEARD, { type: 'sentence', turn: 2, atMs: 2700 }, { type: 'firstSample', turn: 2, atMs: 2800 }],
   paused: [
     ...HEARD,
-    { on: 'sentence', turn: 2, at: 2700 },
-    { on: 'firstSample', turn: 2, at: 2800 },
-    { on: 'onset', fromMs: 3000, at: 3060 },
+    { type: 'sentence', turn: 2, atMs: 2700 },
+    { type: 'firstSample', turn: 2, atMs: 2800 },
+    { type: 'onset', fromMs: 3000, atMs: 3060 },
   ],
-  ending: [START, { on: 'timer', turn: CALL, name: 'limit', at: 120_000 }],
-  ended: [START, { on: 'close', at: 500 }],
+  ending: [START, { type: 'timer', turn: CALL, name: 'limit', atMs: 120_000 }],
+  ended: [START, { type: 'close', atMs: 500 }],
 }
 
 const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
-  start: (at) => ({ on: 'start', opening: true, at }),
-  onset: (at) => ({ on: 'onset', fromMs: at - 60, at }),
-  'voice:short': (at) => ({ on: 'voice', voicedMs: 200, quietMs: 20, at }),
-  'voice:long': (at) => ({ on: 'voice', voicedMs: 560, quietMs: 0, at }),
-  'voice:quiet': (at) => ({ on: 'voice', voicedMs: 200, quietMs: 280, at }),
-  offset: (at) => ({ on: 'offset', lastVoicedMs: at - 300, at }),
-  judged: (at) => ({ on: 'judged', lastVoicedMs: at - 200, likely: 0.1, at }),
-  'partial:words': (at) => ({ on: 'partial', text: 'wait a', at }),
-  'partial:mm': (at) => ({ on: 'partial', text: 'mm-hmm', at }),
-  eager: (at) => ({ on: 'eager', complete: true, at }),
-  'eager:not': (at) => ({ on: 'eager', complete: false, at }),
-  learnt: (at) => ({ on: 'learnt', at }),
-  speculationFailed: (at) => ({ on: 'speculationFailed', at }),
-  'final:words': (at) => ({ on: 'final', text: 'Wait a moment.', words: null, at }),
-  'final:mm': (at) => ({ on: 'final', text: 'Haan.', words: null, at }),
-  'final:empty': (at) => ({ on: 'final', text: '', words: null, at }),
-  deaf: (at) => ({ on: 'deaf', code: 'vendor_failed', message: 'x', at }),
-  digit: (at) => ({ on: 'digit', digit: '4', at }),
-  'digit:#': (at) => ({ on: 'digit', digit: '#', at }),
-  token: (at) => ({ on: 'token', turn: 2, at }),
-  sentence: (at) => ({ on: 'sentence', turn: 2, at }),
-  modelDone: (at) => ({ on: 'modelDone', turn: 2, next: 'nothing', at }),
-  'modelDone:again': (at) => ({ on: 'modelDone', turn: 2, next: 'again', at }),
-  'modelDone:end': (at) => ({ on: 'modelDone', turn: 2, next: 'end', at }),
-  toolsRun: (at) => ({ on: 'toolsRun', turn: 2, bridged: false, at }),
-  'timer:tools': (at) => ({ on: 'timer', turn: 2, name: 'tools', at }),
-  modelFailed: (at) => ({ on: 'modelFailed', turn: 2, code: 'vendor_failed', message: 'x', at }),
-  firstSample: (at) => ({ on: 'firstSample', turn: 2, at }),
-  'flow:dry': (at) => ({ on: 'flow', turn: 2, sounding: false, at }),
-  drained: (at) => ({ on: 'drained', turn: 2, at }),
-  mute: (at) => ({ on: 'mute', turn: 2, at }),
-  'timer:final': (at) => ({ on: 'timer', turn: 1, name: 'final', at }),
-  'timer:wordless': (at) => ({ on: 'timer', turn: 1, name: 'wordless', at }),
-  'timer:nudge': (at) => ({ on: 'timer', turn: 1, name: 'nudge', at }),
-  'timer:modelFirst': (at) => ({ on: 'timer', turn: 2, name: 'modelFirst', at }),
-  'timer:modelStall': (at) => ({ on: 'timer', turn: 2, name: 'modelStall', at }),
-  'timer:floor': (at) => ({ on: 'timer', turn: 2, name: 'floor', at }),
-  'timer:pause': (at) => ({ on: 'timer', turn: 2, name: 'pause', at }),
-  'timer:resume': (at) => ({ on: 'timer', turn: 2, name: 'resume', at }),
-  'timer:ending': (at) => ({ on: 'timer', turn: 2, name: 'ending', at }),
-  'timer:limit': (at) => ({ on: 'timer', turn: CALL, name: 'limit', at }),
-  'timer:stale': (at) => ({ on: 'timer', turn: 99, name: 'final', at }),
-  close: (at) => ({ on: 'close', at }),
+  start: (at) => ({ type: 'start', opening: true, atMs: at }),
+  onset: (at) => ({ type: 'onset', fromMs: at - 60, atMs: at }),
+  'voice:short': (at) => ({ type: 'voice', voicedMs: 200, quietMs: 20, atMs: at }),
+  'voice:long': (at) => ({ type: 'voice', voicedMs: 560, quietMs: 0, atMs: at }),
+  'voice:quiet': (at) => ({ type: 'voice', voicedMs: 200, quietMs: 280, atMs: at }),
+  offset: (at) => ({ type: 'offset', lastVoicedMs: at - 300, atMs: at }),
+  judged: (at) => ({ type: 'judged', lastVoicedMs: at - 200, probability: 0.1, atMs: at }),
+  'partial:words': (at) => ({ type: 'partial', text: 'wait a', atMs: at }),
+  'partial:mm': (at) => ({ type: 'partial', text: 'mm-hmm', atMs: at }),
+  eager: (at) => ({ type: 'eager', complete: true, atMs: at }),
+  'eager:not': (at) => ({ type: 'eager', complete: false, atMs: at }),
+  learnt: (at) => ({ type: 'learnt', atMs: at }),
+  speculationFailed: (at) => ({ type: 'speculationFailed', atMs: at }),
+  'final:words': (at) => ({ type: 'final', text: 'Wait a moment.', words: null, atMs: at }),
+  'final:mm': (at) => ({ type: 'final', text: 'Haan.', words: null, atMs: at }),
+  'final:empty': (at) => ({ type: 'final', text: '', words: null, atMs: at }),
+  deaf: (at) => ({ type: 'deaf', code: 'vendor_failed', message: 'x', atMs: at }),
+  digit: (at) => ({ type: 'digit', digit: '4', atMs: at }),
+  'digit:#': (at) => ({ type: 'digit', digit: '#', atMs: at }),
+  token: (at) => ({ type: 'token', turn: 2, atMs: at }),
+  sentence: (at) => ({ type: 'sentence', turn: 2, atMs: at }),
+  modelDone: (at) => ({ type: 'modelDone', turn: 2, next: 'nothing', atMs: at }),
+  'modelDone:again': (at) => ({ type: 'modelDone', turn: 2, next: 'again', atMs: at }),
+  'modelDone:end': (at) => ({ type: 'modelDone', turn: 2, next: 'end', atMs: at }),
+  toolsRun: (at) => ({ type: 'toolsRun', turn: 2, fillerSpoken: false, atMs: at }),
+  'timer:tools': (at) => ({ type: 'timer', turn: 2, name: 'tools', atMs: at }),
+  modelFailed: (at) => ({ type: 'modelFailed', turn: 2, code: 'vendor_failed', message: 'x', atMs: at }),
+  firstSample: (at) => ({ type: 'firstSample', turn: 2, atMs: at }),
+  'flow:dry': (at) => ({ type: 'flow', turn: 2, flowing: false, atMs: at }),
+  drained: (at) => ({ type: 'drained', turn: 2, atMs: at }),
+  mute: (at) => ({ type: 'mute', turn: 2, atMs: at }),
+  'timer:final': (at) => ({ type: 'timer', turn: 1, name: 'final', atMs: at }),
+  'timer:wordless': (at) => ({ type: 'timer', turn: 1, name: 'wordless', atMs: at }),
+  'timer:nudge': (at) => ({ type: 'timer', turn: 1, name: 'nudge', atMs: at }),
+  'timer:modelFirst': (at) => ({ type: 'timer', turn: 2, name: 'modelFirst', atMs: at }),
+  'timer:modelStall': (at) => ({ type: 'timer', turn: 2, name: 'modelStall', atMs: at }),
+  'timer:floor': (at) => ({ type: 'timer', turn: 2, name: 'floor', atMs: at }),
+  'timer:pause': (at) => ({ type: 'timer', turn: 2, name: 'pause', atMs: at }),
+  'timer:resume': (at) => ({ type: 'timer', turn: 2, name: 'resume', atMs: at }),
+  'timer:ending': (at) => ({ type: 'timer', turn: 2, name: 'ending', atMs: at }),
+  'timer:limit': (at) => ({ type: 'timer', turn: CALL, name: 'limit', atMs: at }),
+  'timer:stale': (at) => ({ type: 'timer', turn: 99, name: 'final', atMs: at }),
+  close: (at) => ({ type: 'close', atMs: at }),
 }
 
 /**
@@ -304,7 +304,7 @@ t.test('every state x input', async (t) => {
     const { state } = walk(way)
     t.equal(state.phase, phase, `the way into ${phase}`)
     for (const [name, make] of Object.entries(INPUTS)) {
-      const at = (way.at(-1)?.at ?? 0) + 700
+      const at = (way.at(-1)?.atMs ?? 0) + 700
       const input = make(at)
       const { next, effects } = step(state, input, POLICY)
       const expected = TABLE[phase][name] ?? '-'
@@ -312,7 +312,7 @@ t.test('every state x input', async (t) => {
         t.same({ ...next, unexpected: 0 }, { ...state, unexpected: 0 }, `${phase} x ${name} changes nothing`)
         t.same(effects, [], `${phase} x ${name} does nothing`)
         // The frame by frame input is decided before anything is counted.
-        if (input.on !== 'voice')
+        if (input.type !== 'voice')
           t.equal(next.unexpected, state.unexpected + 1, `${phase} x ${name} is counted`)
       } else {
         t.equal(next.phase, expected === '=' ? phase : expected, `${phase} x ${name}`)
@@ -323,7 +323,7 @@ t.test('every state x input', async (t) => {
 })
 
 t.test('the interruption keeps the pause as the place of the cut', async (t) => {
-  const { effects } = walk([...WAYS.paused, { on: 'voice', voicedMs: 560, quietMs: 0, at: 3560 }])
+  const { effects } = walk([...WAYS.paused, { type: 'voice', voicedMs: 560, quietMs: 0, atMs: 3560 }])
   t.same(effects[0], { do: 'interrupt', turn: 2, atMs: 3060 })
 })
 
@@ -338,37 +338,37 @@ t.test('the deadline of the final text counts from the end of speech', async (t)
 t.test('sound alone that proved nothing does not stop the agent again until words come', async (t) => {
   const again: readonly TurnInput[] = [
     ...WAYS.paused,
-    { on: 'voice', voicedMs: 560, quietMs: 0, at: 3560 },
-    { on: 'offset', lastVoicedMs: 3900, at: 4200 },
-    { on: 'final', text: '', words: null, at: 4300 },
+    { type: 'voice', voicedMs: 560, quietMs: 0, atMs: 3560 },
+    { type: 'offset', lastVoicedMs: 3900, atMs: 4200 },
+    { type: 'final', text: '', words: null, atMs: 4300 },
   ]
   const { state, effects } = walk(again)
   t.equal(state.phase, 'thinking')
   t.ok(
-    effects.some((effect) => effect.do === 'say' && effect.line === 'repeat'),
+    effects.some((effect) => effect.type === 'say' && effect.phrase === 'repeat'),
     'the agent asks',
   )
   const reply = state.reply?.id ?? 0
   const over: readonly TurnInput[] = [
     ...again,
-    { on: 'firstSample', turn: reply, at: 4400 },
-    { on: 'onset', fromMs: 4500, at: 4560 },
+    { type: 'firstSample', turn: reply, atMs: 4400 },
+    { type: 'onset', fromMs: 4500, atMs: 4560 },
   ]
   t.equal(walk(over).state.phase, 'paused', 'it is still heard out')
-  t.equal(walk([...over, { on: 'voice', voicedMs: 900, quietMs: 0, at: 5400 }]).state.phase, 'paused')
-  const proved = walk([...over, { on: 'partial', text: 'wait a moment', at: 5400 }])
+  t.equal(walk([...over, { type: 'voice', voicedMs: 900, quietMs: 0, atMs: 5400 }]).state.phase, 'paused')
+  const proved = walk([...over, { type: 'partial', text: 'wait a moment', atMs: 5400 }])
   t.equal(proved.state.phase, 'callerSpeaking')
-  t.equal(proved.state.soundMistrusted, false)
+  t.equal(proved.state.ignoreWordlessSound, false)
 })
 
 t.test('words put off the end of patience with a sound', async (t) => {
   const speaking: readonly TurnInput[] = [
     ...WAYS.callerSpeaking,
-    { on: 'partial', text: 'well', at: 4000 },
-    { on: 'timer', turn: 1, name: 'wordless', at: 6060 },
+    { type: 'partial', text: 'well', atMs: 4000 },
+    { type: 'timer', turn: 1, name: 'wordless', atMs: 6060 },
   ]
   t.same(walk(speaking).effects, [{ do: 'startTimer', turn: 1, name: 'wordless', ms: 4000 + 5000 - 6060 }])
-  const over = walk([...speaking, { on: 'timer', turn: 1, name: 'wordless', at: 9000 }])
+  const over = walk([...speaking, { type: 'timer', turn: 1, name: 'wordless', atMs: 9000 }])
   t.same(over.effects, [
     { do: 'learnNoise' },
     { do: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.wordlessMs },
@@ -378,17 +378,17 @@ t.test('words put off the end of patience with a sound', async (t) => {
 t.test('where the words are over, a sound that goes on is soon taken for noise', async (t) => {
   const heard: readonly TurnInput[] = [
     ...WAYS.callerSpeaking,
-    { on: 'partial', text: 'what is the price?', at: 4000 },
-    { on: 'final', text: 'What is the price?', words: null, at: 4400 },
+    { type: 'partial', text: 'what is the price?', atMs: 4000 },
+    { type: 'final', text: 'What is the price?', words: null, atMs: 4400 },
   ]
   const waiting = { do: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.afterWordsMs }
   t.same(walk(heard).effects.at(-1), waiting)
-  const over = walk([...heard, { on: 'timer', turn: 1, name: 'wordless', at: 5400 }])
+  const over = walk([...heard, { type: 'timer', turn: 1, name: 'wordless', atMs: 5400 }])
   t.same(over.effects, [{ do: 'learnNoise' }, waiting])
   const more = walk([
     ...heard,
-    { on: 'partial', text: 'and', at: 5000 },
-    { on: 'timer', turn: 1, name: 'wordless', at: 5400 },
+    { type: 'partial', text: 'and', atMs: 5000 },
+    { type: 'timer', turn: 1, name: 'wordless', atMs: 5400 },
   ])
   t.same(
     more.effects.at(-1),
@@ -400,14 +400,14 @@ t.test('where the words are over, a sound that goes on is soon taken for noise',
 t.test('a model that is refused is not asked again', async (t) => {
   const { state, effects } = walk([
     ...HEARD,
-    { on: 'modelFailed', turn: 2, code: 'vendor_rejected', message: 'wrong key', at: 2500 },
+    { type: 'modelFailed', turn: 2, code: 'vendor_rejected', message: 'wrong key', atMs: 2500 },
   ])
   t.equal(state.phase, 'ending')
-  t.ok(effects.some((effect) => effect.do === 'say' && effect.line === 'goodbye'))
+  t.ok(effects.some((effect) => effect.type === 'say' && effect.phrase === 'goodbye'))
 })
 
 t.test('a vendor that ends utterances itself is not waited for', async (t) => {
-  const { state } = walk([START, ONSET, { ...FINAL, at: 2100 }, OFFSET])
+  const { state } = walk([START, ONSET, { ...FINAL, atMs: 2100 }, OFFSET])
   t.equal(state.phase, 'thinking')
 })
 
@@ -515,11 +515,11 @@ class RandomCall {
   }
 
   run(): void {
-    this.feed({ on: 'start', opening: this.random() < 0.6, at: 0 })
+    this.feed({ type: 'start', opening: this.random() < 0.6, atMs: 0 })
     const hangUpAt = this.random() < 0.3 ? this.random() * 40_000 : Number.POSITIVE_INFINITY
     while (!this.#stopped) {
       if (this.now > 200_000) throw new Error('the call does not end')
-      if (this.now >= hangUpAt) this.feed({ on: 'close', at: this.now })
+      if (this.now >= hangUpAt) this.feed({ type: 'close', atMs: this.now })
       else this.#beat()
     }
     // The vendors' own timers are cancelled by the shell with their jobs.
@@ -537,9 +537,9 @@ class RandomCall {
       this.state = result.next
       const name = 'name' in next ? `:${next.name}` : ''
       // What proves the caller.
-      if (next.on === 'digit' || name === ':digits' || ('text' in next && next.text !== '')) this.#soundMs = 0
-      if (next.on !== 'voice' && next.on !== 'token')
-        this.log.push(`${Math.round(next.at)} ${before} <- ${next.on}${name} -> ${this.state.phase}`)
+      if (next.type === 'digit' || name === ':digits' || ('text' in next && next.text !== '')) this.#soundMs = 0
+      if (next.type !== 'voice' && next.type !== 'token')
+        this.log.push(`${Math.round(next.atMs)} ${before} <- ${next.type}${name} -> ${this.state.phase}`)
       for (const effect of result.effects) this.#effect(effect)
       this.#check()
     }
@@ -583,16 +583,16 @@ class RandomCall {
         voice.sentMs += take
         if (!voice.started) {
           voice.started = true
-          this.feed({ on: 'firstSample', turn: voice.turn, at: this.now })
+          this.feed({ type: 'firstSample', turn: voice.turn, atMs: this.now })
         }
       }
       if (this.#voice === voice && voice.started && voice.sounding !== sound && !voice.finished) {
         voice.sounding = sound
-        this.feed({ on: 'flow', turn: voice.turn, sounding: sound, at: this.now })
+        this.feed({ type: 'flow', turn: voice.turn, flowing: sound, atMs: this.now })
       }
       if (this.#voice === voice && voice.finished && voice.pendingMs === 0 && voice.synthesising === 0) {
         this.#voice = voice
-        this.feed({ on: 'drained', turn: voice.turn, at: this.now })
+        this.feed({ type: 'drained', turn: voice.turn, atMs: this.now })
       }
     }
     // Silence counts while the caller owes nothing: the agent has the floor.
@@ -621,10 +621,10 @@ class RandomCall {
     if (this.random() < 0.0008) {
       // A key is a cause: the wait begins again.
       this.#silentMs = 0
-      this.feed({ on: 'digit', digit: this.random() < 0.3 ? '#' : '5', at })
+      this.feed({ type: 'digit', digit: this.random() < 0.3 ? '#' : '5', atMs: at })
     }
-    if (this.random() < 0.001) this.feed({ on: 'learnt', at })
-    if (this.random() < 0.0004) this.feed({ on: 'deaf', code: 'vendor_failed', message: 'x', at })
+    if (this.random() < 0.001) this.feed({ type: 'learnt', atMs: at })
+    if (this.random() < 0.0004) this.feed({ type: 'deaf', code: 'vendor_failed', message: 'x', atMs: at })
     const speech = this.#speaking
     const vad = this.#vad
     if (speech && at >= speech.untilMs) this.#speaking = null
@@ -632,33 +632,33 @@ class RandomCall {
     if (speech && !vad.speaking && at - speech.fromMs >= 60) {
       vad.speaking = true
       vad.onsetMs = speech.fromMs
-      this.feed({ on: 'onset', fromMs: speech.fromMs, at })
+      this.feed({ type: 'onset', fromMs: speech.fromMs, atMs: at })
       const { text } = speech
       if (text !== '' && this.random() < 0.5) {
         const heard = this.random() < 0.3 ? (text.split(' ')[0] ?? text) : text
         this.#later(200 + this.random() * 300, () => {
-          this.feed({ on: 'partial', text: heard, at: this.now })
-          if (this.random() < 0.3) this.feed({ on: 'eager', complete: this.random() < 0.8, at: this.now })
+          this.feed({ type: 'partial', text: heard, atMs: this.now })
+          if (this.random() < 0.3) this.feed({ type: 'eager', complete: this.random() < 0.8, atMs: this.now })
         })
       }
     } else if (vad.speaking && at - vad.lastMs >= 200 && at - vad.lastMs < 220) {
       const lastVoicedMs = vad.lastMs
       const likely = this.random()
-      this.#later(this.random() * 1200, () => this.feed({ on: 'judged', lastVoicedMs, likely, at: this.now }))
+      this.#later(this.random() * 1200, () => this.feed({ type: 'judged', lastVoicedMs, probability: likely, atMs: this.now }))
     } else if (vad.speaking && at - vad.lastMs >= 300) {
       vad.speaking = false
-      this.feed({ on: 'offset', lastVoicedMs: vad.lastMs, at })
+      this.feed({ type: 'offset', lastVoicedMs: vad.lastMs, atMs: at })
       const text = this.#lastText
       if (this.policy.understandsSpeech && this.random() < 0.9) {
         const late = this.random() < 0.15
         this.#later(late ? 500 + this.random() * 2000 : 50 + this.random() * 300, () =>
-          this.feed({ on: 'final', text, words: null, at: this.now }),
+          this.feed({ type: 'final', text, words: null, atMs: this.now }),
         )
       }
     }
     if (speech) this.#lastText = speech.text
     if (this.state.phase === 'paused') {
-      this.feed({ on: 'voice', voicedMs: vad.lastMs - vad.onsetMs, quietMs: at - vad.lastMs, at })
+      this.feed({ type: 'voice', voicedMs: vad.lastMs - vad.onsetMs, quietMs: at - vad.lastMs, atMs: at })
     }
   }
   #lastText = ''
@@ -673,7 +673,7 @@ class RandomCall {
   }
 
   #effect(effect: TurnEffect): void {
-    switch (effect.do) {
+    switch (effect.type) {
       case 'startTimer': {
         const key = `${effect.turn}:${effect.name}`
         this.timers.get(key)?.cancel()
@@ -681,7 +681,7 @@ class RandomCall {
           key,
           this.clock.after(effect.ms, () => {
             this.timers.delete(key)
-            this.feed({ on: 'timer', turn: effect.turn, name: effect.name as TimerName, at: this.now })
+            this.feed({ type: 'timer', turn: effect.turn, name: effect.name as TimerName, atMs: this.now })
           }),
         )
         return
@@ -704,10 +704,10 @@ class RandomCall {
       case 'cut':
       case 'commitAgent':
         if (this.#voice?.turn !== effect.turn || !this.#voice.started)
-          throw new Error(`${effect.do}: nothing was heard`)
+          throw new Error(`${effect.type}: nothing was heard`)
         if (this.#committed.has(effect.turn)) throw new Error('committed twice')
         this.#committed.add(effect.turn)
-        if (effect.do === 'commitAgent' && this.#voice.pendingMs > 0)
+        if (effect.type === 'commitAgent' && this.#voice.pendingMs > 0)
           throw new Error('unheard text committed')
         this.#end()
         return
@@ -728,7 +728,7 @@ class RandomCall {
         this.#early = early
         if (this.random() < 0.05) {
           this.#later(this.random() * 400, () => {
-            if (this.#early === early) this.feed({ on: 'speculationFailed', at: this.now })
+            if (this.#early === early) this.feed({ type: 'speculationFailed', atMs: this.now })
           })
         }
         return
@@ -751,7 +751,7 @@ class RandomCall {
         this.#model = null
         return
       case 'say':
-        this.#synthesise(effect.turn, PREPARED.has(effect.line))
+        this.#synthesise(effect.turn, PREPARED.has(effect.phrase))
         return
       case 'finishSpeech':
         this.#utterance(effect.turn).finished = true
@@ -814,7 +814,7 @@ class RandomCall {
     this.#later(prepared ? 0 : 50 + this.random() * 650, () => {
       if (this.#voice !== voice) return
       voice.synthesising--
-      if (gone) this.feed({ on: 'mute', turn, at: this.now })
+      if (gone) this.feed({ type: 'mute', turn, atMs: this.now })
       else voice.pendingMs += 400 + this.random() * 2500
     })
   }
@@ -827,12 +827,12 @@ class RandomCall {
       timer: this.#later(this.random() < 0.5 ? 300 : this.random() * 12_000, () => {
         if (this.#model !== job) return
         this.#model = null
-        this.feed({ on: 'modelDone', turn, next: 'again', at: this.now })
+        this.feed({ type: 'modelDone', turn, next: 'again', atMs: this.now })
       }),
     }
     this.#model = job
     this.waitedForTools++
-    this.feed({ on: 'toolsRun', turn, bridged, at: this.now })
+    this.feed({ type: 'toolsRun', turn, fillerSpoken: bridged, atMs: this.now })
     if (bridged && this.#model === job) this.#synthesise(turn)
   }
 
@@ -847,11 +847,11 @@ class RandomCall {
     const job = { turn, timer: this.#later(first, () => next()) }
     const next = () => {
       if (this.#model !== job) return
-      this.feed({ on: 'token', turn, at: this.now })
+      this.feed({ type: 'token', turn, atMs: this.now })
       if (this.#model !== job) return
       if (left > 0) {
         left--
-        this.feed({ on: 'sentence', turn, at: this.now })
+        this.feed({ type: 'sentence', turn, atMs: this.now })
         this.#synthesise(turn)
         job.timer = this.#later(stalls ? 1e9 : 20 + this.random() * 300, next)
         return
@@ -863,8 +863,8 @@ class RandomCall {
       }
       this.feed(
         fails
-          ? { on: 'modelFailed', turn, code: 'vendor_failed', message: 'x', at: this.now }
-          : { on: 'modelDone', turn, next: outcome, at: this.now },
+          ? { type: 'modelFailed', turn, code: 'vendor_failed', message: 'x', atMs: this.now }
+          : { type: 'modelDone', turn, next: outcome, atMs: this.now },
       )
     }
     this.#model = job

@@ -1,18 +1,18 @@
 import {
-  deaf,
+  recognitionFailed,
   digit,
   digitsComplete,
   final,
-  judged,
-  neededMs,
+  turnEstimated,
+  confirmationMs,
   offset,
   onset,
   partial,
-  voiceDecides,
+  voiceEndsPause,
 } from './caller-inputs.js'
 import { initialTurnState } from './initial-state.js'
-import { flow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './model-inputs.js'
-import { stands } from './speculation.js'
+import { audioFlow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './model-inputs.js'
+import { speculationHolds } from './speculation.js'
 import { TurnDraft } from './turn-draft.js'
 import { type TurnPolicy, VAD_STOP_MS } from './turn-policy.js'
 import { CALL, type Step, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
@@ -27,24 +27,24 @@ const NOTHING: readonly TurnEffect[] = []
  */
 export function step(state: TurnState, input: TurnInput, policy: TurnPolicy): Step {
   // Every frame while paused: decided without a copy when nothing happens.
-  if (input.on === 'voice' && !voiceDecides(state, input.voicedMs, input.quietMs, policy)) {
+  if (input.type === 'voice' && !voiceEndsPause(state, input.voicedMs, input.quietMs, policy)) {
     return { next: state, effects: NOTHING }
   }
-  const t = new TurnDraft(state, policy, input.at)
-  if (state.phase === 'ended' || (state.phase === 'opening' && !BEFORE_START.has(input.on))) {
+  const t = new TurnDraft(state, policy, input.atMs)
+  if (state.phase === 'ended' || (state.phase === 'opening' && !BEFORE_START.has(input.type))) {
     t.unexpected()
   } else {
     apply(t, input)
-    if (t.s.speculation?.live && !stands(t.s)) t.forgetSpeculation()
+    if (t.s.speculation?.live && !speculationHolds(t.s)) t.forgetSpeculation()
   }
   return { next: t.s, effects: t.effects }
 }
 
-const BEFORE_START: ReadonlySet<TurnInput['on']> = new Set(['start', 'close'])
+const BEFORE_START: ReadonlySet<TurnInput['type']> = new Set(['start', 'close'])
 
 function apply(t: TurnDraft, input: TurnInput): void {
   const { s } = t
-  switch (input.on) {
+  switch (input.type) {
     case 'start':
       if (s.phase !== 'opening') {
         t.unexpected()
@@ -58,14 +58,14 @@ function apply(t: TurnDraft, input: TurnInput): void {
       onset(t, input.fromMs)
       return
     case 'voice':
-      if (input.voicedMs >= neededMs(s, t.policy)) t.confirm('sound')
+      if (input.voicedMs >= confirmationMs(s, t.policy)) t.confirm('sound')
       else t.resume()
       return
     case 'offset':
       offset(t, input.lastVoicedMs)
       return
     case 'judged':
-      judged(t, input.lastVoicedMs, input.likely)
+      turnEstimated(t, input.lastVoicedMs, input.probability)
       return
     case 'partial':
       partial(t, input.text)
@@ -86,7 +86,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
       else t.unexpected()
       return
     case 'deaf':
-      deaf(t, input.code, input.message)
+      recognitionFailed(t, input.code, input.message)
       return
     case 'digit':
       digit(t, input.digit)
@@ -100,19 +100,19 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      if (input.on === 'token') {
+      if (input.type === 'token') {
         modelToken(t)
         return
       }
-      if (input.on === 'sentence') {
+      if (input.type === 'sentence') {
         sentence(t)
         return
       }
-      if (input.on === 'toolsRun') {
-        toolsRun(t, input.bridged)
+      if (input.type === 'toolsRun') {
+        toolsRun(t, input.fillerSpoken)
         return
       }
-      if (input.on === 'modelDone') {
+      if (input.type === 'modelDone') {
         modelDone(t, input.next)
         return
       }
@@ -129,14 +129,14 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      flow(t, input.sounding)
+      audioFlow(t, input.flowing)
       return
     case 'mute':
       if (s.reply?.id !== input.turn) {
         t.unexpected()
         return
       }
-      t.finish(s.reply.why ?? 'provider_failure')
+      t.finish(s.reply.finishReason ?? 'provider_failure')
       return
     case 'timer':
       timer(t, input)
@@ -147,7 +147,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'close':
       t.clear()
       s.phase = 'ended'
-      t.effects.push({ do: 'stop' })
+      t.effects.push({ type: 'stop' })
       return
     default:
       input satisfies never
@@ -167,10 +167,10 @@ function firstSample(t: TurnDraft, turn: number): void {
   t.cancel(turn, 'floor')
   if (s.phase === 'thinking') s.phase = 'speaking'
   if (s.answering) {
-    t.effects.push({ do: 'commitCaller', caller: s.answering, forModel: true }, { do: 'trace', turn })
+    t.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true }, { type: 'trace', turn })
     s.answering = null
     // The words were complete: half of the caution goes.
-    s.cutMs = s.cutMs < VAD_STOP_MS ? 0 : s.cutMs / 2
+    s.earlyAnswerPauseMs = s.earlyAnswerPauseMs < VAD_STOP_MS ? 0 : s.earlyAnswerPauseMs / 2
   }
 }
 
@@ -183,23 +183,23 @@ function drained(t: TurnDraft, turn: number): void {
   }
   if (s.phase === 'paused') t.resume()
   // An utterance in which nothing could be made audible has nothing to commit.
-  t.effects.push(reply.audible ? { do: 'commitAgent', turn } : { do: 'drop', turn })
-  t.effects.push({ do: 'cancelTimers', turn })
+  t.effects.push(reply.audible ? { type: 'commitAgent', turn } : { type: 'drop', turn })
+  t.effects.push({ type: 'cancelTimers', turn })
   s.reply = null
   if (s.answering) {
-    t.effects.push({ do: 'commitCaller', caller: s.answering, forModel: true })
+    t.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true })
     s.answering = null
   }
-  if (reply.why !== null) {
-    if (reply.kind === 'last' || !t.policy.hangupLine) t.leave(reply.why)
-    else t.end(reply.why)
+  if (reply.finishReason !== null) {
+    if (reply.kind === 'last' || !t.policy.hangupLine) t.finishAfterTail(reply.finishReason)
+    else t.end(reply.finishReason)
     return
   }
   const caller = s.caller
   if (caller?.voiced) {
-    s.callerProvedMs = t.at
+    s.callerConfirmedMs = t.atMs
     t.callerSpeaks()
-  } else if (caller && caller.text !== '' && caller.owed === 0) t.answer()
+  } else if (caller && caller.text !== '' && caller.pendingFinals === 0) t.answer()
   else t.listen()
 }
 
@@ -213,8 +213,8 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
       digitsComplete(t)
       return
     }
-    if (name === 'tail' && s.leaving !== null) {
-      t.finish(s.leaving)
+    if (name === 'tail' && s.finishReason !== null) {
+      t.finish(s.finishReason)
       return
     }
     if (name === 'limit' && s.phase !== 'ending') {
@@ -226,14 +226,14 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
   }
   if (turn === s.caller?.id) {
     if (name === 'final' && s.phase === 'waitingFinal') {
-      t.settle(true)
+      t.endCallerTurn(true)
       return
     }
     if (name === 'wordless' && s.phase === 'callerSpeaking') {
       // Less than a timer's own error is nothing.
-      if (t.wordlessLeftMs() <= 1) {
-        s.callerProvedMs = t.at
-        t.effects.push({ do: 'learnNoise' })
+      if (t.remainingWordlessMs() <= 1) {
+        s.callerConfirmedMs = t.atMs
+        t.effects.push({ type: 'learnNoise' })
       }
       t.callerSpeaks()
       return
@@ -247,7 +247,7 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
       return
     }
     const nudge = s.nudged++
-    if (s.caller.owed === 0) s.caller = null
+    if (s.caller.pendingFinals === 0) s.caller = null
     t.speak([{ nudge }])
     return
   }
@@ -265,7 +265,7 @@ function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
       t.resume()
       return
     case 'ending':
-      t.finish(s.reply.why ?? 'provider_failure')
+      t.finish(s.reply.finishReason ?? 'provider_failure')
       return
     default:
       modelTimer(t, name)

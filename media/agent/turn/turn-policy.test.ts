@@ -22,9 +22,9 @@ function answeredAtMs(inputs: readonly TurnInput[], from: TurnState = initialTur
     const { next, effects } = step(state, input, POLICY)
     state = next
     for (const effect of effects) {
-      if (effect.do === 'startTimer' && effect.name === 'final') due = input.at + effect.ms
-      if (effect.do === 'cancelTimers') due = null
-      if (effect.do === 'ask') return input.at
+      if (effect.type === 'startTimer' && effect.name === 'final') due = input.atMs + effect.ms
+      if (effect.type === 'cancelTimers') due = null
+      if (effect.type === 'ask') return input.atMs
     }
     return null
   }
@@ -33,26 +33,26 @@ function answeredAtMs(inputs: readonly TurnInput[], from: TurnState = initialTur
     if (asked !== null) return { at: asked, state }
   }
   const at = due ?? Number.NaN
-  return { at: feed({ on: 'timer', turn: state.caller?.id ?? 0, name: 'final', at }) ?? Number.NaN, state }
+  return { at: feed({ type: 'timer', turn: state.caller?.id ?? 0, name: 'final', atMs: at }) ?? Number.NaN, state }
 }
 
 /** A caller who speaks from 1 s to 2 s; the final text comes 250 ms after the pause was told. */
 function said(text: string, ...judged: readonly TurnInput[]): readonly TurnInput[] {
   const inputs: readonly TurnInput[] = [
-    { on: 'start', opening: false, at: 0 },
-    { on: 'onset', fromMs: 1000, at: 1060 },
-    { on: 'offset', lastVoicedMs: 2000, at: 2300 },
-    { on: 'final', text, words: null, at: 2550 },
+    { type: 'start', opening: false, atMs: 0 },
+    { type: 'onset', fromMs: 1000, atMs: 1060 },
+    { type: 'offset', lastVoicedMs: 2000, atMs: 2300 },
+    { type: 'final', text, words: null, atMs: 2550 },
     ...judged,
   ]
-  return [...inputs].sort((a, b) => a.at - b.at)
+  return [...inputs].sort((a, b) => a.atMs - b.atMs)
 }
 
 const sound = (likely: number, at = 2260, lastVoicedMs = 2000): TurnInput => ({
-  on: 'judged',
+  type: 'judged',
   lastVoicedMs,
-  likely,
-  at,
+  probability: likely,
+  atMs: at,
 })
 
 const waited = (text: string, ...judged: readonly TurnInput[]) =>
@@ -67,11 +67,11 @@ t.test('the sound moves the wait between its limits', async (t) => {
   t.equal(waited(COMPLETE, sound(0.5)), 550, 'a model that does not know changes nothing')
   t.equal(waited(OPEN, sound(0.5)), POLICY.waitMs.open.usual)
   t.equal(waited(COMPLETE, sound(1)), 550)
-  t.equal(waited(COMPLETE, sound(0)), POLICY.waitMs.closed.most)
-  t.equal(waited(OPEN, sound(0)), POLICY.waitMs.open.most)
+  t.equal(waited(COMPLETE, sound(0)), POLICY.waitMs.closed.ifContinuing)
+  t.equal(waited(OPEN, sound(0)), POLICY.waitMs.open.ifContinuing)
   // Not before the text is there.
   t.equal(waited(OPEN, sound(1)), 550)
-  t.equal(waited('nine eight seven', sound(1)), POLICY.waitMs.spelling.sure)
+  t.equal(waited('nine eight seven', sound(1)), POLICY.waitMs.spelling.ifFinished)
   let before = Number.POSITIVE_INFINITY
   for (let likely = 0; likely <= 1; likely += 0.125) {
     const now = waited(OPEN, sound(likely))
@@ -82,7 +82,7 @@ t.test('the sound moves the wait between its limits', async (t) => {
 
 t.test('a judgement that comes while more is waited for counts; a late or an old one does not', async (t) => {
   t.equal(waited(OPEN, sound(1, 2700)), 700, 'the wait is over at once')
-  t.equal(waited(OPEN, sound(0, 2700)), POLICY.waitMs.open.most)
+  t.equal(waited(OPEN, sound(0, 2700)), POLICY.waitMs.open.ifContinuing)
   t.equal(waited(COMPLETE, sound(0, 2600)), 550, 'answered already')
   t.equal(waited(COMPLETE, sound(0, 2260, 1700)), 550, 'of a pause inside of what was said')
   const { state } = answeredAtMs(said(COMPLETE))
@@ -104,31 +104,31 @@ t.test(
     const reply = () => state.reply?.id ?? 0
     // Goes on 500 ms after the last word, while the model thinks.
     go([
-      { on: 'onset', fromMs: 2500, at: 2600 },
-      { on: 'partial', text: 'on Friday', at: 2900 },
+      { type: 'onset', fromMs: 2500, atMs: 2600 },
+      { type: 'partial', text: 'on Friday', atMs: 2900 },
     ])
     t.equal(state.phase, 'callerSpeaking')
-    t.equal(state.cutMs, 500)
+    t.equal(state.earlyAnswerPauseMs, 500)
     const offset: readonly TurnInput[] = [
-      { on: 'offset', lastVoicedMs: 3500, at: 3800 },
-      { on: 'final', text: 'on Friday.', words: null, at: 3850 },
+      { type: 'offset', lastVoicedMs: 3500, atMs: 3800 },
+      { type: 'final', text: 'on Friday.', words: null, atMs: 3850 },
     ]
     go(offset)
     t.equal(state.phase, 'waitingFinal', 'the same pause again would be waited out')
-    go([{ on: 'timer', turn: state.caller?.id ?? 0, name: 'final', at: 4000 }])
+    go([{ type: 'timer', turn: state.caller?.id ?? 0, name: 'final', atMs: 4000 }])
     t.equal(state.phase, 'thinking')
     go([
-      { on: 'sentence', turn: reply(), at: 4300 },
-      { on: 'firstSample', turn: reply(), at: 4400 },
+      { type: 'sentence', turn: reply(), atMs: 4300 },
+      { type: 'firstSample', turn: reply(), atMs: 4400 },
     ])
-    t.equal(state.cutMs, 250)
+    t.equal(state.earlyAnswerPauseMs, 250)
     go([
-      { on: 'modelDone', turn: reply(), next: 'nothing', at: 4500 },
-      { on: 'drained', turn: reply(), at: 5500 },
-      { on: 'onset', fromMs: 6000, at: 6060 },
-      { on: 'offset', lastVoicedMs: 7000, at: 7300 },
+      { type: 'modelDone', turn: reply(), next: 'nothing', atMs: 4500 },
+      { type: 'drained', turn: reply(), atMs: 5500 },
+      { type: 'onset', fromMs: 6000, atMs: 6060 },
+      { type: 'offset', lastVoicedMs: 7000, atMs: 7300 },
     ])
-    const again = answeredAtMs([{ on: 'final', text: COMPLETE, words: null, at: 7350 }], state)
+    const again = answeredAtMs([{ type: 'final', text: COMPLETE, words: null, atMs: 7350 }], state)
     t.equal(again.at, 7350, 'no longer than the detector takes by now')
   },
 )
@@ -141,5 +141,5 @@ t.test('who is kept waiting and asks did not pause', async (t) => {
     { on: 'partial', text: 'hello are you there', at: 5400 },
   ] as const)
     now = step(now, input, POLICY).next
-  t.equal(now.cutMs, 0)
+  t.equal(now.earlyAnswerPauseMs, 0)
 })

@@ -3,15 +3,15 @@ import { isBackchannel } from '../language/backchannel.js'
 import { type Openness, openness } from '../language/completeness.js'
 
 /** How long a caller may go on, counted from the last sound, before the words are answered. */
-export interface Waiting {
+export interface WaitLimits {
   /** When a model is sure by the sound that the caller has finished. */
-  readonly sure: number
+  readonly ifFinished: number
   /** When nothing more is known. 0: no longer than detector and recogniser take. */
   readonly usual: number
   /** The most that this caller's own pauses make of it. */
-  readonly own: number
+  readonly maxFromPauses: number
   /** When a model is sure that the caller goes on. */
-  readonly most: number
+  readonly ifContinuing: number
 }
 
 /** The numbers of turn-taking. All in ms. */
@@ -35,9 +35,9 @@ export interface TurnPolicy {
   /** A final text is expected this long after the end of speech. */
   readonly finalDeadlineMs: number
   /** From the last sound of a caller to the answer, by what the words ask for. */
-  readonly waitMs: Readonly<Record<Openness, Waiting>>
+  readonly waitMs: Readonly<Record<Openness, WaitLimits>>
   /** Sound shorter than this, for which no text came, is not worth asking about. */
-  readonly worthAskingMs: number
+  readonly minUnheardMs: number
   /** A model that has not begun by then is given up, */
   readonly modelFirstTokenMs: number
   /** and by then the caller is told to wait. */
@@ -49,13 +49,13 @@ export interface TurnPolicy {
   /** Attempts for one reply while nothing of it was spoken. */
   readonly modelAttempts: number
   /** For so long after the first failure there are more of them: quick failures do not end a call. */
-  readonly modelPatienceMs: number
+  readonly retryWindowMs: number
   /** Before the third attempt (the first retry is immediate), twice as long before each that follows. */
   readonly retryDelayMs: number
   /** After a failure this long into the wait, the caller is told before the retry. */
   readonly apologiseAfterMs: number
   /** Longest silence of an agent that has the floor, from the end of the caller's speech. */
-  readonly floorMs: number
+  readonly maxAgentSilenceMs: number
   readonly toolRounds: number
   /** While tools run and nothing is heard: before the first words, and after words before the next. */
   readonly toolsFirstMs: number
@@ -122,11 +122,11 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     // Chosen on the tuning set of fixtures/turns, below the 2.3 s after which an agent that has the floor
     // must be heard.
     waitMs: {
-      closed: { sure: 0, usual: 0, own: 500, most: 1600 },
-      open: { sure: 500, usual: 960, own: 2000, most: 2000 },
-      spelling: { sure: 700, usual: 1800, own: 2000, most: 2000 },
+      closed: { ifFinished: 0, usual: 0, maxFromPauses: 500, ifContinuing: 1600 },
+      open: { ifFinished: 500, usual: 960, maxFromPauses: 2000, ifContinuing: 2000 },
+      spelling: { ifFinished: 700, usual: 1800, maxFromPauses: 2000, ifContinuing: 2000 },
     },
-    worthAskingMs: 400,
+    minUnheardMs: 400,
     // With another to ask, nobody waits longer (Dead_air in the table of figures).
     modelFirstTokenMs:
       models > 1 ? Math.min(limits.firstTokenDeadlineMs, SLOW_MS) : limits.firstTokenDeadlineMs,
@@ -135,11 +135,11 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     modelStallMs: 1500,
     modelAttempts: Math.max(3, models + 1),
     // The excuse lasts about as long.
-    modelPatienceMs: 2400,
+    retryWindowMs: 2400,
     // With two first-token deadlines still below the 3 s of dead air.
     retryDelayMs: 400,
     apologiseAfterMs: 900,
-    floorMs: 2300,
+    maxAgentSilenceMs: 2300,
     toolRounds: 4,
     toolsFirstMs: 900,
     toolsLatestMs: 1600,

@@ -23,10 +23,10 @@ export type Phase =
   | 'ending'
   | 'ended'
 
-export type FinishWhy = 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
+export type FinishReason = 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
 
 /** Lines that do not come from the model. */
-export type Line =
+export type Phrase =
   | 'opening'
   | 'hangup'
   | { readonly nudge: number }
@@ -56,13 +56,13 @@ export interface CallerTurn {
   /** Text after the last final one, not yet final. */
   readonly partial: string
   /** Utterances that ended and whose final text has not come. */
-  readonly owed: number
+  readonly pendingFinals: number
   /** A final text came before the detector heard the end. */
-  readonly early: boolean
+  readonly finalBeforeEnd: boolean
   /** More is expected, and being waited for. */
-  readonly held: boolean
+  readonly awaitingMore: boolean
   /** A model's judgement of the sound up to `endMs`: how likely the caller has finished, 0 to 1. */
-  readonly judged: { readonly endMs: number; readonly likely: number } | null
+  readonly turnEstimate: { readonly endMs: number; readonly probability: number } | null
 }
 
 /** The agent's utterance in the making or on the wire. */
@@ -74,7 +74,7 @@ export interface Reply {
   /** Its first sample was sent. */
   readonly audible: boolean
   /** At least one sentence was handed to synthesis. */
-  readonly said: boolean
+  readonly sentenceGiven: boolean
   readonly pausedAtMs: number | null
   readonly askedAtMs: number
   readonly attempt: number
@@ -88,13 +88,13 @@ export interface Reply {
   /** Tools of the last answer run; the model is asked again when they are done. */
   readonly toolsRun: boolean
   /** Sound is being sent, or was handed to synthesis and comes. */
-  readonly sounding: boolean
+  readonly flowing: boolean
   /** Lines said to bridge the wait for tools, one after the other. */
   readonly waits: number
   /** The floor watchdog fired this often. */
-  readonly stalls: number
+  readonly silenceTimeouts: number
   /** Set when the call ends after this utterance. */
-  readonly why: FinishWhy | null
+  readonly finishReason: FinishReason | null
 }
 
 /** A model asked before the caller's turn is decided. */
@@ -122,23 +122,23 @@ export interface TurnState {
   readonly digitsOnlySaid: boolean
   /** Replies in a row that a model failure cut short. */
   readonly brokenReplies: number
-  readonly deafness: number
+  readonly recognitionFailures: number
   /** The caller was asked to say it again, and no text has come since. */
-  readonly repeated: boolean
+  readonly askedToRepeat: boolean
   /** How long this caller pauses in the middle of what he says, in ms; null until it was heard. */
   readonly pauseMs: number | null
   /** The same after words that seemed complete; half as long after every turn that was. */
-  readonly cutMs: number
+  readonly earlyAnswerPauseMs: number
   /** A partial text used as final when the recogniser was late: its final must not count twice. */
   readonly usedPartial: string | null
   /** Sound without words took the floor from this: when no words follow, the agent speaks again. */
-  readonly cutBySound: 'opening' | 'other' | null
+  readonly interruptedBySound: 'opening' | 'other' | null
   /** Sound without words took the floor for nothing: until words come, only words take it again. */
-  readonly soundMistrusted: boolean
+  readonly ignoreWordlessSound: boolean
   /** When the caller's present sound took the floor, or words of the caller last came. */
-  readonly callerProvedMs: number
+  readonly callerConfirmedMs: number
   /** Everything is said; the call ends when the last samples had time to be heard. */
-  readonly leaving: FinishWhy | null
+  readonly finishReason: FinishReason | null
   /** Inputs that the state did not expect. */
   readonly unexpected: number
 }
@@ -164,109 +164,109 @@ export type TimerName =
 /** Owner of the timers that belong to the call and to no turn. */
 export const CALL: TurnId = 0
 
-export type TurnInput = { readonly at: number } & (
-  | { readonly on: 'start'; readonly opening: boolean }
+export type TurnInput = { readonly atMs: number } & (
+  | { readonly type: 'start'; readonly opening: boolean }
   /** The detector heard the caller begin, at `fromMs`. */
-  | { readonly on: 'onset'; readonly fromMs: number }
+  | { readonly type: 'onset'; readonly fromMs: number }
   /** Every frame while paused: voiced time of the sound so far, and how long it has been quiet. */
-  | { readonly on: 'voice'; readonly voicedMs: number; readonly quietMs: number }
-  | { readonly on: 'offset'; readonly lastVoicedMs: number }
+  | { readonly type: 'voice'; readonly voicedMs: number; readonly quietMs: number }
+  | { readonly type: 'offset'; readonly lastVoicedMs: number }
   /** A model judged from the sound up to `lastVoicedMs` how likely the caller has finished, 0 to 1. */
-  | { readonly on: 'judged'; readonly lastVoicedMs: number; readonly likely: number }
-  | { readonly on: 'partial'; readonly text: string }
-  | { readonly on: 'final'; readonly text: string; readonly words: readonly TimedWord[] | null }
+  | { readonly type: 'judged'; readonly lastVoicedMs: number; readonly probability: number }
+  | { readonly type: 'partial'; readonly text: string }
+  | { readonly type: 'final'; readonly text: string; readonly words: readonly TimedWord[] | null }
   /** The recogniser takes the words so far for complete, and is not sure yet; or no longer does. */
-  | { readonly on: 'eager'; readonly complete: boolean }
+  | { readonly type: 'eager'; readonly complete: boolean }
   /** The model would be told something else now than a moment ago: a tool's late result. */
-  | { readonly on: 'learnt' }
+  | { readonly type: 'learnt' }
   /** What was asked before the decision cannot be answered. */
-  | { readonly on: 'speculationFailed' }
-  | { readonly on: 'deaf'; readonly code: string; readonly message: string }
-  | { readonly on: 'digit'; readonly digit: string }
-  | { readonly on: 'token'; readonly turn: TurnId }
+  | { readonly type: 'speculationFailed' }
+  | { readonly type: 'deaf'; readonly code: string; readonly message: string }
+  | { readonly type: 'digit'; readonly digit: string }
+  | { readonly type: 'token'; readonly turn: TurnId }
   /** A sentence of the model went to synthesis. */
-  | { readonly on: 'sentence'; readonly turn: TurnId }
+  | { readonly type: 'sentence'; readonly turn: TurnId }
   /** The answer is complete and its tools run. `bridged`: words for the wait were given to synthesis. */
-  | { readonly on: 'toolsRun'; readonly turn: TurnId; readonly bridged: boolean }
+  | { readonly type: 'toolsRun'; readonly turn: TurnId; readonly fillerSpoken: boolean }
   /** `again`: tool results wait for the model. `end`: the model ended the call. */
-  | { readonly on: 'modelDone'; readonly turn: TurnId; readonly next: 'nothing' | 'again' | 'end' }
+  | { readonly type: 'modelDone'; readonly turn: TurnId; readonly next: 'nothing' | 'again' | 'end' }
   | {
-      readonly on: 'modelFailed'
+      readonly type: 'modelFailed'
       readonly turn: TurnId
       readonly code: string
       readonly message: string
     }
-  | { readonly on: 'firstSample'; readonly turn: TurnId }
-  | { readonly on: 'drained'; readonly turn: TurnId }
+  | { readonly type: 'firstSample'; readonly turn: TurnId }
+  | { readonly type: 'drained'; readonly turn: TurnId }
   /** The utterance ran out of sound before its end, or has some again. Not told while paused. */
-  | { readonly on: 'flow'; readonly turn: TurnId; readonly sounding: boolean }
+  | { readonly type: 'flow'; readonly turn: TurnId; readonly flowing: boolean }
   /** Nothing can be spoken any more, by any synthesis. */
-  | { readonly on: 'mute'; readonly turn: TurnId }
-  | { readonly on: 'timer'; readonly turn: TurnId; readonly name: TimerName }
+  | { readonly type: 'mute'; readonly turn: TurnId }
+  | { readonly type: 'timer'; readonly turn: TurnId; readonly name: TimerName }
   /** No person is there: a recorder, or a fax machine. */
-  | { readonly on: 'machine'; readonly why: FinishWhy }
+  | { readonly type: 'machine'; readonly why: FinishReason }
   /** The far side or the operator ended the call. */
-  | { readonly on: 'close' }
+  | { readonly type: 'close' }
 )
 
 export type TurnEffect =
   | {
-      readonly do: 'startTimer'
+      readonly type: 'startTimer'
       readonly turn: TurnId
       readonly name: TimerName
       readonly ms: number
     }
-  | { readonly do: 'cancelTimer'; readonly turn: TurnId; readonly name: TimerName }
-  | { readonly do: 'cancelTimers'; readonly turn: TurnId }
-  | { readonly do: 'pause'; readonly turn: TurnId }
+  | { readonly type: 'cancelTimer'; readonly turn: TurnId; readonly name: TimerName }
+  | { readonly type: 'cancelTimers'; readonly turn: TurnId }
+  | { readonly type: 'pause'; readonly turn: TurnId }
   /** Goes on from the same sample. `pausedAtMs` null: nothing was audible, nothing to report. */
-  | { readonly do: 'resume'; readonly turn: TurnId; readonly pausedAtMs: number | null }
+  | { readonly type: 'resume'; readonly turn: TurnId; readonly pausedAtMs: number | null }
   /** The caller stopped the agent: discard what was not sent, keep what was heard. */
-  | { readonly do: 'interrupt'; readonly turn: TurnId; readonly atMs: number }
+  | { readonly type: 'interrupt'; readonly turn: TurnId; readonly atMs: number }
   /** Stop speaking for a reason that is not the caller's; keep what was heard. */
-  | { readonly do: 'cut'; readonly turn: TurnId }
+  | { readonly type: 'cut'; readonly turn: TurnId }
   /** Nothing of it was sent: forget it. */
-  | { readonly do: 'drop'; readonly turn: TurnId }
+  | { readonly type: 'drop'; readonly turn: TurnId }
   /**
    * Ask the model, for the caller's words and the tool results of earlier rounds. `caller` null: its
    * words are committed already.
    */
   | {
-      readonly do: 'ask'
+      readonly type: 'ask'
       readonly turn: TurnId
       readonly caller: CallerTurn | null
       readonly attempt: number
       readonly round: number
     }
   /** Ask the model what `ask` would ask. Nothing of it is heard, no tool of it runs. */
-  | { readonly do: 'speculate'; readonly caller: CallerTurn }
+  | { readonly type: 'speculate'; readonly caller: CallerTurn }
   /** It was in vain. */
-  | { readonly do: 'dropSpeculation' }
+  | { readonly type: 'dropSpeculation' }
   /** As `ask`, at first, with the answer that was begun already. */
-  | { readonly do: 'keepSpeculation'; readonly turn: TurnId; readonly caller: CallerTurn }
-  | { readonly do: 'cancelModel'; readonly turn: TurnId }
-  | { readonly do: 'say'; readonly turn: TurnId; readonly line: Line }
+  | { readonly type: 'keepSpeculation'; readonly turn: TurnId; readonly caller: CallerTurn }
+  | { readonly type: 'cancelModel'; readonly turn: TurnId }
+  | { readonly type: 'say'; readonly turn: TurnId; readonly phrase: Phrase }
   /** Nothing follows the sentences given so far; `drained` comes when the last sample was sent. */
-  | { readonly do: 'finishSpeech'; readonly turn: TurnId }
+  | { readonly type: 'finishSpeech'; readonly turn: TurnId }
   /** The caller's turn is complete. `forModel` false: heard beside the conversation (a backchannel). */
-  | { readonly do: 'commitCaller'; readonly caller: CallerTurn; readonly forModel: boolean }
-  | { readonly do: 'commitAgent'; readonly turn: TurnId }
+  | { readonly type: 'commitCaller'; readonly caller: CallerTurn; readonly forModel: boolean }
+  | { readonly type: 'commitAgent'; readonly turn: TurnId }
   /** The reply's first sample was sent. */
-  | { readonly do: 'trace'; readonly turn: TurnId }
+  | { readonly type: 'trace'; readonly turn: TurnId }
   | {
-      readonly do: 'trouble'
+      readonly type: 'trouble'
       readonly part: 'speech_to_text' | 'language_model'
       readonly code: string
       readonly message: string
       /** The model is asked once more for the same reply. */
       readonly again?: boolean
     }
-  | { readonly do: 'reopenEars' }
+  | { readonly type: 'reopenEars' }
   /** What the detector takes for the caller's speech is noise. */
-  | { readonly do: 'learnNoise' }
-  | { readonly do: 'finish'; readonly why: FinishWhy }
+  | { readonly type: 'learnNoise' }
+  | { readonly type: 'finish'; readonly why: FinishReason }
   /** Everything that belongs to the conversation ends: timers, jobs, sound. */
-  | { readonly do: 'stop' }
+  | { readonly type: 'stop' }
 
 export interface Step {
   readonly next: TurnState

@@ -1,4 +1,4 @@
-import type { RecognitionMode, SpareRecogniser, SpareVendors, SpareVoice } from '../agent-spec.js'
+import type { RecognitionMode, FallbackRecogniser, FallbackVendors, FallbackVoice } from '../agent-spec.js'
 import {
   type CatalogueProviders,
   chosenModel,
@@ -34,7 +34,7 @@ export interface PrimaryVendors {
  * A spare in each part: vendors of the operator's; the embedded ones stand behind nobody and need nobody.
  * Behind a model that hears, thinks and speaks by itself stand all the parts, or none.
  */
-export function fallbacksOf(own: PrimaryVendors, providers: CatalogueProviders): SpareVendors {
+export function fallbacksOf(own: PrimaryVendors, providers: CatalogueProviders): FallbackVendors {
   if (own.model.vendor === OPENAI_REALTIME) {
     const parts = {
       speechToText: spareRecognisers(own, providers),
@@ -56,7 +56,7 @@ function hosted(vendor: string): boolean {
   return vendor !== EMBEDDED && vendor !== OPENAI_REALTIME
 }
 
-function spareVoices(own: PrimaryVendors, providers: CatalogueProviders): readonly SpareVoice[] {
+function spareVoices(own: PrimaryVendors, providers: CatalogueProviders): readonly FallbackVoice[] {
   const { voice, pace, languages } = own
   const rows = voices(providers).filter((row) => hosted(row.vendor) && row !== voice && !same(row, voice))
   const useful = rows.filter((row) => languages.some((language) => row.languages.includes(language)))
@@ -111,7 +111,7 @@ function vendorsOf(rows: readonly { readonly vendor: string }[], own: string): r
   return [...new Set(rows.map((row) => row.vendor))].filter((vendor) => vendor !== own)
 }
 
-function spareRecognisers(own: PrimaryVendors, providers: CatalogueProviders): readonly SpareRecogniser[] {
+function spareRecognisers(own: PrimaryVendors, providers: CatalogueProviders): readonly FallbackRecogniser[] {
   const { recognition, languages, mode } = own
   const rows = recognitionModels(providers).filter(
     (row) =>
@@ -141,7 +141,7 @@ function spareRecognisers(own: PrimaryVendors, providers: CatalogueProviders): r
   return chosen.map((row) => ({ vendor: row.vendor, model: row.sttModel, mode, languages: row.languages }))
 }
 
-function spareModels(own: PrimaryVendors, providers: CatalogueProviders): SpareVendors['languageModel'] {
+function spareModels(own: PrimaryVendors, providers: CatalogueProviders): FallbackVendors['languageModel'] {
   const named = providers.fallbacks?.llm
   const rows = languageModels(providers).filter((row) => hosted(row.vendor))
   const chosen = named

@@ -71,7 +71,7 @@ t.test('several languages: the multilingual mode where the model has one', async
   for (const [wire, language, languages, query, hears] of SEVERAL) {
     const dialect = open(wire, language, languages)
     t.same(asked(dialect), query, `${wire.name} ${languages}`)
-    t.same(dialect.capabilities.hears, hears)
+    t.same(dialect.capabilities.understoodLanguages, hears)
     t.equal(dialect.capabilities.detectsLanguage, hears.length > 1)
   }
 })

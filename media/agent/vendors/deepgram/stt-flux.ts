@@ -39,7 +39,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
       understandsSpeech: true,
       // It waits for the meaning to be complete; a caller who thinks is given this long.
       finalDeadlineMs: 2500,
-      hears,
+      understoodLanguages: hears,
       detectsLanguage: hears.length > 1,
     }
     const query = new URLSearchParams({

@@ -71,7 +71,7 @@ export class DeepgramListenDialect implements RecognitionDialect {
       wordTimes: true,
       understandsSpeech: true,
       finalDeadlineMs: 800,
-      hears,
+      understoodLanguages: hears,
       detectsLanguage: hears.length > 1,
     }
     const query = new URLSearchParams({

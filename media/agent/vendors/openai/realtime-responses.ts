@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError } from '../../../base/errors.js'
-import { asFailure } from '../../tts/synthesis.js'
+import { toVendorFailure } from '../../tts/synthesis.js'
 import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../vendor-ports.js'
 import type { RealtimeAudio } from './realtime-audio.js'
 import { toolCallsOf, realtimeError, type RealtimeMessage, usageOf } from './realtime-messages.js'
@@ -243,6 +243,6 @@ function tellEnd(events: SpokenReplyEvents, { status, status_details, output, us
     // `incomplete` is an answer too, up to where the vendor stopped it.
     events.done(toolCallsOf(output), usageOf(usage))
   } catch (error) {
-    events.failed(asFailure(error))
+    events.failed(toVendorFailure(error))
   }
 }

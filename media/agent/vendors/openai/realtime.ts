@@ -54,7 +54,7 @@ export function openAiSpeechToSpeech(
     capabilities: {
       turnEnd: realtime.turns !== 'ours',
       firstAudioDeadlineMs: FIRST_AUDIO_MS,
-      longestMs: LONGEST_MS,
+      maxConnectionMs: LONGEST_MS,
     },
     open: (options, events) => new RealtimeStream(settings, realtime, options, events, deps),
   }
@@ -152,11 +152,11 @@ class RealtimeStream implements SpeechToSpeechStream {
     })
   }
 
-  forget(item: string): void {
+  deleteItem(item: string): void {
     this.#send({ type: 'conversation.item.delete', item_id: item })
   }
 
-  tell(role: 'user' | 'assistant' | 'system', text: string): void {
+  addMessage(role: 'user' | 'assistant' | 'system', text: string): void {
     this.#send(textItem(role, text))
   }
 

@@ -111,7 +111,7 @@ class UtteranceStream implements SpeechToTextStream {
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 1500,
-      hears: options.hears,
+      understoodLanguages: options.hears,
       detectsLanguage: options.hears.length > 1,
     }
     this.#buffer = new UtteranceBuffer(options.rate)

@@ -36,7 +36,7 @@ function openStream(ear: ScriptedEar | null, events: SpeechToTextEvents): Speech
       wordTimes: ear !== null,
       understandsSpeech: ear !== null,
       finalDeadlineMs: 100,
-      hears: VOICE_LANGUAGES,
+      understoodLanguages: VOICE_LANGUAGES,
       detectsLanguage: ear !== null,
     },
     write(pcm, atMs) {

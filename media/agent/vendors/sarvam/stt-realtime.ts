@@ -34,7 +34,7 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 1200,
-      hears,
+      understoodLanguages: hears,
       detectsLanguage: several,
     }
     const query = new URLSearchParams({

@@ -65,7 +65,7 @@ export class SarvamLegacyDialect implements RecognitionDialect {
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 1500,
-      hears,
+      understoodLanguages: hears,
       detectsLanguage: several,
     }
     const query = new URLSearchParams({

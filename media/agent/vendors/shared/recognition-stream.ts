@@ -227,7 +227,7 @@ export class RecognitionStream implements SpeechToTextStream {
       if (!this.#closed) this.#events.final(text, words === null ? null : this.#placed(words), language)
     },
     eager: (complete) => {
-      if (!this.#closed) this.#events.eager?.(complete)
+      if (!this.#closed) this.#events.eagerEndOfTurn?.(complete)
     },
     failed: (error) => {
       this.#socket?.close()
