@@ -4,7 +4,11 @@ import {
   correctCount,
   finalVerdict,
 } from '../../fixtures/answering-machine/confusion-table.js'
-import { synthesiseAnswers, type DetectedAnswer, detectAnswer } from '../../fixtures/answering-machine/detect.js'
+import {
+  type DetectedAnswer,
+  detectAnswer,
+  synthesiseAnswers,
+} from '../../fixtures/answering-machine/detect.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { percentile, rounded } from '../lib/statistics.js'

@@ -6,7 +6,7 @@ import { PROFILES } from '../vendors/messages.js'
 import type { VoiceVendor } from '../vendors/open.js'
 import { wordIndex, wordMs } from '../vendors/vocabulary.js'
 import { spread } from './engine-share.js'
-import type { ReceivedWord, InterruptSample } from './job.js'
+import type { InterruptSample, ReceivedWord } from './job.js'
 import { openRig, type Rig, text } from './rig.js'
 
 const FEW = { calls: 8, turns: 8 }

@@ -9,14 +9,14 @@ import { CLIP_RATE, findClip, readClip } from '../../fixtures/speech/manifest.js
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import {
-  type NonSpeechJob,
-  type NonSpeechSample,
   type CallerJob,
   type CallerResult,
   callerNumber,
   type FaultSample,
   type FromCaller,
   type InterruptSample,
+  type NonSpeechJob,
+  type NonSpeechSample,
   type TurnSample,
 } from './job.js'
 import { Listener } from './listener.js'
@@ -43,7 +43,7 @@ const TURN_CONDITIONS: readonly Condition[] = ['clean', 'car', 'clean', 'office'
 const ASIDE_CONDITIONS: readonly Condition[] = ['clean', 'office']
 
 const turns: TurnSample[] = []
-const interrupts: Omit<InterruptSample, 'heardWords' | 'stopsMs'>[] = []
+const interrupts: Omit<InterruptSample, 'receivedWords' | 'stopsMs'>[] = []
 const faults: FaultSample[] = []
 const errors: string[] = []
 
@@ -101,7 +101,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
         if (listener === undefined) return []
         // Only now is every stopped reply over.
         const { onsetMs } = sample
-        return { ...sample, heardWords: listener.recital(onsetMs), stopsMs: listener.stops(onsetMs) }
+        return { ...sample, receivedWords: listener.recital(onsetMs), stopsMs: listener.stops(onsetMs) }
       }),
       nonSpeech: asides,
       faults,

@@ -1,10 +1,10 @@
 import {
+  enginePolicy,
   fewestCutsWithin,
   judgeAll,
-  enginePolicy,
-  vadOnlyPolicy,
   type Quality,
   shortestWaitFor,
+  vadOnlyPolicy,
 } from '../../fixtures/turns/quality.js'
 import { spokenCalls } from '../../fixtures/turns/spoken-calls.js'
 import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'

@@ -6,11 +6,11 @@ import t from 'tap'
 import { WebSocket } from 'ws'
 import { findAsterisk } from './asterisk.js'
 import {
+  type ComparisonRun,
   comparisonRows,
   type Pair,
   ratioOf,
   recoveryRow,
-  type ComparisonRun,
   usPerCallFrame,
   withoutAsterisk,
 } from './asterisk-comparison.js'

@@ -273,7 +273,8 @@ function echoOf(turns: readonly ComparisonRun[]): { n: number; p50: number; p99:
 
 /** Medians of an engine's turns, and what went wrong in all of them. */
 function sideOf(turns: readonly ComparisonRun[]): Readonly<Record<string, unknown>> {
-  const sum = (value: (turn: ComparisonRun) => number): number => turns.reduce((total, turn) => total + value(turn), 0)
+  const sum = (value: (turn: ComparisonRun) => number): number =>
+    turns.reduce((total, turn) => total + value(turn), 0)
   return {
     established: turns.map(({ established }) => established),
     usPerCallFrame: turns.map((turn) => rounded(usPerCallFrame(turn, turn.cpuMs))),

@@ -4,7 +4,7 @@ import { figure, type Measured } from '../lib/figures.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 import type { ByoResult, Echo } from './job.js'
 import type { ByoBot, RunningCaller } from './processes.js'
-import { BINARY, OTHER_PROTOCOLS, openByoRig, type BotEndpoint } from './rig.js'
+import { BINARY, type BotEndpoint, OTHER_PROTOCOLS, openByoRig } from './rig.js'
 
 /*
  * Calls bridged to a bot that says everything back: RTP in, bot, RTP out. Engine, bot and callers are a

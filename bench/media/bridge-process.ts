@@ -16,7 +16,7 @@ import { PAYLOAD_TYPES } from './job.js'
 const TIMEOUT_MS = 60_000
 const sessions: Session[] = []
 const beat = startFrameClock(systemClock, (_member, error) => fail(error))
-let setting: Extract<ToBridges, { do: 'open' }> | null = null
+let setting: Extract<ToBridges, { type: 'open' }> | null = null
 
 function send(message: FromBridges): void {
   process.send?.(message)
@@ -72,7 +72,7 @@ async function bridge(peers: Ports): Promise<Ports> {
 }
 
 async function handle(message: ToBridges): Promise<void> {
-  switch (message.do) {
+  switch (message.type) {
     case 'open':
       setting = message
       send({ kind: 'ready' })

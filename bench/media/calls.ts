@@ -191,32 +191,32 @@ async function openRig(variant: Variant, folder: string): Promise<Rig> {
   const peers = start('./peer-process.js')
   const askBridges = (message: ToBridges) => ask<FromBridges>(bridges, message)
   const askPeers = (message: ToPeers) => ask<FromPeers>(peers, message)
-  await askBridges({ do: 'open', variant, keys, folder })
-  await askPeers({ do: 'open', variant, keys })
+  await askBridges({ type: 'open', variant, keys, folder })
+  await askPeers({ type: 'open', variant, keys })
   return {
     async add(calls) {
-      const made = await askPeers({ do: 'make', calls })
+      const made = await askPeers({ type: 'make', calls })
       if (made.kind !== 'made') throw new Error(`the peers answered ${made.kind}`)
-      const added = await askBridges({ do: 'add', peers: made.ports })
+      const added = await askBridges({ type: 'add', peers: made.ports })
       if (added.kind !== 'added') throw new Error(`the bridges answered ${added.kind}`)
-      await askPeers({ do: 'talk', ports: added.ports })
+      await askPeers({ type: 'talk', ports: added.ports })
     },
     async begin() {
-      await askPeers({ do: 'begin' })
+      await askPeers({ type: 'begin' })
     },
     async end() {
-      const answer = await askPeers({ do: 'end' })
+      const answer = await askPeers({ type: 'end' })
       if (answer.kind !== 'heard') throw new Error(`the peers answered ${answer.kind}`)
       return answer.heard
     },
     async usage(collect) {
-      const answer = await askBridges({ do: 'usage', collect })
+      const answer = await askBridges({ type: 'usage', collect })
       if (answer.kind !== 'usage') throw new Error(`the bridges answered ${answer.kind}`)
       return answer.usage
     },
     async close() {
       try {
-        if (bridges.connected) await askBridges({ do: 'close' })
+        if (bridges.connected) await askBridges({ type: 'close' })
       } finally {
         if (peers.connected) peers.disconnect()
         if (bridges.connected) bridges.disconnect()

@@ -34,16 +34,16 @@ export type Ports = readonly [number, number]
 /** To the process that runs the engine's media side: bridges, one thread, one beat. */
 export type ToBridges =
   | {
-      readonly do: 'open'
+      readonly type: 'open'
       readonly variant: Variant
       readonly keys: SrtpKeys | null
       readonly folder: string
     }
   /** One more call for each pair of the peers' ports; answered with ours. */
-  | { readonly do: 'add'; readonly peers: readonly Ports[] }
+  | { readonly type: 'add'; readonly peers: readonly Ports[] }
   /** `collect`: after a garbage collection, which is a stall; not while anything is measured. */
-  | { readonly do: 'usage'; readonly collect: boolean }
-  | { readonly do: 'close' }
+  | { readonly type: 'usage'; readonly collect: boolean }
+  | { readonly type: 'close' }
 
 export interface Usage {
   readonly cpuMs: number
@@ -62,14 +62,14 @@ export type FromBridges =
 
 /** To the process that plays the telephones of all calls. */
 export type ToPeers =
-  | { readonly do: 'open'; readonly variant: Variant; readonly keys: SrtpKeys | null }
+  | { readonly type: 'open'; readonly variant: Variant; readonly keys: SrtpKeys | null }
   /** Makes the sockets of so many more calls; answered with their ports. */
-  | { readonly do: 'make'; readonly calls: number }
+  | { readonly type: 'make'; readonly calls: number }
   /** The engine's ports of the calls made last: they are spoken to from now on. */
-  | { readonly do: 'talk'; readonly ports: readonly Ports[] }
+  | { readonly type: 'talk'; readonly ports: readonly Ports[] }
   /** Forgets what was heard and begins to measure; or tells it. */
-  | { readonly do: 'begin' }
-  | { readonly do: 'end' }
+  | { readonly type: 'begin' }
+  | { readonly type: 'end' }
 
 export interface ReceivedQuality {
   readonly packets: number

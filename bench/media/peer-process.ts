@@ -10,7 +10,7 @@ import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from '../../media/rtp/srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from '../../media/rtp/srtp/transform.js'
 import { gapsOf, latenessOf, type OutPacket, percentile } from '../lib/statistics.js'
-import type { FromPeers, ReceivedQuality, Ports, ToPeers, Variant } from './job.js'
+import type { FromPeers, Ports, ReceivedQuality, ToPeers, Variant } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
 
 /*
@@ -137,7 +137,7 @@ class Leg {
 
 const legs: Leg[] = []
 let made: [Leg, Leg][] = []
-let setting: Extract<ToPeers, { do: 'open' }> | null = null
+let setting: Extract<ToPeers, { type: 'open' }> | null = null
 let sounds: readonly Sounds[] = []
 let phase = 0
 let dueMs = 0
@@ -181,7 +181,7 @@ function heard(): ReceivedQuality {
 }
 
 async function handle(message: ToPeers): Promise<FromPeers | null> {
-  switch (message.do) {
+  switch (message.type) {
     case 'open': {
       setting = message
       const { codecs, rate } = message.variant

@@ -101,7 +101,7 @@ function reports(): Work {
     delaySinceLastReport: 7,
   }
   const cname = Buffer.from('0123456789abcdef')
-  const listener = { senderReport: () => {}, report: () => {}, bye: () => {} }
+  const listener = { onSenderReport: () => {}, onReceptionReport: () => {}, onBye: () => {} }
   return {
     name: 'rtcp',
     prepare: () => {},

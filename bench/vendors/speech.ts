@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws'
 import { systemClock } from '../../media/base/clock.js'
 import { lastNumber } from './chat.js'
 import type { Ledger } from './ledger.js'
-import { noise, pieces, type TimedWord, synthesiseWords } from './word-tones.js'
+import { noise, pieces, synthesiseWords, type TimedWord } from './word-tones.js'
 
 /** A piece of 100 ms every 20 ms: synthesis is some times faster than speech. */
 const TICK_MS = 20

@@ -197,12 +197,12 @@ function apiFile(operations: readonly Operation[]): string {
   const used = new Set<string>()
   const methods = operations.map((operation) => methodOf(operation, used)).join('\n')
   const names = [...used].sort()
-  return `${HEAD}import { Caller, type Page, type RequestOptions } from '../caller.js'
+  return `${HEAD}import { HttpClient, type Page, type RequestOptions } from '../http-client.js'
 import type {
 ${names.map((name) => `  ${name},\n`).join('')}} from './types.js'
 
 /** Every operation of the API as a method. */
-export class Api extends Caller {
+export class Api extends HttpClient {
 ${methods}}
 `
 }

@@ -94,8 +94,8 @@ t.test('bootstrap and keys', async (t) => {
       const clock = new VirtualClock()
       const made = await bootstrap(db, rootKey, clock)
       const owner = await db.selectFrom('members').selectAll().executeTakeFirstOrThrow()
-      const use = openLastUsedWriter(db, clock, silentLog)
-      const verifier = { db, rootKey, clock, use }
+      const lastUsed = openLastUsedWriter(db, clock, silentLog)
+      const verifier = { db, rootKey, clock, lastUsed }
       const create = (environment: Environment, scopes: Scope[], expiresAt: number | null) =>
         createKey(db, rootKey, clock, {
           organizationId: owner.organizationId,
@@ -136,15 +136,15 @@ t.test('bootstrap and keys', async (t) => {
       t.same(await scopes(), ['read', 'write'], 'a key does not outlive a demotion')
       await db.deleteFrom('members').execute()
       t.same(await scopes(), [], 'nor its creator')
-      await use.close()
+      await lastUsed.close()
     })
 
     await t.test('last use is written in batches', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const made = await bootstrap(db, rootKey, clock)
-      const use = openLastUsedWriter(db, clock, silentLog)
-      const lastUsed = async () =>
+      const lastUsed = openLastUsedWriter(db, clock, silentLog)
+      const storedUse = async () =>
         (
           await db
             .selectFrom('apiKeys')
@@ -152,14 +152,14 @@ t.test('bootstrap and keys', async (t) => {
             .where('environment', '=', 'test')
             .executeTakeFirst()
         )?.lastUsedAt
-      const verifier = { db, rootKey, clock, use }
+      const verifier = { db, rootKey, clock, lastUsed }
       await authenticate(verifier, `Bearer ${made?.testKey}`)
-      t.equal(await lastUsed(), null)
+      t.equal(await storedUse(), null)
       const at = clock.wall()
       clock.advance(3000)
-      await use.close()
-      t.equal(await lastUsed(), at)
-      await use.close()
+      await lastUsed.close()
+      t.equal(await storedUse(), at)
+      await lastUsed.close()
     })
 
     await t.test('over HTTP: whoami and scopes', async (t) => {

@@ -49,7 +49,10 @@ function texts(config: AgentConfig): readonly (readonly [path: string, text: str
 
 /** The first text that uses an undeclared variable, with all such names in it; null when none does. */
 export function findUndeclared(config: AgentConfig): { path: string; names: readonly string[] } | null {
-  const known = new Set<string>([...BUILT_IN_VARIABLES, ...config.inputVariables.map((variable) => variable.name)])
+  const known = new Set<string>([
+    ...BUILT_IN_VARIABLES,
+    ...config.inputVariables.map((variable) => variable.name),
+  ])
   for (const [path, text] of texts(config)) {
     const names = new Set<string>()
     for (const [, name] of text.matchAll(PLACEHOLDER)) {

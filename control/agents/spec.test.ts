@@ -1,7 +1,7 @@
 import t from 'tap'
 import { defaultConfig } from './config.js'
 import { mergeConfig } from './merge.js'
-import { fillPlaceholders, resolveVariables, findUndeclared } from './placeholders.js'
+import { fillPlaceholders, findUndeclared, resolveVariables } from './placeholders.js'
 import { buildAgentSpec, type SpecInput } from './spec.js'
 
 const config = mergeConfig(defaultConfig, {

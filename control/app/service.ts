@@ -43,7 +43,7 @@ import { openEgress } from '../net/egress.js'
 import { assignSandboxNumber } from '../numbers/sandbox-number.js'
 import { readQueueDepths } from '../observe/queue-depths.js'
 import { openSipTraceFiles, traceFolder } from '../observe/sip-trace-files.js'
-import { openTelemetry, type MetricSources } from '../observe/telemetry.js'
+import { type MetricSources, openTelemetry } from '../observe/telemetry.js'
 import { openTracing } from '../observe/tracing.js'
 import { API_VERSION } from '../system/api.js'
 import { openAgentTools } from '../tools/runner.js'
@@ -198,7 +198,15 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     sip,
     pool,
     trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
-    admissionControl: openAdmission({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
+    admissionControl: openAdmission({
+      db,
+      clock,
+      log,
+      nodeId,
+      folder,
+      providers: settings.providers,
+      rootKey,
+    }),
     gate: permits,
     tools: openAgentTools({ db, rootKey, egress, clock, log, services: serviceTools }),
     events: {

@@ -66,7 +66,12 @@ export function unseal(key: Buffer, sealed: string, bound: string): string {
  * Opens what was sealed with the subkey of the present root key or of an earlier one that is still
  * configured. Throws EngineError `storage_failed` when none of them opens it.
  */
-export function unsealWithAnyKey(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string {
+export function unsealWithAnyKey(
+  rootKey: RootKey,
+  purpose: KeyPurpose,
+  sealed: string,
+  bound: string,
+): string {
   for (const earlier of rootKey.previous) {
     try {
       return unseal(earlier.subkey(purpose), sealed, bound)

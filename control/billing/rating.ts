@@ -38,7 +38,10 @@ export function billedSeconds(fromMs: number, toMs: number): number {
  * The lines of a call's bill, empty when it was not answered: the agent's part up to the bridge, and
  * from there on the person's part, never both at once. `billedPaise` is their sum.
  */
-export function rateCall(call: RatedCall): { readonly charges: readonly Charge[]; readonly billedPaise: number } {
+export function rateCall(call: RatedCall): {
+  readonly charges: readonly Charge[]
+  readonly billedPaise: number
+} {
   if (call.answeredAt === null) return { charges: [], billedPaise: 0 }
   const agentUntil = call.bridgedAt ?? call.endedAt
   const charges = [line('agent', billedSeconds(call.answeredAt, agentUntil), call.ratePaisePerMinute)]

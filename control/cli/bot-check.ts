@@ -45,7 +45,16 @@ interface Finding {
 
 /** What people want to know of a report, worst things where they happened. */
 export function findingsOf(report: BotReport): readonly Finding[] {
-  const { unreachable, connectMs, commands, violations: faults, audioMs, firstAudioMs: firstSoundMs, replyMs, closedWith } = report
+  const {
+    unreachable,
+    connectMs,
+    commands,
+    violations: faults,
+    audioMs,
+    firstAudioMs: firstSoundMs,
+    replyMs,
+    closedWith,
+  } = report
   if (unreachable !== null) return [{ level: 'FAIL', text: `cannot be reached: ${unreachable}` }]
   const findings: Finding[] = []
   const add = (level: Finding['level'], text: string): void => {

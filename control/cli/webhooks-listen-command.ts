@@ -28,7 +28,16 @@ export async function listenForWebhooks(args: readonly string[], settings: () =>
   const stop = new AbortController()
   void signals.first.then(() => stop.abort())
   try {
-    await forwardEvents({ apiUrl, key, forward, events, secret, clock: systemClock, print: say, signal: stop.signal })
+    await forwardEvents({
+      apiUrl,
+      key,
+      forward,
+      events,
+      secret,
+      clock: systemClock,
+      print: say,
+      signal: stop.signal,
+    })
     return 0
   } finally {
     signals.close()

@@ -26,7 +26,11 @@ export interface GateRecord {
 
 export type Clearance =
   | { readonly cleared: true; readonly permit: Permit }
-  | { readonly cleared: false; readonly runId: string; readonly verdict: GateVerdict & { readonly allow: false } }
+  | {
+      readonly cleared: false
+      readonly runId: string
+      readonly verdict: GateVerdict & { readonly allow: false }
+    }
 
 /**
  * The only way to a permit. In one transaction: read the facts, decide, store every check, seal the

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { rootKeyOf } from '../config/root-key.js'
-import { GENESIS_HASH, type ChainLink, openEvidenceKeys, sealRecord, verifyChain } from './evidence.js'
+import { type ChainLink, GENESIS_HASH, openEvidenceKeys, sealRecord, verifyChain } from './evidence.js'
 
 const keys = openEvidenceKeys(rootKeyOf(Buffer.alloc(32, 7)))
 
@@ -39,7 +39,8 @@ t.test('a whole chain verifies, also from the middle', async (t) => {
 })
 
 t.test('every way to tamper is seen', async (t) => {
-  const forgery = (change: (links: ChainLink[]) => ChainLink[]) => verifyChain(change(chain(4)), keys.publicKey)
+  const forgery = (change: (links: ChainLink[]) => ChainLink[]) =>
+    verifyChain(change(chain(4)), keys.publicKey)
   const edit = (at: number, change: (link: ChainLink) => ChainLink) => (links: ChainLink[]) =>
     links.map((link, index) => (index === at ? change(link) : link))
   const rows: readonly [string, (links: ChainLink[]) => ChainLink[], number][] = [

@@ -6,7 +6,7 @@ const KEYS = { PARLEY_SARVAM_API_KEY: 's', PARLEY_OPENAI_API_KEY: 'o', PARLEY_DE
 
 t.test('nothing set: nothing is named', async (t) => {
   const { providers } = readSettings(KEYS, FOLDER)
-  t.notOk('spares' in providers || 'secondChat' in providers)
+  t.notOk('fallbacks' in providers || 'secondChat' in providers)
 })
 
 t.test('who stands in is named as the catalogue names it', async (t) => {

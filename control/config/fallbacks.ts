@@ -1,10 +1,10 @@
 import {
   type CatalogueProviders,
-  recognitionModels,
   type FallbackNames,
+  recognitionModels,
   voices,
 } from '../../media/agent/vendors/catalogue.js'
-import { invalid, valid, httpUrl, type Parsed } from './parsers.js'
+import { httpUrl, invalid, type Parsed, valid } from './parsers.js'
 
 /** Who stands in when a vendor fails. */
 export const FALLBACK_VARIABLES = [
@@ -52,7 +52,7 @@ export function readFallbacks(
     'PARLEY_LLM_FALLBACK',
     () => providers.openai !== null || given('PARLEY_LLM_FALLBACK_URL') !== null,
   )
-  const spares: FallbackNames = {
+  const fallbacks: FallbackNames = {
     stt: list('PARLEY_STT_FALLBACK', (name) =>
       recognitionModels(providers).some(({ sttModel }) => sttModel === name),
     ),
@@ -61,9 +61,9 @@ export function readFallbacks(
       voices(providers).some((row) => name === row.ttsModel || name === `${row.ttsModel}/${row.ttsVoice}`),
     ),
   }
-  const chosen = Object.values(spares).some((names) => names !== null)
+  const chosen = Object.values(fallbacks).some((names) => names !== null)
   const secondChat = readSecondChat(given, read, llm?.[0])
-  return { ...(chosen ? { fallbacks: spares } : {}), ...(secondChat === null ? {} : { secondChat }) }
+  return { ...(chosen ? { fallbacks } : {}), ...(secondChat === null ? {} : { secondChat }) }
 }
 
 function readSecondChat(

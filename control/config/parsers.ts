@@ -26,7 +26,9 @@ export const invalid = (fix: string): { readonly ok: false; readonly fix: string
 export function integer(min: number, max: number): (value: string) => Parsed<number> {
   return (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-    return number >= min && number <= max ? valid(number) : invalid(`set a whole number from ${min} to ${max}`)
+    return number >= min && number <= max
+      ? valid(number)
+      : invalid(`set a whole number from ${min} to ${max}`)
   }
 }
 
@@ -46,7 +48,9 @@ export function flag(value: string): Parsed<boolean> {
 export const text = (value: string): Parsed<string> => valid(value)
 
 export function ipAddress(value: string): Parsed<string> {
-  return isIP(value) === 0 ? invalid('set an IP address of this machine, for example 127.0.0.1') : valid(value)
+  return isIP(value) === 0
+    ? invalid('set an IP address of this machine, for example 127.0.0.1')
+    : valid(value)
 }
 
 export function folder(base: string): (value: string) => Parsed<string> {
@@ -61,14 +65,18 @@ export function onnxFile(base: string): (value: string) => Parsed<string> {
     try {
       import.meta.resolve('onnxruntime-node')
     } catch {
-      return invalid('it needs the optional package onnxruntime-node: npm install onnxruntime-node, or unset it')
+      return invalid(
+        'it needs the optional package onnxruntime-node: npm install onnxruntime-node, or unset it',
+      )
     }
     return valid(path)
   }
 }
 
 export function httpUrl(value: string): Parsed<string> {
-  const fix = invalid('set an http:// or https:// address without query, for example https://voice.example.com')
+  const fix = invalid(
+    'set an http:// or https:// address without query, for example https://voice.example.com',
+  )
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
   if (!/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix

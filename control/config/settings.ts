@@ -5,9 +5,8 @@ import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
 import { readTrunkFile, type TrunkFile } from '../trunks/trunk-file.js'
-import { readFallbacks, FALLBACK_VARIABLES } from './fallbacks.js'
+import { FALLBACK_VARIABLES, readFallbacks } from './fallbacks.js'
 import {
-  invalid,
   choice,
   type DrachtioServer,
   databaseUrl,
@@ -17,6 +16,7 @@ import {
   hexKey,
   httpUrl,
   integer,
+  invalid,
   ipAddress,
   longSecret,
   mailAddress,

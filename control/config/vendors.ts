@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
-import { invalid, choice, type Parsed, socketUrl, text, voiceNames } from './parsers.js'
+import { choice, invalid, type Parsed, socketUrl, text, voiceNames } from './parsers.js'
 
 /** The speech vendors' variables; each vendor is there when its key is set. */
 export const VENDOR_VARIABLES = [

@@ -17,7 +17,7 @@ const REFRESH_MS = 60_000
  * round trip; SQLite is on this machine, and its clock is ours.
  */
 export async function openDatabaseClock(
-  { db, dialect: engine }: Pick<OpenDatabase, 'db' | 'engine'>,
+  { db, dialect: engine }: Pick<OpenDatabase, 'db' | 'dialect'>,
   clock: Clock,
   log: Log,
 ): Promise<DatabaseClock> {

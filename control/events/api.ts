@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listOperation, operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
-import { Envelope, buildEnvelope } from './envelope.js'
+import { buildEnvelope, Envelope } from './envelope.js'
 import { EVENT_TYPES } from './event-types.js'
 import { type EventWithDelivery, findEventWithDelivery, listEvents as pageOfEvents } from './store.js'
 

@@ -12,7 +12,7 @@ import {
   type Operation,
 } from './operation.js'
 import { type ErrorCode, isRefusal } from './problem.js'
-import { type ValidInput, readInput } from './read-input.js'
+import { readInput, type ValidInput } from './read-input.js'
 import { type RenderedResponse, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
 import type { MountedOperation } from './routes.js'
 
@@ -22,7 +22,11 @@ export interface HandlerDeps extends AdmissionDeps {
 }
 
 /** Answers one request in the order of decisions 2.1. Throws only what is a fault of the service. */
-export async function handle(handling: HandlerDeps, mounted: MountedOperation, exchange: Exchange): Promise<void> {
+export async function handle(
+  handling: HandlerDeps,
+  mounted: MountedOperation,
+  exchange: Exchange,
+): Promise<void> {
   const { operation } = mounted
   const admitted = await admit(handling, operation, exchange)
   if (isRefusal(admitted)) return sendRefusal(exchange, admitted)

@@ -92,7 +92,10 @@ t.test('another origin, behind a proxy', async (t) => {
       const json = { email: 'tls@example.in', password: 'long enough', name: 'T', organizationName: 'T' }
       t.equal((await api.send('POST', '/v1/signup', { key: null, json })).status, 201)
       const token = await api.tokenFor('tls@example.in')
-      t.match((await api.latestMailTo('tls@example.in')).text, `${DASHBOARD}/console/verify-email#token=${token}`)
+      t.match(
+        (await api.latestMailTo('tls@example.in')).text,
+        `${DASHBOARD}/console/verify-email#token=${token}`,
+      )
       t.equal((await api.send('POST', '/v1/auth/verify-email', { key: null, json: { token } })).status, 200)
       const logIn = { email: json.email, password: json.password }
       const answer = await api.send('POST', '/v1/auth/login', { key: null, json: logIn })

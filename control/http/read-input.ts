@@ -9,7 +9,7 @@ import type { AnyActor, Operation } from './operation.js'
 import type { PageRequest } from './pagination.js'
 import { isRefusal, type Refusal, refuse } from './problem.js'
 import type { MountedOperation } from './routes.js'
-import { type ValidationIssue, readQuery, validate } from './validate.js'
+import { readQuery, type ValidationIssue, validate } from './validate.js'
 
 /** What a client sent, valid. */
 export interface ValidInput {

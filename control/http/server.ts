@@ -17,7 +17,7 @@ import type { Method, Operation } from './operation.js'
 import { crossOrigin } from './origins.js'
 import { errorEnvelope, refuse, unavailable } from './problem.js'
 import { sendRefusal } from './reply.js'
-import { type Route, buildRoutes } from './routes.js'
+import { buildRoutes, type Route } from './routes.js'
 
 export interface HttpServerOptions {
   readonly operations: readonly Operation[]

@@ -27,7 +27,10 @@ export function validate(schema: z.ZodType, input: unknown, part: InputPart): Va
  * The parameters of a query string. A name that is given twice, or holds text that cannot be
  * stored, is an issue; so is, later, one that the operation does not know.
  */
-export function readQuery(search: string): { values: Record<string, string>; issues: readonly ValidationIssue[] } {
+export function readQuery(search: string): {
+  values: Record<string, string>
+  issues: readonly ValidationIssue[]
+} {
   const values = new Map<string, string>()
   const issues: ValidationIssue[] = []
   for (const [name, value] of new URLSearchParams(search)) {

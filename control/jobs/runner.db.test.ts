@@ -5,8 +5,8 @@ import { silentLog } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
 import { endOfEventLoopTurn } from './group-commit.js'
 import {
-  failureRetryMs,
   type ClaimedJob,
+  failureRetryMs,
   type JobHandler,
   LEASE_MS,
   openJobRunner,
@@ -311,7 +311,8 @@ t.test('delays after faults', async (t) => {
 
 t.test('places are dealt out in turn', async (t) => {
   const lanes = (...free: number[]) => free.map((room, i) => ({ lane: `l${i}`, free: room }))
-  const counts = (free: number, ...rooms: number[]) => shareSlots(free, lanes(...rooms)).map(({ count }) => count)
+  const counts = (free: number, ...rooms: number[]) =>
+    shareSlots(free, lanes(...rooms)).map(({ count }) => count)
   t.strictSame(counts(10, 4, 4), [4, 4])
   t.strictSame(counts(5, 4, 4), [3, 2])
   t.strictSame(counts(10, 1, 20), [1, 9])

@@ -7,8 +7,8 @@ import { Scope } from '../../media/base/scope.js'
 import type { Db, Trx } from '../db/database.js'
 import type { JobRow } from '../db/tables/webhooks.js'
 import { isTransient } from '../db/transient-error.js'
-import { GroupCommit, endOfEventLoopTurn } from './group-commit.js'
-import { type Claim, claimJobs, dueLanes, renewClaim, releaseClaim, renewClaims } from './store.js'
+import { endOfEventLoopTurn, GroupCommit } from './group-commit.js'
+import { type Claim, claimJobs, dueLanes, releaseClaim, renewClaim, renewClaims } from './store.js'
 
 /** A job in the hands of a handler. */
 export interface ClaimedJob {

@@ -5,7 +5,7 @@ import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { listOperation, operation } from '../http/operation.js'
 import { setRequestLimit, storedLimits } from './rate-limit-store.js'
-import { budgetHeaders, requestCost, openRateLimiter } from './rate-limiter.js'
+import { budgetHeaders, openRateLimiter, requestCost } from './rate-limiter.js'
 
 const owner = { organizationId: 'org_1', environment: 'test' } as const
 

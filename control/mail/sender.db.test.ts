@@ -10,7 +10,7 @@ import { bootstrap } from '../access/accounts/bootstrap.js'
 import { rootKeyOf } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { type Mail, queueMail, queueMailToAdmins, sweepMails } from './outbox.js'
-import { type MailSenderOptions, openMailSender, mailRetryMs } from './sender.js'
+import { type MailSenderOptions, mailRetryMs, openMailSender } from './sender.js'
 import { fileTransport, type MailTransport, requiresTls, smtpTransport } from './transport.js'
 
 const rootKey = rootKeyOf(Buffer.alloc(32, 9))

@@ -7,7 +7,12 @@ import {
 } from '../../fixtures/contract/described-operations.js'
 import { type Answer, member, openJudge } from '../../fixtures/contract/judge.js'
 import { NOT_BUILT, OPERATION_TABLE } from '../../fixtures/contract/operation-table.js'
-import { openPopulatedService, PINNED, type Credential, type PopulatedService } from '../../fixtures/contract/populated-service.js'
+import {
+  type Credential,
+  openPopulatedService,
+  PINNED,
+  type PopulatedService,
+} from '../../fixtures/contract/populated-service.js'
 import { silentLog } from '../../media/base/log.js'
 import { operations } from '../app/operations.js'
 import { openDatabase } from '../db/database.js'

@@ -12,13 +12,13 @@ import { openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
 import { type AuditFields, listAudit, recordAudit } from './audit.js'
 import { narrowCallingHours } from './calling-hours.js'
 import {
-  updateCallingProfile,
-  updateOrganizationRow,
-  updateOrganizationProfile,
   lockOrganization,
   narrowingOf,
   readOrganizationRows,
   type StoredOrganization,
+  updateCallingProfile,
+  updateOrganizationProfile,
+  updateOrganizationRow,
 } from './profile-store.js'
 import { latestVerification } from './verification-store.js'
 import { Organization, organizationView, PURPOSES, readOrganizationView } from './view.js'

@@ -74,6 +74,7 @@ function differences(
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
   )
-  const only = (facts: AuditFields): AuditFields => Object.fromEntries(names.map((name) => [name, facts[name] ?? null]))
+  const only = (facts: AuditFields): AuditFields =>
+    Object.fromEntries(names.map((name) => [name, facts[name] ?? null]))
   return { before: only(before), after: only(after) }
 }

@@ -73,7 +73,11 @@ export async function lockOrganization(
 export type ProfileChange = Partial<Omit<OrganizationProfileRow, 'organizationId' | 'revision' | 'updatedAt'>>
 
 /** Changes a profile that `lockOrganization` holds. */
-export async function updateOrganizationProfile(trx: Trx, organizationId: string, change: ProfileChange): Promise<void> {
+export async function updateOrganizationProfile(
+  trx: Trx,
+  organizationId: string,
+  change: ProfileChange,
+): Promise<void> {
   if (Object.keys(change).length === 0) return
   await trx
     .updateTable('organizationProfiles')

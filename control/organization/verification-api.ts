@@ -7,7 +7,7 @@ import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { E164 } from '../http/schemas.js'
 import { recordAudit } from './audit.js'
-import { latestVerification, unsealDetails, submitVerification } from './verification-store.js'
+import { latestVerification, submitVerification, unsealDetails } from './verification-store.js'
 import { VerificationState, verificationView } from './view.js'
 
 const ENTITY_TYPES = [

@@ -8,10 +8,10 @@ import { extractionMessages, parseExtraction } from './extraction.js'
 import {
   announceCompleted,
   COMPLETION_JOB,
-  readExtractionInput,
   RESULT_JOB,
-  storeResultFailure,
+  readExtractionInput,
   storeResult,
+  storeResultFailure,
 } from './store.js'
 
 const ATTEMPTS = 3

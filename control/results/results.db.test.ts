@@ -8,7 +8,7 @@ import { AgentConfig } from '../agents/config.js'
 import { openBackground } from '../app/background.js'
 import { extractionMessages, parseExtraction } from './extraction.js'
 import { plainSummary } from './plain-summary.js'
-import { retryResult, RESULT_WAIT_MS } from './store.js'
+import { RESULT_WAIT_MS, retryResult } from './store.js'
 
 const QUESTIONS = AgentConfig.pick({ outputVariables: true, evaluationCriteria: true }).parse({
   outputVariables: [

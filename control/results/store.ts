@@ -79,7 +79,12 @@ export async function storeResult(trx: Trx, callId: string, result: CallResult, 
 }
 
 /** There is no result, and no further attempt. */
-export async function storeResultFailure(trx: Trx, callId: string, error: string, now: number): Promise<void> {
+export async function storeResultFailure(
+  trx: Trx,
+  callId: string,
+  error: string,
+  now: number,
+): Promise<void> {
   await trx
     .updateTable('callResults')
     .set({ state: 'failed', error, updatedAt: now })

@@ -8,11 +8,11 @@ import { recordAudit } from '../organization/audit.js'
 import { DEVELOPERS } from '../organization/roles.js'
 import {
   deleteSecret as deleteSecretRow,
+  findSecretUsers,
   insertSecret,
   listSecrets as pageOfSecrets,
   replaceSecret as replaceSecretRow,
   type SecretUser,
-  findSecretUsers,
 } from './store.js'
 import { openVault } from './vault.js'
 

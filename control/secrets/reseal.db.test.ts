@@ -13,7 +13,7 @@ import { openEvidenceKeys, sealRecord, verifyChain } from '../compliance/evidenc
 import { addRootKey, openRootKey, type RootKey, rootKeyOf } from '../config/root-key.js'
 import type { Db } from '../db/database.js'
 import { latestVerification, unsealDetails } from '../organization/verification-store.js'
-import { unsealPassword, sealPassword } from '../trunks/trunk-passwords.js'
+import { sealPassword, unsealPassword } from '../trunks/trunk-passwords.js'
 import { activeSecrets } from '../webhooks/endpoint-store.js'
 import { resealAll } from './reseal.js'
 import { readSecretValue } from './store.js'
@@ -122,7 +122,8 @@ await onEachDialect(t, async (t, open) => {
   await t.test('API keys go on, and move to the new root key when they are used', async (t) => {
     const clock = new VirtualClock()
     const use = openLastUsedWriter(db, clock, silentLog)
-    const check = (rootKey: typeof old) => authenticate({ db, rootKey, clock, lastUsed: use }, `Bearer ${api.testKey}`)
+    const check = (rootKey: typeof old) =>
+      authenticate({ db, rootKey, clock, lastUsed: use }, `Bearer ${api.testKey}`)
     t.match(await check(alone), { code: 'unauthenticated' })
     t.match(await check(rotated), { kind: 'key', organizationId })
     t.match(await check(alone), { kind: 'key', organizationId })

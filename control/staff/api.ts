@@ -14,7 +14,7 @@ import {
 } from '../organization/verification-store.js'
 import { VerificationState, verificationView } from '../organization/view.js'
 import { decideSenderId } from './sender-id-api.js'
-import { performStaffAction, organizationNotFound, Reason } from './staff-action.js'
+import { organizationNotFound, performStaffAction, Reason } from './staff-action.js'
 import { filterByKillSwitch, listOrganizations as pageOfOrganizations } from './store.js'
 import { readStaffOrganization, StaffOrganization } from './view.js'
 

@@ -51,7 +51,8 @@ export async function readStaffOrganization(
   const live = slotLimits(stored, 'live')
   return {
     ...organizationView(stored, verification),
-    submission: verification === null ? null : ShownSubmission.parse(unsealDetails(deps.rootKey, verification)),
+    submission:
+      verification === null ? null : ShownSubmission.parse(unsealDetails(deps.rootKey, verification)),
     enforcement: {
       blocked: calling.enforcedAt !== null,
       since: timestampOrNull(calling.enforcedAt),

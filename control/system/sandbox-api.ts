@@ -4,7 +4,7 @@ import { isId } from '../../media/base/ids.js'
 import { operation } from '../http/operation.js'
 import { refuse } from '../http/problem.js'
 import { E164 } from '../http/schemas.js'
-import { findNumber, existsInOtherEnvironment } from '../numbers/store.js'
+import { existsInOtherEnvironment, findNumber } from '../numbers/store.js'
 
 const DEFAULT_PERSONA = 'polite'
 

@@ -102,7 +102,8 @@ async function agentOf(
     .limit(2)
     .execute()
   const [found, another] = rows
-  if (found === undefined) throw new TrunkFileError(path, 'there is no such agent; make it first, or leave it out')
+  if (found === undefined)
+    throw new TrunkFileError(path, 'there is no such agent; make it first, or leave it out')
   if (another !== undefined) throw new TrunkFileError(path, 'several agents have this name; give the id')
   return found.id
 }

@@ -4,10 +4,10 @@ import type { Log } from '../../media/base/log.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
-import { loadNumbers, TrunkFileError, releaseNumbers } from './load-numbers.js'
+import { loadNumbers, releaseNumbers, TrunkFileError } from './load-numbers.js'
 import { findOverlappingTrunk, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
 import { type FileTrunk, invalidTrunkFile, type TrunkFile } from './trunk-file.js'
-import { unsealPassword, sealPassword, type TrunkPassword } from './trunk-passwords.js'
+import { sealPassword, type TrunkPassword, unsealPassword } from './trunk-passwords.js'
 
 export interface LoadTrunksOptions {
   readonly db: Db
@@ -104,7 +104,8 @@ async function loadTrunk(
           ranges,
         )
       : await refresh(trx, known, { ...wanted, ...statusOf(trunk, known) }, trunk, now)
-  if (row === null) throw new TrunkFileError([...path, 'inbound', 'username'], 'another trunk has this user name')
+  if (row === null)
+    throw new TrunkFileError([...path, 'inbound', 'username'], 'another trunk has this user name')
   await loadNumbers(trx, options.log, row, trunk, path, now)
   return row
 }
@@ -205,7 +206,8 @@ async function organizationOf(
     ? all.orderBy('createdAt').orderBy('id').limit(1)
     : all.where('id', '=', organization)
   ).executeTakeFirst()
-  if (found === undefined) throw new TrunkFileError([...path, 'organization'], 'there is no such organization')
+  if (found === undefined)
+    throw new TrunkFileError([...path, 'organization'], 'there is no such organization')
   return found.id
 }
 

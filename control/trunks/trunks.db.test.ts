@@ -11,7 +11,14 @@ import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
-import { findOverlappingTrunk, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
+import {
+  findOverlappingTrunk,
+  findTrunk,
+  listTrunkNumbers,
+  recordTrunkUse,
+  storeProbe,
+  updateTrunk,
+} from './store.js'
 import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
 import { parseTrunkFile, readTrunkFile } from './trunk-file.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'

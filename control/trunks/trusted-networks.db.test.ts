@@ -6,7 +6,7 @@ import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { loadTrunks } from './load-trunks.js'
 import { parseTrunkFile } from './trunk-file.js'
-import { TRUNK_POLL_MS, openTrustedNetworks, RESOLVE_MS } from './trusted-networks.js'
+import { openTrustedNetworks, RESOLVE_MS, TRUNK_POLL_MS } from './trusted-networks.js'
 
 const trunk = (name: string, over: object) => ({
   name,

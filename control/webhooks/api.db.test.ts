@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ApiAnswer } from '../../fixtures/api/api.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
-import { acceptedSignatures, recordEvent, openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
+import { acceptedSignatures, openReceiver, openWebhookRig, recordEvent } from '../../fixtures/api/webhooks.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { newId } from '../../media/base/ids.js'
 import { createKey } from '../access/keys/api-keys.js'

@@ -144,7 +144,10 @@ await onEachDialect(t, async (t, open) => {
       t.match(metrics, `parley_webhook_attempts_total{outcome="${outcome}"} ${count}\n`)
       t.match(metrics, `parley_webhook_attempt_seconds_count{outcome="${outcome}"} ${count}\n`)
     }
-    const { webhook_deliveries: waiting } = await readQueueDepths(rig.database.db, rig.clock.wall() + 3 * MINUTE)
+    const { webhook_deliveries: waiting } = await readQueueDepths(
+      rig.database.db,
+      rig.clock.wall() + 3 * MINUTE,
+    )
     t.strictSame(waiting, { rows: 4, oldestSeconds: 120 }, 'due for two minutes by then')
     t.equal((await readQueueDepths(rig.database.db, rig.clock.wall())).webhook_deliveries?.oldestSeconds, 0)
   })

@@ -11,7 +11,7 @@ import { type Attempt, postWebhook } from './delivery-attempt.js'
 import { type DisabledNotice, recordFailure, recordSuccess } from './endpoint-health.js'
 import { activeSecrets, PARK_MS } from './endpoint-store.js'
 import { DELIVERY_JOB } from './outbox.js'
-import { MAX_ATTEMPTS, type AttemptPlan, planNextAttempt } from './retry-schedule.js'
+import { type AttemptPlan, MAX_ATTEMPTS, planNextAttempt } from './retry-schedule.js'
 import { webhookHeaders } from './signature.js'
 
 export interface DeliveryOptions {

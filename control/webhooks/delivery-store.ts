@@ -4,7 +4,7 @@ import type { EventRow } from '../db/tables/calling.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { EVENT_RETENTION_MS } from '../events/store.js'
 import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
-import { insertDeliveries, newDelivery, isSubscribed } from './outbox.js'
+import { insertDeliveries, isSubscribed, newDelivery } from './outbox.js'
 
 interface Owner {
   readonly organizationId: string

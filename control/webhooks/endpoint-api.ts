@@ -9,12 +9,12 @@ import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../http/sche
 import { type AuditFields, recordAudit } from '../organization/audit.js'
 import { postWebhook } from './delivery-attempt.js'
 import {
+  type AuditHook,
   activeSecrets,
   createEndpoint,
   currentSecret,
   deleteEndpoint,
   findEndpoint,
-  type AuditHook,
   listEndpoints,
   MAX_ENDPOINTS,
   rollSecret,

@@ -26,7 +26,12 @@ const MAX_RETRY_AFTER_MS = 240 * MINUTE_MS
  * What follows the `attempt`-th attempt (from 1) that ended at `now` (Unix ms). `random`, in [0, 1),
  * places the next one within the jitter.
  */
-export function planNextAttempt(attempt: number, result: AttemptResult, now: number, random: number): AttemptPlan {
+export function planNextAttempt(
+  attempt: number,
+  result: AttemptResult,
+  now: number,
+  random: number,
+): AttemptPlan {
   if (result.kind === 'answered') {
     if (result.status >= 200 && result.status < 300) return { do: 'delivered' }
     if (!isRetried(result.status)) return { do: 'give-up' }

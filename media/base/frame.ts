@@ -130,7 +130,11 @@ export interface RouteTo {
   /** Linear, 0 to 4; 1 unless told. */
   readonly gain?: number
   /** While one of these ends sounds, the route is softer by its `gain`; then it comes back in `releaseMs`. */
-  readonly duckedBy?: readonly { readonly endpoint: EndpointId; readonly gain: number; readonly releaseMs: number }[]
+  readonly duckedBy?: readonly {
+    readonly endpoint: EndpointId
+    readonly gain: number
+    readonly releaseMs: number
+  }[]
 }
 
 export interface MediaSession {

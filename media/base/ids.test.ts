@@ -1,5 +1,5 @@
 import t from 'tap'
-import { minimumId, idOfUuid, isId, newId, ulid, uuidOf } from './ids.js'
+import { idOfUuid, isId, minimumId, newId, ulid, uuidOf } from './ids.js'
 
 t.test('ids of one process sort by creation, within a millisecond too', (t) => {
   const start = Date.UTC(2025, 0, 15)

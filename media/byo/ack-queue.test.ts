@@ -3,7 +3,7 @@ import { AckQueue } from './ack-queue.js'
 
 function rig() {
   const given: string[] = []
-  const words = { marked: (name: string) => name, played: (id: string) => id, cleared: () => 'clear' }
+  const words = { markAck: (name: string) => name, playedAck: (id: string) => id, clearAck: () => 'clear' }
   const answers = new AckQueue(words, (message) => given.push(message ?? 'nothing'))
   const mark = (name: string) => answers.push({ type: 'mark', name, how: 'played' })
   return { given, answers, mark }

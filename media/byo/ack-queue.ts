@@ -7,7 +7,7 @@ const MOST = 20_000
 
 export type Ack =
   | { readonly type: 'mark'; readonly name: string; readonly how: 'played' | 'cleared' }
-  | { readonly type: 'sound'; readonly id: string }
+  | { readonly type: 'audio'; readonly id: string }
   | { readonly type: 'clear'; readonly droppedMs: number }
 
 /**
@@ -15,7 +15,7 @@ export type Ack =
  * many a beat that the other calls of the thread do not notice.
  */
 export class AckQueue {
-  readonly #dialect: Pick<Dialect, 'marked' | 'played' | 'cleared'>
+  readonly #dialect: Pick<Dialect, 'markAck' | 'playedAck' | 'clearAck'>
   readonly #send: (message: string | null) => void
   readonly #waiting: Ack[] = []
   #head = 0
@@ -23,7 +23,7 @@ export class AckQueue {
 
   /** @param send is given null for what the dialect has no word for. */
   constructor(
-    dialect: Pick<Dialect, 'marked' | 'played' | 'cleared'>,
+    dialect: Pick<Dialect, 'markAck' | 'playedAck' | 'clearAck'>,
     send: (message: string | null) => void,
   ) {
     this.#dialect = dialect
@@ -66,7 +66,7 @@ export class AckQueue {
 
   #give(answer: Ack): void {
     if (answer.type === 'mark') this.#send(this.#dialect.markAck(answer.name, answer.how))
-    else if (answer.type === 'sound') this.#send(this.#dialect.playedAck(answer.id))
+    else if (answer.type === 'audio') this.#send(this.#dialect.playedAck(answer.id))
     else this.#send(this.#dialect.clearAck(answer.droppedMs))
   }
 }

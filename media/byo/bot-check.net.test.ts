@@ -65,7 +65,7 @@ t.test('a sound with an id is told when it was played, and one may take the plac
     }
   })
   t.equal(done, 2)
-  t.match(report, { unreachable: null, faults: [], commands: { play: 3 }, closedWith: null })
+  t.match(report, { unreachable: null, violations: [], commands: { play: 3 }, closedWith: null })
 })
 
 t.test('an unknown event is left unheeded, junk is a fault', async (t) => {

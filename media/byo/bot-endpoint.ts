@@ -2,11 +2,19 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { errorText } from '../base/errors.js'
-import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointId, DtmfTiming, SessionRate } from '../base/frame.js'
+import type {
+  AudioFrame,
+  CloseReason,
+  Digit,
+  DtmfTiming,
+  Endpoint,
+  EndpointId,
+  SessionRate,
+} from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import { type Ack, AckQueue } from './ack-queue.js'
-import { durationMs, readAudio, type AudioFormat, audioFormatOf } from './audio/audio-format.js'
+import { type AudioFormat, audioFormatOf, durationMs, readAudio } from './audio/audio-format.js'
 import { BotPlayout } from './audio/bot-playout.js'
 import { CallerAudioSender } from './audio/caller-audio-sender.js'
 import type { Marker, PlaybackQueue } from './audio/playback-queue.js'
@@ -378,7 +386,7 @@ class SocketBot implements BotEndpoint {
     if (reached === null) return
     for (const marker of reached) {
       if (marker.kind === 'mark') this.#tell({ type: 'mark', name: marker.name, how: 'played' })
-      else if (marker.kind === 'played') this.#tell({ type: 'sound', id: marker.id })
+      else if (marker.kind === 'played') this.#tell({ type: 'audio', id: marker.id })
       else if (marker.kind === 'key' && !this.#options.sendDigits([marker.digit], marker.timing)) {
         this.#error('bad_frame', 'keys cannot be sent on this call')
       }

@@ -179,7 +179,14 @@ function designFilter(from: InputRate, to: Rate): Filter {
 }
 
 function identity(): Filter {
-  return { up: 1, down: 1, taps: 8, rows: Float32Array.of(0, 0, 0, 0, 0, 0, 0, 1), delay: 0, kernelRows: null }
+  return {
+    up: 1,
+    down: 1,
+    taps: 8,
+    rows: Float32Array.of(0, 0, 0, 0, 0, 0, 0, 1),
+    delay: 0,
+    kernelRows: null,
+  }
 }
 
 function windowedSinc(up: number, down: number): Filter {

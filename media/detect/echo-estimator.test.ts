@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EchoSimulator, type EchoPath } from '../../fixtures/audio/echo-path.js'
+import { type EchoPath, EchoSimulator } from '../../fixtures/audio/echo-path.js'
 import { decodeG711, encodeG711 } from '../../fixtures/audio/g711.js'
 import { joined } from '../../fixtures/audio/tones.js'
 import { seeded } from '../../fixtures/host/random.js'

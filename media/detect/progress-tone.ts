@@ -168,7 +168,8 @@ class ProgressDetector implements Detector {
       const { cadence } = entry
       for (let i = 0; i < cadence.length; i += 2) {
         const next = cadence[(i + 2) % cadence.length] ?? 0
-        if (!similarDuration(first.ms, cadence[i] ?? 0) || !similarDuration(pauseMs, cadence[i + 1] ?? 0)) continue
+        if (!similarDuration(first.ms, cadence[i] ?? 0) || !similarDuration(pauseMs, cadence[i + 1] ?? 0))
+          continue
         if (similarDuration(second.ms, next) && fits(first, entry) && fits(second, entry)) return entry
       }
     }

@@ -25,7 +25,7 @@ export class ToneBank {
   readonly #block: Float64Array
 
   constructor(hertz: readonly number[], rate: number, samples: number) {
-    const { cos, sin, rotationRe: rotationRe, rotationIm: rotationIm } = tablesOf(hertz, rate, samples)
+    const { cos, sin, rotationRe, rotationIm } = tablesOf(hertz, rate, samples)
     this.count = hertz.length
     this.re = new Float64Array(this.count)
     this.im = new Float64Array(this.count)

@@ -257,7 +257,10 @@ export class Concealer {
   #mayGrow(): boolean {
     const needed = (this.#periods + 1) * this.#period + this.#quarter
     return (
-      this.#concealing && this.#periods < MAX_PERIODS && this.#pitchHistory.length >= needed && this.#historyLength >= needed
+      this.#concealing &&
+      this.#periods < MAX_PERIODS &&
+      this.#pitchHistory.length >= needed &&
+      this.#historyLength >= needed
     )
   }
 

@@ -3,7 +3,7 @@ import { align } from '../../fixtures/audio/align.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { seeded } from '../../fixtures/host/random.js'
 import type { AudioFrame, Endpoint, EndpointKind } from '../base/frame.js'
-import type { NetworkEndpoint, ArrivalListener } from '../session/network-endpoint.js'
+import type { ArrivalListener, NetworkEndpoint } from '../session/network-endpoint.js'
 import { openSession } from '../session/session.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
 import type { Disk } from './wav-file.js'
@@ -116,7 +116,9 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
   session.add(new LoopEndpoint('room', room()))
   session.route('leg', ['agent'])
   session.route('agent', ['leg'])
-  session.route('room', [{ to: 'leg', gain: 0.5, duckedBy: [{ endpoint: 'agent', gain: 0.3, releaseMs: 400 }] }])
+  session.route('room', [
+    { to: 'leg', gain: 0.5, duckedBy: [{ endpoint: 'agent', gain: 0.3, releaseMs: 400 }] },
+  ])
   session.start()
   const silence = new Int16Array(160)
   let skipped = 0

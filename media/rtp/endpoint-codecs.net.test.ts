@@ -225,7 +225,7 @@ for (const codec of CODEC_NAMES) {
 
 const EVERYTHING: readonly ReceiveFormat[] = CODEC_NAMES.map((codec, i) => ({
   payloadType: 100 + i,
-  is: 'audio',
+  kind: 'audio',
   codec,
 }))
 

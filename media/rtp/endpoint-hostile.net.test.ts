@@ -81,7 +81,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
   end.start(clock.now(), { onFrame: ({ pcm }) => heard.push(pcm.slice()), onDigit: () => {} })
   const said = tone(HZ, 20)
   const out = srtp === undefined ? null : new SrtpSender(srtp.suite, srtp.receive)
-  const seal = (packet: Buffer, kind: 'rtp' | 'rtcp'): Buffer => {
+  const seal = (packet: Buffer, kind: 'protectRtp' | 'protectRtcp'): Buffer => {
     if (out === null) return packet
     const buffer = Buffer.alloc(packet.length + MAX_SRTP_OVERHEAD)
     buffer.set(packet)
@@ -94,7 +94,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
     writeRtpHeader(packet, 8, false, frame & 0xffff, frame * 160, 0x5eed)
     encodeAlaw(said, 0, 160, packet, 12)
     frame++
-    return seal(packet, 'rtp')
+    return seal(packet, 'protectRtp')
   }
   const report = (): Buffer => {
     const into = Buffer.alloc(120)
@@ -106,7 +106,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
       null,
     )
     at = writeCname(into, at, 0x5eed, Buffer.from('peer'))
-    return seal(into.subarray(0, writeBye(into, at, 0x5eed)), 'rtcp')
+    return seal(into.subarray(0, writeBye(into, at, 0x5eed)), 'protectRtcp')
   }
   const looked = () => end.stats().packetsReceived + end.stats().refused + end.stats().rtcp
   return {
@@ -250,7 +250,7 @@ t.test('after a flood, a silent peer may be replaced as before', async (t) => {
   await it.send(it.peer, it.speech())
   for (let i = 0; i < 60; i++) await it.send(other, it.speechOfThief(i))
   it.beat()
-  t.match(it.end.stats(), { shut: 1, refused: 60, latches: 1 })
+  t.match(it.end.stats(), { filterActivations: 1, refused: 60, latches: 1 })
   for (let i = 0; i < 60; i++) it.beat()
   await it.send(other, it.speechOfThief(100))
   t.match(it.end.stats(), { latches: 2, packetsReceived: 2 })
@@ -259,10 +259,10 @@ t.test('after a flood, a silent peer may be replaced as before', async (t) => {
 t.test("more than a beat's worth from the peer itself is not even looked at", async (t) => {
   const it = await call(t)
   for (let i = 0; i < 200; i++) await it.send(it.peer, it.speech())
-  t.match(it.end.stats(), { packetsReceived: 64, flooded: 136 })
+  t.match(it.end.stats(), { packetsReceived: 64, floodDropped: 136 })
   it.beat()
   await it.send(it.peer, it.speech())
-  t.match(it.end.stats(), { packetsReceived: 65, flooded: 136 })
+  t.match(it.end.stats(), { packetsReceived: 65, floodDropped: 136 })
 })
 
 /** Bits flipped, bytes replaced, cut or lengthened. */

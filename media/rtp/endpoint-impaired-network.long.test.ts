@@ -2,7 +2,12 @@ import t from 'tap'
 import { matchSpeech } from '../../fixtures/audio/speech-match.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { runImpairedCall } from '../../fixtures/rtp/impaired-call.js'
-import { type QualityBounds, IMPAIRMENT_CASES, returnedAgainstSent, SPEECH } from '../../fixtures/rtp/impairment-table.js'
+import {
+  IMPAIRMENT_CASES,
+  type QualityBounds,
+  returnedAgainstSent,
+  SPEECH,
+} from '../../fixtures/rtp/impairment-table.js'
 
 /*
  * The rows of network.test.ts in real time, some at once. The host adds jitter of its own, up to 8 ms where
@@ -26,7 +31,13 @@ for (let from = 0; from < IMPAIRMENT_CASES.length; from += AT_ONCE) {
       }),
     )
     for (const { row, source, call } of calls) {
-      const judge = (what: string, heard: Int16Array, latestMs: number, bound: QualityBounds, slack: QualityBounds): void => {
+      const judge = (
+        what: string,
+        heard: Int16Array,
+        latestMs: number,
+        bound: QualityBounds,
+        slack: QualityBounds,
+      ): void => {
         const got = matchSpeech(source, heard, { earliestMs: -400, latestMs })
         const note = `${row.name}, ${what}: ${JSON.stringify({ ...got, delays: undefined })}`
         t.ok(

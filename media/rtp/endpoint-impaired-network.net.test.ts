@@ -2,7 +2,12 @@ import t from 'tap'
 import { matchSpeech } from '../../fixtures/audio/speech-match.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { runImpairedCall } from '../../fixtures/rtp/impaired-call.js'
-import { type QualityBounds, IMPAIRMENT_CASES, returnedAgainstSent, SPEECH } from '../../fixtures/rtp/impairment-table.js'
+import {
+  IMPAIRMENT_CASES,
+  type QualityBounds,
+  returnedAgainstSent,
+  SPEECH,
+} from '../../fixtures/rtp/impairment-table.js'
 
 assertNothingLeft(t)
 

@@ -105,7 +105,10 @@ interface Rig {
   start(): void
 }
 
-async function rig(t: Test, changes: Partial<RtpEndpointOptions> & { rate?: SessionRate } = {}): Promise<Rig> {
+async function rig(
+  t: Test,
+  changes: Partial<RtpEndpointOptions> & { rate?: SessionRate } = {},
+): Promise<Rig> {
   const clock = new VirtualClock({ nowMs: 10_000 })
   const digits: string[] = []
   const timeouts: number[] = []

@@ -4,14 +4,14 @@ import type {
   AudioFrame,
   CloseReason,
   Digit,
-  EndpointId,
   DtmfTiming,
+  EndpointId,
   RtpStats,
   SessionRate,
 } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
-import type { NetworkEndpoint, ArrivalListener } from '../session/network-endpoint.js'
+import type { ArrivalListener, NetworkEndpoint } from '../session/network-endpoint.js'
 import { type DatagramListener, type PortRange, type RtpPortPair, RtpPorts } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
 import type { RtpRemote } from './remote-description.js'

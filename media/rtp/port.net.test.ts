@@ -8,7 +8,7 @@ import { RtpPorts } from './port.js'
 assertNothingLeft(t)
 
 const ADDRESS = '127.0.0.1'
-const nobody = { datagram: () => {} }
+const nobody = { onDatagram: () => {} }
 
 /** An even port with nothing on it and on the next few. */
 async function quiet(): Promise<number> {

@@ -1,4 +1,4 @@
-import { type Digit, FRAME_MS, type DtmfTiming, type SessionRate } from '../base/frame.js'
+import { type Digit, type DtmfTiming, FRAME_MS, type SessionRate } from '../base/frame.js'
 import type { CodecParameters } from '../codec/codec.js'
 import { EncoderPipeline } from '../codec/encoder-pipeline.js'
 import { COMFORT_NOISE_PAYLOAD_BYTES, writeComfortNoise } from './comfort-noise.js'

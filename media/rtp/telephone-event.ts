@@ -1,4 +1,4 @@
-import { type Digit, FRAME_MS, type DtmfTiming } from '../base/frame.js'
+import { type Digit, type DtmfTiming, FRAME_MS } from '../base/frame.js'
 import { timestampDelta } from './receive/sequence.js'
 
 /*
@@ -122,7 +122,10 @@ export class DtmfReceiver {
     this.#active = false
     this.#hasEmitted = true
     this.#lastTimestamp = this.#timestamp
-    this.#onDigit(DIGITS[this.#event] as Digit, Math.round((this.#earlierSegments + this.#duration) / this.#perMs))
+    this.#onDigit(
+      DIGITS[this.#event] as Digit,
+      Math.round((this.#earlierSegments + this.#duration) / this.#perMs),
+    )
   }
 }
 

@@ -274,7 +274,8 @@ export class RtpTransport {
     }
     const suite = before?.suite === keys.suite
     if (!suite || !sameKey(before.send, keys.send)) this.#out = new SrtpSender(keys.suite, keys.send)
-    if (!suite || !sameKey(before.receive, keys.receive)) this.#in = new SrtpReceiver(keys.suite, keys.receive)
+    if (!suite || !sameKey(before.receive, keys.receive))
+      this.#in = new SrtpReceiver(keys.suite, keys.receive)
   }
 
   #slot(bytes: number): Buffer {

@@ -93,7 +93,10 @@ export interface FrameClock {
  * over four phases, none while there are no members. A member that throws is removed and handed to
  * `onFault`; the others never notice.
  */
-export function startFrameClock(clock: Clock, onFault: (member: FrameClockMember, error: unknown) => void): FrameClock {
+export function startFrameClock(
+  clock: Clock,
+  onFault: (member: FrameClockMember, error: unknown) => void,
+): FrameClock {
   return new PhasedFrameClock(clock, onFault)
 }
 

@@ -12,7 +12,7 @@ import { openRtpEndpoint, type RtpEndpoint } from '../rtp/endpoint.js'
 import type { RtpRemote } from '../rtp/remote-description.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
 import { PHASE_MS, startFrameClock } from './frame-clock.js'
-import { type CallParties, routesFor, type RoutingMode, applyRouting } from './routing.js'
+import { applyRouting, type CallParties, type RoutingMode, routesFor } from './routing.js'
 import { openSession, type Session } from './session.js'
 
 assertNothingLeft(t)
@@ -28,19 +28,20 @@ const SETTLE = 24
 const LISTEN = 12
 
 /** Who hears which hums; what is not named hears nobody. */
-const EXPECTED: Readonly<Record<RoutingMode, Partial<Record<'caller' | 'human' | 'agent', readonly Name[]>>>> =
-  {
-    agent: { caller: ['agent', 'ambience'], agent: ['caller'] },
-    hold: { caller: ['music'] },
-    briefing: { caller: ['music'], agent: ['human'], human: ['agent'] },
-    bridge: { caller: ['human'], human: ['caller'] },
-    three_way: {
-      caller: ['agent', 'ambience', 'human'],
-      agent: ['caller', 'human'],
-      human: ['agent', 'caller'],
-    },
-    whisper: { caller: ['agent', 'ambience'], agent: ['caller', 'human'], human: ['agent', 'caller'] },
-  }
+const EXPECTED: Readonly<
+  Record<RoutingMode, Partial<Record<'caller' | 'human' | 'agent', readonly Name[]>>>
+> = {
+  agent: { caller: ['agent', 'ambience'], agent: ['caller'] },
+  hold: { caller: ['music'] },
+  briefing: { caller: ['music'], agent: ['human'], human: ['agent'] },
+  bridge: { caller: ['human'], human: ['caller'] },
+  three_way: {
+    caller: ['agent', 'ambience', 'human'],
+    agent: ['caller', 'human'],
+    human: ['agent', 'caller'],
+  },
+  whisper: { caller: ['agent', 'ambience'], agent: ['caller', 'human'], human: ['agent', 'caller'] },
+}
 const SITUATIONS = Object.keys(EXPECTED) as RoutingMode[]
 
 /** A party inside the engine: an agent hears packets as they come, a bot on a media socket the beat. */
@@ -309,7 +310,7 @@ t.test('the ambience is under the agent, keys are alone, and every end is routed
     routes.map(({ from }) => from),
     ['caller', 'agent', 'room', 'keys'],
   )
-  t.match(routes[1]?.to, [{ to: 'caller', under: [{ end: 'keys', gain: 0 }] }])
+  t.match(routes[1]?.to, [{ to: 'caller', duckedBy: [{ endpoint: 'keys', gain: 0 }] }])
   const [room] = routes[2]?.to ?? []
   t.equal(room?.gain, 0.3)
   t.strictSame(

@@ -41,35 +41,36 @@ interface PlannedRoute {
 
 /** Who hears whom: an entry for each end there is, so that carrying it out leaves no route of before. */
 export function routesFor(situation: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
-  const { caller, agent, human, music, ambience, dtmf: keys } = parties
-  const hears: Readonly<Record<RoutingMode, readonly (readonly [EndpointId | null, readonly (EndpointId | null)[]])[]>> =
-    {
-      agent: [
-        [caller, [agent]],
-        [agent, [caller]],
-      ],
-      hold: [[music, [caller]]],
-      briefing: [
-        [agent, [human]],
-        [human, [agent]],
-        [music, [caller]],
-      ],
-      bridge: [
-        [caller, [human]],
-        [human, [caller]],
-      ],
-      three_way: [
-        [caller, [agent, human]],
-        [agent, [caller, human]],
-        [human, [caller, agent]],
-      ],
-      whisper: [
-        [caller, [agent, human]],
-        [agent, [caller, human]],
-        [human, [agent]],
-      ],
-    }
-  const underKeys = keys === null ? [] : [{ end: keys, gain: 0, releaseMs: KEY_RELEASE_MS }]
+  const { caller, agent, human, music, ambience, dtmf } = parties
+  const hears: Readonly<
+    Record<RoutingMode, readonly (readonly [EndpointId | null, readonly (EndpointId | null)[]])[]>
+  > = {
+    agent: [
+      [caller, [agent]],
+      [agent, [caller]],
+    ],
+    hold: [[music, [caller]]],
+    briefing: [
+      [agent, [human]],
+      [human, [agent]],
+      [music, [caller]],
+    ],
+    bridge: [
+      [caller, [human]],
+      [human, [caller]],
+    ],
+    three_way: [
+      [caller, [agent, human]],
+      [agent, [caller, human]],
+      [human, [caller, agent]],
+    ],
+    whisper: [
+      [caller, [agent, human]],
+      [agent, [caller, human]],
+      [human, [agent]],
+    ],
+  }
+  const underDtmf = dtmf === null ? [] : [{ endpoint: dtmf, gain: 0, releaseMs: KEY_RELEASE_MS }]
   const routes: PlannedRoute[] = []
   for (const from of [caller, agent, human, music]) {
     if (from === null) continue
@@ -78,20 +79,20 @@ export function routesFor(situation: RoutingMode, parties: CallParties): readonl
       from,
       to: listeners.flatMap((to) => {
         if (to === null) return []
-        return to === caller && underKeys.length > 0 ? [{ to, under: underKeys }] : [{ to }]
+        return to === caller && underDtmf.length > 0 ? [{ to, duckedBy: underDtmf }] : [{ to }]
       }),
     })
   }
   if (ambience !== null) {
     const talks = agent !== null && ['agent', 'three_way', 'whisper'].includes(situation)
-    const under = [...underKeys]
-    if (agent !== null) under.push({ end: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
+    const under = [...underDtmf]
+    if (agent !== null) under.push({ endpoint: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
     routes.push({
       from: ambience.id,
       to: talks ? [{ to: caller, gain: ambience.volume, duckedBy: under }] : [],
     })
   }
-  if (keys !== null) routes.push({ from: keys, to: [{ to: caller }] })
+  if (dtmf !== null) routes.push({ from: dtmf, to: [{ to: caller }] })
   return routes
 }
 

@@ -5,7 +5,7 @@ import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.j
 import { readWav } from '../../fixtures/audio/wav.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointKind, SessionRate } from '../base/frame.js'
-import type { NetworkEndpoint, ArrivalListener } from './network-endpoint.js'
+import type { ArrivalListener, NetworkEndpoint } from './network-endpoint.js'
 import { openSession, type Session } from './session.js'
 
 const noFailure = (message: string) => {
@@ -206,7 +206,9 @@ t.test('a route goes under while another end sounds, and comes back', (t) => {
   const voice = new Party('voice', 1100)
   const ear = new Party('ear', 700)
   addAll(session, music, voice, ear)
-  session.route('music', [{ to: 'ear', gain: 0.5, duckedBy: [{ endpoint: 'voice', gain: 0.25, releaseMs: 200 }] }])
+  session.route('music', [
+    { to: 'ear', gain: 0.5, duckedBy: [{ endpoint: 'voice', gain: 0.25, releaseMs: 200 }] },
+  ])
   session.route('voice', ['ear'])
   session.start()
   const musicLevel = () => toneLevel(joined(...ear.heard.slice(-5)), 400)

@@ -247,7 +247,8 @@ class RoutedSession implements Session {
       const member = members[i] as Member
       if (member.network === null || member.removed) continue
       const sent = member.network.flush(at)
-      if (sent && this.#hasAgentMix && member === this.#recorded) this.#recorder?.writeAgent(at, this.#agentMix)
+      if (sent && this.#hasAgentMix && member === this.#recorded)
+        this.#recorder?.writeAgent(at, this.#agentMix)
     }
     this.#frames++
     this.#recorder?.advance(this.#frames * this.#frameSamples)

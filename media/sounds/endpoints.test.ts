@@ -9,7 +9,12 @@ import { TONES } from './tone.js'
  * The tones we make, judged by the detectors, which share nothing with them.
  */
 
-function heard(end: Endpoint, ms: number, rate: 8000 | 16000, names: readonly ('dtmf' | 'progress' | 'beep')[]) {
+function heard(
+  end: Endpoint,
+  ms: number,
+  rate: 8000 | 16000,
+  names: readonly ('dtmf' | 'progress' | 'beep')[],
+) {
   const events: DetectorEvent[] = []
   const detectors = new Detectors(rate, names, (event) => events.push(event))
   const frame = new Int16Array(rate / 50)

@@ -1,4 +1,12 @@
-import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointId, DtmfTiming, SessionRate } from '../base/frame.js'
+import type {
+  AudioFrame,
+  CloseReason,
+  Digit,
+  DtmfTiming,
+  Endpoint,
+  EndpointId,
+  SessionRate,
+} from '../base/frame.js'
 import { dtmfTone, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */

@@ -217,9 +217,11 @@ class FvadDetector implements Vad {
     const voiced = heard && lastLoud !== -1 && power > frameGate && !first
     if (first) this.#noiseFloor = Math.min(power, FLOOR_START_MAX_POWER)
     // An echo is not the noise of the line: it ends with our own speech.
-    if (explained === 0 || power > explained || power < this.#noiseFloor) this.#trackNoiseFloor(power, heard, voiced)
+    if (explained === 0 || power > explained || power < this.#noiseFloor)
+      this.#trackNoiseFloor(power, heard, voiced)
     if (voiced && this.speaking) {
-      this.#talkerPower += (power > this.#talkerPower ? TALKER_RISE : TALKER_FALL) * (power - this.#talkerPower)
+      this.#talkerPower +=
+        (power > this.#talkerPower ? TALKER_RISE : TALKER_FALL) * (power - this.#talkerPower)
     }
     return voiced ? this.#voiced(atMs, firstLoud, lastLoud, loudFromMs) : this.#unvoiced(atMs + FRAME_MS)
   }

@@ -4,7 +4,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { MediaPool } from '../../workers/channel/protocol.js'
 import type { SpeakerScripts } from '../sandbox/speaker-scripts.js'
-import { ALL_CODECS, checkOffer, sessionRateOf, G711_CODECS } from '../sdp/sdp-session.js'
+import { ALL_CODECS, checkOffer, G711_CODECS, sessionRateOf } from '../sdp/sdp-session.js'
 import { warning } from '../sip/sip-dialog.js'
 import type { IncomingInvite, SipServer } from '../sip/sip-port.js'
 import { uriUser } from '../sip/sip-uri.js'
@@ -16,16 +16,16 @@ import type { Ending } from './ending.js'
 import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
+  AdmissionControl,
   AdmissionDecision,
   AgentTools,
   CallControl,
   CallParty,
   DialGate,
-  OutboundCallSpec,
-  AdmissionControl,
   EventSink,
   InboundInvite,
   InboundTrunk,
+  OutboundCallSpec,
   Permit,
   TransferHandler,
 } from './ports.js'
@@ -312,11 +312,13 @@ function endingOfTrunk(refusal: TrunkRefusal): Ending {
 }
 
 /** Called and calling party as headers beside Request-URI and From tell them. */
-function furtherParties(invite: IncomingInvite): Pick<InboundInvite, 'alsoTo' | 'asserted'> {
+function furtherParties(invite: IncomingInvite): Pick<InboundInvite, 'alternateTo' | 'assertedIdentity'> {
   const user = (name: string) => uriUser(invite.header(name) ?? '')
   const isPrivate = /\b(id|user|header)\b/i.test(invite.header('Privacy') ?? '')
   return {
-    alternateTo: [user('P-Called-Party-ID'), user('To')].filter((called) => called !== '' && called !== invite.to),
+    alternateTo: [user('P-Called-Party-ID'), user('To')].filter(
+      (called) => called !== '' && called !== invite.to,
+    ),
     assertedIdentity: (isPrivate ? '' : user('P-Asserted-Identity')) || null,
   }
 }

@@ -16,12 +16,12 @@ import type {
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { CallEvent, CallId } from './call-events.js'
 import {
+  type CallDirection,
   type CallEffect,
   type CallInput,
   type CallState,
-  type CallDirection,
-  step,
   type CallTimerName,
+  step,
 } from './call-machine.js'
 import { type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'

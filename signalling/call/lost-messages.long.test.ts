@@ -45,8 +45,12 @@ interface Case {
   readonly fate: DatagramHandling
 }
 
-const cases = (direction: 'in' | 'out', scenario: string, fate: DatagramHandling, ...wanted: readonly Wanted[]): Case[] =>
-  wanted.map((one) => ({ direction, scenario, fate, wanted: one }))
+const cases = (
+  direction: 'in' | 'out',
+  scenario: string,
+  fate: DatagramHandling,
+  ...wanted: readonly Wanted[]
+): Case[] => wanted.map((one) => ({ direction, scenario, fate, wanted: one }))
 
 const CALL_IN = [m('INVITE'), m('100'), m('180'), m('200', 'INVITE'), m('ACK'), m('BYE'), m('200', 'BYE')]
 const CALL_OUT = [m('INVITE'), m('183'), m('200', 'INVITE'), m('ACK'), m('BYE'), m('200', 'BYE')]

@@ -101,7 +101,10 @@ t.test('nobody answers: CANCEL at the ring timeout', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'answer-cancelled' })
   t.teardown(() => sipp.stop())
-  rig.callManager.dial(rig.permit('call_out', '+919800000001'), { ...rig.plan(sipp.port), ringTimeoutMs: 400 })
+  rig.callManager.dial(rig.permit('call_out', '+919800000001'), {
+    ...rig.plan(sipp.port),
+    ringTimeoutMs: 400,
+  })
   await sipp.done
   t.match((await rig.ended()).ending, { by: 'engine', cause: 'no_answer', fault: 'none' })
 })

@@ -19,7 +19,12 @@ import type { ServerTransaction } from './transaction/server-transaction.js'
 import type { Timers } from './transaction/timers.js'
 import { interfaceAddresses } from './transport/local-address.js'
 import type { Transport } from './transport/transport.js'
-import type { ReceivedRequest, IncomingRequest, PendingRequest, ForwardedRequest } from './user-agent/pending-requests.js'
+import type {
+  ForwardedRequest,
+  IncomingRequest,
+  PendingRequest,
+  ReceivedRequest,
+} from './user-agent/pending-requests.js'
 
 export interface CoreSettings {
   readonly clock: Clock

@@ -86,7 +86,13 @@ class Carrier implements SandboxCarrier {
   readonly #calls = new Map<string, Call>()
   readonly #idle = new Set<() => void>()
 
-  constructor(options: SandboxCarrierOptions, scope: Scope, sip: SipServer, clips: ClipManifest, port: number) {
+  constructor(
+    options: SandboxCarrierOptions,
+    scope: Scope,
+    sip: SipServer,
+    clips: ClipManifest,
+    port: number,
+  ) {
     this.#options = options
     this.#scope = scope
     this.#sip = sip

@@ -34,7 +34,12 @@ const HARMLESS = /^(?:WSH=\d+|KDR=0)$/
  * several keys, or session parameters that would leave something unprotected (RFC 4568 section 6.3 has
  * such a line passed over, not refused).
  */
-export function parseCrypto(tag: string, suite: string, config: string, session: string): CryptoAttribute | null {
+export function parseCrypto(
+  tag: string,
+  suite: string,
+  config: string,
+  session: string,
+): CryptoAttribute | null {
   const name = OFFERED.find((known) => known === suite.toUpperCase())
   const inline = INLINE.exec(config)
   if (name === undefined || inline === null || !TAG.test(tag)) return null

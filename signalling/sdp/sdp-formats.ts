@@ -36,7 +36,7 @@ export type NegotiatedFormats = Pick<
   | 'dtmfPayloadType'
   | 'dtmfClockRate'
   | 'noisePayloadType'
-  | 'hears'
+  | 'receiveFormats'
 >
 
 /** What a description says of an m-line's formats, as far as we speak them, in its order. */
@@ -138,7 +138,10 @@ export class SdpFormats {
   }
 
   /** The same of the answer that agrees on these. */
-  answer(agreed: NegotiatedFormats): { readonly payloads: readonly number[]; readonly lines: readonly string[] } {
+  answer(agreed: NegotiatedFormats): {
+    readonly payloads: readonly number[]
+    readonly lines: readonly string[]
+  } {
     const codec = codecOf(agreed.codec)
     this.#written = [codec.name]
     const events = agreed.dtmfPayloadType === null ? [] : [agreed.dtmfClockRate ?? codec.clockRate]

@@ -6,11 +6,11 @@ import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { type NegotiatedFormats, SdpFormats } from './sdp-formats.js'
 import {
-  type SdpDescription,
   type MediaDirection,
   type MediaSection,
   parseSdp,
   refusal,
+  type SdpDescription,
   type SdpRefusal,
 } from './sdp-parser.js'
 import { type NegotiatedTransport, SdpTransport } from './sdp-transport.js'

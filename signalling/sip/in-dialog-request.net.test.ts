@@ -5,11 +5,11 @@ import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import {
   inCall,
   openUdpPeer,
+  type RawSipMessage,
   request,
   response,
   SDP_A,
   SDP_B,
-  type RawSipMessage,
 } from '../../fixtures/rigs/embedded-rig.js'
 import { until } from '../../fixtures/rigs/signalling-rig.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'

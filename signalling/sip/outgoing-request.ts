@@ -14,7 +14,13 @@ import {
   statusOf,
 } from './drachtio-types.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
-import type { InviteHandlers, InviteRequest, OutgoingInvite, OutOfDialogResponse, OutOfDialogRequest } from './sip-port.js'
+import type {
+  InviteHandlers,
+  InviteRequest,
+  OutgoingInvite,
+  OutOfDialogRequest,
+  OutOfDialogResponse,
+} from './sip-port.js'
 
 /** What an outgoing request needs of the connection it leaves by. */
 export interface ServerConnection {
@@ -164,7 +170,10 @@ export class OutgoingInviteHandle implements OutgoingInvite {
 }
 
 /** Sends OPTIONS or REGISTER, with credentials when it is challenged. See `SipServer.request`. */
-export function sendOutOfDialogRequest(connection: ServerConnection, request: OutOfDialogRequest): Promise<OutOfDialogResponse> {
+export function sendOutOfDialogRequest(
+  connection: ServerConnection,
+  request: OutOfDialogRequest,
+): Promise<OutOfDialogResponse> {
   const { srf, open } = connection
   const { method, uri, callId, digest } = request
   return new Promise((resolve, reject) => {

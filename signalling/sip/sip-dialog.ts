@@ -6,7 +6,7 @@ import type { Log } from '../../media/base/log.js'
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { sessionRefreshDelayMs, sendInDialogRequest, dialogExists } from './in-dialog-request.js'
+import { dialogExists, sendInDialogRequest, sessionRefreshDelayMs } from './in-dialog-request.js'
 import { parseInfoDtmf } from './info-dtmf.js'
 import type { DialogHandlers, OfferReply, SipDialog } from './sip-port.js'
 

@@ -8,16 +8,16 @@ import { Scope } from '../../media/base/scope.js'
 import { tapWire, type WireMessage } from '../trace/wire-tap.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { inviteFormError, IncomingInviteHandle } from './incoming-invite.js'
-import { type ServerConnection, OutgoingInviteHandle, sendOutOfDialogRequest } from './outgoing-request.js'
+import { IncomingInviteHandle, inviteFormError } from './incoming-invite.js'
+import { OutgoingInviteHandle, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
 import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
 import type {
   IncomingInvite,
   InviteHandlers,
   InviteRequest,
   OutgoingInvite,
-  OutOfDialogResponse,
   OutOfDialogRequest,
+  OutOfDialogResponse,
   SipServer,
 } from './sip-port.js'
 
@@ -220,10 +220,14 @@ class DrachtioServer implements SipServer {
     }
     // Each failed attempt to connect comes here too: the patience is for all of them.
     if (!waits || this.#waiting !== null) return
-    this.#waiting = this.#scope.after(this.#options.clock, this.#options.reconnectGraceMs ?? RECLAIM_MS, () => {
-      this.#waiting = null
-      for (const thing of [...this.#open]) if (this.#srf === null) thing.lost()
-    })
+    this.#waiting = this.#scope.after(
+      this.#options.clock,
+      this.#options.reconnectGraceMs ?? RECLAIM_MS,
+      () => {
+        this.#waiting = null
+        for (const thing of [...this.#open]) if (this.#srf === null) thing.lost()
+      },
+    )
   }
 
   #route(srf: RawSrf): void {

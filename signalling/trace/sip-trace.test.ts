@@ -83,7 +83,13 @@ t.test('secrets do not get in', async (t) => {
 })
 
 t.test('bounded: strangers, calls, messages of a call, bytes of a message and of all', async (t) => {
-  const { traces } = opened({ unassignedInvites: 10, calls: 5, messagesPerCall: 3, messageBytes: 400, bytes: 4_000 })
+  const { traces } = opened({
+    unassignedInvites: 10,
+    calls: 5,
+    messagesPerCall: 3,
+    messageBytes: 400,
+    bytes: 4_000,
+  })
   traces.begin('call_0', 'c0', null)
   for (let n = 0; n < 1000; n++) traces.add(wire(invite(`s${n}`, [], 'x'.repeat(1000))))
   t.ok(traces.get('call_0'), 'a flood of INVITEs that are no calls pushes no call out')

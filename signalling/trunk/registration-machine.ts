@@ -98,8 +98,8 @@ type Registering = Extract<RegistrationState, { kind: 'registering' }>
 
 function send(expires: number, failures: number, bound: boolean) {
   return {
-    next: { at: 'registering', expires, failures, bound } as const,
-    effects: [{ do: 'cancelTimer' }, { do: 'send', expires }] as const,
+    next: { kind: 'registering', expires, failures, bound } as const,
+    effects: [{ type: 'cancelTimer' }, { type: 'send', expires }] as const,
   }
 }
 
@@ -110,10 +110,10 @@ function answered(state: Registering, answer: RegistrarResponse, rules: Registra
     // It took the request and has no binding of ours all the same.
     if (granted <= 0) return failed(state, status, 0, rules)
     return {
-      next: { at: 'registered', expires: rules.expires } as const,
+      next: { kind: 'registered', expires: rules.expires } as const,
       effects: [
-        { do: 'report', registered: true, sip: status },
-        { do: 'startTimer', ms: refreshMs(granted, rules.random()) },
+        { type: 'report', registered: true, sip: status },
+        { type: 'startTimer', ms: refreshMs(granted, rules.random()) },
       ] as const,
     }
   }
@@ -131,10 +131,10 @@ function failed(state: Registering, sip: number | null, atLeastMs: number, rules
   // Between half and all of it, so that many trunks do not come back in one moment.
   const ms = Math.max(atLeastMs, Math.round(upper * (0.5 + rules.random() / 2)))
   return {
-    next: { at: 'waiting', expires: state.expires, failures } as const,
+    next: { kind: 'waiting', expires: state.expires, failures } as const,
     effects: [
-      { do: 'report', registered: false, sip },
-      { do: 'startTimer', ms },
+      { type: 'report', registered: false, sip },
+      { type: 'startTimer', ms },
     ] as const,
   }
 }
@@ -144,14 +144,17 @@ function stop(state: RegistrationState) {
     case 'registered':
     case 'registering':
       return {
-        next: { at: 'leaving' } as const,
-        effects: [{ do: 'cancelTimer' }, { do: 'send', expires: 0 }] as const,
+        next: { kind: 'leaving' } as const,
+        effects: [{ type: 'cancelTimer' }, { type: 'send', expires: 0 }] as const,
       }
     case 'leaving':
     case 'over':
       return { next: state, ...SAME }
     default:
-      return { next: { at: 'over' } as const, effects: [{ do: 'cancelTimer' }, { do: 'finish' }] as const }
+      return {
+        next: { kind: 'over' } as const,
+        effects: [{ type: 'cancelTimer' }, { type: 'finish' }] as const,
+      }
   }
 }
 

@@ -7,7 +7,7 @@ import { cseqOf, header, type SipMessage, token } from '../../fixtures/sip/sip-m
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import type { OutOfDialogResponse, OutOfDialogRequest, SipServer } from '../sip/sip-port.js'
+import type { OutOfDialogRequest, OutOfDialogResponse, SipServer } from '../sip/sip-port.js'
 import { Registration, type RegistrationTarget, readRegistrarResponse } from './registration.js'
 import { type RegistrationInput, type RegistrationState, step } from './registration-machine.js'
 import { probeTrunk } from './trunk-probe.js'
@@ -22,7 +22,7 @@ const answer = (
 ) =>
   ({
     type: 'answered',
-    answer: { status, expires: null, minExpires: null, retryAfter: null, ...more },
+    response: { status, expires: null, minExpires: null, retryAfter: null, ...more },
   }) as const
 
 t.test('every state takes every input', async (t) => {
@@ -69,9 +69,11 @@ t.test('every state takes every input', async (t) => {
 })
 
 t.test('times', async (t) => {
-  const registering = { at: 'registering', expires: 600, failures: 0, bound: false } as const
+  const registering = { kind: 'registering', expires: 600, failures: 0, bound: false } as const
   const timer = (state: RegistrationState, input: RegistrationInput) =>
-    step(state, input, rules).effects.flatMap((effect) => (effect.type === 'startTimer' ? [effect.ms] : []))[0]
+    step(state, input, rules).effects.flatMap((effect) =>
+      effect.type === 'startTimer' ? [effect.ms] : [],
+    )[0]
   t.equal(timer(registering, answer(200, { expires: 600 })), 510_000, 'refreshed at 85 %')
   t.equal(timer(registering, answer(200, { expires: 60 })), 51_000)
   t.equal(timer(registering, answer(200, { expires: 20 })), 15_000, 'never with less than 5 s left')
@@ -85,13 +87,16 @@ t.test('times', async (t) => {
   t.equal(timer(registering, answer(503, { retryAfter: 90 })), 90_000)
   t.equal(timer(registering, answer(403)), 120_000, 'a refused account is not hammered')
   const brief = step(registering, answer(423, { minExpires: 1800 }), rules)
-  t.match(brief, { next: { at: 'registering', expires: 1800 }, effects: [{}, { do: 'send', expires: 1800 }] })
+  t.match(brief, {
+    next: { kind: 'registering', expires: 1800 },
+    effects: [{}, { type: 'send', expires: 1800 }],
+  })
   t.match(step({ ...registering, expires: 1800 }, answer(423, { minExpires: 1800 }), rules).next, {
-    at: 'waiting',
+    kind: 'waiting',
   })
   t.match(
     step(registering, answer(200, { expires: 0 }), rules).next,
-    { at: 'waiting' },
+    { kind: 'waiting' },
     'no binding in the answer',
   )
 })
@@ -261,7 +266,12 @@ t.test(
       },
       request(request: OutOfDialogRequest): Promise<OutOfDialogResponse> {
         sent.push(request)
-        const reply: OutOfDialogResponse = { status: 200, local: false, cseq: request.cseq, header: () => null }
+        const reply: OutOfDialogResponse = {
+          status: 200,
+          local: false,
+          cseq: request.cseq,
+          header: () => null,
+        }
         return respond ? Promise.resolve(reply) : new Promise(() => {})
       },
     } as unknown as SipServer

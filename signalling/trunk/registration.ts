@@ -160,7 +160,8 @@ export class Registration {
         digest: this.#digest,
       })
       this.#cseq = Math.max(this.#cseq, answer.cseq)
-      if (round === this.#round) this.#input({ type: 'answered', response: readRegistrarResponse(answer, user) })
+      if (round === this.#round)
+        this.#input({ type: 'answered', response: readRegistrarResponse(answer, user) })
     } catch (error) {
       log.debug({ trunkId, error: errorText(error) }, 'REGISTER was not answered')
       if (round === this.#round) this.#input({ type: 'failed' })
@@ -169,7 +170,10 @@ export class Registration {
 }
 
 /** The times of a registrar's answer; it may list other bindings of the account beside ours. */
-export function readRegistrarResponse(answer: Pick<OutOfDialogResponse, 'status' | 'header'>, user: string): RegistrarResponse {
+export function readRegistrarResponse(
+  answer: Pick<OutOfDialogResponse, 'status' | 'header'>,
+  user: string,
+): RegistrarResponse {
   const contacts = (answer.header('Contact') ?? '').split(/,(?=\s*(?:"[^"]*"\s*)?<?sips?:)/i)
   const own = contacts.filter((contact) => contact.includes(`sip:${user}@`))
   // Ours is the freshest: the others are of earlier lives of this process or of other devices.

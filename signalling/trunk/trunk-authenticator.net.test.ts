@@ -1,6 +1,6 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { inCall, openUdpPeer, request, readRawSipMessage } from '../../fixtures/rigs/embedded-rig.js'
+import { inCall, openUdpPeer, readRawSipMessage, request } from '../../fixtures/rigs/embedded-rig.js'
 import {
   openSignallingRig,
   type RigOptions,

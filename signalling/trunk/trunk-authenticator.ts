@@ -56,7 +56,11 @@ export class TrunkAuthenticator {
     return this.#digest.challenge(realm, algorithm, false)
   }
 
-  async #authenticate(invite: IncomingInvite, header: string, near: InboundTrunk | null): Promise<InviteSource> {
+  async #authenticate(
+    invite: IncomingInvite,
+    header: string,
+    near: InboundTrunk | null,
+  ): Promise<InviteSource> {
     const asked = near ?? (await this.#realmOf(invite))
     const claim = this.#digest.claim(header, (claimed) => claimed === asked.realm || claimed === this.#realm)
     // Credentials for somebody else's realm prove nothing here.

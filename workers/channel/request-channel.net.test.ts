@@ -59,8 +59,8 @@ t.test('each request gets its own answer, in whatever order they come', async (t
         release.push(() => resolve('session' in request ? request.session : null))
       }),
   )
-  const one = channel.request({ do: 'close', session: 'one', why: 'hangup' }, 1000)
-  const two = channel.request({ do: 'close', session: 'two', why: 'hangup' }, 1000)
+  const one = channel.request({ type: 'close', session: 'one', why: 'hangup' }, 1000)
+  const two = channel.request({ type: 'close', session: 'two', why: 'hangup' }, 1000)
   await tick()
   t.equal(channel.pending, 2)
   for (const answer of release.toReversed()) answer()
@@ -74,12 +74,12 @@ t.test('errors keep their code; anything else is internal and logged where it ar
     if (request.type === 'load') throw new EngineError('overloaded', 'too much')
     throw new TypeError('a bug')
   })
-  await t.rejects(channel.request({ do: 'load' }, 1000), {
+  await t.rejects(channel.request({ type: 'load' }, 1000), {
     code: 'overloaded',
     message: 'too much',
     retryable: true,
   })
-  await t.rejects(channel.request({ do: 'shutdown' }, 1000), { code: 'internal', message: 'a bug' })
+  await t.rejects(channel.request({ type: 'shutdown' }, 1000), { code: 'internal', message: 'a bug' })
   t.match(lines.join(), /a request failed in the media worker .*"worker":3.*TypeError: a bug/)
 })
 
@@ -92,7 +92,7 @@ t.test('no answer in time; a late one is ignored', async (t) => {
         answer = () => resolve(null)
       }),
   )
-  const request = channel.request({ do: 'load' }, 1000)
+  const request = channel.request({ type: 'load' }, 1000)
   clock.advance(1000)
   await t.rejects(request, { code: 'timeout', context: { request: 'load' } })
   await tick()
@@ -103,11 +103,11 @@ t.test('no answer in time; a late one is ignored', async (t) => {
 
 t.test('closing rejects what is pending and what comes', async (t) => {
   const { channel, clock, post, events } = setUp(t, () => new Promise(() => {}))
-  const pending = channel.request({ do: 'load' }, 1000)
+  const pending = channel.request({ type: 'load' }, 1000)
   channel.close(new EngineError('worker_lost', 'gone'))
   channel.close(new EngineError('internal', 'twice'))
   await t.rejects(pending, { code: 'worker_lost' })
-  await t.rejects(channel.request({ do: 'load' }, 1000), { code: 'worker_lost' })
+  await t.rejects(channel.request({ type: 'load' }, 1000), { code: 'worker_lost' })
   t.equal(clock.pending, 0)
   post({ type: 'event', session: 's', event: { type: 'hang_up' } })
   await tick()
@@ -131,7 +131,7 @@ t.test('events, losses and log lines cross', async (t) => {
 t.test('a request that cannot cross is refused', async (t) => {
   const { channel, clock } = setUp(t, async () => null)
   const script = { utterances: [], odd: () => {} }
-  await t.rejects(channel.request({ do: 'start', session: 's', script, sipCallId: null }, 1000), {
+  await t.rejects(channel.request({ type: 'start', session: 's', script, sipCallId: null }, 1000), {
     code: 'internal',
   })
   t.equal(channel.pending, 0)

@@ -16,7 +16,7 @@ import {
   serveModel,
   type Tensor,
 } from './onnx.js'
-import type { SpeechScores, SpeechBatch, SpeechWindowSizes } from './speech-model-batch.js'
+import type { SpeechBatch, SpeechScores, SpeechWindowSizes } from './speech-model-batch.js'
 
 /** One recurrent value: its place in the model and its shape around the batch. */
 interface State {

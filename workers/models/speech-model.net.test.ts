@@ -86,12 +86,12 @@ t.test('each call is judged by its own sound, at both rates, many at once', { sk
 t.test('recurrent state belongs to its call, also when others come and go', { skip }, async (t) => {
   const model = await running(t, countingNetwork())
   const first = model.open(8000)
-  const one = async (stream: { hear(pcm: Int16Array): number | null }, rate: 8000 | 16_000) => {
+  const one = async (stream: { process(pcm: Int16Array): number | null }, rate: 8000 | 16_000) => {
     // Two frames hold one window of 32 ms at least.
     const { windows, judged } = model.stats()
-    while (model.stats().windows === windows) stream.hear(frame(100, rate))
+    while (model.stats().windows === windows) stream.process(frame(100, rate))
     await until('its judgement', () => model.stats().judged > judged)
-    return stream.hear(new Int16Array(0)) ?? 0
+    return stream.process(new Int16Array(0)) ?? 0
   }
   const near = (found: number, wanted: number) => Math.abs(found - wanted) < 0.001
   t.ok(near(await one(first, 8000), 0.01))

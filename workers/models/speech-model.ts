@@ -4,7 +4,7 @@ import type { Log } from '../../media/base/log.js'
 import type { SpeechModel, SpeechModelStats, SpeechModelStream } from '../../media/vad/speech-model.js'
 import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
-import type { SpeechScores, SpeechBatch, SpeechWindowSizes } from './speech-model-batch.js'
+import type { SpeechBatch, SpeechScores, SpeechWindowSizes } from './speech-model-batch.js'
 
 export interface RunningSpeechModel extends SpeechModel {
   stats(): SpeechModelStats

@@ -9,7 +9,7 @@ import { resample } from '../../media/codec/resampler.js'
 import { TURN_DETECTOR_MS } from '../../media/vad/turn-detector.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 import { loadOnnx, type OnnxRuntime, type OnnxSession, serveModel } from './onnx.js'
-import type { TurnDetectorResult, TurnDetectorRequest } from './turn-detector-question.js'
+import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-question.js'
 
 const MODEL_RATE = 16_000
 const LONGEST = (TURN_DETECTOR_MS / 1000) * MODEL_RATE

@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { TurnDetectorStream } from '../../media/vad/turn-detector.js'
 import { openMediaPool } from '../pool/media-pool.js'
-import { TURN_DETECTOR_DEADLINE_MS, openTurnDetector, type RunningTurnDetector } from './turn-detector.js'
+import { openTurnDetector, type RunningTurnDetector, TURN_DETECTOR_DEADLINE_MS } from './turn-detector.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-ending-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))

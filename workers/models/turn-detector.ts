@@ -9,7 +9,7 @@ import {
 } from '../../media/vad/turn-detector.js'
 import { type StartModel, startModel } from './model-host.js'
 import { ModelThread } from './model-thread.js'
-import type { TurnDetectorResult, TurnDetectorRequest } from './turn-detector-question.js'
+import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-question.js'
 
 export interface RunningTurnDetector extends TurnDetector {
   stats(): TurnDetectorStats

@@ -255,7 +255,9 @@ t.test('requests that cannot be met', { timeout: 2 * HANG_MS }, async (t) => {
   )
   t.equal(rig.pool.size, 1)
   t.equal((await rig.pool.load())[0]?.sessions, 1, 'nothing of the refused ones is left in the worker')
-  await t.rejects(rig.pool.setRemote('nobody', towards({ address: '127.0.0.1', port: 9 })), { code: 'closed' })
+  await t.rejects(rig.pool.setRemote('nobody', towards({ address: '127.0.0.1', port: 9 })), {
+    code: 'closed',
+  })
   await rig.pool.close()
   await t.rejects(rig.open('four', SILENT), { code: 'closed' })
 })

@@ -130,13 +130,13 @@ class ThreadPool implements RunningMediaPool {
     const entry: Entry = { slot, events, closing: null }
     this.#entries.set(session, entry)
     try {
-      const opened = await slot.request({ do: 'open', session, order }, OPEN_MS)
+      const opened = await slot.request({ type: 'open', session, options: order }, OPEN_MS)
       return { ...opened, worker: slot.index }
     } catch (error) {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)
       if (error instanceof EngineError && error.code === 'timeout') {
         // It may still open over there: take it back.
-        slot.request({ do: 'close', session, why: 'error' }, CLOSE_MS).catch((failure: unknown) => {
+        slot.request({ type: 'close', session, why: 'error' }, CLOSE_MS).catch((failure: unknown) => {
           this.#log.warn({ session, error: errorText(failure) }, 'a late session could not be closed')
         })
       }
@@ -145,24 +145,24 @@ class ThreadPool implements RunningMediaPool {
   }
 
   async setRemote(session: SessionId, remote: RemoteMedia): Promise<void> {
-    await this.#entry(session).slot.request({ do: 'remote', session, remote }, REQUEST_MS)
+    await this.#entry(session).slot.request({ type: 'remote', session, remote }, REQUEST_MS)
   }
 
   async start(session: SessionId, script: SpeakerScript | null, sipCallId?: string): Promise<void> {
-    const request = { do: 'start', session, script, sipCallId: sipCallId ?? null } as const
+    const request = { type: 'start', session, script, sipCallId: sipCallId ?? null } as const
     await this.#entry(session).slot.request(request, REQUEST_MS)
   }
 
   async toolResult(session: SessionId, request: number, result: string): Promise<void> {
-    await this.#entry(session).slot.request({ do: 'toolResult', session, request, result }, REQUEST_MS)
+    await this.#entry(session).slot.request({ type: 'toolResult', session, request, result }, REQUEST_MS)
   }
 
   async digit(session: SessionId, digit: Digit, durationMs: number): Promise<void> {
-    await this.#entry(session).slot.request({ do: 'digit', session, digit, durationMs }, REQUEST_MS)
+    await this.#entry(session).slot.request({ type: 'digit', session, digit, durationMs }, REQUEST_MS)
   }
 
   async transferUpdate(session: SessionId, update: TransferUpdate): Promise<void> {
-    await this.#entry(session).slot.request({ do: 'transfer_update', session, update }, REQUEST_MS)
+    await this.#entry(session).slot.request({ type: 'transfer_update', session, update }, REQUEST_MS)
   }
 
   async closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession> {
@@ -178,7 +178,7 @@ class ThreadPool implements RunningMediaPool {
 
   async load(): Promise<readonly WorkerLoad[]> {
     const loads = await Promise.allSettled(
-      this.#slots.map((slot) => slot.request({ do: 'load' }, REQUEST_MS)),
+      this.#slots.map((slot) => slot.request({ type: 'load' }, REQUEST_MS)),
     )
     return loads.flatMap((load) => (load.status === 'fulfilled' ? [load.value] : []))
   }
@@ -197,7 +197,7 @@ class ThreadPool implements RunningMediaPool {
   /** Throws EngineError `overloaded` when no worker has room. */
   #place(): WorkerSlot {
     const places = this.#slots.map((slot) => ({
-      up: slot.ready,
+      ready: slot.ready,
       sessions: this.#count(slot),
       p99Ms: slot.load?.p99Ms ?? 0,
     }))
@@ -226,7 +226,7 @@ class ThreadPool implements RunningMediaPool {
 
   async #close(session: SessionId, entry: Entry, why: CloseReason): Promise<ClosedSession> {
     try {
-      return await entry.slot.request({ do: 'close', session, why }, CLOSE_MS)
+      return await entry.slot.request({ type: 'close', session, why }, CLOSE_MS)
     } catch (error) {
       // A dead worker has closed it in its way; a hung one is ended by its slot.
       this.#log.warn({ session, error: errorText(error) }, 'session closed without its figures')

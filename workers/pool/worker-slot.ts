@@ -111,7 +111,7 @@ export class WorkerSlot {
     const life = this.#life
     if (life !== null) {
       try {
-        await life.channel.request({ do: 'shutdown' }, SHUTDOWN_MS)
+        await life.channel.request({ type: 'shutdown' }, SHUTDOWN_MS)
       } catch (error) {
         this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'media worker did not finish')
       }
@@ -148,7 +148,7 @@ export class WorkerSlot {
       log.error({ worker: this.index, error: errorText(error), stack: stackOf(error) }, 'media worker failed')
     })
     try {
-      this.#load = await channel.request({ do: 'load' }, START_MS)
+      this.#load = await channel.request({ type: 'load' }, START_MS)
     } catch (error) {
       await thread.terminate()
       await exited
@@ -162,7 +162,7 @@ export class WorkerSlot {
   #poll(life: Life): void {
     const { clock, log } = this.#options
     life.scope.after(clock, POLL_MS, () => {
-      life.channel.request({ do: 'load' }, HUNG_MS).then(
+      life.channel.request({ type: 'load' }, HUNG_MS).then(
         (load) => {
           this.#load = load
           this.#poll(life)

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
-import { type CallParties, applyRouting } from '../../media/session/routing.js'
+import { applyRouting, type CallParties } from '../../media/session/routing.js'
 import type { Session } from '../../media/session/session.js'
 import { DtmfToneEndpoint, LoopEndpoint } from '../../media/sounds/endpoints.js'
 import type { SoundLibrary } from './sound-library.js'
@@ -29,7 +29,11 @@ export class CallSounds {
    * Puts the agent into a room. Each call begins somewhere else in the sound, so that who calls twice
    * does not hear the same cup fall. Rejects with EngineError `config_invalid`.
    */
-  async addAmbience(sounds: SoundLibrary, sound: 'office' | 'cafe' | 'call_center', volume: number): Promise<void> {
+  async addAmbience(
+    sounds: SoundLibrary,
+    sound: 'office' | 'cafe' | 'call_center',
+    volume: number,
+  ): Promise<void> {
     const pcm = await sounds.load(sound, this.#rate)
     this.#session.add(new LoopEndpoint(AMBIENCE, pcm, randomInt(pcm.length)))
     this.#parties = { ...this.#parties, ambience: { id: AMBIENCE, volume } }

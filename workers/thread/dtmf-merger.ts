@@ -43,7 +43,9 @@ export class DtmfMerger {
     this.#best = 'info'
     for (const waiting of this.#waiting) if (waiting.by === 'sound') this.#forget(waiting)
     const now = this.#clock.now()
-    const twin = this.#sounds.findIndex((sound) => sound.digit === digit && now - sound.atMs <= DUPLICATE_WAIT_MS)
+    const twin = this.#sounds.findIndex(
+      (sound) => sound.digit === digit && now - sound.atMs <= DUPLICATE_WAIT_MS,
+    )
     if (twin !== -1) this.#sounds.splice(0, twin + 1)
     else this.#take('info', digit, durationMs, negotiated)
   }

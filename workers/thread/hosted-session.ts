@@ -5,7 +5,13 @@ import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import { type CloseReason, type Digit, type Endpoint, FRAME_MS, type DtmfTiming } from '../../media/base/frame.js'
+import {
+  type CloseReason,
+  type Digit,
+  type DtmfTiming,
+  type Endpoint,
+  FRAME_MS,
+} from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import { type BotEndpoint, openBotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'

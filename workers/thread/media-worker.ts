@@ -65,7 +65,8 @@ await jobs
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'the embedded synthesiser does not work'))
 // Not before what it starts is there, which can wait.
-if (!raiseThreadPriority()) log.info({}, 'the system gives media threads no priority: frames wait for other programs')
+if (!raiseThreadPriority())
+  log.info({}, 'the system gives media threads no priority: frames wait for other programs')
 const sessions = new Map<SessionId, Promise<HostedSession>>()
 let shuttingDown = false
 

@@ -63,6 +63,10 @@ t.test('what is no sound is said to be none', async (t) => {
     strange,
     empty,
   ]) {
-    await t.rejects(openSoundLibrary({ holdMusic: path }).load('hold', 8000), { code: 'config_invalid' }, path)
+    await t.rejects(
+      openSoundLibrary({ holdMusic: path }).load('hold', 8000),
+      { code: 'config_invalid' },
+      path,
+    )
   }
 })

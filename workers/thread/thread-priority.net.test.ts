@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { threadPriority, raiseThreadPriority } from './thread-priority.js'
+import { raiseThreadPriority, threadPriority } from './thread-priority.js'
 
 const MODULE = new URL('./thread-priority.js', import.meta.url).href
 
 /** What a thread says of its priority, and one that it starts, which calls itself back. */
 const THREAD = `
 const { parentPort, Worker, workerData } = require('node:worker_threads')
-import(workerData.module).then(async ({ ownPriority, runAsUsual, runFirst }) => {
+import(workerData.module).then(async ({ threadPriority, resetThreadPriority, raiseThreadPriority }) => {
   const said = workerData.child
-    ? { inherited: ownPriority(), usual: (runAsUsual(), ownPriority()) }
-    : { before: ownPriority(), first: runFirst(), after: ownPriority() }
+    ? { inherited: threadPriority(), usual: (resetThreadPriority(), threadPriority()) }
+    : { before: threadPriority(), first: raiseThreadPriority(), after: threadPriority() }
   if (workerData.child) return parentPort.postMessage(said)
   const child = new Worker(workerData.code, { eval: true, workerData: { ...workerData, child: true } })
   child.once('message', (of) => parentPort.postMessage({ ...said, ...of }))

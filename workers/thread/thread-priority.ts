@@ -9,7 +9,7 @@ const HIGHEST = -20
  * From now on the calling thread is served before the process's other threads, and before other programs:
  * a frame that waits for a processor is late. Only Linux has priorities of threads, and lets only root,
  * or whoever was given them (CAP_SYS_NICE, `LimitNICE=` of systemd), have more than the usual one. Returns
- * whether it has it. Threads that it starts afterwards have it too, until they `runAsUsual`.
+ * whether it has it. Threads that it starts afterwards have it too, until they `resetThreadPriority`.
  */
 export function raiseThreadPriority(): boolean {
   return become(Math.max(HIGHEST, getPriority(process.pid) - AHEAD))

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { base62, randomBase62, constantTimeEqual } from '../../base/crypto.js'
+import { base62, constantTimeEqual, randomBase62 } from '../../base/crypto.js'
 import type { Environment } from '../../http/operation.js'
 
 const RANDOM_LENGTH = 32

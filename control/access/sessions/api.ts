@@ -5,7 +5,7 @@ import { operation, withHeaders } from '../../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
 import { timestamp } from '../../http/schemas.js'
 import { queueMail } from '../../mail/outbox.js'
-import { useMailToken, invalidateMailTokens } from '../accounts/mail-tokens.js'
+import { invalidateMailTokens, useMailToken } from '../accounts/mail-tokens.js'
 import {
   Accepted,
   KnownEmail,

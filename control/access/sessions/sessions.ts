@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../media/base/clock.js'
 import { ulid } from '../../../media/base/ids.js'
-import { randomBase62, constantTimeEqual } from '../../base/crypto.js'
+import { constantTimeEqual, randomBase62 } from '../../base/crypto.js'
 import type { RootKey } from '../../config/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
 

@@ -112,7 +112,11 @@ export async function releaseSlot(db: Db | Trx, callId: string): Promise<void> {
 }
 
 /** What each pool holds now and may hold; calls too old to be live are not counted. */
-export async function readPoolUse(db: Db, owner: Owner, now: number): Promise<Readonly<Record<SlotPool, PoolUse>>> {
+export async function readPoolUse(
+  db: Db,
+  owner: Owner,
+  now: number,
+): Promise<Readonly<Record<SlotPool, PoolUse>>> {
   const limits = await poolLimits(db, owner)
   const rows = await db
     .selectFrom('callSlots')

@@ -7,14 +7,14 @@ import { type Clearance, clearDial } from '../../compliance/clearance.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../../http/problem.js'
 import { timestampOrNull } from '../../http/schemas.js'
-import { findNumber, existsInOtherEnvironment, type Owner } from '../../numbers/store.js'
+import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
 import { missingForLive } from '../../organization/live-readiness.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
-import { type PoolUse, type SlotPool, releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { type PoolUse, releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
 import { type OutboundRoute, outboundRoute } from './outbound-route.js'
-import { type PartySpec, agentPartySpec, botPartySpec } from './party-spec.js'
+import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
 export interface Placement {
   readonly to: string

@@ -11,7 +11,11 @@ export interface CallDrawingSource {
 }
 
 /** Null when there is no such call. */
-export async function readCallDrawing(db: Db, folder: string, callId: string): Promise<CallDrawingSource | null> {
+export async function readCallDrawing(
+  db: Db,
+  folder: string,
+  callId: string,
+): Promise<CallDrawingSource | null> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
   if (call === undefined) return null
   const rows = await db

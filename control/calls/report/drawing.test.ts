@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readXml } from '../../../fixtures/api/xml.js'
-import { drawCall, type CallDrawing } from './drawing.js'
+import { type CallDrawing, drawCall } from './drawing.js'
 
 const CALL: CallDrawing = {
   title: 'Call call_1',

@@ -15,7 +15,7 @@ import type { Settings } from '../../config/settings.js'
 import { openEgress } from '../../net/egress.js'
 import { UsageError } from '../options.js'
 import { Printer } from './printer.js'
-import { ConversationFile, toFrames, type Recording, readRecording } from './sound-files.js'
+import { ConversationFile, type Recording, readRecording, toFrames } from './sound-files.js'
 import { SpeakingCaller, scriptUtterance } from './speaking-caller.js'
 import { openTalkTools } from './tools.js'
 
@@ -88,7 +88,7 @@ export async function talkInAudio(
     })
     const caller = new SpeakingCaller(recordings, {
       rate,
-      heedless: options.ignoreAgent,
+      ignoreAgent: options.ignoreAgent,
       greeted: spec.openingLine !== null,
     })
     const heard = new Int16Array((rate / 1000) * FRAME_MS)

@@ -18,7 +18,7 @@ import type { Settings } from '../../config/settings.js'
 import type { Db } from '../../db/database.js'
 import { openEgress } from '../../net/egress.js'
 import { parseOptions, UsageError } from '../options.js'
-import { readInputs, type AudioTalkOptions, talkInAudio } from './audio-talk.js'
+import { type AudioTalkOptions, readInputs, talkInAudio } from './audio-talk.js'
 import { Printer } from './printer.js'
 import { openTalkTools } from './tools.js'
 import { printedVoice, TypedCaller } from './typed-talk.js'
@@ -172,11 +172,11 @@ function soundOf(values: {
   const given = {
     out: values.out ?? null,
     agentOnly: values['agent-only'] === true,
-    heedless: values['at-once'] === true,
+    ignoreAgent: values['at-once'] === true,
     said: values.said ?? [],
   }
   if (paths.length === 0) {
-    if (given.out !== null || given.agentOnly || given.heedless || given.said.length > 0) {
+    if (given.out !== null || given.agentOnly || given.ignoreAgent || given.said.length > 0) {
       throw new UsageError('--out, --agent-only, --at-once and --said go with --in')
     }
     return null

@@ -28,13 +28,13 @@ export class SpeakingCaller {
     recordings: readonly Int16Array[],
     {
       rate,
-      heedless,
+      ignoreAgent,
       greeted,
-    }: { readonly rate: SessionRate; readonly heedless: boolean; readonly greeted: boolean },
+    }: { readonly rate: SessionRate; readonly ignoreAgent: boolean; readonly greeted: boolean },
   ) {
     this.#recordings = recordings
     this.#frame = (rate / 1000) * FRAME_MS
-    this.#ignoresAgent = heedless
+    this.#ignoresAgent = ignoreAgent
     // Where nobody greets, the caller begins.
     this.#agentSpoke = !greeted
   }

@@ -1,7 +1,11 @@
 import t from 'tap'
 import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
 import { levelDbfs, tone } from '../../../fixtures/audio/tones.js'
-import { openAudioSocketBot, type AudioSocketBot, type AudioSocketCall } from '../../../fixtures/bots/audiosocket-bot.js'
+import {
+  type AudioSocketBot,
+  type AudioSocketCall,
+  openAudioSocketBot,
+} from '../../../fixtures/bots/audiosocket-bot.js'
 import { encodeFor } from '../../../fixtures/bots/bot-messages.js'
 import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { seeded } from '../../../fixtures/host/random.js'

@@ -59,7 +59,9 @@ t.test('keys last as long as the bot asks for', async (t) => {
   const there = await bot.call()
   there.send({ event: 'dtmf', dtmf: { digits: '1', durationMs: 9 } })
   await there.until('a refusal', () => there.messagesOfType('error').length === 1)
-  t.match(there.messagesOfType('error')[0]?.json, { error: { code: 'bad_frame', message: /durationMs .* 40 to 1000/ } })
+  t.match(there.messagesOfType('error')[0]?.json, {
+    error: { code: 'bad_frame', message: /durationMs .* 40 to 1000/ },
+  })
   there.send({ event: 'dtmf', dtmf: { digits: '79', durationMs: 60, gapMs: 240 } })
   const ends = () =>
     caller.rtp.received

@@ -3,7 +3,13 @@ import { levelDbfs, toneLevel, usualToneLevel } from '../../../fixtures/audio/to
 import { readWav } from '../../../fixtures/audio/wav.js'
 import { openService } from '../../../fixtures/service/service.js'
 import { baresipInstalled } from '../../../fixtures/sip/baresip.js'
-import { AMPLITUDE, callWideband, HIGH_HZ, LOW_HZ, WIDEBAND_CODECS } from '../../../fixtures/sip/wideband-phone.js'
+import {
+  AMPLITUDE,
+  callWideband,
+  HIGH_HZ,
+  LOW_HZ,
+  WIDEBAND_CODECS,
+} from '../../../fixtures/sip/wideband-phone.js'
 
 /*
  * Whole calls in wideband, from a softphone whose codecs share no line with ours: it plays two tones,

@@ -149,7 +149,9 @@ t.test('the voice is down: the next vendor speaks', { timeout: 150_000 }, async 
   fake.setDefault('speech', jsonReply(errorBody('down'), 503))
   await speak()
   await answers(callId, 'The first answers.')
-  const spoken = sarvam.connections.filter(({ url }) => SARVAM.path.test(url.pathname)).flatMap(SARVAM.requestOf)
+  const spoken = sarvam.connections
+    .filter(({ url }) => SARVAM.path.test(url.pathname))
+    .flatMap(SARVAM.requestOf)
   t.ok(spoken.some(({ text }) => text === 'The first answers.'))
   t.ok(
     service

@@ -1,5 +1,5 @@
 import type { DetectorEvent } from '../../detect/events.js'
-import { type GreetingKind, classifyGreeting } from './greeting-words.js'
+import { classifyGreeting, type GreetingKind } from './greeting-words.js'
 
 /** Who or what took a call that we made. */
 export type AnsweredBy = 'human' | GreetingKind | 'fax' | 'unknown'

@@ -1,7 +1,11 @@
 import t from 'tap'
 import { ANSWERS } from '../../../fixtures/answering-machine/catalogue.js'
-import { confusionOf, confusionTable, correctCount } from '../../../fixtures/answering-machine/confusion-table.js'
-import { synthesiseAnswers, detectAnswer } from '../../../fixtures/answering-machine/detect.js'
+import {
+  confusionOf,
+  confusionTable,
+  correctCount,
+} from '../../../fixtures/answering-machine/confusion-table.js'
+import { detectAnswer, synthesiseAnswers } from '../../../fixtures/answering-machine/detect.js'
 import { loadVad } from '../../vad/vad.js'
 
 t.test('the sets have nothing in common', async (t) => {

@@ -45,6 +45,7 @@ export class ConversationAccount {
   }
 
   #meterRecognition(): void {
-    for (const { vendor, model, ms } of this.#callerInput().takeAudioUsage()) this.tracer.audioRecognised(vendor, model, ms)
+    for (const { vendor, model, ms } of this.#callerInput().takeAudioUsage())
+      this.tracer.audioRecognised(vendor, model, ms)
   }
 }

@@ -13,7 +13,10 @@ const ANSWER = 'आप पाँच बजे आ सकते हैं।'
 
 /** A call that began in English and went on in Hindi. */
 async function switched(spec: Partial<AgentSpec> = {}, hears?: (language: string) => readonly string[]) {
-  const rig = new ConversationRig({ spec: { ...BOTH, ...spec }, ...(hears ? { sttLanguagesFor: hears } : {}) })
+  const rig = new ConversationRig({
+    spec: { ...BOTH, ...spec },
+    ...(hears ? { sttLanguagesFor: hears } : {}),
+  })
   await rig.start()
   rig.callerSound(200, { ms: 900, text: ENGLISH, language: 'en-IN' })
   await rig.until(() => rig.turns('agent').length === 1)

@@ -31,7 +31,12 @@ async function talk(rate: SessionRate, options: RigOptions = {}) {
   rig.callerSound(100, { ms: 160, text: '' })
   await rig.run(3000)
   const sent = rig.sentSamples() / rate
-  return { events: rig.events, told: rig.contextLines(), sentMs: Math.round(sent * 1000), timers: rig.close() }
+  return {
+    events: rig.events,
+    told: rig.contextLines(),
+    sentMs: Math.round(sent * 1000),
+    timers: rig.close(),
+  }
 }
 
 t.test('the same events, the same context, the same amount of speech', async (t) => {

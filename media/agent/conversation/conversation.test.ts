@@ -68,7 +68,10 @@ t.test('the greeting leaves with the first packet; a turn is answered and traced
     'trace',
     'agent: Answer 1.',
   ])
-  t.same(rig.contextLines(), ['assistant: Good morning, Sunrise Dental. How can I help?', 'user: When are you open?'])
+  t.same(rig.contextLines(), [
+    'assistant: Good morning, Sunrise Dental. How can I help?',
+    'user: When are you open?',
+  ])
   const caller = rig.turns('caller')[0]
   const trace = rig.eventsOf('trace')[0]?.trace
   t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
@@ -176,7 +179,13 @@ t.test('a backchannel is in the transcript and takes no turn', async (t) => {
   const rig = await answering()
   rig.callerSound(0, { ms: 500, text: 'Mm-hmm.', partials: [[300, 'mm-hmm']], finalAfterMs: 80 })
   await rig.until(() => rig.turns('agent').length === 1)
-  t.same(rig.eventSummary(), ['caller: When are you open?', 'trace', 'resumed', 'caller: Mm-hmm.', `agent: ${LONG}`])
+  t.same(rig.eventSummary(), [
+    'caller: When are you open?',
+    'trace',
+    'resumed',
+    'caller: Mm-hmm.',
+    `agent: ${LONG}`,
+  ])
   t.equal(rig.requests.length, 1)
   t.equal(rig.close(), 0)
 })
@@ -391,7 +400,12 @@ t.test('leading silence of the synthesis is not sent', async (t) => {
 
 t.test('the final text is late: the partial one is answered, its final does not count twice', async (t) => {
   const rig = await begun()
-  rig.callerSound(0, { ms: 900, text: 'Are you open?', partials: [[500, 'Are you open']], finalAfterMs: 1500 })
+  rig.callerSound(0, {
+    ms: 900,
+    text: 'Are you open?',
+    partials: [[500, 'Are you open']],
+    finalAfterMs: 1500,
+  })
   await rig.until(() => rig.requests.length === 1)
   const end = rig.eventsOf('turn').length
   t.equal(end, 0)

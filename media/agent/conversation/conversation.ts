@@ -8,7 +8,7 @@ import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
 import { circuitBreakersOf } from '../circuit-breaker.js'
 import type { ConversationEvent } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
-import { type ReplySource, LlmReplySource } from '../llm/llm-reply-source.js'
+import { LlmReplySource, type ReplySource } from '../llm/llm-reply-source.js'
 import { CallerInput } from '../stt/caller-input.js'
 import type { RecogniserChoice } from '../stt/stt-failover.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
@@ -22,7 +22,7 @@ import type { TurnEffect, TurnInput } from '../turn/turn-types.js'
 import type { SpeechToText, Vendors } from '../vendor-ports.js'
 import { ConversationAccount } from './conversation-account.js'
 import type { TurnTracer } from './turn-tracer.js'
-import { openModelChain, fallbackRecognisers } from './vendor-cascade.js'
+import { fallbackRecognisers, openModelChain } from './vendor-cascade.js'
 
 export interface ConversationOptions {
   readonly id: string
@@ -82,7 +82,10 @@ export interface ReplyModel {
 export type OpenReplyModel = (options: ConversationOptions, floor: TurnContext) => ReplyModel
 
 /** Throws EngineError `config_invalid` when the agent names a vendor that is not configured. */
-export function openConversation(options: ConversationOptions, openMind: OpenReplyModel = cascade): Conversation {
+export function openConversation(
+  options: ConversationOptions,
+  openMind: OpenReplyModel = cascade,
+): Conversation {
   return new AgentConversation(options, openMind)
 }
 
@@ -97,7 +100,8 @@ const cascade: OpenReplyModel = ({ spec, vendors, tools, clock }, floor) => {
     models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},
-    replies: (voice, tracer) => new LlmReplySource({ spec, models, tools, speech: voice, turnContext: floor, tracer }),
+    replies: (voice, tracer) =>
+      new LlmReplySource({ spec, models, tools, speech: voice, turnContext: floor, tracer }),
   }
 }
 
@@ -142,7 +146,8 @@ class AgentConversation implements Conversation {
       turnContext: floor,
       audible: () => this.#loop.audible,
       audioSent: (pcm, at) => this.#callerInput.audioSent(pcm, at),
-      requested: (turn, { tts, model }, characters) => tracer.textSynthesised(turn, tts.id, model, characters),
+      requested: (turn, { tts, model }, characters) =>
+        tracer.textSynthesised(turn, tts.id, model, characters),
       firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
       firstPacket: (turn) => tracer.sent(turn),
       flushEarly: () => options.flushEarly?.(),
@@ -354,7 +359,7 @@ class AgentConversation implements Conversation {
     }
   }
 
-  #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { do: 'trouble' }): void {
+  #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { type: 'trouble' }): void {
     const model = part === 'language_model' ? this.#replies.modelFailed?.(code, again) : undefined
     this.#reportFailure(part, code, message, model?.vendor, model?.instead)
   }

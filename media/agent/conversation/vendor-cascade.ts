@@ -22,7 +22,11 @@ export function fallbackRecognisers(spec: AgentSpec, vendors: Vendors): readonly
 /** Models in the order in which they are asked. */
 export function openModelChain(
   chosen: readonly [ChosenModel, ...ChosenModel[]],
-  { vendors, clock, floor }: { readonly vendors: Vendors; readonly clock: Clock; readonly floor: TurnContext },
+  {
+    vendors,
+    clock,
+    floor,
+  }: { readonly vendors: Vendors; readonly clock: Clock; readonly floor: TurnContext },
 ): ModelChain {
   const choice = (one: ChosenModel): ModelChoice => ({ ...one, vendor: vendors.languageModel(one.vendor) })
   const [own, ...spares] = chosen

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { seeded } from '../../../fixtures/host/random.js'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import { OUTAGES, type Outage, Outages, type Part, FALLBACKS } from '../../../fixtures/vendors/outages.js'
+import { FALLBACKS, OUTAGES, type Outage, Outages, type Part } from '../../../fixtures/vendors/outages.js'
 
 /* Vendors that come and go as they like, all at once: the promises hold whatever happens. */
 

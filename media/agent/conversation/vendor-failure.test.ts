@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
-import { OUTAGES, type OutagePlan, Outages, type Part, FALLBACKS } from '../../../fixtures/vendors/outages.js'
+import { FALLBACKS, OUTAGES, type OutagePlan, Outages, type Part } from '../../../fixtures/vendors/outages.js'
 
 /* Every way a vendor goes wrong, for each of the three, with and without another one that stands in. */
 
@@ -66,7 +66,10 @@ for (const part of PARTS) {
 
     t.test(`${part} ${outage}, nobody stands in`, async (t) => {
       const { rig, waitsMs } = await call({ [`${part} main`]: outage }, false)
-      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.eventSummary())}`)
+      t.ok(
+        Math.max(...waitsMs) <= LONGEST_SILENCE_MS,
+        `waits ${waitsMs} ${JSON.stringify(rig.eventSummary())}`,
+      )
       t.ok(rig.eventsOf('trouble').some((event) => event.part === part) || outage === 'slow', 'told')
       t.ok(rig.eventsOf('trouble').every(({ instead }) => instead === undefined || instead === 'embedded'))
       t.equal(rig.close(), 0, 'no timer left')
@@ -75,7 +78,10 @@ for (const part of PARTS) {
     t.test(`${part} ${outage}, and the other one too`, async (t) => {
       const plan = { [`${part} main`]: outage, [`${part} second`]: outage }
       const { rig, waitsMs } = await call(plan, true)
-      t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs} ${JSON.stringify(rig.eventSummary())}`)
+      t.ok(
+        Math.max(...waitsMs) <= LONGEST_SILENCE_MS,
+        `waits ${waitsMs} ${JSON.stringify(rig.eventSummary())}`,
+      )
       t.equal(rig.close(), 0, 'no timer left')
     })
   }

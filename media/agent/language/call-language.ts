@@ -1,5 +1,5 @@
 import type { TurnId } from '../conversation-events.js'
-import { languageAfterTurn, initialLanguage, type LanguageState, detectLanguage } from './caller-language.js'
+import { detectLanguage, initialLanguage, type LanguageState, languageAfterTurn } from './caller-language.js'
 
 /** The language of one call, as everybody who speaks or listens on it asks for it. */
 export class CallLanguage {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { languageAfterTurn, initialLanguage, type LanguageState, detectLanguage } from './caller-language.js'
+import { detectLanguage, initialLanguage, type LanguageState, languageAfterTurn } from './caller-language.js'
 import { requestedLanguage } from './language-request.js'
 import { contractTag, vendorTag } from './language-tags.js'
 
@@ -171,7 +171,9 @@ t.test('the language of a call', async (t) => {
 t.test('an agent of one language never leaves it', async (t) => {
   const state = initialLanguage(['hi-IN'])
   t.equal(
-    languageAfterTurn(state, { text: 'Can we speak English?', detected: 'en-IN', translated: false }, ['hi-IN']),
+    languageAfterTurn(state, { text: 'Can we speak English?', detected: 'en-IN', translated: false }, [
+      'hi-IN',
+    ]),
     state,
   )
 })

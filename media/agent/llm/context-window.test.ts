@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { type Random, seeded } from '../../../fixtures/host/random.js'
 import type { ChatMessage } from '../vendor-ports.js'
-import { fitMessages, promptBudget, estimateTokens, countTokens } from './context-window.js'
+import { countTokens, estimateTokens, fitMessages, promptBudget } from './context-window.js'
 
 const WORDS = ['open', 'tomorrow', 'appointment', 'नमस्ते', 'कल', 'வணக்கம்', 'సరే', '42', 'ಹೌದು', '👍']
 
@@ -89,7 +89,8 @@ function problemOf(
   if (kept.length < before.length - 1 && !/left out here/.test(after[0]?.content ?? '')) return 'no note'
   if (kept.length < before.length - 1 && lastUser >= 0 && kept[0]?.role !== 'user') return 'no whole turn'
   // Too long only where nothing else may go.
-  if (countTokens(after) > budget && kept.length > mustStay && lastUser >= 0) return 'something could still go'
+  if (countTokens(after) > budget && kept.length > mustStay && lastUser >= 0)
+    return 'something could still go'
   return null
 }
 

@@ -5,7 +5,7 @@ import type { TurnId } from '../conversation-events.js'
 import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
 import { runAnswerTools } from '../tools/answer-tools.js'
-import { toolDeclarations, type ToolRunner } from '../tools/tool-calls.js'
+import { type ToolRunner, toolDeclarations } from '../tools/tool-calls.js'
 import { openToolRounds, type ToolRounds } from '../tools/tool-rounds.js'
 import type { AgentSpeech } from '../tts/agent-speech.js'
 import type { TurnContext } from '../turn/turn-context.js'
@@ -32,7 +32,7 @@ export interface LlmReplySourceOptions {
 /** Where the agent's replies come from, as the conversation orders them. */
 export interface ReplySource {
   /** `mayUseTools` false: the model can only answer. */
-  ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void
+  ask(order: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void
   cancelModel(): void
   /** The model failed; who it was, and which other one is asked instead when it is asked `again`. */
   modelFailed?(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null }
@@ -85,7 +85,15 @@ export class LlmReplySource implements ReplySource {
     readonly choice: ModelChoice
   } | null = null
 
-  constructor({ spec, models, tools, speech: voice, turnContext: floor, tracer, before }: LlmReplySourceOptions) {
+  constructor({
+    spec,
+    models,
+    tools,
+    speech: voice,
+    turnContext: floor,
+    tracer,
+    before,
+  }: LlmReplySourceOptions) {
     this.#spec = spec
     this.#models = models
     this.#speech = voice
@@ -103,7 +111,7 @@ export class LlmReplySource implements ReplySource {
   }
 
   /** `mayUseTools` false: the model can only answer. */
-  ask({ turn, caller }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
+  ask({ turn, caller }: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void {
     this.cancelModel()
     this.#tracer.mark(turn, 'modelRequestMs')
     const asked = { words: caller?.text ?? null, language: this.#turnContext.language.current, mayUseTools }
@@ -211,7 +219,8 @@ export class LlmReplySource implements ReplySource {
 
   /** Who or what took a call that we made: what to do then is the prompt's to say. */
   answeredBy(by: AnsweredBy): void {
-    if (this.#context.answeredBy(by) !== null) this.#turnContext.feed({ type: 'learnt', atMs: this.#turnContext.now() })
+    if (this.#context.answeredBy(by) !== null)
+      this.#turnContext.feed({ type: 'learnt', atMs: this.#turnContext.now() })
   }
 
   /** Nothing is told any more. */
@@ -222,10 +231,19 @@ export class LlmReplySource implements ReplySource {
   }
 
   /** Asks the model, after the caller's words when they are not part of the conversation yet. */
-  #start(choice: ModelChoice, { words, language, mayUseTools }: ModelQuestion, events: ModelJobEvents): Cancellable {
+  #start(
+    choice: ModelChoice,
+    { words, language, mayUseTools }: ModelQuestion,
+    events: ModelJobEvents,
+  ): Cancellable {
     this.#context.setLanguage(language)
     const messages = this.#context.messages(words, this.#tools.messages)
-    return this.#requests.start(choice, messages, mayUseTools ? toolDeclarations(this.#spec.tools) : [], events)
+    return this.#requests.start(
+      choice,
+      messages,
+      mayUseTools ? toolDeclarations(this.#spec.tools) : [],
+      events,
+    )
   }
 
   /** What becomes of an answer that is this reply. */
@@ -246,7 +264,10 @@ export class LlmReplySource implements ReplySource {
       done: (text, calls) => {
         this.#job = null
         this.#models.answered()
-        runAnswerTools({ turn, text, calls }, { floor: this.#turnContext, voice: this.#speech, tools: this.#tools })
+        runAnswerTools(
+          { turn, text, calls },
+          { turnContext: this.#turnContext, speech: this.#speech, tools: this.#tools },
+        )
       },
       failed: ({ code, message }) => {
         this.#job = null

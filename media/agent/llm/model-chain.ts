@@ -1,4 +1,4 @@
-import { type CircuitBreakers, breakerKey } from '../circuit-breaker.js'
+import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnId } from '../conversation-events.js'
 import type { LanguageModel } from '../vendor-ports.js'
 

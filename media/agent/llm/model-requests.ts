@@ -6,7 +6,7 @@ import {
   type ToolDeclaration,
   type VendorFailure,
 } from '../vendor-ports.js'
-import { fitMessages, promptBudget, countTokens, USUAL_WINDOW_TOKENS } from './context-window.js'
+import { countTokens, fitMessages, promptBudget, USUAL_WINDOW_TOKENS } from './context-window.js'
 import type { ModelChoice } from './model-chain.js'
 import { type ModelJobEvents, startModelJob } from './model-job.js'
 

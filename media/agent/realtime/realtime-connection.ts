@@ -74,7 +74,9 @@ export class RealtimeConnection {
     const { maxConnectionMs: longestMs } = model.capabilities
     if (longestMs !== null) {
       this.#renewTimer?.cancel()
-      this.#renewTimer = clock.after(Math.max(longestMs - RENEW_BEFORE_MS, longestMs / 2), () => this.#renewWhenIdle())
+      this.#renewTimer = clock.after(Math.max(longestMs - RENEW_BEFORE_MS, longestMs / 2), () =>
+        this.#renewWhenIdle(),
+      )
     }
     return null
   }

@@ -2,8 +2,8 @@ import t from 'tap'
 import { type Random, seeded } from '../../../fixtures/host/random.js'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import type {
-  ScriptedReply,
   ScriptedRealtimeModel,
+  ScriptedReply,
   ScriptedTranscript,
 } from '../../../fixtures/vendors/scripted-realtime-model.js'
 import type { ToolSpec } from '../agent-spec.js'

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { openAnsweringRig, openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck } from '../../../fixtures/rigs/realtime-rig.js'
+import {
+  closeAndCheck,
+  openAnsweringRig,
+  openRealtimeRig,
+  TEN_SECOND_ANSWER,
+} from '../../../fixtures/rigs/realtime-rig.js'
 import type { ToolSpec } from '../agent-spec.js'
 import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 
@@ -109,7 +114,10 @@ t.test('an interruption: paused at once, then cut; the model is told what was re
   t.ok(Math.abs(told - sentMs) <= 5, `told ${told} ms, ${sentMs} ms were sent`)
   const [turn] = rig.turns('agent')
   t.equal(turn?.text, TEN_SECOND_ANSWER)
-  t.ok(TEN_SECOND_ANSWER.startsWith(turn?.heardText ?? '-') && (turn?.heardText.length ?? 0) < TEN_SECOND_ANSWER.length / 2)
+  t.ok(
+    TEN_SECOND_ANSWER.startsWith(turn?.heardText ?? '-') &&
+      (turn?.heardText.length ?? 0) < TEN_SECOND_ANSWER.length / 2,
+  )
   t.ok((turn?.cutAtMs ?? 0) - soundMs <= 100)
   await rig.until(() => rig.turns('agent').length === 2)
   t.same(

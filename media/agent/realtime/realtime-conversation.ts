@@ -3,12 +3,12 @@ import type { Log } from '../../base/log.js'
 import {
   type Conversation,
   type ConversationOptions,
-  type ReplyModel,
   openConversation,
+  type ReplyModel,
 } from '../conversation/conversation.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TokenCount } from '../conversation/usage-meter.js'
-import { openModelChain, fallbackRecognisers } from '../conversation/vendor-cascade.js'
+import { fallbackRecognisers, openModelChain } from '../conversation/vendor-cascade.js'
 import { plainWords } from '../language/plain-words.js'
 import { ConversationContext } from '../llm/conversation-context.js'
 import { promptOf } from '../llm/knowledge.js'
@@ -36,7 +36,7 @@ const VERDICT_MS = 4000
 const OWN_ATTEMPTS = 2
 
 /** Nothing is added to what the vendor takes for the end of a turn. */
-const AT_ONCE = { sure: 0, usual: 0, own: 0, most: 0 }
+const AT_ONCE = { ifFinished: 0, usual: 0, maxFromPauses: 0, ifContinuing: 0 }
 
 /**
  * A conversation with one model that hears, thinks and speaks, in the place of three vendors: the same
@@ -156,7 +156,18 @@ function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, li
         ears.answered()
         replies?.answered()
       }
-      const parts = { spec, rate, link, words, line, context, tools, voice, floor, tracer }
+      const parts = {
+        spec,
+        rate,
+        connection: link,
+        transcripts: words,
+        eventQueue: line,
+        context,
+        tools,
+        speech: voice,
+        turnContext: floor,
+        tracer,
+      }
       const first = new RealtimeReplySource({ ...parts, answered })
       own = first
       if (spares === null) return first
@@ -168,7 +179,15 @@ function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, li
         fallbackId: spares.models.first,
         openFallback: () => {
           const before = first.handOver()
-          return new LlmReplySource({ spec, models: spares.models, tools, speech: voice, turnContext: floor, tracer, before })
+          return new LlmReplySource({
+            spec,
+            models: spares.models,
+            tools,
+            speech: voice,
+            turnContext: floor,
+            tracer,
+            before,
+          })
         },
         onFailover: () => {
           log.warn(

@@ -1,6 +1,11 @@
 import t from 'tap'
 import type { ConversationRig, RigOptions } from '../../../fixtures/rigs/conversation-rig.js'
-import { openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck, type RealtimeRig } from '../../../fixtures/rigs/realtime-rig.js'
+import {
+  closeAndCheck,
+  openRealtimeRig,
+  type RealtimeRig,
+  TEN_SECOND_ANSWER,
+} from '../../../fixtures/rigs/realtime-rig.js'
 import type { ScriptedRealtimeOptions } from '../../../fixtures/vendors/scripted-realtime-model.js'
 import type { AgentSpec, FallbackVendors, ToolSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
@@ -155,7 +160,11 @@ t.test(
     )
     ask(rig, 'And on Sunday?')
     await rig.until(() => rig.turns('agent').length === 2)
-    t.match(rig.contextLines(), ['user: When are you open?', /^assistant: We are open/, 'user: And on Sunday?'])
+    t.match(rig.contextLines(), [
+      'user: When are you open?',
+      /^assistant: We are open/,
+      'user: And on Sunday?',
+    ])
     t.equal(rig.turns('agent')[1]?.heardText, 'Answer 1.')
     closeAndCheck(rig)
   },

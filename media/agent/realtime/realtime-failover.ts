@@ -1,7 +1,7 @@
 import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnId } from '../conversation-events.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
-import type { SpeculativeReplies, ReplySource, LlmReplySource } from '../llm/llm-reply-source.js'
+import type { LlmReplySource, ReplySource, SpeculativeReplies } from '../llm/llm-reply-source.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import { type CallerTranscripts, NOT_HEARD, UNTRANSCRIBED } from './caller-transcripts.js'
 import type { RealtimeReplySource } from './realtime-reply-source.js'
@@ -52,7 +52,7 @@ export class FailoverReplySource implements ReplySource {
     this.#failures = 0
   }
 
-  ask(order: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
+  ask(order: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void {
     if (this.#fallback === null) {
       this.#options.own.ask(order, mayUseTools)
       return

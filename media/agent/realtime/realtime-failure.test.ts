@@ -1,5 +1,10 @@
 import t from 'tap'
-import { openAnsweringRig, openRealtimeRig, TEN_SECOND_ANSWER, closeAndCheck } from '../../../fixtures/rigs/realtime-rig.js'
+import {
+  closeAndCheck,
+  openAnsweringRig,
+  openRealtimeRig,
+  TEN_SECOND_ANSWER,
+} from '../../../fixtures/rigs/realtime-rig.js'
 
 /* A model that hears and speaks, and fails: what the caller hears, and what the next connection knows. */
 

@@ -1,7 +1,7 @@
 import type { Rate, SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
 import { LeadingSilenceTrimmer } from '../tts/leading-silence.js'
-import type { StreamedSentence, StreamedAudio } from '../tts/speaker.js'
+import type { StreamedAudio, StreamedSentence } from '../tts/speaker.js'
 import type { SynthesisEvents } from '../tts/synthesis.js'
 import type { Cancellable } from '../vendor-ports.js'
 

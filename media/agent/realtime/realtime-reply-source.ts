@@ -15,7 +15,13 @@ import type { SpokenUtterance } from '../tts/speaker.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import type { Cancellable, ChatMessage } from '../vendor-ports.js'
-import { type CallerTranscripts, type EventQueue, keyedDigits, NOT_HEARD, UNTRANSCRIBED } from './caller-transcripts.js'
+import {
+  type CallerTranscripts,
+  type EventQueue,
+  keyedDigits,
+  NOT_HEARD,
+  UNTRANSCRIBED,
+} from './caller-transcripts.js'
 import type { RealtimeConnection } from './realtime-connection.js'
 import { RealtimeItem } from './realtime-item.js'
 
@@ -100,7 +106,7 @@ export class RealtimeReplySource implements ReplySource {
       )
   }
 
-  ask({ turn, caller, attempt }: TurnEffect & { do: 'ask' }, mayUseTools: boolean): void {
+  ask({ turn, caller, attempt }: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void {
     const { connection: link, spec, tracer } = this.#options
     const { vendor, model } = spec.languageModel
     const stalled = this.#stalled && attempt > 1

@@ -5,13 +5,16 @@ import type { DetectorEvent } from '../../detect/events.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { Vad, VadFactory } from '../../vad/vad.js'
 import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
-import { AnsweringMachineDetector, type AnswerVerdict } from '../answering-machine/answering-machine-detector.js'
+import {
+  AnsweringMachineDetector,
+  type AnswerVerdict,
+} from '../answering-machine/answering-machine-detector.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import { VAD_START_MS, VAD_STOP_MS } from '../turn/turn-policy.js'
 import type { SpeechToTextCapabilities, VendorFailure } from '../vendor-ports.js'
 import { EndpointingDelay } from './endpointing-delay.js'
-import { SttFailover, type RecogniserChoice, type AudioUsage } from './stt-failover.js'
+import { type AudioUsage, type RecogniserChoice, SttFailover } from './stt-failover.js'
 
 /** Shorter than what makes the agent go on, and longer than the gaps of sound that is one. */
 const LEAST_GAP_MS = 200
@@ -53,10 +56,21 @@ export class CallerInput {
   #lastFinalMs: number | null = null
 
   constructor(options: CallerInputOptions) {
-    const { spec, rate, recognisers, breakers, vad, turnDetector: ending, clock, turnContext: floor } = options
+    const {
+      spec,
+      rate,
+      recognisers,
+      breakers,
+      vad,
+      turnDetector: ending,
+      clock,
+      turnContext: floor,
+    } = options
     this.#rate = rate
     this.#turnContext = floor
-    this.#answeringMachine = spec.voicemail.enabled ? new AnsweringMachineDetector(spec.voicemail.windowSeconds * 1000) : null
+    this.#answeringMachine = spec.voicemail.enabled
+      ? new AnsweringMachineDetector(spec.voicemail.windowSeconds * 1000)
+      : null
     this.#stt = new SttFailover({
       languages: spec.languages,
       language: spec.speechToText.language,

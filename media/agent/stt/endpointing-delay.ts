@@ -34,7 +34,8 @@ export class EndpointingDelay {
     this.#askedMs = lastVoicedMs
     const sinceMs = floor.callerStartMs ?? detector.onsetMs
     this.#stream.ask(Math.min(TURN_DETECTOR_MS, endMs - sinceMs + LEAD_MS), (likely) => {
-      if (floor.phase !== 'ended') floor.feed({ type: 'judged', lastVoicedMs, probability: likely, atMs: floor.now() })
+      if (floor.phase !== 'ended')
+        floor.feed({ type: 'judged', lastVoicedMs, probability: likely, atMs: floor.now() })
     })
   }
 

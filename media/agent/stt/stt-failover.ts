@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { RecognitionMode, SpeakerScript, TimedWord } from '../agent-spec.js'
-import { type CircuitBreakers, breakerKey } from '../circuit-breaker.js'
+import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import { toVendorFailure } from '../tts/synthesis.js'
 import type {
   SpeechToText,
@@ -323,7 +323,12 @@ export class SttFailover {
 
   // ---- what they say
 
-  #finalReceived(line: SttStream, text: string, words: readonly TimedWord[] | null, language: string | null): void {
+  #finalReceived(
+    line: SttStream,
+    text: string,
+    words: readonly TimedWord[] | null,
+    language: string | null,
+  ): void {
     const speaking = this.#utterance !== null && this.#utterance.endMs === null
     if (line === this.#hedge) {
       if (text === '') {
@@ -394,7 +399,8 @@ export class SttFailover {
     if (rescue === null) return
     this.#hedge = null
     if (before !== null) {
-      const stalled = clock.now() - this.#hedgedAtMs >= before.stream.capabilities.finalDeadlineMs * (1 - LATE)
+      const stalled =
+        clock.now() - this.#hedgedAtMs >= before.stream.capabilities.finalDeadlineMs * (1 - LATE)
       if (stalled && !this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
       before.stream.close()
       replaced(error, before.choice.recogniser.id, rescue.choice.recogniser.id)

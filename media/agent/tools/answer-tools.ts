@@ -16,18 +16,22 @@ export interface ModelAnswer {
 /** A model has answered: its tools run, with words for the wait, and the turn machine hears what is next. */
 export function runAnswerTools(
   { turn, text, calls }: ModelAnswer,
-  { floor, voice, tools }: { readonly floor: TurnContext; readonly voice: AgentSpeech; readonly tools: ToolRounds },
+  {
+    turnContext,
+    speech,
+    tools,
+  }: { readonly turnContext: TurnContext; readonly speech: AgentSpeech; readonly tools: ToolRounds },
 ): void {
   try {
     const pending = tools.run(text, calls, (next) =>
-      floor.feed({ type: 'modelDone', turn, next, atMs: floor.now() }),
+      turnContext.feed({ type: 'modelDone', turn, next, atMs: turnContext.now() }),
     )
     if (pending === null) return
-    const language = floor.language.current
+    const language = turnContext.language.current
     const filler = fillerOf(pending, language)
-    floor.feed({ type: 'toolsRun', turn, fillerSpoken: filler !== null, atMs: floor.now() })
-    if (filler !== null) voice.say(turn, spokenForm(filler, language), language)
+    turnContext.feed({ type: 'toolsRun', turn, fillerSpoken: filler !== null, atMs: turnContext.now() })
+    if (filler !== null) speech.say(turn, spokenForm(filler, language), language)
   } catch (error) {
-    floor.failed(error)
+    turnContext.failed(error)
   }
 }

@@ -10,8 +10,8 @@ import type { Phrase } from '../turn/turn-types.js'
 import type { Vendors } from '../vendor-ports.js'
 import { PhrasePreparation } from './phrase-preparation.js'
 import { phraseText } from './phrases.js'
-import { type StreamedSentence, type StreamedAudio, Speaker, type SpokenUtterance } from './speaker.js'
-import { Synthesiser, type VoiceChoice, type OnVoiceFailure } from './synthesis.js'
+import { Speaker, type SpokenUtterance, type StreamedAudio, type StreamedSentence } from './speaker.js'
+import { type OnVoiceFailure, Synthesiser, type VoiceChoice } from './synthesis.js'
 
 /** Sound waiting to be sent; more waits outside as the vendor delivered it. */
 const PLAYOUT_MS = 5000

@@ -7,7 +7,7 @@ import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
 import type { Cancellable, Vendors } from '../vendor-ports.js'
 import type { SpokenWord } from './heard-text.js'
-import { type PhraseCache, phraseCacheOf, type PreparedPhrase } from './phrase-cache.js'
+import { type PhraseCache, type PreparedPhrase, phraseCacheOf } from './phrase-cache.js'
 import { enginePhrases } from './phrases.js'
 import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
@@ -61,7 +61,9 @@ export class PhrasePreparation {
   prepare(): Promise<void> {
     const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
-    const later = [...failurePhrases(languages[0] ?? ''), hangupLine ?? ''].flatMap((line) => this.#texts(line))
+    const later = [...failurePhrases(languages[0] ?? ''), hangupLine ?? ''].flatMap((line) =>
+      this.#texts(line),
+    )
     return new Promise((resolve) => {
       if (this.#closed) {
         resolve()

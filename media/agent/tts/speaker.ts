@@ -50,7 +50,7 @@ interface Sentence {
   complete: boolean
 }
 
-const SILENT = { text: '', prepared: null, live: null, start: 0, samples: 0, voiced: 0, complete: false }
+const SILENT = { text: '', prepared: null, streamed: null, start: 0, samples: 0, voiced: 0, complete: false }
 
 interface Utterance {
   readonly id: TurnId

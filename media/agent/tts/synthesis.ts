@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Rate, SessionRate } from '../../base/frame.js'
 import { openResampler } from '../../codec/resampler.js'
-import { type CircuitBreakers, breakerKey } from '../circuit-breaker.js'
+import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import type { Cancellable, TextToSpeech, VendorFailure } from '../vendor-ports.js'
 import { resumeOffset, type SpokenWord } from './heard-text.js'
 import { LeadingSilenceTrimmer } from './leading-silence.js'
@@ -83,7 +83,9 @@ export class Synthesiser {
 
   /** Whether another than the agent's own voice may have spoken. */
   get degraded(): boolean {
-    return this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ unavailable: gone }) => gone === true)
+    return (
+      this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ unavailable: gone }) => gone === true)
+    )
   }
 
   /**
@@ -132,7 +134,11 @@ export class Synthesiser {
   }
 
   /** Who would speak instead of it. */
-  #fallbackFor(choice: VoiceChoice, language: string, skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined {
+  #fallbackFor(
+    choice: VoiceChoice,
+    language: string,
+    skipped: ReadonlySet<VoiceChoice>,
+  ): VoiceChoice | undefined {
     return this.#speakersOf(language).find((other) => other !== choice && !skipped.has(other))
   }
 

@@ -58,7 +58,8 @@ export function confirmationMs(s: TurnState, policy: TurnPolicy): number {
 export function voiceEndsPause(s: TurnState, voicedMs: number, quietMs: number, policy: TurnPolicy): boolean {
   if (s.phase !== 'paused') return false
   return (
-    quietMs >= policy.resumeAfterMs || (voicedMs >= policy.confirmSpeechMs && voicedMs >= confirmationMs(s, policy))
+    quietMs >= policy.resumeAfterMs ||
+    (voicedMs >= policy.confirmSpeechMs && voicedMs >= confirmationMs(s, policy))
   )
 }
 
@@ -116,7 +117,7 @@ export function partial(t: TurnDraft, text: string): void {
   if (s.phase === 'paused' && text.trim() !== '' && !isAside(t, text)) t.confirm('words')
 }
 
-export function final(t: TurnDraft, input: TurnInput & { on: 'final' }): void {
+export function final(t: TurnDraft, input: TurnInput & { type: 'final' }): void {
   const { s } = t
   s.recognitionFailures = 0
   s.askedToRepeat = false

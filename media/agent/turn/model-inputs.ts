@@ -111,7 +111,10 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
       return
     }
     t.reply({ modelBusy: false })
-    t.effects.push({ type: 'say', turn: reply.id, phrase: 'trouble' }, { type: 'finishSpeech', turn: reply.id })
+    t.effects.push(
+      { type: 'say', turn: reply.id, phrase: 'trouble' },
+      { type: 'finishSpeech', turn: reply.id },
+    )
     return
   }
   if (!again) {

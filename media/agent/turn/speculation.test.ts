@@ -180,7 +180,12 @@ t.test('what the model would be told has changed: it is asked anew', async (t) =
   rig.callerSound(0, { ms: 900, text: 'Open the door.' })
   await rig.until(() => rig.toolRequests.length === 1)
   // The caller takes the floor while the door is being opened.
-  rig.callerSound(0, { ms: 1000, text: 'Who is there?', partials: [[300, 'who is there']], finalAfterMs: 400 })
+  rig.callerSound(0, {
+    ms: 1000,
+    text: 'Who is there?',
+    partials: [[300, 'who is there']],
+    finalAfterMs: 400,
+  })
   await rig.until(() => rig.requests.length === 2)
   t.equal(rig.turns('agent').length, 0)
   rig.toolRequests[0]?.done('It is open.')

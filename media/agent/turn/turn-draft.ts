@@ -428,7 +428,8 @@ export class TurnDraft {
     if (caller) {
       this.effects.push({ type: 'cancelTimers', turn: caller.id })
       const text = join(caller.text, caller.partial)
-      if (text !== '') this.effects.push({ type: 'commitCaller', caller: { ...caller, text }, forModel: true })
+      if (text !== '')
+        this.effects.push({ type: 'commitCaller', caller: { ...caller, text }, forModel: true })
     }
     if (s.digits !== '') this.cancel(CALL, 'digits')
     s.digits = ''

@@ -84,7 +84,11 @@ const WAYS: Readonly<Record<Phase, readonly TurnInput[]>> = {
   callerSpeaking: [START, ONSET],
   waitingFinal: [START, ONSET, OFFSET],
   thinking: HEARD,
-  speaking: [...HEARD, { type: 'sentence', turn: 2, atMs: 2700 }, { type: 'firstSample', turn: 2, atMs: 2800 }],
+  speaking: [
+    ...HEARD,
+    { type: 'sentence', turn: 2, atMs: 2700 },
+    { type: 'firstSample', turn: 2, atMs: 2800 },
+  ],
   paused: [
     ...HEARD,
     { type: 'sentence', turn: 2, atMs: 2700 },
@@ -324,14 +328,14 @@ t.test('every state x input', async (t) => {
 
 t.test('the interruption keeps the pause as the place of the cut', async (t) => {
   const { effects } = walk([...WAYS.paused, { type: 'voice', voicedMs: 560, quietMs: 0, atMs: 3560 }])
-  t.same(effects[0], { do: 'interrupt', turn: 2, atMs: 3060 })
+  t.same(effects[0], { type: 'interrupt', turn: 2, atMs: 3060 })
 })
 
 t.test('the deadline of the final text counts from the end of speech', async (t) => {
   const { effects } = walk(WAYS.waitingFinal)
   t.same(effects, [
-    { do: 'cancelTimer', turn: 1, name: 'wordless' },
-    { do: 'startTimer', turn: 1, name: 'final', ms: 2000 + 800 - 2300 },
+    { type: 'cancelTimer', turn: 1, name: 'wordless' },
+    { type: 'startTimer', turn: 1, name: 'final', ms: 2000 + 800 - 2300 },
   ])
 })
 
@@ -367,11 +371,11 @@ t.test('words put off the end of patience with a sound', async (t) => {
     { type: 'partial', text: 'well', atMs: 4000 },
     { type: 'timer', turn: 1, name: 'wordless', atMs: 6060 },
   ]
-  t.same(walk(speaking).effects, [{ do: 'startTimer', turn: 1, name: 'wordless', ms: 4000 + 5000 - 6060 }])
+  t.same(walk(speaking).effects, [{ type: 'startTimer', turn: 1, name: 'wordless', ms: 4000 + 5000 - 6060 }])
   const over = walk([...speaking, { type: 'timer', turn: 1, name: 'wordless', atMs: 9000 }])
   t.same(over.effects, [
-    { do: 'learnNoise' },
-    { do: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.wordlessMs },
+    { type: 'learnNoise' },
+    { type: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.wordlessMs },
   ])
 })
 
@@ -381,10 +385,10 @@ t.test('where the words are over, a sound that goes on is soon taken for noise',
     { type: 'partial', text: 'what is the price?', atMs: 4000 },
     { type: 'final', text: 'What is the price?', words: null, atMs: 4400 },
   ]
-  const waiting = { do: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.afterWordsMs }
+  const waiting = { type: 'startTimer', turn: 1, name: 'wordless', ms: POLICY.afterWordsMs }
   t.same(walk(heard).effects.at(-1), waiting)
   const over = walk([...heard, { type: 'timer', turn: 1, name: 'wordless', atMs: 5400 }])
-  t.same(over.effects, [{ do: 'learnNoise' }, waiting])
+  t.same(over.effects, [{ type: 'learnNoise' }, waiting])
   const more = walk([
     ...heard,
     { type: 'partial', text: 'and', atMs: 5000 },
@@ -537,7 +541,8 @@ class RandomCall {
       this.state = result.next
       const name = 'name' in next ? `:${next.name}` : ''
       // What proves the caller.
-      if (next.type === 'digit' || name === ':digits' || ('text' in next && next.text !== '')) this.#soundMs = 0
+      if (next.type === 'digit' || name === ':digits' || ('text' in next && next.text !== ''))
+        this.#soundMs = 0
       if (next.type !== 'voice' && next.type !== 'token')
         this.log.push(`${Math.round(next.atMs)} ${before} <- ${next.type}${name} -> ${this.state.phase}`)
       for (const effect of result.effects) this.#effect(effect)
@@ -644,7 +649,9 @@ class RandomCall {
     } else if (vad.speaking && at - vad.lastMs >= 200 && at - vad.lastMs < 220) {
       const lastVoicedMs = vad.lastMs
       const likely = this.random()
-      this.#later(this.random() * 1200, () => this.feed({ type: 'judged', lastVoicedMs, probability: likely, atMs: this.now }))
+      this.#later(this.random() * 1200, () =>
+        this.feed({ type: 'judged', lastVoicedMs, probability: likely, atMs: this.now }),
+      )
     } else if (vad.speaking && at - vad.lastMs >= 300) {
       vad.speaking = false
       this.feed({ type: 'offset', lastVoicedMs: vad.lastMs, atMs: at })

@@ -1,17 +1,25 @@
 import {
-  recognitionFailed,
+  confirmationMs,
   digit,
   digitsComplete,
   final,
-  turnEstimated,
-  confirmationMs,
   offset,
   onset,
   partial,
+  recognitionFailed,
+  turnEstimated,
   voiceEndsPause,
 } from './caller-inputs.js'
 import { initialTurnState } from './initial-state.js'
-import { audioFlow, modelDone, modelFailed, modelTimer, modelToken, sentence, toolsRun } from './model-inputs.js'
+import {
+  audioFlow,
+  modelDone,
+  modelFailed,
+  modelTimer,
+  modelToken,
+  sentence,
+  toolsRun,
+} from './model-inputs.js'
 import { speculationHolds } from './speculation.js'
 import { TurnDraft } from './turn-draft.js'
 import { type TurnPolicy, VAD_STOP_MS } from './turn-policy.js'
@@ -205,7 +213,7 @@ function drained(t: TurnDraft, turn: number): void {
 
 // ---- timers
 
-function timer(t: TurnDraft, input: TurnInput & { on: 'timer' }): void {
+function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
   const { s, policy } = t
   const { turn, name } = input
   if (turn === CALL) {

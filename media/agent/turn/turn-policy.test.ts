@@ -33,7 +33,10 @@ function answeredAtMs(inputs: readonly TurnInput[], from: TurnState = initialTur
     if (asked !== null) return { at: asked, state }
   }
   const at = due ?? Number.NaN
-  return { at: feed({ type: 'timer', turn: state.caller?.id ?? 0, name: 'final', atMs: at }) ?? Number.NaN, state }
+  return {
+    at: feed({ type: 'timer', turn: state.caller?.id ?? 0, name: 'final', atMs: at }) ?? Number.NaN,
+    state,
+  }
 }
 
 /** A caller who speaks from 1 s to 2 s; the final text comes 250 ms after the pause was told. */
@@ -137,8 +140,8 @@ t.test('who is kept waiting and asks did not pause', async (t) => {
   const { state } = answeredAtMs(said(COMPLETE))
   let now = state
   for (const input of [
-    { on: 'onset', fromMs: 5000, at: 5060 },
-    { on: 'partial', text: 'hello are you there', at: 5400 },
+    { type: 'onset', fromMs: 5000, atMs: 5060 },
+    { type: 'partial', text: 'hello are you there', atMs: 5400 },
   ] as const)
     now = step(now, input, POLICY).next
   t.equal(now.earlyAnswerPauseMs, 0)

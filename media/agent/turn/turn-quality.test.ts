@@ -1,6 +1,6 @@
 import t from 'tap'
 import { TURNS } from '../../../fixtures/turns/catalogue.js'
-import { judgeAll, enginePolicy, vadOnlyPolicy } from '../../../fixtures/turns/quality.js'
+import { enginePolicy, judgeAll, vadOnlyPolicy } from '../../../fixtures/turns/quality.js'
 import { spokenCalls } from '../../../fixtures/turns/spoken-calls.js'
 import { loadVad } from '../../vad/vad.js'
 import { VAD_STOP_MS } from './turn-policy.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findLanguageModel, findRecognitionModel, findVoice, type FallbackNames } from './catalogue.js'
+import { type FallbackNames, findLanguageModel, findRecognitionModel, findVoice } from './catalogue.js'
 import { fallbacksOf } from './fallbacks.js'
 
 const OPENAI = {
@@ -36,7 +36,10 @@ function spares(
   const recognition = findRecognitionModel(stt, providers)
   const model = findLanguageModel(llm, providers)
   if (!row || !recognition || !model) throw new Error('not in the catalogue')
-  const found = fallbacksOf({ voice: row, pace, languages, recognition, mode: 'transcribe', model }, providers)
+  const found = fallbacksOf(
+    { voice: row, pace, languages, recognition, mode: 'transcribe', model },
+    providers,
+  )
   return {
     stt: found.speechToText.map(({ vendor, model }) => `${vendor} ${model}`),
     llm: found.languageModel.map(({ vendor, model }) => `${vendor} ${model}`),

@@ -1,4 +1,4 @@
-import type { RecognitionMode, FallbackRecogniser, FallbackVendors, FallbackVoice } from '../agent-spec.js'
+import type { FallbackRecogniser, FallbackVendors, FallbackVoice, RecognitionMode } from '../agent-spec.js'
 import {
   type CatalogueProviders,
   chosenModel,

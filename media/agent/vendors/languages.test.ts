@@ -26,7 +26,9 @@ function open(wire: RecognitionProtocol, language: string, languages: readonly s
   const stream = { rate: 8000, language, languages, model: wire.model, mode: 'transcribe' } as const
   if (wire === DEEPGRAM_LISTEN) return new DeepgramListenDialect(DEEPGRAM, stream)
   if (wire === DEEPGRAM_FLUX) return new DeepgramFluxDialect(DEEPGRAM, stream)
-  return wire === SARVAM_LEGACY ? new SarvamLegacyDialect(SARVAM, stream) : new SarvamRealtimeDialect(SARVAM, stream)
+  return wire === SARVAM_LEGACY
+    ? new SarvamLegacyDialect(SARVAM, stream)
+    : new SarvamRealtimeDialect(SARVAM, stream)
 }
 
 /** Values of the language parameter of the request. */

@@ -110,7 +110,11 @@ export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
  * How sound of a bot is to be played: as agreed, at the rate its message names for itself, or as its
  * own WAV header says. A text says why it cannot be.
  */
-export function readAudio(agreed: AudioFormat, audio: Uint8Array, rate: number | null): EncodedAudio | string {
+export function readAudio(
+  agreed: AudioFormat,
+  audio: Uint8Array,
+  rate: number | null,
+): EncodedAudio | string {
   if (isWav(audio)) return readWavAudio(audio) ?? 'a WAV must be mono, in linear16, mulaw or alaw'
   const sound = rate === null || rate === agreed.rate ? agreed : audioFormatOf(agreed.encoding, rate)
   return sound === null ? `sound of ${rate} Hz cannot be played` : { format: sound, bytes: audio }

@@ -2,7 +2,7 @@ import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js
 import { openResampler, type Resampler } from '../../codec/resampler.js'
 import type { Dialect } from '../dialects/dialect.js'
 import type { BotConnection } from '../transport/bot-connection.js'
-import { encodeAudio, type AudioFormat } from './audio-format.js'
+import { type AudioFormat, encodeAudio } from './audio-format.js'
 
 /** Sound on its way to the bot: some in the socket, the rest here, where the oldest can be dropped. */
 const SOCKET_MS = 250

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { joined, tone, toneLevel } from '../../../fixtures/audio/tones.js'
-import { encodeAudio, readWavAudio, type AudioFormat, audioFormatOf } from './audio-format.js'
+import { type AudioFormat, audioFormatOf, encodeAudio, readWavAudio } from './audio-format.js'
 import { CAPACITY_MS, PlaybackQueue } from './playback-queue.js'
 
 const sound = (format: 'linear16' | 'mulaw' | 'alaw', rate: number): AudioFormat => {
@@ -129,7 +129,8 @@ t.test('keys wait for the sound before them and hold up what follows', async (t)
   const happened: string[] = []
   for (let i = 0; i < 70; i++) {
     if (pull(queue, 1)[0] !== null) happened.push(`sound ${i}`)
-    for (const marker of queue.takeReached() ?? []) happened.push(`${'digit' in marker ? marker.digit : ''} ${i}`)
+    for (const marker of queue.takeReached() ?? [])
+      happened.push(`${'digit' in marker ? marker.digit : ''} ${i}`)
   }
   t.strictSame(happened, ['sound 0', '1 0', '2 41', 'sound 58'])
 })

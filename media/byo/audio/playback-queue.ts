@@ -1,6 +1,6 @@
-import { type Digit, FRAME_MS, type DtmfTiming, type SessionRate } from '../../base/frame.js'
+import { type Digit, type DtmfTiming, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
-import { decodeAudio, type AudioFormat } from './audio-format.js'
+import { type AudioFormat, decodeAudio } from './audio-format.js'
 
 /** Sound a bot may have waiting. */
 export const CAPACITY_MS = 300_000

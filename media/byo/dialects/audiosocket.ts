@@ -1,13 +1,13 @@
 import type { Digit } from '../../base/frame.js'
 import {
+  audioHeader,
+  audioRateOf,
+  DTMF,
   ERROR,
   encodeFrame,
   HANG_UP,
-  DTMF,
   kindOf,
   payloadOf,
-  audioRateOf,
-  audioHeader,
   UUID,
 } from './audiosocket-frames.js'
 import { dtmfCommand, IGNORED } from './bot-message.js'

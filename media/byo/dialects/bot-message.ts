@@ -59,8 +59,12 @@ export function numberValue(value: unknown): number | null {
 }
 
 /** Sound from base64. */
-export function playCommand(payload: unknown, more: { rate?: number | null; id?: string | null } = {}): BotCommand {
-  if (typeof payload !== 'string') return { type: 'fault', code: 'bad_frame', message: 'media has no payload' }
+export function playCommand(
+  payload: unknown,
+  more: { rate?: number | null; id?: string | null } = {},
+): BotCommand {
+  if (typeof payload !== 'string')
+    return { type: 'fault', code: 'bad_frame', message: 'media has no payload' }
   const audio = fromBase64(payload)
   if (audio === null) return { type: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
   return { type: 'play', audio, rate: more.rate ?? null, id: more.id ?? null }
@@ -93,7 +97,9 @@ export function markCommand(name: unknown): BotCommand {
 
 /** Keys out: `digits` or `digit`, with `durationMs` and `gapMs` for each where they are named. */
 export function dtmfCommand(fields: Message): BotCommand {
-  const wanted = (stringValue(fields.digits) ?? stringValue(fields.digit) ?? '').toUpperCase().replaceAll('W', 'w')
+  const wanted = (stringValue(fields.digits) ?? stringValue(fields.digit) ?? '')
+    .toUpperCase()
+    .replaceAll('W', 'w')
   if (!KEYS.test(wanted)) return badKeys('dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most')
   const { durationMs, gapMs } = fields
   const given = (durationMs ?? gapMs ?? null) !== null
@@ -150,7 +156,10 @@ export function readMediaStreams(line: string): BotCommand {
 export function extensionCommand(event: string, message: Message): BotCommand | null {
   switch (event) {
     case 'transfer':
-      return { type: 'transfer', request: transferRequest({ ...message, ...objectField(message, 'transfer') }) }
+      return {
+        type: 'transfer',
+        request: transferRequest({ ...message, ...objectField(message, 'transfer') }),
+      }
     case 'hangup': {
       const { drain } = { ...message, ...objectField(message, 'hangup') }
       return { type: 'hangup', drain: drain !== false && drain !== 'false' }

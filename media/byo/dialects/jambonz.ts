@@ -1,12 +1,16 @@
 import type { Digit } from '../../base/frame.js'
-import { BAD_JSON, extensionCommand, markCommand, objectField, numberValue, parseMessage, playCommand, stringValue, unknownEvent } from './bot-message.js'
 import {
-  NO_HEADER,
-  type BotCommand,
-  type Dialect,
-  type StreamInfo,
-  type TransferUpdate,
-} from './dialect.js'
+  BAD_JSON,
+  extensionCommand,
+  markCommand,
+  numberValue,
+  objectField,
+  parseMessage,
+  playCommand,
+  stringValue,
+  unknownEvent,
+} from './bot-message.js'
+import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type TransferUpdate } from './dialect.js'
 
 /*
  * jambonz `listen` and `stream`: metadata as the first message of text, then linear16 as binary
@@ -86,7 +90,10 @@ class Jambonz implements Dialect {
     const data = objectField(message, 'data')
     switch (type) {
       case 'playAudio': {
-        const command = playCommand(data.audioContent, { rate: numberValue(data.sampleRate), id: stringValue(data.id) })
+        const command = playCommand(data.audioContent, {
+          rate: numberValue(data.sampleRate),
+          id: stringValue(data.id),
+        })
         return command.type === 'play' && data.queuePlay !== true ? { ...command, replaces: true } : command
       }
       case 'killAudio':

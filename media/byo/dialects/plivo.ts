@@ -1,11 +1,11 @@
 import type { Digit } from '../../base/frame.js'
 import {
   BAD_JSON,
-  extensionCommand,
   dtmfCommand,
+  extensionCommand,
   markCommand,
-  objectField,
   numberValue,
+  objectField,
   parseMessage,
   playCommand,
   stringValue,

@@ -81,7 +81,10 @@ t.test('static', async (t) => {
     named('3', 'dtmf', { track: 'inbound_track', digit: '5', durationMs: 160 }),
   )
   t.strictSame(json(dialect.markAck('m1', 'played')), named('4', 'mark', { name: 'm1', status: 'played' }))
-  t.strictSame(json(dialect.markAck('m"2', 'cleared')), named('5', 'mark', { name: 'm"2', status: 'cleared' }))
+  t.strictSame(
+    json(dialect.markAck('m"2', 'cleared')),
+    named('5', 'mark', { name: 'm"2', status: 'cleared' }),
+  )
   t.strictSame(json(dialect.clearAck(1240)), named('6', 'cleared', { droppedMs: 1240 }))
   t.strictSame(
     json(dialect.transfer({ id: 't1', status: 'ringing' })),
@@ -292,7 +295,7 @@ t.test('vonage', async (t) => {
   ])
   t.strictSame(json(dialect.dtmf('5', 260)), { event: 'websocket:dtmf', digit: '5', duration: 260 })
   const notify = dialect.readText('{"action":"notify","payload":{"name":"m1","n":[1]}}')
-  t.strictSame(notify, { do: 'mark', name: '{"name":"m1","n":[1]}' })
+  t.strictSame(notify, { type: 'mark', name: '{"name":"m1","n":[1]}' })
   t.strictSame(json(dialect.markAck('{"name":"m1","n":[1]}', 'played')), {
     event: 'websocket:notify',
     payload: { name: 'm1', n: [1] },
@@ -320,7 +323,10 @@ t.test('jambonz', async (t) => {
   ])
   t.strictSame(json(dialect.dtmf('2', 200)), { event: 'dtmf', dtmf: '2', duration: '1600' })
   t.strictSame(json(dialect.playedAck('p1')), { type: 'playDone', data: { id: 'p1' } })
-  t.strictSame(json(dialect.markAck('m1', 'played')), { type: 'mark', data: { name: 'm1', event: 'playout' } })
+  t.strictSame(json(dialect.markAck('m1', 'played')), {
+    type: 'mark',
+    data: { name: 'm1', event: 'playout' },
+  })
   t.strictSame(json(dialect.markAck('m1', 'cleared')), {
     type: 'mark',
     data: { name: 'm1', event: 'cleared' },
@@ -337,7 +343,7 @@ const sound = (more: object = {}): BotCommand => ({
 })
 const B64 = bytes('abcd').toString('base64')
 const transfer = (more: object = {}) => ({
-  do: 'transfer',
+  type: 'transfer',
   request: {
     id: 't1',
     destination: '+918045000000',
@@ -354,36 +360,36 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
   static: [
     [`{"event":"media","media":{"payload":"${B64}"}}`, sound()],
     [`{"event":"media","streamSid":null,"media":{"track":"outbound","chunk":7,"payload":"${B64}"}}`, sound()],
-    ['{"event":"mark","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
-    ['{"event":"mark"}', { do: 'mark', name: '' }],
-    ['{"event":"mark","mark":{"name":7}}', { do: 'mark', name: '7' }],
-    ['{"event":"clear"}', { do: 'clear' }],
+    ['{"event":"mark","mark":{"name":"m1"}}', { type: 'mark', name: 'm1' }],
+    ['{"event":"mark"}', { type: 'mark', name: '' }],
+    ['{"event":"mark","mark":{"name":7}}', { type: 'mark', name: '7' }],
+    ['{"event":"clear"}', { type: 'clear' }],
     [
       '{"event":"dtmf","dtmf":{"digits":"12w3#","durationMs":95,"gapMs":"80"}}',
-      { do: 'dtmf', keys: '12w3#', timing: { toneMs: 100, gapMs: 80 } },
+      { type: 'dtmf', keys: '12w3#', timing: { toneMs: 100, gapMs: 80 } },
     ],
     [
       '{"event":"dtmf","digits":"1","gapMs":2000}',
-      { do: 'dtmf', keys: '1', timing: { toneMs: 160, gapMs: 2000 } },
+      { type: 'dtmf', keys: '1', timing: { toneMs: 160, gapMs: 2000 } },
     ],
-    ['{"event":"dtmf","digits":"1","durationMs":null}', { do: 'dtmf', keys: '1' }],
-    ['{"event":"dtmf","digit":"5"}', { do: 'dtmf', keys: '5' }],
-    ['{"event":"dtmf","digits":12}', { do: 'dtmf', keys: '12' }],
-    ['{"event":"dtmf","dtmf":"a9"}', { do: 'dtmf', keys: 'A9' }],
+    ['{"event":"dtmf","digits":"1","durationMs":null}', { type: 'dtmf', keys: '1' }],
+    ['{"event":"dtmf","digit":"5"}', { type: 'dtmf', keys: '5' }],
+    ['{"event":"dtmf","digits":12}', { type: 'dtmf', keys: '12' }],
+    ['{"event":"dtmf","dtmf":"a9"}', { type: 'dtmf', keys: 'A9' }],
     ['{"event":"transfer","transfer":{"id":"t1","destination":"+918045000000"}}', transfer()],
     [
       '{"event":"transfer","id":"t1","destinationId":"d","handoff":"warm","note":"n","reason":"r"}',
       transfer({ destination: null, destinationId: 'd', handoff: 'warm', note: 'n', reason: 'r' }),
     ],
-    ['{"event":"hangup","hangup":{"reason":"done","drain":true}}', { do: 'hangup', drain: true }],
-    ['{"event":"hangup","drain":false}', { do: 'hangup', drain: false }],
-    ['{"event":"hangup"}', { do: 'hangup', drain: true }],
+    ['{"event":"hangup","hangup":{"reason":"done","drain":true}}', { type: 'hangup', drain: true }],
+    ['{"event":"hangup","drain":false}', { type: 'hangup', drain: false }],
+    ['{"event":"hangup"}', { type: 'hangup', drain: true }],
   ],
   twilio: [
     [`{"event":"media","streamSid":"MZ1","media":{"payload":"${B64}"}}`, sound()],
-    ['{"event":"mark","streamSid":"MZ1","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
-    ['{"event":"clear","streamSid":"MZ1"}', { do: 'clear' }],
-    ['{"event":"hangup"}', { do: 'hangup', drain: true }],
+    ['{"event":"mark","streamSid":"MZ1","mark":{"name":"m1"}}', { type: 'mark', name: 'm1' }],
+    ['{"event":"clear","streamSid":"MZ1"}', { type: 'clear' }],
+    ['{"event":"hangup"}', { type: 'hangup', drain: true }],
   ],
   plivo: [
     [
@@ -394,24 +400,24 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
       `{"event":"playAudio","media":{"contentType":"wav","sampleRate":"16000","payload":"${B64}"}}`,
       sound({ rate: 16_000 }),
     ],
-    ['{"event":"checkpoint","streamId":"x","name":"m1"}', { do: 'mark', name: 'm1' }],
-    ['{"event":"clearAudio","streamId":"x"}', { do: 'clear' }],
-    ['{"event":"sendDTMF","dtmf":"123#"}', { do: 'dtmf', keys: '123#' }],
+    ['{"event":"checkpoint","streamId":"x","name":"m1"}', { type: 'mark', name: 'm1' }],
+    ['{"event":"clearAudio","streamId":"x"}', { type: 'clear' }],
+    ['{"event":"sendDTMF","dtmf":"123#"}', { type: 'dtmf', keys: '123#' }],
   ],
-  vobiz: [['{"event":"stop","streamId":"x"}', { do: 'hangup', drain: true }]],
+  vobiz: [['{"event":"stop","streamId":"x"}', { type: 'hangup', drain: true }]],
   exotel: [
     [`{"event":"media","stream_sid":"x","media":{"chunk":1,"payload":"${B64}"}}`, sound()],
-    ['{"event":"mark","stream_sid":"x","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
-    ['{"event":"clear","stream_sid":"x"}', { do: 'clear' }],
+    ['{"event":"mark","stream_sid":"x","mark":{"name":"m1"}}', { type: 'mark', name: 'm1' }],
+    ['{"event":"clear","stream_sid":"x"}', { type: 'clear' }],
   ],
   telnyx: [
     [`{"event":"media","media":{"payload":"${B64}"}}`, sound()],
-    ['{"event":"mark","mark":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
-    ['{"event":"clear"}', { do: 'clear' }],
+    ['{"event":"mark","mark":{"name":"m1"}}', { type: 'mark', name: 'm1' }],
+    ['{"event":"clear"}', { type: 'clear' }],
   ],
   vonage: [
-    ['{"action":"clear"}', { do: 'clear' }],
-    ['{"event":"hangup"}', { do: 'hangup', drain: true }],
+    ['{"action":"clear"}', { type: 'clear' }],
+    ['{"event":"hangup"}', { type: 'hangup', drain: true }],
   ],
   jambonz: [
     [
@@ -419,10 +425,10 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
       sound({ rate: 8000, id: 'p1', replaces: true }),
     ],
     [`{"type":"playAudio","data":{"audioContent":"${B64}","queuePlay":true}}`, sound()],
-    ['{"type":"killAudio"}', { do: 'clear' }],
-    ['{"type":"mark","data":{"name":"m1"}}', { do: 'mark', name: 'm1' }],
-    ['{"type":"clearMarks"}', { do: 'forget_marks' }],
-    ['{"type":"disconnect"}', { do: 'hangup', drain: false }],
+    ['{"type":"killAudio"}', { type: 'clear' }],
+    ['{"type":"mark","data":{"name":"m1"}}', { type: 'mark', name: 'm1' }],
+    ['{"type":"clearMarks"}', { type: 'forget_marks' }],
+    ['{"type":"disconnect"}', { type: 'hangup', drain: false }],
   ],
 }
 
@@ -445,19 +451,22 @@ t.test('what bots write', async (t) => {
       ['{"event":"dtmf","digits":"1","gapMs":59}', 'bad_frame'],
       ['{"event":"dtmf","digits":"1","gapMs":2001}', 'bad_frame'],
     ] as const) {
-      t.match(dialect.readText(line), { do: 'fault', code }, `${type}: ${line}`)
+      t.match(dialect.readText(line), { type: 'fault', code }, `${type}: ${line}`)
     }
     t.match(
       dialect.readText('{"event":"transfer","transfer":{"id":"t1"}}'),
-      { do: 'transfer' },
+      { type: 'transfer' },
       `${type}: transfer`,
     )
     const status = json(dialect.transfer({ id: 't1', status: 'rejected', code: 'not_supported' }))
     t.match(status, { event: 'transfer', transfer: { id: 't1', status: 'rejected', code: 'not_supported' } })
   }
   const native = open('static')
-  t.match(native.readText('{"event":"media","media":{}}'), { do: 'fault', code: 'bad_frame' })
-  t.match(native.readText('{"event":"media","media":{"payload":"***"}}'), { do: 'fault', code: 'bad_audio' })
+  t.match(native.readText('{"event":"media","media":{}}'), { type: 'fault', code: 'bad_frame' })
+  t.match(native.readText('{"event":"media","media":{"payload":"***"}}'), {
+    type: 'fault',
+    code: 'bad_audio',
+  })
 })
 
 t.test('base64 as bots write it, and what is none', async (t) => {
@@ -473,7 +482,7 @@ t.test('base64 as bots write it, and what is none', async (t) => {
       standard.replace(/(.{76})/g, '$1\r\n'),
       `${standard}\n`,
     ]) {
-      t.strictSame(read(payload), { do: 'play', audio, rate: null, id: null }, JSON.stringify(payload))
+      t.strictSame(read(payload), { type: 'play', audio, rate: null, id: null }, JSON.stringify(payload))
     }
   }
   for (const payload of [
@@ -486,7 +495,7 @@ t.test('base64 as bots write it, and what is none', async (t) => {
     'AA==AA==',
     'ÿÿÿÿ',
   ]) {
-    t.match(read(payload), { do: 'fault', code: 'bad_audio' }, payload)
+    t.match(read(payload), { type: 'fault', code: 'bad_audio' }, payload)
   }
 })
 
@@ -502,7 +511,7 @@ t.test('a message of megabytes is parsed when it is one string, and not when it 
     const line = `{"event":"notify","action":"notify","type":"x",${body()}}`
     t.ok(line.length > room / 2 && line.length <= room, `${line.length}`)
     for (const type of Object.keys(READS) as (keyof typeof READS)[]) {
-      t.match(open(type).readText(line), { do: 'fault', code: 'bad_json' }, `${type}: ${what}`)
+      t.match(open(type).readText(line), { type: 'fault', code: 'bad_json' }, `${type}: ${what}`)
     }
   }
   const audio = Buffer.alloc(3 * 1024 * 1024 - 64, 0x7f)
@@ -510,7 +519,7 @@ t.test('a message of megabytes is parsed when it is one string, and not when it 
   const read = open('static').readText(line)
   t.ok(read.type === 'play' && audio.equals(read.audio))
   const note = 'so it is, '.repeat(500)
-  t.match(open('static').readText(JSON.stringify({ event: 'transfer', id: 't', note })), { do: 'transfer' })
+  t.match(open('static').readText(JSON.stringify({ event: 'transfer', id: 't', note })), { type: 'transfer' })
   const deep = `{"action":"notify","payload":${'['.repeat(900)}${']'.repeat(900)}}`
-  t.match(open('vonage').readText(deep), { do: 'mark' })
+  t.match(open('vonage').readText(deep), { type: 'mark' })
 })

@@ -1,12 +1,13 @@
 import type { Digit } from '../../base/frame.js'
-import { BAD_JSON, extensionCommand, objectField, parseMessage, stringValue, unknownEvent } from './bot-message.js'
 import {
-  NO_HEADER,
-  type BotCommand,
-  type Dialect,
-  type StreamInfo,
-  type TransferUpdate,
-} from './dialect.js'
+  BAD_JSON,
+  extensionCommand,
+  objectField,
+  parseMessage,
+  stringValue,
+  unknownEvent,
+} from './bot-message.js'
+import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type TransferUpdate } from './dialect.js'
 
 /*
  * Vonage's WebSocket: one message of text first, then linear16 as binary messages of exactly 20 ms. A
@@ -81,7 +82,9 @@ class Vonage implements Dialect {
       case 'notify':
         return { type: 'mark', name: JSON.stringify(message.payload ?? {}) }
       default:
-        return extensionCommand(action, { ...message, ...objectField(message, 'payload') }) ?? unknownEvent(action)
+        return (
+          extensionCommand(action, { ...message, ...objectField(message, 'payload') }) ?? unknownEvent(action)
+        )
     }
   }
 }

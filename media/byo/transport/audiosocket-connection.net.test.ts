@@ -48,7 +48,12 @@ t.test('what is written, byte by byte', async (t) => {
     t.strictSame(dialectOf(rate).audioHeader, Buffer.from(head), `20 ms of ${rate} Hz`)
   }
   const transfer = dialect.transfer({ id: 't', status: 'rejected' })
-  const silent = [dialect.markAck('m', 'played'), dialect.clearAck(1), dialect.error('bad_frame', ''), transfer]
+  const silent = [
+    dialect.markAck('m', 'played'),
+    dialect.clearAck(1),
+    dialect.error('bad_frame', ''),
+    transfer,
+  ]
   t.strictSame(silent, [null, null, null, null], 'there is nothing else in it')
 })
 

@@ -5,16 +5,16 @@ import { Scope } from '../../base/scope.js'
 import { FrameSplitter, HANG_UP, kindOf } from '../dialects/audiosocket-frames.js'
 import {
   ABNORMAL,
-  KEEPALIVE_MS,
   type BotConnection,
-  CLOSE_TIMEOUT_MS,
-  type Dialer,
   type BotConnectionEvents,
+  CLOSE_TIMEOUT_MS,
+  connectionFailureText,
+  type Dialer,
+  KEEPALIVE_MS,
   MAX_BUFFERED_BYTES,
   MAX_MISSED_KEEPALIVES,
   NORMAL,
   ReadBudget,
-  connectionFailureText,
 } from './bot-connection.js'
 
 /** Measured: what a frame costs to read beside its bytes. */

@@ -4,15 +4,15 @@ import { WebSocket } from 'ws'
 import type { Clock } from '../../base/clock.js'
 import { Scope } from '../../base/scope.js'
 import {
-  KEEPALIVE_MS,
   type BotConnection,
-  CLOSE_TIMEOUT_MS,
-  type Dialer,
   type BotConnectionEvents,
+  CLOSE_TIMEOUT_MS,
+  connectionFailureText,
+  type Dialer,
+  KEEPALIVE_MS,
   MAX_BUFFERED_BYTES,
   MAX_MISSED_KEEPALIVES,
   ReadBudget,
-  connectionFailureText,
 } from './bot-connection.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024

@@ -105,7 +105,8 @@ export class RtpReceiver {
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
     const noiseRate = codecOf(remote.codec).wideband ? 16000 : 8000
-    if (this.#comfortNoise.rate !== noiseRate) this.#comfortNoise = new ComfortNoiseGenerator(this.#rate, noiseRate)
+    if (this.#comfortNoise.rate !== noiseRate)
+      this.#comfortNoise = new ComfortNoiseGenerator(this.#rate, noiseRate)
     const before = [...this.#decoders]
     this.#formats.fill(null)
     this.#decoders.fill(null)

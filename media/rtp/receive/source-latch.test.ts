@@ -29,7 +29,7 @@ t.test('for three seconds, who is more like the SDP takes it from who came first
   t.equal(source.accept(HOME, 4000, 4, 40), 'new', 'the very port')
   t.equal(source.accept(HOME, 4002, 3, 60), 'refused')
   t.equal(source.accept(ELSEWHERE, 5000, 1, 60), 'refused')
-  t.match(source, { port: 4000, latches: 3, strangers: 3 })
+  t.match(source, { port: 4000, latches: 3, unknownSources: 3 })
 
   const late = new SourceLatch()
   late.setSdpAddress(HOME, 4000)
@@ -75,6 +75,6 @@ t.test('asking does not change it', async (t) => {
   const source = latched()
   t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 20), true)
   t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 2000), false)
-  t.match(source, { address: HOME, latches: 1, strangers: 0 })
+  t.match(source, { address: HOME, latches: 1, unknownSources: 0 })
   t.equal(source.accept(HOME, 4000, 1, 2000), 'same')
 })

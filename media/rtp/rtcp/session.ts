@@ -50,7 +50,13 @@ export class RtcpSession {
   #dueMs = -1
 
   /** @param cname 1 to 64 bytes that tell nothing of people or machines (RFC 7022). */
-  constructor(clock: Clock, ssrc: number, reception: ReceptionStatistics, cname: Uint8Array, random: () => number) {
+  constructor(
+    clock: Clock,
+    ssrc: number,
+    reception: ReceptionStatistics,
+    cname: Uint8Array,
+    random: () => number,
+  ) {
     this.#ssrc = ssrc
     this.#reception = reception
     this.#cname = cname

@@ -2,13 +2,13 @@ import { type Cipher, createCipheriv } from 'node:crypto'
 import { HmacSha1 } from './hmac-sha1.js'
 import type { SessionKeys, SrtpSuite } from './key-derivation.js'
 import {
+  constantTimeEqual,
   ENCRYPTED,
   type PacketIndex,
-  writeUint32,
   RTCP_CLEAR_BYTES,
-  type SrtpTransform,
-  constantTimeEqual,
   readUint32,
+  type SrtpTransform,
+  writeUint32,
 } from './transform.js'
 
 const BLOCK = 16

@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { SessionKeys } from './key-derivation.js'
 import {
+  constantTimeEqual,
   ENCRYPTED,
   type PacketIndex,
-  writeUint32,
   RTCP_CLEAR_BYTES,
-  type SrtpTransform,
-  constantTimeEqual,
   readUint32,
+  type SrtpTransform,
+  writeUint32,
 } from './transform.js'
 
 const TAG = 16
@@ -56,7 +56,8 @@ export class GcmTransform implements SrtpTransform {
 
   openRtcp(packet: Uint8Array, length: number, ssrc: number): number {
     const at = length - this.#mki.length - 4
-    if (at - TAG < RTCP_CLEAR_BYTES || !constantTimeEqual(packet, at + 4, this.#mki, this.#mki.length)) return -1
+    if (at - TAG < RTCP_CLEAR_BYTES || !constantTimeEqual(packet, at + 4, this.#mki, this.#mki.length))
+      return -1
     const word = readUint32(packet, at)
     const index = word & ~ENCRYPTED
     this.#setIv(this.#rtcp.salt, ssrc, index >>> 16, index & 0xffff)

@@ -51,7 +51,7 @@ export function derive(master: Uint8Array, salt: Uint8Array, label: number, byte
 }
 
 function counterMode() {
-  return { keyBytes: 16, saltBytes: 14, authBytes: 20, controlTagBytes: 10, aead: null }
+  return { keyBytes: 16, saltBytes: 14, authBytes: 20, rtcpTagBytes: 10, aead: null }
 }
 
 function gcm(keyBytes: number, aead: 'aes-128-gcm' | 'aes-256-gcm'): SrtpSuite {

@@ -4,7 +4,7 @@ import { GcmTransform } from './aes-gcm.js'
 import { deriveKeys, SRTP_SUITES } from './key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from './keying.js'
 import { ReplayWindow } from './replay-window.js'
-import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform, readUint32 } from './transform.js'
+import { type PacketIndex, RTCP_CLEAR_BYTES, readUint32, type SrtpTransform } from './transform.js'
 
 /** Not the length of a packet, but why there is none. */
 export const MALFORMED = -1
@@ -117,10 +117,12 @@ export class SrtpReceiver {
 
   #begin(ssrc: number): SrtpStream {
     if (this.#streams.length >= MAX_STREAMS) {
-      const oldest = this.#streams.reduce((found, stream) => (stream.lastUsed < found.lastUsed ? stream : found))
+      const oldest = this.#streams.reduce((found, stream) =>
+        stream.lastUsed < found.lastUsed ? stream : found,
+      )
       this.#streams.splice(this.#streams.indexOf(oldest), 1)
     }
-    const stream = { ssrc, replay: new ReplayWindow(), rollOver: 0, highest: -1, heard: 0 }
+    const stream = { ssrc, replay: new ReplayWindow(), rollOver: 0, highest: -1, lastUsed: 0 }
     this.#streams.push(stream)
     return stream
   }

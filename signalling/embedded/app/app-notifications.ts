@@ -1,6 +1,6 @@
 import type { Core } from '../core.js'
 import { type SipRequest, serialise } from '../message/sip-message.js'
-import type { SocketAddress, Flow } from '../transport/transport.js'
+import type { Flow, SocketAddress } from '../transport/transport.js'
 import type { App } from './control-port.js'
 
 /*
@@ -102,7 +102,13 @@ export function confirmResponseSent(
 }
 
 /** The final response of one destination of a `proxy` command; more may follow. */
-export function reportBranchResponse(core: Core, app: App, messageId: string, bytes: Buffer, flow: Flow): void {
+export function reportBranchResponse(
+  core: Core,
+  app: App,
+  messageId: string,
+  bytes: Buffer,
+  flow: Flow,
+): void {
   const { address, port } = flow.remote
   app.send(
     `response|${messageId}|OK|network|${bytes.length}|${protocolName(flow)}|${address}|${port}|${timeOfDay(core)}|||continue`,

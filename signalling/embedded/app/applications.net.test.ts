@@ -6,6 +6,7 @@ import {
   failureOf,
   inCall,
   openRig,
+  type RawSipMessage,
   type Rig,
   request,
   response,
@@ -16,7 +17,6 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 /*

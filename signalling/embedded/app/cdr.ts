@@ -26,7 +26,12 @@ export function cdrStart(core: Core, source: CdrSource, role: 'uac' | 'uas', mes
   send(core, 'start', source, role, message)
 }
 
-export function cdrStop(core: Core, source: CdrSource, reason: CdrStopReason, message: SipMessage | Buffer): void {
+export function cdrStop(
+  core: Core,
+  source: CdrSource,
+  reason: CdrStopReason,
+  message: SipMessage | Buffer,
+): void {
   send(core, 'stop', source, reason, message)
 }
 

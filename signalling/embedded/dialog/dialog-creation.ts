@@ -5,7 +5,7 @@ import { headerOf, type SipRequest, type SipResponse } from '../message/sip-mess
 import type { Flow } from '../transport/transport.js'
 import type { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import type { IncomingRequest } from '../user-agent/pending-requests.js'
-import { isBehindNat, contactUri, Dialog, recordRoutes } from './dialog.js'
+import { contactUri, Dialog, isBehindNat, recordRoutes } from './dialog.js'
 
 /*
  * How dialogs come to be (RFC 3261 12.1), from either side. They belong to no table yet.

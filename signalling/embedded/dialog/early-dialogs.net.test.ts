@@ -4,6 +4,7 @@ import {
   failureOf,
   inCall,
   openRig,
+  type RawSipMessage,
   request,
   response,
   SDP_A,
@@ -12,7 +13,6 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 const SUPPORTED = { Supported: '100rel' }

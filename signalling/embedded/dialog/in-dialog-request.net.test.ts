@@ -5,6 +5,7 @@ import {
   failureOf,
   inCall,
   openRig,
+  type RawSipMessage,
   type Rig,
   request,
   response,
@@ -15,7 +16,6 @@ import {
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 interface Call {

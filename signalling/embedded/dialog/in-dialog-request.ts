@@ -24,7 +24,7 @@ import { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import { contactOf, isSips, substituteLocalhost, viaOf } from '../user-agent/own-headers.js'
 import type { Dialog } from './dialog.js'
 import { endsSubscription } from './dialog.js'
-import { completePrack, parseRAck, acceptProvisional } from './prack.js'
+import { acceptProvisional, completePrack, parseRAck } from './prack.js'
 import { applySessionExpires } from './session-timer.js'
 import { startSubscriptionTimer } from './subscription.js'
 
@@ -184,7 +184,12 @@ function agreed(core: Core, dialog: Dialog, message: SipRequest, response: SipRe
 }
 
 /** False for a repeated 2xx: it is answered with the ACK there was, and not passed on. */
-function acceptReinvite(dialog: Dialog, outgoing: OutgoingRequest, response: SipResponse, flow: Flow): boolean {
+function acceptReinvite(
+  dialog: Dialog,
+  outgoing: OutgoingRequest,
+  response: SipResponse,
+  flow: Flow,
+): boolean {
   if (outgoing.winningTag !== null) {
     if (outgoing.ack) outgoing.ack.flow.send(outgoing.ack.bytes)
     return false
@@ -327,15 +332,22 @@ export function hangUp(core: Core, dialog: Dialog, reason: string | null): void 
   core.dialogs.remove(dialog)
   dialog.localSeq += 1
   const headers = reason === null ? [] : [{ name: 'Reason', value: `SIP;cause=200;text="${reason}"` }]
-  sendRequestInDialog(core, dialog, bare('BYE', dialog.remoteTarget, headers), dialog.remoteTarget, dialog.localSeq, {
-    app: null,
-    onSent: (bytes, flow) => {
-      if (known) cdrStop(core, 'application', endOf(reason), bytes)
-      if (reason !== null) notifyUnsolicited(core, dialog.app, bytes, flow, dialog.id)
+  sendRequestInDialog(
+    core,
+    dialog,
+    bare('BYE', dialog.remoteTarget, headers),
+    dialog.remoteTarget,
+    dialog.localSeq,
+    {
+      app: null,
+      onSent: (bytes, flow) => {
+        if (known) cdrStop(core, 'application', endOf(reason), bytes)
+        if (reason !== null) notifyUnsolicited(core, dialog.app, bytes, flow, dialog.id)
+      },
+      onRefused: (why) => core.log.warn({ dialog: dialog.id, why }, 'no way to send a BYE'),
+      onResponse: () => {},
     },
-    onRefused: (why) => core.log.warn({ dialog: dialog.id, why }, 'no way to send a BYE'),
-    onResponse: () => {},
-  })
+  )
 }
 
 function endOf(reason: string | null): CdrStopReason {

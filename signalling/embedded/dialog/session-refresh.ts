@@ -58,13 +58,20 @@ function refreshRequest(dialog: Dialog, intervalS: number, minS: number): SipReq
   return { kind: 'request', method: 'INVITE', uri, headers, body: localSdp }
 }
 
-function settle(core: Core, dialog: Dialog, session: SessionTimer, response: SipResponse, method: string): void {
+function settle(
+  core: Core,
+  dialog: Dialog,
+  session: SessionTimer,
+  response: SipResponse,
+  method: string,
+): void {
   const { status } = response
   if (status < 200 || dialog.ended) return
   if (status < 300) {
     if (method === 'INVITE') ackOwnReinvite(core, dialog)
     // A peer that answers without Session-Expires still has to be asked again.
-    if (dialog.sessionTimer === null) startSessionTimer(core, dialog, session.intervalS, true, session.intervalS * 500)
+    if (dialog.sessionTimer === null)
+      startSessionTimer(core, dialog, session.intervalS, true, session.intervalS * 500)
     return
   }
   if (status === 491) {

@@ -4,14 +4,14 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import {
   inCall,
   openRig,
+  type RawSipMessage,
+  readRawSipMessage,
   request,
   response,
   SDP_A,
   SDP_B,
   type TestDialog,
   type TestPeer,
-  type RawSipMessage,
-  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 
@@ -116,7 +116,10 @@ t.test('an INVITE that asks for less than the minimum gets 422 and may ask again
     t.match(small.header('To'), /;tag=/)
     const { 'Call-ID': callId, From } = inCall(invite, small, 1, 'ACK') as Record<'Call-ID' | 'From', string>
     peer.send(
-      request('ACK', peer, { Via: readRawSipMessage(invite).header('Via'), ...inCall(invite, small, 1, 'ACK') }),
+      request('ACK', peer, {
+        Via: readRawSipMessage(invite).header('Via'),
+        ...inCall(invite, small, 1, 'ACK'),
+      }),
     )
     const again = {
       'Call-ID': callId,

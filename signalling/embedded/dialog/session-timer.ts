@@ -17,7 +17,12 @@ const SPREAD_MS = 5_000
  * Starts, restarts or ends the timer of a dialog as the 2xx to an INVITE or UPDATE says; `side` is
  * our part in that transaction. Without Session-Expires there is no expiry (RFC 4028 7.2).
  */
-export function applySessionExpires(core: Core, dialog: Dialog, response: SipResponse, side: 'uac' | 'uas'): void {
+export function applySessionExpires(
+  core: Core,
+  dialog: Dialog,
+  response: SipResponse,
+  side: 'uac' | 'uas',
+): void {
   dialog.sessionTimer?.timer.cancel()
   dialog.sessionTimer = null
   const agreed = parseSessionExpires(response)

@@ -4,13 +4,13 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import {
   inCall,
   openRig,
+  type RawSipMessage,
   request,
   response,
   type TestApp,
   type TestPeer,
   type TestRequest,
   type TestResponse,
-  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 

@@ -6,11 +6,11 @@ import {
   inCall,
   openRig,
   type Rig,
+  readRawSipMessage,
   request,
   SDP_A,
   SDP_B,
   type TestDialog,
-  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { silentLog } from '../../../media/base/log.js'
 import { DEFAULT_LIMITS } from '../limits.js'
@@ -140,7 +140,8 @@ t.test(
     const scan = asked('OPTIONS', {}, 'sip:nm')
     const invite = asked('INVITE')
     guard.checkRequest('192.0.2.1', ...scan)
-    for (let n = 0; n < 50_000; n++) guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
+    for (let n = 0; n < 50_000; n++)
+      guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
     t.equal(guard.stats().sources, 1000)
     t.equal(guard.isBanned('192.0.2.1'), true)
     for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
@@ -218,7 +219,9 @@ t.test('a flood from many sources: bounded, answered 503, and the live call goes
   while (!last.got.some((bytes) => bytes.toString().startsWith('SIP/2.0 503'))) {
     await once(last.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
   }
-  const refused = last.got.map((bytes) => readRawSipMessage(bytes.toString())).find((m) => /503/.test(m.start))
+  const refused = last.got
+    .map((bytes) => readRawSipMessage(bytes.toString()))
+    .find((m) => /503/.test(m.start))
   t.match(refused?.header('Retry-After'), /^\d+$/)
   const { serverTransactions, unanswered, guard } = rig.server.stats()
   t.ok(serverTransactions <= 100, `${serverTransactions} transactions`)

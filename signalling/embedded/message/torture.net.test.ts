@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import t from 'tap'
 import {
   openRig,
-  type TestRequest,
   type RawSipMessage,
   readRawSipMessage,
+  type TestRequest,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { TORTURE, TORTURE_RESPONSES } from '../../../fixtures/sip/torture-messages.js'
 import { DEFAULT_LIMITS } from '../limits.js'

@@ -7,7 +7,13 @@ import { parseTarget } from '../routing/target.js'
 import { viaOf } from '../user-agent/own-headers.js'
 import type { ReceivedRequest } from '../user-agent/pending-requests.js'
 import { reject, sendTrying } from '../user-agent/request-dispatch.js'
-import { forwardedRequest, nextMaxForwards, resolveRoute, hasOwnTopRoute, stripOwnRoutes } from './request-forwarding.js'
+import {
+  forwardedRequest,
+  hasOwnTopRoute,
+  nextMaxForwards,
+  resolveRoute,
+  stripOwnRoutes,
+} from './request-forwarding.js'
 import { ResponseContext } from './response-context.js'
 
 /*
@@ -19,7 +25,8 @@ import { ResponseContext } from './response-context.js'
 export function isProxiedCall(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
   if (core.proxiedCalls.size === 0 || toTag === null || !hasOwnTopRoute(core, request)) return false
-  if (core.dialogs.match(callId, fromTag, toTag) || core.earlyDialogs.match(callId, fromTag, toTag)) return false
+  if (core.dialogs.match(callId, fromTag, toTag) || core.earlyDialogs.match(callId, fromTag, toTag))
+    return false
   return core.proxiedCalls.touch(callId)
 }
 
@@ -37,7 +44,8 @@ export function forwardInDialog(core: Core, arrival: ReceivedRequest): void {
     simultaneous: false,
     followRedirects: false,
     provisionalMs: null,
-    compose: () => forwardedRequest(core.proxiedCalls.restoreRAck(essentials.callId, request), stop, maxForwards, [], []),
+    compose: () =>
+      forwardedRequest(core.proxiedCalls.restoreRAck(essentials.callId, request), stop, maxForwards, [], []),
     onFinal: () => {},
     onDone: (status) => {
       if (request.method === 'BYE' && status < 300) core.proxiedCalls.remove(essentials.callId)

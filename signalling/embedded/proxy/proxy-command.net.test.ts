@@ -5,6 +5,7 @@ import {
   cancelOf,
   inCall,
   openRig,
+  type RawSipMessage,
   request,
   response,
   SDP_A,
@@ -12,7 +13,6 @@ import {
   type TestApp,
   type TestPeer,
   type TestRequest,
-  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 

@@ -11,8 +11,8 @@ import { finishIncoming, removeIncoming } from '../user-agent/responses.js'
 import {
   forwardedRequest,
   nextMaxForwards,
-  resolveRoute,
   ownRecordRoutes,
+  resolveRoute,
   stripOwnRoutes,
 } from './request-forwarding.js'
 import { ResponseContext } from './response-context.js'
@@ -65,7 +65,9 @@ function relay(
   const formsDialog = request.method === 'INVITE' || request.method === 'SUBSCRIBE'
   // The application gives the request away; a copy that comes back to us is no second one.
   removeIncoming(core, incoming)
-  core.mergedRequests.delete(`${request.method}|${essentials.cseq}|${essentials.fromTag}|${essentials.callId}`)
+  core.mergedRequests.delete(
+    `${request.method}|${essentials.cseq}|${essentials.fromTag}|${essentials.callId}`,
+  )
   if (recordRoute) core.proxiedCalls.add(essentials.callId)
   const relay = new ResponseContext(core, incoming, {
     destinations: command.destinations,
@@ -107,7 +109,10 @@ function composed(
   const uri = isOwnUri(core, rest.uri) ? destination : rest.uri
   const inserted: Header[] = []
   if (recordRoute && request.method === 'REGISTER') {
-    inserted.push({ name: 'Path', value: recordRouteUri(transport, peer) }, { name: 'Require', value: 'path' })
+    inserted.push(
+      { name: 'Path', value: recordRouteUri(transport, peer) },
+      { name: 'Require', value: 'path' },
+    )
   } else if (recordRoute) {
     const from = { transport: flow.transport, peer: flow.remote.address }
     for (const value of ownRecordRoutes(from, { transport, peer })) {

@@ -14,7 +14,7 @@ import { parseTarget } from '../routing/target.js'
 import type { Flow, Transport } from '../transport/transport.js'
 import { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import { isOwnUri } from '../user-agent/own-headers.js'
-import type { ReceivedRequest, ForwardedRequest } from '../user-agent/pending-requests.js'
+import type { ForwardedRequest, ReceivedRequest } from '../user-agent/pending-requests.js'
 import { responseTo } from '../user-agent/responses.js'
 import { bestFailure } from './best-response.js'
 

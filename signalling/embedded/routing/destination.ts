@@ -1,9 +1,9 @@
 import type { Core } from '../core.js'
 import type { Dialog } from '../dialog/dialog.js'
-import { type SocketAddress, type Flow, isSecure, type Transport } from '../transport/transport.js'
+import { type Flow, isSecure, type SocketAddress, type Transport } from '../transport/transport.js'
 import { chooseTransport, type Destination, destinationKey, flowOf, type Pin } from './next-hop.js'
 import type { ServerAddress } from './server-location.js'
-import { type Target, parseTarget } from './target.js'
+import { parseTarget, type Target } from './target.js'
 
 /** Where a request is to go: a known way, or a URI's target still to be resolved. */
 export type Hop =
@@ -76,7 +76,12 @@ function findTarget(core: Core, target: Target, done: (ways: Ways) => void): voi
   })
 }
 
-function wayTo(core: Core, target: Target, { protocol, address, port }: ServerAddress, srv: boolean): Way | null {
+function wayTo(
+  core: Core,
+  target: Target,
+  { protocol, address, port }: ServerAddress,
+  srv: boolean,
+): Way | null {
   const destination = (transport: Transport | null): Destination | null =>
     transport && { transport, remote: { address, port }, name: target.host }
   const chosen = destination(chooseTransport(core.transports, protocol, address))

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { connect, isIP } from 'node:net'
 import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { EngineError } from '../../../media/base/errors.js'
-import { encodeQuery, type RecordType, type DnsMessage, decodeReply } from './dns-message.js'
+import { type DnsMessage, decodeReply, encodeQuery, type RecordType } from './dns-message.js'
 
 /** Time for one answer and number of tries: well below what a caller waits for a first response. */
 const TIMEOUT_MS = 2_000

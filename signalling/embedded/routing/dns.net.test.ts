@@ -7,7 +7,7 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import { silentLog } from '../../../media/base/log.js'
 import { openDns } from './dns.js'
-import { encodeQuery, readName, decodeReply } from './dns-message.js'
+import { decodeReply, encodeQuery, readName } from './dns-message.js'
 import { LocationCache } from './location-cache.js'
 import { parseTarget } from './target.js'
 

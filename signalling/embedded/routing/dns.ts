@@ -2,7 +2,7 @@ import { getServers, lookup } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../../media/base/clock.js'
 import { DnsClient, type DnsResponse } from './dns-client.js'
-import { type RecordType, readName, readCharacterString, RECORD_TYPES } from './dns-message.js'
+import { RECORD_TYPES, type RecordType, readCharacterString, readName } from './dns-message.js'
 
 export interface SrvRecord {
   readonly name: string

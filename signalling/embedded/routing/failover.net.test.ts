@@ -5,6 +5,7 @@ import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import {
   FAST,
   openRig,
+  type RawSipMessage,
   type Rig,
   request,
   response,
@@ -13,7 +14,6 @@ import {
   type TestApp,
   type TestPeer,
   type TestResponse,
-  type RawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { type DnsRecord, openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import type { EmbeddedServerSettings } from '../server.js'

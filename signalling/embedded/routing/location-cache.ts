@@ -4,7 +4,14 @@ import { errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import { defaultPort, type Protocol } from '../transport/transport.js'
 import type { Dns, Records } from './dns.js'
-import { type ServerLocation, locateServers, NO_LOCATION, type ServerAddress, serverAddresses, defaultProtocol } from './server-location.js'
+import {
+  defaultProtocol,
+  locateServers,
+  NO_LOCATION,
+  type ServerAddress,
+  type ServerLocation,
+  serverAddresses,
+} from './server-location.js'
 import type { Target } from './target.js'
 
 /** Where nothing tells how long (the hosts file): short enough for a change by hand. */

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { affinity, isWildcard } from '../transport/local-address.js'
 import {
-  type SocketAddress,
-  socketAddressKey,
   type Flow,
   type Protocol,
+  type SocketAddress,
+  socketAddressKey,
   type Transport,
 } from '../transport/transport.js'
 
@@ -33,7 +33,9 @@ export function chooseTransport(
     if (transport.family !== family || transport.protocol !== protocol) continue
     const { address: local } = transport.bound
     const nearness = isWildcard(local) ? 0.5 : affinity(local, address)
-    const score = transport.isLocalPeer(address) ? 100 : nearness + (showsOther(transport, address) ? 0.25 : 0)
+    const score = transport.isLocalPeer(address)
+      ? 100
+      : nearness + (showsOther(transport, address) ? 0.25 : 0)
     if (score > bestScore) {
       best = transport
       bestScore = score

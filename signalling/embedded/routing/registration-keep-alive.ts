@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../media/base/clock.js'
 import { headerOf, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import type { Timers } from '../transaction/timers.js'
-import { socketAddressKey, type Flow } from '../transport/transport.js'
+import { type Flow, socketAddressKey } from '../transport/transport.js'
 import { grantedExpiresS } from './registered-flows.js'
 
 /** Accounts kept awake; beyond it no further one is. */

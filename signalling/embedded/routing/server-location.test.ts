@@ -46,7 +46,9 @@ async function find(uri: string, dns: Dns, supported = ALL): Promise<string[]> {
   const target = parseTarget(uri)
   if (target === null) return ['no target']
   const located = await locateServers(target, supported, dns)
-  return serverAddresses(located, () => 0).map(({ protocol, address, port }) => `${protocol} ${address}:${port}`)
+  return serverAddresses(located, () => 0).map(
+    ({ protocol, address, port }) => `${protocol} ${address}:${port}`,
+  )
 }
 
 t.test('URIs: transport, port and what SIPS makes of them', (t) => {

@@ -61,7 +61,11 @@ const SRV_PREFIX: readonly { readonly protocol: Protocol; readonly prefix: strin
  * RFC 3263 4 for a name: transport, port and addresses. `supported` are the protocols this server
  * has. Rejects when the DNS cannot be asked; a name without any address gives no services.
  */
-export async function locateServers(target: Target, supported: ReadonlySet<Protocol>, dns: Dns): Promise<ServerLocation> {
+export async function locateServers(
+  target: Target,
+  supported: ReadonlySet<Protocol>,
+  dns: Dns,
+): Promise<ServerLocation> {
   const usable = (protocol: Protocol) =>
     supported.has(protocol) &&
     (!target.secure || isSecure(protocol)) &&

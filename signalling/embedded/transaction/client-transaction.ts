@@ -12,14 +12,14 @@ import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 import {
   type ClientInput,
-  type TransactionEffect,
-  type TransactionState,
-  type Transition,
   startClient,
   startInviteClient,
   stepClient,
   stepInviteClient,
+  type TransactionEffect,
+  type TransactionState,
   type TransactionTimer,
+  type Transition,
 } from './transaction-machine.js'
 
 export interface ClientHooks {

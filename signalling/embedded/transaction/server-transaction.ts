@@ -4,11 +4,11 @@ import type { SipRequest } from '../message/sip-message.js'
 import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 import {
-  type TransactionEffect,
   type ServerInput,
-  type TransactionState,
   stepInviteServer,
   stepServer,
+  type TransactionEffect,
+  type TransactionState,
   type TransactionTimer,
 } from './transaction-machine.js'
 

@@ -56,13 +56,22 @@ const ACKNOWLEDGE: TransactionEffect = { type: 'acknowledge' }
 
 const start = (timer: TransactionTimer, ms: number): TransactionEffect => ({ type: 'start', timer, ms })
 const stop = (timer: TransactionTimer): TransactionEffect => ({ type: 'stop', timer })
-const report = (what: 'timeout' | 'broken' | 'stale' | 'unacknowledged'): TransactionEffect => ({ type: 'report', what })
-const stay = (state: TransactionState, ...effects: TransactionEffect[]): Transition => ({ next: state, effects })
+const report = (what: 'timeout' | 'broken' | 'stale' | 'unacknowledged'): TransactionEffect => ({
+  type: 'report',
+  what,
+})
+const stay = (state: TransactionState, ...effects: TransactionEffect[]): Transition => ({
+  next: state,
+  effects,
+})
 const to = (phase: TransactionPhase, interval: number, ...effects: TransactionEffect[]): Transition => ({
   next: { phase, interval },
   effects,
 })
-const end = (...effects: TransactionEffect[]): Transition => ({ next: { phase: 'terminated', interval: 0 }, effects })
+const end = (...effects: TransactionEffect[]): Transition => ({
+  next: { phase: 'terminated', interval: 0 },
+  effects,
+})
 
 /** RFC 3261 17.1.1, RFC 6026 7.2 (Accepted), and timer C of 16.6. */
 export function startInviteClient(timers: Timers, reliable: boolean): Transition {
@@ -70,7 +79,12 @@ export function startInviteClient(timers: Timers, reliable: boolean): Transition
   return reliable ? to('calling', 0, RESEND, b) : to('calling', timers.T1, RESEND, b, start('A', timers.T1))
 }
 
-export function stepInviteClient(state: TransactionState, input: ClientInput, timers: Timers, reliable: boolean): Transition {
+export function stepInviteClient(
+  state: TransactionState,
+  input: ClientInput,
+  timers: Timers,
+  reliable: boolean,
+): Transition {
   const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'calling':
@@ -105,7 +119,12 @@ export function startClient(timers: Timers, reliable: boolean): Transition {
   return reliable ? to('trying', 0, RESEND, f) : to('trying', timers.T1, RESEND, f, start('E', timers.T1))
 }
 
-export function stepClient(state: TransactionState, input: ClientInput, timers: Timers, reliable: boolean): Transition {
+export function stepClient(
+  state: TransactionState,
+  input: ClientInput,
+  timers: Timers,
+  reliable: boolean,
+): Transition {
   const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'trying':
@@ -133,7 +152,12 @@ export function stepClient(state: TransactionState, input: ClientInput, timers: 
 }
 
 /** RFC 3261 17.2.1, RFC 6026 7.1. Starts in Proceeding; the user sends the 100 itself. */
-export function stepInviteServer(state: TransactionState, input: ServerInput, timers: Timers, reliable: boolean): Transition {
+export function stepInviteServer(
+  state: TransactionState,
+  input: ServerInput,
+  timers: Timers,
+  reliable: boolean,
+): Transition {
   const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'proceeding':
@@ -169,7 +193,12 @@ export function stepInviteServer(state: TransactionState, input: ServerInput, ti
 }
 
 /** RFC 3261 17.2.2. */
-export function stepServer(state: TransactionState, input: ServerInput, timers: Timers, reliable: boolean): Transition {
+export function stepServer(
+  state: TransactionState,
+  input: ServerInput,
+  timers: Timers,
+  reliable: boolean,
+): Transition {
   const on = input.type === 'timer' ? input.timer : input.type
   switch (state.phase) {
     case 'trying':

@@ -9,12 +9,12 @@ import { ServerTransaction } from './server-transaction.js'
 import { deriveTimers } from './timers.js'
 import {
   type ClientInput,
-  type TransactionPhase,
   type ServerInput,
   stepClient,
   stepInviteClient,
   stepInviteServer,
   stepServer,
+  type TransactionPhase,
   type TransactionTimer,
 } from './transaction-machine.js'
 
@@ -269,7 +269,7 @@ t.test('every state meets every input: phases only move forward, the end is the 
     'terminated',
   ]
   const names: TransactionTimer[] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M']
-  const ticks = names.map((timer) => ({ on: 'timer', timer }) as const)
+  const ticks = names.map((timer) => ({ type: 'timer', timer }) as const)
   const clientInputs: ClientInput[] = [
     { type: 'provisional' },
     { type: 'success' },

@@ -4,7 +4,7 @@ import type { Log } from '../../../media/base/log.js'
 import type { Limits } from '../limits.js'
 import type { Timers } from '../transaction/timers.js'
 import { StreamFramer } from './stream-framer.js'
-import type { SocketAddress, Flow, Transport, TransportEvents } from './transport.js'
+import type { Flow, SocketAddress, Transport, TransportEvents } from './transport.js'
 
 export interface ConnectionSettings {
   readonly events: TransportEvents

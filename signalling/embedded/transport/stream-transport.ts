@@ -6,7 +6,7 @@ import { ConnectionTable } from './connection-table.js'
 import { isWildcard } from './local-address.js'
 import { type ConnectionSettings, StreamConnection } from './stream-connection.js'
 import type { TlsContext } from './tls-context.js'
-import type { SocketAddress, Flow, Transport } from './transport.js'
+import type { Flow, SocketAddress, Transport } from './transport.js'
 
 export interface StreamSettings extends AddressSettings, ConnectionSettings {
   readonly port: number

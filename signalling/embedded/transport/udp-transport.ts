@@ -6,7 +6,13 @@ import { Scope } from '../../../media/base/scope.js'
 import type { Limits } from '../limits.js'
 import type { Timers } from '../transaction/timers.js'
 import { type AddressSettings, AdvertisedAddress } from './advertised-address.js'
-import { type SocketAddress, socketAddressKey, type Flow, type Transport, type TransportEvents } from './transport.js'
+import {
+  type Flow,
+  type SocketAddress,
+  socketAddressKey,
+  type Transport,
+  type TransportEvents,
+} from './transport.js'
 
 export interface UdpSettings extends AddressSettings {
   readonly port: number

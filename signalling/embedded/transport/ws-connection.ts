@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 import type { Timer } from '../../../media/base/clock.js'
 import type { ConnectionSettings } from './stream-connection.js'
-import type { SocketAddress, Flow, Transport } from './transport.js'
+import type { Flow, SocketAddress, Transport } from './transport.js'
 
 /** RFC 6455 7.4.1. */
 const GOING_AWAY = 1001

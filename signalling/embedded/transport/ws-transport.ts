@@ -10,7 +10,7 @@ import { ConnectionTable } from './connection-table.js'
 import { isWildcard } from './local-address.js'
 import type { ConnectionSettings } from './stream-connection.js'
 import type { TlsContext } from './tls-context.js'
-import type { SocketAddress, Flow, Transport } from './transport.js'
+import type { Flow, SocketAddress, Transport } from './transport.js'
 import { WsConnection } from './ws-connection.js'
 
 export interface WsSettings extends AddressSettings, ConnectionSettings {

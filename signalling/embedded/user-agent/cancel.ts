@@ -3,7 +3,7 @@ import { cdrStop } from '../app/cdr.js'
 import type { Core } from '../core.js'
 import { NO_BODY, type SipRequest } from '../message/sip-message.js'
 import { serverTransactionKey } from '../transaction/server-transaction.js'
-import type { ReceivedRequest, IncomingRequest } from './pending-requests.js'
+import type { IncomingRequest, ReceivedRequest } from './pending-requests.js'
 import { reject } from './request-dispatch.js'
 import { finishIncoming, replyFinal } from './responses.js'
 

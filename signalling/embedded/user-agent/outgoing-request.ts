@@ -300,7 +300,7 @@ const NOWHERE = {
   reliable: false,
   open: false,
   send: () => false,
-  watch: () => () => {},
+  onBroken: () => () => {},
 }
 
 function branchKey(request: SipRequest): string {

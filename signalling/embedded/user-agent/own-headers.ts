@@ -5,9 +5,9 @@ import { parseTarget } from '../routing/target.js'
 import { isWildcard } from '../transport/local-address.js'
 import {
   defaultPort,
-  type SocketAddress,
   isSecure,
   type Protocol,
+  type SocketAddress,
   type Transport,
 } from '../transport/transport.js'
 

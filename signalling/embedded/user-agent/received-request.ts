@@ -8,7 +8,15 @@ import { METHODS } from '../message/sip-message.js'
 import { schemeRejection, unsupportedRequire } from './capabilities.js'
 import { receiveInEarlyDialog } from './early-dialog-request.js'
 import type { ReceivedRequest } from './pending-requests.js'
-import { ALLOW, dispatchToApp, MIN_SE, RETRY_AFTER, reject, rejectRetryLater, sendTrying } from './request-dispatch.js'
+import {
+  ALLOW,
+  dispatchToApp,
+  MIN_SE,
+  RETRY_AFTER,
+  reject,
+  rejectRetryLater,
+  sendTrying,
+} from './request-dispatch.js'
 import { finishIncoming } from './responses.js'
 
 /*

@@ -11,7 +11,7 @@ import {
   type SipResponse,
 } from '../message/sip-message.js'
 import { parseSip } from '../message/sip-parser.js'
-import { forwardAck, isProxiedCall, forwardInDialog } from '../proxy/in-dialog-forwarding.js'
+import { forwardAck, forwardInDialog, isProxiedCall } from '../proxy/in-dialog-forwarding.js'
 import { clientTransactionKey } from '../transaction/client-transaction.js'
 import { ServerTransaction, serverTransactionKey } from '../transaction/server-transaction.js'
 import { bindingResponse, isBindingRequest } from '../transport/stun.js'
@@ -33,13 +33,17 @@ const KEEP_ALIVE_BYTES = 32
 /** One message from the network. Never throws for anything a peer can send. */
 export function receive(core: Core, bytes: Buffer, flow: Flow): void {
   if (bytes[0] === 0 && flow.protocol === 'udp' && isBindingRequest(bytes)) {
-    if (core.guard.checkKeepAlive(flow.remote.address) === 'serve') flow.send(bindingResponse(bytes, flow.remote))
+    if (core.guard.checkKeepAlive(flow.remote.address) === 'serve')
+      flow.send(bindingResponse(bytes, flow.remote))
     return
   }
   const parsed = parseSip(bytes, core.limits)
   if (!parsed.ok) {
     if (!parsed.request && bytes.length < KEEP_ALIVE_BYTES) return
-    const verdict = core.guard.checkMalformed(flow.remote.address, parsed.status === 513 ? 'oversize' : 'malformed')
+    const verdict = core.guard.checkMalformed(
+      flow.remote.address,
+      parsed.status === 513 ? 'oversize' : 'malformed',
+    )
     if (parsed.request && verdict === 'refuse') {
       answerBroken(core, parsed.request, flow, parsed.status, parsed.reason)
     }
@@ -83,7 +87,10 @@ function answerBroken(core: Core, request: SipRequest, flow: Flow, status: numbe
 
 function receiveResponse(core: Core, response: SipResponse, essentials: Essentials, flow: Flow): void {
   const { via, cseqMethod } = essentials
-  const transaction = via.branch === null ? undefined : core.clientTransactions.get(clientTransactionKey(via.branch, cseqMethod))
+  const transaction =
+    via.branch === null
+      ? undefined
+      : core.clientTransactions.get(clientTransactionKey(via.branch, cseqMethod))
   // More Vias than the request had: meant for somebody else (RFC 3261 8.1.3.3).
   if (transaction && viaCount(response) <= viaCount(transaction.request)) {
     transaction.receive(response, essentials, flow)
@@ -172,7 +179,8 @@ function mergeKey({ callId, fromTag, cseq, cseqMethod }: Essentials): string {
 /** Whether a request concerns a call that is there already: those are served even when full, or banned. */
 function belongsToUs(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
-  if (request.method === 'CANCEL') return core.serverTransactions.has(serverTransactionKey(request, essentials, 'INVITE'))
+  if (request.method === 'CANCEL')
+    return core.serverTransactions.has(serverTransactionKey(request, essentials, 'INVITE'))
   if (toTag === null) return false
   return (
     core.dialogs.match(callId, fromTag, toTag) !== null ||

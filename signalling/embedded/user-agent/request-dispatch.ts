@@ -6,7 +6,7 @@ import { MIN_SE_S } from '../dialog/session-expires.js'
 import { newTag, newUuid } from '../ids.js'
 import { RETRY_AFTER_S } from '../limits.js'
 import { type Header, METHODS, serialise } from '../message/sip-message.js'
-import type { ReceivedRequest, IncomingRequest } from './pending-requests.js'
+import type { IncomingRequest, ReceivedRequest } from './pending-requests.js'
 import { finishIncoming, replyFinal, responseTo } from './responses.js'
 
 /*
@@ -17,7 +17,12 @@ export const RETRY_AFTER: readonly Header[] = [{ name: 'Retry-After', value: Str
 export const ALLOW: readonly Header[] = [{ name: 'Allow', value: [...METHODS].join(', ') }]
 export const MIN_SE: readonly Header[] = [{ name: 'Min-SE', value: String(MIN_SE_S) }]
 
-export function reject(core: Core, arrival: ReceivedRequest, status: number, extra: readonly Header[] = []): void {
+export function reject(
+  core: Core,
+  arrival: ReceivedRequest,
+  status: number,
+  extra: readonly Header[] = [],
+): void {
   replyFinal(core, arrival.transaction, arrival.request, arrival.essentials, status, newTag(), extra)
 }
 

@@ -3,11 +3,11 @@ import { cdrAttempt, cdrStart, cdrStop } from '../app/cdr.js'
 import type { App, Command } from '../app/control-port.js'
 import type { Core } from '../core.js'
 import { contactUri, dialogId } from '../dialog/dialog.js'
-import { updateRouteSet, createUacDialog } from '../dialog/dialog-creation.js'
+import { createUacDialog, updateRouteSet } from '../dialog/dialog-creation.js'
 import { ackAndHangUp, sendInDialog } from '../dialog/in-dialog-request.js'
 import { acceptProvisional } from '../dialog/prack.js'
 import { applySessionExpires } from '../dialog/session-timer.js'
-import { startSubscriptionTimer, rejectHeldNotifies, takeHeldNotifies } from '../dialog/subscription.js'
+import { rejectHeldNotifies, startSubscriptionTimer, takeHeldNotifies } from '../dialog/subscription.js'
 import { newCallId, newTag, newUuid } from '../ids.js'
 import type { Essentials } from '../message/message-validation.js'
 import { paramOf, parseAddress, parseCSeq } from '../message/sip-header.js'
@@ -245,7 +245,11 @@ function established(
   if (outgoing.winningTag !== null) {
     const ack = outgoing.winningTag === tag ? outgoing.ack : outgoing.forkAcks.get(tag)
     if (ack) ack.flow.send(ack.bytes)
-    else if (outgoing.winningTag !== tag && message.method === 'INVITE' && outgoing.forkAcks.size < MAX_FORKS) {
+    else if (
+      outgoing.winningTag !== tag &&
+      message.method === 'INVITE' &&
+      outgoing.forkAcks.size < MAX_FORKS
+    ) {
       if (contactUri(response) === null) return false
       const fork = createUacDialog(core, app, outgoing, 'INVITE', response, essentials, flow)
       if (fork) ackAndHangUp(core, fork, outgoing.cseq, (sent) => outgoing.forkAcks.set(tag, sent))
@@ -284,7 +288,13 @@ function established(
 }
 
 /** The application has gone meanwhile: an answered call is ended for it. */
-function orphaned(core: Core, app: App, outgoing: OutgoingRequest, method: string, response: SipResponse): void {
+function orphaned(
+  core: Core,
+  app: App,
+  outgoing: OutgoingRequest,
+  method: string,
+  response: SipResponse,
+): void {
   if (app.connected || method !== 'INVITE' || response.status < 200 || response.status >= 300) return
   const dialog = core.dialogs.find(outgoing.dialogId)
   if (!dialog) return

@@ -4,13 +4,13 @@ import {
   inCall,
   openRig,
   type Rig,
+  readRawSipMessage,
   request,
   SDP_A,
   SDP_B,
   type TestApp,
   type TestDialog,
   type TestPeer,
-  readRawSipMessage,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 /** An application that answers every INVITE; resolves with its dialogs as they come. */

@@ -5,8 +5,12 @@ import { vendorTag } from '../../language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { CARTESIA } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { type SynthesisDialect, type SynthesisReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
-import { classifyStatus, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import {
+  type SynthesisDialect,
+  type SynthesisReader,
+  socketTextToSpeech,
+} from '../shared/synthesis-connections.js'
+import { classifyStatus, type FailureClass, PERMANENT, TRANSIENT } from '../shared/vendor-socket.js'
 import type { CartesiaSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'sonic-3'

@@ -2,7 +2,7 @@ import { EngineError } from '../../../base/errors.js'
 import type { TimedWord } from '../../agent-spec.js'
 import { contractTag } from '../../language/language-tags.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 
 /* What both of Deepgram's sockets share. */
 

@@ -4,7 +4,7 @@ import type { SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
-import { classifyDeepgram, deepgramError, firstLanguage, readWords, MULTI_LANGUAGES } from './messages.js'
+import { classifyDeepgram, deepgramError, firstLanguage, MULTI_LANGUAGES, readWords } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
 
 /** How sure the vendor must be to tell that a turn may be over, 0.3 to 0.9; it ends turns at 0.7. */
@@ -31,7 +31,9 @@ export class DeepgramFluxDialect implements RecognitionDialect {
     },
   ) {
     const several = stream.model.includes('multi')
-    const hears = several ? heardTogether(stream.language, stream.languages, MULTI_LANGUAGES) : [stream.language]
+    const hears = several
+      ? heardTogether(stream.language, stream.languages, MULTI_LANGUAGES)
+      : [stream.language]
     this.capabilities = {
       partials: true,
       endOfUtterance: true,

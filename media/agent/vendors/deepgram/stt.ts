@@ -12,7 +12,7 @@ import {
   RecognitionStream,
 } from '../shared/recognition-stream.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
-import { classifyDeepgram, firstLanguage, readWords, MULTI_LANGUAGES } from './messages.js'
+import { classifyDeepgram, firstLanguage, MULTI_LANGUAGES, readWords } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
 import { DeepgramFluxDialect } from './stt-flux.js'
 

@@ -5,8 +5,12 @@ import { vendorTag } from '../../language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { ELEVENLABS } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { type SynthesisDialect, type SynthesisReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
-import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import {
+  type SynthesisDialect,
+  type SynthesisReader,
+  socketTextToSpeech,
+} from '../shared/synthesis-connections.js'
+import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { ElevenLabsSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'eleven_flash_v2_5'

@@ -4,7 +4,7 @@ import type { Log } from '../../../base/log.js'
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../vendor-ports.js'
 import { OPENAI } from '../catalogue.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
-import { joinUrl, errorMessageOf, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
+import { errorMessageOf, joinUrl, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
 import type { OpenAiSettings } from './settings.js'
 import { isRecord, ToolCallAssembly } from './tool-calls.js'
 

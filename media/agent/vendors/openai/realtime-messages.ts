@@ -2,7 +2,7 @@ import { EngineError } from '../../../base/errors.js'
 import type { TokenCount } from '../../conversation/usage-meter.js'
 import { vendorTag } from '../../language/language-tags.js'
 import type { ChatMessage, SpeechToSpeechOptions, ToolCall, ToolDeclaration } from '../../vendor-ports.js'
-import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
 

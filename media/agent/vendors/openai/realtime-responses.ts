@@ -3,7 +3,7 @@ import { EngineError } from '../../../base/errors.js'
 import { toVendorFailure } from '../../tts/synthesis.js'
 import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../vendor-ports.js'
 import type { RealtimeAudio } from './realtime-audio.js'
-import { toolCallsOf, realtimeError, type RealtimeMessage, usageOf } from './realtime-messages.js'
+import { type RealtimeMessage, realtimeError, toolCallsOf, usageOf } from './realtime-messages.js'
 import { isRecord } from './tool-calls.js'
 
 /** A cancelled response that is never reported done does not hold up the next one for longer. */
@@ -230,7 +230,10 @@ export class RealtimeResponses {
   }
 }
 
-function tellEnd(events: SpokenReplyEvents, { status, status_details, output, usage }: RealtimeMessage): void {
+function tellEnd(
+  events: SpokenReplyEvents,
+  { status, status_details, output, usage }: RealtimeMessage,
+): void {
   if (status === 'failed') {
     events.failed(realtimeError(isRecord(status_details) ? status_details.error : null, 'the vendor gave up'))
     return

@@ -12,13 +12,13 @@ import type {
 } from '../../vendor-ports.js'
 import { OPENAI_REALTIME } from '../catalogue.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
-import { type RealtimeAudio, openRealtimeAudio } from './realtime-audio.js'
+import { openRealtimeAudio, type RealtimeAudio } from './realtime-audio.js'
 import {
   classifyClose,
-  realtimeError,
   historyItems,
   phraseResponse,
   type RealtimeMessage,
+  realtimeError,
   SETUP_EVENT_ID,
   sessionUpdate,
   textItem,

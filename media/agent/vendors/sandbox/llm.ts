@@ -11,13 +11,13 @@ import { EMBEDDED } from '../catalogue.js'
 import { digitsIn, type Intent, intentOf } from './intents.js'
 import {
   ACKNOWLEDGEMENT,
-  REPLIES,
-  type ScriptedReply,
-  type ReplyFacts,
-  type ReplyLanguage,
   ASKED_ANYTHING_ELSE,
   ASKED_FOR_CALLER,
   OFFERED_BOOKING,
+  REPLIES,
+  type ReplyFacts,
+  type ReplyLanguage,
+  type ScriptedReply,
 } from './replies.js'
 
 /** Delays of a simulated provider; without them all tokens come in one microtask. */

@@ -18,7 +18,9 @@ export interface ScriptedReply {
   readonly endsCall?: boolean
 }
 
-type Answers = Readonly<Record<Intent | 'booked' | 'closing' | 'purpose', (facts: ReplyFacts) => ScriptedReply>>
+type Answers = Readonly<
+  Record<Intent | 'booked' | 'closing' | 'purpose', (facts: ReplyFacts) => ScriptedReply>
+>
 
 const say = (...sentences: string[]): ScriptedReply => ({ sentences })
 const end = (...sentences: string[]): ScriptedReply => ({ sentences, endsCall: true })

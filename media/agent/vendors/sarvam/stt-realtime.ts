@@ -5,7 +5,7 @@ import type { SpeechToTextCapabilities } from '../../vendor-ports.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { pcmBase64 } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
-import { TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import { type FailureClass, PERMANENT, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 
 /** `/speech-to-text-realtime/ws`: partial texts, and the vendor's own end of utterance. */

@@ -13,7 +13,7 @@ import {
   type RecognitionReader,
   RecognitionStream,
 } from '../shared/recognition-stream.js'
-import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 import { SarvamRealtimeDialect } from './stt-realtime.js'
 

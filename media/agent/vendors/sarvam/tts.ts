@@ -4,8 +4,12 @@ import { vendorTag } from '../../language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { SARVAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
-import { type SynthesisDialect, type SynthesisReader, socketTextToSpeech } from '../shared/synthesis-connections.js'
-import { RATE_LIMITED, TRANSIENT, PERMANENT, type FailureClass } from '../shared/vendor-socket.js'
+import {
+  type SynthesisDialect,
+  type SynthesisReader,
+  socketTextToSpeech,
+} from '../shared/synthesis-connections.js'
+import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 import { legacyError } from './stt.js'
 import { findBulbulModel } from './voices.js'

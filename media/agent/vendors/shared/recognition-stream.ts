@@ -3,7 +3,7 @@ import type { EngineError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
 import type { TimedWord } from '../../agent-spec.js'
 import type { SpeechToTextCapabilities, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
-import { VendorSocket, type FailureClass } from './vendor-socket.js'
+import { type FailureClass, VendorSocket } from './vendor-socket.js'
 
 /** What a dialect reads out of the vendor's messages. Times are ms since this connection's first sample. */
 export interface RecognitionReader {

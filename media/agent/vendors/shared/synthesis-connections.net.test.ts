@@ -5,7 +5,11 @@ import {
   openFakeVendorSocket,
 } from '../../../../fixtures/vendors/fake-vendor-socket.js'
 import { pcmBytes } from '../../../../fixtures/vendors/openai-frames.js'
-import { SARVAM, SPEECH_PROTOCOLS, type SpeechProtocol } from '../../../../fixtures/vendors/speech-messages.js'
+import {
+  SARVAM,
+  SPEECH_PROTOCOLS,
+  type SpeechProtocol,
+} from '../../../../fixtures/vendors/speech-messages.js'
 import type { EngineError } from '../../../base/errors.js'
 import { silentLog } from '../../../base/log.js'
 import type { Cancellable, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
@@ -46,7 +50,12 @@ async function rig(t: Test, wire: SpeechProtocol): Promise<Rig> {
   return { fake, clock, vendor }
 }
 
-function speak({ vendor }: Rig, wire: SpeechProtocol, text: string, over: Partial<SpeakRequest> = {}): Spoken {
+function speak(
+  { vendor }: Rig,
+  wire: SpeechProtocol,
+  text: string,
+  over: Partial<SpeakRequest> = {},
+): Spoken {
   const spoken = { pcm: [] as number[], words: [] as Spoken['words'], ends: [] as Spoken['ends'] }
   const voice = wire === SARVAM ? 'shubh' : 'asha'
   const request = { text, voice, model: null, language: 'hi-IN', pace: 1, rate: 8000 as const, ...over }

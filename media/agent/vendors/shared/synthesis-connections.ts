@@ -4,7 +4,7 @@ import type { SessionRate } from '../../../base/frame.js'
 import type { Log } from '../../../base/log.js'
 import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech } from '../../vendor-ports.js'
 import { samplesOf } from './pcm-bytes.js'
-import { VendorSocket, type FailureClass } from './vendor-socket.js'
+import { type FailureClass, VendorSocket } from './vendor-socket.js'
 
 /** What a dialect reads out of the vendor's messages; `context` null means the connection's only one. */
 export interface SynthesisReader {
