@@ -12,6 +12,7 @@ import { openJobRunner } from '../../control/jobs/runner.js'
 import { openEgress } from '../../control/net/egress.js'
 import { deliveryHandler } from '../../control/webhooks/delivery-job.js'
 import { createEndpoint } from '../../control/webhooks/endpoint-store.js'
+import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { recordEvent } from '../../fixtures/api/webhooks.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
@@ -76,7 +77,7 @@ export async function measureWebhooks(): Promise<Measured[]> {
 /** One organization per endpoint, so that each event is delivered once. */
 async function fill(database: OpenDatabase, url: string): Promise<void> {
   const rootKey = rootKeyOf(KEY)
-  const made = await bootstrap(database.db, rootKey, systemClock)
+  const made = await bootstrap({ db: database.db, rootKey, clock: systemClock, passwords: cheapPasswords })
   if (made === null) throw new Error('the database is not empty')
   const now = systemClock.wall()
   const organizations = [made.organizationId]

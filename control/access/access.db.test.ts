@@ -1,9 +1,11 @@
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
+import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
-import { hashPassword, seal, unseal, verifyPassword } from '../base/crypto.js'
+import { seal, unseal } from '../base/crypto.js'
+import { openPasswordHasher } from '../base/passwords.js'
 import { rootKeyOf } from '../config/root-key.js'
 import { migrate } from '../db/migrate.js'
 import type { Role } from '../db/tables/identity.js'
@@ -32,12 +34,13 @@ t.test('scopes imply the lower ones and stop at the role', async (t) => {
 })
 
 t.test('passwords and sealed texts', async (t) => {
-  const hash = await hashPassword('correct horse')
+  const passwords = openPasswordHasher()
+  const hash = await passwords.hash('correct horse')
   t.match(hash, /^scrypt\$32768\$8\$3\$/)
-  t.equal(await verifyPassword('correct horse', hash), true)
-  t.equal(await verifyPassword('Correct horse', hash), false)
-  t.equal(await verifyPassword('x', 'bcrypt$1'), false)
-  t.not(await hashPassword('correct horse'), hash, 'salted')
+  t.equal(await passwords.verify('correct horse', hash), true)
+  t.equal(await passwords.verify('Correct horse', hash), false)
+  t.equal(await passwords.verify('x', 'bcrypt$1'), false)
+  t.not(await passwords.hash('correct horse'), hash, 'salted')
 
   const key = Buffer.alloc(32, 1)
   const sealed = seal(key, 'नमस्ते', 'row 1')
@@ -67,7 +70,7 @@ t.test('bootstrap and keys', async (t) => {
       )
       const seeded: string[] = []
       const start = () =>
-        bootstrap(db, rootKey, clock, async (_trx, organizationId) => {
+        bootstrap({ db, rootKey, clock, passwords: cheapPasswords }, async (_trx, organizationId) => {
           seeded.push(organizationId)
         })
       const made = (await Promise.all([start(), start(), start()])).filter((one) => one !== null)
@@ -78,7 +81,7 @@ t.test('bootstrap and keys', async (t) => {
         { senderClassification: 'transactional' },
       ])
       const user = await db.selectFrom('users').selectAll().executeTakeFirstOrThrow()
-      t.equal(await verifyPassword(made[0]?.password ?? '', user.passwordHash), true)
+      t.equal(await cheapPasswords.verify(made[0]?.password ?? '', user.passwordHash), true)
       const keys = await db.selectFrom('apiKeys').selectAll().execute()
       t.same(keys.map(({ environment }) => environment).sort(), ['live', 'test'])
       t.notMatch(JSON.stringify(keys), made[0]?.testKey ?? 'none', 'no key is stored')
@@ -92,7 +95,7 @@ t.test('bootstrap and keys', async (t) => {
     await t.test('keys by state', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
-      const made = await bootstrap(db, rootKey, clock)
+      const made = await bootstrap({ db, rootKey, clock, passwords: cheapPasswords })
       const owner = await db.selectFrom('members').selectAll().executeTakeFirstOrThrow()
       const lastUsed = openLastUsedWriter(db, clock, silentLog)
       const verifier = { db, rootKey, clock, lastUsed }
@@ -142,7 +145,7 @@ t.test('bootstrap and keys', async (t) => {
     await t.test('last use is written in batches', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
-      const made = await bootstrap(db, rootKey, clock)
+      const made = await bootstrap({ db, rootKey, clock, passwords: cheapPasswords })
       const lastUsed = openLastUsedWriter(db, clock, silentLog)
       const storedUse = async () =>
         (

@@ -1,6 +1,7 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { CallControl, Gateway, SandboxCaller } from '../../signalling/call/ports.js'
+import type { PasswordHasher } from '../base/passwords.js'
 import type { PermitBook } from '../compliance/permit.js'
 import type { RootKey } from '../config/root-key.js'
 import type { Settings } from '../config/settings.js'
@@ -23,6 +24,7 @@ export interface Deps {
   readonly clock: Clock
   readonly log: Log
   readonly rootKey: RootKey
+  readonly passwords: PasswordHasher
   readonly calls: CallControl
   readonly ringer: SandboxCaller
   readonly settings: Settings

@@ -21,6 +21,7 @@ import { TrunkAuthenticator } from '../../signalling/trunk/trunk-authenticator.j
 import type { WorkerLoad } from '../../workers/channel/protocol.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
+import { openPasswordHasher } from '../base/passwords.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
@@ -123,7 +124,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   scope.add(database)
   const { db } = database
   await migrate(database)
-  const firstStart = await bootstrap(db, rootKey, clock, async (trx, organizationId) => {
+  const passwords = openPasswordHasher()
+  const firstStart = await bootstrap({ db, rootKey, clock, passwords }, async (trx, organizationId) => {
     await assignSandboxNumber(trx, organizationId, clock.wall())
   })
   const left = await settleAbandonedCalls(db, { nodeId, folder, now: clock.wall() })
@@ -251,6 +253,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     clock,
     log,
     rootKey,
+    passwords,
     mail,
     calls: switchboard,
     ringer: carrier,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { startPostgres } from '../../fixtures/database/postgres.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
@@ -17,7 +18,7 @@ const rootKey = rootKeyOf(Buffer.alloc(32, 1))
 async function filled(url: string): Promise<OpenDatabase> {
   const database = openDatabase(url, silentLog)
   await migrate(database)
-  await bootstrap(database.db, rootKey, systemClock)
+  await bootstrap({ db: database.db, rootKey, clock: systemClock, passwords: cheapPasswords })
   return database
 }
 

@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, timingSafeEqual } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
 import type { KeyPurpose, RootKey } from '../config/root-key.js'
-import { deriveKey } from './scrypt.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -80,32 +79,4 @@ export function unsealWithAnyKey(
     }
   }
   return unseal(rootKey.subkey(purpose), sealed, bound)
-}
-
-// About 50 ms and 32 MiB on one core: OWASP's scrypt advice (N=2^15, r=8, p=3 or better).
-const SCRYPT = { N: 32_768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
-const HASH_BYTES = 32
-
-/** A hash of no password: checking against it takes as long as against a real one, and fails. */
-export const UNKNOWN_PASSWORD = formatHash(randomBytes(16), randomBytes(HASH_BYTES))
-
-/** `scrypt$N$r$p$salt$hash`, salt and hash base64. Runs on the thread pool. */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(16)
-  const hash = await deriveKey(password, salt, HASH_BYTES, SCRYPT)
-  return formatHash(salt, hash)
-}
-
-function formatHash(salt: Buffer, hash: Buffer): string {
-  return ['scrypt', SCRYPT.N, SCRYPT.r, SCRYPT.p, salt.toString('base64'), hash.toString('base64')].join('$')
-}
-
-/** Whether `password` is the one hashed; false for a malformed hash. */
-export async function verifyPassword(password: string, stored: string): Promise<boolean> {
-  const [scheme, n, r, p, salt, hash] = stored.split('$')
-  if (scheme !== 'scrypt' || salt === undefined || hash === undefined) return false
-  const expected = Buffer.from(hash, 'base64')
-  const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: SCRYPT.maxmem }
-  const actual = await deriveKey(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost)
-  return expected.length === actual.length && timingSafeEqual(expected, actual)
 }

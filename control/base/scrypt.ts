@@ -2,7 +2,7 @@ import { scrypt } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
 
 /** Cost of one derivation, as scrypt names it. */
-export interface KdfCost {
+export interface ScryptCost {
   readonly N: number
   readonly r: number
   readonly p: number
@@ -52,7 +52,7 @@ export class ConcurrencyLimiter {
 const kdf = new ConcurrencyLimiter(2, 64)
 
 /** A key of `bytes` bytes from a password (RFC 7914), off the main thread. */
-export function deriveKey(password: string, salt: Buffer, bytes: number, cost: KdfCost): Promise<Buffer> {
+export function deriveKey(password: string, salt: Buffer, bytes: number, cost: ScryptCost): Promise<Buffer> {
   return kdf.run(
     () =>
       new Promise((resolve, reject) => {

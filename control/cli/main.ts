@@ -11,6 +11,7 @@ import { createStaffUser } from '../access/accounts/staff-user.js'
 import { SCOPES } from '../access/scopes.js'
 import { startParley } from '../app/service.js'
 import { parseInstant } from '../base/instant.js'
+import { openPasswordHasher } from '../base/passwords.js'
 import { addRootKey, openRootKey } from '../config/root-key.js'
 import {
   readEnvironment,
@@ -191,7 +192,10 @@ async function createStaff(args: readonly string[]): Promise<number> {
   const email = Email.safeParse(values.email ?? '')
   if (!email.success) throw new UsageError('--email must be a mail address')
   return withDatabase(async (db) => {
-    const made = await createStaffUser(db, systemClock, email.data)
+    const made = await createStaffUser(
+      { db, clock: systemClock, passwords: openPasswordHasher() },
+      email.data,
+    )
     if (made === null) throw new UsageError(`${email.data} has an account already`)
     process.stdout.write(`${made.password}\n`)
   })

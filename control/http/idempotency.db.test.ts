@@ -1,6 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
+import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
@@ -37,7 +38,7 @@ t.test('the store', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const rootKey = rootKeyOf(Buffer.alloc(32, 1))
-    const made = await bootstrap(db, rootKey, clock)
+    const made = await bootstrap({ db, rootKey, clock, passwords: cheapPasswords })
     const store = openIdempotency(db, rootKey, clock)
     const request = (key: string, body = 'body'): IdempotentRequest => ({
       organizationId: made?.organizationId ?? '',

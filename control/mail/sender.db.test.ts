@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { openSmtpServer } from '../../fixtures/api/smtp-server.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
@@ -146,7 +147,7 @@ t.test('mail', async (t) => {
     await t.test('into files without a server', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
-      const made = await bootstrap(db, rootKey, clock)
+      const made = await bootstrap({ db, rootKey, clock, passwords: cheapPasswords })
       const folder = await mkdtemp(join(tmpdir(), 'parley-mail-'))
       const { log, lines } = collect()
       const sender = senderOf(db, clock, fileTransport(join(folder, 'mail')), { log })

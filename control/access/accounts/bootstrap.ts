@@ -1,6 +1,7 @@
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
-import { hashPassword, randomBase62 } from '../../base/crypto.js'
+import { randomBase62 } from '../../base/crypto.js'
+import type { PasswordHasher } from '../../base/passwords.js'
 import type { RootKey } from '../../config/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { Environment, Scope } from '../../http/operation.js'
@@ -15,6 +16,13 @@ export interface Bootstrap {
   readonly liveKey: string
 }
 
+interface BootstrapDeps {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly clock: Clock
+  readonly passwords: PasswordHasher
+}
+
 const OWNER_EMAIL = 'owner@localhost'
 
 /**
@@ -23,14 +31,12 @@ const OWNER_EMAIL = 'owner@localhost'
  * the same transaction (seed data of other parts).
  */
 export async function bootstrap(
-  db: Db,
-  rootKey: RootKey,
-  clock: Clock,
+  { db, rootKey, clock, passwords }: BootstrapDeps,
   more: (trx: Trx, organizationId: string) => Promise<void> = async () => {},
 ): Promise<Bootstrap | null> {
   if (await hasOrganization(db)) return null
   const password = randomBase62(20)
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await passwords.hash(password)
   return db.transaction().execute(async (trx) => {
     const now = clock.wall()
     const userId = newId('usr', now)

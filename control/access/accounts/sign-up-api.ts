@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { hashPassword } from '../../base/crypto.js'
 import { operation } from '../../http/operation.js'
 import { isRefusal, refuse } from '../../http/problem.js'
 import { queueMail } from '../../mail/outbox.js'
@@ -49,7 +48,7 @@ export const signUp = operation({
   fails: ['email_exists', 'internal_error'],
   run: async ({ body, deps }) => {
     const { email, name, password, organizationName } = body
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await deps.passwords.hash(password)
     const now = deps.clock.wall()
     const made = await deps.db.transaction().execute(async (trx) => {
       const userId = await insertUser(trx, now, { email, name, passwordHash, emailVerifiedAt: null })

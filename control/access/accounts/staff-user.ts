@@ -1,5 +1,6 @@
 import type { Clock } from '../../../media/base/clock.js'
-import { hashPassword, randomBase62 } from '../../base/crypto.js'
+import { randomBase62 } from '../../base/crypto.js'
+import type { PasswordHasher } from '../../base/passwords.js'
 import type { Db } from '../../db/database.js'
 import { insertUser } from './store.js'
 
@@ -13,9 +14,12 @@ export interface StaffUser {
  * Makes an account of the service's staff, which belongs to no organization. The operator vouches for
  * the address. Null when it has an account already.
  */
-export async function createStaffUser(db: Db, clock: Clock, email: string): Promise<StaffUser | null> {
+export async function createStaffUser(
+  { db, clock, passwords }: { readonly db: Db; readonly clock: Clock; readonly passwords: PasswordHasher },
+  email: string,
+): Promise<StaffUser | null> {
   const password = randomBase62(20)
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await passwords.hash(password)
   const now = clock.wall()
   const account = { email, name: 'Staff', passwordHash, emailVerifiedAt: now, staff: 1 } as const
   return (await insertUser(db, now, account)) === null ? null : { email, password }

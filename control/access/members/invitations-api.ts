@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Deps } from '../../app/deps.js'
-import { hashPassword } from '../../base/crypto.js'
 import type { Trx } from '../../db/database.js'
 import { operation } from '../../http/operation.js'
 import { isRefusal, refuse } from '../../http/problem.js'
@@ -81,7 +80,7 @@ export const acceptInvitation = operation({
   fails: ['invalid_token', 'token_expired', 'conflict', 'validation_error', 'internal_error'],
   run: async ({ body, deps, requestId }) => {
     const { token, name, password } = body
-    const passwordHash = password === undefined ? null : await hashPassword(password)
+    const passwordHash = password === undefined ? null : await deps.passwords.hash(password)
     const account = name === undefined || passwordHash === null ? null : { name, passwordHash }
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx) => {

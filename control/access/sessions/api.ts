@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Deps } from '../../app/deps.js'
-import { hashPassword, UNKNOWN_PASSWORD, verifyPassword } from '../../base/crypto.js'
 import { operation, withHeaders } from '../../http/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
 import { timestamp } from '../../http/schemas.js'
@@ -109,7 +108,7 @@ export const resetPassword = operation({
   status: 204,
   fails: ['invalid_token', 'token_expired', 'internal_error'],
   run: async ({ body, deps }) => {
-    const passwordHash = await hashPassword(body.password)
+    const passwordHash = await deps.passwords.hash(body.password)
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx): Promise<undefined | Refusal> => {
       const spent = await useMailToken(trx, deps.rootKey, now, 'reset_password', body.token)
@@ -137,7 +136,7 @@ export const changePassword = operation({
     const { email } = await userOf(deps, actor.userId)
     const user = await checkPassword(deps, email, body.currentPassword)
     if (isRefusal(user)) return user
-    const passwordHash = await hashPassword(body.newPassword)
+    const passwordHash = await deps.passwords.hash(body.newPassword)
     const now = deps.clock.wall()
     await deps.db.transaction().execute(async (trx) => {
       await setPassword(trx, user.id, passwordHash)
@@ -164,7 +163,7 @@ async function checkPassword(
   const limited = await throttle(deps, `password ${email}`, GUESSES_PER_MINUTE)
   if (limited !== null) return limited
   const user = await findUserByEmail(deps.db, email)
-  const right = await verifyPassword(password, user?.passwordHash ?? UNKNOWN_PASSWORD)
+  const right = await deps.passwords.verify(password, user?.passwordHash ?? deps.passwords.unknownHash)
   return user !== undefined && right
     ? user
     : refuse('invalid_credentials', 'The address or the password is wrong.')
