@@ -3,6 +3,7 @@ import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
+import { RtpPorts } from '../../media/rtp/port.js'
 import { startFrameClock } from '../../media/session/frame-clock.js'
 import { openSession, type Session } from '../../media/session/session.js'
 import type { FromBridges, Ports, ToBridges } from './job.js'
@@ -26,6 +27,8 @@ function fail(error: unknown): void {
   send({ kind: 'failed', message: errorText(error) })
 }
 
+const rtpPorts = new RtpPorts(systemClock)
+
 async function bridge(peers: Ports): Promise<Ports> {
   if (setting === null) throw new Error('no variant was opened')
   const { variant, keys, folder } = setting
@@ -40,7 +43,8 @@ async function bridge(peers: Ports): Promise<Ports> {
     const leg = await openRtpEndpoint({
       id,
       address: '127.0.0.1',
-      ports: null,
+      ports: rtpPorts,
+      portRange: null,
       rate: variant.rate,
       clock: systemClock,
       log: silentLog,

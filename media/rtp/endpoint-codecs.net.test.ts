@@ -10,6 +10,7 @@ import type { CodecName, Ptime } from '../codec/codec.js'
 import { CODEC_NAMES, codecOf } from '../codec/registry.js'
 import { openRtpEndpoint, type RtpEndpoint } from './endpoint.js'
 import { RtpPacket, writeRtpHeader } from './packet.js'
+import { RtpPorts } from './port.js'
 import type { ReceiveFormat } from './remote-description.js'
 
 assertNothingLeft(t)
@@ -69,7 +70,8 @@ async function leg(
   const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
-    ports: null,
+    ports: new RtpPorts(clock),
+    portRange: null,
     rate: session,
     clock,
     log: silentLog,

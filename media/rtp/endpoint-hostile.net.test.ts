@@ -9,6 +9,7 @@ import { silentLog } from '../base/log.js'
 import { encodeAlaw } from '../codec/g711.js'
 import { openRtpEndpoint } from './endpoint.js'
 import { writeRtpHeader } from './packet.js'
+import { RtpPorts } from './port.js'
 import { writeBye, writeCname, writeReport } from './rtcp/writer.js'
 import type { SrtpKeys } from './srtp/keying.js'
 import { SrtpSender } from './srtp/srtp.js'
@@ -54,7 +55,8 @@ async function call(t: Test, srtp?: SrtpKeys) {
   const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
-    ports: null,
+    ports: new RtpPorts(clock),
+    portRange: null,
     rate: 8000,
     clock,
     log: silentLog,

@@ -10,6 +10,7 @@ import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../codec/g711.js
 import type { ArrivalListener } from '../session/network-endpoint.js'
 import { openRtpEndpoint, type RtpEndpoint, type RtpEndpointOptions } from './endpoint.js'
 import { RtpPacket, writeRtpHeader } from './packet.js'
+import { RtpPorts } from './port.js'
 import type { RtpRemote } from './remote-description.js'
 
 assertNothingLeft(t)
@@ -116,7 +117,8 @@ async function rig(
   const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
-    ports: null,
+    ports: new RtpPorts(clock),
+    portRange: null,
     rate,
     clock,
     log: silentLog,
@@ -518,11 +520,13 @@ t.test('ports: even ones of the range, at rest after use, refused when none is l
   const closed = once(free, 'close')
   free.close()
   await closed
+  const ports = new RtpPorts(clock)
   const open = () =>
     openRtpEndpoint({
       id: 'leg',
       address: '127.0.0.1',
-      ports: { first, last: first + 4 },
+      ports,
+      portRange: { first, last: first + 4 },
       rate: 8000,
       clock,
       log: silentLog,

@@ -12,7 +12,7 @@ import type {
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
 import type { ArrivalListener, NetworkEndpoint } from '../session/network-endpoint.js'
-import { type DatagramListener, type PortRange, type RtpPortPair, RtpPorts } from './port.js'
+import type { DatagramListener, PortRange, RtpPortPair, RtpPorts } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
 import type { RtpRemote } from './remote-description.js'
 import { callQuality } from './rtcp/call-quality.js'
@@ -23,8 +23,10 @@ export interface RtpEndpointOptions {
   readonly id: EndpointId
   /** Local address to bind. */
   readonly address: string
-  /** Even ports of this range; null takes any port. */
-  readonly ports: PortRange | null
+  /** Allocates the sockets: one allocator per thread, because it remembers the ports in quarantine. */
+  readonly ports: RtpPorts
+  /** Even ports of this range; null takes any free port. */
+  readonly portRange: PortRange | null
   /** Of the session. The wire has the codec's. */
   readonly rate: SessionRate
   readonly clock: Clock
@@ -72,22 +74,15 @@ export interface RtpEndpoint extends NetworkEndpoint {
   stats(): RtpEndpointStats
 }
 
-// Ports rest after a call: one memory per clock, which is one per thread.
-const portsOf = new WeakMap<Clock, RtpPorts>()
-
 /**
- * A network leg: one socket, symmetric RTP, one packet a beat from `start` to `close`. Throws
- * EngineError `port_unavailable`.
+ * Opens a network leg: symmetric RTP on one socket, one packet per tick from `start` to `close`. Rejects
+ * with EngineError `port_unavailable` when no port is free.
  */
 export async function openRtpEndpoint(options: RtpEndpointOptions): Promise<RtpEndpoint> {
-  let ports = portsOf.get(options.clock)
-  if (ports === undefined) {
-    ports = new RtpPorts(options.clock)
-    portsOf.set(options.clock, ports)
-  }
-  const end = new UdpRtpEndpoint(options)
-  end.bind(await ports.open(options.address, options.ports, end, end.rtcpListener))
-  return end
+  const endpoint = new UdpRtpEndpoint(options)
+  const { ports, address, portRange } = options
+  endpoint.bind(await ports.open(address, portRange, endpoint, endpoint.rtcpListener))
+  return endpoint
 }
 
 class UdpRtpEndpoint implements RtpEndpoint {

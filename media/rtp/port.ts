@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { createSocket, type Socket } from 'node:dgram'
 import type { Clock } from '../base/clock.js'
 import { EngineError } from '../base/errors.js'
 
@@ -17,43 +17,62 @@ export interface PortRange {
   readonly last: number
 }
 
-export interface DatagramListener {
-  onDatagram(data: Uint8Array, from: RemoteInfo): void
-}
-
-/** One bound UDP socket. Behind this interface a native one may take its place. */
-export interface RtpPort {
+/** The address and port of a UDP socket. */
+export interface SocketAddress {
   readonly address: string
   readonly port: number
-  /** Sends failed by the system (no route, no buffer). */
+}
+
+export interface DatagramListener {
+  /** Handles one datagram. `data` is borrowed until the call returns. */
+  onDatagram(data: Uint8Array, from: SocketAddress): void
+}
+
+/** A bound UDP socket, or a replacement of it in memory. */
+export interface RtpPort extends SocketAddress {
+  /** The number of packets that the system refused to send (no route, no buffer). */
   readonly sendErrors: number
   /**
-   * From now on the system drops what comes from any other place, before it costs us anything. Sending
-   * elsewhere, or `anyone`, ends it.
+   * Makes the system drop datagrams from every other address before they cost the process anything.
+   * `disconnect`, or a packet sent to another address, ends the filter.
    */
   connect(port: number, address: string): void
   disconnect(): void
-  /** The packet must stay unchanged until the system took it: use a small ring of buffers. */
+  /** Sends a packet. Its bytes must not change until the system took them: use a small ring of buffers. */
   send(packet: Uint8Array, port: number, address: string): void
   /** Idempotent. */
   close(): void
 }
 
-/** What a leg is given: a port for RTP, and one for RTCP in case the far side does not put both on one. */
+/**
+ * Binds one socket at exactly this port. Rejects with EngineError `port_unavailable`, `retryable` when the
+ * port is in use. The returned port calls `onClosed` once, when it closes.
+ */
+export type BindRtpPort = (
+  address: string,
+  port: number,
+  listener: DatagramListener,
+  onClosed: () => void,
+) => Promise<RtpPort>
+
+/** The sockets of a leg: RTP, and RTCP for peers that do not multiplex both on one port (RFC 5761). */
 export interface RtpPortPair {
   readonly rtp: RtpPort
   readonly rtcp: RtpPort
 }
 
-/** Hands out pairs of ports of one thread and keeps just-closed ones back. */
+/** Allocates pairs of RTP and RTCP ports for one thread. A closed port stays in quarantine for a while. */
 export class RtpPorts {
   readonly #clock: Clock
+  readonly #bindPort: BindRtpPort
   /** `address:port` to the clock time from which it may be used again. */
   readonly #quarantined = new Map<string, number>()
   #last = 0
 
-  constructor(clock: Clock) {
+  /** @param bindPort opens the sockets; UDP by default. */
+  constructor(clock: Clock, bindPort: BindRtpPort = bindUdpPort) {
     this.#clock = clock
+    this.#bindPort = bindPort
   }
 
   /**
@@ -119,9 +138,9 @@ export class RtpPorts {
     rtp: DatagramListener,
     rtcp: DatagramListener,
   ): Promise<RtpPortPair> {
-    const first = await this.#bind(address, port, rtp)
+    const first = await this.#bindSocket(address, port, rtp)
     try {
-      return { rtp: first, rtcp: await this.#bind(address, port + 1, rtcp) }
+      return { rtp: first, rtcp: await this.#bindSocket(address, port + 1, rtcp) }
     } catch (error) {
       first.close()
       // Not ours, but another's RTCP port: it was never used.
@@ -130,35 +149,38 @@ export class RtpPorts {
     }
   }
 
-  #bind(address: string, port: number, listener: DatagramListener): Promise<RtpPort> {
-    return new Promise((resolve, reject) => {
-      const socket = createSocket({
-        type: address.includes(':') ? 'udp6' : 'udp4',
-        // Addresses are always literal: answering at once keeps a send within its beat.
-        lookup: (host, _options, done) => done(null, host, address.includes(':') ? 6 : 4),
-      })
-      socket.once('error', (cause: NodeJS.ErrnoException) => {
-        socket.close()
-        reject(
-          new EngineError('port_unavailable', 'an RTP port cannot be bound', {
-            retryable: cause.code === 'EADDRINUSE',
-            cause,
-            context: { address, port, system: cause.code },
-          }),
-        )
-      })
-      socket.bind({ address, port, exclusive: true }, () => {
-        socket.removeAllListeners('error')
-        socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES)
-        resolve(
-          new UdpPort(socket, listener, (closed) => {
-            this.#quarantined.set(`${address}:${closed}`, this.#clock.now() + QUARANTINE_MS)
-          }),
-        )
-      })
+  #bindSocket(address: string, port: number, listener: DatagramListener): Promise<RtpPort> {
+    return this.#bindPort(address, port, listener, () => {
+      this.#quarantined.set(`${address}:${port}`, this.#clock.now() + QUARANTINE_MS)
     })
   }
 }
+
+/** Binds a UDP socket. */
+const bindUdpPort: BindRtpPort = (address, port, listener, onClosed) =>
+  new Promise((resolve, reject) => {
+    const family = address.includes(':') ? 6 : 4
+    const socket = createSocket({
+      type: family === 6 ? 'udp6' : 'udp4',
+      // Addresses are always literal: a synchronous answer keeps a send within its tick.
+      lookup: (host, _options, done) => done(null, host, family),
+    })
+    socket.once('error', (cause: NodeJS.ErrnoException) => {
+      socket.close()
+      reject(
+        new EngineError('port_unavailable', 'an RTP port cannot be bound', {
+          retryable: cause.code === 'EADDRINUSE',
+          cause,
+          context: { address, port, system: cause.code },
+        }),
+      )
+    })
+    socket.bind({ address, port, exclusive: true }, () => {
+      socket.removeAllListeners('error')
+      socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES)
+      resolve(new UdpPort(socket, listener, onClosed))
+    })
+  })
 
 function noneFree(address: string, { first, last }: PortRange): EngineError {
   return new EngineError('port_unavailable', 'no RTP port is free', {
@@ -172,17 +194,17 @@ class UdpPort implements RtpPort {
   readonly port: number
   sendErrors = 0
   readonly #socket: Socket
-  readonly #onClosed: (port: number) => void
+  readonly #onClosed: () => void
   #open = true
   /** The place that alone is let in, while there is one. */
   #peer: { readonly port: number; readonly address: string } | null = null
 
-  constructor(socket: Socket, listener: DatagramListener, closed: (port: number) => void) {
+  constructor(socket: Socket, listener: DatagramListener, onClosed: () => void) {
     const bound = socket.address()
     this.address = bound.address
     this.port = bound.port
     this.#socket = socket
-    this.#onClosed = closed
+    this.#onClosed = onClosed
     socket.on('message', (data, from) => listener.onDatagram(data, from))
     // An ICMP refusal or a full queue loses a packet, never the call.
     socket.on('error', () => {
@@ -226,6 +248,6 @@ class UdpPort implements RtpPort {
     this.#open = false
     this.#socket.removeAllListeners('message')
     this.#socket.close()
-    this.#onClosed(this.port)
+    this.#onClosed()
   }
 }

@@ -7,6 +7,7 @@ import { dissect, type Seen, tsharkInstalled } from '../../fixtures/rtp/tshark.j
 import { silentLog } from '../base/log.js'
 import { openRtpEndpoint, type RtpEndpoint } from './endpoint.js'
 import { writeRtpHeader } from './packet.js'
+import { RtpPorts } from './port.js'
 import type { RtpRemote } from './remote-description.js'
 import { isValidRtcp } from './rtcp/parser.js'
 import { writeCname, writeReport } from './rtcp/writer.js'
@@ -48,7 +49,8 @@ async function rig(t: Test, address = '127.0.0.1'): Promise<Rig> {
   const end = await openRtpEndpoint({
     id: 'leg',
     address,
-    ports: null,
+    ports: new RtpPorts(clock),
+    portRange: null,
     rate: 8000,
     clock,
     log: silentLog,

@@ -9,6 +9,7 @@ import { silentLog } from '../base/log.js'
 import type { CodecName } from '../codec/codec.js'
 import { codecOf } from '../codec/registry.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../rtp/endpoint.js'
+import { RtpPorts } from '../rtp/port.js'
 import type { RtpRemote } from '../rtp/remote-description.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
 import { PHASE_MS, startFrameClock } from './frame-clock.js'
@@ -163,7 +164,8 @@ function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEnd
   return openRtpEndpoint({
     id,
     address: '127.0.0.1',
-    ports: null,
+    ports: new RtpPorts(clock),
+    portRange: null,
     rate,
     clock,
     log: silentLog,

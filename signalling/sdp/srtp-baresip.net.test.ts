@@ -10,6 +10,7 @@ import { makeAuthority } from '../../fixtures/sip/certificates.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
+import { RtpPorts } from '../../media/rtp/port.js'
 import { startFrameClock } from '../../media/session/frame-clock.js'
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
@@ -29,7 +30,8 @@ async function openLeg(t: Test, srtp: SrtpPolicy) {
   const end = await openRtpEndpoint({
     id: 'leg',
     address: '127.0.0.1',
-    ports: null,
+    ports: new RtpPorts(systemClock),
+    portRange: null,
     rate: 8000,
     clock: systemClock,
     log: silentLog,

@@ -12,6 +12,7 @@ import { type Log, silentLog } from '../../media/base/log.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { finishRecording } from '../../media/recording/finish.js'
+import { RtpPorts } from '../../media/rtp/port.js'
 import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
 import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
@@ -98,6 +99,7 @@ async function thread(t: Test) {
     clips: { load: async () => new Int16Array(0) },
     sounds: openSoundLibrary({ holdMusic: null }),
     recordings: { finish: finishRecording, close: async () => {} },
+    ports: new RtpPorts(clock),
     frameClock: beat,
     clock,
     log,

@@ -17,6 +17,7 @@ import { type BotEndpoint, openBotEndpoint } from '../../media/byo/bot-endpoint.
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
+import type { RtpPorts } from '../../media/rtp/port.js'
 import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
 import { openSession, type Session } from '../../media/session/session.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
@@ -53,6 +54,7 @@ export interface SessionHost {
   readonly recordings: RecordingJobs
   /** Names of customers' bots, of `openSafeNames`. */
   readonly lookup: LookupFunction
+  readonly ports: RtpPorts
   readonly frameClock: FrameClock
   readonly clock: Clock
   readonly log: Log
@@ -114,7 +116,8 @@ export async function hostSession(host: SessionHost, order: HostedSessionOptions
     const leg = await openRtpEndpoint({
       id: LEG,
       address: settings.rtpAddress,
-      ports: portsOf(settings),
+      ports: host.ports,
+      portRange: portsOf(settings),
       rate: order.rate,
       clock,
       log,

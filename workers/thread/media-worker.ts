@@ -10,6 +10,7 @@ import { openVendors } from '../../media/agent/vendors/registry.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
+import { RtpPorts } from '../../media/rtp/port.js'
 import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { Outbox } from '../channel/outbox.js'
@@ -55,6 +56,7 @@ const host: SessionHost = {
   recordings,
   sounds: openSoundLibrary({ holdMusic: null }),
   lookup: openSafeResolver(settings.allowPrivateUrls).lookup,
+  ports: new RtpPorts(clock),
   frameClock: beat,
   clock,
   log,

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { MemoryNetwork } from '../../fixtures/rtp/memory-network.js'
+import { RtpPorts } from './port.js'
+
+const ADDRESS = '192.0.2.1'
+const RANGE = { first: 4000, last: 4003 }
+
+t.test('ports on a network in memory exchange datagrams on a virtual clock', async (t) => {
+  const clock = new VirtualClock({ nowMs: 0 })
+  const network = new MemoryNetwork(clock, 10)
+  const ports = new RtpPorts(clock, network.bind)
+  const received: string[] = []
+  const listener = (name: string) => ({
+    onDatagram: (data: Uint8Array, from: { readonly port: number }) =>
+      received.push(`${name} ${Buffer.from(data)} from ${from.port}`),
+  })
+  const one = await ports.open(ADDRESS, RANGE, listener('one'), listener('one rtcp'))
+  const two = await ports.open(ADDRESS, RANGE, listener('two'), listener('two rtcp'))
+  await t.rejects(ports.open(ADDRESS, RANGE, listener('none'), listener('none')), {
+    code: 'port_unavailable',
+  })
+  one.rtp.send(Buffer.from('hello'), two.rtp.port, ADDRESS)
+  one.rtcp.send(Buffer.from('report'), two.rtcp.port, ADDRESS)
+  t.strictSame(received, [])
+  clock.advance(10)
+  t.strictSame(received, ['two hello from 4000', 'two rtcp report from 4001'])
+  two.rtp.connect(one.rtp.port, ADDRESS)
+  one.rtcp.send(Buffer.from('filtered'), two.rtp.port, ADDRESS)
+  clock.advance(10)
+  t.equal(received.length, 2)
+  one.rtp.close()
+  one.rtcp.close()
+  await t.rejects(ports.open(ADDRESS, RANGE, listener('none'), listener('none')), 'in quarantine')
+  clock.advance(30_000)
+  const three = await ports.open(ADDRESS, RANGE, listener('three'), listener('three rtcp'))
+  t.equal(three.rtp.port, 4000)
+  for (const pair of [two, three]) for (const port of [pair.rtp, pair.rtcp]) port.close()
+  t.equal(network.size, 0)
+})
