@@ -76,11 +76,11 @@ t.test('an answer repeats the numbers of the offer and reads what it wants', asy
 
 t.test('what is in common may come at any time, nothing else', async (t) => {
   t.strictSame(answered(['PCMA', 'OPUS'], SOFTPHONE).remote.receiveFormats, [
-    { payloadType: 8, is: 'audio', codec: 'PCMA' },
-    { payloadType: 96, is: 'audio', codec: 'OPUS' },
-    { payloadType: 97, is: 'event', clockRate: 8000 },
-    { payloadType: 98, is: 'event', clockRate: 48_000 },
-    { payloadType: 13, is: 'noise' },
+    { payloadType: 8, kind: 'audio', codec: 'PCMA' },
+    { payloadType: 96, kind: 'audio', codec: 'OPUS' },
+    { payloadType: 97, kind: 'event', clockRate: 8000 },
+    { payloadType: 98, kind: 'event', clockRate: 48_000 },
+    { payloadType: 13, kind: 'noise' },
   ])
 })
 
@@ -95,11 +95,11 @@ t.test('answers to our offer: sent by their numbers, heard by ours', async (t) =
     remote: { codec: 'OPUS', payloadType: 100, dtmfPayloadType: 102, ptime: 40 },
   })
   t.strictSame(result.ok && result.remote.receiveFormats, [
-    { payloadType: 111, is: 'audio', codec: 'OPUS' },
-    { payloadType: 0, is: 'audio', codec: 'PCMU' },
-    { payloadType: 101, is: 'event', clockRate: 48_000 },
-    { payloadType: 100, is: 'audio', codec: 'OPUS' },
-    { payloadType: 102, is: 'event', clockRate: 48_000 },
+    { payloadType: 111, kind: 'audio', codec: 'OPUS' },
+    { payloadType: 0, kind: 'audio', codec: 'PCMU' },
+    { payloadType: 101, kind: 'event', clockRate: 48_000 },
+    { payloadType: 100, kind: 'audio', codec: 'OPUS' },
+    { payloadType: 102, kind: 'event', clockRate: 48_000 },
   ])
   t.match(one.accept(sdp('9')), { ok: false, sip: 488 }, 'never offered')
   const narrow = session(['PCMA'])
