@@ -141,6 +141,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     if (!(await bridge.flush(FLUSH_MS))) log.error({ waiting: bridge.waiting }, 'call events not stored')
     await bridge.close()
   })
+  const scripts = new SpeakerScripts(clock)
   const pool = await openMediaPool({
     workers: settings.mediaWorkers,
     rtpAddress: settings.rtpAddress,
@@ -152,6 +153,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     speculate: settings.speculate,
     allowPrivateUrls: settings.allowPrivateUrls,
     providers: settings.providers,
+    sandboxScript: (sipCallId) => scripts.get(sipCallId),
     clock,
     log,
   })
@@ -184,7 +186,6 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       }),
     )
   }
-  const scripts = new SpeakerScripts(clock)
   const carrier = await openSandboxCarrier({
     pool,
     clock,

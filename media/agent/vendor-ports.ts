@@ -1,5 +1,5 @@
 import type { Rate, SessionRate } from '../base/frame.js'
-import type { RecognitionMode, SpeakerScript, TimedWord } from './agent-spec.js'
+import type { RecognitionMode, TimedWord } from './agent-spec.js'
 import type { TokenCount } from './conversation/usage-meter.js'
 
 /*
@@ -73,8 +73,6 @@ export interface SpeechToText {
       readonly model: string | null
       /** One that the catalogue offers for the model. */
       readonly mode: RecognitionMode
-      /** What a simulated speaker will say, in order; null for anyone else. Only the sandbox reads it. */
-      readonly script: SpeakerScript | null
     },
     events: SpeechToTextEvents,
   ): SpeechToTextStream

@@ -119,7 +119,6 @@ class LiveCallManager implements CallManager {
         recordTo: plan.recordTo,
         rate: sessionRateOf(plan.gateway.codecs, ''),
         timers: callTimers(plan.ringTimeoutMs, maxSecondsOf(plan.party)),
-        script: (id) => scripts.get(id),
         onEnded: () => {
           scripts.forget(sipCallId)
           this.#gone(permit.callId, trunk?.trunkId ?? null)
@@ -237,7 +236,7 @@ class LiveCallManager implements CallManager {
     admission: AdmissionDecision & { readonly admit: true },
     trunkId: string | null,
   ): void {
-    const { scripts, log } = this.#options
+    const { log } = this.#options
     const { callId, party, recordTo } = admission
     // We offer what a telephone has, and answer what the caller has.
     const codecs = admission.codecs ?? (invite.body === '' ? G711_CODECS : ALL_CODECS)
@@ -250,7 +249,6 @@ class LiveCallManager implements CallManager {
         recordTo,
         rate: sessionRateOf(codecs, invite.body),
         timers: callTimers(0, maxSecondsOf(party)),
-        script: (id) => scripts.get(id),
         onEnded: () => this.#gone(callId, trunkId),
       },
       (events) => new InboundLeg(invite, { ...admission, codecs }, events, log),

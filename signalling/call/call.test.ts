@@ -108,7 +108,6 @@ function rig(direction: CallDirection, faults: Faults = {}) {
       recordTo: null,
       rate: 8000,
       timers: callTimers(30_000, 600),
-      script: () => null,
       onEnded: () => endings++,
     },
     (listener) => {
@@ -373,7 +372,6 @@ t.test('the sink and the leg may throw', async (t) => {
       recordTo: null,
       rate: 8000,
       timers: callTimers(1000, 60),
-      script: () => null,
       onEnded: () => ended++,
     },
     () => ({

@@ -1,4 +1,3 @@
-import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { CloseReason, SessionRate } from '../../media/base/frame.js'
@@ -45,8 +44,6 @@ export interface CallOptions {
   /** What the session mixes at: 16000 when the leg is or may become wideband. */
   readonly rate: SessionRate
   readonly timers: Readonly<Record<CallTimerName, number>>
-  /** The simulated far speaker's script, asked for when media starts. */
-  script(sipCallId: string): SpeakerScript | null
   /** Called once, after the `ended` event. */
   onEnded(ending: Ending): void
 }
@@ -246,9 +243,8 @@ export class Call {
     if (!remote) throw new EngineError('internal', 'media connected before it was agreed')
     const { pool } = this.#deps
     const { sipCallId } = this.#leg
-    const script = this.#options.script(sipCallId)
     // Both requests leave at once; the channel keeps their order.
-    Promise.all([pool.setRemote(this.callId, remote), pool.start(this.callId, script, sipCallId)]).then(
+    Promise.all([pool.setRemote(this.callId, remote), pool.start(this.callId, sipCallId)]).then(
       () => this.#input({ type: 'mediaLive' }),
       (error: unknown) => this.finish(endingOfError(error)),
     )

@@ -199,7 +199,6 @@ class Carrier implements SandboxCarrier {
         recordTo: null,
         rate: 8000,
         timers: callTimers(CALLER_PATIENCE_MS, LONGEST_CALL_SECONDS),
-        script: () => null,
         onEnded: () => {
           this.#calls.delete(callId)
           if (direction === 'outbound') scripts.forget(sipCallId)

@@ -52,15 +52,15 @@ export type WorkerRequest =
     }
   | { readonly type: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
   /**
-   * Media is live: session time 0. The party may speak. `script` is what a simulated far speaker
-   * registered for this SIP Call-ID, null for anyone else. `sipCallId` is the leg's.
+   * Media is live: session time 0. The party may speak. `sipCallId` is the leg's.
    */
   | {
       readonly type: 'start'
       readonly session: SessionId
-      readonly script: SpeakerScript | null
       readonly sipCallId: string | null
     }
+  /** The far side is a simulated person: what the sandbox recogniser will hear. Precedes `start`. */
+  | { readonly type: 'sandboxScript'; readonly session: SessionId; readonly script: SpeakerScript }
   /** The far side pressed a key and told of it outside its media. */
   | {
       readonly type: 'digit'
@@ -223,7 +223,7 @@ export interface MediaPool {
   ): Promise<OpenedSession & { readonly worker: number }>
   setRemote(session: SessionId, setRemote: RemoteMedia): Promise<void>
   /** `sipCallId` is the leg's, for bots that are told it. */
-  start(session: SessionId, script: SpeakerScript | null, sipCallId?: string): Promise<void>
+  start(session: SessionId, sipCallId?: string): Promise<void>
   /** A key of the far side that came by SIP INFO; one that also comes as RTP event counts once. */
   digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
   /** What became of a transfer that a bot asked for. */

@@ -131,7 +131,7 @@ t.test('events, losses and log lines cross', async (t) => {
 t.test('a request that cannot cross is refused', async (t) => {
   const { channel, clock } = setUp(t, async () => null)
   const script = { utterances: [], odd: () => {} }
-  await t.rejects(channel.request({ type: 'start', session: 's', script, sipCallId: null }, 1000), {
+  await t.rejects(channel.request({ type: 'sandboxScript', session: 's', script }, 1000), {
     code: 'internal',
   })
   t.equal(channel.pending, 0)

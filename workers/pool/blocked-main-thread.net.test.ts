@@ -58,8 +58,8 @@ t.test('two seconds without a main thread: calls talk on, and it hears of everyt
     ])
     await pool.setRemote(`left-${i}`, towards(right))
     await pool.setRemote(`right-${i}`, towards(left))
-    await pool.start(`right-${i}`, null)
-    await pool.start(`left-${i}`, null)
+    await pool.start(`right-${i}`)
+    await pool.start(`left-${i}`)
   }
   // Synchronous, as a long query or a large document would be.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000)

@@ -83,6 +83,7 @@ async function setUp(t: Test, workers = 1): Promise<Rig> {
     rtpPorts: { first: 0, last: 0 },
     mediaTimeoutMs: 10_000,
     providers: { openai: null },
+    sandboxScript: (sipCallId) => (sipCallId === 'scripted' ? CALLER.script : null),
     log: { debug() {}, info() {}, warn: note, error: note },
   })
   t.teardown(() => pool.close())
@@ -138,12 +139,12 @@ async function connect(
   { pool }: Rig,
   [agent, persona]: readonly [string, string],
   [a, p]: readonly [OpenedSession, OpenedSession],
-  script: PersonaSpec['script'] | null,
+  sipCallId?: string,
 ): Promise<void> {
   await pool.setRemote(agent, towards(p))
   await pool.setRemote(persona, towards(a))
-  await pool.start(persona, null)
-  await pool.start(agent, script)
+  await pool.start(persona)
+  await pool.start(agent, sipCallId)
 }
 
 t.test(
@@ -157,7 +158,7 @@ t.test(
     const agent = await rig.open('agent', AGENT, path)
     const persona = await rig.open('persona', CALLER)
     t.not(agent.worker, persona.worker, 'placed on different threads')
-    await connect(rig, ['agent', 'persona'], [agent, persona], CALLER.script)
+    await connect(rig, ['agent', 'persona'], [agent, persona], 'scripted')
     const events = rig.events.get('agent') ?? []
     await rig.until('the end', () => events.some(({ type }) => type === 'finished'))
     const turns = events.flatMap((event) => (event.type === 'turn' ? [event.turn] : []))
@@ -200,7 +201,7 @@ t.test('digits cross as events', { timeout: 2 * HANG_MS }, async (t) => {
     ...SILENT,
     steps: [{ cue: { kind: 'after', ms: 200 }, act: { kind: 'press', digits: '42#' } }],
   })
-  await connect(rig, ['agent', 'persona'], [agent, persona], null)
+  await connect(rig, ['agent', 'persona'], [agent, persona])
   const events = rig.events.get('agent') ?? []
   const digits = (): string =>
     events.flatMap((event) => (event.type === 'dtmf' ? [event.digit] : [])).join('')
@@ -225,7 +226,7 @@ t.test(
       stats: { frames: 0, rtp: null },
       recording: null,
     })
-    await t.rejects(rig.pool.start('one', null), { code: 'closed' })
+    await t.rejects(rig.pool.start('one'), { code: 'closed' })
     await rig.pool.setRemote('two', towards(second))
     t.equal((await rig.open('four', SILENT)).worker, second.worker, 'the other one goes on')
     const deadline = performance.now() + HANG_MS
@@ -274,6 +275,7 @@ t.test(
       rtpPorts: { first: 31_200, last: 31_207 },
       mediaTimeoutMs: 10_000,
       providers: { openai: null },
+      sandboxScript: (sipCallId) => (sipCallId === 'scripted' ? CALLER.script : null),
     })
     t.teardown(() => pool.close())
     const opened: { port: number; worker: number }[] = []

@@ -34,6 +34,8 @@ export interface MediaPoolSettings {
   /** False unless told. */
   readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
+  /** Returns the script of the simulated caller of a SIP Call-ID; null for any other caller. */
+  readonly sandboxScript?: (sipCallId: string) => SpeakerScript | null
   readonly clock?: Clock
   readonly log?: Log
 }
@@ -79,11 +81,13 @@ class ThreadPool implements RunningMediaPool {
   readonly #log: Log
   readonly #entries = new Map<SessionId, Entry>()
   readonly #lost: ((session: SessionId) => void)[] = []
+  readonly #sandboxScript: (sipCallId: string) => SpeakerScript | null
   #closing: Promise<void> | undefined
 
   constructor(settings: MediaPoolSettings) {
-    const { workers, clock = systemClock, log = silentLog } = settings
+    const { workers, clock = systemClock, log = silentLog, sandboxScript = () => null } = settings
     this.#log = log
+    this.#sandboxScript = sandboxScript
     this.#slots = Array.from({ length: Math.max(1, workers) }, (_, index) => {
       const slot: WorkerSlot = new WorkerSlot({
         settings: {
@@ -148,9 +152,14 @@ class ThreadPool implements RunningMediaPool {
     await this.#entry(session).slot.request({ type: 'remote', session, remote }, REQUEST_MS)
   }
 
-  async start(session: SessionId, script: SpeakerScript | null, sipCallId?: string): Promise<void> {
-    const request = { type: 'start', session, script, sipCallId: sipCallId ?? null } as const
-    await this.#entry(session).slot.request(request, REQUEST_MS)
+  async start(session: SessionId, sipCallId: string | null = null): Promise<void> {
+    const { slot } = this.#entry(session)
+    const script = sipCallId === null ? null : this.#sandboxScript(sipCallId)
+    const requests: Promise<unknown>[] = []
+    // Both requests leave at once; the channel keeps their order.
+    if (script !== null) requests.push(slot.request({ type: 'sandboxScript', session, script }, REQUEST_MS))
+    requests.push(slot.request({ type: 'start', session, sipCallId }, REQUEST_MS))
+    await Promise.all(requests)
   }
 
   async toolResult(session: SessionId, request: number, result: string): Promise<void> {

@@ -134,7 +134,7 @@ async function thread(t: Test) {
       send: true,
       receive: true,
     })
-    hosted.start(null, null)
+    hosted.start(null)
     peer.start(hosted.opened)
     const ear = ears.at(-1)
     if (ear === undefined) throw new Error('no ear was opened')

@@ -3,6 +3,7 @@ import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import { openPersona } from '../../media/agent/persona.js'
 import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
+import { withSandboxScript } from '../../media/agent/vendors/sandbox/stt.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import {
@@ -72,7 +73,9 @@ export interface HostedSession {
   readonly opened: OpenedSession
   setRemote(setRemote: RemoteMedia): void
   /** Media is live. A second start does nothing. `sipCallId` is the leg's. */
-  start(script: SpeakerScript | null, sipCallId: string | null): void
+  start(sipCallId: string | null): void
+  /** Sets what the sandbox recogniser hears of a simulated far side; before `start`. */
+  setSandboxScript(script: SpeakerScript): void
   press(digits: readonly Digit[]): void
   /** The main thread carried out what a tool asked for. */
   toolResult(request: number, result: string): void
@@ -88,7 +91,7 @@ export interface HostedSession {
 interface HostedParty {
   readonly end: Endpoint
   prepare(): Promise<void>
-  start(script: SpeakerScript | null, sipCallId: string | null): void
+  start(sipCallId: string | null): void
   transferUpdate?(update: TransferUpdate): void
   /** What was heard of the far side beside speech. */
   heard?(event: DetectorEvent): void
@@ -150,6 +153,7 @@ class LegSession implements HostedSession {
   readonly #sounds: CallSounds
   readonly #tools: ToolRequests
   #remote: RemoteMedia | null = null
+  #sandboxScript: SpeakerScript | null = null
   /** A persona whose media died sends nothing any more, whatever SDP says. */
   #mute = false
   #faulty = false
@@ -202,18 +206,22 @@ class LegSession implements HostedSession {
     this.#leg.setRemote(this.#mute ? { ...remote, send: false } : remote)
   }
 
-  start(script: SpeakerScript | null, sipCallId: string | null): void {
+  start(sipCallId: string | null): void {
     if (this.#leave !== null || this.#closed !== null) return
     const { frameClock: beat, members } = this.#host
     const member = this.#member
     this.#session.start()
-    this.#party.start(script, sipCallId)
+    this.#party.start(sipCallId)
     members.set(member, () => this.#lost())
     const leave = beat.add(member)
     this.#leave = () => {
       leave()
       members.delete(member)
     }
+  }
+
+  setSandboxScript(script: SpeakerScript): void {
+    this.#sandboxScript = script
   }
 
   toolResult(request: number, result: string): void {
@@ -333,7 +341,7 @@ class LegSession implements HostedSession {
           throw new EngineError('vendor_unreachable', 'the bot cannot be reached')
         }
       },
-      start: (_script, sipCallId) => end.start(sipCallId),
+      start: (sipCallId) => end.start(sipCallId),
       transferUpdate: (update) => end.transferUpdate(update),
       ready: () => end.ready(),
     }
@@ -345,7 +353,7 @@ class LegSession implements HostedSession {
       id: PARTY,
       spec: party.agent,
       rate: this.#order.rate,
-      vendors,
+      vendors: withSandboxScript(vendors, () => this.#sandboxScript),
       vad,
       turnDetector: ending,
       speculate: settings.speculate,
@@ -364,7 +372,7 @@ class LegSession implements HostedSession {
       end: conversation,
       heard: (event) => conversation.detected(event),
       prepare: () => conversation.prepare(),
-      start: (script) => conversation.start(script),
+      start: () => conversation.start(),
     }
   }
 

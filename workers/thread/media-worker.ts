@@ -159,7 +159,9 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'remote':
       return (await find(request.session)).setRemote(request.remote)
     case 'start':
-      return (await find(request.session)).start(request.script, request.sipCallId)
+      return (await find(request.session)).start(request.sipCallId)
+    case 'sandboxScript':
+      return (await find(request.session)).setSandboxScript(request.script)
     case 'digit':
       return (await find(request.session)).digit(request.digit, request.durationMs)
     case 'toolResult':

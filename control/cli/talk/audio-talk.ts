@@ -3,6 +3,7 @@ import { openAgent } from '../../../media/agent/realtime/realtime-conversation.j
 import { EMBEDDED } from '../../../media/agent/vendors/catalogue.js'
 import type { SynthesisPort } from '../../../media/agent/vendors/espeak/synthesis-port.js'
 import { openVendors } from '../../../media/agent/vendors/registry.js'
+import { withSandboxScript } from '../../../media/agent/vendors/sandbox/stt.js'
 import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
 import { silentLog } from '../../../media/base/log.js'
@@ -74,11 +75,12 @@ export async function talkInAudio(
     const steps = isEmbedded(spec) ? new StepClock(systemClock.wall()) : null
     const clock: Clock = steps ?? systemClock
     const egress = scope.add(openEgress({ allowPrivate: settings.allowPrivateUrls }))
+    const vendors = openVendors({ providers: settings.providers, synthesis, clock, log: silentLog })
     const conversation = openAgent({
       id: 'agent',
       spec,
       rate,
-      vendors: openVendors({ providers: settings.providers, synthesis, clock, log: silentLog }),
+      vendors: withSandboxScript(vendors, () => script),
       vad,
       clock,
       emit: (event) => printer.event(event),
@@ -95,7 +97,7 @@ export async function talkInAudio(
     const said = new Int16Array(heard.length)
     try {
       await conversation.prepare()
-      conversation.start(script)
+      conversation.start()
       const pace = steps === null ? realTime() : fast(steps, synthesis)
       for (let at = 0; !printer.ended; at += heard.length) {
         const atMs = (at * 1000) / rate

@@ -127,7 +127,7 @@ async function talk(
     onFault: (error) => printer.fault(error),
   })
   await conversation.prepare()
-  conversation.start(null)
+  conversation.start()
   let at = 0
   const frame = new Int16Array((RATE / 1000) * FRAME_MS)
   const beat = (): void => {

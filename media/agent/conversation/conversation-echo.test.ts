@@ -74,7 +74,7 @@ async function call(path: EchoPath | null, caller?: { readonly atMs: number; rea
   })
   const line = path === null ? null : new EchoSimulator(path)
   const said = caller === undefined ? null : readClip(findClip(caller.clip))
-  conversation.start(null)
+  conversation.start()
   const silent: number[] = []
   for (let frame = 0; frame < 1100; frame++) {
     const at = frame * 160

@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.js'
 import type { DetectorEvent } from '../../detect/events.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { VadFactory } from '../../vad/vad.js'
-import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
+import type { AgentSpec } from '../agent-spec.js'
 import { circuitBreakersOf } from '../circuit-breaker.js'
 import type { ConversationEvent } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
@@ -59,7 +59,7 @@ export interface Conversation extends Endpoint {
   /** What was heard of the far side beside speech. */
   detected(event: DetectorEvent): void
   /** Media is live: session time 0. Once. */
-  start(script: SpeakerScript | null): void
+  start(): void
   /** Idempotent. What was said so far is emitted before it returns; nothing is afterwards. */
   close(why: CloseReason): void
 }
@@ -190,10 +190,10 @@ class AgentConversation implements Conversation {
     return this.#speech.prepare()
   }
 
-  start(script: SpeakerScript | null): void {
+  start(): void {
     if (this.#loop.started || this.#loop.phase === 'ended') return
     this.#loop.begin()
-    const failure = this.#callerInput.open(script)
+    const failure = this.#callerInput.open()
     this.#loop.setPolicy(this.#policy())
     this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs: 0 })
     if (failure) this.#feed({ type: 'deaf', code: failure.code, message: failure.message, atMs: 0 })

@@ -4,7 +4,7 @@ import { EchoEstimator } from '../../detect/echo-estimator.js'
 import type { DetectorEvent } from '../../detect/events.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { Vad, VadFactory } from '../../vad/vad.js'
-import type { AgentSpec, SpeakerScript } from '../agent-spec.js'
+import type { AgentSpec } from '../agent-spec.js'
 import {
   AnsweringMachineDetector,
   type AnswerVerdict,
@@ -118,8 +118,8 @@ export class CallerInput {
   }
 
   /** Returns why there is no recogniser, null when there is one. */
-  open(script: SpeakerScript | null): VendorFailure | null {
-    return this.#stt.open(script)
+  open(): VendorFailure | null {
+    return this.#stt.open()
   }
 
   reopen(): void {

@@ -66,7 +66,7 @@ async function rig(t: Test, languages: readonly string[]) {
   const hear = (ms: number) => {
     for (const until = nowMs + ms; nowMs < until; nowMs += 20) ears.write(frame(nowMs), nowMs)
   }
-  ears.open(null)
+  ears.open()
   await deepgram.until(() => deepgram.connections.length === 1, 'a connection')
   return { deepgram, sarvam, clock, ears, told, hear }
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
-import type { RecognitionMode, SpeakerScript, TimedWord } from '../agent-spec.js'
+import type { RecognitionMode, TimedWord } from '../agent-spec.js'
 import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import { toVendorFailure } from '../tts/synthesis.js'
 import type {
@@ -95,7 +95,6 @@ interface Utterance {
 export class SttFailover {
   readonly #options: SttFailoverOptions
   readonly #history: AudioHistory | null
-  #script: SpeakerScript | null = null
   #active: SttStream | null = null
   /** Asked beside the other, which is late. */
   #hedge: SttStream | null = null
@@ -127,8 +126,7 @@ export class SttFailover {
   }
 
   /** Returns why none could be opened, null when one was. */
-  open(script: SpeakerScript | null): VendorFailure | null {
-    this.#script = script
+  open(): VendorFailure | null {
     return this.#openFirst()
   }
 
@@ -276,7 +274,6 @@ export class SttFailover {
           languages: languages.filter((tag) => known === null || known.includes(tag)),
           model: choice.model,
           mode: choice.mode,
-          script: this.#script,
         },
         {
           partial: (text) => {

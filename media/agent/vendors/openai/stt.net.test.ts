@@ -65,7 +65,6 @@ async function setUp(
       ...(options.languages ? { languages: options.languages } : {}),
       model: null,
       mode: options.mode ?? 'transcribe',
-      script: null,
     },
     {
       partial: () => t.fail('whole utterances have no partials'),

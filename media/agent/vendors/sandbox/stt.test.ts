@@ -28,8 +28,8 @@ interface Rig {
 
 function setUp(script: SpeakerScript | null): Rig {
   const log: string[] = []
-  const stream = sandboxSpeechToText().open(
-    { rate: 8000, language: 'en-IN', model: null, mode: 'transcribe', script },
+  const stream = sandboxSpeechToText(() => script).open(
+    { rate: 8000, language: 'en-IN', model: null, mode: 'transcribe' },
     {
       partial: (text) => log.push(`~${text}`),
       final: (text, words) =>

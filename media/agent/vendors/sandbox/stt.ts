@@ -1,6 +1,6 @@
 import type { SpeakerScript, TimedWord } from '../../agent-spec.js'
 import { contractTag } from '../../language/language-tags.js'
-import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
+import type { SpeechToText, SpeechToTextEvents, SpeechToTextStream, Vendors } from '../../vendor-ports.js'
 import { EMBEDDED } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { type AlignedUtterance, ScriptTimeline } from './script-timeline.js'
@@ -13,18 +13,25 @@ const SOUND_GAP_MS = 250
 const WORD_SLACK_MS = 60
 
 /**
- * Sandbox recognition. When the caller speaks is decided from the audio received (our VAD); what was
- * said comes from the simulated speaker's word-timed script. It understands nobody else: without a
- * script `understandsSpeech` is false and every final is empty.
+ * Opens the sandbox recogniser. Our VAD decides from the received audio when the caller speaks; the words
+ * come from the word-timed script of a simulated caller. `script` is asked when a stream opens; while it
+ * returns null, `understandsSpeech` is false and every final text is empty.
  */
-export function sandboxSpeechToText(): SpeechToText {
+export function sandboxSpeechToText(script: () => SpeakerScript | null = () => null): SpeechToText {
   return {
     id: EMBEDDED,
-    open({ rate, script }, events) {
-      const scripted = script === null ? null : new ScriptedEar(script, rate, events)
+    open({ rate }, events) {
+      const found = script()
+      const scripted = found === null ? null : new ScriptedEar(found, rate, events)
       return openStream(scripted, events)
     },
   }
+}
+
+/** Returns the same vendors, with a sandbox recogniser that reads the script of one simulated caller. */
+export function withSandboxScript(vendors: Vendors, script: () => SpeakerScript | null): Vendors {
+  const recogniser = sandboxSpeechToText(script)
+  return { ...vendors, speechToText: (id) => (id === EMBEDDED ? recogniser : vendors.speechToText(id)) }
 }
 
 function openStream(ear: ScriptedEar | null, events: SpeechToTextEvents): SpeechToTextStream {

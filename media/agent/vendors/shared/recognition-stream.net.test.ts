@@ -59,7 +59,7 @@ async function rig(
   const finals: Rig['finals'] = []
   const failures: EngineError[] = []
   const stream = vendor.open(
-    { rate: 8000, language, model: wire.model, mode: 'transcribe', script: null },
+    { rate: 8000, language, model: wire.model, mode: 'transcribe' },
     {
       partial: (text) => partials.push(text),
       final: (text, words) => finals.push({ text, words }),
