@@ -1,20 +1,45 @@
 /*
- * Every check, in the order in which a failure is cheapest to find: types (the build), format and
- * lint, then the tests. The last line is `N passed, N failed`: assertions of the tests, and one
- * for a check before them that failed.
- *
- *   node deploy/test.mjs [--long] [path of a compiled test ...]
+ * Every check, in the order in which a failure is cheapest to find: types (the build), format and lint, then the tests.
+ * The last line is `N passed, N failed`: the tests, and one for each check that failed.
  */
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { fork, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { failuresOf } from './failures.mjs'
-import { root, SetUpError, say, setUp, tap } from './setup.mjs'
+import { availableParallelism } from 'node:os'
+import { join, relative } from 'node:path'
+import { root, SetUpError, say, setUp } from './setup.mjs'
+import { readReport } from './tap-report.mjs'
 
-const long = process.argv.includes('--long')
-const only = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
+const HELP = `Usage: node deploy/test.mjs [--long] [--kind KIND] [compiled test file ...]
+
+Runs format and lint checks and then the tests, in this order of kinds:
+  pure     x.test.ts          virtual time; no socket, process, thread, timer or database
+  db       x.db.test.ts       uses a database
+  net      x.net.test.ts      uses sockets, child processes, worker threads or real time
+  service  x.service.test.ts  starts the whole service
+--long runs x.long.test.ts instead: tests that take minutes, one at a time.
+--kind runs one kind only. With file names, exactly those files run.
+`
+const KINDS = ['pure', 'db', 'net', 'service']
+const CORES = availableParallelism()
+/** Files at once. Calls run in real time: more of them than cores would be late. */
+const JOBS = { pure: CORES, db: CORES, net: CORES, service: CORES, long: 1 }
+/** Pure files that share a process. */
+const GROUP = 8
+const LIMIT_S = { pure: 120, db: 300, net: 300, service: 300, long: 1200 }
+
+const args = process.argv.slice(2)
+if (args.includes('--help')) {
+  process.stdout.write(HELP)
+  process.exit(0)
+}
+const long = args.includes('--long')
+const onlyKind = args.includes('--kind') ? args[args.indexOf('--kind') + 1] : null
+const only = args.filter((arg) => arg.endsWith('.js'))
 const require = createRequire(join(root, 'package.json'))
+const records = join(root, '.tap')
+const failures = []
 
 try {
   setUp({ test: true })
@@ -23,9 +48,37 @@ try {
   say(error.message)
   finish(0, 1)
 }
+mkdirSync(records, { recursive: true })
+if (!long && only.length === 0 && onlyKind === null) lint()
 
-let failedChecks = 0
-if (!long && only.length === 0) {
+const files = only.length > 0 ? only.map((path) => relative(root, join(process.cwd(), path))) : testFiles()
+const kinds = long ? ['long'] : [...KINDS, 'long']
+const database = files.some((file) => kindOf(file) !== 'pure') ? await startDatabase() : null
+const totals = { passed: 0, failed: failures.length }
+const times = new Map(Object.entries(readTimes()))
+const ran = []
+const walls = []
+let tap = ''
+for (const kind of kinds) {
+  const own = files.filter((file) => kindOf(file) === kind)
+  if (own.length === 0 || (onlyKind !== null && kind !== onlyKind)) continue
+  say(`Running ${own.length} ${kind} test files ...`)
+  const startedAt = Date.now()
+  await runAll(kind, own)
+  walls.push(`${kind.padEnd(8)} ${String(own.length).padStart(4)} files ${seconds(Date.now() - startedAt)}`)
+}
+database?.stop()
+writeFileSync(join(records, long ? 'long.tap' : 'test.tap'), tap)
+writeFileSync(join(records, 'times.json'), JSON.stringify(Object.fromEntries(times)))
+if (failures.length > 0) say('\nFailed:')
+for (const { path } of failures.slice(0, 50)) say(`  ${path}`)
+say(`\nWall time by kind:\n${walls.map((line) => `  ${line}`).join('\n')}`)
+say('Slowest files:')
+for (const { name, ms } of ran.toSorted((a, b) => b.ms - a.ms).slice(0, 10)) say(`  ${seconds(ms)} ${name}`)
+if (ran.length === 0) totals.failed++
+finish(totals.passed, totals.failed)
+
+function lint() {
   say('Checking format and lint ...')
   const biome = require.resolve('@biomejs/biome/bin/biome')
   const colours = process.stderr.isTTY ? [] : ['--colors=off']
@@ -33,46 +86,104 @@ if (!long && only.length === 0) {
     cwd: root,
     stdio: ['ignore', 2, 2],
   })
-  if (status !== 0) failedChecks++
+  if (status !== 0) failures.push({ path: 'format and lint', detail: '' })
 }
 
-say(long ? 'Running the long tests ...' : 'Running the tests ...')
-const output = join(root, '.tap', long ? 'long.tap' : 'test.tap')
-mkdirSync(join(root, '.tap'), { recursive: true })
-rmSync(output, { force: true })
-// A terminal sees it count; a log gets the failures.
-const reporter = process.stdout.isTTY ? ['--reporter=terse'] : ['--reporter=min', '--no-color']
-// Calls are real time: two files at once on two cores, one long soak at a time.
-const scope = long
-  ? ['--include=dist/**/*.long.test.js', '--exclude=**/node_modules/**', '--jobs=1', '--timeout=1200']
-  : ['--jobs=2', '--timeout=300']
-const args = ['run', ...scope, ...reporter, `--output-file=${output}`, '--allow-empty-coverage', ...only]
-const { status } = spawnSync(process.execPath, [tap(), ...args], { cwd: root, stdio: ['ignore', 1, 2] })
-const text = readTap(output)
-const { passed, failed, seen } = totals(text)
-for (const failure of failuresOf(text).slice(0, 50)) say(`Failed: ${failure}`)
-if (!seen) say(`tap reported no result (exit status ${status})`)
-// A run that failed without a failed assertion (no test found, tap itself broke) is a failure too.
-finish(passed, failed + failedChecks + (status !== 0 && failed === 0 ? 1 : 0))
+function testFiles() {
+  return readdirSync(join(root, 'dist'), { recursive: true })
+    .filter((path) => path.endsWith('.test.js'))
+    .map((path) => join('dist', path))
+    .filter((path) => (kindOf(path) === 'long') === long)
+    .sort()
+}
 
-function readTap(path) {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (error.code !== 'ENOENT') throw error
-    return ''
+function kindOf(file) {
+  return /\.(db|net|service|long)\.test\.js$/.exec(file)?.[1] ?? 'pure'
+}
+
+/** Runs files of one kind, the ones that took longest the last time first. */
+async function runAll(kind, own) {
+  const queue = []
+  if (kind === 'pure') for (let at = 0; at < own.length; at += GROUP) queue.push(own.slice(at, at + GROUP))
+  else for (const file of own) queue.push([file])
+  const cost = (batch) => batch.reduce((sum, file) => sum + (times.get(file) ?? 0), 0)
+  queue.sort((a, b) => cost(b) - cost(a))
+  const worker = async () => {
+    for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) await runBatch(kind, batch)
   }
+  await Promise.all(Array.from({ length: JOBS[kind] }, worker))
 }
 
-/** Totals of the raw TAP: its last top-level `# { total: .. }` comment. */
-function totals(text) {
-  const summary = [...text.matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? ''
-  const count = (name) => Number(summary.match(new RegExp(`\\b${name}: (\\d+)`))?.[1] ?? 0)
-  return { passed: count('pass'), failed: count('fail'), seen: summary !== '' }
+/** Runs files in one process and adds what it reports to the totals. */
+async function runBatch(kind, batch) {
+  const child = spawn(
+    process.execPath,
+    ['--enable-source-maps', join('deploy', 'test-files.mjs'), ...batch],
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        TAP: '1',
+        TAP_TIMEOUT: String(LIMIT_S[kind]),
+        ...(database === null ? {} : database.env),
+      },
+    },
+  )
+  const kill = setTimeout(() => child.kill('SIGKILL'), (LIMIT_S[kind] + 20) * 1000)
+  let text = ''
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    errors = (errors + chunk).slice(-20_000)
+  })
+  const [code, signal] = await once(child, 'close')
+  clearTimeout(kill)
+  tap += text
+  const report = readReport(text)
+  for (const { name, ms } of report.files) times.set(name, ms)
+  ran.push(...report.files)
+  totals.passed += report.passed
+  totals.failed += report.failed
+  failures.push(...report.failures)
+  for (const { path, detail } of report.failures) say(`Failed: ${path}\n${detail}`)
+  if (code !== 0 && report.failed === 0) {
+    // It died before it reported, or a handle kept it alive after its tests.
+    totals.failed++
+    failures.push({ path: batch.join(' '), detail: `exit status ${code ?? signal}` })
+  }
+  if (code !== 0) say(errors)
+}
+
+/** Starts one PostgreSQL for all files, with a migrated template database; null when it cannot start. */
+async function startDatabase() {
+  const server = fork(join(root, 'dist', 'fixtures', 'database', 'shared-databases.js'), [records], {
+    execArgv: ['--enable-source-maps'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const env = await new Promise((resolve) => {
+    server.once('message', resolve)
+    server.once('exit', () => resolve(null))
+  })
+  if (env === null) {
+    say('Test files start databases of their own: the shared ones could not be made.')
+    return null
+  }
+  return { env, stop: () => server.disconnect() }
+}
+
+function readTimes() {
+  const path = join(records, 'times.json')
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+}
+
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(1)} s`.padStart(9)
 }
 
 function finish(passed, failed) {
-  // A line of its own: tap leaves a cursor sequence without a line end behind, also in a log.
   process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
   process.exit(failed === 0 ? 0 : 1)
 }

@@ -57,7 +57,7 @@ t.test('a failing transaction leaves nothing, schema changes included', async (t
 
 /** `fixtures/database/counter-process.ts` in a process of its own. */
 async function count(url: string, rounds: number): Promise<void> {
-  const program = join(import.meta.dirname, '..', '..', 'fixtures', 'counter.js')
+  const program = join(import.meta.dirname, '..', '..', 'fixtures', 'database', 'counter-process.js')
   await promisify(execFile)(process.execPath, [program, url, String(rounds)])
 }
 

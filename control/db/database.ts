@@ -85,7 +85,15 @@ class ImmediateSqliteDialect extends SqliteDialect {
 
 function openSqlite(file: string, seen: QueryObserver): OpenDatabase {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
-  const database = new Sqlite(file, { timeout: 5000 })
+  return useSqlite(new Sqlite(file, { timeout: 5000 }), seen)
+}
+
+/** Opens a serialized SQLite database in memory. */
+export function openSqliteImage(image: Buffer): OpenDatabase {
+  return useSqlite(new Sqlite(image), () => {})
+}
+
+function useSqlite(database: Sqlite.Database, seen: QueryObserver): OpenDatabase {
   database.pragma('journal_mode = WAL')
   // NORMAL would lose the last commits on power loss: a call could be dialled twice.
   database.pragma('synchronous = FULL')

@@ -6,8 +6,8 @@ const MOST_KB = 2 * 1024
 /** Heaps and arenas find their size in the first thousand calls: measured, some 50 MB. */
 const MOST_RSS_KB = 64 * 1024
 
-t.test('ten minutes of calls that come and go', { timeout: 900_000 }, async (t) => {
-  const result = await soak({ seconds: 600, everyMs: 500, shortestMs: 2000, longestMs: 12_000 })
+t.test('twelve hundred calls that come and go', { timeout: 900_000 }, async (t) => {
+  const result = await soak({ seconds: 300, everyMs: 250, shortestMs: 2000, longestMs: 12_000 })
   const { calls, callHours, frames, packets, said, heard, problems, before, after, beat } = result
   t.strictSame(problems, [])
   t.ok(calls >= 1000, `${calls} calls, ${callHours.toFixed(3)} call-hours`)
