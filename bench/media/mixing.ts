@@ -1,7 +1,8 @@
 import { systemClock } from '../../media/base/clock.js'
-import type { AudioFrame, Endpoint, SessionRate } from '../../media/base/frame.js'
+import type { AudioFrame, SessionRate } from '../../media/base/frame.js'
 import { Recorder } from '../../media/recording/recorder.js'
 import type { Disk } from '../../media/recording/wav-file.js'
+import type { Endpoint } from '../../media/session/endpoint.js'
 import { Limiter } from '../../media/session/limiter.js'
 import { openSession } from '../../media/session/session.js'
 import { LoopEndpoint } from '../../media/sounds/endpoints.js'
@@ -21,7 +22,7 @@ const NO_DISK: Disk = {
 /** Speaks all the time, hears and forgets. */
 class Talker implements Endpoint {
   readonly kind = 'byo'
-  readonly delivery = 'beat'
+  readonly delivery = 'tick'
   readonly #frames: readonly Int16Array[]
   #next = 0
 

@@ -1,4 +1,4 @@
-import type { RtpStats } from '../../media/base/frame.js'
+import type { RtpStats } from '../../media/rtp/stats.js'
 import { Counter, Histogram, type Metric } from './metric-registry.js'
 
 const MOS = [2, 2.5, 3, 3.5, 3.8, 4, 4.2, 4.4]

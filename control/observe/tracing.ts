@@ -1,4 +1,4 @@
-import type { RtpStats } from '../../media/base/frame.js'
+import type { RtpStats } from '../../media/rtp/stats.js'
 import type { Ending } from '../../signalling/call/ending.js'
 
 /** A request, told when it is over. */

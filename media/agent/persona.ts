@@ -1,4 +1,5 @@
-import type { AudioFrame, CloseReason, Digit, Endpoint, SessionRate } from '../base/frame.js'
+import type { AudioFrame, Digit, SessionRate } from '../base/frame.js'
+import type { CloseReason, Endpoint } from '../session/endpoint.js'
 import { Playout } from '../session/playout.js'
 import type { Vad, VadFactory } from '../vad/vad.js'
 import type { PersonaAct, PersonaCue, PersonaSpec } from './agent-spec.js'

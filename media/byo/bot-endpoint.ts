@@ -2,17 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { errorText } from '../base/errors.js'
-import type {
-  AudioFrame,
-  CloseReason,
-  Digit,
-  DtmfTiming,
-  Endpoint,
-  EndpointId,
-  SessionRate,
-} from '../base/frame.js'
+import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
+import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
 import { type Ack, AckQueue } from './ack-queue.js'
 import { type AudioFormat, audioFormatOf, durationMs, readAudio } from './audio/audio-format.js'
 import { BotPlayout } from './audio/bot-playout.js'

@@ -2,8 +2,9 @@ import t from 'tap'
 import { align } from '../../fixtures/audio/align.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { seeded } from '../../fixtures/host/random.js'
-import type { AudioFrame, Endpoint, EndpointKind } from '../base/frame.js'
-import type { ArrivalListener, NetworkEndpoint } from '../session/network-endpoint.js'
+import { EMPTY_RTP_STATS } from '../../fixtures/rtp/empty-stats.js'
+import type { AudioFrame } from '../base/frame.js'
+import type { ArrivalListener, Endpoint, EndpointKind, NetworkEndpoint } from '../session/endpoint.js'
 import { openSession } from '../session/session.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
 import type { Disk } from './wav-file.js'
@@ -93,6 +94,10 @@ class Leg extends Bursts implements NetworkEndpoint {
 
   flush(): boolean {
     return true
+  }
+
+  stats() {
+    return EMPTY_RTP_STATS
   }
 }
 

@@ -1,22 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
-import type {
-  AudioFrame,
-  CloseReason,
-  Digit,
-  DtmfTiming,
-  EndpointId,
-  RtpStats,
-  SessionRate,
-} from '../base/frame.js'
+import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.js'
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
-import type { ArrivalListener, NetworkEndpoint } from '../session/network-endpoint.js'
+import type { ArrivalListener, CloseReason, EndpointId, NetworkEndpoint } from '../session/endpoint.js'
 import type { DatagramListener, PortRange, RtpPortPair, RtpPorts } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
 import type { RtpRemote } from './remote-description.js'
 import { callQuality } from './rtcp/call-quality.js'
 import { RtpSender } from './sender.js'
+import type { RtpStats } from './stats.js'
 import { RtpTransport } from './transport.js'
 
 export interface RtpEndpointOptions {
@@ -88,7 +81,7 @@ export async function openRtpEndpoint(options: RtpEndpointOptions): Promise<RtpE
 class UdpRtpEndpoint implements RtpEndpoint {
   readonly id: EndpointId
   readonly kind = 'rtp'
-  readonly delivery = 'beat'
+  readonly delivery = 'tick'
   readonly #clock: Clock
   readonly #log: Log
   readonly #onTimeout: (silentMs: number) => void

@@ -1,6 +1,6 @@
-import type { AudioFrame, Digit, Endpoint } from '../base/frame.js'
+import type { AudioFrame, Digit } from '../base/frame.js'
 import type { Recorder } from '../recording/recorder.js'
-import type { ArrivalListener } from './network-endpoint.js'
+import type { ArrivalListener, Endpoint } from './endpoint.js'
 import type { Member } from './route.js'
 
 /**

@@ -1,37 +1,37 @@
-import { type AudioFrame, type Endpoint, FRAME_MS, type SessionRate } from '../base/frame.js'
+import { type AudioFrame, FRAME_MS, type SessionRate } from '../base/frame.js'
+import { type Endpoint, isNetworkEndpoint, type NetworkEndpoint } from './endpoint.js'
 import { Limiter } from './limiter.js'
-import type { NetworkEndpoint } from './network-endpoint.js'
 
-/** Over this long a route comes and goes: no click. */
+/** A route fades in and out over this time (ms), so that it does not click. */
 const FADE_MS = FRAME_MS
 
-/** One end in its session. */
+/** An endpoint and its state in a session. */
 export class Member {
   readonly endpoint: Endpoint
+  /** The endpoint again, when it is a network leg. */
   readonly network: NetworkEndpoint | null
-  /** What its `pull` wrote this beat. */
+  /** The audio of this tick's `pull`. */
   readonly pcm: Int16Array
   readonly limiter: Limiter
-  /** This beat's `pull` gave sound. */
+  /** This tick's `pull` returned audio. */
   hasAudio = false
-  /** Taken out of the session, maybe while a beat runs. */
+  /** The session removed this member, possibly during a tick. */
   removed = false
-  /** Who hears this end: as ordered, for digits. */
+  /** The members that this endpoint is routed to, without fading routes: digits go there. */
   targets: readonly Member[] = []
-  /** Who is heard by this end; those just taken back fade for one more beat. */
+  /** The routes that end here. A removed route stays for one tick to fade out. */
   routes: Route[] = []
-  /** Its one source is handed over as packets arrive, not on the beat. */
+  /** The only source is delivered as packets arrive instead of on each tick. */
   fedOnArrival = false
-  /** Who hears this end as packets arrive. */
+  /** The endpoints that take this member's audio as packets arrive. */
   arrivalTargets: Endpoint[] = []
-  /** Who is shown that beside them. */
   readonly observers: ((frame: AudioFrame) => void)[] = []
-  /** Where what it says is recorded. */
+  /** The recording track for the audio of this endpoint. */
   track: 'caller' | 'person' | null = null
 
-  constructor(endpoint: Endpoint, network: NetworkEndpoint | null, rate: SessionRate) {
+  constructor(endpoint: Endpoint, rate: SessionRate) {
     this.endpoint = endpoint
-    this.network = network
+    this.network = isNetworkEndpoint(endpoint) ? endpoint : null
     this.pcm = new Int16Array((rate / 1000) * FRAME_MS)
     this.limiter = new Limiter(rate)
   }
@@ -40,48 +40,48 @@ export class Member {
 interface DuckingRule {
   readonly member: Member
   readonly gain: number
-  /** Share of the route's gain that comes back in one frame. */
+  /** Share of the route's gain that recovers in one frame. */
   readonly step: number
 }
 
-/** One end heard by another, and how loud. */
+/** The audio of one member mixed into another, with a gain. */
 export class Route {
   readonly source: Member
   readonly target: Member
   leaving = false
   /**
-   * Gain where this frame begins, where it ends, and the share that may come back in a frame; in an array,
-   * so that a beat allocates no numbers.
+   * Gain at the start and at the end of the frame, and the share that may recover per frame. An array,
+   * because separate number fields would allocate on each tick.
    */
   readonly levels = Float64Array.of(0, 0, FRAME_MS / FADE_MS)
   readonly #gain: number
   readonly #ducking: readonly DuckingRule[]
 
-  /** @param level where its gain is now: 0 lets it fade in. */
-  constructor(source: Member, target: Member, gain: number, under: readonly DuckingRule[], level: number) {
+  /** @param level the current gain; 0 fades the route in. */
+  constructor(source: Member, target: Member, gain: number, ducking: readonly DuckingRule[], level: number) {
     this.source = source
     this.target = target
     this.#gain = gain
-    this.#ducking = under
+    this.#ducking = ducking
     this.levels.fill(level, 0, 2)
   }
 
-  /** A network leg at full gain: it needs no mixing. */
+  /** The source is a network leg at full gain without ducking, so this route needs no mixing. */
   get isDirect(): boolean {
     return this.source.network !== null && this.#gain === 1 && this.#ducking.length === 0
   }
 
-  /** Something of it is heard in this frame. */
+  /** The route adds audio to the current frame. */
   get audible(): boolean {
     return this.source.hasAudio && ((this.levels[0] as number) > 0 || (this.levels[1] as number) > 0)
   }
 
-  /** At full gain, unchanged through this frame. */
+  /** The gain is 1 throughout the current frame. */
   get isUnityGain(): boolean {
     return this.levels[0] === 1 && this.levels[1] === 1
   }
 
-  /** Begins the next frame. Softer at once, back to full slowly. */
+  /** Computes the gain of the next frame: ducking acts at once and recovers slowly. */
   advance(): void {
     const levels = this.levels
     let wanted = this.leaving ? 0 : this.#gain
@@ -97,7 +97,7 @@ export class Route {
   }
 }
 
-/** Takes routes out that were taken back and have faded. In place: this is the beat. */
+/** Removes faded routes in place, because it runs on the tick. */
 export function dropLeavingRoutes(routes: Route[]): void {
   let kept = 0
   for (let i = 0; i < routes.length; i++) {

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openRtpPeer } from '../../fixtures/rtp/rtp-peer.js'
 import { systemClock } from '../base/clock.js'
-import type { AudioFrame, Endpoint, SessionRate } from '../base/frame.js'
+import type { AudioFrame, SessionRate } from '../base/frame.js'
 import { silentLog } from '../base/log.js'
 import type { CodecName } from '../codec/codec.js'
 import { codecOf } from '../codec/registry.js'
@@ -12,6 +12,7 @@ import { openRtpEndpoint, type RtpEndpoint } from '../rtp/endpoint.js'
 import { RtpPorts } from '../rtp/port.js'
 import type { RtpRemote } from '../rtp/remote-description.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
+import type { Endpoint } from './endpoint.js'
 import { PHASE_MS, startFrameClock } from './frame-clock.js'
 import { applyRouting, type CallParties, type RoutingMode, routesFor } from './routing.js'
 import { openSession, type Session } from './session.js'
@@ -53,7 +54,7 @@ class Inside implements Endpoint {
   constructor(
     readonly id: string,
     readonly kind: 'agent' | 'byo',
-    readonly delivery: 'arrival' | 'beat',
+    readonly delivery: 'arrival' | 'tick',
     rate: SessionRate,
     hertz: number = HUMS.agent,
   ) {
@@ -122,7 +123,7 @@ async function plainTelephone(time: Time, codec: 'PCMA' | 'PCMU', hertz: number)
 async function wideTelephone(time: Time, codec: CodecName, hertz: number): Promise<Telephone> {
   const end = await openLeg(time, 'far', 16_000)
   const session = openTalk(time, 16_000)
-  const hum = new Inside('hum', 'byo', 'beat', 16_000, hertz)
+  const hum = new Inside('hum', 'byo', 'tick', 16_000, hertz)
   session.add(end)
   session.add(hum)
   session.route('far', ['hum'])
@@ -205,7 +206,7 @@ async function openRig(
   }
   const lines = [await leg('caller'), await leg('human')] as const
   const peers = { caller: lines[0][1], human: lines[1][1] }
-  const inside = new Inside('agent', kind, kind === 'agent' ? 'arrival' : 'beat', rate)
+  const inside = new Inside('agent', kind, kind === 'agent' ? 'arrival' : 'tick', rate)
   session.add(inside)
   session.add(new LoopEndpoint('music', tone(HUMS.music, 1000, rate, LEVEL)))
   session.add(new LoopEndpoint('ambience', tone(HUMS.ambience, 1000, rate, LEVEL)))

@@ -1,4 +1,4 @@
-import type { EndpointId, MediaSession, RouteTo } from '../base/frame.js'
+import type { EndpointId, MediaSession, RouteTo } from './endpoint.js'
 
 /** The ends of one call by what they are in it; null where there is none. */
 export interface CallParties {

@@ -4,8 +4,9 @@ import t from 'tap'
 import { joined, levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav } from '../../fixtures/audio/wav.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import type { AudioFrame, CloseReason, Digit, Endpoint, EndpointKind, SessionRate } from '../base/frame.js'
-import type { ArrivalListener, NetworkEndpoint } from './network-endpoint.js'
+import { EMPTY_RTP_STATS } from '../../fixtures/rtp/empty-stats.js'
+import type { AudioFrame, Digit, SessionRate } from '../base/frame.js'
+import type { ArrivalListener, CloseReason, Endpoint, EndpointKind, NetworkEndpoint } from './endpoint.js'
 import { openSession, type Session } from './session.js'
 
 const noFailure = (message: string) => {
@@ -25,7 +26,7 @@ class Party implements Endpoint {
   constructor(
     readonly id: string,
     readonly hertz: number,
-    readonly delivery: 'arrival' | 'beat' = 'beat',
+    readonly delivery: 'arrival' | 'tick' = 'tick',
     rate: SessionRate = 8000,
   ) {
     this.#tone = tone(hertz, 60_000, rate, 0.2)
@@ -84,17 +85,7 @@ class Leg extends Party implements NetworkEndpoint {
   }
 
   stats() {
-    return {
-      packetsSent: this.sent,
-      packetsReceived: 0,
-      lost: 0,
-      late: 0,
-      duplicates: 0,
-      refused: 0,
-      concealedFrames: 0,
-      jitterMs: 0,
-      playout: { targetMs: 40, delayMs: 0, insertedMs: 0, discardedMs: 0, driftPpm: 0 },
-    }
+    return { ...EMPTY_RTP_STATS, packetsSent: this.sent }
   }
 }
 
@@ -148,7 +139,7 @@ t.test('a mix too loud for 16 bits is held below them', (t) => {
   const loud = (id: string): Endpoint => ({
     id,
     kind: 'tone',
-    delivery: 'beat',
+    delivery: 'tick',
     pull: (into) => {
       into.fill(28_000)
       return true

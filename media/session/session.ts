@@ -1,41 +1,31 @@
 import type { Clock } from '../base/clock.js'
 import { EngineError, errorText } from '../base/errors.js'
-import {
-  type AudioFrame,
-  type CloseReason,
-  type Digit,
-  type Endpoint,
-  type EndpointId,
-  FRAME_MS,
-  type MediaSession,
-  type Rate,
-  type RouteTo,
-  type RtpStats,
-  type SessionRate,
-  type SessionStats,
-} from '../base/frame.js'
+import { type AudioFrame, type Digit, FRAME_MS, type Rate, type SessionRate } from '../base/frame.js'
 import { finishRecording, type RecordedFile } from '../recording/finish.js'
 import { type RawRecording, Recorder } from '../recording/recorder.js'
 import type { Disk } from '../recording/wav-file.js'
 import { ArrivalFanOut } from './arrival-fan-out.js'
+import type { CloseReason, Endpoint, EndpointId, MediaSession, RouteTo, SessionStats } from './endpoint.js'
 import { softClip } from './limiter.js'
 import { mixInto } from './mixer.js'
-import { isNetworkEndpoint } from './network-endpoint.js'
 import { dropLeavingRoutes, Member, Route } from './route.js'
 
 export interface SessionOptions {
   readonly rate: SessionRate
   readonly clock: Clock
   /**
-   * Stereo WAV from `start` on: left the first network leg as received, right what our side sent it. The
-   * voice of another leg is recorded only by `recordPerson`.
+   * Path of a stereo WAV file that begins at `start`. The left channel holds the audio received from the
+   * first network leg, the right one the audio that Parley sent to it. Another leg is recorded only after
+   * `recordPerson`. Null records nothing.
    */
   readonly recordTo: string | null
-  /** Makes the one file of what was recorded, away from this thread; done here without it. */
+  /**
+   * Makes the single file of the recording, for example on another thread. Runs on this thread when absent.
+   */
   readonly finish?: (raw: RawRecording) => Promise<RecordedFile | null>
-  /** The disk that is recorded to; the system's unless told. */
+  /** The disk to record to; the file system when absent. */
   readonly disk?: Disk
-  /** Once while it lasts, and once more if it cannot be finished; the call goes on. */
+  /** Called once when recording fails, and once more if the file cannot be finished. The call continues. */
   readonly onRecordingFailed: (message: string) => void
 }
 
@@ -45,44 +35,49 @@ export interface FinishedSession {
 }
 
 export interface Session extends MediaSession {
-  /** Session ms since the first beat after `start`; 0 before it. */
+  /** Session time (ms) since the first tick after `start`; 0 before. */
   readonly nowMs: number
-  /** Media is live from the next beat on: that beat is session sample 0. */
+  /** Makes the session live: the next tick is session sample 0. */
   start(): void
-  /** What an end that hears packets as they arrive hears, whoever it is routed to. Borrowed frames. */
+  /**
+   * Observes the audio that an endpoint with arrival delivery produces, wherever it is routed. Frames are
+   * borrowed.
+   */
   observe(id: EndpointId, observer: (frame: AudioFrame) => void): void
-  /** A key of this end that did not come in its own media: goes where its audio goes. */
+  /** Delivers a digit of this endpoint that arrived outside its media to the endpoints it is routed to. */
   press(from: EndpointId, digit: Digit, durationMs: number): void
-  /** One beat of 20 ms; `idealMs` is the clock time it was due. Before `start` it does nothing. */
+  /** Runs one tick of 20 ms. `idealMs` is the clock time at which it was due. Does nothing before `start`. */
   tick(idealMs?: number): void
   /**
-   * Records a further leg, the person of a transfer, from now on: a track of its own, mixed into the
-   * agent's channel when the call is over. One person at a time.
+   * Records a further leg, the person of a transfer, on a track of its own from now on. The track is mixed
+   * into the agent's channel when the call ends. Only one person is recorded at a time.
    */
   recordPerson(id: EndpointId): void
-  /** While paused nothing that is said is recorded: a soft beep now and then, and no time is lost. */
+  /**
+   * Masks the recording until `resumeRecording`: silence with a soft beep. The recording keeps its length.
+   */
   pauseRecording(): void
   resumeRecording(): void
-  /** Leaves out beats after a stall of the thread. */
+  /** Skips ticks after a stall of the thread. */
   skip(frames: number): void
   /**
-   * Beats come so many ms earlier from now on than frames are long: what comes in is played that much
-   * sooner, and what goes out runs ahead of the session's time by it.
+   * Shifts playout `ms` earlier from the next tick on: received audio is played sooner, and sent audio runs
+   * ahead of session time by the same amount.
    */
   advancePlayout(ms: number): void
   /**
-   * Idempotent. Closes the ends and finishes the recording; rejects with EngineError `internal` when an
-   * end threw, everything else being closed all the same.
+   * Closes the endpoints and finishes the recording. Idempotent. Rejects with EngineError `internal` when an
+   * endpoint threw; everything else is closed nevertheless.
    */
   close(why: CloseReason): Promise<FinishedSession>
 }
 
-/** Ends and routes of one call. No timers: `startBeat` drives it. */
+/** Opens the endpoints and routes of one call. The session has no timers: a frame clock drives it. */
 export function openSession(options: SessionOptions): Session {
   return new RoutedSession(options)
 }
 
-/** The session's own, mutable frame; lent to one `push` at a time. */
+/** The mutable frame of the session, lent to one `push` at a time. */
 interface BorrowedFrame extends AudioFrame {
   pcm: Int16Array
   at: number
@@ -93,13 +88,13 @@ const MAX_GAIN = 4
 class RoutedSession implements Session {
   readonly rate: SessionRate
   readonly #clock: Clock
-  /** Replaced, never changed: a beat may be walking it. */
+  /** Replaced and never modified, because a tick may be iterating over it. */
   #members: readonly Member[] = []
   readonly #recorder: Recorder | null
-  /** Sum of what one end hears, and what it is given of it. */
+  /** The sum of the routes to one endpoint, and the same as 16-bit samples. */
   readonly #sum: Float32Array
   readonly #mix: Int16Array
-  /** What the recorded leg was given to send this beat by our side: not by other network legs. */
+  /** The audio that Parley sent to the recorded leg on this tick, without the audio of other network legs. */
   readonly #agentMix: Int16Array
   #hasAgentMix = false
   readonly #frame: BorrowedFrame
@@ -110,7 +105,7 @@ class RoutedSession implements Session {
   #phase: 'idle' | 'starting' | 'live' | 'closed' = 'idle'
   #originMs = 0
   #frames = 0
-  /** Samples by which beats run ahead of the clock. */
+  /** The number of samples by which ticks run ahead of the clock. */
   #leadSamples = 0
   #closed: Promise<FinishedSession> | null = null
 
@@ -139,45 +134,45 @@ class RoutedSession implements Session {
     return this.#phase === 'live' ? Math.max(0, this.#clock.now() - this.#originMs) : 0
   }
 
-  /** Throws EngineError `internal` for an id already here, `closed` after close. */
-  add(end: Endpoint): void {
+  /** Throws EngineError `internal` for an id that is in use, `closed` after `close`. */
+  add(endpoint: Endpoint): void {
     if (this.#phase === 'closed') throw new EngineError('closed', 'the session is closed')
-    if (this.#members.some((member) => member.endpoint.id === end.id)) {
-      throw new EngineError('internal', 'two ends of one id', { context: { id: end.id } })
+    if (this.#members.some((member) => member.endpoint.id === endpoint.id)) {
+      throw new EngineError('internal', 'two endpoints with one id', { context: { id: endpoint.id } })
     }
-    const member = new Member(end, isNetworkEndpoint(end) ? end : null, this.rate)
+    const member = new Member(endpoint, this.rate)
     this.#members = [...this.#members, member]
-    if (end.kind === 'rtp' && this.#recorded === null) {
+    if (member.network !== null && this.#recorded === null) {
       this.#recorded = member
       member.track = 'caller'
     }
     if (this.#phase === 'live') this.#startNetwork(member)
   }
 
-  /** Throws EngineError `internal` for an id not here. */
+  /** Throws EngineError `internal` for an unknown id. */
   remove(id: EndpointId, why: CloseReason): void {
-    const gone = this.#member(id)
-    this.#members = this.#members.filter((member) => member !== gone)
-    gone.removed = true
+    const removed = this.#member(id)
+    this.#members = this.#members.filter((member) => member !== removed)
+    removed.removed = true
     for (const member of this.#members) {
-      member.targets = member.targets.filter((target) => target !== gone)
-      member.routes = member.routes.filter((route) => route.source !== gone)
+      member.targets = member.targets.filter((target) => target !== removed)
+      member.routes = member.routes.filter((route) => route.source !== removed)
     }
     this.#assignArrivalTargets()
-    if (gone.track === 'person') this.#recorder?.endPerson(this.#frames * this.#frameSamples)
-    gone.endpoint.close(why)
+    if (removed.track === 'person') this.#recorder?.endPerson(this.#frames * this.#frameSamples)
+    removed.endpoint.close(why)
   }
 
   /**
-   * Replaces who hears `from`. Throws EngineError `internal` for an id not here, routed to itself or
-   * twice to one end, or a gain that is no loudness.
+   * Replaces all routes from `from`. Throws EngineError `internal` for an unknown id, for a route to itself,
+   * for two routes to one endpoint, or for a gain outside 0 to 4.
    */
   route(from: EndpointId, to: readonly (EndpointId | RouteTo)[]): void {
     const source = this.#member(from)
     const orders = to.map((order) => (typeof order === 'string' ? { to: order } : order))
     const targets = orders.map((order) => this.#member(order.to))
     if (targets.includes(source) || new Set(targets).size < targets.length) {
-      throw new EngineError('internal', 'an end routed to itself, or twice to one end', {
+      throw new EngineError('internal', 'an endpoint routed to itself, or twice to one endpoint', {
         context: { id: from },
       })
     }
@@ -209,7 +204,7 @@ class RoutedSession implements Session {
   recordPerson(id: EndpointId): void {
     const member = this.#member(id)
     if (member.network === null || member.track === 'caller' || this.#phase === 'closed') {
-      throw new EngineError('internal', 'no leg of a person', { context: { id } })
+      throw new EngineError('internal', 'only a further network leg can be recorded', { context: { id } })
     }
     for (const other of this.#members) if (other.track === 'person') other.track = null
     member.track = 'person'
@@ -263,7 +258,7 @@ class RoutedSession implements Session {
   }
 
   stats(): SessionStats {
-    return { frames: this.#frames, rtp: rtpStats(this.#recorded?.endpoint) }
+    return { frames: this.#frames, rtp: this.#recorded?.network?.stats() ?? null }
   }
 
   close(why: CloseReason): Promise<FinishedSession> {
@@ -278,14 +273,14 @@ class RoutedSession implements Session {
       try {
         member.endpoint.close(why)
       } catch (error) {
-        // One end that cannot close must not keep another's socket open.
+        // An endpoint that fails to close must not keep the sockets of the others open.
         failures.push(error)
       }
     }
     const stats = this.stats()
     const recording = await this.#finishedRecording()
     if (failures.length > 0) {
-      throw new EngineError('internal', 'an end of the session did not close', { cause: failures[0] })
+      throw new EngineError('internal', 'an endpoint of the session did not close', { cause: failures[0] })
     }
     return { stats, recording }
   }
@@ -298,12 +293,15 @@ class RoutedSession implements Session {
     } catch (error) {
       this.#onRecordingFailed(errorText(error))
     }
-    // Without the people, whose tracks stay beside it, the file is as whole as the disk let it be. What
-    // stops this too has been told just now.
+    // Retries without the persons, whose tracks stay on the disk beside the file. The failure was reported
+    // above.
     return await finishRecording({ ...raw, persons: [] }).catch(() => null)
   }
 
-  /** Hands an end what is routed to it. A network leg is left alone while nobody speaks to it. */
+  /**
+   * Delivers the audio routed to an endpoint. A network leg without incoming audio is skipped: it sends
+   * comfort noise by itself.
+   */
   #deliver(target: Member, at: number): void {
     if (target.fedOnArrival) return
     const routes = target.routes
@@ -318,12 +316,12 @@ class RoutedSession implements Session {
       if (audible !== null || !route.isUnityGain) mixed = true
       audible ??= route
     }
-    // One voice at full gain needs no mixing, unless the gain is still coming back from a louder time.
+    // A single source at full gain needs no mixing, unless the limiter is still recovering.
     const alone = !mixed && target.limiter.idle && audible !== null ? audible.source : null
     if (audible === null) {
       target.limiter.silentFrame()
       if (leaving > 0) dropLeavingRoutes(routes)
-      // Its ear hears packets as they arrive, or it is a leg that sends comfort silence by itself.
+      // Arrival delivery has its own path, and a network leg sends comfort noise by itself.
       if (target.network !== null || routes.length === 0) return
       this.#mix.fill(0)
     } else if (alone === null) {
@@ -348,7 +346,9 @@ class RoutedSession implements Session {
     target.limiter.process(sum, this.#mix)
   }
 
-  /** What the recorded leg hears of our side; the voice of another leg is recorded where it arrives. */
+  /**
+   * Keeps the audio that Parley sends to the recorded leg. Other network legs are recorded where they arrive.
+   */
   #keepAgentMix(target: Member, alone: Member | null): void {
     const routes = target.routes
     let legs = false
@@ -378,7 +378,7 @@ class RoutedSession implements Session {
   #createRoute(source: Member, target: Member, order: RouteTo, live: boolean): Route {
     const gain = order.gain ?? 1
     if (!(gain >= 0 && gain <= MAX_GAIN)) {
-      throw new EngineError('internal', 'a route with an impossible gain', { context: { gain } })
+      throw new EngineError('internal', 'route gain out of range', { context: { gain } })
     }
     const under = (order.duckedBy ?? []).map((softer) => ({
       member: this.#member(softer.endpoint),
@@ -389,7 +389,7 @@ class RoutedSession implements Session {
     return new Route(source, target, gain, under, live ? (old?.levels[1] ?? 0) : gain)
   }
 
-  /** An ear that hears one network leg at full gain, and nobody else, is fed as packets arrive. */
+  /** Selects arrival delivery for endpoints that hear exactly one network leg at full gain. */
   #assignArrivalTargets(): void {
     for (const member of this.#members) member.arrivalTargets = []
     for (const target of this.#members) {
@@ -408,11 +408,7 @@ class RoutedSession implements Session {
 
   #member(id: EndpointId): Member {
     const member = this.#members.find((candidate) => candidate.endpoint.id === id)
-    if (member === undefined) throw new EngineError('internal', 'no such end', { context: { id } })
+    if (member === undefined) throw new EngineError('internal', 'unknown endpoint', { context: { id } })
     return member
   }
-}
-
-function rtpStats(end: Endpoint | undefined): RtpStats | null {
-  return end !== undefined && 'stats' in end && typeof end.stats === 'function' ? end.stats() : null
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Endpoint } from '../base/frame.js'
 import { Detectors } from '../detect/detectors.js'
 import type { DetectorEvent } from '../detect/events.js'
+import type { Endpoint } from '../session/endpoint.js'
 import { DtmfToneEndpoint, ToneEndpoint } from './endpoints.js'
 import { TONES } from './tone.js'
 

@@ -1,19 +1,12 @@
-import type {
-  AudioFrame,
-  CloseReason,
-  Digit,
-  DtmfTiming,
-  Endpoint,
-  EndpointId,
-  SessionRate,
-} from '../base/frame.js'
+import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.js'
+import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
 import { dtmfTone, ToneGenerator, type ToneSpec } from './tone.js'
 
 /** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */
 export class ToneEndpoint implements Endpoint {
   readonly id: EndpointId
   readonly kind = 'tone'
-  readonly delivery = 'beat'
+  readonly delivery = 'tick'
   readonly #generator: ToneGenerator
 
   constructor(id: EndpointId, rate: SessionRate, spec: ToneSpec | null = null) {
@@ -54,7 +47,7 @@ const MAX_KEYS = 64
 export class DtmfToneEndpoint implements Endpoint {
   readonly id: EndpointId
   readonly kind = 'tone'
-  readonly delivery = 'beat'
+  readonly delivery = 'tick'
   readonly #generator: ToneGenerator
   readonly #queue: ToneSpec[] = []
 
@@ -96,7 +89,7 @@ export class DtmfToneEndpoint implements Endpoint {
 export class LoopEndpoint implements Endpoint {
   readonly id: EndpointId
   readonly kind = 'file'
-  readonly delivery = 'beat'
+  readonly delivery = 'tick'
   readonly #pcm: Int16Array
   readonly #from: number
 

@@ -1,9 +1,9 @@
 import type { AnswerVerdict } from '../../media/agent/answering-machine/answering-machine-detector.js'
 import type { Usage } from '../../media/agent/conversation/usage-meter.js'
 import type { Turn, TurnRecord, TurnTrace } from '../../media/agent/conversation-events.js'
-import type { RtpStats } from '../../media/base/frame.js'
 import type { BotStats } from '../../media/byo/bot-event.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
+import type { RtpStats } from '../../media/rtp/stats.js'
 import type { RecordingFile } from '../../workers/channel/protocol.js'
 import type { Ending } from './ending.js'
 

@@ -1,9 +1,10 @@
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import type { CloseReason, SessionRate } from '../../media/base/frame.js'
+import type { SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
+import type { CloseReason } from '../../media/session/endpoint.js'
 import type {
   ClosedSession,
   MediaPool,

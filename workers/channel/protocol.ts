@@ -6,11 +6,12 @@ import type { DeepgramSettings } from '../../media/agent/vendors/deepgram/settin
 import type { ElevenLabsSettings } from '../../media/agent/vendors/elevenlabs/settings.js'
 import type { RealtimeSettings } from '../../media/agent/vendors/openai/settings.js'
 import type { SarvamSettings } from '../../media/agent/vendors/sarvam/settings.js'
-import type { CloseReason, Digit, SessionRate, SessionStats } from '../../media/base/frame.js'
+import type { Digit, SessionRate } from '../../media/base/frame.js'
 import type { BotEvent } from '../../media/byo/bot-event.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { RtpRemote } from '../../media/rtp/remote-description.js'
+import type { CloseReason, SessionStats } from '../../media/session/endpoint.js'
 import type { SpeechModelStats } from '../../media/vad/speech-model.js'
 import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
 

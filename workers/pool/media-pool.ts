@@ -1,9 +1,10 @@
 import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import type { CloseReason, Digit } from '../../media/base/frame.js'
+import type { Digit } from '../../media/base/frame.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { CloseReason } from '../../media/session/endpoint.js'
 import type {
   ClosedSession,
   MediaPool,

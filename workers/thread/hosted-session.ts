@@ -6,19 +6,14 @@ import type { Vendors } from '../../media/agent/vendor-ports.js'
 import { withSandboxScript } from '../../media/agent/vendors/sandbox/stt.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
-import {
-  type CloseReason,
-  type Digit,
-  type DtmfTiming,
-  type Endpoint,
-  FRAME_MS,
-} from '../../media/base/frame.js'
+import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import { type BotEndpoint, openBotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
+import type { CloseReason, Endpoint } from '../../media/session/endpoint.js'
 import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
 import { openSession, type Session } from '../../media/session/session.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'

@@ -1,4 +1,5 @@
-import type { CloseReason, Digit, DtmfTiming } from '../../base/frame.js'
+import type { Digit, DtmfTiming } from '../../base/frame.js'
+import type { CloseReason } from '../../session/endpoint.js'
 import type { BotSpec } from '../bot-spec.js'
 
 /** What went wrong, as the native protocol names it. */

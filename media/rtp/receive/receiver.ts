@@ -1,16 +1,11 @@
-import {
-  type AudioFrame,
-  type Digit,
-  FRAME_MS,
-  type PlayoutStats,
-  type SessionRate,
-} from '../../base/frame.js'
+import { type AudioFrame, type Digit, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { DecoderPipeline } from '../../codec/decoder-pipeline.js'
 import { codecOf } from '../../codec/registry.js'
 import { JitterBuffer } from '../../jitter/jitter-buffer.js'
 import { ComfortNoiseGenerator } from '../comfort-noise.js'
 import { RtpPacket } from '../packet.js'
 import type { ReceiveFormat, RtpRemote } from '../remote-description.js'
+import type { PlayoutStats } from '../stats.js'
 import { DtmfReceiver } from '../telephone-event.js'
 import { ArrivalFramer } from './arrival-framer.js'
 import { type QueuedPacket, ReorderBuffer } from './reorder-buffer.js'

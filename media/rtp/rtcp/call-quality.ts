@@ -1,4 +1,4 @@
-import type { CallQuality, DirectionQuality } from '../../base/frame.js'
+import type { CallQuality, DirectionQuality } from '../stats.js'
 import type { ReceptionStatistics } from './reception.js'
 import type { RtcpSession } from './session.js'
 

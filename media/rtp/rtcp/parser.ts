@@ -41,7 +41,7 @@ export interface ReceptionReport {
 
 export interface RtcpListener {
   onSenderReport(info: SenderInfo): void
-  onReceptionReport(onReceptionReport: ReceptionReport): void
+  onReceptionReport(report: ReceptionReport): void
   onBye(ssrc: number): void
 }
 
