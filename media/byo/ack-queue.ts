@@ -1,9 +1,9 @@
 import type { Dialect } from './dialects/dialect.js'
 
-/** A bot that asks for more than this at once is answered in portions: each costs a write to its line. */
-const A_BEAT = 25
-/** More that wait are no marks anybody meant: the bot is told no more, and its line is given up. */
-const MOST = 20_000
+/** Acknowledgements sent per frame tick; each costs a write to the bot's connection. */
+const ACKS_PER_TICK = 25
+/** Bound of the queue. A bot that asks for more is misbehaving, so its connection is closed. */
+const MAX_PENDING = 20_000
 
 export type Ack =
   | { readonly type: 'mark'; readonly name: string; readonly how: 'played' | 'cleared' }
@@ -11,17 +11,17 @@ export type Ack =
   | { readonly type: 'clear'; readonly droppedMs: number }
 
 /**
- * What a bot is told of its marks, sounds and clears: in order, at once while they are few, and else so
- * many a beat that the other calls of the thread do not notice.
+ * Sends a bot its acknowledgements of marks, sounds and clears, in order. A few are sent at once; a burst is
+ * spread over frame ticks so that other calls on the thread are not delayed.
  */
 export class AckQueue {
   readonly #dialect: Pick<Dialect, 'markAck' | 'playedAck' | 'clearAck'>
   readonly #send: (message: string | null) => void
-  readonly #waiting: Ack[] = []
+  readonly #pending: Ack[] = []
   #head = 0
-  #left = A_BEAT
+  #left = ACKS_PER_TICK
 
-  /** @param send is given null for what the dialect has no word for. */
+  /** @param send receives null when the dialect has no message for an acknowledgement. */
   constructor(
     dialect: Pick<Dialect, 'markAck' | 'playedAck' | 'clearAck'>,
     send: (message: string | null) => void,
@@ -31,42 +31,42 @@ export class AckQueue {
   }
 
   get pending(): number {
-    return this.#waiting.length - this.#head
+    return this.#pending.length - this.#head
   }
 
-  /** Some were given since the last beat, or wait. */
+  /** True when acknowledgements were sent since the last tick or are pending. */
   get active(): boolean {
-    return this.#left < A_BEAT || this.pending > 0
+    return this.#left < ACKS_PER_TICK || this.pending > 0
   }
 
-  /** False: far too many wait. */
-  push(answer: Ack): boolean {
+  /** Sends or queues an acknowledgement. Returns false when the queue is full. */
+  push(ack: Ack): boolean {
     if (this.pending === 0 && this.#left > 0) {
       this.#left--
-      this.#give(answer)
+      this.#write(ack)
       return true
     }
-    if (this.pending >= MOST) return false
-    this.#waiting.push(answer)
+    if (this.pending >= MAX_PENDING) return false
+    this.#pending.push(ack)
     return true
   }
 
-  /** A beat is over: the next ones may be given. */
+  /** Starts the next frame tick and sends the pending acknowledgements that fit in it. */
   tick(): void {
-    this.#left = A_BEAT
+    this.#left = ACKS_PER_TICK
     while (this.pending > 0 && this.#left > 0) {
       this.#left--
-      this.#give(this.#waiting[this.#head++] as Ack)
+      this.#write(this.#pending[this.#head++] as Ack)
     }
     if (this.pending === 0) {
-      this.#waiting.length = 0
+      this.#pending.length = 0
       this.#head = 0
     }
   }
 
-  #give(answer: Ack): void {
-    if (answer.type === 'mark') this.#send(this.#dialect.markAck(answer.name, answer.how))
-    else if (answer.type === 'audio') this.#send(this.#dialect.playedAck(answer.id))
-    else this.#send(this.#dialect.clearAck(answer.droppedMs))
+  #write(ack: Ack): void {
+    if (ack.type === 'mark') this.#send(this.#dialect.markAck(ack.name, ack.how))
+    else if (ack.type === 'audio') this.#send(this.#dialect.playedAck(ack.id))
+    else this.#send(this.#dialect.clearAck(ack.droppedMs))
   }
 }

@@ -13,27 +13,27 @@ import { type BotConnection, NORMAL } from './transport/bot-connection.js'
 import { connectBot } from './transport/connect-bot.js'
 import { handshakeOf } from './transport/handshake.js'
 
-/** What was seen of a bot; times are ms. */
+/** Findings about a bot; times are ms. */
 export interface BotReport {
-  /** Null: it was reached; else why not. */
+  /** Reason why the bot could not be reached, or null when it was. */
   readonly unreachable: string | null
   readonly connectMs: number
-  /** Messages by what they asked for. */
+  /** Number of messages by command. */
   readonly commands: Readonly<Record<BotCommand['type'], number>>
-  /** What was wrong with messages, each once. */
+  /** Problems with messages, each once. */
   readonly violations: readonly string[]
-  /** What was left unheeded, each once. */
+  /** Messages that were ignored, each once. */
   readonly ignored: readonly string[]
   readonly audioMs: number
-  /** Since the stream began; null: none came. */
+  /** First audio since the stream began, or null when there was none. */
   readonly firstAudioMs: number | null
   readonly replyMs: readonly number[]
   readonly underruns: number
-  /** Most sound that waited to be played. */
+  /** Most audio that was queued at any time. */
   readonly maxQueuedMs: number
-  /** The bot asked for the end, so long after the stream began. */
+  /** Time since the stream began at which the bot hung up, or null. */
   readonly hungUpMs: number | null
-  /** The bot closed the socket before we did, with this code. */
+  /** Close code when the bot closed the socket before we did, or null. */
   readonly closedWith: number | null
 }
 
@@ -45,18 +45,18 @@ export interface CheckOptions {
 }
 
 const FRAME = 160
-/** The caller listens, speaks, waits, presses a key, waits again, and hangs up. */
+/** The simulated caller listens, speaks, waits, presses a key, waits again, and hangs up. */
 const SCRIPT = { speakFromMs: 1_500, speakToMs: 3_000, keyAtMs: 6_000, endAtMs: 8_000 }
 
 /**
- * Calls a bot as the service would, with a caller of 8 s behind it, and tells what it did. Never
- * rejects for what a bot does.
+ * Calls a bot as the service would, with a simulated caller of 8 s, and reports its behaviour. Does not
+ * reject for anything the bot does.
  */
 export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptions): Promise<BotReport> {
   const scope = new Scope()
-  const sound = audioFormatOf(spec.format, spec.sampleRate)
-  if (sound === null) throw new TypeError('no such audio')
-  const visit = new Visit(spec, sound, clock)
+  const format = audioFormatOf(spec.format, spec.sampleRate)
+  if (format === null) throw new TypeError('no such audio')
+  const call = new CheckCall(spec, format, clock)
   const startedMs = clock.now()
   const result = await connectBot(
     {
@@ -65,11 +65,11 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
       lookup,
       allowPrivate,
       events: {
-        opened: (line) => visit.opened(line),
-        text: (data) => visit.obey(visit.dialect.readText(data.toString())),
-        binary: (data) => visit.binary(data),
-        closed: (code) => visit.closed(code),
-        internalError: (error) => visit.blame(String(error)),
+        opened: (connection) => call.opened(connection),
+        text: (data) => call.run(call.dialect.readText(data.toString())),
+        binary: (data) => call.binary(data),
+        closed: (code) => call.closed(code),
+        internalError: (error) => call.addViolation(String(error)),
       },
     },
     scope,
@@ -77,35 +77,35 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
   const connectMs = clock.now() - startedMs
   if (!result.ok) {
     await scope.close()
-    return visit.report(result.reason, connectMs)
+    return call.report(result.reason, connectMs)
   }
-  const { connection: line } = result
-  for (let beat = 0; beat * 20 < SCRIPT.endAtMs && !visit.over; beat++) {
-    visit.beat(beat, line)
-    if (beat * 20 === SCRIPT.keyAtMs) visit.answer(visit.dialect.dtmf('5', 160))
-    await until(clock, startedMs + connectMs + (beat + 1) * 20)
+  const { connection } = result
+  for (let tick = 0; tick * 20 < SCRIPT.endAtMs && !call.over; tick++) {
+    call.tick(tick, connection)
+    if (tick * 20 === SCRIPT.keyAtMs) call.send(call.dialect.dtmf('5', 160))
+    await until(clock, startedMs + connectMs + (tick + 1) * 20)
   }
-  visit.leave()
-  visit.answer(visit.dialect.stop('caller_hangup'))
-  line.close(NORMAL)
-  await visit.gone
+  call.leave()
+  call.send(call.dialect.stop('caller_hangup'))
+  connection.close(NORMAL)
+  await call.gone
   await scope.close()
-  return visit.report(null, connectMs)
+  return call.report(null, connectMs)
 }
 
-class Visit {
-  answer: (message: BotMessage | null) => void = () => {}
+class CheckCall {
+  send: (message: BotMessage | null) => void = () => {}
   closedWith: number | null = null
   readonly gone: Promise<void>
   readonly dialect
-  readonly #sound: AudioFormat
+  readonly #format: AudioFormat
   readonly #clock: Clock
   readonly #queue = new PlaybackQueue(8000)
-  readonly #mouth: CallerAudioSender
-  readonly #times = new ReplyLatency()
-  readonly #said = new Int16Array(FRAME)
-  readonly #heard = new Int16Array(FRAME)
-  readonly #faults = new Set<string>()
+  readonly #callerAudio: CallerAudioSender
+  readonly #replyLatency = new ReplyLatency()
+  readonly #callerFrame = new Int16Array(FRAME)
+  readonly #botFrame = new Int16Array(FRAME)
+  readonly #violations = new Set<string>()
   readonly #ignored = new Set<string>()
   readonly #commands: Record<BotCommand['type'], number> = {
     play: 0,
@@ -121,75 +121,76 @@ class Visit {
   }
   #resolveGone: () => void = () => {}
   #audioMs = 0
-  #mostWaitingMs = 0
+  #maxQueuedMs = 0
   #startMs = 0
-  #left = false
+  #leaving = false
   #hungUpMs: number | null = null
 
-  constructor(spec: BotSpec, sound: AudioFormat, clock: Clock) {
-    this.#sound = sound
+  constructor(spec: BotSpec, format: AudioFormat, clock: Clock) {
+    this.#format = format
     this.#clock = clock
     this.dialect = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall() })
-    this.#mouth = new CallerAudioSender(this.dialect, sound, 8000)
+    this.#callerAudio = new CallerAudioSender(this.dialect, format, 8000)
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
     })
   }
 
-  /** It hung up, and all it said was played, or it is gone. */
+  /** True when the bot hung up and its audio was played, or when its connection is gone. */
   get over(): boolean {
     return this.closedWith !== null || (this.#hungUpMs !== null && this.#queue.idle)
   }
 
-  opened(line: BotConnection): void {
-    this.answer = (message) => {
-      if (message !== null) line.send(message)
+  opened(connection: BotConnection): void {
+    this.send = (message) => {
+      if (message !== null) connection.send(message)
     }
     this.#startMs = this.#clock.now()
-    for (const message of this.dialect.opening(null)) this.answer(message)
+    for (const message of this.dialect.opening(null)) this.send(message)
   }
 
   leave(): void {
-    this.#left = true
+    this.#leaving = true
   }
 
   closed(code: number): void {
-    if (!this.#left) this.closedWith = code
+    if (!this.#leaving) this.closedWith = code
     this.#resolveGone()
   }
 
-  blame(text: string): void {
-    if (this.#faults.size < 20) this.#faults.add(text)
+  addViolation(text: string): void {
+    if (this.#violations.size < 20) this.#violations.add(text)
   }
 
-  obey(command: BotCommand): void {
+  run(command: BotCommand): void {
     this.#commands[command.type]++
     switch (command.type) {
       case 'play':
         if (command.replaces) this.#clear()
         this.#play(command.audio, command.rate)
         if (command.id !== null) this.#queue.addMarker({ kind: 'played', id: command.id })
-        this.#tell()
+        this.#ackReached()
         return
       case 'mark':
-        if (!this.#queue.addMarker({ kind: 'mark', name: command.name })) this.blame('too many marks wait')
-        this.#tell()
+        if (!this.#queue.addMarker({ kind: 'mark', name: command.name }))
+          this.addViolation('too many marks are queued')
+        this.#ackReached()
         return
       case 'clear':
         this.#clear()
         return
       case 'transfer':
-        this.answer(
+        this.send(
           this.dialect.transfer({ id: command.request.id, status: 'rejected', code: 'not_supported' }),
         )
         return
       case 'fault':
         if (command.harmless && this.#ignored.size < 20) this.#ignored.add(command.message)
-        else if (!command.harmless) this.blame(command.message)
-        this.answer(this.dialect.error(command.code, command.message))
+        else if (!command.harmless) this.addViolation(command.message)
+        this.send(this.dialect.error(command.code, command.message))
         return
       case 'give_up':
-        this.blame(command.message)
+        this.addViolation(command.message)
         return
       case 'hangup':
         this.#hungUpMs ??= this.#clock.now() - this.#startMs
@@ -205,64 +206,65 @@ class Visit {
 
   binary(data: Buffer): void {
     if (this.dialect.readBinary === undefined) this.#play(data, null)
-    else this.obey(this.dialect.readBinary(data))
+    else this.run(this.dialect.readBinary(data))
   }
 
   #clear(): void {
     const { droppedMs, marks } = this.#queue.clear()
     for (const mark of marks) {
-      if (mark.kind === 'mark') this.answer(this.dialect.markAck(mark.name, 'cleared'))
+      if (mark.kind === 'mark') this.send(this.dialect.markAck(mark.name, 'cleared'))
     }
-    this.answer(this.dialect.clearAck(droppedMs))
+    this.send(this.dialect.clearAck(droppedMs))
   }
 
   #play(audio: Uint8Array, rate: number | null): void {
-    const found = readAudio(this.#sound, audio, rate)
-    if (typeof found === 'string') {
-      this.blame(found)
+    const encoded = readAudio(this.#format, audio, rate)
+    if (typeof encoded === 'string') {
+      this.addViolation(encoded)
       return
     }
-    if (!this.#queue.enqueue(found.bytes, found.format)) this.blame('more than 300 s of sound wait')
-    this.#audioMs += durationMs(found)
-    this.#mostWaitingMs = Math.max(this.#mostWaitingMs, this.#queue.queuedMs)
+    if (!this.#queue.enqueue(encoded.bytes, encoded.format))
+      this.addViolation('more than 300 s of audio are queued')
+    this.#audioMs += durationMs(encoded)
+    this.#maxQueuedMs = Math.max(this.#maxQueuedMs, this.#queue.queuedMs)
   }
 
-  beat(beat: number, line: BotConnection): void {
-    const atMs = beat * 20
-    const speaks = atMs >= SCRIPT.speakFromMs && atMs < SCRIPT.speakToMs
+  tick(tick: number, connection: BotConnection): void {
+    const atMs = tick * 20
+    const speaking = atMs >= SCRIPT.speakFromMs && atMs < SCRIPT.speakToMs
     for (let i = 0; i < FRAME; i++) {
-      // A voice-like buzz of 125 Hz: what detectors of speech take for speech more than a pure tone.
-      this.#said[i] = speaks ? (((beat * FRAME + i) % 64) - 32) * 250 : 0
+      // A voice-like buzz of 125 Hz: speech detectors accept it more readily than a pure tone.
+      this.#callerFrame[i] = speaking ? (((tick * FRAME + i) % 64) - 32) * 250 : 0
     }
     const nowMs = this.#clock.now()
-    this.#times.callerFrame(this.#said, nowMs)
-    this.#mouth.send({ pcm: this.#said, rate: 8000, at: beat * FRAME }, line)
-    this.#times.botFrame(this.#queue.pull(this.#heard) ? this.#heard : null, nowMs)
-    this.#tell()
+    this.#replyLatency.callerFrame(this.#callerFrame, nowMs)
+    this.#callerAudio.send({ pcm: this.#callerFrame, rate: 8000, at: tick * FRAME }, connection)
+    this.#replyLatency.botFrame(this.#queue.pull(this.#botFrame) ? this.#botFrame : null, nowMs)
+    this.#ackReached()
   }
 
   report(unreachable: string | null, connectMs: number): BotReport {
-    const { firstAudioMs: firstSoundMs, replyMs: waitsMs } = this.#times
+    const { firstAudioMs, replyMs } = this.#replyLatency
     return {
       unreachable,
       connectMs,
       commands: this.#commands,
-      violations: [...this.#faults],
+      violations: [...this.#violations],
       ignored: [...this.#ignored],
       hungUpMs: this.#hungUpMs,
       audioMs: this.#audioMs,
-      firstAudioMs: firstSoundMs === null ? null : firstSoundMs - this.#startMs,
-      replyMs: waitsMs,
+      firstAudioMs: firstAudioMs === null ? null : firstAudioMs - this.#startMs,
+      replyMs,
       underruns: this.#queue.underruns,
-      maxQueuedMs: this.#mostWaitingMs,
+      maxQueuedMs: this.#maxQueuedMs,
       closedWith: this.closedWith,
     }
   }
 
-  #tell(): void {
+  #ackReached(): void {
     for (const marker of this.#queue.takeReached() ?? []) {
-      if (marker.kind === 'mark') this.answer(this.dialect.markAck(marker.name, 'played'))
-      else if (marker.kind === 'played') this.answer(this.dialect.playedAck(marker.id))
+      if (marker.kind === 'mark') this.send(this.dialect.markAck(marker.name, 'played'))
+      else if (marker.kind === 'played') this.send(this.dialect.playedAck(marker.id))
     }
   }
 }

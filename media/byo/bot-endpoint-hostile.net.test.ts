@@ -97,7 +97,7 @@ t.test('an address nobody can dial ends the call, on a call out as well', async 
   rig.end.start(null)
   await rig.until('the end', () => why(rig).length > 0)
   t.strictSame(why(rig), ['bot_disconnected'])
-  t.match(rig.events[0], { type: 'trouble', code: 'bot_unreachable', message: /cannot be made/ })
+  t.match(rig.events[0], { type: 'trouble', code: 'bot_unreachable', message: /the request failed/ })
 })
 
 t.test('clears in thousands, each with its answer; far too many end the call with 1008', async (t) => {

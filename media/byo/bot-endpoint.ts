@@ -30,44 +30,46 @@ import { type BotConnection, GOING_AWAY, HANGUP_CODES, NORMAL, POLICY } from './
 import { connectBot } from './transport/connect-bot.js'
 import { handshakeOf } from './transport/handshake.js'
 
-/** What waits is played out for so long when the bot says goodbye. */
+/** Longest playout of queued audio after the bot hangs up (ms). */
 const DRAIN_MS = 5_000
-/** Requests for a transfer in one call; each is answered, and a call makes two attempts. */
+/** Transfer requests accepted in one call. Each is answered; a call makes two attempts. */
 const MAX_TRANSFERS = 100
 
 export interface BotEndpointOptions {
   readonly id: EndpointId
   readonly spec: BotSpec
-  /** Of the session. */
+  /** Rate of the session. */
   readonly rate: SessionRate
   readonly clock: Clock
   readonly log: Log
   readonly lookup: LookupFunction
   readonly allowPrivate: boolean
   readonly emit: (event: BotEvent) => void
-  /** Sends keys on the call; false when it cannot. */
+  /** Sends DTMF on the call; returns false when that is not possible. */
   readonly sendDigits: (digits: readonly Digit[], timing?: DtmfTiming) => boolean
-  /** Once: something of ours threw. */
+  /** Called once when code of ours threw. */
   readonly onFault: (error: unknown) => void
   /**
-   * Asked within `pull`: beats come so many ms earlier from the next one on, steps of 5 up to 15; false
-   * when they cannot.
+   * Called within `pull`: moves the frame clock earlier by `ms` from the next tick on, in steps of 5 up to
+   * 15; returns false when it cannot.
    */
   readonly advancePhase: (ms: number) => boolean
-  /** The sound has come for which `ready` was false. Called outside of `pull`. */
+  /** Called outside `pull` when the audio arrives for which `ready` returned false. */
   readonly audioReady: () => void
-  /** Reaches the bot; `connectBot` unless told. */
+  /** Connects to the bot; `connectBot` by default. */
   readonly dial?: typeof connectBot
 }
 
-/** The customer's bot as an end of a session. */
+/** The customer's bot as an endpoint of a session. */
 export interface BotEndpoint extends Endpoint {
-  /** Dials the bot. False when it cannot be reached, which was told. */
+  /**
+   * Connects to the bot. Resolves to false when it cannot be reached, which has been reported as an event.
+   */
   connect(): Promise<boolean>
-  /** Media is live: the stream begins, connected before or from now on. `sipCallId` is the leg's. */
+  /** Starts the stream, or lets it start once the bot is connected. `sipCallId` is the Call-ID of the leg. */
   start(sipCallId: string | null): void
   transferUpdate(update: TransferUpdate): void
-  /** False when sound for the next beat is due and has not come: the beat should wait a little for it. */
+  /** Returns false when audio for the next tick is due and has not arrived: the tick should wait briefly. */
   ready(): boolean
 }
 
@@ -87,37 +89,37 @@ class SocketBot implements BotEndpoint {
   readonly #spec: BotSpec
   readonly #clock: Clock
   readonly #dialect: Dialect
-  readonly #sound: AudioFormat
-  readonly #voice: BotPlayout
+  readonly #format: AudioFormat
+  readonly #playout: BotPlayout
   readonly #queue: PlaybackQueue
-  readonly #mouth: CallerAudioSender
-  readonly #times = new ReplyLatency()
+  readonly #callerAudio: CallerAudioSender
+  readonly #replyLatency = new ReplyLatency()
   readonly #scope = new Scope()
-  readonly #answers: AckQueue
-  readonly #afterBeat = () => {
-    this.#answers.tick()
-    this.#tellReached()
+  readonly #acks: AckQueue
+  readonly #afterTick = () => {
+    this.#acks.tick()
+    this.#ackReached()
   }
-  #line: BotConnection | null = null
+  #connection: BotConnection | null = null
   readonly #early = new EarlyCommands()
-  readonly #complaints: ProtocolViolations
+  readonly #violations: ProtocolViolations
   #phase: Phase = 'idle'
-  /** Media is live on the call, whatever the bot does. */
+  /** Media is live on the call, whatever the state of the bot. */
   #started = false
-  /** The beat waits for sound. */
-  #awaited = false
-  /** There was a beat: before the first one the line takes no keys. */
-  #pulled = false
+  /** The frame clock is waiting for audio. */
+  #waiting = false
+  /** A tick has happened; before the first one the call takes no DTMF. */
+  #ticked = false
   #startMs = 0
   #sipCallId: string | null = null
   #drainUntilMs = 0
-  /** Why it is over, as the bot is told. */
+  /** Reason of the end, as the bot is informed of it. */
   #reason: StopReason | null = null
   #transfers = 0
-  /** The warm one that was asked for last; once it is accepted the bot does not hear the caller. */
+  /** Id of the latest warm transfer; once it is accepted the bot no longer receives the caller's audio. */
   #warmId: string | null = null
-  #deaf = false
-  #faulty = false
+  #callerPaused = false
+  #failed = false
   #droppedOutMs = 0
   #marks = 0
   #closeCode: number | null = null
@@ -128,22 +130,22 @@ class SocketBot implements BotEndpoint {
     this.#options = options
     this.#spec = spec
     this.#clock = clock
-    const sound = audioFormatOf(spec.format, spec.sampleRate)
-    if (sound === null) throw new TypeError('no such audio')
-    this.#sound = sound
+    const format = audioFormatOf(spec.format, spec.sampleRate)
+    if (format === null) throw new TypeError('no such audio')
+    this.#format = format
     this.#dialect = openDialect({
       spec,
       streamId: randomUUID(),
       startedAt: clock.wall(),
     })
-    this.#answers = new AckQueue(this.#dialect, (message) => this.#send(message))
-    this.#complaints = new ProtocolViolations({
+    this.#acks = new AckQueue(this.#dialect, (message) => this.#send(message))
+    this.#violations = new ProtocolViolations({
       report: (code, message) => this.#send(this.#dialect.error(code, message)),
-      record: (code, message) => this.#trouble(code, message),
+      record: (code, message) => this.#emitFailure(code, message),
     })
-    this.#voice = new BotPlayout(rate, options.advancePhase)
-    this.#queue = this.#voice.queue
-    this.#mouth = new CallerAudioSender(this.#dialect, sound, rate)
+    this.#playout = new BotPlayout(rate, options.advancePhase)
+    this.#queue = this.#playout.queue
+    this.#callerAudio = new CallerAudioSender(this.#dialect, format, rate)
   }
 
   async connect(): Promise<boolean> {
@@ -157,18 +159,18 @@ class SocketBot implements BotEndpoint {
         lookup,
         allowPrivate,
         events: {
-          opened: (line) => this.#opened(line),
+          opened: (connection) => this.#opened(connection),
           text: (data) => this.#text(data),
           binary: (data) => this.#binary(data),
           closed: (code) => this.#closed(code),
-          internalError: (error) => this.#fault(error),
+          internalError: (error) => this.#internalError(error),
         },
       },
       this.#scope,
     )
     if (!result.ok) {
       if (!this.#isOver()) {
-        log.warn({ reason: result.reason, status: result.status }, 'a bot cannot be reached')
+        log.warn({ reason: result.reason, status: result.status }, 'bot.unreachable')
         this.#lost('bot_unreachable', result.reason)
       }
       return false
@@ -188,34 +190,35 @@ class SocketBot implements BotEndpoint {
   }
 
   ready(): boolean {
-    if (this.#phase !== 'live' || this.#voice.ready) return true
-    this.#awaited = true
+    if (this.#phase !== 'live' || this.#playout.ready) return true
+    this.#waiting = true
     return false
   }
 
   pull(into: Int16Array): boolean {
     const phase = this.#phase
     if (phase !== 'live' && phase !== 'draining') return false
-    this.#pulled = true
+    this.#ticked = true
     const nowMs = this.#clock.now()
-    if (this.#awaited) this.#voice.pullDelayed()
-    this.#awaited = false
-    const sounding = this.#voice.pull(into, nowMs)
-    this.#times.botFrame(sounding ? into : null, nowMs)
-    if (this.#queue.hasReached || this.#answers.active) queueMicrotask(this.#afterBeat)
+    if (this.#waiting) this.#playout.pullDelayed()
+    this.#waiting = false
+    const hasAudio = this.#playout.pull(into, nowMs)
+    this.#replyLatency.botFrame(hasAudio ? into : null, nowMs)
+    if (this.#queue.hasReached || this.#acks.active) queueMicrotask(this.#afterTick)
     if (phase === 'draining') {
       if (this.#queue.idle || nowMs >= this.#drainUntilMs) queueMicrotask(this.#drained)
     } else {
-      this.#voice.trimBacklog(nowMs)
+      this.#playout.trimBacklog(nowMs)
     }
-    return sounding
+    return hasAudio
   }
 
   push(frame: AudioFrame): void {
-    const line = this.#line
-    if (line === null || (this.#phase !== 'live' && this.#phase !== 'draining') || this.#deaf) return
-    this.#times.callerFrame(frame.pcm, this.#clock.now())
-    this.#mouth.send(frame, line)
+    const connection = this.#connection
+    if (connection === null || (this.#phase !== 'live' && this.#phase !== 'draining') || this.#callerPaused)
+      return
+    this.#replyLatency.callerFrame(frame.pcm, this.#clock.now())
+    this.#callerAudio.send(frame, connection)
   }
 
   dtmf(digit: Digit, durationMs: number): void {
@@ -229,32 +232,32 @@ class SocketBot implements BotEndpoint {
     if (this.#transfers === 0 || this.#isOver()) return
     this.#send(this.#dialect.transfer(update))
     const { id, status } = update
-    if (status === 'completed') this.#leave('transferred')
-    else if (id === this.#warmId) this.#deaf = status !== 'rejected' && status !== 'failed'
+    if (status === 'completed') this.#sayGoodbye('transferred')
+    else if (id === this.#warmId) this.#callerPaused = status !== 'rejected' && status !== 'failed'
   }
 
   close(why: CloseReason): void {
     if (this.#started) this.#options.emit({ type: 'bot_stats', stats: this.#stats() })
-    this.#leave(this.#reason ?? stopReasonOf(why), why === 'shutdown' ? GOING_AWAY : NORMAL)
-    this.#scope.close().catch((error: unknown) => this.#fault(error))
+    this.#sayGoodbye(this.#reason ?? stopReasonOf(why), why === 'shutdown' ? GOING_AWAY : NORMAL)
+    this.#scope.close().catch((error: unknown) => this.#internalError(error))
   }
 
-  /** Takes leave of the bot, whatever becomes of the call. */
-  #leave(reason: StopReason, code = NORMAL): void {
+  /** Says goodbye to the bot; does not affect the call. */
+  #sayGoodbye(reason: StopReason, code = NORMAL): void {
     this.#reason = reason
     this.#phase = 'over'
-    if (this.#line?.open && this.#started) this.#send(this.#dialect.stop(reason))
-    this.#line?.close(code)
+    if (this.#connection?.open && this.#started) this.#send(this.#dialect.stop(reason))
+    this.#connection?.close(code)
   }
 
   readonly #drained = () => {
     if (this.#phase === 'draining') this.#finish('bot_hangup', 'agent_hangup')
   }
 
-  #opened(line: BotConnection): void {
-    this.#line = line
+  #opened(connection: BotConnection): void {
+    this.#connection = connection
     if (this.#isOver()) {
-      line.close(NORMAL)
+      connection.close(NORMAL)
       return
     }
     this.#phase = 'connected'
@@ -264,26 +267,26 @@ class SocketBot implements BotEndpoint {
   #begin(): void {
     this.#phase = 'live'
     for (const message of this.#dialect.opening(this.#sipCallId)) this.#send(message)
-    for (const command of this.#early.take()) this.#obey(command)
+    for (const command of this.#early.take()) this.#run(command)
   }
 
   #text(data: Buffer): void {
-    if (this.#heeds()) this.#obey(this.#dialect.readText(data.toString()))
+    if (this.#accepts()) this.#run(this.#dialect.readText(data.toString()))
   }
 
   #binary(data: Buffer): void {
-    if (!this.#heeds()) return
-    if (this.#dialect.readBinary !== undefined) this.#obey(this.#dialect.readBinary(data))
+    if (!this.#accepts()) return
+    if (this.#dialect.readBinary !== undefined) this.#run(this.#dialect.readBinary(data))
     else if (this.#phase === 'live') this.#play(data, null, null)
-    else this.#obey({ type: 'play', audio: data, rate: null, id: null })
+    else this.#run({ type: 'play', audio: data, rate: null, id: null })
   }
 
-  #heeds(): boolean {
+  #accepts(): boolean {
     return this.#phase === 'live' || this.#phase === 'connected'
   }
 
-  #obey(command: BotCommand): void {
-    if (this.#phase === 'connected' && this.#waits(command)) return
+  #run(command: BotCommand): void {
+    if (this.#phase === 'connected' && this.#defer(command)) return
     switch (command.type) {
       case 'play':
         if (command.replaces) this.#clear()
@@ -291,7 +294,7 @@ class SocketBot implements BotEndpoint {
         return
       case 'mark':
         this.#marks++
-        this.#queued({ kind: 'mark', name: command.name })
+        this.#enqueue({ kind: 'mark', name: command.name })
         return
       case 'clear':
         this.#clear()
@@ -303,15 +306,15 @@ class SocketBot implements BotEndpoint {
         for (const key of command.keys) {
           const marker: Marker =
             key === 'w' ? { kind: 'pause' } : { kind: 'key', digit: key as Digit, timing: command.timing }
-          if (!this.#queued(marker)) return
+          if (!this.#enqueue(marker)) return
         }
         return
       case 'transfer':
         if (++this.#transfers > MAX_TRANSFERS) {
-          this.#error('rate_limited', 'too many requests for a transfer')
+          this.#error('rate_limited', 'too many transfer requests')
           return
         }
-        if (!this.#deaf) this.#warmId = command.request.handoff === 'warm' ? command.request.id : null
+        if (!this.#callerPaused) this.#warmId = command.request.handoff === 'warm' ? command.request.id : null
         this.#options.emit({ type: 'transfer_requested', request: command.request })
         return
       case 'hangup':
@@ -329,59 +332,59 @@ class SocketBot implements BotEndpoint {
     }
   }
 
-  /** Before the stream begins nothing is answered or played; what a bot wants then is done after. */
-  #waits(command: BotCommand): boolean {
+  /** Before the stream begins, commands are kept and carried out later. */
+  #defer(command: BotCommand): boolean {
     if (command.type === 'hangup' || command.type === 'give_up') return false
-    if (!this.#early.add(command)) this.#error('buffer_full', 'too much before the stream began')
+    if (!this.#early.add(command)) this.#error('buffer_full', 'too many commands before the stream started')
     return true
   }
 
-  /** `rate` is what the message names for itself. */
+  /** `rate` is the rate that the message itself names, or null. */
   #play(audio: Uint8Array, rate: number | null, id: string | null): void {
-    const found = readAudio(this.#sound, audio, rate)
-    if (typeof found === 'string') {
-      this.#error('bad_audio', found)
+    const encoded = readAudio(this.#format, audio, rate)
+    if (typeof encoded === 'string') {
+      this.#error('bad_audio', encoded)
       return
     }
-    if (!this.#voice.enqueue(found, this.#clock.now(), this.#mouth.acceptedMs)) {
-      this.#droppedOutMs += durationMs(found)
-      this.#error('buffer_full', 'more than 300 s of sound wait')
+    if (!this.#playout.enqueue(encoded, this.#clock.now(), this.#callerAudio.acceptedMs)) {
+      this.#droppedOutMs += durationMs(encoded)
+      this.#error('buffer_full', 'more than 300 s of audio are queued')
     }
-    if (id !== null) this.#queued({ kind: 'played', id })
-    if (this.#awaited && this.#voice.ready) this.#options.audioReady()
+    if (id !== null) this.#enqueue({ kind: 'played', id })
+    if (this.#waiting && this.#playout.ready) this.#options.audioReady()
   }
 
-  #queued(marker: Marker): boolean {
+  #enqueue(marker: Marker): boolean {
     if (!this.#queue.addMarker(marker)) {
-      this.#error('buffer_full', 'too many marks and keys wait')
+      this.#error('buffer_full', 'too many marks and keys are queued')
       return false
     }
-    // With nothing before it, it is reached at once.
-    if (this.#queue.hasReached && this.#pulled) this.#tellReached()
+    // With nothing queued before it, the marker is reached at once.
+    if (this.#queue.hasReached && this.#ticked) this.#ackReached()
     return true
   }
 
   #clear(): void {
     const { droppedMs, marks } = this.#queue.clear()
-    this.#voice.reset(this.#clock.now())
+    this.#playout.reset(this.#clock.now())
     for (const marker of marks) {
-      if (marker.kind === 'mark') this.#tell({ type: 'mark', name: marker.name, how: 'cleared' })
+      if (marker.kind === 'mark') this.#ack({ type: 'mark', name: marker.name, how: 'cleared' })
     }
-    this.#tell({ type: 'clear', droppedMs })
+    this.#ack({ type: 'clear', droppedMs })
   }
 
-  #tell(answer: Ack): void {
-    if (!this.#answers.push(answer)) this.#line?.close(POLICY)
+  #ack(ack: Ack): void {
+    if (!this.#acks.push(ack)) this.#connection?.close(POLICY)
   }
 
-  #tellReached(): void {
+  #ackReached(): void {
     const reached = this.#queue.takeReached()
     if (reached === null) return
     for (const marker of reached) {
-      if (marker.kind === 'mark') this.#tell({ type: 'mark', name: marker.name, how: 'played' })
-      else if (marker.kind === 'played') this.#tell({ type: 'audio', id: marker.id })
+      if (marker.kind === 'mark') this.#ack({ type: 'mark', name: marker.name, how: 'played' })
+      else if (marker.kind === 'played') this.#ack({ type: 'audio', id: marker.id })
       else if (marker.kind === 'key' && !this.#options.sendDigits([marker.digit], marker.timing)) {
-        this.#error('bad_frame', 'keys cannot be sent on this call')
+        this.#error('bad_frame', 'DTMF cannot be sent on this call')
       }
     }
   }
@@ -411,7 +414,7 @@ class SocketBot implements BotEndpoint {
   }
 
   #lost(code: 'bot_unreachable' | 'bot_disconnected', message: string): void {
-    this.#trouble(code, message)
+    this.#emitFailure(code, message)
     this.#finish('error', 'bot_disconnected', { message })
   }
 
@@ -422,23 +425,23 @@ class SocketBot implements BotEndpoint {
     this.#options.emit({ type: 'finished', why, ...more })
   }
 
-  /** Through a function: an await lies between what the compiler knows and what is. */
+  /** A method, because the compiler assumes that the phase is unchanged after an await. */
   #isOver(): boolean {
     return this.#phase === 'over'
   }
 
   #error(code: BotErrorCode, message: string): void {
-    this.#complaints.add(code, message, this.#clock.now())
+    this.#violations.add(code, message, this.#clock.now())
   }
 
-  /** False when there was nothing to send. */
+  /** Returns false when there was nothing to send. */
   #send(message: BotMessage | null): boolean {
     if (message === null) return false
-    this.#line?.send(message)
+    this.#connection?.send(message)
     return true
   }
 
-  #trouble(code: string, message: string): void {
+  #emitFailure(code: string, message: string): void {
     this.#options.emit({ type: 'trouble', part: 'bot', code, message, atMs: this.#atMs() })
   }
 
@@ -446,24 +449,24 @@ class SocketBot implements BotEndpoint {
     return this.#started ? Math.round(this.#clock.now() - this.#startMs) : 0
   }
 
-  #fault(error: unknown): void {
-    if (this.#faulty) return
-    this.#faulty = true
-    this.#options.log.error({ error: errorText(error) }, 'a bot end failed')
+  #internalError(error: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    this.#options.log.error({ error: errorText(error) }, 'bot.endpoint_failed')
     this.#options.onFault(error)
   }
 
   #stats(): BotStats {
-    const { firstAudioMs: firstSoundMs, replyMs: waitsMs } = this.#times
+    const { firstAudioMs, replyMs } = this.#replyLatency
     return {
-      firstAudioMs: firstSoundMs === null ? null : Math.round(firstSoundMs - this.#startMs),
-      replyMs: waitsMs.map(Math.round),
+      firstAudioMs: firstAudioMs === null ? null : Math.round(firstAudioMs - this.#startMs),
+      replyMs: replyMs.map(Math.round),
       underruns: this.#queue.underruns,
-      droppedInMs: this.#mouth.droppedMs,
+      droppedInMs: this.#callerAudio.droppedMs,
       droppedOutMs: Math.round(this.#droppedOutMs),
-      trimmedMs: Math.round(this.#voice.trimmedMs),
+      trimmedMs: Math.round(this.#playout.trimmedMs),
       marks: this.#marks,
-      errors: this.#complaints.count,
+      errors: this.#violations.count,
       closeCode: this.#closeCode,
     }
   }

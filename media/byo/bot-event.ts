@@ -1,23 +1,23 @@
 import type { Digit } from '../base/frame.js'
 import type { TransferRequest } from './dialects/dialect.js'
 
-/** What one call's bot did, for its record. Times are ms. */
+/** Statistics of one call's bot, stored with the call. Times are ms. */
 export interface BotStats {
-  /** Media live to the bot's first sound. */
+  /** From live media to the bot's first audio. */
   readonly firstAudioMs: number | null
-  /** The caller's last sound to the first sound of the bot's answer. */
+  /** From the caller's last audio to the first audio of each reply. */
   readonly replyMs: readonly number[]
-  /** Times the bot's sound came too late to go on smoothly. */
+  /** Times the bot's audio arrived too late to continue smoothly. */
   readonly underruns: number
-  /** Sound of the caller that the bot did not take in time. */
+  /** Caller's audio that the bot did not read in time. */
   readonly droppedInMs: number
-  /** Sound of the bot over the bound of its queue. */
+  /** Bot's audio beyond the bound of its queue. */
   readonly droppedOutMs: number
-  /** Late sound of a live bot left out to be on time again. */
+  /** Late audio of a real-time bot that was skipped to catch up. */
   readonly trimmedMs: number
   readonly marks: number
   readonly errors: number
-  /** Of the socket; null while it was never closed by the bot. */
+  /** Close code of the connection, or null while it never closed. */
   readonly closeCode: number | null
 }
 
@@ -25,7 +25,7 @@ export type BotEvent =
   | {
       readonly type: 'finished'
       readonly why: 'agent_hangup' | 'max_duration' | 'bot_disconnected'
-      /** What happened to a bot that was lost, for people. */
+      /** Human-readable cause when the bot was lost. */
       readonly message?: string
     }
   | { readonly type: 'bot_stats'; readonly stats: BotStats }

@@ -1,8 +1,6 @@
-/*
- * A customer's bot as a media worker is told of it. Plain data: it crosses a thread.
- */
+/* Description of a customer's bot. Plain data, because it crosses a thread boundary. */
 
-/** Which wire format the bot speaks. `static` is the native one; Vobiz speaks Plivo's with small changes. */
+/** Wire format of the bot. `static` is the native one; Vobiz uses Plivo's with small changes. */
 export const BOT_TYPES = [
   'static',
   'twilio',
@@ -16,14 +14,14 @@ export const BOT_TYPES = [
 ] as const
 export type BotType = (typeof BOT_TYPES)[number]
 
-/** What carries the messages: a WebSocket, or a plain stream of bytes. */
+/** Carrier of the messages: a WebSocket or a plain TCP stream. */
 export type BotTransport = 'websocket' | 'tcp'
 
 export function transportOf(type: BotType): BotTransport {
   return type === 'audiosocket' ? 'tcp' : 'websocket'
 }
 
-/** How addresses begin: encrypted, and as they may where the operator allows it. */
+/** URL schemes of each transport: encrypted, and plain where the operator allows it. */
 export const URL_SCHEMES: Readonly<Record<BotTransport, readonly [string, string]>> = {
   websocket: ['wss:', 'ws:'],
   tcp: ['tls:', 'tcp:'],
@@ -33,7 +31,7 @@ export const BOT_FORMATS = ['linear16', 'mulaw', 'alaw'] as const
 export type BotFormat = (typeof BOT_FORMATS)[number]
 export type BotRate = 8000 | 16000 | 24000
 
-/** How the audio on a bot's socket is written; mono, linear16 little-endian. */
+/** Audio on a bot's connection: mono; linear16 is little-endian. */
 export interface BotAudio {
   readonly format: BotFormat
   readonly sampleRate: BotRate
@@ -41,12 +39,15 @@ export interface BotAudio {
 
 export interface BotSpec extends BotAudio {
   readonly type: BotType
-  /** Of one of the `SCHEMES` of its transport. */
+  /** URL with one of the schemes in `URL_SCHEMES` for its transport. */
   readonly url: string
-  /** What the type makes of it: a bearer token, `user:password`, or the key of a signature. Never logged. */
+  /**
+   * Credential whose meaning depends on the type: a bearer token, `user:password`, or a signing key. Never
+   * logged.
+   */
   readonly secret: string | null
   readonly customParameters: Readonly<Record<string, string>>
-  /** UUIDs: strict bots refuse anything else. */
+  /** A UUID, because strict bots refuse anything else. */
   readonly callId: string
   readonly accountId: string
   readonly direction: 'inbound' | 'outbound'
@@ -58,7 +59,7 @@ export interface BotSpec extends BotAudio {
 const WIDE: readonly BotRate[] = [8000, 16000, 24000]
 const NARROW: readonly BotRate[] = [8000]
 
-/** What each type carries; the first format and rate are what a number without them gets. */
+/** Formats and rates of each type; the first ones are the default of a number. */
 export const BOT_AUDIO: Readonly<Record<BotType, readonly (readonly [BotFormat, readonly BotRate[]])[]>> = {
   static: [
     ['linear16', WIDE],
@@ -84,7 +85,7 @@ export const BOT_AUDIO: Readonly<Record<BotType, readonly (readonly [BotFormat, 
   audiosocket: [['linear16', WIDE]],
 }
 
-/** Whether bots of the type can be given that audio. */
+/** Returns true when bots of the type support the audio. */
 export function supportsAudio(type: BotType, audio: BotAudio): boolean {
   return BOT_AUDIO[type].some(
     ([format, rates]) => format === audio.format && rates.includes(audio.sampleRate),

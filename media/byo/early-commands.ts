@@ -1,15 +1,15 @@
 import type { BotCommand } from './dialects/dialect.js'
 
-/** What a bot may send while the telephone still rings: a greeting, generously. */
+/** Commands a bot may send while the call still rings: generously, a greeting. */
 const MAX_COMMANDS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** What a bot wants before its stream begins, kept until then. */
+/** Keeps the commands a bot sends before its stream begins. */
 export class EarlyCommands {
   #commands: BotCommand[] = []
   #bytes = 0
 
-  /** False when it is too much. */
+  /** Keeps a command; returns false when there are too many. */
   add(command: BotCommand): boolean {
     const bytes = sizeOf(command)
     if (this.#commands.length >= MAX_COMMANDS || this.#bytes + bytes > MAX_BYTES) return false
@@ -18,7 +18,7 @@ export class EarlyCommands {
     return true
   }
 
-  /** Hands them over, in order, and keeps none. */
+  /** Returns the commands in order and forgets them. */
   take(): readonly BotCommand[] {
     const commands = this.#commands
     this.#commands = []

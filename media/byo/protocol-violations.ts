@@ -1,26 +1,26 @@
 import type { BotErrorCode } from './dialects/dialect.js'
 
-/** At most one error in so long is told. */
-const ERROR_EVERY_MS = 1_000
+/** Shortest time between two reports to the bot (ms). */
+const REPORT_INTERVAL_MS = 1_000
 
 export interface ProtocolViolationsOptions {
-  /** Tells the bot; false when its wire format has no word for it. */
+  /** Reports to the bot; returns false when its dialect has no error message. */
   readonly report: (code: BotErrorCode, message: string) => boolean
-  /** For the call's record, where the bot cannot be told. */
+  /** Records the violation with the call, for bots that cannot be informed. */
   readonly record: (code: BotErrorCode, message: string) => void
 }
 
 /**
- * What is wrong with a bot's messages: counted, told to the bot once a second, and where it cannot be
- * told, noted in the call's record, each kind once.
+ * Counts a bot's protocol violations. Reports one per second to the bot or, when its dialect has no error
+ * message, records each code once with the call.
  */
 export class ProtocolViolations {
   count = 0
   readonly #options: ProtocolViolationsOptions
-  readonly #noted = new Set<BotErrorCode>()
-  #lastMs = Number.NEGATIVE_INFINITY
-  /** It had no word for one. */
-  #wordless = false
+  readonly #recorded = new Set<BotErrorCode>()
+  #reportedMs = Number.NEGATIVE_INFINITY
+  /** The dialect has no error message. */
+  #cannotReport = false
 
   constructor(options: ProtocolViolationsOptions) {
     this.#options = options
@@ -28,17 +28,17 @@ export class ProtocolViolations {
 
   add(code: BotErrorCode, message: string, nowMs: number): void {
     this.count++
-    if (this.#wordless) this.#note(code, message)
-    else if (nowMs - this.#lastMs >= ERROR_EVERY_MS) {
-      this.#lastMs = nowMs
-      this.#wordless = !this.#options.report(code, message)
-      if (this.#wordless) this.#note(code, message)
+    if (this.#cannotReport) this.#record(code, message)
+    else if (nowMs - this.#reportedMs >= REPORT_INTERVAL_MS) {
+      this.#reportedMs = nowMs
+      this.#cannotReport = !this.#options.report(code, message)
+      if (this.#cannotReport) this.#record(code, message)
     }
   }
 
-  #note(code: BotErrorCode, message: string): void {
-    if (this.#noted.has(code)) return
-    this.#noted.add(code)
+  #record(code: BotErrorCode, message: string): void {
+    if (this.#recorded.has(code)) return
+    this.#recorded.add(code)
     this.#options.record(code, message)
   }
 }

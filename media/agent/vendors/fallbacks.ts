@@ -16,11 +16,11 @@ import {
 } from './catalogue.js'
 
 /*
- * Who stands in for an agent's vendors: the operator's list, else whatever else is configured, in the order
- * of the catalogue. Pure, like the catalogue.
+ * Fallback vendors of an agent: the operator's list, or else one of each other configured vendor in the order
+ * of the catalogue. Pure.
  */
 
-/** The agent's own, as the catalogue has them. */
+/** Catalogue entries of the agent's primary models. */
 export interface PrimaryVendors {
   readonly voice: VoiceEntry
   readonly pace: number
@@ -31,58 +31,60 @@ export interface PrimaryVendors {
 }
 
 /**
- * A spare in each part: vendors of the operator's; the embedded ones stand behind nobody and need nobody.
- * Behind a model that hears, thinks and speaks by itself stand all the parts, or none.
+ * Returns the fallbacks for each part. Embedded vendors are never a fallback and have none. A
+ * speech-to-speech model falls back to a complete STT-LLM-TTS pipeline or to nothing.
  */
-export function fallbacksOf(own: PrimaryVendors, providers: CatalogueProviders): FallbackVendors {
-  if (own.model.vendor === OPENAI_REALTIME) {
+export function fallbacksOf(primary: PrimaryVendors, providers: CatalogueProviders): FallbackVendors {
+  if (primary.model.vendor === OPENAI_REALTIME) {
     const parts = {
-      speechToText: spareRecognisers(own, providers),
-      languageModel: spareModels(own, providers),
-      textToSpeech: spareVoices(own, providers),
+      speechToText: sttFallbacks(primary, providers),
+      languageModel: llmFallbacks(primary, providers),
+      textToSpeech: voiceFallbacks(primary, providers),
     }
     const complete = parts.speechToText.length > 0 && parts.languageModel.length > 0
     return complete ? parts : { speechToText: [], languageModel: [], textToSpeech: [] }
   }
   return {
-    speechToText: hosted(own.recognition.vendor) ? spareRecognisers(own, providers) : [],
-    languageModel: hosted(own.model.vendor) ? spareModels(own, providers) : [],
-    textToSpeech: hosted(own.voice.vendor) ? spareVoices(own, providers) : [],
+    speechToText: canFallBack(primary.recognition.vendor) ? sttFallbacks(primary, providers) : [],
+    languageModel: canFallBack(primary.model.vendor) ? llmFallbacks(primary, providers) : [],
+    textToSpeech: canFallBack(primary.voice.vendor) ? voiceFallbacks(primary, providers) : [],
   }
 }
 
-/** A model that hears, thinks and speaks by itself stands in for nobody. */
-function hosted(vendor: string): boolean {
+/** Embedded vendors and speech-to-speech models are never fallbacks. */
+function canFallBack(vendor: string): boolean {
   return vendor !== EMBEDDED && vendor !== OPENAI_REALTIME
 }
 
-function spareVoices(own: PrimaryVendors, providers: CatalogueProviders): readonly FallbackVoice[] {
-  const { voice, pace, languages } = own
-  const rows = voices(providers).filter((row) => hosted(row.vendor) && row !== voice && !same(row, voice))
-  const useful = rows.filter((row) => languages.some((language) => row.languages.includes(language)))
-  const unspoken = languages.filter((language) => !voice.languages.includes(language))
-  // First what speaks for the voice where it cannot: one of its own kind.
-  const kin = unspoken.flatMap((language) =>
-    alike(
+function voiceFallbacks(primary: PrimaryVendors, providers: CatalogueProviders): readonly FallbackVoice[] {
+  const { voice, pace, languages } = primary
+  const rows = voices(providers).filter(
+    (row) => canFallBack(row.vendor) && row !== voice && !same(row, voice),
+  )
+  const usable = rows.filter((row) => languages.some((language) => row.languages.includes(language)))
+  const missing = languages.filter((language) => !voice.languages.includes(language))
+  // First a voice of the same vendor for languages that the agent's primary voice lacks.
+  const sameVendor = missing.flatMap((language) =>
+    mostSimilar(
       voice,
-      useful.filter((row) => row.vendor === voice.vendor && row.languages.includes(language)),
+      usable.filter((row) => row.vendor === voice.vendor && row.languages.includes(language)),
     ),
   )
   const named = providers.fallbacks?.tts
   const others = named
     ? named.flatMap((name) =>
-        alike(
+        mostSimilar(
           voice,
-          useful.filter((row) => isNamed(name, row)),
+          usable.filter((row) => isNamed(name, row)),
         ),
       )
-    : vendorsOf(useful, voice.vendor).flatMap((vendor) =>
-        alike(
+    : vendorsOf(usable, voice.vendor).flatMap((vendor) =>
+        mostSimilar(
           voice,
-          useful.filter((row) => row.vendor === vendor),
+          usable.filter((row) => row.vendor === vendor),
         ),
       )
-  return [...new Set([...kin, ...others])].map((row) => ({
+  return [...new Set([...sameVendor, ...others])].map((row) => ({
     vendor: row.vendor,
     model: row.ttsModel,
     voice: row.ttsVoice,
@@ -95,45 +97,45 @@ function same(row: VoiceEntry, voice: VoiceEntry): boolean {
   return row.vendor === voice.vendor && row.ttsModel === voice.ttsModel && row.ttsVoice === voice.ttsVoice
 }
 
-/** `model/voice`, or a model alone. */
+/** An entry of the operator's list is `model/voice` or a model alone. */
 function isNamed(name: string, row: VoiceEntry): boolean {
   return name === row.ttsModel || name === `${row.ttsModel}/${row.ttsVoice}`
 }
 
-/** The first of the rows that sounds most like the voice: its model and gender, its gender, any. */
-function alike(voice: VoiceEntry, rows: readonly VoiceEntry[]): readonly VoiceEntry[] {
+/** Returns the row most similar to the voice: same model and gender, else same gender, else any. */
+function mostSimilar(voice: VoiceEntry, rows: readonly VoiceEntry[]): readonly VoiceEntry[] {
   const gender = rows.filter((row) => row.gender === voice.gender)
   const best = gender.find((row) => row.ttsModel === voice.ttsModel) ?? gender[0] ?? rows[0]
   return best === undefined ? [] : [best]
 }
 
-function vendorsOf(rows: readonly { readonly vendor: string }[], own: string): readonly string[] {
-  return [...new Set(rows.map((row) => row.vendor))].filter((vendor) => vendor !== own)
+function vendorsOf(rows: readonly { readonly vendor: string }[], primary: string): readonly string[] {
+  return [...new Set(rows.map((row) => row.vendor))].filter((vendor) => vendor !== primary)
 }
 
-function spareRecognisers(own: PrimaryVendors, providers: CatalogueProviders): readonly FallbackRecogniser[] {
-  const { recognition, languages, mode } = own
+function sttFallbacks(primary: PrimaryVendors, providers: CatalogueProviders): readonly FallbackRecogniser[] {
+  const { recognition, languages, mode } = primary
   const rows = recognitionModels(providers).filter(
     (row) =>
-      hosted(row.vendor) &&
+      canFallBack(row.vendor) &&
       row.sttModel !== recognition.sttModel &&
       row.modes.includes(mode) &&
       languages.some((language) => row.languages.includes(language)),
   )
-  // The one that knows most of what may be spoken.
+  // Prefers the model that understands most of the agent's languages.
   const best = (some: readonly RecognitionEntry[]) => {
     const known = (row: RecognitionEntry) => languages.filter((tag) => row.languages.includes(tag)).length
     const most = Math.max(0, ...some.map(known))
     return some.filter((row) => known(row) === most).slice(0, 1)
   }
   const named = providers.fallbacks?.stt
-  // A key may not be enabled for the socket with partial texts: the other one takes every key.
-  const beside = recognition.vendor === SARVAM && recognition.sttModel.endsWith('-realtime')
-  const kin = rows.filter(({ vendor }) => beside && vendor === SARVAM)
+  // An API key may lack the realtime endpoint; every key can use the other one.
+  const realtime = recognition.vendor === SARVAM && recognition.sttModel.endsWith('-realtime')
+  const sameVendor = rows.filter(({ vendor }) => realtime && vendor === SARVAM)
   const chosen = named
     ? named.flatMap((name) => rows.filter((row) => row.sttModel === name))
     : [
-        ...best(kin),
+        ...best(sameVendor),
         ...vendorsOf(rows, recognition.vendor).flatMap((vendor) =>
           best(rows.filter((row) => row.vendor === vendor)),
         ),
@@ -141,22 +143,27 @@ function spareRecognisers(own: PrimaryVendors, providers: CatalogueProviders): r
   return chosen.map((row) => ({ vendor: row.vendor, model: row.sttModel, mode, languages: row.languages }))
 }
 
-function spareModels(own: PrimaryVendors, providers: CatalogueProviders): FallbackVendors['languageModel'] {
+function llmFallbacks(
+  primary: PrimaryVendors,
+  providers: CatalogueProviders,
+): FallbackVendors['languageModel'] {
   const named = providers.fallbacks?.llm
-  const rows = languageModels(providers).filter((row) => hosted(row.vendor))
+  const rows = languageModels(providers).filter((row) => canFallBack(row.vendor))
   const chosen = named
     ? named.flatMap((name) => {
-        // The endpoint of the first vendor may have models that the catalogue does not name.
-        const row = rows.find(({ llmModel, vendor }) => llmModel === name && vendor !== own.model.vendor)
+        // The operator's endpoint may have models that the catalogue does not list.
+        const row = rows.find(({ llmModel, vendor }) => llmModel === name && vendor !== primary.model.vendor)
         const found = row ?? findLanguageModel(name, providers)
         if (found) return [chosenModel(found)]
         return providers.openai === null ? [] : [{ vendor: OPENAI, model: name }]
       })
-    : vendorsOf(rows, own.model.vendor).flatMap((vendor) =>
+    : vendorsOf(rows, primary.model.vendor).flatMap((vendor) =>
         rows
           .filter((row) => row.vendor === vendor)
           .slice(0, 1)
           .map(chosenModel),
       )
-  return chosen.filter(({ vendor, model }) => vendor !== own.model.vendor || model !== own.model.llmModel)
+  return chosen.filter(
+    ({ vendor, model }) => vendor !== primary.model.vendor || model !== primary.model.llmModel,
+  )
 }

@@ -2,16 +2,19 @@ import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from '../../codec/g711
 import type { InputRate } from '../../codec/resampler.js'
 import type { BotFormat } from '../bot-spec.js'
 
-/** How bytes of a bot's audio are to be read. Interned: equal ones are the same object. */
+/** Encoding and rate of a bot's audio bytes. Interned: equal formats are the same object. */
 export interface AudioFormat {
   readonly encoding: BotFormat
   readonly rate: InputRate
   readonly bytesPerSample: 1 | 2
-  /** Bytes of 20 ms. */
+  /** Bytes in 20 ms of audio. */
   readonly frameBytes: number
 }
 
-/** What bots may send, whatever was agreed: AudioSocket has nine, jambonz goes up to 64000, WAVs have any. */
+/**
+ * Sample rates (Hz) a bot may send, whatever was agreed: AudioSocket defines nine, jambonz goes up to 64000,
+ * a WAV header can name any.
+ */
 const RATES: readonly InputRate[] = [
   8000, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 96000, 192000,
 ]
@@ -28,12 +31,12 @@ for (const format of ['linear16', 'mulaw', 'alaw'] as const) {
   }
 }
 
-/** Null for a rate nothing can convert. */
+/** Returns the interned format, or null for a rate that no resampler supports. */
 export function audioFormatOf(format: BotFormat, rate: number): AudioFormat | null {
   return sounds.get(`${format} ${rate}`) ?? null
 }
 
-/** Reads `samples` samples from `bytes` at `offset`. */
+/** Decodes `samples` samples of `bytes`, starting at byte `offset`, into `into` from index `at`. */
 export function decodeAudio(
   sound: AudioFormat,
   bytes: Uint8Array,
@@ -53,7 +56,7 @@ export function decodeAudio(
   }
 }
 
-/** Writes all of `pcm` to `into` at `offset`; returns the number of bytes. */
+/** Encodes all of `pcm` into `into` from byte `offset`; returns the number of bytes written. */
 export function encodeAudio(format: BotFormat, pcm: Int16Array, into: Uint8Array, offset: number): number {
   if (format === 'mulaw') {
     encodeUlaw(pcm, 0, pcm.length, into, offset)
@@ -71,7 +74,7 @@ export function encodeAudio(format: BotFormat, pcm: Int16Array, into: Uint8Array
   return pcm.length * 2
 }
 
-/** Samples and how they are to be read. */
+/** Encoded samples and their format. */
 export interface EncodedAudio {
   readonly format: AudioFormat
   readonly bytes: Uint8Array
@@ -80,11 +83,11 @@ export interface EncodedAudio {
 const TAGS: Readonly<Record<number, BotFormat>> = { 1: 'linear16', 6: 'alaw', 7: 'mulaw' }
 
 export function isWav(bytes: Uint8Array): boolean {
-  // Asked of every piece of sound: nearly always the first byte tells.
+  // This runs for every piece of audio; the first byte nearly always decides.
   return bytes[0] === 0x52 && bytes.length >= 12 && ascii(bytes, 0) === 'RIFF' && ascii(bytes, 8) === 'WAVE'
 }
 
-/** Of a RIFF WAVE; null for one that is not mono in a format and rate there is a reader for. */
+/** Reads a RIFF WAVE file. Returns null unless it is mono with a supported encoding and rate. */
 export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let sound: AudioFormat | null = null
@@ -97,7 +100,7 @@ export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
       const fits = view.getUint16(at + 10, true) === 1 && bits === (format === 'linear16' ? 16 : 8)
       sound = format === undefined || !fits ? null : audioFormatOf(format, view.getUint32(at + 12, true))
     } else if (name === 'data') {
-      // A header written before its sound was known names a size of 0 or of everything there could be.
+      // A streaming writer puts 0 or the largest number into the size field.
       const end = size === 0 ? bytes.length : Math.min(bytes.length, at + 8 + size)
       return sound === null ? null : { format: sound, bytes: bytes.subarray(at + 8, end) }
     }
@@ -107,8 +110,8 @@ export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
 }
 
 /**
- * How sound of a bot is to be played: as agreed, at the rate its message names for itself, or as its
- * own WAV header says. A text says why it cannot be.
+ * Determines the format of a bot's audio: the agreed format, the rate its message names, or its own WAV
+ * header. Returns a text with the reason when it cannot be played.
  */
 export function readAudio(
   agreed: AudioFormat,

@@ -5,84 +5,93 @@ import { LatencyMonitor } from './latency-monitor.js'
 import { PlaybackQueue } from './playback-queue.js'
 
 /**
- * A beat may wait for late sound so seldom, one in so many frames, but for some in a row: what is late more
- * often, all sound waits for.
+ * The frame clock may wait for late audio in one of this many frames, with a reserve for a few in a row.
+ * Audio that is late more often is delayed as a whole.
  */
 const WAIT_FRAMES = 10
-const MOST_PATIENCE = 10 * WAIT_FRAMES
-
-/** All moves of a call together: packets that come ever sooner are a sender whose clock runs too fast. */
-const MOST_STEPS = 8
+const MAX_PATIENCE = 10 * WAIT_FRAMES
 
 /**
- * What a bot says, on its way to the caller: its queue, kept short while the bot is live. Sound that waits
- * for the next beat longer than it must is played on an earlier one; whole frames that wait without need
- * are left out.
+ * Bound of all phase advances in one call (steps). Audio that keeps arriving earlier comes from a sender
+ * whose clock runs too fast.
+ */
+const MAX_STEPS = 8
+
+/**
+ * The bot's audio on its way to the caller. Keeps the playback queue short while the bot speaks in real time:
+ * advances the frame clock when audio waits longer than necessary, and skips whole frames of a standing
+ * backlog.
  */
 export class BotPlayout {
   readonly queue: PlaybackQueue
-  /** Late sound left out. */
+  /** Late audio that was skipped (ms). */
   trimmedMs = 0
-  readonly #sooner: (ms: number) => boolean
-  readonly #watch = new LatencyMonitor()
-  #steps = MOST_STEPS
-  /** Frames since waits, so to say. */
-  #patience = MOST_PATIENCE
-  /** When the beat found nothing, after sound. */
-  #dryMs = Number.NaN
+  readonly #advancePhase: (ms: number) => boolean
+  readonly #monitor = new LatencyMonitor()
+  #steps = MAX_STEPS
+  /** Credit for waiting: each frame adds one, each wait costs `WAIT_FRAMES`. */
+  #patience = MAX_PATIENCE
+  /** Time (ms) of the first tick that found the queue empty after audio. */
+  #emptySinceMs = Number.NaN
 
-  /** @param sooner has beats come so much earlier from now on, whole steps; false when they cannot. */
-  constructor(rate: SessionRate, sooner: (ms: number) => boolean) {
+  /**
+   * @param advancePhase moves the frame clock earlier by whole steps (ms) from now on; returns false when it
+   * cannot.
+   */
+  constructor(rate: SessionRate, advancePhase: (ms: number) => boolean) {
     this.queue = new PlaybackQueue(rate)
-    this.#sooner = sooner
+    this.#advancePhase = advancePhase
   }
 
-  /** Takes sound that came just now; false when it is too much. `sentMs` is what the bot was sent so far. */
-  enqueue(what: EncodedAudio, nowMs: number, sentMs: number): boolean {
+  /**
+   * Queues audio that just arrived; returns false when the queue is full. `sentMs` is the total audio sent to
+   * the bot so far (ms).
+   */
+  enqueue(audio: EncodedAudio, nowMs: number, sentMs: number): boolean {
     const { underruns } = this.queue
-    if (!this.queue.enqueue(what.bytes, what.format, nowMs)) return false
-    if (this.queue.underruns > underruns) this.#watch.underrun(nowMs, nowMs - this.#dryMs)
-    this.#watch.audioArrived(durationMs(what), nowMs, sentMs)
+    if (!this.queue.enqueue(audio.bytes, audio.format, nowMs)) return false
+    if (this.queue.underruns > underruns) this.#monitor.underrun(nowMs, nowMs - this.#emptySinceMs)
+    this.#monitor.audioArrived(durationMs(audio), nowMs, sentMs)
     return true
   }
 
-  /** False when the next 20 ms of a live bot have not come although they are due, and may be waited for. */
+  /** False when the next 20 ms of a real-time bot are due, have not arrived, and may be waited for. */
   get ready(): boolean {
-    return !this.queue.starved || this.#patience < WAIT_FRAMES || !this.#watch.isLive
+    return !this.queue.starved || this.#patience < WAIT_FRAMES || !this.#monitor.isLive
   }
 
-  /** What is pulled next was waited for. */
+  /** Notes that the frame clock waited for the audio of the next `pull`. */
   pullDelayed(): void {
     this.#patience -= WAIT_FRAMES
   }
 
-  /** The next 20 ms; false when there is nothing. */
+  /** Writes the next 20 ms into `into`; returns false when there is no audio. */
   pull(into: Int16Array, nowMs: number): boolean {
-    const sounding = this.queue.pull(into)
-    if (this.#patience < MOST_PATIENCE) this.#patience++
-    if (!this.queue.dry) this.#dryMs = Number.NaN
-    else if (Number.isNaN(this.#dryMs)) this.#dryMs = nowMs
-    return sounding
+    const hasAudio = this.queue.pull(into)
+    if (this.#patience < MAX_PATIENCE) this.#patience++
+    if (!this.queue.dry) this.#emptySinceMs = Number.NaN
+    else if (Number.isNaN(this.#emptySinceMs)) this.#emptySinceMs = nowMs
+    return hasAudio
   }
 
-  /** After `pull`, on the beat: keeps the wait as short as it can be. */
+  /** Runs on each tick after `pull` and keeps the playout delay as short as possible. */
   trimBacklog(nowMs: number): void {
     const waitedMs = Math.max(0, nowMs - this.queue.arrivedMs, this.queue.queuedMs)
-    const excessMs = this.#watch.framePlayed(waitedMs, nowMs)
+    const excessMs = this.#monitor.framePlayed(waitedMs, nowMs)
     if (excessMs > 0) this.trimmedMs += this.queue.skip(excessMs)
-    const spare = Math.floor(this.#watch.residualMs / STEP_MS)
-    if (spare > 0) this.#hasten(spare, nowMs)
+    const steps = Math.floor(this.#monitor.residualMs / STEP_MS)
+    if (steps > 0) this.#advance(steps, nowMs)
   }
 
-  /** The bot begins anew. */
+  /** Forgets the timing of audio the bot sent so far. */
   reset(nowMs: number): void {
-    this.#watch.reset(nowMs)
+    this.#monitor.reset(nowMs)
   }
 
-  #hasten(wanted: number, nowMs: number): void {
+  #advance(wanted: number, nowMs: number): void {
     const steps = Math.min(wanted, this.#steps)
-    if (steps === 0 || !this.#sooner(steps * STEP_MS)) return
+    if (steps === 0 || !this.#advancePhase(steps * STEP_MS)) return
     this.#steps -= steps
-    this.#watch.playoutAdvanced(steps * STEP_MS, nowMs)
+    this.#monitor.playoutAdvanced(steps * STEP_MS, nowMs)
   }
 }

@@ -24,45 +24,45 @@ const SPEC: BotSpec = {
 function rig(more: Partial<BotSpec> = {}) {
   const spec = { ...SPEC, ...more }
   const dialect: Dialect = openDialect({ spec, streamId: 's', startedAt: 0 })
-  const sound = audioFormatOf(spec.format, spec.sampleRate)
-  if (sound === null) throw new Error('no sound')
-  const mouth = new CallerAudioSender(dialect, sound, 8000)
+  const format = audioFormatOf(spec.format, spec.sampleRate)
+  if (format === null) throw new Error('no such format')
+  const sender = new CallerAudioSender(dialect, format, 8000)
   const sent: (string | Buffer)[] = []
-  const line = { waitingBytes: 0 }
+  const state = { bufferedBytes: 0 }
   const socket = {
-    get waitingBytes() {
-      return line.waitingBytes
+    get bufferedBytes() {
+      return state.bufferedBytes
     },
     send: (message: string | Buffer) =>
       sent.push(typeof message === 'string' ? message : Buffer.from(message)),
   } as unknown as BotConnection
   let frames = 0
-  const say = (count: number) => {
+  const send = (count: number) => {
     for (let i = 0; i < count; i++, frames++) {
-      mouth.send({ pcm: new Int16Array(160).fill(frames * 8), rate: 8000, at: frames * 160 }, socket)
+      sender.send({ pcm: new Int16Array(160).fill(frames * 8), rate: 8000, at: frames * 160 }, socket)
     }
   }
-  return { mouth, sent, line, say }
+  return { sender, sent, state, send }
 }
 
 const stamp = (message: string | Buffer | undefined) => JSON.parse(String(message)).media.timestamp as string
 
 t.test('a frame is a message, or five, or raw samples', async (t) => {
   const single = rig()
-  single.say(3)
+  single.send(3)
   t.strictSame(single.sent.map(stamp), ['0', '20', '40'])
   const five = rig({ type: 'exotel', format: 'linear16' })
-  five.say(14)
+  five.send(14)
   t.strictSame(five.sent.map(stamp), ['0', '100'])
   t.equal(Buffer.from(JSON.parse(String(five.sent[0])).media.payload, 'base64').length, 1600)
   const raw = rig({ type: 'vonage', format: 'linear16' })
-  raw.say(2)
+  raw.send(2)
   t.strictSame(
     raw.sent.map((message) => (message as Buffer).readInt16LE(2)),
     [0, 8],
   )
   const wide = rig({ type: 'vonage', format: 'linear16', sampleRate: 16_000 })
-  wide.say(2)
+  wide.send(2)
   t.strictSame(
     wide.sent.map(({ length }) => length),
     [640, 640],
@@ -70,14 +70,14 @@ t.test('a frame is a message, or five, or raw samples', async (t) => {
 })
 
 t.test('a bot that does not read loses the oldest of a second, and then goes on in order', async (t) => {
-  const { mouth, sent, line, say } = rig()
-  say(1)
-  line.waitingBytes = 1_000_000
-  say(100)
+  const { sender, sent, state, send } = rig()
+  send(1)
+  state.bufferedBytes = 1_000_000
+  send(100)
   t.equal(sent.length, 1)
-  t.equal(mouth.droppedMs, 100 * 20 - 760, '38 messages are held')
-  line.waitingBytes = 0
-  say(1)
+  t.equal(sender.droppedMs, 100 * 20 - 760, '38 messages are held')
+  state.bufferedBytes = 0
+  send(1)
   t.equal(sent.length, 1 + 38 + 1)
   const stamps = sent.map(stamp).map(Number)
   t.equal(stamps[1], 63 * 20, 'the oldest that was kept')
@@ -85,5 +85,5 @@ t.test('a bot that does not read loses the oldest of a second, and then goes on 
     stamps.slice(1).map((at) => at - (stamps[1] ?? 0)),
     Array.from({ length: 39 }, (_, i) => i * 20),
   )
-  t.equal(mouth.acceptedMs, 102 * 20)
+  t.equal(sender.acceptedMs, 102 * 20)
 })

@@ -2,31 +2,31 @@ import { type Digit, type DtmfTiming, FRAME_MS, type SessionRate } from '../../b
 import { openResampler, type Resampler } from '../../codec/resampler.js'
 import { type AudioFormat, decodeAudio } from './audio-format.js'
 
-/** Sound a bot may have waiting. */
+/** Audio a bot may have queued (ms). */
 export const CAPACITY_MS = 300_000
-/** Marks and keys waiting at once: a bot that sends more never meant them. */
+/** Marks and keys that may be queued at once. */
 const MAX_MARKERS = 10_000
-/** Pieces of sound and markers together: 300 s in pieces of 6 ms. */
+/** Audio chunks and markers that may be queued together: 300 s in chunks of 6 ms. */
 const MAX_ITEMS = 50_000
-/** Sound that comes within this many frames of running dry belonged to the same speech. */
+/** Audio that arrives within this many frames after an underrun belongs to the same speech. */
 const UNDERRUN_FRAMES = 15
-/** A key and the pause after it, unless it has a timing of its own. */
+/** Length of a key and the pause after it (ms), unless the key has a timing of its own. */
 const KEY_MS = 320
-/** What `w` in a string of keys stands for: 500 ms. */
+/** Length of `w` in a string of keys: 500 ms. */
 const PAUSE_FRAMES = 25
-/** Over this long the sound before a piece left out fades into the one after it: no click. */
+/** Cross-fade (ms) from the skipped audio into what follows, so that there is no click. */
 const FADE_MS = 5
-/** Sizes are counted in 1/48000 s, of which all rates but 22050 and 44100 Hz have an exact number a sample. */
+/** Lengths are counted in 1/48000 s, a whole number per sample for all rates but 22050 and 44100 Hz. */
 const TICKS_PER_MS = 48
-/** The highest rate of any sound. */
-const MOST_RATE = 192_000
-/** Characters in the names of all that waits. */
+/** Highest supported sample rate (Hz). */
+const MAX_RATE = 192_000
+/** Total length of the names of queued markers (characters). */
 const MAX_NAMES = 1024 * 1024
 
-/** Something between two sounds. */
+/** An item between two pieces of audio. */
 export type Marker =
   | { readonly kind: 'mark'; readonly name: string }
-  /** The end of one sound that has an id of its own. */
+  /** End of a piece of audio that has an id of its own. */
   | { readonly kind: 'played'; readonly id: string }
   | { readonly kind: 'key'; readonly digit: Digit; readonly timing?: DtmfTiming | undefined }
   | { readonly kind: 'pause' }
@@ -34,7 +34,7 @@ export type Marker =
 interface Chunk {
   readonly bytes: Uint8Array
   readonly sound: AudioFormat
-  /** When it came. */
+  /** Arrival time (ms). */
   readonly atMs: number
   offset: number
 }
@@ -48,45 +48,45 @@ function nameLength(marker: Marker): number {
 const isChunk = (item: Item): item is Chunk => 'bytes' in item
 
 /**
- * What a bot is going to say: sound and markers in one order, taken 20 ms at a time on the beat. Sound
- * is kept as it came and read when it is played, so that a burst costs nothing at once. Chunks may
- * have any length; a sample cut in two is put together again. No clock, no socket.
+ * Audio and markers of a bot in one order, consumed 20 ms per frame tick. Audio is decoded when it is played,
+ * so that a burst costs nothing at once. Chunks may have any length; a sample split between two chunks is
+ * joined. Uses no clock and no socket.
  */
 export class PlaybackQueue {
-  /** Times the queue ran dry in the middle of speech. */
+  /** Times the queue ran empty in the middle of speech. */
   underruns = 0
   /**
-   * When the last sound of the last frame came here, had it come sample by sample; infinite when the frame
-   * was not full.
+   * Arrival time (ms) of the last sample of the last frame, had it arrived sample by sample; infinite when
+   * the frame was not full.
    */
   arrivedMs = Number.POSITIVE_INFINITY
   readonly #rate: SessionRate
   readonly #frameSamples: number
   #items: Item[] = []
   #head = 0
-  /** Items that were before the first one of the array. */
-  #gone = 0
+  /** Items removed from the front of the array so far. */
+  #removed = 0
   #ticks = 0
   #markers = 0
-  /** Characters in their names. */
+  /** Characters in the names of queued markers. */
   #names = 0
-  /** Among them marks that were not forgotten; those before that place in all items were. */
+  /** Queued marks that are not forgotten; marks before item number `#forgotten` are. */
   #marks = 0
   #forgotten = 0
-  /** The first half of a cut sample. */
+  /** First byte of a split sample. */
   #half: { readonly byte: number; readonly sound: AudioFormat } | null = null
-  /** Frames still taken by keys or a pause. */
+  /** Frames still occupied by keys or a pause. */
   #blocked = 0
   #dry = UNDERRUN_FRAMES + 1
   #reached: Marker[] = []
   readonly #resamplers = new Map<AudioFormat, Resampler>()
-  readonly #scratch = new Int16Array(MOST_RATE / 50)
-  /** The beginning of what was left out, to fade from. */
-  readonly #fade = new Int16Array((MOST_RATE / 1000) * FADE_MS)
-  #sounding = false
+  readonly #scratch = new Int16Array(MAX_RATE / 50)
+  /** Beginning of the skipped audio, for the cross-fade. */
+  readonly #fade = new Int16Array((MAX_RATE / 1000) * FADE_MS)
+  #hasAudio = false
   #fadeSamples = 0
   #fadeSound: AudioFormat | null = null
-  /** The sound whose last samples are still in its filter. */
+  /** Format whose last samples are still in its resampler. */
   #tail: AudioFormat | null = null
 
   constructor(rate: SessionRate) {
@@ -98,23 +98,23 @@ export class PlaybackQueue {
     return this.#ticks / TICKS_PER_MS
   }
 
-  /** The last beat found nothing. */
+  /** True when the last tick found no audio. */
   get dry(): boolean {
     return this.#dry > 0
   }
 
-  /** The last beat was full of sound, and the next one would not be: there should be more by now. */
+  /** True when the last tick was full of audio and the next one would not be: more should have arrived. */
   get starved(): boolean {
     const full = this.arrivedMs !== Number.POSITIVE_INFINITY
     return full && this.#markers === 0 && this.#blocked === 0 && this.#ticks < FRAME_MS * TICKS_PER_MS
   }
 
-  /** Nothing waits to be played or done. */
+  /** True when nothing is left to be played or done. */
   get idle(): boolean {
     return this.#head === this.#items.length && this.#blocked === 0
   }
 
-  /** Adds sound that came just now, kept without a copy; false, and nothing is taken, when it does not fit. */
+  /** Adds audio that just arrived, without a copy. Returns false and takes nothing when it does not fit. */
   enqueue(bytes: Uint8Array, sound: AudioFormat, nowMs = 0): boolean {
     const ticks = (bytes.length / sound.bytesPerSample) * (48_000 / sound.rate)
     if (this.#items.length - this.#head >= MAX_ITEMS) return false
@@ -130,7 +130,7 @@ export class PlaybackQueue {
     return true
   }
 
-  /** False when too many wait. */
+  /** Adds a marker; returns false when too many are queued. */
   addMarker(marker: Marker): boolean {
     if (this.#markers >= MAX_MARKERS || this.#items.length - this.#head >= MAX_ITEMS) return false
     const name = nameLength(marker)
@@ -139,20 +139,20 @@ export class PlaybackQueue {
     this.#markers++
     if (marker.kind === 'mark') this.#marks++
     this.#items.push(marker)
-    if (this.#head === this.#items.length - 1) this.#pass()
+    if (this.#head === this.#items.length - 1) this.#reachMarkers()
     return true
   }
 
-  /** Drops all sound and keys; what was to be told is handed back, in order. */
+  /** Drops all audio and keys; returns the markers that have to be acknowledged, in order. */
   clear(): { readonly droppedMs: number; readonly marks: readonly Marker[] } {
     const droppedMs = Math.round(this.queuedMs)
     const marks: Marker[] = []
     for (let i = this.#head; i < this.#items.length; i++) {
       const item = this.#items[i] as Item
-      if (isChunk(item) || (item.kind === 'mark' && this.#gone + i < this.#forgotten)) continue
+      if (isChunk(item) || (item.kind === 'mark' && this.#removed + i < this.#forgotten)) continue
       if (item.kind === 'mark' || item.kind === 'played') marks.push(item)
     }
-    this.#gone += this.#items.length
+    this.#removed += this.#items.length
     this.#items = []
     this.#head = 0
     this.#ticks = 0
@@ -167,23 +167,23 @@ export class PlaybackQueue {
     return { droppedMs, marks }
   }
 
-  /** Forgets the marks that wait; sound stays. */
+  /** Forgets the queued marks and keeps the audio. */
   forgetMarks(): void {
-    this.#forgotten = this.#gone + this.#items.length
+    this.#forgotten = this.#removed + this.#items.length
     this.#markers -= this.#marks
     this.#marks = 0
   }
 
   /**
-   * Leaves out the oldest sound, faded over into what follows; markers on the way are reached. Returns the
-   * ms left out.
+   * Skips the oldest audio with a cross-fade into what follows; markers on the way are reached. Returns the
+   * length skipped (ms).
    */
   skip(ms: number): number {
     const before = this.#ticks
     this.#keepFade()
     let left = ms * TICKS_PER_MS
     while (left > 0 && this.#blocked === 0) {
-      this.#pass()
+      this.#reachMarkers()
       const chunk = this.#items[this.#head]
       if (chunk === undefined || !isChunk(chunk)) break
       const { sound } = chunk
@@ -194,23 +194,23 @@ export class PlaybackQueue {
       left -= samples * perSample
       this.#consume(chunk, samples)
     }
-    this.#pass()
+    this.#reachMarkers()
     return (before - this.#ticks) / TICKS_PER_MS
   }
 
-  /** Fills `into` with the next 20 ms; false when there is no sound for it. */
+  /** Writes the next 20 ms into `into`; returns false when there is no audio. */
   pull(into: Int16Array): boolean {
     this.arrivedMs = Number.NEGATIVE_INFINITY
-    const sounding = this.#pull(into)
-    this.#sounding = sounding
-    if (!sounding) this.arrivedMs = Number.POSITIVE_INFINITY
-    return sounding
+    const hasAudio = this.#pull(into)
+    this.#hasAudio = hasAudio
+    if (!hasAudio) this.arrivedMs = Number.POSITIVE_INFINITY
+    return hasAudio
   }
 
   #pull(into: Int16Array): boolean {
     if (this.#blocked > 0) {
       this.#blocked--
-      if (this.#blocked === 0) this.#pass()
+      if (this.#blocked === 0) this.#reachMarkers()
       return this.#endTail(into)
     }
     const first = this.#items[this.#head]
@@ -235,8 +235,8 @@ export class PlaybackQueue {
   }
 
   /**
-   * Converting delays: what is still in the filter when its sound is over is played now, or with null
-   * forgotten, so that it is not the beginning of what is said next. True when there was some to play.
+   * Plays the samples a resampler still holds when its audio ends, or discards them when `into` is null, so
+   * that they do not precede the next audio. Returns true when there were some.
    */
   #endTail(into: Int16Array | null): boolean {
     const sound = this.#tail
@@ -254,7 +254,7 @@ export class PlaybackQueue {
     return this.#reached.length > 0
   }
 
-  /** What was reached since the last call, in order; null when nothing was. */
+  /** Returns the markers reached since the last call, in order, or null when there are none. */
   takeReached(): readonly Marker[] | null {
     if (this.#reached.length === 0) return null
     const takeReached = this.#reached
@@ -262,7 +262,7 @@ export class PlaybackQueue {
     return takeReached
   }
 
-  /** Reads up to `samples` samples of one kind of sound; returns how many there were. */
+  /** Reads up to `samples` samples of one format; returns how many there were. */
   #read(sound: AudioFormat, into: Int16Array, samples: number): number {
     let filled = 0
     while (filled < samples && this.#blocked === 0) {
@@ -275,7 +275,7 @@ export class PlaybackQueue {
       const arrivedMs = chunk.atMs + (chunk.offset / sound.bytesPerSample / sound.rate) * 1000
       if (arrivedMs > this.arrivedMs) this.arrivedMs = arrivedMs
       this.#consume(chunk, take)
-      this.#pass()
+      this.#reachMarkers()
     }
     if (this.#fadeSamples > 0) this.#fadeInto(sound, into, filled)
     return filled
@@ -288,8 +288,8 @@ export class PlaybackQueue {
 
   #keepFade(): void {
     const chunk = this.#items[this.#head]
-    // Two pieces in one beat: the first began where sound was played last.
-    if (!this.#sounding || this.#fadeSamples > 0 || chunk === undefined || !isChunk(chunk)) return
+    // After two skips in one tick, the first one began where audio was last played.
+    if (!this.#hasAudio || this.#fadeSamples > 0 || chunk === undefined || !isChunk(chunk)) return
     const { sound } = chunk
     const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
     this.#fadeSamples = Math.min(ready, Math.floor((sound.rate / 1000) * FADE_MS))
@@ -313,12 +313,12 @@ export class PlaybackQueue {
     if (chunk.offset === chunk.bytes.length) this.#advance()
   }
 
-  /** Reaches the markers at the head, until sound or the pause one of them makes. */
-  #pass(): void {
+  /** Reaches the markers at the head, up to the next audio or pause. */
+  #reachMarkers(): void {
     while (this.#blocked === 0) {
       const item = this.#items[this.#head]
       if (item === undefined || isChunk(item)) return
-      const forgotten = item.kind === 'mark' && this.#gone + this.#head < this.#forgotten
+      const forgotten = item.kind === 'mark' && this.#removed + this.#head < this.#forgotten
       this.#advance()
       this.#names -= nameLength(item)
       if (forgotten) continue
@@ -336,19 +336,19 @@ export class PlaybackQueue {
   #advance(): void {
     this.#head++
     if (this.#head === this.#items.length) {
-      this.#gone += this.#head
+      this.#removed += this.#head
       this.#items.length = 0
       this.#head = 0
-      // Against the rounding of 22050 and 44100 Hz.
+      // Removes the rounding error of 22050 and 44100 Hz.
       this.#ticks = 0
     } else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
       this.#items.splice(0, this.#head)
-      this.#gone += this.#head
+      this.#removed += this.#head
       this.#head = 0
     }
   }
 
-  /** Whole samples of two bytes, beginning with the half one that was left. */
+  /** Returns whole 16-bit samples, starting with the byte left over from the chunk before. */
   #samplesOf(bytes: Uint8Array, sound: AudioFormat): Uint8Array {
     const half = this.#half
     this.#half = null

@@ -1,14 +1,14 @@
-/** Loud enough to be speech or a tone, as a mean of squares: -40 dBFS. */
+/** Mean square above which a frame is speech or a tone: -40 dBFS. */
 const LOUD = (32768 * 0.01) ** 2
-/** So many quiet frames end a stretch of sound: 240 ms, longer than the pauses inside words. */
+/** Quiet frames that end a stretch of audio: 240 ms, longer than the pauses inside words. */
 const QUIET_FRAMES = 12
-/** An answer later than this answers something else. */
-const LATEST_MS = 15_000
+/** A reply later than this (ms) is not a reply to the caller's last words. */
+const MAX_REPLY_MS = 15_000
 
 /**
- * How long callers wait for the bot: from the end of the caller's speech to the first sound of the
- * answer. By loudness only, which costs next to nothing; noise on the line makes it blind, never wrong
- * by much. Times are ms of one clock.
+ * Measures how long callers wait for the bot: from the end of the caller's speech to the first audio of the
+ * reply. Goes by loudness only, which costs next to nothing; a noisy call yields fewer measurements, not
+ * wrong ones. Times are ms of one clock.
  */
 export class ReplyLatency {
   readonly replyMs: number[] = []
@@ -17,7 +17,7 @@ export class ReplyLatency {
   #callerLoud = false
   #botQuiet = QUIET_FRAMES
 
-  /** A frame of the caller. */
+  /** Takes a frame of the caller. */
   callerFrame(pcm: Int16Array, nowMs: number): void {
     if (isLoud(pcm)) {
       this.#callerLoud = true
@@ -25,7 +25,7 @@ export class ReplyLatency {
     }
   }
 
-  /** A frame of the bot, or null when it says nothing. */
+  /** Takes a frame of the bot, or null when the bot is silent. */
   botFrame(pcm: Int16Array | null, nowMs: number): void {
     if (pcm === null || !isLoud(pcm)) {
       this.#botQuiet++
@@ -34,15 +34,15 @@ export class ReplyLatency {
     this.firstAudioMs ??= nowMs
     if (this.#botQuiet >= QUIET_FRAMES && this.#callerLoud && this.#callerEndMs !== null) {
       const waitMs = nowMs - this.#callerEndMs
-      // A bot that begins while the caller still speaks interrupts; it does not answer.
-      if (waitMs > 40 && waitMs < LATEST_MS && this.replyMs.length < 10_000) this.replyMs.push(waitMs)
+      // A bot that starts while the caller still speaks is interrupting, not replying.
+      if (waitMs > 40 && waitMs < MAX_REPLY_MS && this.replyMs.length < 10_000) this.replyMs.push(waitMs)
       this.#callerLoud = false
     }
     this.#botQuiet = 0
   }
 }
 
-/** Every fourth sample is enough to tell sound from silence. */
+/** Samples every fourth value, which is enough to tell audio from silence. */
 function isLoud(pcm: Int16Array): boolean {
   let sum = 0
   for (let i = 0; i < pcm.length; i += 4) sum += (pcm[i] as number) ** 2

@@ -1,19 +1,21 @@
 /*
- * Frames of Asterisk's AudioSocket in a stream of bytes: a kind, the length of the payload (16 bits,
- * big-endian), the payload.
+ * Frames of Asterisk's AudioSocket in a byte stream: a kind (8 bits), the length of the payload (16 bits,
+ * big-endian) and the payload. https://docs.asterisk.org/Configuration/Channel-Drivers/AudioSocket/
  */
 
 export const HANG_UP = 0x00
-/** 16 bytes: the first frame of the telephone's side. */
+/** First frame of the Asterisk side; the payload is 16 bytes. */
 export const UUID = 0x01
-/** One ASCII character. */
+/** The payload is one ASCII character. */
 export const DTMF = 0x03
-/** The payload may be a code. */
+/** The payload may be an error code. */
 export const ERROR = 0xff
 
 const HEAD = 3
 
-/** Kinds of linear16 by their rate; all but the first are of newer versions of Asterisk. */
+/**
+ * Frame kinds of linear16 audio and their rates (Hz). Only the first is known to old versions of Asterisk.
+ */
 const SOUNDS: readonly (readonly [number, number])[] = [
   [0x10, 8_000],
   [0x11, 12_000],
@@ -26,12 +28,14 @@ const SOUNDS: readonly (readonly [number, number])[] = [
   [0x18, 192_000],
 ]
 
-/** The rate of a kind of sound; null for any other kind. */
+/** Returns the rate (Hz) of an audio frame, or null for any other kind. */
 export function audioRateOf(kind: number): number | null {
   return SOUNDS.find(([sound]) => sound === kind)?.[1] ?? null
 }
 
-/** What stands before so many bytes of sound. Throws TypeError for a rate that no kind has. */
+/**
+ * Returns the frame header before `bytes` bytes of audio. Throws TypeError for a rate without a frame kind.
+ */
 export function audioHeader(rate: number, bytes: number): Buffer {
   const kind = SOUNDS.find(([, hz]) => hz === rate)?.[0]
   if (kind === undefined) throw new TypeError(`no frames of ${rate} Hz`)
@@ -55,17 +59,17 @@ function head(kind: number, bytes: number): Buffer {
 }
 
 /**
- * Cuts a stream into frames, wherever it was cut on its way. Holds one frame at most, which its
- * length bounds to 64 KiB. A frame is handed out whole, the receiver's to keep.
+ * Splits a byte stream into frames, however it was fragmented. Buffers at most one frame, which its length
+ * field bounds to 64 KiB. The receiver owns the frames.
  */
 export class FrameSplitter {
   readonly #head = Buffer.alloc(HEAD)
   #headFilled = 0
-  /** A frame of which not all is there yet. */
+  /** An incomplete frame. */
   #frame: Buffer | null = null
   #filled = 0
 
-  /** Returns how many frames there were. */
+  /** Returns the number of complete frames. */
   split(chunk: Buffer, deliver: (frame: Buffer) => void): number {
     let frames = 0
     let at = 0

@@ -14,13 +14,13 @@ import { dtmfCommand, IGNORED } from './bot-message.js'
 import type { BotCommand, Dialect, StreamInfo } from './dialect.js'
 
 /*
- * Asterisk's AudioSocket: frames in a stream of bytes, linear16 little-endian. There are no marks, no
- * way to take sound back and no words: a bot speaks at the pace of speech and falls silent by sending
- * nothing.
+ * Asterisk's AudioSocket: frames in a byte stream, linear16 little-endian. It has no marks, no clear and no
+ * text. A bot speaks at the pace of speech and is silent by sending nothing.
+ * https://docs.asterisk.org/Configuration/Channel-Drivers/AudioSocket/
  */
 
-export function openAudioSocket(facts: StreamInfo): Dialect {
-  return new AudioSocket(facts)
+export function openAudioSocket(stream: StreamInfo): Dialect {
+  return new AudioSocket(stream)
 }
 
 class AudioSocket implements Dialect {
@@ -89,7 +89,7 @@ class AudioSocket implements Dialect {
           message: `the bot reports an error${payload.length > 0 ? ` ${payload[0]}` : ''}`,
         }
       default:
-        // Among them 0x02, silence of old versions: what is not sent is silent as well.
+        // Includes 0x02, silence in old versions, which needs no action.
         return IGNORED
     }
   }

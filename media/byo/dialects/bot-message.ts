@@ -2,24 +2,30 @@ import { FRAME_MS } from '../../base/frame.js'
 import type { BotCommand, TransferRequest } from './dialect.js'
 
 /*
- * What the dialects share in reading: bots are taken as they are, fields may be strings or numbers,
- * nested or flat, missing or null.
+ * Lenient reading of bot messages, shared by the dialects: fields may be strings or numbers, nested or flat,
+ * missing or null.
  */
 
 export type Message = { readonly [name: string]: unknown }
 
 export const IGNORED: BotCommand = { type: 'nothing' }
 
-/** What one payload may name as keys. */
+/** DTMF keys of one message. */
 const KEYS = /^[0-9*#A-Dw]{1,64}$/
 
-/** Longer text than this is looked at before it is parsed ... */
+/** A text longer than this is scanned before it is parsed ... */
 const PLAIN_LENGTH = 2_048
-/** ... and holds fewer than so many of each of these: long messages are sound, one string. */
+/**
+ * ... and rejected if it holds this many of one of these characters: a legitimate long message is one long
+ * string of audio.
+ */
 const MOST_PARTS = 512
 const PARTS = [':', ',', '[', '{']
 
-/** Null for what is no JSON object, and for one whose parts would take the thread's time. */
+/**
+ * Parses a JSON object. Returns null for anything else, and for an object with so many parts that parsing it
+ * would delay the thread.
+ */
 export function parseMessage(text: string): Message | null {
   if (text.length > PLAIN_LENGTH && PARTS.some((part) => holds(text, part, MOST_PARTS))) return null
   try {
@@ -33,32 +39,32 @@ export function parseMessage(text: string): Message | null {
 export const BAD_JSON: BotCommand = {
   type: 'fault',
   code: 'bad_json',
-  message: 'not a JSON object, or one of hundreds of parts',
+  message: 'not a JSON object, or an object with hundreds of parts',
 }
 
 export function unknownEvent(event: string): BotCommand {
   return { type: 'fault', code: 'bad_frame', message: `unknown event ${event.slice(0, 64)}`, harmless: true }
 }
 
-/** The object at `name`, or an empty one. */
+/** Returns the object in field `name`, or an empty object. */
 export function objectField(message: Message, name: string): Message {
   const value = message[name]
   return isMessage(value) ? value : {}
 }
 
-/** A string, or a number written as one; null for anything else. */
+/** Returns a string, or a number as a string; null for anything else. */
 export function stringValue(value: unknown): string | null {
   if (typeof value === 'string') return value
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null
 }
 
-/** A number, or a string that is one; null for anything else. */
+/** Returns a number, or the number that a string holds; null for anything else. */
 export function numberValue(value: unknown): number | null {
   const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof found === 'number' && Number.isFinite(found) ? found : null
 }
 
-/** Sound from base64. */
+/** Makes a play command from base64 audio. */
 export function playCommand(
   payload: unknown,
   more: { rate?: number | null; id?: string | null } = {},
@@ -71,8 +77,8 @@ export function playCommand(
 }
 
 /**
- * Base64 of either alphabet, padded or not, in lines or not; null for anything else, of which the decoder
- * would make noise.
+ * Decodes base64 of either alphabet, with or without padding and line breaks. Returns null for anything else,
+ * which the decoder would turn into noise.
  */
 function fromBase64(text: string): Buffer | null {
   const audio = Buffer.from(text, 'base64')
@@ -81,7 +87,7 @@ function fromBase64(text: string): Buffer | null {
   return audio.length === lengthOf(bare) ? audio : null
 }
 
-/** Bytes that so much base64 stands for; -1 when none does. */
+/** Returns the number of bytes that the base64 text stands for, or -1 when its length is invalid. */
 function lengthOf(text: string): number {
   let length = text.length
   while (length > text.length - 2 && text.charCodeAt(length - 1) === PAD) length--
@@ -90,12 +96,12 @@ function lengthOf(text: string): number {
 
 const PAD = '='.charCodeAt(0)
 
-/** A mark without a name is a mark all the same. */
+/** A mark without a name is still a mark. */
 export function markCommand(name: unknown): BotCommand {
   return { type: 'mark', name: stringValue(name) ?? '' }
 }
 
-/** Keys out: `digits` or `digit`, with `durationMs` and `gapMs` for each where they are named. */
+/** Makes a DTMF command from `digits` or `digit`, with optional `durationMs` and `gapMs` per key. */
 export function dtmfCommand(fields: Message): BotCommand {
   const wanted = (stringValue(fields.digits) ?? stringValue(fields.digit) ?? '')
     .toUpperCase()
@@ -118,13 +124,13 @@ interface Bounds {
 }
 
 /**
- * ITU-T Q.24 asks 40 ms of tone; a second fits the duration field of an RTP event at every clock rate.
- * The end of an event is sent three times in the pause.
+ * ITU-T Q.24 requires 40 ms of tone; one second fits the duration field of an RTP event (RFC 4733) at every
+ * clock rate. The end of an event is sent three times during the gap.
  */
 const TONE_MS: Bounds = { least: 40, most: 1_000, unless: 160 }
 const GAP_MS: Bounds = { least: 60, most: 2_000, unless: 160 }
 
-/** The ms of whole frames nearest to `value`; null when it is no number within the bounds. */
+/** Rounds `value` to whole frames (ms); returns null when it is not a number within the bounds. */
 function framesOf(value: unknown, { least, most, unless }: Bounds): number | null {
   if ((value ?? null) === null) return unless
   const ms = numberValue(value)
@@ -135,9 +141,11 @@ function badKeys(message: string): BotCommand {
   return { type: 'fault', code: 'bad_frame', message }
 }
 
-/** A message of the `media`, `mark`, `clear` family: what Twilio, Exotel, Telnyx and our own bots send. */
-export function readMediaStreams(line: string): BotCommand {
-  const message = parseMessage(line)
+/**
+ * Reads a message of the `media`, `mark`, `clear` family, which Twilio, Exotel, Telnyx and native bots send.
+ */
+export function readMediaStreams(text: string): BotCommand {
+  const message = parseMessage(text)
   if (message === null) return BAD_JSON
   const event = stringValue(message.event) ?? ''
   switch (event) {
@@ -152,7 +160,10 @@ export function readMediaStreams(line: string): BotCommand {
   }
 }
 
-/** `transfer`, `hangup` and `dtmf`, which every type takes, nested or flat; null for another event. */
+/**
+ * Reads `transfer`, `hangup` and `dtmf`, nested or flat, which every type accepts; returns null for another
+ * event.
+ */
 export function extensionCommand(event: string, message: Message): BotCommand | null {
   switch (event) {
     case 'transfer':
@@ -175,7 +186,7 @@ export function extensionCommand(event: string, message: Message): BotCommand | 
   }
 }
 
-/** Of what a person is told: it crosses threads and is spoken. */
+/** Length limit of a note: it crosses threads and is spoken to a person. */
 const MOST_NOTE = 4_000
 
 function transferRequest(fields: Message): TransferRequest {
@@ -189,7 +200,10 @@ function transferRequest(fields: Message): TransferRequest {
   }
 }
 
-/** Whether `part` is in it so often. Looking for one character is many times cheaper than parsing. */
+/**
+ * Returns true if `part` occurs `times` times in the text. Searching one character is far cheaper than
+ * parsing.
+ */
 function holds(text: string, part: string, times: number): boolean {
   let at = -1
   for (let i = 0; i < times; i++) {

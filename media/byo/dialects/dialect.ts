@@ -2,7 +2,7 @@ import type { Digit, DtmfTiming } from '../../base/frame.js'
 import type { CloseReason } from '../../session/endpoint.js'
 import type { BotSpec } from '../bot-spec.js'
 
-/** What went wrong, as the native protocol names it. */
+/** Error codes of the native protocol. */
 export type BotErrorCode =
   | 'bad_json'
   | 'bad_frame'
@@ -19,10 +19,10 @@ export type StopReason =
   | 'error'
   | 'shutdown'
 
-/** A bot asks to hand the call to a person. */
+/** A bot's request to transfer the call to a person. */
 export interface TransferRequest {
   readonly id: string
-  /** E.164 or a SIP URI. */
+  /** E.164 number or SIP URI. */
   readonly destination: string | null
   readonly destinationId: string | null
   readonly handoff: 'cold' | 'warm'
@@ -30,7 +30,7 @@ export interface TransferRequest {
   readonly reason: string | null
 }
 
-/** What became of it so far. */
+/** Progress of a transfer. */
 export interface TransferUpdate {
   readonly id: string
   readonly status: 'accepted' | 'rejected' | 'ringing' | 'answered' | 'completed' | 'failed'
@@ -38,82 +38,82 @@ export interface TransferUpdate {
   readonly message?: string
 }
 
-/** What a bot wants, whatever its dialect calls it. */
+/** A bot's command, independent of its dialect. */
 export type BotCommand =
   | {
       readonly type: 'play'
       readonly audio: Uint8Array
-      /** Of this sound alone; null is the rate agreed. */
+      /** Sample rate (Hz) of this audio alone; null stands for the agreed rate. */
       readonly rate: number | null
-      /** Told when it was played; null for sound without a name. */
+      /** Id that is acknowledged when the audio was played, or null. */
       readonly id: string | null
-      /** Instead of what waits, not after it. */
+      /** Replaces the queued audio instead of following it. */
       readonly replaces?: true
     }
   | { readonly type: 'mark'; readonly name: string }
   | { readonly type: 'clear' }
   | { readonly type: 'forget_marks' }
-  /** Keys, with `w` for half a second. */
+  /** DTMF keys; `w` is a pause of 500 ms. */
   | { readonly type: 'dtmf'; readonly keys: string; readonly timing?: DtmfTiming }
   | { readonly type: 'transfer'; readonly request: TransferRequest }
-  /** `drain`: play what waits first. */
+  /** With `drain`, the queued audio is played first. */
   | { readonly type: 'hangup'; readonly drain: boolean }
-  /** The bot cannot go on: the call is lost to it. */
+  /** The bot reports a fatal error: it is lost to the call. */
   | { readonly type: 'give_up'; readonly message: string }
   | { readonly type: 'nothing' }
   | {
       readonly type: 'fault'
       readonly code: BotErrorCode
       readonly message: string
-      /** An event that nobody knows, which costs the bot nothing. */
+      /** An unknown event, which has no consequence for the bot. */
       readonly harmless?: true
     }
 
-/** What a dialect writes its messages from. */
+/** Facts from which a dialect builds its messages. */
 export interface StreamInfo {
   readonly spec: BotSpec
   /** A UUID. */
   readonly streamId: string
-  /** Unix ms of the beginning of the stream. */
+  /** Unix time (ms) of the start of the stream. */
   readonly startedAt: number
 }
 
-/** Text, or a binary message. */
+/** A text message, or a binary one. */
 export type BotMessage = string | Buffer
 
-/** Binary messages are sound and nothing else. */
+/** Header of dialects whose binary messages hold audio and nothing else. */
 export const NO_HEADER = Buffer.alloc(0)
 
 /**
- * One wire format: what is said and how what comes is to be read. Knows no socket and no clock. A
- * message that a dialect has not is null: nothing is sent then.
+ * One wire format: encodes messages to the bot and decodes messages from it. Uses no socket and no clock. A
+ * method returns null when the dialect has no such message.
  */
 export interface Dialect {
-  /**
-   * The caller's audio goes as binary messages behind these bytes, and `media` is never asked; null:
-   * as text.
-   */
+  /** Header of binary audio messages; null when audio is sent as text by `media`. */
   readonly audioHeader: Buffer | null
   /** Frames of 20 ms in one message. */
   readonly framesPerMessage: number
-  /** Sent at once, in this order, before anything else. `sipCallId` is the Call-ID of the call's leg. */
+  /** Returns the messages that start the stream, in order. `sipCallId` is the Call-ID of the leg. */
   opening(sipCallId: string | null): readonly BotMessage[]
-  /** `payload` is base64; `atMs` its beginning since the start of the stream. */
+  /**
+   * Builds an audio message; `payload` is base64, `atMs` the time of its first sample since the start of the
+   * stream.
+   */
   media(payload: string, atMs: number): string
   dtmf(digit: Digit, durationMs: number): BotMessage | null
   markAck(name: string, how: 'played' | 'cleared'): string | null
-  /** A sound with an id was played. */
+  /** Acknowledges that the audio with this id was played. */
   playedAck(id: string): string | null
   clearAck(droppedMs: number): string | null
   transfer(update: TransferUpdate): string | null
   error(code: BotErrorCode, message: string): string | null
   stop(reason: StopReason): BotMessage | null
   readText(text: string): BotCommand
-  /** A binary message, where it is more than sound; absent: it is sound as it was agreed. */
+  /** Decodes a binary message; absent when binary messages are audio in the agreed format. */
   readBinary?(message: Buffer): BotCommand
 }
 
-/** What a bot is told when the call was closed. */
+/** Returns the stop reason for the bot when the call was closed. */
 export function stopReasonOf(why: CloseReason): StopReason {
   switch (why) {
     case 'hangup':

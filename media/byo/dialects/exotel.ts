@@ -3,24 +3,25 @@ import type { Dialect, StopReason, StreamInfo } from './dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
 
 /*
- * Exotel's Voicebot: snake case, linear16, 100 ms in one message. Parameters of the address are told
- * again when the stream begins. Bots hang up by closing the socket.
+ * Exotel's Voicebot applet: snake case, linear16, 100 ms per message. The query parameters of the URL are
+ * repeated when the stream begins. Bots hang up by closing the socket.
+ * https://developer.exotel.com/docs/agentstream/stream-voicebot-applet
  */
 
-export function openExotel(facts: StreamInfo): Dialect {
-  return new Exotel(facts)
+export function openExotel(stream: StreamInfo): Dialect {
+  return new Exotel(stream)
 }
 
 class Exotel extends MediaStreamsDialect {
   override readonly framesPerMessage = 5
   protected override readonly track = ''
 
-  constructor(facts: StreamInfo) {
-    super(facts, { sequence: 'sequence_number', stream: 'stream_sid' }, facts.streamId)
+  constructor(stream: StreamInfo) {
+    super(stream, { sequence: 'sequence_number', stream: 'stream_sid' }, stream.streamId)
   }
 
   opening(): readonly string[] {
-    const { spec, streamId } = this.facts
+    const { spec, streamId } = this.stream
     const start = {
       stream_sid: streamId,
       call_sid: spec.callId,
@@ -42,7 +43,7 @@ class Exotel extends MediaStreamsDialect {
   }
 
   stop(reason: StopReason): string {
-    const { callId, accountId } = this.facts.spec
+    const { callId, accountId } = this.stream.spec
     return this.event('stop', {
       call_sid: callId,
       account_sid: accountId,

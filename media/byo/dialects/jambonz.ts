@@ -13,25 +13,26 @@ import {
 import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type TransferUpdate } from './dialect.js'
 
 /*
- * jambonz `listen` and `stream`: metadata as the first message of text, then linear16 as binary
- * messages both ways; `playAudio` carries sound of its own rate, with an id that `playDone` names.
+ * jambonz `listen` and `stream`: metadata in the first text message, then linear16 in binary messages both
+ * ways. `playAudio` carries audio with its own rate and an id that `playDone` names.
+ * https://docs.jambonz.org/verbs/verbs/listen
  */
 
-export function openJambonz(facts: StreamInfo): Dialect {
-  return new Jambonz(facts)
+export function openJambonz(stream: StreamInfo): Dialect {
+  return new Jambonz(stream)
 }
 
 class Jambonz implements Dialect {
   readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
-  readonly #facts: StreamInfo
+  readonly #stream: StreamInfo
 
-  constructor(facts: StreamInfo) {
-    this.#facts = facts
+  constructor(stream: StreamInfo) {
+    this.#stream = stream
   }
 
   opening(sipCallId: string | null): readonly string[] {
-    const { spec } = this.#facts
+    const { spec } = this.#stream
     return [
       JSON.stringify({
         ...spec.customParameters,
@@ -52,7 +53,7 @@ class Jambonz implements Dialect {
   }
 
   dtmf(digit: Digit, durationMs: number): string {
-    // The duration is in samples of 8 kHz, as it is on the wire.
+    // The duration is in samples at 8 kHz.
     return JSON.stringify({ event: 'dtmf', dtmf: digit, duration: String(durationMs * 8) })
   }
 
@@ -83,8 +84,8 @@ class Jambonz implements Dialect {
     return null
   }
 
-  readText(line: string): BotCommand {
-    const message = parseMessage(line)
+  readText(text: string): BotCommand {
+    const message = parseMessage(text)
     if (message === null) return BAD_JSON
     const type = stringValue(message.type) ?? stringValue(message.event) ?? ''
     const data = objectField(message, 'data')

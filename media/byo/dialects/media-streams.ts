@@ -10,29 +10,29 @@ import type {
   TransferUpdate,
 } from './dialect.js'
 
-/** What a dialect of the family calls things. */
+/** Field names of one dialect of the family. */
 export interface FieldNames {
   readonly sequence: 'sequenceNumber' | 'sequence_number'
   readonly stream: 'streamSid' | 'stream_sid' | 'stream_id'
 }
 
 /**
- * The family of Twilio Media Streams: text of JSON, base64 sound, counters that are strings, each event
- * under its own name with the stream beside it. What no dialect of it has but one is null here.
+ * The Twilio Media Streams family: JSON text, base64 audio, counters as strings, each event under its own
+ * name beside the stream id. Returns null for messages that only one dialect has.
  */
 export abstract class MediaStreamsDialect implements Dialect {
   readonly audioHeader = null
   readonly framesPerMessage: number = 1
-  /** Of `media`, before its counters. */
+  /** JSON of the `media` object before its counters. */
   protected readonly track: string = '"track":"inbound",'
-  protected readonly facts: StreamInfo
+  protected readonly stream: StreamInfo
   readonly #names: FieldNames
   readonly #streamId: string
   #sequence = 0
   #chunk = 0
 
-  constructor(facts: StreamInfo, names: FieldNames, streamId: string) {
-    this.facts = facts
+  constructor(stream: StreamInfo, names: FieldNames, streamId: string) {
+    this.stream = stream
     this.#names = names
     this.#streamId = streamId
   }
@@ -68,16 +68,16 @@ export abstract class MediaStreamsDialect implements Dialect {
     return null
   }
 
-  readText(line: string): BotCommand {
-    return readMediaStreams(line)
+  readText(text: string): BotCommand {
+    return readMediaStreams(text)
   }
 
-  /** Messages with sound so far. */
+  /** Audio messages sent so far. */
   protected get chunks(): number {
     return this.#chunk
   }
 
-  /** The next message, `body` under the event's name; `more` stands beside it. */
+  /** Builds the next message: `body` under the name of the event, `more` beside it. */
   protected event(event: string, body: object, more: object = {}): string {
     const { sequence, stream } = this.#names
     this.#sequence++

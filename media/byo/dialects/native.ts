@@ -4,8 +4,8 @@ import type { BotErrorCode, Dialect, StopReason, StreamInfo } from './dialect.js
 import { MediaStreamsDialect } from './media-streams.js'
 
 /*
- * The native protocol: a superset of Twilio Media Streams in any of our formats, with events for what
- * became of marks, clears and transfers. docs/byo.md describes it.
+ * The native protocol: a superset of Twilio Media Streams in any supported format, with events for the
+ * outcome of marks, clears and transfers. See docs/byo.md.
  */
 
 const ENCODINGS: Readonly<Record<BotFormat, string>> = {
@@ -16,17 +16,17 @@ const ENCODINGS: Readonly<Record<BotFormat, string>> = {
 
 const EXTENSIONS = ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary']
 
-export function openNative(facts: StreamInfo): Dialect {
-  return new Native(facts)
+export function openNative(stream: StreamInfo): Dialect {
+  return new Native(stream)
 }
 
 class Native extends MediaStreamsDialect {
-  constructor(facts: StreamInfo) {
-    super(facts, { sequence: 'sequenceNumber', stream: 'streamSid' }, facts.streamId)
+  constructor(stream: StreamInfo) {
+    super(stream, { sequence: 'sequenceNumber', stream: 'streamSid' }, stream.streamId)
   }
 
   opening(): readonly string[] {
-    const { spec, streamId } = this.facts
+    const { spec, streamId } = this.stream
     const { callId, accountId, from, to, direction, format, sampleRate, customParameters } = spec
     const start = {
       streamSid: streamId,
@@ -72,7 +72,7 @@ class Native extends MediaStreamsDialect {
   }
 
   stop(reason: StopReason): string {
-    const { accountId, callId } = this.facts.spec
+    const { accountId, callId } = this.stream.spec
     return this.event('stop', { accountSid: accountId, callSid: callId, reason })
   }
 }

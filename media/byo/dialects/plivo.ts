@@ -14,28 +14,28 @@ import {
 import type { BotCommand, Dialect, StreamInfo, TransferUpdate } from './dialect.js'
 
 /*
- * Plivo's audio stream, and Vobiz, which is the same with a rate more. Counters are numbers,
- * timestamps strings of Unix milliseconds, `extra_headers` a string wherever it stands. There is no
- * message for the end: the socket closes.
+ * Plivo's audio streaming, and Vobiz, which has the same format with one more rate. Counters are numbers,
+ * timestamps are strings of Unix ms, `extra_headers` is always a string. There is no stop message: the socket
+ * closes. https://docs.plivo.com/docs/voice/xml/audiostream
  */
 
-export function openPlivo(facts: StreamInfo): Dialect {
-  return new Plivo(facts)
+export function openPlivo(stream: StreamInfo): Dialect {
+  return new Plivo(stream)
 }
 
 class Plivo implements Dialect {
   readonly audioHeader = null
   readonly framesPerMessage = 1
-  readonly #facts: StreamInfo
+  readonly #stream: StreamInfo
   #sequence = -1
   #chunk = 0
 
-  constructor(facts: StreamInfo) {
-    this.#facts = facts
+  constructor(stream: StreamInfo) {
+    this.#stream = stream
   }
 
   opening(): readonly string[] {
-    const { spec, streamId } = this.#facts
+    const { spec, streamId } = this.#stream
     this.#sequence++
     return [
       JSON.stringify({
@@ -61,15 +61,15 @@ class Plivo implements Dialect {
   media(payload: string, atMs: number): string {
     this.#sequence++
     this.#chunk++
-    return `{"sequenceNumber":${this.#sequence},"streamId":"${this.#facts.streamId}","event":"media","media":{"track":"inbound","timestamp":"${this.#facts.startedAt + atMs}","chunk":${this.#chunk},"payload":"${payload}"},"extra_headers":"{}"}`
+    return `{"sequenceNumber":${this.#sequence},"streamId":"${this.#stream.streamId}","event":"media","media":{"track":"inbound","timestamp":"${this.#stream.startedAt + atMs}","chunk":${this.#chunk},"payload":"${payload}"},"extra_headers":"{}"}`
   }
 
   dtmf(digit: Digit): string {
-    const timestamp = String(this.#facts.startedAt + this.#chunk * 20)
+    const timestamp = String(this.#stream.startedAt + this.#chunk * 20)
     return this.#event('dtmf', { dtmf: { track: 'inbound', digit, timestamp }, extra_headers: '{}' })
   }
 
-  /** Only what really played is told. */
+  /** Only marks that were played are acknowledged. */
   markAck(name: string, how: 'played' | 'cleared'): string | null {
     return how === 'played' ? this.#event('playedStream', { name }) : null
   }
@@ -94,8 +94,8 @@ class Plivo implements Dialect {
     return null
   }
 
-  readText(line: string): BotCommand {
-    const message = parseMessage(line)
+  readText(text: string): BotCommand {
+    const message = parseMessage(text)
     if (message === null) return BAD_JSON
     const event = stringValue(message.event) ?? ''
     switch (event) {
@@ -121,7 +121,7 @@ class Plivo implements Dialect {
     this.#sequence++
     return JSON.stringify({
       sequenceNumber: this.#sequence,
-      streamId: this.#facts.streamId,
+      streamId: this.#stream.streamId,
       event,
       ...body,
     })

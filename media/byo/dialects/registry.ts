@@ -9,7 +9,7 @@ import { openTelnyx } from './telnyx.js'
 import { openTwilio } from './twilio.js'
 import { openVonage } from './vonage.js'
 
-const DIALECTS: Readonly<Record<BotType, (facts: StreamInfo) => Dialect>> = {
+const DIALECTS: Readonly<Record<BotType, (stream: StreamInfo) => Dialect>> = {
   static: openNative,
   twilio: openTwilio,
   plivo: openPlivo,
@@ -21,7 +21,7 @@ const DIALECTS: Readonly<Record<BotType, (facts: StreamInfo) => Dialect>> = {
   audiosocket: openAudioSocket,
 }
 
-/** The wire format of one bot's socket. */
-export function openDialect(facts: StreamInfo): Dialect {
-  return DIALECTS[facts.spec.type](facts)
+/** Opens the wire format of one bot's connection. */
+export function openDialect(stream: StreamInfo): Dialect {
+  return DIALECTS[stream.spec.type](stream)
 }

@@ -3,25 +3,25 @@ import type { Dialect, StreamInfo } from './dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
 
 /*
- * Telnyx media streaming: snake case, the stream at the top of every message to the bot and in none
- * from it.
+ * Telnyx media streaming: snake case. Messages to the bot name the stream, messages from it do not.
+ * https://developers.telnyx.com/docs/voice/programmable-voice/media-streaming
  */
 
-export function openTelnyx(facts: StreamInfo): Dialect {
-  return new Telnyx(facts)
+export function openTelnyx(stream: StreamInfo): Dialect {
+  return new Telnyx(stream)
 }
 
 class Telnyx extends MediaStreamsDialect {
-  /** What the beginning and the end of a stream both name. */
+  /** Ids in both the start and the stop message. */
   readonly #ids: { readonly user_id: string; readonly call_control_id: string }
 
-  constructor(facts: StreamInfo) {
-    super(facts, { sequence: 'sequence_number', stream: 'stream_id' }, facts.streamId)
-    this.#ids = { user_id: facts.spec.accountId, call_control_id: `v3:${facts.spec.callId}` }
+  constructor(stream: StreamInfo) {
+    super(stream, { sequence: 'sequence_number', stream: 'stream_id' }, stream.streamId)
+    this.#ids = { user_id: stream.spec.accountId, call_control_id: `v3:${stream.spec.callId}` }
   }
 
   opening(): readonly string[] {
-    const { spec } = this.facts
+    const { spec } = this.stream
     const start = {
       ...this.#ids,
       call_session_id: spec.callId,
@@ -40,7 +40,7 @@ class Telnyx extends MediaStreamsDialect {
   }
 
   dtmf(digit: Digit): string {
-    const occurredAt = new Date(this.facts.startedAt + this.chunks * 20).toISOString()
+    const occurredAt = new Date(this.stream.startedAt + this.chunks * 20).toISOString()
     return this.event('dtmf', { digit }, { occurred_at: occurredAt })
   }
 

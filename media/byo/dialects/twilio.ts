@@ -3,39 +3,39 @@ import type { Dialect, StreamInfo } from './dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
 
 /*
- * Twilio Media Streams, bidirectional. Ids have Twilio's prefixes before the 32 hexadecimal digits of
- * ours, because its bots look at them.
+ * Twilio Media Streams, bidirectional. Ids carry Twilio's prefixes before 32 hexadecimal digits, because bots
+ * check them. https://www.twilio.com/docs/voice/media-streams/websocket-messages
  */
 
-export function openTwilio(facts: StreamInfo): Dialect {
-  return new Twilio(facts)
+export function openTwilio(stream: StreamInfo): Dialect {
+  return new Twilio(stream)
 }
 
-/** A UUID as a Twilio SID. */
+/** Returns a UUID as a Twilio SID. */
 export function sid(prefix: 'AC' | 'CA' | 'MZ', uuid: string): string {
   return `${prefix}${uuid.replaceAll('-', '')}`
 }
 
 class Twilio extends MediaStreamsDialect {
   readonly #streamSid: string
-  /** What the beginning and the end of a stream both name. */
+  /** Ids in both the start and the stop message. */
   readonly #ids: { readonly accountSid: string; readonly callSid: string }
 
-  constructor(facts: StreamInfo) {
-    const streamSid = sid('MZ', facts.streamId)
-    super(facts, { sequence: 'sequenceNumber', stream: 'streamSid' }, streamSid)
+  constructor(stream: StreamInfo) {
+    const streamSid = sid('MZ', stream.streamId)
+    super(stream, { sequence: 'sequenceNumber', stream: 'streamSid' }, streamSid)
     this.#streamSid = streamSid
-    this.#ids = { accountSid: sid('AC', facts.spec.accountId), callSid: sid('CA', facts.spec.callId) }
+    this.#ids = { accountSid: sid('AC', stream.spec.accountId), callSid: sid('CA', stream.spec.callId) }
   }
 
   opening(): readonly string[] {
-    const { from, to, customParameters } = this.facts.spec
+    const { from, to, customParameters } = this.stream.spec
     const start = {
       streamSid: this.#streamSid,
       ...this.#ids,
       tracks: ['inbound'],
       mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
-      // Where bots built on Pipecat look for the numbers; the customer's own come last and win.
+      // Bots built on Pipecat read the numbers here; the customer's own parameters take precedence.
       customParameters: { from_number: from, to_number: to, ...customParameters },
     }
     return [

@@ -10,25 +10,26 @@ import {
 import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type TransferUpdate } from './dialect.js'
 
 /*
- * Vonage's WebSocket: one message of text first, then linear16 as binary messages of exactly 20 ms. A
- * mark is a `notify` whose payload comes back as it was.
+ * Vonage's WebSocket: one text message first, then linear16 in binary messages of exactly 20 ms. A mark is a
+ * `notify` whose payload is returned unchanged.
+ * https://developer.vonage.com/en/voice/voice-api/concepts/websockets
  */
 
-export function openVonage(facts: StreamInfo): Dialect {
-  return new Vonage(facts)
+export function openVonage(stream: StreamInfo): Dialect {
+  return new Vonage(stream)
 }
 
 class Vonage implements Dialect {
   readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
-  readonly #facts: StreamInfo
+  readonly #stream: StreamInfo
 
-  constructor(facts: StreamInfo) {
-    this.#facts = facts
+  constructor(stream: StreamInfo) {
+    this.#stream = stream
   }
 
   opening(): readonly string[] {
-    const { spec } = this.#facts
+    const { spec } = this.#stream
     return [
       JSON.stringify({
         ...spec.customParameters,
@@ -47,7 +48,7 @@ class Vonage implements Dialect {
     return JSON.stringify({ event: 'websocket:dtmf', digit, duration: durationMs })
   }
 
-  /** `name` is the payload as JSON. What was cleared is told by `websocket:cleared` alone. */
+  /** `name` is the payload as JSON. Cleared marks are reported by `websocket:cleared` alone. */
   markAck(name: string, how: 'played' | 'cleared'): string | null {
     return how === 'played' ? `{"event":"websocket:notify","payload":${name}}` : null
   }
@@ -72,8 +73,8 @@ class Vonage implements Dialect {
     return null
   }
 
-  readText(line: string): BotCommand {
-    const message = parseMessage(line)
+  readText(text: string): BotCommand {
+    const message = parseMessage(text)
     if (message === null) return BAD_JSON
     const action = stringValue(message.action) ?? stringValue(message.event) ?? ''
     switch (action) {

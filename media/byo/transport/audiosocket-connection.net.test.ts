@@ -60,16 +60,16 @@ t.test('what is written, byte by byte', async (t) => {
 t.test('what is read', async (t) => {
   const hear = (hex: string) => dialectOf().readBinary?.(Buffer.from(hex, 'hex'))
   const audio = Buffer.from([1, 2, 3, 4])
-  t.strictSame(hear('10000401020304'), { do: 'play', audio, rate: 8000, id: null })
-  t.strictSame(hear('12000401020304'), { do: 'play', audio, rate: 16_000, id: null }, 'at its own rate')
-  t.strictSame(hear('16000401020304'), { do: 'play', audio, rate: 48_000, id: null })
-  t.strictSame(hear('000000'), { do: 'hangup', drain: true })
-  t.strictSame(hear('03000135'), { do: 'dtmf', keys: '5' })
-  t.match(hear('03000178'), { do: 'fault', code: 'bad_frame' }, 'x is no key')
-  t.match(hear('ff000104'), { do: 'give_up', message: 'the bot reports an error 4' })
-  t.match(hear('ff0000'), { do: 'give_up' })
+  t.strictSame(hear('10000401020304'), { type: 'play', audio, rate: 8000, id: null })
+  t.strictSame(hear('12000401020304'), { type: 'play', audio, rate: 16_000, id: null }, 'at its own rate')
+  t.strictSame(hear('16000401020304'), { type: 'play', audio, rate: 48_000, id: null })
+  t.strictSame(hear('000000'), { type: 'hangup', drain: true })
+  t.strictSame(hear('03000135'), { type: 'dtmf', keys: '5' })
+  t.match(hear('03000178'), { type: 'fault', code: 'bad_frame' }, 'x is no key')
+  t.match(hear('ff000104'), { type: 'give_up', message: 'the bot reports an error 4' })
+  t.match(hear('ff0000'), { type: 'give_up' })
   for (const ignored of ['020000', '77000201', '01001000000000000000000000000000000000']) {
-    t.match(hear(ignored), { do: 'nothing' }, ignored)
+    t.match(hear(ignored), { type: 'nothing' }, ignored)
   }
 })
 

@@ -17,33 +17,34 @@ import {
   ReadBudget,
 } from './bot-connection.js'
 
-/** Measured: what a frame costs to read beside its bytes. */
+/** Cost of reading a frame besides its bytes (ms, measured). */
 const FRAME_MS = 0.002
 
-/** Over TLS, or plain where the address says so. */
-export const dialAudioSocket: Dialer = ({ handshake, clock, lookup, events }, _subprotocol, trial) => {
+/** Connects over TLS, or over plain TCP when the URL says so. */
+export const dialAudioSocket: Dialer = ({ handshake, clock, lookup, events }, _subprotocol, attempt) => {
   const { protocol, hostname, port } = new URL(handshake.url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const target = { host, port: Number(port), lookup }
   const encrypted = protocol === 'tls:'
   const named = isIP(host) === 0 ? { servername: host } : {}
   const socket = encrypted ? connectTls({ ...target, ...named }) : connect(target)
-  // One write is one packet: there are bots that take a packet for a frame.
+  // One write becomes one packet, because some bots take a packet for a frame.
   socket.setNoDelay(true)
   socket.setKeepAlive(true, KEEPALIVE_MS)
-  // A dying socket still reports errors: one listener stays for ever.
-  socket.on('error', (error) => trial.failed(connectionFailureText(error), null))
+  // A closing socket still reports errors, so one listener stays attached.
+  socket.on('error', (error) => attempt.failed(connectionFailureText(error), null))
   socket.on(encrypted ? 'secureConnect' : 'connect', () =>
-    trial.opened(new AudioSocketLine(socket, clock, events)),
+    attempt.opened(new AudioSocketConnection(socket, clock, events)),
   )
   return () => socket.destroy()
 }
 
 /**
- * An open AudioSocket: every message is one frame. There are no pings: a bot is gone when it takes
- * nothing of what waits for 30 s. A stream that ends without a frame that says so was lost.
+ * An open AudioSocket connection: every message is one frame. The protocol has no pings: the bot is
+ * considered gone when it reads nothing of the buffered data for 30 s. A stream that ends without a hang-up
+ * frame counts as lost.
  */
-class AudioSocketLine implements BotConnection {
+class AudioSocketConnection implements BotConnection {
   readonly #socket: Socket
   readonly #clock: Clock
   readonly #events: BotConnectionEvents
@@ -51,9 +52,9 @@ class AudioSocketLine implements BotConnection {
   readonly #budget: ReadBudget
   readonly #splitter = new FrameSplitter()
   readonly #deliver = (frame: Buffer) => this.#frame(frame)
-  #takenBytes = 0
-  #unmoved = 0
-  /** The bot hung up: nothing counts after it. */
+  #readBytes = 0
+  #stalledChecks = 0
+  /** The bot hung up; later frames do not count. */
   #hungUp = false
   #closing = false
   #dead = false
@@ -78,7 +79,7 @@ class AudioSocketLine implements BotConnection {
 
   send(message: string | Buffer): void {
     if (!this.open) return
-    // A copy: what the system does not take at once is kept.
+    // A copy, because the operating system may not take all of it at once.
     this.#socket.write(Buffer.from(message))
     if (this.#socket.writableLength > MAX_BUFFERED_BYTES) this.#socket.destroy()
   }
@@ -86,7 +87,7 @@ class AudioSocketLine implements BotConnection {
   close(): void {
     if (!this.open) return
     this.#closing = true
-    // Unread bytes would make the end of it a reset.
+    // Unread bytes would turn the FIN into a reset.
     this.#socket.resume()
     this.#socket.end()
     this.#scope.after(this.#clock, CLOSE_TIMEOUT_MS, () => this.#socket.destroy())
@@ -110,7 +111,7 @@ class AudioSocketLine implements BotConnection {
     try {
       this.#events.binary(frame)
     } catch (error) {
-      // The socket's callback belongs to the thread: other calls must not pay for this one.
+      // A throw in a socket callback would end the thread and with it other calls.
       this.#events.internalError(error)
     }
   }
@@ -118,10 +119,10 @@ class AudioSocketLine implements BotConnection {
   #watch(): void {
     this.#scope.after(this.#clock, KEEPALIVE_MS, () => {
       const { bytesWritten, writableLength } = this.#socket
-      const takenBytes = bytesWritten - writableLength
-      this.#unmoved = writableLength > 0 && takenBytes === this.#takenBytes ? this.#unmoved + 1 : 0
-      this.#takenBytes = takenBytes
-      if (this.#unmoved >= MAX_MISSED_KEEPALIVES) this.#socket.destroy()
+      const readBytes = bytesWritten - writableLength
+      this.#stalledChecks = writableLength > 0 && readBytes === this.#readBytes ? this.#stalledChecks + 1 : 0
+      this.#readBytes = readBytes
+      if (this.#stalledChecks >= MAX_MISSED_KEEPALIVES) this.#socket.destroy()
       else this.#watch()
     })
   }

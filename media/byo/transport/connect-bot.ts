@@ -7,27 +7,27 @@ import { dialAudioSocket } from './audiosocket-connection.js'
 import type { BotConnection, Dialer, DialOptions } from './bot-connection.js'
 import { dialWebSocket } from './websocket-connection.js'
 
-/** From the first try to an open line. */
+/** From the first attempt to an open connection (ms). */
 const CONNECT_MS = 5_000
-/** After these a second try would be answered the same. */
+/** HTTP statuses after which a second attempt would get the same response. */
 const FINAL_STATUSES = [401, 403, 404]
 
 const DIALS: Readonly<Record<BotTransport, Dialer>> = { websocket: dialWebSocket, tcp: dialAudioSocket }
 
 export interface ConnectOptions extends DialOptions {
-  /** Development: private addresses, and lines that nobody encrypts. */
+  /** Development only: allows private addresses and unencrypted connections. */
   readonly allowPrivate: boolean
 }
 
-/** `reason` is for people: no secret in it, and no address. */
+/** `reason` is shown to people: it holds no secret and no address. */
 export type ConnectResult =
   | { readonly ok: true; readonly connection: BotConnection }
   | { readonly ok: false; readonly reason: string; readonly status: number | null }
 
 /**
- * Dials a bot: 5 s in all, a second try after a quick failure unless the bot said no. Never rejects. The
- * line is handed over by `opened` too, which is earlier.
- * `scope` closed, the attempt is given up.
+ * Connects to a bot within 5 s, with a second attempt after a quick failure unless the bot refused. Does not
+ * reject. The connection is also passed to `opened`, which happens earlier. Closing `scope` abandons the
+ * attempt.
  */
 export async function connectBot(options: ConnectOptions, scope: Scope): Promise<ConnectResult> {
   const { handshake, clock, allowPrivate } = options
@@ -36,8 +36,8 @@ export async function connectBot(options: ConnectOptions, scope: Scope): Promise
   const [first = null, second = first] = handshake.subprotocols
   const deadline = clock.now() + CONNECT_MS
   const opened = await attempt(options, first, deadline, scope)
-  const hopeless = !opened.ok && opened.status !== null && FINAL_STATUSES.includes(opened.status)
-  if (opened.ok || hopeless || clock.now() >= deadline || scope.closed) return opened
+  const final = !opened.ok && opened.status !== null && FINAL_STATUSES.includes(opened.status)
+  if (opened.ok || final || clock.now() >= deadline || scope.closed) return opened
   return await attempt(options, second, deadline, scope)
 }
 
@@ -50,7 +50,7 @@ function problemOf(url: string, transport: BotTransport, allowPrivate: boolean):
   }
   if (transport === 'tcp' && port === '') return 'the address names no port'
   const host = hostname.replace(/^\[|\]$/g, '')
-  // A literal address is never looked up.
+  // A literal address is never looked up, so it is checked here.
   if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return 'the address is not public'
   return null
 }
@@ -78,15 +78,15 @@ function attempt(
     let giveUp = (): void => {}
     try {
       giveUp = DIALS[handshake.transport](options, subprotocol, {
-        opened(line) {
-          if (settle({ ok: true, connection: line })) events.opened(line)
-          else line.terminate()
+        opened(connection) {
+          if (settle({ ok: true, connection: connection })) events.opened(connection)
+          else connection.terminate()
         },
         failed: fail,
       })
     } catch (error) {
-      // A client throws at an address or a header that it cannot send.
-      fail(`the request cannot be made (${errorText(error)})`, null)
+      // The client throws for a URL or a header that it cannot send.
+      fail(`the request failed (${errorText(error)})`, null)
       return
     }
     own.after(clock, Math.max(0, deadline - clock.now()), () => fail('the bot did not answer in time', null))

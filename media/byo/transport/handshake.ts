@@ -1,22 +1,22 @@
 import { createHmac } from 'node:crypto'
 import { type BotSpec, type BotTransport, type BotType, transportOf } from '../bot-spec.js'
 
-/** How a bot is reached and what the opening request carries, where there is one. */
+/** URL of a bot and the contents of the opening request, where the transport has one. */
 export interface Handshake {
   readonly transport: BotTransport
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /**
-   * Subprotocols to try, in this order, one try each; null offers none. A client that offers one fails
-   * against the many servers that select none.
+   * Subprotocols to offer, one per attempt, in this order; null offers none. A client that offers one fails
+   * with the many servers that select none.
    */
   readonly subprotocols: readonly (string | null)[]
 }
 
-/** What jambonz really has on the wire, whatever its documents say; some servers want none. */
+/** The subprotocol jambonz really uses, unlike its documentation; some servers want none. */
 const JAMBONZ_SUBPROTOCOL = 'audio.drachtio.org'
 
-/** `nonce` is random text for a signature. */
+/** `nonce` is random text for signatures. */
 export function handshakeOf(spec: BotSpec, nonce: string): Handshake {
   const url = urlOf(spec)
   return {
@@ -53,14 +53,14 @@ function authorization(type: BotType, secret: string, url: string, nonce: string
       return { [name]: signature, [`${name}-nonce`]: nonce }
     }
     case 'audiosocket':
-      // It has no place for one; none is accepted for it.
+      // The protocol has no field for a credential, and none is accepted for it.
       return {}
     default:
       return { authorization: `Bearer ${secret}` }
   }
 }
 
-/** Plivo signs the address as an HTTP one, its query sorted. */
+/** Plivo signs the URL as an HTTP URL with a sorted query. */
 function signedUrl(url: string): string {
   const parsed = new URL(url.replace(/^ws/, 'http'))
   parsed.searchParams.sort()

@@ -16,56 +16,56 @@ import {
 } from './bot-connection.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-/** Measured: what a small message of text costs to read. What it is answered is paced elsewhere. */
+/** Cost of reading a small text message (ms, measured). */
 const MESSAGE_MS = 0.005
 
-export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subprotocol, trial) => {
+export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subprotocol, attempt) => {
   const ws = new WebSocket(handshake.url, subprotocol === null ? [] : [subprotocol], {
     headers: { ...handshake.headers },
     lookup,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
     followRedirects: false,
-    // What is not text is found out when it is read; a pass over every byte for it is not worth it.
+    // Invalid text is found when it is parsed; a pass over every byte is not worth its cost.
     skipUTF8Validation: true,
   })
-  // A dying socket still reports errors: one listener stays for ever.
-  ws.on('error', (error) => trial.failed(connectionFailureText(error), null))
+  // A closing socket still reports errors, so one listener stays attached.
+  ws.on('error', (error) => attempt.failed(connectionFailureText(error), null))
   ws.on('unexpected-response', (_request, response: IncomingMessage) => {
     response.resume()
-    trial.failed(`the bot answered ${response.statusCode ?? 0}`, response.statusCode ?? null)
+    attempt.failed(`the bot answered ${response.statusCode ?? 0}`, response.statusCode ?? null)
   })
   let stream: Socket | null = null
   ws.on('upgrade', ({ socket }: IncomingMessage) => {
     stream = socket
   })
-  ws.on('open', () => trial.opened(new BotSocket(ws, stream, clock, events)))
+  ws.on('open', () => attempt.opened(new WebSocketConnection(ws, stream, clock, events)))
   return () => ws.terminate()
 }
 
 /** An open WebSocket to a bot. */
-class BotSocket implements BotConnection {
+class WebSocketConnection implements BotConnection {
   readonly #ws: WebSocket
   readonly #clock: Clock
   readonly #events: BotConnectionEvents
   readonly #scope = new Scope()
   readonly #budget: ReadBudget
-  #unanswered = 0
+  #missedPongs = 0
   #closing = false
   #dead = false
 
-  /** `stream` is what carries it. */
+  /** `stream` is the underlying TCP or TLS socket. */
   constructor(ws: WebSocket, stream: Socket | null, clock: Clock, events: BotConnectionEvents) {
     this.#ws = ws
     this.#clock = clock
     this.#events = events
     this.#budget = new ReadBudget(clock, this.#scope, (on) => (on ? ws.pause() : ws.resume()))
-    // Around the WebSocket's own listener: frames that are no message cost time as well.
+    // Around the WebSocket's own listener, because frames without a message also cost time.
     stream?.prependListener('data', () => this.#budget.beginRead())
     stream?.on('data', () => this.#budget.endRead())
     ws.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary))
     ws.on('pong', () => {
-      this.#unanswered = 0
+      this.#missedPongs = 0
     })
     ws.on('ping', (data: Buffer) => {
       this.#budget.charge(data.length, MESSAGE_MS)
@@ -85,7 +85,7 @@ class BotSocket implements BotConnection {
 
   send(message: string | Buffer): void {
     if (!this.open) return
-    // A buffer is masked into one piece with its header, which is one plain write; a string is two.
+    // A buffer is masked together with its header and written at once; a string takes two writes.
     const isText = typeof message === 'string'
     this.#ws.send(isText ? Buffer.from(message) : message, { binary: !isText })
     if (this.#ws.bufferedAmount > MAX_BUFFERED_BYTES) this.#ws.terminate()
@@ -110,7 +110,7 @@ class BotSocket implements BotConnection {
       if (isBinary) this.#events.binary(data)
       else this.#events.text(data)
     } catch (error) {
-      // The socket's callback belongs to the thread: other calls must not pay for this one.
+      // A throw in a socket callback would end the thread and with it other calls.
       this.#events.internalError(error)
     }
   }
@@ -118,11 +118,11 @@ class BotSocket implements BotConnection {
   #ping(): void {
     this.#scope.after(this.#clock, KEEPALIVE_MS, () => {
       if (!this.open) return
-      if (this.#unanswered >= MAX_MISSED_KEEPALIVES) {
+      if (this.#missedPongs >= MAX_MISSED_KEEPALIVES) {
         this.#ws.terminate()
         return
       }
-      this.#unanswered++
+      this.#missedPongs++
       this.#ws.ping()
       this.#ping()
     })

@@ -1,10 +1,10 @@
-/** Cartesia, or a server that speaks its protocol. */
+/** Settings of Cartesia, or of a server with the same protocol. */
 export interface CartesiaSettings {
-  /** `wss://api.cartesia.ai`; no slash at the end. */
+  /** Base URL, for example `wss://api.cartesia.ai`, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** Date of the API version, as the vendor writes it. */
+  /** API version, a date in the vendor's notation. */
   readonly version: string
-  /** Voices as agents name them. */
+  /** Voices by the names that agents use. */
   readonly voices: readonly { readonly name: string; readonly id: string }[]
 }

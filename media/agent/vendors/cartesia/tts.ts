@@ -15,7 +15,10 @@ import type { CartesiaSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'sonic-3'
 
-/** Cartesia over its socket: one connection for all voices, a context a sentence. */
+/**
+ * Opens Cartesia TTS over its WebSocket: one connection for all voices, one context per sentence.
+ * https://docs.cartesia.ai/api-reference/tts/websocket
+ */
 export function cartesiaTextToSpeech(
   settings: CartesiaSettings,
   deps: { readonly clock: Clock; readonly log: Log },
@@ -28,7 +31,7 @@ export class CartesiaDialect implements SynthesisDialect {
   readonly firstAudioDeadlineMs = 900
   readonly headers: Readonly<Record<string, string>>
   readonly maxContexts = 32
-  // The vendor closes an idle connection after five minutes and knows nothing to prevent it.
+  // The vendor closes an idle connection after five minutes; the protocol has no keep-alive.
   readonly keepAlive = null
   readonly idleMs = 240_000
   readonly #settings: CartesiaSettings
@@ -57,7 +60,7 @@ export class CartesiaDialect implements SynthesisDialect {
         transcript: request.text,
         continue: false,
         output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: request.rate },
-        // Whole sentences come; nothing is to be waited for.
+        // Requests carry whole sentences, so the vendor need not wait for more text.
         max_buffer_delay_ms: 0,
         add_timestamps: true,
         generation_config: { speed: Math.min(1.5, Math.max(0.6, request.pace)) },
@@ -83,13 +86,17 @@ export class CartesiaDialect implements SynthesisDialect {
     if (message.type === 'chunk' && typeof message.data === 'string') {
       reader.audio(context, Buffer.from(message.data, 'base64'))
     } else if (message.type === 'timestamps' && isRecord(message.word_timestamps)) {
-      tellWords(message.word_timestamps, context, reader)
+      reportWords(message.word_timestamps, context, reader)
     }
     if (message.type === 'done') reader.done(context)
   }
 }
 
-function tellWords(times: Readonly<Record<string, unknown>>, context: string, reader: SynthesisReader): void {
+function reportWords(
+  times: Readonly<Record<string, unknown>>,
+  context: string,
+  reader: SynthesisReader,
+): void {
   const { words, start } = times
   if (!Array.isArray(words) || !Array.isArray(start)) return
   for (let i = 0; i < words.length; i++) {
@@ -98,7 +105,7 @@ function tellWords(times: Readonly<Record<string, unknown>>, context: string, re
   }
 }
 
-/** Older versions of the API have the text in `error`. */
+/** Older API versions carry the text in `error`. */
 function failure(message: Readonly<Record<string, unknown>>): EngineError {
   const status = typeof message.status_code === 'number' ? message.status_code : 500
   const { code, retryable } = classifyStatus(status)

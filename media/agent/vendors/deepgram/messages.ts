@@ -4,24 +4,27 @@ import { contractTag } from '../../language/language-tags.js'
 import { isRecord } from '../openai/tool-calls.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 
-/* What both of Deepgram's sockets share. */
+/* Message parts shared by both of Deepgram's streaming endpoints. */
 
-/** Those of the contract's languages that the `multi` models take mixed. */
+/** Languages that the `multi` models understand mixed. */
 export const MULTI_LANGUAGES = ['en-IN', 'hi-IN'] as const
 
-/** The contract's tag of the language that most of a text is in; null when it is none of them. */
+/** Returns the tag of the dominant language, or null when it is not an agent language. */
 export function firstLanguage(languages: unknown): string | null {
   return Array.isArray(languages) ? contractTag(languages[0]) : null
 }
 
-/** Close codes of both sockets: 1008 is our mistake, 1011 theirs or silence. */
+/**
+ * Classifies close codes: 1008 is a fault of the request, 1011 a fault of the vendor or a missing audio
+ * stream.
+ */
 export function classifyDeepgram(code: number, reason: string): FailureClass {
   if (reason.includes('DATA-0000') || code === 1008) return PERMANENT
   if (/rate|429/i.test(reason)) return RATE_LIMITED
   return TRANSIENT
 }
 
-/** Words with their times in seconds of this connection. */
+/** Reads words with their times, which the vendor counts in seconds of this connection. */
 export function readWords(words: unknown): readonly TimedWord[] {
   if (!Array.isArray(words)) return []
   return words.flatMap((word: unknown) => {
@@ -31,11 +34,11 @@ export function readWords(words: unknown): readonly TimedWord[] {
   })
 }
 
-/** The text of a vendor's error message. */
+/** Returns the error of a vendor's error message. */
 export function deepgramError(message: Readonly<Record<string, unknown>>): EngineError {
   const text = typeof message.description === 'string' ? message.description : 'unknown'
   const code = typeof message.code === 'string' ? message.code : ''
-  return new EngineError('vendor_failed', `the recogniser reports ${code} ${text}`.trim(), {
+  return new EngineError('vendor_failed', `the vendor reports ${code} ${text}`.trim(), {
     retryable: true,
     context: { vendorCode: code },
   })

@@ -1,6 +1,6 @@
-/** Deepgram, or a server that speaks its protocol. */
+/** Settings of Deepgram, or of a server with the same protocol. */
 export interface DeepgramSettings {
-  /** `wss://api.deepgram.com`, `wss://api.in.deepgram.com` in India; no slash at the end. */
+  /** Base URL, `wss://api.deepgram.com` or `wss://api.in.deepgram.com` in India, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: string
 }

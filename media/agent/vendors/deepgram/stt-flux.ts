@@ -7,12 +7,12 @@ import type { FailureClass } from '../shared/vendor-socket.js'
 import { classifyDeepgram, deepgramError, firstLanguage, MULTI_LANGUAGES, readWords } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
 
-/** How sure the vendor must be to tell that a turn may be over, 0.3 to 0.9; it ends turns at 0.7. */
+/** Confidence at which the vendor reports a possible end of turn (0.3 to 0.9); it ends turns at 0.7. */
 const EAGER_THRESHOLD = '0.5'
 
 /**
- * `v2/listen`, the Flux models: the vendor says when a turn begins and ends, and each message carries
- * the whole turn so far.
+ * `v2/listen` for the Flux models: the vendor detects the start and end of turns, and each message carries
+ * the whole turn so far. https://developers.deepgram.com/reference/speech-to-text/listen-flux
  */
 export class DeepgramFluxDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
@@ -31,7 +31,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
     },
   ) {
     const several = stream.model.includes('multi')
-    const hears = several
+    const understood = several
       ? heardTogether(stream.language, stream.languages, MULTI_LANGUAGES)
       : [stream.language]
     this.capabilities = {
@@ -39,10 +39,11 @@ export class DeepgramFluxDialect implements RecognitionDialect {
       endOfUtterance: true,
       wordTimes: true,
       understandsSpeech: true,
-      // It waits for the meaning to be complete; a caller who thinks is given this long.
+      // The vendor waits until the sentence is complete, which takes this long when the caller pauses to
+      // think.
       finalDeadlineMs: 2500,
-      understoodLanguages: hears,
-      detectsLanguage: hears.length > 1,
+      understoodLanguages: understood,
+      detectsLanguage: understood.length > 1,
     }
     const query = new URLSearchParams({
       model: stream.model,
@@ -50,10 +51,10 @@ export class DeepgramFluxDialect implements RecognitionDialect {
       sample_rate: String(stream.rate),
       eager_eot_threshold: EAGER_THRESHOLD,
     })
-    if (several) for (const tag of hears) query.append('language_hint', vendorTag('iso', tag))
+    if (several) for (const tag of understood) query.append('language_hint', vendorTag('iso', tag))
     this.url = `${settings.baseUrl}/v2/listen?${query}`
     this.headers = { authorization: `Token ${settings.apiKey}` }
-    // No message keeps it alive: only sound does.
+    // Only audio keeps the connection alive; there is no message for it.
     const silence = new Uint8Array((stream.rate / 1000) * 80 * 2)
     this.keepAlive = { afterMs: 2000, message: () => silence }
   }
@@ -75,7 +76,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
   }
 
   reset(): void {
-    // Every message carries its whole turn.
+    // Nothing to reset: every message carries its whole turn.
   }
 
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {

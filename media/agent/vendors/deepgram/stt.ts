@@ -19,8 +19,9 @@ import { DeepgramFluxDialect } from './stt-flux.js'
 const DEFAULT_MODEL = 'nova-3'
 
 /**
- * Deepgram's streaming recognition: `v1/listen` with our detector driving the end of turn, or the Flux
- * models on `v2/listen`, which decide it themselves. (Deepgram API reference, 2026-08.)
+ * Opens Deepgram's streaming STT: `v1/listen`, where our VAD drives endpointing, or the Flux models on
+ * `v2/listen`, which detect the end of turn themselves.
+ * https://developers.deepgram.com/reference/speech-to-text/listen-streaming
  */
 export function deepgramSpeechToText(
   settings: DeepgramSettings,
@@ -38,20 +39,20 @@ export function deepgramSpeechToText(
   }
 }
 
-/** `v1/listen`: interim texts replace each other, final ones are pieces of an utterance. */
+/** `v1/listen`: interim texts replace each other, final texts are parts of one utterance. */
 export class DeepgramListenDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 40
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  // Ten seconds without sound or this end the connection.
+  // The vendor closes a connection after ten seconds without audio or this message.
   readonly keepAlive = { afterMs: 4000, message: () => '{"type":"KeepAlive"}' }
   #text = ''
   #words: TimedWord[] = []
-  /** Of the longest piece that told it. */
+  /** Language of the longest part that named one. */
   #language: string | null = null
   #languageOf = 0
-  /** A `Finalize` was sent and has not been answered. */
+  /** A `Finalize` was sent and is not answered yet. */
   #asked = false
 
   constructor(
@@ -64,19 +65,19 @@ export class DeepgramListenDialect implements RecognitionDialect {
     },
   ) {
     const together = stream.model.startsWith('nova-3') ? MULTI_LANGUAGES : []
-    const hears = heardTogether(stream.language, stream.languages, together)
+    const understood = heardTogether(stream.language, stream.languages, together)
     this.capabilities = {
       partials: true,
       endOfUtterance: true,
       wordTimes: true,
       understandsSpeech: true,
       finalDeadlineMs: 800,
-      understoodLanguages: hears,
-      detectsLanguage: hears.length > 1,
+      understoodLanguages: understood,
+      detectsLanguage: understood.length > 1,
     }
     const query = new URLSearchParams({
       model: stream.model,
-      language: hears.length > 1 ? 'multi' : vendorTag('deepgram', stream.language),
+      language: understood.length > 1 ? 'multi' : vendorTag('deepgram', stream.language),
       encoding: 'linear16',
       sample_rate: String(stream.rate),
       channels: '1',

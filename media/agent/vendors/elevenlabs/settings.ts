@@ -1,8 +1,11 @@
-/** ElevenLabs, any of its regions, or a server that speaks its protocol. */
+/** Settings of ElevenLabs in any region, or of a server with the same protocol. */
 export interface ElevenLabsSettings {
-  /** `wss://api.elevenlabs.io`, `wss://api.in.residency.elevenlabs.io` in India; no slash at the end. */
+  /**
+   * Base URL, `wss://api.elevenlabs.io` or `wss://api.in.residency.elevenlabs.io` in India, without a
+   * trailing slash.
+   */
   readonly baseUrl: string
   readonly apiKey: string
-  /** The account's voices as agents name them. */
+  /** Voices of the account by the names that agents use. */
   readonly voices: readonly { readonly name: string; readonly id: string }[]
 }

@@ -14,10 +14,13 @@ import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared
 import type { ElevenLabsSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'eleven_flash_v2_5'
-/** Models that let a language be enforced. */
+/** Models that accept `language_code`. */
 const TAKES_LANGUAGE = /_v2_5$/
 
-/** ElevenLabs over the multi-context socket: one connection a voice, a context a sentence. */
+/**
+ * Opens ElevenLabs TTS over the multi-context WebSocket: one connection per voice, one context per sentence.
+ * https://elevenlabs.io/docs/api-reference/text-to-speech/v-1-text-to-speech-voice-id-multi-stream-input
+ */
 export function elevenLabsTextToSpeech(
   settings: ElevenLabsSettings,
   deps: { readonly clock: Clock; readonly log: Log },
@@ -29,11 +32,11 @@ export class ElevenLabsDialect implements SynthesisDialect {
   readonly vendor = ELEVENLABS
   readonly firstAudioDeadlineMs = 900
   readonly headers: Readonly<Record<string, string>>
-  // The vendor allows five; one that was just closed counts until its last message came.
+  // The vendor allows five contexts; a closed one counts until its last message arrived.
   readonly maxContexts = 4
   readonly countsCancelled = true
-  // An unopened context must not be flushed or kept alive, so an idle connection is only held as long
-  // as the vendor holds it.
+  // An unopened context must not be flushed or kept alive, so an idle connection lives only as long as the
+  // vendor keeps it.
   readonly keepAlive = null
   readonly idleMs = 120_000
   readonly #settings: ElevenLabsSettings
@@ -82,34 +85,34 @@ export class ElevenLabsDialect implements SynthesisDialect {
   classify(code: number, reason: string): FailureClass {
     if (/rate_limit|too_many|max_active/i.test(reason)) return RATE_LIMITED
     if (/quota|invalid|unauthori|not_found|permission|unsupported/i.test(reason)) return PERMANENT
-    // Wrong voices and models end so, with text in the reason.
+    // Wrong voices and models are reported by these codes, with a text in the reason.
     return code === 1008 || code === 1009 ? PERMANENT : TRANSIENT
   }
 
   read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
     const context = typeof message.contextId === 'string' ? message.contextId : undefined
     if (typeof message.error === 'string') {
-      const verdict = this.classify(1008, message.error)
+      const failure = this.classify(1008, message.error)
       const text = typeof message.message === 'string' ? message.message : message.error
       reader.failed(
         context,
-        new EngineError(verdict.code, `the vendor reports ${message.error}: ${text}`, {
-          retryable: verdict.retryable,
+        new EngineError(failure.code, `the vendor reports ${message.error}: ${text}`, {
+          retryable: failure.retryable,
         }),
       )
       return
     }
     if (context === undefined) return
     if (typeof message.audio === 'string') {
-      if (isRecord(message.alignment)) tellWords(message.alignment, context, reader)
+      if (isRecord(message.alignment)) reportWords(message.alignment, context, reader)
       reader.audio(context, Buffer.from(message.audio, 'base64'))
     }
     if (message.isFinal === true) reader.done(context)
   }
 }
 
-/** Times of characters, relative to their piece, as times of words. */
-function tellWords(
+/** Converts times of characters, relative to their audio message, into times of words. */
+function reportWords(
   alignment: Readonly<Record<string, unknown>>,
   context: string,
   reader: SynthesisReader,

@@ -1,20 +1,20 @@
-/** The part of the package's surface that is used; it ships no types. */
+/** Types of the used part of the package, which ships none. */
 declare module '@echogarden/espeak-ng-emscripten' {
   export interface EspeakEvent {
     readonly type: string
-    /** 1-based, in code points of the text. */
+    /** Position in the text (code points, from 1). */
     readonly text_position: number
     readonly word_length: number
-    /** Milliseconds of audio. */
+    /** Position in the audio (ms). */
     readonly audio_position: number
   }
 
   export interface EspeakWorker {
-    /** 0 when found; otherwise the former voice stays. */
+    /** Returns 0 on success; otherwise the previous voice stays. */
     set_voice(name: string): number
     set_rate(wordsPerMinute: number): void
     get_samplerate(): number
-    /** Blocks; a truthy return of the callback stops it. */
+    /** Blocks. A truthy return value of the callback stops the synthesis. */
     synthesize(
       text: string,
       chunk: (audio: Int16Array | null, events: readonly EspeakEvent[]) => number,

@@ -2,32 +2,32 @@ import type { SessionRate } from '../../../base/frame.js'
 
 export interface SynthesisRequest {
   readonly text: string
-  /** A voice of `voices.ts`. */
+  /** Name of a voice in `voices.ts`. */
   readonly voice: string
   readonly language: string
-  /** 1 is normal speed. */
+  /** Speed; 1 is normal. */
   readonly pace: number
   readonly rate: SessionRate
 }
 
-/** A word of the request's text and where it sounds. */
+/** A word of the request's text and its time in the audio. */
 export interface SynthesisedWord {
-  /** UTF-16 units. */
+  /** Offset in the text (UTF-16 units). */
   readonly textOffset: number
   readonly length: number
   readonly atMs: number
 }
 
 export interface Synthesis {
-  /** Mono at the rate asked for; owned by the receiver. */
+  /** Mono samples at the requested rate; the receiver owns them. */
   readonly pcm: Int16Array
   readonly words: readonly SynthesisedWord[]
 }
 
 /**
- * Whole-text synthesis away from the calling thread's beat. Rejects with EngineError `overloaded`
- * (queue full), `vendor_stalled` (deadline passed), `vendor_rejected` (unknown voice, text too
- * long), `vendor_failed` or `closed`. An aborted request that has not begun never runs.
+ * Synthesis of a whole text outside the calling thread. Rejects with EngineError `overloaded` (queue full),
+ * `vendor_stalled` (deadline passed), `vendor_rejected` (unknown voice, text too long), `vendor_failed` or
+ * `closed`. An aborted request that has not started never runs.
  */
 export interface SynthesisPort {
   synthesize(request: SynthesisRequest, signal?: AbortSignal): Promise<Synthesis>

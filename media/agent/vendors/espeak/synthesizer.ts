@@ -1,6 +1,6 @@
 /*
- * The only file that loads eSpeak NG (GPL-3.0, WebAssembly). It runs in the synthesis thread, never
- * on a media worker's beat: synthesis of a sentence takes tens of milliseconds.
+ * The only file that loads eSpeak NG (GPL-3.0, WebAssembly). It runs in the synthesis thread, never in a
+ * media worker, because a sentence takes tens of milliseconds. https://github.com/espeak-ng/espeak-ng
  */
 import load, { type EspeakEvent } from '@echogarden/espeak-ng-emscripten'
 import { EngineError } from '../../../base/errors.js'
@@ -9,21 +9,21 @@ import type { Synthesis, SynthesisRequest } from './synthesis-port.js'
 import { espeakName, espeakRate } from './voices.js'
 import { alignWords, plainText, type WordMark } from './word-timing.js'
 
-/** eSpeak NG's output rate. */
+/** eSpeak NG's output rate (Hz). */
 const ESPEAK_RATE = 22_050
 
-/** About three minutes of speech: anything longer is no sentence of a conversation. */
+/** About three minutes of speech, longer than any sentence of a conversation (characters). */
 export const MAX_TEXT_LENGTH = 4000
 
 export interface EspeakSynthesizer {
   /**
-   * Blocks until the text is synthesised. Throws EngineError `vendor_rejected` for an unknown voice
+   * Synthesizes the text; blocks until it is done. Throws EngineError `vendor_rejected` for an unknown voice
    * or a text over `MAX_TEXT_LENGTH`, `vendor_stalled` when `limitMs` passed.
    */
   synthesize(request: SynthesisRequest, limitMs: number): Synthesis
 }
 
-/** Loads the synthesiser once per thread; about 0.3 s. */
+/** Loads the synthesizer; takes about 0.3 s, so once per thread. */
 export async function openEspeak(): Promise<EspeakSynthesizer> {
   const module = await load()
   const espeak = new module.eSpeakNGWorker()
@@ -33,7 +33,7 @@ export async function openEspeak(): Promise<EspeakSynthesizer> {
   const configure = (request: SynthesisRequest): void => {
     const name = espeakName(request.voice, request.language)
     if (name === null) {
-      throw new EngineError('vendor_rejected', 'the embedded synthesiser has no such voice', {
+      throw new EngineError('vendor_rejected', 'the embedded synthesizer has no such voice', {
         context: { voice: request.voice, language: request.language },
       })
     }
@@ -54,7 +54,7 @@ export async function openEspeak(): Promise<EspeakSynthesizer> {
   return {
     synthesize(request, limitMs) {
       if (request.text.length > MAX_TEXT_LENGTH) {
-        throw new EngineError('vendor_rejected', 'text too long to synthesise at once', {
+        throw new EngineError('vendor_rejected', 'text too long to synthesize at once', {
           context: { length: request.text.length },
         })
       }

@@ -3,20 +3,20 @@ import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../vendor-ports
 import { EMBEDDED } from '../catalogue.js'
 import type { Synthesis, SynthesisPort } from './synthesis-port.js'
 
-/** Audio is handed on in pieces of this length, each after the words that begin in it. */
+/** Audio is delivered in chunks of this length (ms), each after the words that start in it. */
 const CHUNK_MS = 100
 
-/** Something to say: without a letter or digit eSpeak NG yields nothing but silence. */
+/** A text without a letter or digit yields nothing but silence. */
 const SPEAKABLE = /[\p{L}\p{N}]/u
 
 /**
- * The embedded synthesiser as a vendor. It delivers the session's own rate and the times of words.
- * A sentence arrives at once: it is synthesised whole, in another thread.
+ * Opens the embedded synthesizer as a TTS vendor. It delivers the session's own rate and word times. A
+ * sentence arrives as a whole, because it is synthesized in another thread.
  */
 export function espeakTextToSpeech(port: SynthesisPort): TextToSpeech {
   return {
     id: EMBEDDED,
-    // Some 50 ms on an idle core; the rest is room for a queue and for a synthesiser that still loads.
+    // An idle core takes about 50 ms; the rest allows for a queue and for loading the synthesizer.
     firstAudioDeadlineMs: 2000,
     speak(request, events) {
       const stop = new AbortController()
@@ -53,7 +53,7 @@ function deliver(synthesis: Synthesis, request: SpeakRequest, events: SpeakEvent
       events.word(next.textOffset, next.length, next.atMs)
       if (stop.aborted) return
     }
-    // A view, not a copy: the buffer was made for this request alone.
+    // A view is enough: the buffer was made for this request alone.
     events.audio(pcm.subarray(at, at + step), request.rate)
     if (stop.aborted) return
   }

@@ -1,6 +1,6 @@
 import type { SynthesisedWord } from './synthesis-port.js'
 
-/** A word event as eSpeak NG reports it: 1-based position in code points, milliseconds of audio. */
+/** A word event of eSpeak NG: position in the text (code points, from 1) and in the audio (ms). */
 export interface WordMark {
   readonly position: number
   readonly atMs: number
@@ -10,9 +10,9 @@ const MARKUP = /[<>&[\]]/u
 const PICTURE = /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F/u
 
 /**
- * The text as it may be given to eSpeak NG: characters it would read as SSML, entities or phoneme
- * input, pictures and control characters become blanks. One code point stays one code point, so
- * that positions keep meaning the same.
+ * Returns the text with blanks instead of emoji, control characters and characters that eSpeak NG would read
+ * as SSML, entities or phoneme input. The number of code points stays the same, so that positions remain
+ * valid.
  */
 export function plainText(text: string): string {
   let plain = ''
@@ -26,9 +26,9 @@ export function plainText(text: string): string {
 }
 
 /**
- * Marks as whole written words with UTF-16 offsets, in order, each word once. eSpeak NG marks the
- * parts of a number or abbreviation separately, and now and then out of order; a listener's words
- * are what blanks separate.
+ * Aligns marks to whole written words with UTF-16 offsets, in order, each word once. eSpeak NG marks the
+ * parts of a number or abbreviation separately and sometimes out of order; a written word is delimited by
+ * blanks.
  */
 export function alignWords(text: string, marks: readonly WordMark[]): SynthesisedWord[] {
   const unitOfPoint: number[] = []
@@ -47,7 +47,7 @@ export function alignWords(text: string, marks: readonly WordMark[]): Synthesise
   for (const mark of marks) {
     const at = unitOfPoint[mark.position - 1]
     if (at === undefined) continue
-    // The mark may sit on the blank before its word.
+    // The mark may be at the blank before its word.
     const found = written.findIndex((word) => at < word.start + word.length)
     const word = written[found]
     if (word === undefined || found < next) continue

@@ -10,21 +10,24 @@ import { isRecord, ToolCallAssembly } from './tool-calls.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 1024 * 1024 }
 
-/** What another vendor's endpoint of the same shape has of its own. */
+/** Differences of another vendor's endpoint with the same protocol. */
 export interface ChatDialect {
-  /** The vendor's id. */
+  /** Id of the vendor. */
   readonly id?: string
-  /** Fields of every request. */
+  /** Fields added to every request. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** Chat completions over server-sent events, as OpenAI and its many clones speak them. */
+/**
+ * Opens chat completions over server-sent events, as OpenAI and compatible servers offer them.
+ * https://platform.openai.com/docs/api-reference/chat/create
+ */
 export function openAiLanguageModel(
   settings: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> & Partial<OpenAiSettings>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   { id = OPENAI, extra = {} }: ChatDialect = {},
 ): LanguageModel {
-  // A few clones refuse `stream_options`; learnt once, remembered for the thread's life.
+  // Some servers reject `stream_options`; this is remembered for the life of the thread.
   let streamOptions = true
 
   const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
@@ -43,11 +46,11 @@ export function openAiLanguageModel(
       return await send(true)
     } catch (error) {
       if (!(error instanceof VendorHttpError) || error.status !== 400) throw error
-      // It says what is wrong, and it is not the option.
+      // The error names another reason.
       if (error.context.reason !== undefined) throw error
       const response = await send(false)
       streamOptions = false
-      log.info({}, 'the language model refuses stream_options: going on without usage figures')
+      log.info({}, 'llm.stream_options_unsupported')
       return response
     }
   }
@@ -79,36 +82,36 @@ async function run(
   ask: (request: GenerateRequest, signal: AbortSignal) => Promise<VendorResponse>,
 ): Promise<void> {
   const response = await ask(request, signal)
-  const answer = new AnswerReader(events, signal)
+  const reply = new ReplyReader(events, signal)
   if (response.contentType.startsWith('application/json')) {
-    // A clone that ignored `stream`.
+    // The server ignored `stream`.
     const decoder = new TextDecoder()
     let text = ''
     await response.read((bytes) => {
       text += decoder.decode(bytes, { stream: true })
       return true
     })
-    answer.take({ event: '', data: text })
+    reply.take({ event: '', data: text })
   } else {
     const parser = new SseParser()
-    const take = (event: SseEvent): void => answer.take(event)
+    const take = (event: SseEvent): void => reply.take(event)
     await response.read((bytes) => {
       parser.push(bytes, take)
-      return !answer.complete && !signal.aborted
+      return !reply.complete && !signal.aborted
     })
-    if (!answer.complete) parser.end(take)
+    if (!reply.complete) parser.end(take)
   }
-  answer.finish()
+  reply.finish()
 }
 
-/** Reads chunks of one answer and reports them; nothing after the signal aborted. */
-class AnswerReader {
+/** Reads the chunks of one reply and reports them; reports nothing once the signal is aborted. */
+class ReplyReader {
   readonly #events: GenerateEvents
   readonly #signal: AbortSignal
   readonly #tools = new ToolCallAssembly()
   #finished = false
   #usage: { promptTokens: number; completionTokens: number } | null = null
-  /** `[DONE]` was seen: whatever follows is not read. */
+  /** `[DONE]` was received; anything after it is ignored. */
   complete = false
 
   constructor(events: GenerateEvents, signal: AbortSignal) {
@@ -126,7 +129,7 @@ class AnswerReader {
     try {
       chunk = JSON.parse(data)
     } catch (error) {
-      throw new EngineError('vendor_failed', 'the language model sent something that is not JSON', {
+      throw new EngineError('vendor_failed', 'the language model sent invalid JSON', {
         cause: error,
         context: { length: data.length },
       })
@@ -142,22 +145,22 @@ class AnswerReader {
     if (isRecord(delta)) this.#readDelta(delta)
   }
 
-  /** The stream is over. Throws when it broke off before the model had finished. */
+  /** Ends the reply. Throws when the stream broke off before the model had finished. */
   finish(): void {
     if (this.#signal.aborted) return
     if (!this.complete && !this.#finished) {
-      throw new EngineError('vendor_failed', 'the language model closed in the middle of its answer', {
+      throw new EngineError('vendor_failed', 'the language model closed the stream before it had finished', {
         retryable: true,
       })
     }
-    // Some clones say `stop` though they called tools: what was collected decides.
+    // Some servers report `stop` although they called tools, so the collected calls decide.
     const calls = this.#tools.finish()
     if (calls.length > 0) this.#events.toolCalls(calls)
     if (!this.#signal.aborted) this.#events.done(this.#usage)
   }
 
   #readDelta(delta: Record<string, unknown>): void {
-    // `reasoning_content` is thought, not speech. A refusal stands in place of the content.
+    // `reasoning_content` is not spoken. A refusal replaces the content.
     for (const text of [delta.content, delta.refusal]) {
       if (typeof text === 'string' && text !== '' && !this.#signal.aborted) this.#events.text(text)
     }

@@ -2,14 +2,14 @@ import { EngineError, errorText } from '../../../base/errors.js'
 import { looksLikeWav, parseWav, type WavFormat } from '../shared/wav.js'
 
 /**
- * Turns the bytes of a speech response into mono samples: headerless 16-bit little-endian PCM at the
- * configured rate, or a WAV stream (which some clones send whatever was asked) at its own. A sample
- * cut between two chunks is carried over; a data length of 0 or 0xFFFFFFFF means "to the end".
+ * Decodes a speech response into mono samples: headerless 16-bit little-endian PCM at the configured rate, or
+ * WAV at its own rate, which some servers send regardless of the request. Joins a sample split between two
+ * chunks. A data length of 0 or 0xFFFFFFFF means "to the end".
  */
 export class PcmReader {
   #rate: number
   #channels = 1
-  /** Bytes not yet turned into samples: an undecided beginning, or part of a sample. */
+  /** Bytes not decoded yet: an undetermined beginning, or part of a sample. */
   #held: Uint8Array = new Uint8Array(0)
   #decided = false
   #left = Number.POSITIVE_INFINITY
@@ -18,12 +18,12 @@ export class PcmReader {
     this.#rate = rate
   }
 
-  /** Valid once samples were returned. */
+  /** Sample rate (Hz); valid once samples were returned. */
   get rate(): number {
     return this.#rate
   }
 
-  /** The samples complete so far, owned by the caller; empty when there are none yet. */
+  /** Decodes the samples complete so far, possibly none; the caller owns them. */
   push(bytes: Uint8Array): Int16Array {
     let input = bytes
     if (this.#held.length > 0) {
@@ -47,7 +47,7 @@ export class PcmReader {
     return this.#samples(input.subarray(0, whole))
   }
 
-  /** Where the samples begin; null while that is not known. */
+  /** Returns the offset of the first sample, or null while it is unknown. */
   #begin(input: Uint8Array): number | null {
     if (input.length < 12) return null
     if (!looksLikeWav(input)) {
@@ -58,7 +58,7 @@ export class PcmReader {
     try {
       format = parseWav(input)
     } catch (error) {
-      throw new EngineError('vendor_failed', `the speech is not usable: ${errorText(error)}`, {
+      throw new EngineError('vendor_failed', `the audio is invalid: ${errorText(error)}`, {
         cause: error,
       })
     }

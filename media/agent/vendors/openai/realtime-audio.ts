@@ -4,15 +4,15 @@ import { openResampler, type Resampler } from '../../../codec/resampler.js'
 import { pcmBase64, samplesOf } from '../shared/pcm-bytes.js'
 
 /**
- * Sound in the shape of the realtime socket: a narrow call sends and takes mu-law as the telephone does,
- * a wide one linear PCM at 24 kHz, the only rate of it that there is.
+ * Audio format of the realtime WebSocket: mu-law for narrowband calls, linear PCM at 24 kHz (the only linear
+ * rate of the API) for wideband calls.
  */
 export interface RealtimeAudio {
   readonly format: Readonly<Record<string, unknown>>
-  /** Of what is decoded. */
+  /** Rate of decoded audio. */
   readonly rate: Rate
   encode(pcm: Int16Array): string
-  /** A stream of its own for each item: a piece may end in the middle of a sample. */
+  /** Returns a decoder for one item, because a message may end in the middle of a sample. */
   decoder(): (base64: string) => Int16Array
 }
 

@@ -7,16 +7,16 @@ import type { RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
 
 /*
- * Messages of OpenAI's realtime socket in the shape of its general availability (2025-08 on; the older
- * shape had flat fields and other names). Pure: makes and reads messages, owns no socket.
+ * Messages of OpenAI's realtime WebSocket, general availability version (2025-08; the beta had flat fields
+ * and other names). Pure. https://platform.openai.com/docs/api-reference/realtime
  */
 
 export type RealtimeMessage = Readonly<Record<string, unknown>>
 
-/** Id of the message that configures the session: an error that names it is final. */
+/** Event id of the message that configures the session; an error that names it is final. */
 export const SETUP_EVENT_ID = 'setup'
 
-/** What the session is; everything about it stands in one message. */
+/** Builds the message that configures the whole session. */
 export function sessionUpdate(
   options: SpeechToSpeechOptions,
   settings: RealtimeSettings,
@@ -46,7 +46,7 @@ export function sessionUpdate(
   }
 }
 
-/** Whoever decides the end of a turn: replies and interruptions are ordered by us alone. */
+/** Only our side starts and interrupts replies, whichever side detects the end of turn. */
 function turnDetection(turns: RealtimeSettings['turns']): RealtimeMessage | null {
   const ours = { create_response: false, interrupt_response: false }
   switch (turns) {
@@ -69,7 +69,7 @@ function toolOf({ name, description, parameters }: ToolDeclaration): RealtimeMes
   return { type: 'function', name, description, parameters }
 }
 
-/** Items that tell a new connection what was said before. */
+/** Builds the items that give a new connection the history of the conversation. */
 export function historyItems(history: readonly ChatMessage[]): readonly RealtimeMessage[] {
   return history.flatMap((message): RealtimeMessage[] => {
     if (message.role === 'tool') return [toolOutput(message.toolCallId, message.content)]
@@ -89,7 +89,7 @@ export function historyItems(history: readonly ChatMessage[]): readonly Realtime
   })
 }
 
-/** Sound of the assistant cannot be added to a conversation, text can. */
+/** Builds a text item; assistant audio cannot be added to a conversation. */
 export function textItem(role: 'user' | 'assistant' | 'system', text: string): RealtimeMessage {
   const type = role === 'assistant' ? 'output_text' : 'input_text'
   return {
@@ -105,7 +105,7 @@ export function toolOutput(callId: string, output: string): RealtimeMessage {
   }
 }
 
-/** Body of a response that says fixed words, outside the conversation. */
+/** Builds the body of a response outside the conversation that speaks a fixed text. */
 export function phraseResponse(text: string): RealtimeMessage {
   return {
     conversation: 'none',
@@ -119,7 +119,7 @@ export function phraseResponse(text: string): RealtimeMessage {
   }
 }
 
-/** The tool calls of a finished response. Throws EngineError `vendor_failed` when one cannot be read. */
+/** Returns the tool calls of a finished response. Throws EngineError `vendor_failed` when one is invalid. */
 export function toolCallsOf(output: unknown): readonly ToolCall[] {
   if (!Array.isArray(output)) return []
   return output.flatMap((item: unknown): ToolCall[] => {
@@ -168,21 +168,21 @@ function count(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 }
 
-/** What an `error` object means, of a message of its own or inside `status_details`. */
+/** Classifies an `error` object, from an error message or from `status_details`. */
 export function realtimeError(error: unknown, what: string): EngineError {
   const fields = isRecord(error) ? error : {}
   const code = typeof fields.code === 'string' ? fields.code : ''
   const type = typeof fields.type === 'string' ? fields.type : ''
   const text = typeof fields.message === 'string' ? fields.message.slice(0, 300) : ''
-  const verdict = verdictOf(`${type} ${code}`)
-  return new EngineError(verdict.code, `${what}: ${code || type}: ${text}`, {
-    retryable: verdict.retryable,
+  const failure = classOf(`${type} ${code}`)
+  return new EngineError(failure.code, `${what}: ${code || type}: ${text}`, {
+    retryable: failure.retryable,
     context: { vendorCode: code || type },
   })
 }
 
-function verdictOf(what: string): FailureClass {
-  // No money is no passing limit.
+function classOf(what: string): FailureClass {
+  // An exhausted quota is permanent, unlike a rate limit.
   if (/insufficient_quota|invalid_api_key|authentication|permission|not_found/.test(what)) return PERMANENT
   if (/rate_limit/.test(what)) return RATE_LIMITED
   if (/server_error|session_expired|timeout|overloaded/.test(what)) return TRANSIENT
@@ -192,6 +192,6 @@ function verdictOf(what: string): FailureClass {
 export function classifyClose(code: number, reason: string): FailureClass {
   if (/rate_limit/i.test(reason)) return RATE_LIMITED
   if (/invalid_api_key|insufficient_quota|model_not_found|unauthori/i.test(reason)) return PERMANENT
-  // 3000: what the vendor closes with when the key or the model is refused after the handshake.
+  // 3000: the key or the model was rejected after the handshake.
   return code === 3000 || code === 4001 ? PERMANENT : TRANSIENT
 }

@@ -6,14 +6,17 @@ import type { RealtimeAudio } from './realtime-audio.js'
 import { type RealtimeMessage, realtimeError, toolCallsOf, usageOf } from './realtime-messages.js'
 import { isRecord } from './tool-calls.js'
 
-/** A cancelled response that is never reported done does not hold up the next one for longer. */
-const CANCEL_MS = 1500
-/** The vendor says that another response is active and does not say which. */
-const BUSY_MS = 500
+/**
+ * Time (ms) after which a cancelled response no longer blocks the next one, even if its end was never
+ * reported.
+ */
+const CANCEL_TIMEOUT_MS = 1500
+/** Retry delay (ms) when the vendor reports another active response without naming it. */
+const BUSY_RETRY_MS = 500
 
 interface Job {
   readonly ref: string
-  /** Part of the conversation: one at a time. */
+  /** The response is part of the conversation, where one runs at a time. */
   readonly inBand: boolean
   readonly body: RealtimeMessage
   readonly events: SpokenReplyEvents
@@ -25,31 +28,31 @@ interface Job {
 }
 
 /**
- * The responses of one connection. The vendor takes one at a time in the conversation and any number
- * beside it, may begin some that nobody ordered, and reports all of them mixed.
+ * Responses of one connection. The vendor runs one response in the conversation and any number outside it,
+ * may start some on its own, and interleaves the messages of all of them.
  */
 export class RealtimeResponses {
   readonly #send: (message: RealtimeMessage) => void
-  readonly #sound: RealtimeAudio
+  readonly #audioFormat: RealtimeAudio
   readonly #clock: Clock
   readonly #jobs = new Map<string, Job>()
-  /** Responses that we did not order; the conversation is theirs until they are done. */
-  readonly #strangers = new Set<string>()
+  /** Responses the vendor started on its own; they occupy the conversation until they are done. */
+  readonly #foreign = new Set<string>()
   #retry: Timer | null = null
-  #refs = 0
+  #lastRef = 0
 
   constructor(options: {
     send(message: RealtimeMessage): void
-    readonly sound: RealtimeAudio
+    readonly audioFormat: RealtimeAudio
     readonly clock: Clock
   }) {
     this.#send = options.send
-    this.#sound = options.sound
+    this.#audioFormat = options.audioFormat
     this.#clock = options.clock
   }
 
   begin(body: RealtimeMessage, inBand: boolean, events: SpokenReplyEvents): Cancellable {
-    const ref = `r${++this.#refs}`
+    const ref = `r${++this.#lastRef}`
     const job: Job = {
       ref,
       inBand,
@@ -66,7 +69,7 @@ export class RealtimeResponses {
     return { cancel: () => this.#cancel(job) }
   }
 
-  /** The connection is gone: everything under way fails with it. */
+  /** Fails all pending responses, because the connection is gone. */
   fail(error: VendorFailure): void {
     const jobs = [...this.#jobs.values()]
     this.close()
@@ -79,13 +82,13 @@ export class RealtimeResponses {
     this.#jobs.clear()
   }
 
-  /** Reads what belongs to a response; false: something else. */
+  /** Reads a message that belongs to a response; returns false for any other message. */
   read(message: RealtimeMessage): boolean {
     switch (message.type) {
       case 'response.created':
         if (isRecord(message.response)) this.#created(message.response)
         return true
-      // The second names are those of the protocol before its general availability, which clones keep.
+      // The second name of each pair is that of the beta protocol, which compatible servers keep.
       case 'response.output_audio.delta':
       case 'response.audio.delta':
         this.#audio(message)
@@ -106,7 +109,7 @@ export class RealtimeResponses {
     }
   }
 
-  /** An error that names the message which ordered a response; false: none of ours. */
+  /** Handles an error that names the request of a response; returns false when it is not one of ours. */
   rejected(eventId: string, error: RealtimeMessage): boolean {
     const job = this.#jobs.get(eventId)
     if (job === undefined) return false
@@ -114,19 +117,19 @@ export class RealtimeResponses {
       job.state = 'queued'
       job.id = null
       this.#retry?.cancel()
-      this.#retry = this.#clock.after(BUSY_MS, () => {
+      this.#retry = this.#clock.after(BUSY_RETRY_MS, () => {
         this.#retry = null
         this.#pump()
       })
       return true
     }
-    this.#over(job)
+    this.#finish(job)
     if (!job.cancelled) job.events.failed(realtimeError(error, 'the vendor refused to answer'))
     this.#pump()
     return true
   }
 
-  /** Sends what may be sent: everything beside the conversation, the oldest of what belongs to it. */
+  /** Sends every request outside the conversation, and the oldest one in it when the conversation is free. */
   #pump(): void {
     for (const job of this.#jobs.values()) {
       if (job.state === 'queued' && (!job.inBand || this.#mayAnswer(job))) {
@@ -137,7 +140,7 @@ export class RealtimeResponses {
   }
 
   #mayAnswer(next: Job): boolean {
-    if (this.#strangers.size > 0 || this.#retry !== null) return false
+    if (this.#foreign.size > 0 || this.#retry !== null) return false
     for (const job of this.#jobs.values()) {
       if (job === next) return true
       if (job.inBand) return false
@@ -149,14 +152,14 @@ export class RealtimeResponses {
     if (job.cancelled || !this.#jobs.has(job.ref)) return
     job.cancelled = true
     if (job.state === 'queued') {
-      this.#over(job)
+      this.#finish(job)
       this.#pump()
       return
     }
-    // Before it has a name there is nothing to cancel: that is done when it gets one.
+    // Without an id there is nothing to cancel yet; `#created` does it.
     if (job.id !== null) this.#sendCancel(job.id)
-    job.timer = this.#clock.after(CANCEL_MS, () => {
-      this.#over(job)
+    job.timer = this.#clock.after(CANCEL_TIMEOUT_MS, () => {
+      this.#finish(job)
       this.#pump()
     })
   }
@@ -169,7 +172,7 @@ export class RealtimeResponses {
     if (typeof id !== 'string') return
     const job = this.#ordered(metadata)
     if (job === undefined) {
-      this.#strangers.add(id)
+      this.#foreign.add(id)
       this.#sendCancel(id)
       return
     }
@@ -177,7 +180,10 @@ export class RealtimeResponses {
     if (job.cancelled) this.#sendCancel(id)
   }
 
-  /** A server that has no metadata gives no reference back: then it is the oldest without a name. */
+  /**
+   * Finds the job of a response. A server without metadata support does not return the reference; then it is
+   * the oldest job without an id.
+   */
   #ordered(metadata: unknown): Job | undefined {
     if (isRecord(metadata)) return this.#jobs.get(String(metadata.ref))
     if (metadata !== undefined) return undefined
@@ -190,11 +196,11 @@ export class RealtimeResponses {
     if (job === undefined || typeof delta !== 'string' || typeof item_id !== 'string') return
     let decode = job.decoders.get(item_id)
     if (decode === undefined) {
-      decode = this.#sound.decoder()
+      decode = this.#audioFormat.decoder()
       job.decoders.set(item_id, decode)
     }
     const pcm = decode(delta)
-    if (pcm.length > 0) job.events.audio(item_id, pcm, this.#sound.rate)
+    if (pcm.length > 0) job.events.audio(item_id, pcm, this.#audioFormat.rate)
   }
 
   #words({ response_id, item_id, delta }: RealtimeMessage): void {
@@ -203,8 +209,8 @@ export class RealtimeResponses {
   }
 
   #done({ id, status, status_details, output, usage }: RealtimeMessage): void {
-    if (typeof id === 'string' && this.#strangers.delete(id)) {
-      // That was what stood in the way.
+    if (typeof id === 'string' && this.#foreign.delete(id)) {
+      // This response blocked the conversation.
       this.#retry?.cancel()
       this.#retry = null
       this.#pump()
@@ -212,38 +218,40 @@ export class RealtimeResponses {
     }
     const job = [...this.#jobs.values()].find((job) => job.id === id)
     if (job === undefined) return
-    this.#over(job)
-    if (!job.cancelled) tellEnd(job.events, { status, status_details, output, usage })
+    this.#finish(job)
+    if (!job.cancelled) reportEnd(job.events, { status, status_details, output, usage })
     this.#pump()
   }
 
-  /** One that was cancelled still sends for a while: nobody wants it. */
+  /** Finds a job; messages of cancelled jobs still arrive for a while and are ignored. */
   #find(id: unknown): Job | undefined {
     for (const job of this.#jobs.values()) if (job.id !== null && job.id === id && !job.cancelled) return job
     return undefined
   }
 
-  #over(job: Job): void {
+  #finish(job: Job): void {
     job.state = 'over'
     job.timer?.cancel()
     this.#jobs.delete(job.ref)
   }
 }
 
-function tellEnd(
+function reportEnd(
   events: SpokenReplyEvents,
   { status, status_details, output, usage }: RealtimeMessage,
 ): void {
   if (status === 'failed') {
-    events.failed(realtimeError(isRecord(status_details) ? status_details.error : null, 'the vendor gave up'))
+    events.failed(
+      realtimeError(isRecord(status_details) ? status_details.error : null, 'the response failed'),
+    )
     return
   }
   if (status === 'cancelled') {
-    events.failed(new EngineError('vendor_failed', 'the vendor broke off its answer', { retryable: true }))
+    events.failed(new EngineError('vendor_failed', 'the vendor cancelled its response', { retryable: true }))
     return
   }
   try {
-    // `incomplete` is an answer too, up to where the vendor stopped it.
+    // An `incomplete` response is valid up to the point where the vendor stopped it.
     events.done(toolCallsOf(output), usageOf(usage))
   } catch (error) {
     events.failed(toVendorFailure(error))

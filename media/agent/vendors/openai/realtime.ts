@@ -29,21 +29,24 @@ import type { OpenAiSettings, RealtimeSettings } from './settings.js'
 import { isRecord } from './tool-calls.js'
 
 const CONNECT_MS = 4000
-/** From the open socket to a session that has our settings. */
+/** Deadline from the open socket to the configured session (ms). */
 const SETUP_MS = 4000
-/** How much sound one message carries. */
+/** Audio per message (ms). */
 const CHUNK_MS = 40
-/** Sound and messages kept until the session has its settings. */
-const EARLY_CHUNKS = 100
-const EARLY_MESSAGES = 200
-/** A reply comes in pieces of a second at most; items that are given back may hold more. */
+/** Bounds of audio and messages kept until the session is configured. */
+const MAX_PENDING_CHUNKS = 100
+const MAX_PENDING_MESSAGES = 200
+/** A reply arrives in chunks of a second at most; returned items may be larger. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-const MAX_WAITING_BYTES = 512 * 1024
-/** The vendor ends a session after 60 minutes, and none can be resumed. */
-const LONGEST_MS = 60 * 60_000
+const MAX_BUFFERED_BYTES = 512 * 1024
+/** The vendor ends a session after 60 minutes; sessions cannot be resumed. */
+const MAX_SESSION_MS = 60 * 60_000
 const FIRST_AUDIO_MS = 2500
 
-/** OpenAI Realtime (general availability, 2025-08 on) over its WebSocket, and what speaks the same. */
+/**
+ * Opens OpenAI Realtime, or a compatible server, over its WebSocket.
+ * https://platform.openai.com/docs/guides/realtime
+ */
 export function openAiSpeechToSpeech(
   settings: OpenAiSettings,
   realtime: RealtimeSettings,
@@ -54,7 +57,7 @@ export function openAiSpeechToSpeech(
     capabilities: {
       turnEnd: realtime.turns !== 'ours',
       firstAudioDeadlineMs: FIRST_AUDIO_MS,
-      maxConnectionMs: LONGEST_MS,
+      maxConnectionMs: MAX_SESSION_MS,
     },
     open: (options, events) => new RealtimeStream(settings, realtime, options, events, deps),
   }
@@ -66,16 +69,16 @@ class RealtimeStream implements SpeechToSpeechStream {
   readonly #events: SpeechToSpeechEvents
   readonly #log: Log
   readonly #socket: VendorSocket
-  readonly #sound: RealtimeAudio
+  readonly #audioFormat: RealtimeAudio
   readonly #responses: RealtimeResponses
   readonly #chunk: Int16Array
   #filled = 0
-  /** Until the session has its settings. */
-  readonly #earlySound: string[] = []
-  readonly #earlyMessages: string[] = []
-  #setup: Timer | null = null
+  /** Messages kept until the session is configured. */
+  readonly #pendingAudio: string[] = []
+  readonly #pendingMessages: string[] = []
+  #setupTimer: Timer | null = null
   #ready = false
-  #over = false
+  #closed = false
 
   constructor(
     settings: OpenAiSettings,
@@ -88,11 +91,11 @@ class RealtimeStream implements SpeechToSpeechStream {
     this.#options = options
     this.#events = events
     this.#log = log
-    this.#sound = openRealtimeAudio(options.rate)
+    this.#audioFormat = openRealtimeAudio(options.rate)
     this.#chunk = new Int16Array((options.rate * CHUNK_MS) / 1000)
     this.#responses = new RealtimeResponses({
       send: (message) => this.#send(message),
-      sound: this.#sound,
+      audioFormat: this.#audioFormat,
       clock,
     })
     this.#socket = new VendorSocket(
@@ -102,12 +105,12 @@ class RealtimeStream implements SpeechToSpeechStream {
         clock,
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxBufferedBytes: MAX_WAITING_BYTES,
+        maxBufferedBytes: MAX_BUFFERED_BYTES,
         classify: classifyClose,
       },
       {
         open: () => {
-          this.#setup = clock.after(SETUP_MS, () =>
+          this.#setupTimer = clock.after(SETUP_MS, () =>
             this.#fail(
               new EngineError('vendor_stalled', 'the vendor did not open a session', { retryable: true }),
             ),
@@ -121,7 +124,7 @@ class RealtimeStream implements SpeechToSpeechStream {
 
   write(pcm: Int16Array): void {
     let from = 0
-    while (from < pcm.length && !this.#over) {
+    while (from < pcm.length && !this.#closed) {
       const take = Math.min(pcm.length - from, this.#chunk.length - this.#filled)
       this.#chunk.set(pcm.subarray(from, from + take), this.#filled)
       this.#filled += take
@@ -165,7 +168,7 @@ class RealtimeStream implements SpeechToSpeechStream {
   }
 
   close(): void {
-    if (this.#over) return
+    if (this.#closed) return
     this.#end()
     this.#responses.close()
     this.#socket.close()
@@ -177,7 +180,8 @@ class RealtimeStream implements SpeechToSpeechStream {
     // The caller needs its handle before the first event.
     queueMicrotask(() => {
       if (cancelled) return
-      if (this.#over) events.failed(new EngineError('closed', 'the connection is gone', { retryable: true }))
+      if (this.#closed)
+        events.failed(new EngineError('closed', 'the connection is gone', { retryable: true }))
       else job = this.#responses.begin(body, inBand, events)
     })
     return {
@@ -190,39 +194,41 @@ class RealtimeStream implements SpeechToSpeechStream {
 
   #append(pcm: Int16Array): void {
     this.#filled = 0
-    const message = `{"type":"input_audio_buffer.append","audio":"${this.#sound.encode(pcm)}"}`
+    const message = `{"type":"input_audio_buffer.append","audio":"${this.#audioFormat.encode(pcm)}"}`
     if (this.#ready) {
       this.#socket.send(message)
       return
     }
-    this.#earlySound.push(message)
-    if (this.#earlySound.length > EARLY_CHUNKS) this.#earlySound.shift()
+    this.#pendingAudio.push(message)
+    if (this.#pendingAudio.length > MAX_PENDING_CHUNKS) this.#pendingAudio.shift()
   }
 
   #send(message: RealtimeMessage): void {
-    if (this.#over) return
+    if (this.#closed) return
     const text = JSON.stringify(message)
     if (this.#ready) {
       this.#socket.send(text)
       return
     }
-    this.#earlyMessages.push(text)
-    if (this.#earlyMessages.length > EARLY_MESSAGES) {
+    this.#pendingMessages.push(text)
+    if (this.#pendingMessages.length > MAX_PENDING_MESSAGES) {
       this.#fail(new EngineError('vendor_stalled', 'the vendor does not open a session', { retryable: true }))
     }
   }
 
-  // ---- what the vendor says
+  // ---- messages from the vendor
 
   #read(message: RealtimeMessage): void {
-    if (this.#over || this.#responses.read(message)) return
+    if (this.#closed || this.#responses.read(message)) return
     const { type } = message
     switch (type) {
       case 'session.created':
-        this.#socket.send(JSON.stringify(sessionUpdate(this.#options, this.#realtime, this.#sound.format)))
+        this.#socket.send(
+          JSON.stringify(sessionUpdate(this.#options, this.#realtime, this.#audioFormat.format)),
+        )
         return
       case 'session.updated':
-        this.#begun()
+        this.#configured()
         return
       case 'input_audio_buffer.speech_started':
         this.#events.callerStarted()
@@ -247,13 +253,13 @@ class RealtimeStream implements SpeechToSpeechStream {
     }
   }
 
-  #begun(): void {
+  #configured(): void {
     if (this.#ready) return
     this.#ready = true
-    this.#setup?.cancel()
+    this.#setupTimer?.cancel()
     for (const item of historyItems(this.#options.history)) this.#send(item)
-    for (const message of this.#earlySound.splice(0)) this.#socket.send(message)
-    for (const message of this.#earlyMessages.splice(0)) this.#socket.send(message)
+    for (const message of this.#pendingAudio.splice(0)) this.#socket.send(message)
+    for (const message of this.#pendingMessages.splice(0)) this.#socket.send(message)
   }
 
   #transcript({ item_id, transcript }: RealtimeMessage): void {
@@ -267,13 +273,13 @@ class RealtimeStream implements SpeechToSpeechStream {
       if (isRecord(limit) && limit.remaining === 0) {
         this.#log.warn(
           { limit: limit.name, resetSeconds: limit.reset_seconds },
-          'a limit of the vendor is used up',
+          'realtime.rate_limit_exhausted',
         )
       }
     }
   }
 
-  /** Most errors concern one message and nothing else: a cancel that came too late, an empty buffer. */
+  /** Most errors concern a single message: a cancel that came too late, an empty buffer. */
   #error(error: RealtimeMessage): void {
     const { code, event_id } = error
     if (typeof event_id === 'string' && this.#responses.rejected(event_id, error)) return
@@ -282,22 +288,22 @@ class RealtimeStream implements SpeechToSpeechStream {
       this.#fail(failure)
       return
     }
-    // Without a session nothing else that it says can be helped.
+    // Without a configured session no error is recoverable.
     if (!this.#ready) this.#fail(failure)
-    else this.#log.info({ vendorCode: code ?? error.type }, 'the vendor reports an error of one message')
+    else this.#log.info({ vendorCode: code ?? error.type }, 'realtime.message_error')
   }
 
   #fail(error: VendorFailure): void {
-    if (this.#over) return
+    if (this.#closed) return
     this.#end()
     this.#socket.close()
-    // First the connection: whoever answers the failure of a reply must find that it is gone.
+    // The connection fails first, so that handlers of failed replies find it closed.
     this.#events.failed(error)
     this.#responses.fail(error)
   }
 
   #end(): void {
-    this.#over = true
-    this.#setup?.cancel()
+    this.#closed = true
+    this.#setupTimer?.cancel()
   }
 }

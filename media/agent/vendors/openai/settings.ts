@@ -1,27 +1,30 @@
 import type { Rate } from '../../../base/frame.js'
 
-/** An OpenAI-compatible endpoint of the operator. `baseUrl` usually ends in `/v1`. */
+/** Settings of an OpenAI-compatible endpoint. `baseUrl` usually ends in `/v1`. */
 export interface OpenAiSettings {
   readonly baseUrl: string
-  /** Null for local servers that want none. Never logged. */
+  /** API key, or null for local servers without one. Never logged. */
   readonly apiKey: string | null
   readonly chatModel: string
-  /** Tokens it takes in all; null or absent: as its name tells. */
+  /** Context window in tokens; null or absent: derived from the model's name. */
   readonly chatWindowTokens?: number | null
   readonly transcriptionModel: string
   readonly speechModel: string
   readonly speechVoice: string
-  /** Rate of the headerless PCM that `audio/speech` returns: 24000 with OpenAI itself, clones differ. */
+  /** Rate (Hz) of the headerless PCM from `audio/speech`: 24000 with OpenAI itself, other servers differ. */
   readonly speechRate: Rate
-  /** The speech-to-speech socket of the same endpoint; null when it has none. */
+  /** Speech-to-speech models of the same endpoint, or null. */
   readonly realtime?: RealtimeSettings | null
 }
 
 export interface RealtimeSettings {
-  /** The first is what an agent is offered first. */
+  /** Models; the first one is the default. */
   readonly models: readonly string[]
-  /** Writes down what the caller says, beside the model. */
+  /** Model that transcribes the caller alongside the speech-to-speech model. */
   readonly transcriptionModel: string
-  /** Who decides that the caller's turn is over: the model by the words, the vendor by silence, or we. */
+  /**
+   * Endpointing: by the model from the words (`semantic`), by the vendor from silence (`server`), or by our
+   * detector (`ours`).
+   */
   readonly turns: 'semantic' | 'server' | 'ours'
 }

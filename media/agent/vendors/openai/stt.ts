@@ -19,15 +19,15 @@ import { UtteranceBuffer } from './utterance-buffer.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 12_000, maxBytes: 1024 * 1024 }
 
-/** Shorter speech is a click or a breath; recognisers invent words for it. */
+/** Shorter speech (ms) is a click or a breath, for which models invent words. */
 const MIN_SPEECH_MS = 300
 
-/** Utterances waiting for their text; a person cannot outrun a recogniser by more. */
+/** Utterances waiting for their text; a caller cannot outrun the model by more. */
 const MAX_IN_FLIGHT = 4
 
 /**
- * What these models write when they heard nothing: subtitles of their training data. Compared
- * without case and punctuation.
+ * Texts these models produce for silence: subtitles from their training data. Compared without case and
+ * punctuation.
  */
 const HALLUCINATIONS = new Set([
   'you',
@@ -44,18 +44,21 @@ const HALLUCINATIONS = new Set([
   'music',
 ])
 
-/** A text, and the language the endpoint heard, where it tells. */
-interface Recognised {
+/** A text and the language the endpoint detected, or null. */
+interface Recognition {
   readonly text: string
   readonly language: string | null
 }
 
-const NOTHING: Recognised = { text: '', language: null }
+const NOTHING: Recognition = { text: '', language: null }
 
-/** Of the families only this one gives the language it heard, and only in this format. */
-const TELLS_LANGUAGE = /^whisper-1$/
+/** The only model family that reports the detected language, and only in `verbose_json`. */
+const REPORTS_LANGUAGE = /^whisper-1$/
 
-/** Transcription of whole utterances: our own VAD cuts them, the endpoint has none. */
+/**
+ * Opens transcription of whole utterances, which our VAD delimits.
+ * https://platform.openai.com/docs/api-reference/audio
+ */
 export function openAiSpeechToText(
   settings: OpenAiSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -63,24 +66,24 @@ export function openAiSpeechToText(
   return {
     id: OPENAI,
     open({ rate, language, languages = [language], model, mode }, events) {
-      // Translation is an endpoint of its own, and finds out the language by itself.
+      // Translation has its own endpoint and detects the language itself.
       const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
       const stop = new AbortController()
-      const hears = heardTogether(language, languages, VOICE_LANGUAGES)
+      const understood = heardTogether(language, languages, VOICE_LANGUAGES)
       const name = model ?? settings.transcriptionModel
-      // A translation is in English, whatever it says of the language.
-      const several = hears.length > 1 && mode !== 'translate'
-      const recognise = async (pcm: Int16Array): Promise<Recognised> => {
+      // A translation is in English, regardless of the detected language.
+      const several = understood.length > 1 && mode !== 'translate'
+      const recognise = async (pcm: Int16Array): Promise<Recognition> => {
         const form = new FormData()
         form.set('file', new Blob([wavFile(pcm, rate)], { type: 'audio/wav' }), 'utterance.wav')
         form.set('model', name)
-        // Without one it finds out by itself.
+        // Without this field the endpoint detects the language.
         if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
-        form.set('response_format', several && TELLS_LANGUAGE.test(name) ? 'verbose_json' : 'json')
+        form.set('response_format', several && REPORTS_LANGUAGE.test(name) ? 'verbose_json' : 'json')
         const heard = await recognised(settings, path, form, clock, stop.signal)
         return several ? heard : { ...heard, language: null }
       }
-      return new UtteranceStream({ rate, events, recognise, stop, log, hears })
+      return new UtteranceStream({ rate, events, recognise, stop, log, understood })
     },
   }
 }
@@ -89,21 +92,21 @@ class UtteranceStream implements SpeechToTextStream {
   readonly capabilities: SpeechToTextCapabilities
   readonly #buffer: UtteranceBuffer
   readonly #events: SpeechToTextEvents
-  readonly #recognise: (pcm: Int16Array) => Promise<Recognised>
+  readonly #recognise: (pcm: Int16Array) => Promise<Recognition>
   readonly #stop: AbortController
   readonly #log: Log
   #startMs = 0
   #inFlight = 0
-  /** Finals are told in the order of the utterances, however fast each was recognised. */
+  /** Final texts are reported in the order of the utterances, regardless of the order of the responses. */
   #previous: Promise<void> = Promise.resolve()
 
   constructor(options: {
     readonly rate: number
     readonly events: SpeechToTextEvents
-    readonly recognise: (pcm: Int16Array) => Promise<Recognised>
+    readonly recognise: (pcm: Int16Array) => Promise<Recognition>
     readonly stop: AbortController
     readonly log: Log
-    readonly hears: readonly string[]
+    readonly understood: readonly string[]
   }) {
     this.capabilities = {
       partials: false,
@@ -111,8 +114,8 @@ class UtteranceStream implements SpeechToTextStream {
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 1500,
-      understoodLanguages: options.hears,
-      detectsLanguage: options.hears.length > 1,
+      understoodLanguages: options.understood,
+      detectsLanguage: options.understood.length > 1,
     }
     this.#buffer = new UtteranceBuffer(options.rate)
     this.#events = options.events
@@ -142,10 +145,10 @@ class UtteranceStream implements SpeechToTextStream {
     this.#stop.abort()
   }
 
-  #textOf(pcm: Int16Array, speechMs: number): Promise<Recognised> {
+  #textOf(pcm: Int16Array, speechMs: number): Promise<Recognition> {
     if (speechMs < MIN_SPEECH_MS) return Promise.resolve(NOTHING)
     if (this.#inFlight >= MAX_IN_FLIGHT) {
-      this.#log.warn({ inFlight: this.#inFlight }, 'utterance dropped: the recogniser is too slow')
+      this.#log.warn({ inFlight: this.#inFlight }, 'stt.utterance_dropped')
       return Promise.resolve(NOTHING)
     }
     this.#inFlight++
@@ -154,8 +157,8 @@ class UtteranceStream implements SpeechToTextStream {
     })
   }
 
-  async #deliver(text: Promise<Recognised>, previous: Promise<void>): Promise<void> {
-    // Both are awaited together, so that neither failure is ever without a handler.
+  async #deliver(text: Promise<Recognition>, previous: Promise<void>): Promise<void> {
+    // Awaiting both together keeps either rejection from being unhandled.
     const [outcome] = await Promise.allSettled([text, previous])
     if (this.#stop.signal.aborted) return
     if (outcome.status === 'fulfilled') this.#events.final(outcome.value.text, null, outcome.value.language)
@@ -169,7 +172,7 @@ async function recognised(
   form: FormData,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Recognised> {
+): Promise<Recognition> {
   const response = await post({
     url: joinUrl(settings.baseUrl, path),
     apiKey: settings.apiKey,
@@ -214,19 +217,19 @@ async function readStream(response: {
   return done ?? deltas
 }
 
-function readJson(body: string): Recognised {
+function readJson(body: string): Recognition {
   const parsed = parseJson(body)
   if (isRecord(parsed) && typeof parsed.text === 'string') {
     return { text: parsed.text, language: contractTag(parsed.language) }
   }
-  throw new EngineError('vendor_failed', 'the recogniser sent no text', { context: { length: body.length } })
+  throw new EngineError('vendor_failed', 'the STT vendor sent no text', { context: { length: body.length } })
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new EngineError('vendor_failed', 'the recogniser sent something that is not JSON', { cause: error })
+    throw new EngineError('vendor_failed', 'the STT vendor sent invalid JSON', { cause: error })
   }
 }
 

@@ -11,9 +11,9 @@ interface Slot {
 }
 
 /**
- * Puts tool calls together from streamed fragments. Fragments belong together by `index`; where a
- * clone leaves it out by `id`, else by position; a second id under one index is a second call. Throws
- * EngineError `vendor_failed` when there is too much of it or the arguments are not a JSON object.
+ * Assembles tool calls from streamed fragments. Fragments belong together by `index`, without it by `id`,
+ * else by position; a second id under one index starts a second call. Throws EngineError `vendor_failed` when
+ * a bound is exceeded or the arguments are not a JSON object.
  */
 export class ToolCallAssembly {
   readonly #slots: Slot[] = []
@@ -23,7 +23,7 @@ export class ToolCallAssembly {
     return this.#slots.length
   }
 
-  /** `tool_calls` of one delta, as parsed from JSON. */
+  /** Adds `tool_calls` of one delta. */
   add(fragments: unknown): void {
     if (!Array.isArray(fragments)) return
     fragments.forEach((fragment: unknown, position) => {
@@ -51,7 +51,7 @@ export class ToolCallAssembly {
     if (typeof args === 'string') slot.arguments += args
     else if (isRecord(args)) slot.arguments = JSON.stringify(args)
     if (slot.arguments.length > MAX_ARGUMENTS) {
-      throw new EngineError('vendor_failed', 'the model sent too long tool arguments')
+      throw new EngineError('vendor_failed', 'the model sent tool arguments that are too long')
     }
   }
 

@@ -9,16 +9,19 @@ import { joinUrl, post } from '../shared/vendor-http.js'
 import { PcmReader } from './pcm-reader.js'
 import type { OpenAiSettings } from './settings.js'
 
-/** The endpoint's own limit of `input`. */
+/** Limit of `input` in the API (characters). */
 const MAX_INPUT = 4096
-/** Over five minutes of 24 kHz speech: more than any 4096 characters are. */
+/** Over five minutes of speech at 24 kHz, more than 4096 characters can yield. */
 const LIMITS = { headerMs: 6000, idleMs: 6000, totalMs: 60_000, maxBytes: 16 * 1024 * 1024 }
 const COMPRESSED = /^audio\/(mpeg|mp3|ogg|opus|aac|flac|webm)/
 const RATES: readonly number[] = [8000, 16_000, 24_000, 48_000] satisfies readonly Rate[]
-/** What many local synthesisers produce; no rate of a session, so it is converted here. */
+/** Rate (Hz) of many local synthesizers. No session uses it, so it is converted here. */
 const CD_QUARTER = 22_050
 
-/** Speech as streamed PCM. It tells no word times. */
+/**
+ * Opens TTS with streamed PCM. The API reports no word times.
+ * https://platform.openai.com/docs/api-reference/audio/createSpeech
+ */
 export function openAiTextToSpeech(
   settings: OpenAiSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -36,7 +39,7 @@ export function openAiTextToSpeech(
           error instanceof EngineError
             ? error
             : new EngineError('vendor_failed', errorText(error), { cause: error })
-        log.debug({ code: failure.code }, 'speech failed')
+        log.debug({ code: failure.code }, 'tts.failed')
         events.failed(failure)
       })
       return { cancel: () => stop.abort() }
@@ -52,7 +55,7 @@ async function run(
   signal: AbortSignal,
 ): Promise<void> {
   if (request.text.length > MAX_INPUT) {
-    throw new EngineError('vendor_rejected', 'text too long to synthesise at once', {
+    throw new EngineError('vendor_rejected', 'text too long to synthesize at once', {
       context: { length: request.text.length },
     })
   }
@@ -90,7 +93,10 @@ async function run(
   events.done()
 }
 
-/** Passes audio on at its own rate where a session can take it, else converted to the session's. */
+/**
+ * Returns a function that delivers audio at its own rate, or converted to the session's rate if no session
+ * supports it.
+ */
 function delivery(rate: number, request: SpeakRequest, events: SpeakEvents): (pcm: Int16Array) => void {
   if (isRate(rate)) return (pcm) => events.audio(pcm, rate)
   if (rate !== CD_QUARTER) {

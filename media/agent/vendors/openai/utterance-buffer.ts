@@ -1,21 +1,21 @@
-/** Kept from before the onset: our VAD may cut the first consonant. */
+/** Audio kept before the onset (ms), because the VAD may cut the first consonant. */
 const PRE_ROLL_MS = 300
-/** Kept after the last voiced sample. */
+/** Audio kept after the last voiced sample (ms). */
 const POST_ROLL_MS = 300
-/** How far back an onset may lie: the VAD corrects it to the first voiced sample. */
+/** Longest distance (ms) back to an onset, which the VAD corrects to the first voiced sample. */
 const MEMORY_MS = 1500
 const MAX_UTTERANCE_MS = 30_000
 
 /**
- * Caller audio of one utterance at a time, cut by our VAD's marks, with a little before and after.
- * Memory is bounded: what goes beyond 30 s of one utterance is dropped. Copies what it is given.
+ * Buffers the caller's audio of one utterance as delimited by the VAD, with a margin before and after. Drops
+ * audio beyond 30 s of one utterance. Copies its input.
  */
 export class UtteranceBuffer {
   readonly #rate: number
-  /** The last `MEMORY_MS`, as a ring. */
+  /** Ring buffer of the last `MEMORY_MS`. */
   readonly #ring: Int16Array
   #written = 0
-  /** Session ms of the end of the newest sample. */
+  /** Session time (ms) of the end of the newest sample. */
   #endMs = 0
   #utterance: Int16Array | null = null
   #length = 0
@@ -38,7 +38,7 @@ export class UtteranceBuffer {
     if (this.#utterance !== null) this.#append(pcm)
   }
 
-  /** Speech began at session ms `atMs`. */
+  /** Marks the start of speech at session time `atMs` (ms). */
   start(atMs: number): void {
     const back = this.#samples(Math.max(0, this.#endMs - (atMs - PRE_ROLL_MS)))
     const kept = Math.min(back, this.#ring.length, this.#written)
@@ -52,7 +52,10 @@ export class UtteranceBuffer {
     this.#append(memory)
   }
 
-  /** Speech ended at session ms `atMs`; null when none had begun. The samples are the caller's. */
+  /**
+   * Marks the end of speech at session time `atMs` (ms). Returns the utterance, which the caller owns, or
+   * null when none had started.
+   */
   end(atMs: number): Int16Array | null {
     const whole = this.#utterance
     if (whole === null) return null

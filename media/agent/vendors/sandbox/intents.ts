@@ -1,7 +1,6 @@
 /*
- * What the sandbox receptionist can tell apart in what the caller said, by key words. The first
- * intent that matches wins, so the order is the priority: wishes to end or change the call come
- * before topics, topics before small talk.
+ * Keyword-based intents of the sandbox receptionist. The first matching intent wins, so the order is the
+ * priority: ending or changing the call, then topics, then small talk.
  */
 
 export type Intent =
@@ -96,12 +95,12 @@ const PATTERNS: readonly Pattern[] = [
   },
 ]
 
-/** The caller's intent; `unclear` when nothing matches. */
+/** Returns the caller's intent; `unclear` when nothing matches. */
 export function intentOf(text: string): Intent {
   return PATTERNS.find(({ words }) => words.test(text))?.intent ?? 'unclear'
 }
 
-/** Digits in the text as ASCII, Devanagari ones included. */
+/** Returns the digits in the text as ASCII, including Devanagari digits. */
 export function digitsIn(text: string): string {
   return [...text]
     .map((symbol) => {

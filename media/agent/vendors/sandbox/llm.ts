@@ -20,7 +20,7 @@ import {
   type ScriptedReply,
 } from './replies.js'
 
-/** Delays of a simulated provider; without them all tokens come in one microtask. */
+/** Delays of a simulated provider; without them all tokens arrive in one microtask. */
 export interface RulesTiming {
   readonly clock: Clock
   readonly firstTokenMs: number
@@ -32,7 +32,7 @@ interface Reply {
   readonly calls: readonly ToolCall[]
 }
 
-/** Topics that an interrupting caller brings up; the other answers acknowledge him by themselves. */
+/** Topics after which an interruption is acknowledged; the other replies do so themselves. */
 const ACKNOWLEDGED: ReadonlySet<Topic> = new Set([
   'price',
   'appointment',
@@ -44,10 +44,9 @@ const ACKNOWLEDGED: ReadonlySet<Topic> = new Set([
 ])
 
 /**
- * The embedded language model `parley-rules-1`: a polite receptionist by rules. It sees what a model
- * sees (the messages and tools, nothing else) and the same messages always give the same answer, so
- * that a call can be replayed. Streams word by word; ends the call with the `end_call` tool if the
- * agent has it.
+ * Opens the embedded language model `parley-rules-1`, a rule-based receptionist. It sees only the messages
+ * and tools, and equal messages always yield equal replies, so that a call can be replayed. Streams word by
+ * word and ends the call with the `end_call` tool if the agent has it.
  */
 export function rulesLanguageModel(timing: RulesTiming | null = null): LanguageModel {
   return {
@@ -60,7 +59,7 @@ export function rulesLanguageModel(timing: RulesTiming | null = null): LanguageM
   }
 }
 
-/** The answer to these messages. Pure. */
+/** Returns the reply to a request. Pure. */
 export function replyTo(request: GenerateRequest): Reply {
   const { messages, tools } = request
   const last = messages.at(-1)
@@ -71,7 +70,7 @@ export function replyTo(request: GenerateRequest): Reply {
   const intent = intentOf(heard)
   const { reply, topic } = choose(intent, heard, said, messages, language)
   const interrupted = wasInterrupted(messages)
-  // Somebody who has just cut us off does not want the long answer.
+  // A caller who interrupts does not want the long reply.
   const wanted = interrupted && !reply.endsCall ? reply.sentences.slice(0, 2) : reply.sentences
   const sentences = interrupted && ACKNOWLEDGED.has(topic) ? [ACKNOWLEDGEMENT[language], ...wanted] : wanted
   return { text: sentences.join(' '), calls: callsFor(topic, reply, heard, tools, messages) }
@@ -91,7 +90,7 @@ function choose(
   return { reply: REPLIES[language][topic](facts), topic }
 }
 
-/** What the caller's words mean after what we said last. */
+/** Interprets the caller's intent in the context of our last words. */
 function topicOf(intent: Intent, said: string, messages: readonly ChatMessage[]): Topic {
   const asked = ASKED_ANYTHING_ELSE.test(said)
   const offered = !asked && OFFERED_BOOKING.test(said)
@@ -116,7 +115,7 @@ function callsFor(
   const calls: ToolCall[] = []
   const call = (tool: ToolDeclaration | undefined, args: Record<string, unknown>): void => {
     if (tool === undefined) return
-    // Ids must differ within a conversation and yet be the same for the same messages.
+    // Ids must be unique within a conversation and equal for equal messages.
     calls.push({ id: `call_${messages.length}_${calls.length}`, name: tool.name, arguments: args })
   }
   if (topic === 'appointment' || topic === 'booked') {
@@ -136,7 +135,7 @@ function callsFor(
   return calls
 }
 
-/** Fills every declared parameter from what the caller said, by type. */
+/** Fills every declared parameter from the caller's words, by type. */
 function argumentsFor(tool: ToolDeclaration, heard: string): Record<string, unknown> {
   const properties = tool.parameters.properties
   const args: Record<string, unknown> = {}
@@ -150,14 +149,14 @@ function argumentsFor(tool: ToolDeclaration, heard: string): Record<string, unkn
   return args
 }
 
-/** A tool has answered: read it out, unless the call is ending anyway. */
+/** Reads out a tool's result, unless the call is ending anyway. */
 function afterTool(messages: readonly ChatMessage[], result: string): Reply {
   const called = messages.findLast((message) => message.role === 'assistant')
   const ending =
     called?.role === 'assistant' &&
     (called.toolCalls ?? []).some(({ name }) => name === 'end_call' || name === 'opt_out')
   const text = result.trim()
-  // Data is not for the ear; whoever wrote a sentence as the tool's response wants it said.
+  // Data is not spoken; a sentence is meant to be.
   if (ending || text === '' || /^[[{]/.test(text)) return { text: '', calls: [] }
   return { text: /[.!?।]$/u.test(text) ? text : `${text}.`, calls: [] }
 }
@@ -167,7 +166,7 @@ function lastOf(messages: readonly ChatMessage[], role: 'user' | 'assistant'): s
   return found?.content ?? ''
 }
 
-/** The script of what was heard decides; before anything was heard, that of the prompt. */
+/** The script of the caller's words decides; before any words, that of the prompt. */
 function languageOf(heard: string, messages: readonly ChatMessage[]): ReplyLanguage {
   if (/\p{Script=Devanagari}/u.test(heard)) return 'hi'
   if (/\p{L}/u.test(heard)) return 'en'
@@ -209,10 +208,10 @@ function missesInARow(messages: readonly ChatMessage[]): number {
   return misses
 }
 
-/** Whether the conversation noted that our last words were cut off. */
+/** True when the conversation noted that our last words were interrupted. */
 function wasInterrupted(messages: readonly ChatMessage[]): boolean {
   const from = messages.findLastIndex((message) => message.role === 'assistant')
-  // The prompt itself may speak of interruptions; the note comes with or after our last words.
+  // The prompt itself may mention interruptions; the note comes with or after our last words.
   return from > 0 && messages.slice(from).some(({ content }) => /\binterrupted\b/i.test(content ?? ''))
 }
 
@@ -222,7 +221,7 @@ function usageOf(request: GenerateRequest, reply: Reply): { promptTokens: number
   return { promptTokens, completionTokens: tokensOf(reply.text).length }
 }
 
-/** Words with the blanks before them, as models stream them. */
+/** Words with the preceding blanks, as models stream them. */
 function tokensOf(text: string): readonly string[] {
   return text.match(/\s*\S+/gu) ?? []
 }
@@ -234,7 +233,7 @@ function finish(request: GenerateRequest, reply: Reply, events: GenerateEvents, 
 
 function streamNow(request: GenerateRequest, reply: Reply, events: GenerateEvents): { cancel(): void } {
   let cancelled = false
-  // Never before `generate` returned: the caller needs its handle first.
+  // Asynchronous, because the caller needs its handle before the first event.
   queueMicrotask(() => {
     for (const token of tokensOf(reply.text)) {
       if (cancelled) return

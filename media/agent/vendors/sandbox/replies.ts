@@ -2,17 +2,17 @@ import type { Intent } from './intents.js'
 
 export type ReplyLanguage = 'en' | 'hi'
 
-/** Everything an answer can be filled with, taken from the messages alone. */
+/** Values for the placeholders of a reply, taken from the messages alone. */
 export interface ReplyFacts {
-  /** Who the agent is, `the assistant` when the prompt does not say. */
+  /** Name of the agent; `the assistant` when the prompt has none. */
   readonly agent: string
   readonly business: string
   readonly digits: string
-  /** How often the caller could not be understood in a row. */
+  /** Consecutive utterances of the caller that were not understood. */
   readonly misses: number
 }
 
-/** Sentences of an answer, each spoken as it arrives; `over` ends the call after them. */
+/** Sentences of a reply, spoken as they arrive; `endsCall` ends the call after them. */
 export interface ScriptedReply {
   readonly sentences: readonly string[]
   readonly endsCall?: boolean
@@ -153,11 +153,11 @@ const HINDI: Answers = {
 
 export const REPLIES: Readonly<Record<ReplyLanguage, Answers>> = { en: ENGLISH, hi: HINDI }
 
-/** Short words that acknowledge an interruption before the answer. */
+/** Words that acknowledge an interruption before the reply. */
 export const ACKNOWLEDGEMENT: Readonly<Record<ReplyLanguage, string>> = { en: 'Sure.', hi: 'जी।' }
 
-/** What our answers end with when they ask for more wishes, or offer to book. */
+/** Closing questions of our replies: further wishes, or an offer to book. */
 export const ASKED_ANYTHING_ELSE = /anything else|और कुछ मदद/u
 export const OFFERED_BOOKING = /book|which of them|बुक|कौन सा ठीक/iu
-/** An opening or introduction, after which a yes asks for the purpose. */
+/** Opening lines after which "yes" asks for the purpose of the call. */
 export const ASKED_FOR_CALLER = /am i speaking|is this a good time|have a (minute|moment)|क्या मैं .* से बात/iu

@@ -1,19 +1,18 @@
 import type { ScriptedUtterance, SpeakerScript, TimedWord } from '../../agent-spec.js'
 
-/** One scripted utterance laid over session time. */
+/** A scripted utterance aligned to session time. */
 export interface AlignedUtterance {
   readonly utterance: ScriptedUtterance
-  /** Session ms of the labelled first and last voiced sample. */
+  /** Session time (ms) of the labelled first and last voiced sample. */
   readonly startMs: number
   readonly endMs: number
-  /** In session ms. */
+  /** Words with session times (ms). */
   readonly words: readonly TimedWord[]
 }
 
 /**
- * Lays a simulated speaker's script over the speech that was really received: each onset places the
- * next utterance, unless it falls inside the one placed last (a pause between its words). Knows no
- * clock and hears nothing itself.
+ * Aligns a simulated speaker's script to the speech that was received: each onset starts the next utterance,
+ * unless it falls inside the current one (a pause between words). Uses no clock and no audio.
  */
 export class ScriptTimeline {
   readonly #script: SpeakerScript
@@ -28,17 +27,17 @@ export class ScriptTimeline {
     return this.#current
   }
 
-  /** Speech began at session ms `atMs`. Null when the speaker has nothing more to say. */
-  onset(atMs: number): { readonly placed: AlignedUtterance; readonly continued: boolean } | null {
+  /** Marks the start of speech at session time `atMs` (ms). Returns null when the script is finished. */
+  onset(atMs: number): { readonly aligned: AlignedUtterance; readonly continued: boolean } | null {
     const current = this.#current
-    if (current !== null && atMs < current.endMs) return { placed: current, continued: true }
+    if (current !== null && atMs < current.endMs) return { aligned: current, continued: true }
     const utterance = this.#take()
     if (utterance === null) {
       this.#current = null
       return null
     }
     const shift = atMs - utterance.onsetMs
-    const placed: AlignedUtterance = {
+    const aligned: AlignedUtterance = {
       utterance,
       startMs: atMs,
       endMs: utterance.offsetMs + shift,
@@ -48,13 +47,13 @@ export class ScriptTimeline {
         endMs: word.endMs + shift,
       })),
     }
-    this.#current = placed
-    return { placed, continued: false }
+    this.#current = aligned
+    return { aligned, continued: false }
   }
 
   /**
-   * A sound from `startMs` to `endMs` was not taken for speech. When it was long enough to be the
-   * next utterance (a cough, say), that utterance is used up; otherwise it was something else.
+   * Marks audio from `startMs` to `endMs` that the VAD did not take for speech. If it is long enough to be
+   * the next utterance (a cough, for example), that utterance is consumed.
    */
   unvoiced(startMs: number, endMs: number): void {
     if (this.#current !== null && startMs < this.#current.endMs) return

@@ -7,9 +7,9 @@ import { type AlignedUtterance, ScriptTimeline } from './script-timeline.js'
 
 /** Mean amplitude above which received audio is a sound: idle A-law decodes to 8, quiet speech to 300. */
 const SOUND = 60
-/** A pause shorter than this does not end a sound. */
+/** A shorter pause (ms) does not end a sound. */
 const SOUND_GAP_MS = 250
-/** Labels and our VAD may differ by this much about where a word ends. */
+/** Tolerance (ms) between the labels and our VAD at the end of a word. */
 const WORD_SLACK_MS = 60
 
 /**
@@ -22,7 +22,7 @@ export function sandboxSpeechToText(script: () => SpeakerScript | null = () => n
     id: EMBEDDED,
     open({ rate }, events) {
       const found = script()
-      const scripted = found === null ? null : new ScriptedEar(found, rate, events)
+      const scripted = found === null ? null : new ScriptedRecogniser(found, rate, events)
       return openStream(scripted, events)
     },
   }
@@ -30,32 +30,32 @@ export function sandboxSpeechToText(script: () => SpeakerScript | null = () => n
 
 /** Returns the same vendors, with a sandbox recogniser that reads the script of one simulated caller. */
 export function withSandboxScript(vendors: Vendors, script: () => SpeakerScript | null): Vendors {
-  const recogniser = sandboxSpeechToText(script)
-  return { ...vendors, speechToText: (id) => (id === EMBEDDED ? recogniser : vendors.speechToText(id)) }
+  const sandbox = sandboxSpeechToText(script)
+  return { ...vendors, speechToText: (id) => (id === EMBEDDED ? sandbox : vendors.speechToText(id)) }
 }
 
-function openStream(ear: ScriptedEar | null, events: SpeechToTextEvents): SpeechToTextStream {
+function openStream(recogniser: ScriptedRecogniser | null, events: SpeechToTextEvents): SpeechToTextStream {
   let closed = false
   return {
     capabilities: {
-      partials: ear !== null,
+      partials: recogniser !== null,
       endOfUtterance: false,
-      wordTimes: ear !== null,
-      understandsSpeech: ear !== null,
+      wordTimes: recogniser !== null,
+      understandsSpeech: recogniser !== null,
       finalDeadlineMs: 100,
       understoodLanguages: VOICE_LANGUAGES,
-      detectsLanguage: ear !== null,
+      detectsLanguage: recogniser !== null,
     },
     write(pcm, atMs) {
-      if (!closed) ear?.write(pcm, atMs)
+      if (!closed) recogniser?.write(pcm, atMs)
     },
     utteranceStart(atMs) {
-      if (!closed) ear?.utteranceStart(atMs)
+      if (!closed) recogniser?.utteranceStart(atMs)
     },
     utteranceEnd(atMs) {
       if (closed) return
-      if (ear === null) events.final('', null)
-      else ear.utteranceEnd(atMs)
+      if (recogniser === null) events.final('', null)
+      else recogniser.utteranceEnd(atMs)
     },
     close() {
       closed = true
@@ -63,83 +63,85 @@ function openStream(ear: ScriptedEar | null, events: SpeechToTextEvents): Speech
   }
 }
 
-class ScriptedEar {
-  readonly #placement: ScriptTimeline
+class ScriptedRecogniser {
+  readonly #timeline: ScriptTimeline
   readonly #events: SpeechToTextEvents
   readonly #msPerSample: number
-  /** The utterance that the present speech belongs to, while our VAD hears speech. */
+  /** Utterance of the current speech, while the VAD detects speech. */
   #speaking: AlignedUtterance | null = null
   #inUtterance = false
-  /** Words of the placed utterance that earlier finals have told. */
-  #told = 0
+  /** Words of the current utterance that earlier final texts contained. */
+  #reported = 0
   #partialWords = 0
   #soundStartMs = -1
   #soundEndMs = 0
   #soundVoiced = false
 
   constructor(script: SpeakerScript, rate: number, events: SpeechToTextEvents) {
-    this.#placement = new ScriptTimeline(script)
+    this.#timeline = new ScriptTimeline(script)
     this.#events = events
     this.#msPerSample = 1000 / rate
   }
 
   write(pcm: Int16Array, atMs: number): void {
     const endMs = atMs + pcm.length * this.#msPerSample
-    this.#listen(pcm, atMs, endMs)
-    const placed = this.#speaking
-    if (placed === null) return
-    let heard = this.#told
-    for (let i = this.#told; i < placed.words.length; i++) {
-      const word = placed.words[i]
+    this.#followSounds(pcm, atMs, endMs)
+    const aligned = this.#speaking
+    if (aligned === null) return
+    let heard = this.#reported
+    for (let i = this.#reported; i < aligned.words.length; i++) {
+      const word = aligned.words[i]
       if (word === undefined || word.endMs > endMs) break
       heard = i + 1
     }
-    if (heard - this.#told <= this.#partialWords) return
-    this.#partialWords = heard - this.#told
+    if (heard - this.#reported <= this.#partialWords) return
+    this.#partialWords = heard - this.#reported
     this.#events.partial(
-      textOf(placed.words.slice(this.#told, heard)),
-      contractTag(placed.utterance.language),
+      textOf(aligned.words.slice(this.#reported, heard)),
+      contractTag(aligned.utterance.language),
     )
   }
 
   utteranceStart(atMs: number): void {
     this.#inUtterance = true
     this.#soundVoiced = true
-    const onset = this.#placement.onset(atMs)
-    if (onset === null || !onset.continued) this.#told = 0
-    this.#speaking = onset?.placed ?? null
+    const onset = this.#timeline.onset(atMs)
+    if (onset === null || !onset.continued) this.#reported = 0
+    this.#speaking = onset?.aligned ?? null
     this.#partialWords = 0
   }
 
   utteranceEnd(atMs: number): void {
     if (!this.#inUtterance) return
     this.#inUtterance = false
-    const placed = this.#speaking
+    const aligned = this.#speaking
     this.#speaking = null
-    if (placed === null) {
+    if (aligned === null) {
       this.#events.final('', null)
       return
     }
-    const from = this.#told
-    let until = Math.min(from + this.#partialWords, placed.words.length)
-    for (let i = until; i < placed.words.length; i++) {
-      const word = placed.words[i]
+    const from = this.#reported
+    let until = Math.min(from + this.#partialWords, aligned.words.length)
+    for (let i = until; i < aligned.words.length; i++) {
+      const word = aligned.words[i]
       if (word === undefined || (word.startMs + word.endMs) / 2 > atMs + WORD_SLACK_MS) break
       until = i + 1
     }
-    this.#told = until
+    this.#reported = until
     this.#partialWords = 0
-    const words = placed.words.slice(from, until)
-    const whole = from === 0 && until === placed.words.length && until > 0
+    const words = aligned.words.slice(from, until)
+    const whole = from === 0 && until === aligned.words.length && until > 0
     this.#events.final(
-      whole ? placed.utterance.text : textOf(words),
+      whole ? aligned.utterance.text : textOf(words),
       words,
-      contractTag(placed.utterance.language),
+      contractTag(aligned.utterance.language),
     )
   }
 
-  /** Follows sounds that our VAD does not call speech: the speaker's coughs use up their place too. */
-  #listen(pcm: Int16Array, atMs: number, endMs: number): void {
+  /**
+   * Follows sounds that the VAD does not take for speech, because coughs are utterances of the script too.
+   */
+  #followSounds(pcm: Int16Array, atMs: number, endMs: number): void {
     let sum = 0
     for (let i = 0; i < pcm.length; i++) sum += Math.abs(pcm[i] ?? 0)
     if (sum > SOUND * pcm.length) {
@@ -149,7 +151,7 @@ class ScriptedEar {
       }
       this.#soundEndMs = endMs
     } else if (this.#soundStartMs >= 0 && endMs - this.#soundEndMs >= SOUND_GAP_MS) {
-      if (!this.#soundVoiced) this.#placement.unvoiced(this.#soundStartMs, this.#soundEndMs)
+      if (!this.#soundVoiced) this.#timeline.unvoiced(this.#soundStartMs, this.#soundEndMs)
       this.#soundStartMs = -1
     }
   }

@@ -1,8 +1,8 @@
-/** Sarvam's speech endpoints, or a server that speaks their protocol. */
+/** Settings of Sarvam's endpoints, or of a server with the same protocol. */
 export interface SarvamSettings {
-  /** `wss://api.sarvam.ai`; no slash at the end. */
+  /** Base URL, `wss://api.sarvam.ai`, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** Name of the language field of the synthesis configuration; the vendor's clients disagree. */
+  /** Name of the language field in the TTS configuration; the vendor's own clients disagree. */
   readonly languageField: 'target_language_code' | 'language_code'
 }

@@ -8,7 +8,10 @@ import type { RecognitionDialect, RecognitionReader } from '../shared/recognitio
 import { type FailureClass, PERMANENT, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
 
-/** `/speech-to-text-realtime/ws`: partial texts, and the vendor's own end of utterance. */
+/**
+ * `/speech-to-text-realtime/ws`: partial texts and endpointing by the vendor.
+ * https://docs.sarvam.ai/api-reference/speech-to-text/transcribe/realtime/ws
+ */
 export class SarvamRealtimeDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 60
@@ -26,15 +29,15 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
       readonly mode: RecognitionMode
     },
   ) {
-    const hears = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
-    const several = hears.length > 1
+    const understood = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
+    const several = understood.length > 1
     this.capabilities = {
       partials: true,
       endOfUtterance: true,
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 1200,
-      understoodLanguages: hears,
+      understoodLanguages: understood,
       detectsLanguage: several,
     }
     const query = new URLSearchParams({
@@ -57,7 +60,7 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
   }
 
   flush(): null {
-    // Only taken with manual endpointing.
+    // The endpoint accepts a flush only with manual endpointing.
     return null
   }
 
@@ -66,12 +69,12 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
   }
 
   classify(code: number, _reason: string): FailureClass {
-    // 1003: key, quota or rate; 4000: model, parameter, or the key is not enabled for this socket.
+    // 1003: key, quota or rate limit; 4000: model, parameter, or a key without access to this endpoint.
     return code === 1003 || code === 4000 ? PERMANENT : TRANSIENT
   }
 
   reset(): void {
-    // Every message stands for itself.
+    // Nothing to reset: every message is complete.
   }
 
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {

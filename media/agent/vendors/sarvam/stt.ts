@@ -19,7 +19,7 @@ import { SarvamRealtimeDialect } from './stt-realtime.js'
 
 const DEFAULT_MODEL = 'saaras:v3'
 
-/** Sarvam's recognition: models named `…-realtime` on the realtime socket, the others on the legacy one. */
+/** Opens Sarvam's STT: models named `…-realtime` use the realtime endpoint, the others the legacy one. */
 export function sarvamSpeechToText(
   settings: SarvamSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -37,7 +37,10 @@ export function sarvamSpeechToText(
   }
 }
 
-/** `/speech-to-text/ws`: one final text an utterance and nothing before it. */
+/**
+ * `/speech-to-text/ws`: one final text per utterance, no partial texts.
+ * https://docs.sarvam.ai/api-reference/legacy/speech-to-text/transcribe/ws
+ */
 export class SarvamLegacyDialect implements RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 60
@@ -57,15 +60,15 @@ export class SarvamLegacyDialect implements RecognitionDialect {
     },
   ) {
     this.#rate = stream.rate
-    const hears = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
-    const several = hears.length > 1
+    const understood = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
+    const several = understood.length > 1
     this.capabilities = {
       partials: false,
       endOfUtterance: true,
       wordTimes: false,
       understandsSpeech: true,
       finalDeadlineMs: 1500,
-      understoodLanguages: hears,
+      understoodLanguages: understood,
       detectsLanguage: several,
     }
     const query = new URLSearchParams({
@@ -80,13 +83,13 @@ export class SarvamLegacyDialect implements RecognitionDialect {
     })
     this.url = `${settings.baseUrl}/speech-to-text/ws?${query}`
     this.headers = { 'api-subscription-key': settings.apiKey }
-    // It knows no ping; without sound it drops the connection after some twenty seconds, unannounced.
+    // The endpoint has no ping and drops a connection after about twenty seconds without audio.
     const silence = this.encode(new Int16Array((stream.rate / 1000) * 60))
     this.keepAlive = { afterMs: 4000, message: () => silence }
   }
 
   encode(pcm: Int16Array): string {
-    // The encoding is named so whatever the codec of the connection is.
+    // The endpoint requires this name regardless of the codec of the connection.
     return `{"audio":{"data":"${pcmBase64(pcm)}","encoding":"audio/wav","sample_rate":${this.#rate}}}`
   }
 
@@ -99,13 +102,13 @@ export class SarvamLegacyDialect implements RecognitionDialect {
   }
 
   classify(code: number, reason: string): FailureClass {
-    // 1003 is a wrong key, an empty account or too many streams: the text tells.
+    // 1003 is a wrong key, an empty account or too many streams; the text tells them apart.
     if (code === 1003) return /rate|limit|concurren/i.test(reason) ? RATE_LIMITED : PERMANENT
     return code === 1008 && /key|auth|invalid/i.test(reason) ? PERMANENT : TRANSIENT
   }
 
   reset(): void {
-    // Every message stands for itself.
+    // Nothing to reset: every message is complete.
   }
 
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
@@ -128,7 +131,7 @@ const PERMANENT_CODES = new Set([
   'not_found_error',
 ])
 
-/** The vendor's own error codes; the text is in `message` or in `error`. */
+/** Classifies the vendor's error codes; the text is in `message` or in `error`. */
 export function legacyError(data: Readonly<Record<string, unknown>>): EngineError {
   const code = typeof data.code === 'string' || typeof data.code === 'number' ? String(data.code) : ''
   const text = [data.message, data.error].find((part) => typeof part === 'string') ?? 'unknown'

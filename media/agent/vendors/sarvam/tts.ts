@@ -17,7 +17,10 @@ import { findBulbulModel } from './voices.js'
 const DEFAULT_MODEL = 'bulbul:v3'
 const MAX_TEXT = 2500
 
-/** Sarvam's bulbul over its socket: one text at a time, stopped only by closing the connection. */
+/**
+ * Opens Sarvam's Bulbul TTS over its WebSocket: one text at a time, which only closing the connection can
+ * stop. https://docs.sarvam.ai/api-reference-docs/text-to-speech/stream
+ */
 export function sarvamTextToSpeech(
   settings: SarvamSettings,
   deps: { readonly clock: Clock; readonly log: Log },
@@ -33,7 +36,7 @@ export class SarvamBulbulDialect implements SynthesisDialect {
   readonly keepAlive = { afterMs: 20_000, message: '{"type":"ping"}' }
   readonly idleMs = 120_000
   #languageField: SarvamSettings['languageField']
-  /** The other name of the field was tried. */
+  /** The alternative field name was tried. */
   #fieldChanged = false
   readonly #baseUrl: string
 
@@ -44,7 +47,7 @@ export class SarvamBulbulDialect implements SynthesisDialect {
   }
 
   url(request: SpeakRequest): string {
-    // Without the model here the connection is the oldest model's, whatever the configuration says.
+    // Without a model in the URL the connection uses the oldest model, whatever the configuration says.
     const query = new URLSearchParams({
       model: request.model ?? DEFAULT_MODEL,
       send_completion_event: 'true',
@@ -53,7 +56,7 @@ export class SarvamBulbulDialect implements SynthesisDialect {
   }
 
   validate(request: SpeakRequest): string | null {
-    // The vendor answers these with a text that names nothing.
+    // The vendor rejects these with an unspecific message.
     if (request.text.length > MAX_TEXT)
       return `a text of over ${MAX_TEXT} characters cannot be spoken at once`
     const model = findBulbulModel(request.model ?? DEFAULT_MODEL)
@@ -83,7 +86,7 @@ export class SarvamBulbulDialect implements SynthesisDialect {
   }
 
   cancel(): null {
-    // Late sound of a stopped text could not be told from the next one's.
+    // Late audio of a cancelled text could not be told from that of the next one.
     return null
   }
 
@@ -100,12 +103,15 @@ export class SarvamBulbulDialect implements SynthesisDialect {
       reader.done(null)
     } else if (message.type === 'error') {
       if (data.code === 422) this.#tryOtherField()
-      // The vendor closes after most errors; what is on this connection is not to be trusted.
+      // The vendor closes after most errors, so the connection is not reused.
       reader.failed(undefined, legacyError(data))
     }
   }
 
-  /** Its message for a wrong field names none; the next attempt uses the name its other clients send. */
+  /**
+   * Switches to the field name of the vendor's other clients; the error message does not name the wrong
+   * field.
+   */
   #tryOtherField(): void {
     if (this.#fieldChanged) return
     this.#fieldChanged = true

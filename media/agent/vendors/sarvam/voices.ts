@@ -1,4 +1,4 @@
-/** A model of the bulbul family. Any speaker speaks any of the eleven languages. */
+/** A model of the Bulbul family. Every speaker supports all eleven languages. */
 export interface BulbulModel {
   readonly model: string
   readonly pace: readonly [number, number]
@@ -10,7 +10,7 @@ export interface BulbulModel {
 const V2_FEMALE = ['anushka', 'manisha', 'vidya', 'arya']
 const V2_MALE = ['abhilash', 'karun', 'hitesh']
 
-// The vendor does not publish who is a woman and who a man in v3.
+// The vendor does not publish the gender of v3 speakers.
 const V3_SPEAKERS = [
   'shubh',
   'aditya',
@@ -62,7 +62,7 @@ export const BULBUL_MODELS: readonly BulbulModel[] = [
   { model: 'bulbul:v3', pace: [0.5, 2], female: [], male: [], speakers: V3_SPEAKERS },
 ]
 
-/** Null for a model that came after this was written: the vendor decides then. */
+/** Returns the model, or null for a newer one, which the vendor then validates. */
 export function findBulbulModel(model: string): BulbulModel | null {
   return BULBUL_MODELS.find((entry) => entry.model === model) ?? null
 }

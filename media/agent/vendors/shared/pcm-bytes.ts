@@ -1,17 +1,17 @@
-/** Samples as the bytes of little-endian PCM, copied: a socket may send them later. */
+/** Copies samples into little-endian PCM bytes; the copy may be sent later. */
 export function pcmBytes(pcm: Int16Array): Uint8Array {
-  // Every platform Node runs on is little-endian.
+  // Every platform that Node supports is little-endian.
   return new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength).slice()
 }
 
-/** Samples of little-endian PCM; an odd last byte is left out. */
+/** Returns the samples of little-endian PCM; ignores an odd last byte. */
 export function samplesOf(bytes: Uint8Array): Int16Array {
   const pcm = new Int16Array(bytes.length >> 1)
   new Uint8Array(pcm.buffer).set(bytes.subarray(0, pcm.byteLength))
   return pcm
 }
 
-/** Samples in base64, as most vendors' JSON carries them. */
+/** Encodes samples as base64, the usual form in vendors' JSON. */
 export function pcmBase64(pcm: Int16Array): string {
   return Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString('base64')
 }

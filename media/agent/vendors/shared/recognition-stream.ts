@@ -5,65 +5,65 @@ import type { TimedWord } from '../../agent-spec.js'
 import type { SpeechToTextCapabilities, SpeechToTextEvents, SpeechToTextStream } from '../../vendor-ports.js'
 import { type FailureClass, VendorSocket } from './vendor-socket.js'
 
-/** What a dialect reads out of the vendor's messages. Times are ms since this connection's first sample. */
+/** Receives the contents of a vendor's messages. Times are ms since the first sample of this connection. */
 export interface RecognitionReader {
-  /** `language`: what the vendor heard, as a contract's tag; null when it does not tell. */
+  /** `language` is the detected language as a BCP 47 tag of the API, or null. */
   partial(text: string, language?: string | null): void
   final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
-  /** Optional: the text so far may be all of it; false: it is not, after all. */
+  /** Reports that the text so far may be complete, or that this was wrong. */
   eager?(complete: boolean): void
-  /** The vendor reports a failure in a message. */
+  /** Reports a failure from a message of the vendor. */
   failed(error: EngineError): void
 }
 
 /**
- * One vendor's wire format for one stream; it may keep the text of an utterance in the making. Makes
- * and reads messages, owns no socket.
+ * One vendor's wire format for one STT stream. May keep the text of the current utterance. Encodes and
+ * decodes messages; owns no socket.
  */
 export interface RecognitionDialect {
   readonly capabilities: SpeechToTextCapabilities
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** How much sound one message carries while somebody speaks. */
+  /** Audio per message while the caller speaks (ms). */
   readonly chunkMs: number
-  /** Sound as the vendor takes it. The result is sent at once. */
+  /** Encodes audio; the result is sent at once. */
   encode(pcm: Int16Array): string | Uint8Array
-  /** Asks for the final text of what was sent, or null where the vendor decides by itself. */
+  /** Returns the message that requests the final text, or null when the vendor decides on its own. */
   flush(): string | null
-  /** Said before the socket closes, or null. */
+  /** Returns the message before the socket closes, or null. */
   closeMessage(): string | null
-  /** What keeps the connection when there is no sound: after `afterMs` of silence, this message. */
+  /** Message that keeps the connection open after `afterMs` without audio. */
   readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array }
   classify(code: number, reason: string): FailureClass
-  /** A new connection: forget what the old one said. */
+  /** Forgets the state of the previous connection. */
   reset(): void
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void
 }
 
 const CONNECT_MS = 4000
-/** Sound kept to be sent (again) after a lost connection. */
+/** Audio kept for sending again after a reconnect (ms). */
 const MEMORY_MS = 4000
 /**
- * How much sound one message carries while nobody speaks: a message over TLS costs the same whatever is in
- * it, and most of a call one side only listens. What waits is sent with the first sound of speech.
+ * Audio per message while the caller is silent (ms). A message over TLS costs the same whatever its size, and
+ * most of a call one side only listens. The first speech flushes what is pending.
  */
-const QUIET_CHUNK_MS = 180
-/** Before the detector's onset: the first consonant. */
+const SILENCE_CHUNK_MS = 180
+/** Audio sent from before the VAD's onset (ms): the first consonant. */
 const PRE_ROLL_MS = 300
-/** A hole in the sound up to this long is filled with silence, so that times stay right. */
-const LONGEST_GAP_MS = 2000
+/** A gap in the audio up to this length (ms) is filled with silence, so that times stay valid. */
+const MAX_FILLED_GAP_MS = 2000
 const GAP_MS = 30
-/** Waits before the next try; a connection that lived begins again at the first. */
+/** Delays before a reconnect (ms); after a connection that lasted `STABLE_MS` they start over. */
 const BACKOFF_MS = [0, 500, 1000] as const
-const LIVED_MS = 5000
-/** Seconds of 16 kHz sound in base64: far beyond what a vendor may be behind. */
-const MAX_WAITING_BYTES = 256 * 1024
+const STABLE_MS = 5000
+/** Several seconds of 16 kHz audio in base64, far more than a working vendor leaves unread. */
+const MAX_BUFFERED_BYTES = 256 * 1024
 const MAX_MESSAGE_BYTES = 1024 * 1024
 
 /**
- * Recognition over a vendor's socket. A lost connection is opened again by itself: nothing said
- * meanwhile is lost for 4 s, and an utterance that was cut is sent again from its beginning. `failed`
- * is told when the vendor refuses for good or cannot be reached three times in a row.
+ * STT over a vendor's WebSocket. Reconnects on its own: up to 4 s of audio survive a lost connection, and an
+ * interrupted utterance is sent again from its beginning. Calls `failed` when the vendor rejects for good or
+ * cannot be reached three times in a row.
  */
 export class RecognitionStream implements SpeechToTextStream {
   readonly capabilities: SpeechToTextCapabilities
@@ -73,22 +73,22 @@ export class RecognitionStream implements SpeechToTextStream {
   readonly #clock: Clock
   readonly #log: Log
   readonly #memory: Int16Array
-  readonly #spokenSize: number
+  readonly #speechChunk: number
   readonly #chunk: Int16Array
-  /** Session ms of sample 0. */
+  /** Session time (ms) of sample 0. */
   #originMs: number | null = null
-  /** Samples written, sent, and the first one of the present connection. */
+  /** Samples written, samples sent, and the first sample of the current connection. */
   #written = 0
   #sent = 0
   #connectionStart = 0
-  /** Where the utterance begins that the vendor has not answered, or null. */
+  /** First sample of the utterance without a final text yet, or null. */
   #utterance: number | null = null
   #flushDue = false
   #socket: VendorSocket | null = null
   #openedMs = 0
   #failures = 0
   #retry: Timer | null = null
-  #idle: Timer | null = null
+  #keepAliveTimer: Timer | null = null
   #lastSentMs = 0
   #closed = false
 
@@ -106,16 +106,16 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#clock = options.clock
     this.#log = options.log
     this.#memory = new Int16Array(this.#samples(MEMORY_MS))
-    this.#spokenSize = this.#samples(options.dialect.chunkMs)
-    this.#chunk = new Int16Array(Math.max(this.#spokenSize, this.#samples(QUIET_CHUNK_MS)))
+    this.#speechChunk = this.#samples(options.dialect.chunkMs)
+    this.#chunk = new Int16Array(Math.max(this.#speechChunk, this.#samples(SILENCE_CHUNK_MS)))
     this.#connect()
   }
 
   write(pcm: Int16Array, atMs: number): void {
     if (this.#closed) return
     this.#originMs ??= atMs
-    const hole = atMs - (this.#originMs + (this.#written * 1000) / this.#rate)
-    if (hole > GAP_MS) this.#fill(hole)
+    const gapMs = atMs - (this.#originMs + (this.#written * 1000) / this.#rate)
+    if (gapMs > GAP_MS) this.#fill(gapMs)
     this.#keep(pcm)
     this.#pump(false)
   }
@@ -137,7 +137,7 @@ export class RecognitionStream implements SpeechToTextStream {
     if (this.#closed) return
     this.#closed = true
     this.#retry?.cancel()
-    this.#idle?.cancel()
+    this.#keepAliveTimer?.cancel()
     this.#socket?.close(this.#dialect.closeMessage())
   }
 
@@ -145,13 +145,13 @@ export class RecognitionStream implements SpeechToTextStream {
     return Math.round((ms * this.#rate) / 1000)
   }
 
-  // ---- sound
+  // ---- audio
 
-  #fill(holeMs: number): void {
-    const silence = new Int16Array(this.#samples(Math.min(holeMs, LONGEST_GAP_MS)))
+  #fill(gapMs: number): void {
+    const silence = new Int16Array(this.#samples(Math.min(gapMs, MAX_FILLED_GAP_MS)))
     this.#keep(silence)
-    // What is beyond is left out, and time begins anew.
-    if (holeMs > LONGEST_GAP_MS) this.#originMs = (this.#originMs ?? 0) + holeMs - LONGEST_GAP_MS
+    // A longer gap is not filled; the time origin moves instead.
+    if (gapMs > MAX_FILLED_GAP_MS) this.#originMs = (this.#originMs ?? 0) + gapMs - MAX_FILLED_GAP_MS
   }
 
   #keep(pcm: Int16Array): void {
@@ -165,12 +165,12 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#sent = Math.max(this.#sent, this.#written - memory.length)
   }
 
-  /** Sends what is complete; `all` also what is less than a chunk, and what asks for the final text. */
+  /** Sends complete chunks; with `all` also the remainder and a due flush. */
   #pump(all: boolean): void {
     const socket = this.#socket
     if (!socket?.isOpen) return
-    // Until the text is there the vendor may still be listening for the end.
-    const size = this.#utterance === null ? this.#chunk.length : this.#spokenSize
+    // Until the final text the vendor may still wait for the end of the utterance.
+    const size = this.#utterance === null ? this.#chunk.length : this.#speechChunk
     while (this.#written - this.#sent >= size || (all && this.#written > this.#sent)) {
       const count = Math.min(size, this.#written - this.#sent)
       let at = this.#sent % this.#memory.length
@@ -202,7 +202,7 @@ export class RecognitionStream implements SpeechToTextStream {
         clock: this.#clock,
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxBufferedBytes: MAX_WAITING_BYTES,
+        maxBufferedBytes: MAX_BUFFERED_BYTES,
         classify: (code, reason) => dialect.classify(code, reason),
       },
       {
@@ -224,7 +224,7 @@ export class RecognitionStream implements SpeechToTextStream {
     final: (text, words, language = null) => {
       this.#failures = 0
       this.#utterance = null
-      if (!this.#closed) this.#events.final(text, words === null ? null : this.#placed(words), language)
+      if (!this.#closed) this.#events.final(text, words === null ? null : this.#toSession(words), language)
     },
     eager: (complete) => {
       if (!this.#closed) this.#events.eagerEndOfTurn?.(complete)
@@ -235,8 +235,8 @@ export class RecognitionStream implements SpeechToTextStream {
     },
   }
 
-  /** From ms of the connection to ms of the session. */
-  #placed(words: readonly TimedWord[]): TimedWord[] {
+  /** Converts connection times to session times (ms). */
+  #toSession(words: readonly TimedWord[]): TimedWord[] {
     const offset = (this.#originMs ?? 0) + (this.#connectionStart * 1000) / this.#rate
     return words.map((word) => ({
       text: word.text,
@@ -249,7 +249,7 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#openedMs = this.#clock.now()
     this.#lastSentMs = this.#openedMs
     if (this.#utterance !== null) {
-      // The new connection knows nothing of what the old one heard.
+      // A new connection has no audio of the utterance yet.
       this.#sent = Math.max(Math.min(this.#sent, this.#utterance), this.#written - this.#memory.length, 0)
     }
     this.#connectionStart = this.#sent
@@ -260,8 +260,8 @@ export class RecognitionStream implements SpeechToTextStream {
   #keepAlive(): void {
     const { afterMs, message } = this.#dialect.keepAlive
     const dueMs = this.#lastSentMs + afterMs - this.#clock.now()
-    this.#idle?.cancel()
-    this.#idle = this.#clock.after(Math.max(1, dueMs), () => {
+    this.#keepAliveTimer?.cancel()
+    this.#keepAliveTimer = this.#clock.after(Math.max(1, dueMs), () => {
       if (this.#clock.now() - this.#lastSentMs >= afterMs - 1) {
         this.#socket?.send(message.call(this.#dialect.keepAlive))
         this.#lastSentMs = this.#clock.now()
@@ -272,10 +272,10 @@ export class RecognitionStream implements SpeechToTextStream {
 
   #lost(error: EngineError): void {
     if (this.#closed) return
-    this.#idle?.cancel()
-    const lived = this.#openedMs > 0 && this.#clock.now() - this.#openedMs >= LIVED_MS
+    this.#keepAliveTimer?.cancel()
+    const stable = this.#openedMs > 0 && this.#clock.now() - this.#openedMs >= STABLE_MS
     this.#openedMs = 0
-    if (lived) this.#failures = 0
+    if (stable) this.#failures = 0
     const waitMs = BACKOFF_MS[this.#failures]
     this.#failures++
     if (!error.retryable || waitMs === undefined) {
@@ -283,7 +283,7 @@ export class RecognitionStream implements SpeechToTextStream {
       this.#events.failed(error)
       return
     }
-    this.#log.info({ code: error.code, context: error.context }, 'recognition connects again')
+    this.#log.info({ code: error.code, context: error.context }, 'stt.reconnecting')
     this.#retry = this.#clock.after(waitMs, () => this.#connect())
   }
 }

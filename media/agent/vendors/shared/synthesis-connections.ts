@@ -6,73 +6,73 @@ import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech } from '../..
 import { samplesOf } from './pcm-bytes.js'
 import { type FailureClass, VendorSocket } from './vendor-socket.js'
 
-/** What a dialect reads out of the vendor's messages; `context` null means the connection's only one. */
+/** Receives the contents of a vendor's messages; a null `context` is the connection's only one. */
 export interface SynthesisReader {
-  /** PCM, 16 bits little-endian, at the rate of the request; a sample may be cut. */
+  /** Receives 16-bit little-endian PCM at the requested rate; a chunk may end within a sample. */
   audio(context: string | null, bytes: Uint8Array): void
-  /** The next word of the context's text, as written there; `atMs` of this context's sound. */
+  /** Receives the next word of the context's text, as written there, and its time in the audio (ms). */
   word(context: string | null, word: string, atMs: number): void
-  /** Ms of sound received so far of a context: some vendors count times from each piece. */
+  /** Returns the audio received so far (ms), because some vendors count times from each message. */
   receivedMs(context: string | null): number
   done(context: string | null): void
-  /** `context` undefined: everything on this connection failed with it. */
+  /** Fails one context, or with `context` undefined the connection and all its contexts. */
   failed(context: string | null | undefined, error: EngineError): void
 }
 
-/** One vendor's wire format for speech over a socket. Makes and reads messages, owns no socket. */
+/** One vendor's wire format for TTS over a WebSocket. Encodes and decodes messages; owns no socket. */
 export interface SynthesisDialect {
   readonly vendor: string
   readonly firstAudioDeadlineMs: number
-  /** Requests with equal addresses may share a connection. */
+  /** Returns the URL; requests with equal URLs may share a connection. */
   url(request: SpeakRequest): string
   readonly headers: Readonly<Record<string, string>>
-  /** Texts that may be in the making on one connection at once. */
+  /** Texts that one connection can synthesize at the same time. */
   readonly maxContexts: number
-  /** A stopped text counts among them until the vendor says that it is done. */
+  /** A cancelled text counts against `maxContexts` until the vendor reports it done. */
   readonly countsCancelled?: boolean
-  /** Refuses what the vendor would refuse less clearly; null when it is fine. */
+  /** Returns the reason why the vendor would reject the request, or null. */
   validate(request: SpeakRequest): string | null
   begin(context: string, request: SpeakRequest): readonly string[]
-  /** What stops one context, or null where only closing the connection does. */
+  /** Returns the message that cancels one context, or null when only closing the connection does. */
   cancel(context: string): string | null
-  /** Keeps an idle connection; null where nothing does. */
+  /** Keep-alive of an idle connection, or null when the protocol has none. */
   readonly keepAlive: { readonly afterMs: number; readonly message: string } | null
-  /** An unused connection is closed after this. */
+  /** Time (ms) after which an unused connection is closed. */
   readonly idleMs: number
   classify(code: number, reason: string): FailureClass
   read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void
 }
 
 const CONNECT_MS = 4000
-const MAX_WAITING_BYTES = 256 * 1024
-/** Alignments of long texts come in messages of megabytes. */
+const MAX_BUFFERED_BYTES = 256 * 1024
+/** Alignments of long texts come in messages of several megabytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-/** A vendor that has not told by then that a stopped text is done does not tell. */
-const STOPPED_MS = 10_000
-/** Connections of one thread to one vendor; with more texts at once the conversation fails over. */
-const MAX_LINKS = 256
+/** Time (ms) after which a cancelled text counts as done even without a report. */
+const CANCEL_TIMEOUT_MS = 10_000
+/** Connections of one thread to one vendor; beyond them the conversation fails over. */
+const MAX_CONNECTIONS = 256
 
 /**
- * Synthesis over sockets that stay open between sentences and are shared by the calls of one thread.
- * Where a vendor cannot stop a text, its connection is closed and another is opened ahead of need.
+ * Opens TTS over WebSockets that stay open between sentences and are shared by the calls of a thread. Where a
+ * vendor cannot cancel a text, its connection is closed and another one is opened in advance.
  */
 export function socketTextToSpeech(
   dialect: SynthesisDialect,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): TextToSpeech {
-  const links = new SpeechLinks(dialect, clock, log)
+  const pool = new SynthesisConnectionPool(dialect, clock, log)
   return {
     id: dialect.vendor,
     firstAudioDeadlineMs: dialect.firstAudioDeadlineMs,
-    speak: (request, events) => links.speak(request, events),
+    speak: (request, events) => pool.speak(request, events),
   }
 }
 
-class SpeechLinks {
+class SynthesisConnectionPool {
   readonly #dialect: SynthesisDialect
   readonly #clock: Clock
   readonly #log: Log
-  readonly #links = new Set<SpeechLink>()
+  readonly #connections = new Set<SynthesisConnection>()
   #contexts = 0
 
   constructor(dialect: SynthesisDialect, clock: Clock, log: Log) {
@@ -82,37 +82,44 @@ class SpeechLinks {
   }
 
   speak(request: SpeakRequest, events: SpeakEvents): Cancellable {
-    const refusal = this.#dialect.validate(request)
-    if (refusal !== null) throw new EngineError('vendor_rejected', refusal)
+    const problem = this.#dialect.validate(request)
+    if (problem !== null) throw new EngineError('vendor_rejected', problem)
     const url = this.#dialect.url(request)
-    const link = this.#free(url) ?? this.#open(url)
-    if (link === null) {
-      throw new EngineError('vendor_rate_limited', 'too many texts are being spoken at once', {
+    const connection = this.#free(url) ?? this.#open(url)
+    if (connection === null) {
+      throw new EngineError('vendor_rate_limited', 'too many texts are being synthesized at once', {
         retryable: true,
       })
     }
     const context = `c${++this.#contexts}`
-    link.begin(context, request, events)
+    connection.begin(context, request, events)
     return {
       cancel: () => {
-        // The next sentence must not wait for a handshake.
-        if (link.cancel(context) && this.#free(url) === null) this.#open(url)
+        // The next sentence should not wait for a handshake.
+        if (connection.cancel(context) && this.#free(url) === null) this.#open(url)
       },
     }
   }
 
-  #free(url: string): SpeechLink | null {
-    for (const link of this.#links) if (link.url === url && link.hasRoom) return link
+  #free(url: string): SynthesisConnection | null {
+    for (const connection of this.#connections)
+      if (connection.url === url && connection.hasRoom) return connection
     return null
   }
 
-  #open(url: string): SpeechLink | null {
-    if (this.#links.size >= MAX_LINKS) return null
-    const link: SpeechLink = new SpeechLink(url, this.#dialect, this.#clock, this.#log, () => {
-      this.#links.delete(link)
-    })
-    this.#links.add(link)
-    return link
+  #open(url: string): SynthesisConnection | null {
+    if (this.#connections.size >= MAX_CONNECTIONS) return null
+    const connection: SynthesisConnection = new SynthesisConnection(
+      url,
+      this.#dialect,
+      this.#clock,
+      this.#log,
+      () => {
+        this.#connections.delete(connection)
+      },
+    )
+    this.#connections.add(connection)
+    return connection
   }
 }
 
@@ -121,34 +128,34 @@ interface Context {
   readonly events: SpeakEvents
   readonly rate: SessionRate
   readonly text: string
-  /** First byte of a cut sample. */
-  rest: number | null
+  /** First byte of a split sample. */
+  splitByte: number | null
   samples: number
-  /** Up to here words of the text were told. */
-  told: number
+  /** Offset in the text up to which words were reported. */
+  reportedTo: number
 }
 
-class SpeechLink {
+class SynthesisConnection {
   readonly url: string
   readonly #dialect: SynthesisDialect
   readonly #clock: Clock
   readonly #socket: VendorSocket
-  readonly #gone: () => void
+  readonly #onClosed: () => void
   readonly #contexts = new Map<string, Context>()
-  /** Stopped, and by when the vendor must have told that they are done. */
-  readonly #stopped = new Map<string, number>()
-  /** Messages for when the socket is open. */
-  readonly #waiting: string[] = []
-  #idle: Timer | null = null
-  #usedMs: number
-  #over = false
+  /** Cancelled contexts and the time (ms) until which each counts. */
+  readonly #cancelled = new Map<string, number>()
+  /** Messages kept until the socket is open. */
+  readonly #pending: string[] = []
+  #idleTimer: Timer | null = null
+  #lastUsedMs: number
+  #closed = false
 
-  constructor(url: string, dialect: SynthesisDialect, clock: Clock, log: Log, gone: () => void) {
+  constructor(url: string, dialect: SynthesisDialect, clock: Clock, log: Log, onClosed: () => void) {
     this.url = url
     this.#dialect = dialect
     this.#clock = clock
-    this.#gone = gone
-    this.#usedMs = clock.now()
+    this.#onClosed = onClosed
+    this.#lastUsedMs = clock.now()
     this.#socket = new VendorSocket(
       {
         url,
@@ -156,55 +163,55 @@ class SpeechLink {
         clock,
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxBufferedBytes: MAX_WAITING_BYTES,
+        maxBufferedBytes: MAX_BUFFERED_BYTES,
         classify: (code, reason) => dialect.classify(code, reason),
       },
       {
         open: () => {
-          for (const message of this.#waiting.splice(0)) this.#socket.send(message)
+          for (const message of this.#pending.splice(0)) this.#socket.send(message)
         },
         message: (message) => dialect.read(message, this.#reader),
         closed: (error) => {
-          if (this.#contexts.size === 0) log.info({ code: error.code }, 'an idle speech connection ended')
+          if (this.#contexts.size === 0) log.info({ code: error.code }, 'tts.idle_connection_closed')
           this.#end(error)
         },
       },
     )
-    this.#tend()
+    this.#scheduleIdleCheck()
   }
 
   get hasRoom(): boolean {
     const now = this.#clock.now()
-    for (const [id, untilMs] of this.#stopped) if (untilMs <= now) this.#stopped.delete(id)
-    return !this.#over && this.#contexts.size + this.#stopped.size < this.#dialect.maxContexts
+    for (const [id, untilMs] of this.#cancelled) if (untilMs <= now) this.#cancelled.delete(id)
+    return !this.#closed && this.#contexts.size + this.#cancelled.size < this.#dialect.maxContexts
   }
 
   begin(id: string, request: SpeakRequest, events: SpeakEvents): void {
-    this.#usedMs = this.#clock.now()
+    this.#lastUsedMs = this.#clock.now()
     this.#contexts.set(id, {
       id,
       events,
       rate: request.rate,
       text: request.text,
-      rest: null,
+      splitByte: null,
       samples: 0,
-      told: 0,
+      reportedTo: 0,
     })
     for (const message of this.#dialect.begin(id, request)) {
       if (this.#socket.isOpen) this.#socket.send(message)
-      else this.#waiting.push(message)
+      else this.#pending.push(message)
     }
   }
 
-  /** Returns whether it was still being spoken. */
+  /** Cancels a context; returns false when it was already done. */
   cancel(id: string): boolean {
     if (!this.#contexts.delete(id)) return false
-    this.#usedMs = this.#clock.now()
+    this.#lastUsedMs = this.#clock.now()
     const message = this.#dialect.cancel(id)
     if (message === null || !this.#socket.isOpen) this.#close()
     else {
       this.#socket.send(message)
-      if (this.#dialect.countsCancelled) this.#stopped.set(id, this.#clock.now() + STOPPED_MS)
+      if (this.#dialect.countsCancelled) this.#cancelled.set(id, this.#clock.now() + CANCEL_TIMEOUT_MS)
     }
     return true
   }
@@ -213,17 +220,17 @@ class SpeechLink {
     audio: (id, bytes) => {
       const context = this.#find(id)
       if (context === undefined || bytes.length === 0) return
-      const pcm = take(context, bytes)
+      const pcm = wholeSamples(context, bytes)
       context.samples += pcm.length
       if (pcm.length > 0) context.events.audio(pcm, context.rate)
     },
     word: (id, word, atMs) => {
       const context = this.#find(id)
       if (context === undefined) return
-      const at = context.text.indexOf(word, context.told)
-      // Normalised by the vendor: not in our text.
+      const at = context.text.indexOf(word, context.reportedTo)
+      // The vendor normalised the word, so the text does not contain it.
       if (at < 0) return
-      context.told = at + word.length
+      context.reportedTo = at + word.length
       context.events.word(at, word.length, atMs)
     },
     receivedMs: (id) => {
@@ -231,14 +238,14 @@ class SpeechLink {
       return context === undefined ? 0 : (context.samples * 1000) / context.rate
     },
     done: (id) => {
-      if (id !== null) this.#stopped.delete(id)
+      if (id !== null) this.#cancelled.delete(id)
       const context = this.#find(id)
       if (context === undefined) return
-      this.#leave(context)
+      this.#remove(context)
       if (context.samples > 0) context.events.done()
       else
         context.events.failed(
-          new EngineError('vendor_failed', 'the vendor sent no sound', { retryable: true }),
+          new EngineError('vendor_failed', 'the vendor sent no audio', { retryable: true }),
         )
     },
     failed: (id, error) => {
@@ -249,7 +256,7 @@ class SpeechLink {
       }
       const context = this.#find(id)
       if (context === undefined) return
-      this.#leave(context)
+      this.#remove(context)
       context.events.failed(error)
     },
   }
@@ -258,49 +265,49 @@ class SpeechLink {
     return id === null ? this.#contexts.values().next().value : this.#contexts.get(id)
   }
 
-  #leave(context: Context): void {
+  #remove(context: Context): void {
     this.#contexts.delete(context.id)
-    this.#usedMs = this.#clock.now()
+    this.#lastUsedMs = this.#clock.now()
   }
 
-  /** Keeps an idle connection alive, and closes one that nobody uses. */
-  #tend(): void {
+  /** Sends keep-alives and closes an unused connection. */
+  #scheduleIdleCheck(): void {
     const { keepAlive, idleMs } = this.#dialect
     const everyMs = Math.min(keepAlive?.afterMs ?? idleMs, idleMs)
-    this.#idle = this.#clock.after(everyMs, () => {
-      if (this.#contexts.size === 0 && this.#clock.now() - this.#usedMs >= idleMs - 1) {
+    this.#idleTimer = this.#clock.after(everyMs, () => {
+      if (this.#contexts.size === 0 && this.#clock.now() - this.#lastUsedMs >= idleMs - 1) {
         this.#close()
         return
       }
       if (keepAlive !== null) this.#socket.send(keepAlive.message)
-      this.#tend()
+      this.#scheduleIdleCheck()
     })
   }
 
   #close(): void {
     this.#socket.close()
-    this.#end(new EngineError('closed', 'the connection was given up', { retryable: true }))
+    this.#end(new EngineError('closed', 'the connection was closed', { retryable: true }))
   }
 
   #end(error: EngineError): void {
-    if (this.#over) return
-    this.#over = true
-    this.#idle?.cancel()
-    this.#gone()
-    const cut = [...this.#contexts.values()]
+    if (this.#closed) return
+    this.#closed = true
+    this.#idleTimer?.cancel()
+    this.#onClosed()
+    const open = [...this.#contexts.values()]
     this.#contexts.clear()
-    for (const context of cut) context.events.failed(error)
+    for (const context of open) context.events.failed(error)
   }
 }
 
-/** Whole samples of what came, a cut one kept for the next piece. */
-function take(context: Context, bytes: Uint8Array): Int16Array {
+/** Returns the whole samples of a chunk and keeps a split one for the next chunk. */
+function wholeSamples(context: Context, bytes: Uint8Array): Int16Array {
   let whole = bytes
-  if (context.rest !== null) {
+  if (context.splitByte !== null) {
     whole = new Uint8Array(bytes.length + 1)
-    whole[0] = context.rest
+    whole[0] = context.splitByte
     whole.set(bytes, 1)
   }
-  context.rest = whole.length % 2 === 1 ? (whole.at(-1) ?? null) : null
+  context.splitByte = whole.length % 2 === 1 ? (whole.at(-1) ?? null) : null
   return samplesOf(whole)
 }

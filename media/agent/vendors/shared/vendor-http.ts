@@ -2,11 +2,11 @@ import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError, errorText } from '../../../base/errors.js'
 import { PROMPT_TOO_LONG } from '../../vendor-ports.js'
 
-/** Bounds of one exchange; each ends in an abort and `vendor_stalled`. */
+/** Bounds of one HTTP exchange; exceeding a time aborts it with `vendor_stalled`. */
 export interface ExchangeLimits {
-  /** From the request to the response's header. */
+  /** From the request to the response headers (ms). */
   readonly headerMs: number
-  /** Between two pieces of the body. */
+  /** Between two chunks of the body (ms). */
   readonly idleMs: number
   readonly totalMs: number
   readonly maxBytes: number
@@ -19,22 +19,22 @@ export interface VendorRequest {
   readonly body: string | FormData
   readonly limits: ExchangeLimits
   readonly clock: Clock
-  /** The caller's cancellation: the exchange rejects with `closed`. */
+  /** Cancellation by the caller: the exchange rejects with `closed`. */
   readonly signal: AbortSignal
 }
 
 export interface VendorResponse {
   readonly contentType: string
   /**
-   * Hands the body over piece by piece; `false` from `take` ends it early. Rejects with an
-   * EngineError when the body stalls, breaks off or grows past its limit.
+   * Passes the body on chunk by chunk; `false` from `take` stops early. Rejects with EngineError when the
+   * body stalls, breaks off or exceeds its limit.
    */
   read(take: (bytes: Uint8Array) => boolean): Promise<void>
-  /** Instead of `read`, for a body nobody wants. */
+  /** Discards an unread body. */
   discard(): void
 }
 
-/** The status of a refused request, so that a caller can tell a 400. */
+/** A rejected request with its HTTP status. */
 export class VendorHttpError extends EngineError {
   readonly status: number
 
@@ -47,18 +47,17 @@ export class VendorHttpError extends EngineError {
   }
 }
 
-/** A wait that a person on the line would not notice; a longer `Retry-After` fails at once. */
+/** Longest retry delay (ms) that a caller would not notice; a longer `Retry-After` fails at once. */
 const MAX_RETRY_WAIT_MS = 1000
 const DEFAULT_RETRY_WAIT_MS = 250
 const MAX_ERROR_BODY = 16_384
-/** How long a body may take to end once its last useful piece was read. */
+/** Time for a body to end after its last useful chunk (ms). */
 const DRAIN_MS = 500
 
 /**
- * POSTs to an OpenAI-compatible endpoint. A failure that may pass (408, 409, 429, 5xx, a broken
- * connection) is tried once more while nothing has been received. Everything else rejects with an
- * EngineError: `vendor_rejected`, `vendor_rate_limited`, `vendor_failed`, `vendor_unreachable`,
- * `vendor_stalled`, or `closed` after a cancellation.
+ * POSTs to an OpenAI-compatible endpoint. Retries once after 408, 409, 429, 5xx or a broken connection while
+ * nothing was received. Otherwise rejects with EngineError `vendor_rejected`, `vendor_rate_limited`,
+ * `vendor_failed`, `vendor_unreachable`, `vendor_stalled`, or `closed` after a cancellation.
  */
 export async function post(request: VendorRequest): Promise<VendorResponse> {
   const started = request.clock.now()
@@ -106,7 +105,7 @@ function body(response: Response, request: VendorRequest, watch: Watch, started:
           if (done) break
           received += value.length
           if (received > limits.maxBytes) {
-            throw new EngineError('vendor_failed', 'the vendor sent more than it may', {
+            throw new EngineError('vendor_failed', "the vendor's response is too large", {
               context: { received },
             })
           }
@@ -124,19 +123,19 @@ function body(response: Response, request: VendorRequest, watch: Watch, started:
   }
 }
 
-/** Reads the tail of a body nobody needs, so that its connection can serve the next request. */
+/** Reads the rest of a body, so that its connection can serve the next request. */
 async function drain(reader: ReadableStreamDefaultReader<Uint8Array>, watch: Watch): Promise<void> {
   watch.arm(DRAIN_MS)
   try {
     while (!(await reader.read()).done);
   } catch {
-    // The connection is lost, which costs a new one next time and nothing else.
+    // A lost connection only costs a new one.
   } finally {
     watch.close()
   }
 }
 
-/** The deadline and cancellation of one attempt, as one signal. */
+/** Deadline and cancellation of one attempt, combined in one signal. */
 class Watch {
   readonly #clock: Clock
   readonly #outer: AbortSignal
@@ -163,26 +162,27 @@ class Watch {
     })
   }
 
-  /** What an exception of this attempt means. */
+  /** Converts an exception of this attempt to an EngineError. */
   explain(error: unknown): EngineError {
     if (error instanceof EngineError) return error
     if (this.#outer.aborted) return new EngineError('closed', 'the request was cancelled')
     if (this.#stalled) {
       return new EngineError('vendor_stalled', 'the vendor did not answer in time', { retryable: true })
     }
-    // fetch says "fetch failed" and keeps the reason in `cause`; a body cut off says "terminated".
+    // fetch reports "fetch failed" and keeps the reason in `cause`; a body that breaks off reports
+    // "terminated".
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     const midway = error instanceof Error && error.message === 'terminated'
     return new EngineError(
       midway ? 'vendor_failed' : 'vendor_unreachable',
       midway
-        ? 'the vendor closed in the middle of its answer'
+        ? 'the vendor closed the connection before it had finished'
         : `the vendor cannot be reached: ${errorText(cause)}`,
       { retryable: true, cause: error },
     )
   }
 
-  /** Idempotent. Ends whatever of the exchange is still open, which frees its socket. */
+  /** Aborts the rest of the exchange, which frees its socket. Idempotent. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = null
@@ -196,7 +196,7 @@ class Watch {
 function headersOf(request: VendorRequest): Record<string, string> {
   const headers: Record<string, string> = {}
   if (request.apiKey !== null) headers.authorization = `Bearer ${request.apiKey}`
-  // A form brings its own type with the boundary in it.
+  // A form sets its own content type with the boundary.
   if (typeof request.body === 'string') headers['content-type'] = 'application/json'
   return headers
 }
@@ -207,14 +207,14 @@ function classify(status: number): { code: EngineError['code']; retryable: boole
   return { code: 'vendor_rejected', retryable: false }
 }
 
-/** The vendor's own words, bounded: `{"error":{"message":…}}` or whatever it sent. */
+/** Returns the vendor's error text, bounded: `{"error":{"message":…}}` or any other body. */
 async function refusalText(response: Response, watch: Watch): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   const reader = response.body?.getReader()
   while (reader !== undefined && text.length < MAX_ERROR_BODY) {
     const { done, value } = await reader.read().catch((error: unknown) => {
-      // The status already says enough; only a stall or a cancellation matters more.
+      // The status is sufficient; only a stall or a cancellation takes precedence.
       if (watch.signal.aborted) throw error
       return { done: true, value: undefined }
     })
@@ -224,7 +224,7 @@ async function refusalText(response: Response, watch: Watch): Promise<string> {
   return text
 }
 
-/** As OpenAI, vLLM, llama.cpp and others word it; there is no code that all of them send. */
+/** Phrases of OpenAI, vLLM, llama.cpp and others; they share no error code. */
 const TOO_LONG =
   /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens/i
 
@@ -232,7 +232,7 @@ function saysTooLong(status: number, body: string): boolean {
   return (status === 400 || status === 413 || status === 422) && TOO_LONG.test(body)
 }
 
-/** The message inside an error body or error event; the text itself when it has another shape. */
+/** Returns the message of an error body or error event, or the whole text when it has another shape. */
 export function errorMessageOf(text: string): string {
   try {
     const parsed: unknown = JSON.parse(text)
@@ -259,7 +259,7 @@ function retryWait(headers: Headers): number {
   const after = headers.get('retry-after')
   if (after === null) return DEFAULT_RETRY_WAIT_MS
   const seconds = Number(after)
-  // The other form is a date: seconds away at least, too long for a call.
+  // The other form is a date, at least seconds away, which is too late for a call.
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : Number.POSITIVE_INFINITY
 }
 
@@ -278,7 +278,7 @@ function pause({ clock, signal }: VendorRequest, ms: number): Promise<void> {
   })
 }
 
-/** `base` + `path`, whatever slashes the operator wrote. */
+/** Joins base URL and path with exactly one slash. */
 export function joinUrl(baseUrl: string, path: string): string {
   return `${baseUrl.replace(/\/+$/, '')}/${path}`
 }

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../../base/clock.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../../base/errors.js'
 import { errorMessageOf } from './vendor-http.js'
 
-/** What a vendor's refusal means for us. */
+/** Meaning of a vendor's failure. */
 export interface FailureClass {
   readonly code: EngineErrorCode
   readonly retryable: boolean
@@ -18,39 +18,39 @@ export interface VendorSocketOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly clock: Clock
-  /** From the call to the open socket; later it is `vendor_unreachable`. */
+  /** Deadline from the call to the open socket (ms); later it fails with `vendor_unreachable`. */
   readonly connectMs: number
-  /** Longest message taken. Some vendors send minutes of sound in one. */
+  /** Longest accepted message. Some vendors send minutes of audio in one. */
   readonly maxMessageBytes: number
-  /** Most that may wait to be sent; above it the vendor reads too slowly (`vendor_stalled`). */
+  /** Bound of unsent bytes; beyond it the vendor reads too slowly (`vendor_stalled`). */
   readonly maxBufferedBytes: number
-  /** Meaning of a close code; the reason is the vendor's text. */
+  /** Classifies a close code; `reason` is the vendor's text. */
   classify(code: number, reason: string): FailureClass
 }
 
 export interface VendorSocketEvents {
   open(): void
-  /** A JSON object. Text that is none, and binary messages, are left out. */
+  /** Receives a JSON object. Other texts and binary messages are ignored. */
   message(message: Readonly<Record<string, unknown>>): void
-  /** Once, and nothing after it: refused, lost, closed by the vendor. */
+  /** Called once, as the last event: rejected, lost, or closed by the vendor. */
   closed(error: EngineError): void
 }
 
-/** A socket that hears nothing for so long is asked; without an answer in the same time it is dead. */
+/** Interval of pings (ms); a ping without any message until the next one means that the socket is dead. */
 const PING_MS = 10_000
 const MAX_REFUSAL_BYTES = 16_384
 
 /**
- * One WebSocket to a vendor: text in JSON both ways, sound as the vendor wants it. Keeps itself alive
- * by pings, notices half-open connections, bounds what waits. Knows nothing of any vendor.
+ * One WebSocket to a vendor with JSON messages both ways. Sends pings, detects half-open connections and
+ * bounds unsent data. Independent of any vendor.
  */
 export class VendorSocket {
   readonly #socket: WebSocket
   readonly #options: VendorSocketOptions
   readonly #events: VendorSocketEvents
   #timer: Timer
-  #heard = true
-  #over = false
+  #received = true
+  #done = false
 
   constructor(options: VendorSocketOptions, events: VendorSocketEvents) {
     this.#options = options
@@ -69,7 +69,7 @@ export class VendorSocket {
     this.#socket.on('open', () => this.#opened())
     this.#socket.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary))
     this.#socket.on('pong', () => {
-      this.#heard = true
+      this.#received = true
     })
     this.#socket.on('close', (code, reason) => this.#closed(code, reason.toString('utf8')))
     this.#socket.on('unexpected-response', (_request, response) => this.#refused(response))
@@ -84,65 +84,63 @@ export class VendorSocket {
   }
 
   get isOpen(): boolean {
-    return !this.#over && this.#socket.readyState === WebSocket.OPEN
+    return !this.#done && this.#socket.readyState === WebSocket.OPEN
   }
 
-  /** A string goes as text, bytes as a binary message (read at once, so it may be reused). */
+  /** Sends a string as text, bytes as a binary message; the bytes may be reused at once. */
   send(message: string | Uint8Array): void {
     if (!this.isOpen) return
     if (this.#socket.bufferedAmount > this.#options.maxBufferedBytes) {
-      this.#end(
-        new EngineError('vendor_stalled', 'the vendor does not read what it is sent', { retryable: true }),
-      )
+      this.#end(new EngineError('vendor_stalled', 'the vendor stopped reading', { retryable: true }))
       return
     }
-    // As bytes of its own the frame is written in one piece, not its header and its payload apart.
+    // From a buffer the frame is written at once rather than as header and payload.
     if (typeof message === 'string') this.#socket.send(Buffer.from(message), { binary: false })
     else this.#socket.send(message)
   }
 
-  /** Idempotent; no event follows. `last` is sent before the socket closes. */
+  /** Sends `last`, if any, and closes. Idempotent; no event follows. */
   close(last: string | null = null): void {
-    if (this.#over) return
+    if (this.#done) return
     if (last !== null) this.send(last)
-    this.#leave()
-    // Before it is open there is nothing to say goodbye to.
+    this.#detach()
+    // Before the handshake there is nothing to close properly.
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.close(1000)
     else this.#socket.terminate()
   }
 
   #opened(): void {
-    if (this.#over) return
+    if (this.#done) return
     this.#timer.cancel()
-    this.#watch()
+    this.#schedulePing()
     this.#events.open()
   }
 
-  #watch(): void {
+  #schedulePing(): void {
     this.#timer = this.#options.clock.after(PING_MS, () => {
-      if (!this.#heard) {
-        this.#end(new EngineError('vendor_stalled', 'the vendor no longer answers', { retryable: true }))
+      if (!this.#received) {
+        this.#end(new EngineError('vendor_stalled', 'the vendor stopped responding', { retryable: true }))
         return
       }
-      this.#heard = false
+      this.#received = false
       this.#socket.ping()
-      this.#watch()
+      this.#schedulePing()
     })
   }
 
   #message(data: Buffer, isBinary: boolean): void {
-    this.#heard = true
-    if (this.#over || isBinary) return
+    this.#received = true
+    if (this.#done || isBinary) return
     const parsed = parseObject(data.toString('utf8'))
     if (parsed !== null) this.#events.message(parsed)
   }
 
   #closed(code: number, reason: string): void {
-    if (this.#over) return
-    const verdict = this.#options.classify(code, reason)
+    if (this.#done) return
+    const failure = this.#options.classify(code, reason)
     this.#end(
-      new EngineError(verdict.code, `the vendor closed the connection: ${code} ${reason}`.trim(), {
-        retryable: verdict.retryable,
+      new EngineError(failure.code, `the vendor closed the connection: ${code} ${reason}`.trim(), {
+        retryable: failure.retryable,
         context: { closeCode: code },
       }),
     )
@@ -150,13 +148,13 @@ export class VendorSocket {
 
   #refused(response: IncomingMessage): void {
     const status = response.statusCode ?? 0
-    const verdict = classifyStatus(status)
+    const failure = classifyStatus(status)
     let body = ''
     const end = () => {
       const text = errorMessageOf(body).slice(0, 300)
       this.#end(
-        new EngineError(verdict.code, `the vendor answered ${status}: ${text}`, {
-          retryable: verdict.retryable,
+        new EngineError(failure.code, `the vendor answered ${status}: ${text}`, {
+          retryable: failure.retryable,
           context: { status },
         }),
       )
@@ -171,22 +169,22 @@ export class VendorSocket {
   }
 
   #end(error: EngineError): void {
-    if (this.#over) return
-    this.#leave()
+    if (this.#done) return
+    this.#detach()
     this.#socket.terminate()
     this.#events.closed(error)
   }
 
-  #leave(): void {
-    this.#over = true
+  #detach(): void {
+    this.#done = true
     this.#timer.cancel()
     this.#socket.removeAllListeners()
-    // A socket that breaks while it closes has nobody to tell.
+    // An error while closing has no receiver.
     this.#socket.on('error', () => {})
   }
 }
 
-/** Meaning of the HTTP status with which a handshake was refused. */
+/** Classifies the HTTP status of a rejected handshake. */
 export function classifyStatus(status: number): FailureClass {
   if (status === 429) return RATE_LIMITED
   return status >= 500 || status === 408 ? TRANSIENT : PERMANENT
@@ -199,7 +197,7 @@ function parseObject(text: string): Record<string, unknown> | null {
       ? (parsed as Record<string, unknown>)
       : null
   } catch {
-    // Vendors' rule: what is not understood is ignored; a stream that stays silent meets its deadline.
+    // Invalid messages are ignored; a stream without valid ones runs into its deadline.
     return null
   }
 }

@@ -1,21 +1,21 @@
-/** 44 bytes of header: canonical RIFF/WAVE, one `fmt ` and one `data` chunk. */
+/** Length of the canonical RIFF/WAVE header (bytes): one `fmt ` and one `data` chunk. */
 const HEADER = 44
 const PCM_FORMAT = 1
-/** WAVE_FORMAT_EXTENSIBLE: the real format stands first in its sub-format field. */
+/** WAVE_FORMAT_EXTENSIBLE: the sub-format field starts with the real format. */
 const EXTENSIBLE = 0xfffe
-/** A header with more than this before its samples is no speech. */
+/** Longest header before the samples (bytes). */
 const MAX_HEADER = 65_536
 
 export interface WavFormat {
   readonly rate: number
   readonly channels: number
-  /** Where the samples begin, in bytes. */
+  /** Offset of the first sample (bytes). */
   readonly dataOffset: number
-  /** As the header says; null when it cannot say (0 or 0xFFFFFFFF while streaming): read to the end. */
+  /** Length according to the header, or null when it is unknown (0 or 0xFFFFFFFF while streaming). */
   readonly dataBytes: number | null
 }
 
-/** Mono 16-bit samples as a WAV file. */
+/** Writes mono 16-bit samples as a WAV file. */
 export function wavFile(pcm: Int16Array, rate: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(HEADER + pcm.length * 2)
   const view = new DataView(bytes.buffer)
@@ -41,8 +41,8 @@ export function looksLikeWav(bytes: Uint8Array): boolean {
 }
 
 /**
- * The format of a WAV file from its first bytes; null when more bytes are needed. Throws RangeError
- * when it is not 16-bit PCM in WAV.
+ * Parses the first bytes of a WAV file. Returns null when more bytes are needed. Throws RangeError when it is
+ * not 16-bit PCM in WAV.
  */
 export function parseWav(bytes: Uint8Array): WavFormat | null {
   if (bytes.length < 12) return null
