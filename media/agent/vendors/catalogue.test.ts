@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../base/clock.js'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { silentLog } from '../../base/log.js'
 import {
   EMBEDDED_LANGUAGE_MODEL,
@@ -47,11 +47,11 @@ t.test('embedded entries are always there, OpenAI ones when configured', async (
 
 t.test('every vendor that the catalogue names is in the registry', async (t) => {
   const synthesis = { synthesize: () => Promise.reject(new Error('unused')) }
-  const vendors = openVendors({ providers: OPENAI, synthesis, clock: systemClock, log: silentLog })
+  const vendors = openVendors({ providers: OPENAI, synthesis, clock: new VirtualClock(), log: silentLog })
   for (const { vendor } of voices(OPENAI)) t.equal(vendors.textToSpeech(vendor).id, vendor)
   for (const { vendor } of languageModels(OPENAI)) t.equal(vendors.languageModel(vendor).id, vendor)
   for (const { vendor } of recognitionModels(OPENAI)) t.equal(vendors.speechToText(vendor).id, vendor)
-  const bare = openVendors({ providers: NONE, synthesis, clock: systemClock, log: silentLog })
+  const bare = openVendors({ providers: NONE, synthesis, clock: new VirtualClock(), log: silentLog })
   t.throws(() => bare.languageModel('openai'), { code: 'config_invalid' })
   t.throws(() => bare.speechToText('nobody'), { code: 'config_invalid' })
 })
