@@ -18,6 +18,7 @@ interface Operation {
   readonly method: string
   readonly path: string
   readonly summary: string
+  readonly description: string | null
   readonly scope: string | null
   readonly pathParameters: readonly string[]
   readonly query: readonly { readonly name: string; readonly required: boolean; readonly schema: Node }[]
@@ -48,6 +49,7 @@ function readOperation(path: string, method: string, operation: Node): Operation
     method,
     path,
     summary: text(operation.summary),
+    description: operation.description === undefined ? null : text(operation.description),
     scope: operation['x-scope'] === undefined ? null : text(operation['x-scope']),
     pathParameters: parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => text(name)),
     query: parameters
@@ -232,7 +234,8 @@ function methodOf(operation: Operation, used: Set<string>): string {
     ...(operation.idempotent ? ['idempotent: true'] : []),
   ].join(', ')
   const scope = operation.scope === null ? '' : ` Needs the scope \`${operation.scope}\`.`
-  return `  /** ${operation.summary}${scope} */
+  const description = operation.description === null ? '' : ` ${operation.description}`
+  return `  /** ${operation.summary}.${description}${scope} */
   ${operation.id}(${input}options: RequestOptions = {}): Promise<${result}> {
     return this.send({ ${spec} }, ${members.length === 0 ? '{}' : 'input'}, options)
   }

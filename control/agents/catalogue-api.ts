@@ -17,7 +17,8 @@ export const listVoices = listOperation({
   id: 'listVoices',
   path: '/v1/voices',
   tag: 'Agents',
-  summary: 'List the voices an agent can have, with the recognition models that go with each.',
+  summary: 'List voices',
+  description: 'Each voice lists the speech recognition models that can be used with it.',
   audience: 'key',
   scope: 'read',
   result: Voice,
@@ -40,14 +41,14 @@ export const listVoices = listOperation({
 const Model = z.object({
   llmModel: z.string(),
   label: z.string(),
-  available: z.boolean().meta({ description: 'Whether an agent with it can be published now.' }),
+  available: z.boolean().meta({ description: 'Whether an agent that uses this model can be published now.' }),
 })
 
 export const listModels = listOperation({
   id: 'listModels',
   path: '/v1/models',
   tag: 'Agents',
-  summary: 'List the language models an agent can have.',
+  summary: 'List language models',
   audience: 'key',
   scope: 'read',
   result: Model,

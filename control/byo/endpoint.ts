@@ -48,7 +48,7 @@ export const MediaEndpoint = z
     authSecretId: z.string().nullable(),
     customParameters: z.record(z.string(), z.string()),
   })
-  .meta({ description: 'The media socket of the customer’s own bot.' })
+  .meta({ description: 'WebSocket or TCP endpoint of the customer’s own bot.' })
 
 const StoredEndpoint = z.object({
   type: z.enum(BOT_TYPES),

@@ -21,13 +21,18 @@ export const Latency = z.object({
 const MS = (description: string) => z.int().meta({ description })
 
 export const Bot = z.object({
-  underruns: z.int().meta({ description: 'Times its sound came too late to go on smoothly.' }),
-  droppedInMs: MS('Sound of the caller that it did not take in time.'),
-  droppedOutMs: MS('Its sound beyond the 300 s that can wait.'),
-  trimmedMs: MS('Late sound left out to be on time again.'),
+  underruns: z
+    .int()
+    .meta({ description: 'Number of playout gaps because audio of the bot arrived too late.' }),
+  droppedInMs: MS('Audio of the caller (ms) that was dropped because the bot did not read it in time.'),
+  droppedOutMs: MS('Audio of the bot (ms) that was dropped because more than 300 s was queued.'),
+  trimmedMs: MS('Late audio of the bot (ms) that was skipped to catch up.'),
   marks: z.int(),
-  errors: z.int().meta({ description: 'Messages that could not be used.' }),
-  closeCode: z.int().nullable().meta({ description: 'With which it closed the socket; null: it did not.' }),
+  errors: z.int().meta({ description: 'Number of invalid messages from the bot.' }),
+  closeCode: z
+    .int()
+    .nullable()
+    .meta({ description: 'WebSocket close code of the bot. Null if the bot did not close the connection.' }),
 })
 
 export const Call = z.object({
@@ -65,14 +70,14 @@ export const Call = z.object({
   evaluation: z.array(
     z.object({ id: z.string(), name: z.string(), passed: z.boolean(), reason: z.string() }),
   ),
-  transfer: z.null().meta({ description: 'Latest transfer attempt; none in this release.' }),
+  transfer: z.null().meta({ description: 'Latest transfer attempt. Always null in this release.' }),
   hasRecording: z.boolean(),
   hasTranscript: z.boolean(),
   complianceRunId: z.string().nullable(),
   evidenceId: z.string().nullable(),
   latency: Latency.nullable(),
   bot: Bot.nullable().meta({
-    description: 'What the customer’s own bot did; null for other calls, and until the end.',
+    description: 'Statistics of the customer’s own bot. Null for other calls and until the call has ended.',
   }),
   error: z.string().nullable(),
   createdAt: Timestamp,

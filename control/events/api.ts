@@ -15,7 +15,7 @@ const Delivery = z
     deliveredAt: Timestamp.nullable(),
   })
   .nullable()
-  .meta({ description: 'Newest delivery to this endpoint; null when no endpoint wanted the event.' })
+  .meta({ description: 'Latest delivery to this endpoint. Null if no endpoint is subscribed to the event.' })
 
 const eventShape = {
   id: z.string(),
@@ -31,7 +31,8 @@ export const listEvents = listOperation({
   id: 'listEvents',
   path: '/v1/events',
   tag: 'Events',
-  summary: 'List the events of the last 30 days, newest first, one line per event and endpoint.',
+  summary: 'List events',
+  description: 'Events of the last 30 days, newest first. One item per event and webhook endpoint.',
   audience: 'key',
   scope: 'read',
   query: z.strictObject({ type: z.string().max(60).optional() }),
@@ -48,7 +49,8 @@ export const readEvent = operation({
   method: 'get',
   path: '/v1/events/:id',
   tag: 'Events',
-  summary: 'Read an event with its payload, rendered from the current state.',
+  summary: 'Get an event',
+  description: 'The payload shows the current state of the subject.',
   audience: 'key',
   scope: 'read',
   params: z.object({ id: idParam('evt') }),

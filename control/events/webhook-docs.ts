@@ -7,11 +7,13 @@ import type { EventType } from './store.js'
 
 /** A resource whose operations are not part of this release. */
 const later = (what: string) =>
-  z.looseObject({ id: z.string() }).meta({ description: `The ${what}, as its GET answers it` })
+  z.looseObject({ id: z.string() }).meta({ description: `The ${what} as its GET operation returns it.` })
 
 const Transfer = z
   .looseObject({ id: z.string(), attempt: z.int(), status: z.string() })
-  .meta({ description: "The attempt concerned, which may differ from the call's latest" })
+  .meta({
+    description: 'The transfer attempt of this event, which may differ from the latest attempt of the call.',
+  })
 const Campaign = later('campaign')
 const Wallet = z.looseObject({
   balancePaise: z.int(),
@@ -23,62 +25,68 @@ const Build = z.looseObject({ id: z.string(), status: z.string(), error: z.strin
 
 const CATALOGUE: Readonly<Record<EventType, Omit<WebhookDescription, 'type'>>> = {
   'call.initiated': {
-    when: 'A dial was accepted and the call row exists, outbound or inbound.',
+    when: 'An outbound call was accepted or an inbound call arrived.',
     data: { call: Call },
   },
-  'call.answered': { when: 'The far end connected to the media path.', data: { call: Call } },
+  'call.answered': { when: 'The call was answered and media is connected.', data: { call: Call } },
   'call.completed': {
-    when: 'A call ended, whatever came of it. For an answered agent call it waits up to about 90 seconds for the summary.',
+    when: 'A call ended, with any outcome. For an answered agent call the event is delayed by up to about 90 seconds until the summary is ready.',
     data: { call: Call },
   },
   'call.failed': {
-    when: 'A call ended as failed, no_answer or busy; sent beside call.completed.',
+    when: 'A call ended as failed, no_answer or busy. Sent in addition to call.completed.',
     data: { call: Call },
   },
   'call.transfer_started': {
-    when: 'The agent began handing the call to a person, whose phone rings.',
+    when: 'The agent started to transfer the call, and the phone of the destination rings.',
     data: { call: Call, transfer: Transfer },
   },
-  'call.transferred': { when: 'The person took the call.', data: { call: Call, transfer: Transfer } },
+  'call.transferred': {
+    when: 'The transfer destination answered the call.',
+    data: { call: Call, transfer: Transfer },
+  },
   'call.transfer_failed': {
-    when: 'Nobody took the call, or the caller hung up first. May also follow call.transferred.',
+    when: 'The transfer destination did not answer, or the caller hung up first. May also follow call.transferred.',
     data: { call: Call, transfer: Transfer },
   },
-  'campaign.completed': { when: 'Every recipient has settled.', data: { campaign: Campaign } },
+  'campaign.completed': {
+    when: 'All recipients of a campaign have reached a final state.',
+    data: { campaign: Campaign },
+  },
   'campaign.paused': {
-    when: 'A campaign paused, also automatically at the wallet floor.',
+    when: 'A campaign was paused, possibly automatically because the wallet balance is too low.',
     data: { campaign: Campaign },
   },
   'compliance.check.blocked': {
-    when: 'The pre-dial gate refused a call; holds the deciding check.',
+    when: 'A compliance check blocked a call before it was dialled. Contains the check that decided.',
     data: { check: ComplianceCheck },
   },
   'wallet.balance.low': {
-    when: 'The balance crossed the low-balance threshold.',
+    when: 'The balance fell below the low-balance threshold.',
     data: { wallet: Wallet },
   },
   'number.renewal_due': {
-    when: 'A renewal is due and the balance cannot cover it; releaseAt says when the number is released.',
+    when: 'A renewal is due and the balance does not cover it. The number is released at releaseAt unless the balance is topped up.',
     data: { number: PhoneNumber },
   },
   'number.released': {
-    when: 'A renewal went unpaid past releaseAt; the number is gone.',
+    when: 'A renewal was not paid by releaseAt, and the number was released.',
     data: { number: PhoneNumber },
   },
   'number.suspended': {
-    when: 'No longer sent; kept so that subscriptions stay valid.',
+    when: 'No longer sent. The type is kept so that existing subscriptions stay valid.',
     data: { number: PhoneNumber },
   },
   'number.reactivated': {
-    when: 'A number suspended under the old policy had its overdue rent paid.',
+    when: 'The overdue rent of a number that was suspended under the previous policy was paid.',
     data: { number: PhoneNumber },
   },
   'knowledge.build.completed': {
-    when: 'A knowledge base finished building.',
+    when: 'The build of a knowledge base finished.',
     data: { knowledgeBase: KnowledgeBase, build: Build },
   },
   'knowledge.build.failed': {
-    when: 'A build failed; build.error says why.',
+    when: 'The build of a knowledge base failed. build.error contains the reason.',
     data: { knowledgeBase: KnowledgeBase, build: Build },
   },
 }

@@ -132,7 +132,10 @@ interface Base<P extends z.ZodObject, A extends Audience> {
   /** Path with `:name` parameters. */
   readonly path: `/v1/${string}`
   readonly tag: string
+  /** Imperative, without a full stop, at most 60 characters. */
   readonly summary: string
+  /** Details that do not fit the summary; full sentences. */
+  readonly description?: string
   readonly audience: A
   /** Minimum scope; required for audience `key`. */
   readonly scope?: Scope
@@ -212,6 +215,7 @@ export interface Operation {
   readonly path: string
   readonly tag: string
   readonly summary: string
+  readonly description: string | null
   readonly audience: Audience
   readonly scope: Scope | null
   readonly roles: readonly Role[] | null
@@ -331,6 +335,7 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: Base<P, A>) {
     path: spec.path,
     tag: spec.tag,
     summary: spec.summary,
+    description: spec.description ?? null,
     audience: spec.audience,
     scope: spec.scope ?? null,
     roles: spec.roles ?? null,

@@ -50,7 +50,10 @@ function describeWebhook(
             type: 'object',
             required: ['id', 'type', 'environment', 'created_at', 'data', 'links'],
             properties: {
-              id: { type: 'string', description: 'Deduplicate by it; the same as x-svc-event-id' },
+              id: {
+                type: 'string',
+                description: 'ID of the event, equal to x-svc-event-id. Use it to detect duplicates.',
+              },
               type: { type: 'string', 'x-known-values': [type] },
               environment: { type: ['string', 'null'], 'x-known-values': ['test', 'live'] },
               created_at: { type: 'string', format: 'date-time' },
@@ -74,9 +77,9 @@ function describeWebhook(
       },
     },
     responses: {
-      '2XX': { description: 'Received. Answer within 10 seconds; the body is ignored.' },
-      '4XX': { description: 'Not retried, but for 408 and 429.' },
-      '5XX': { description: 'Retried with exponential backoff, up to 14 attempts in about a day.' },
+      '2XX': { description: 'Received. Respond within 10 seconds. The body is ignored.' },
+      '4XX': { description: 'Not retried, except 408 and 429.' },
+      '5XX': { description: 'Retried with exponential backoff, up to 14 attempts in about one day.' },
     },
   }
 }
@@ -100,15 +103,15 @@ const header = (name: string, description: string, schema: JsonObject): JsonObje
 })
 
 const DELIVERY_HEADERS: readonly JsonObject[] = [
-  header('x-svc-timestamp', 'Unix seconds of this attempt', { type: 'string' }),
+  header('x-svc-timestamp', 'Unix time (s) of this attempt.', { type: 'string' }),
   header(
     'x-svc-signature',
-    'v1= and the hexadecimal HMAC-SHA256 of "<timestamp>.<raw body>" keyed with the secret of the endpoint; several, separated by spaces, while a secret is being rolled',
+    '"v1=" followed by the hexadecimal HMAC-SHA256 of "<timestamp>.<raw body>", keyed with the signing secret of the endpoint. For 24 hours after the secret was replaced there are two signatures, separated by a space.',
     { type: 'string' },
   ),
-  header('x-svc-event', 'The type of the event', { type: 'string' }),
-  header('x-svc-event-id', 'The id of the event', { type: 'string' }),
-  header('x-svc-delivery-attempt', '1 for the first', { type: 'string' }),
+  header('x-svc-event', 'Type of the event.', { type: 'string' }),
+  header('x-svc-event-id', 'ID of the event.', { type: 'string' }),
+  header('x-svc-delivery-attempt', 'Number of the attempt, starting at 1.', { type: 'string' }),
 ]
 
 const LINKS: JsonObject = {
@@ -116,12 +119,12 @@ const LINKS: JsonObject = {
   required: ['self'],
   properties: {
     self: { type: 'string', format: 'uri' },
-    recording: { type: 'string', format: 'uri', description: 'Only when there is one' },
-    transcript: { type: 'string', format: 'uri', description: 'Only when there is one' },
+    recording: { type: 'string', format: 'uri', description: 'Present if there is one.' },
+    transcript: { type: 'string', format: 'uri', description: 'Present if there is one.' },
     handoff: {
       type: 'string',
       format: 'uri',
-      description: 'Transfer events: a page with what was said so far, open for 24 hours',
+      description: 'Transfer events only: a page with the conversation so far, available for 24 hours.',
     },
   },
 }

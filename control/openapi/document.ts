@@ -46,26 +46,26 @@ export function openApiDocument({ version, operations, webhooks }: ApiInfo): Jso
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'svc_test_... for the sandbox, svc_live_... for real calls',
+          description: 'svc_test_... for the sandbox, svc_live_... for real calls.',
         },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'svc_session',
           description:
-            'Signed in by POST /v1/auth/login. Changes also need x-svc-csrf (the value of the cookie svc_csrf) and an Origin; x-svc-environment (test unless given) and x-svc-organization choose what is acted on.',
+            'Cookie set by POST /v1/auth/login. Requests that change data also need the header x-svc-csrf (the value of the cookie svc_csrf) and an Origin header. The headers x-svc-environment (default: test) and x-svc-organization select the environment and the organization.',
         },
         operator: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The token of the operator, PARLEY_OPS_TOKEN',
+          description: 'Token of the operator, set with PARLEY_OPS_TOKEN.',
         },
         signature: {
           type: 'apiKey',
           in: 'header',
           name: 'x-svc-signature',
           description:
-            'v1= and the hex HMAC-SHA256 over <x-svc-timestamp>.<raw body>; the timestamp in Unix seconds, at most 300 s off; good once',
+            '"v1=" followed by the hexadecimal HMAC-SHA256 of "<x-svc-timestamp>.<raw body>". The timestamp is in Unix seconds and may differ from the server time by at most 300 s. Each signature is accepted once.',
         },
       },
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
@@ -96,6 +96,7 @@ function describe(operation: Operation, results: Results): JsonObject {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
+    ...(operation.description === null ? {} : { description: operation.description }),
     security: SECURITY[operation.audience],
     ...(operation.roles === null ? {} : { 'x-roles': operation.roles }),
     ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
@@ -153,16 +154,16 @@ function requestBody({ id, body }: Operation): JsonObject {
 
 function success(operation: Operation, results: Results): JsonObject {
   const headers = operation.audience === 'key' ? KEYED_HEADERS : REQUEST_ID
-  if (operation.reply === 'empty') return { description: 'Done', headers }
+  if (operation.reply === 'empty') return { description: 'No content.', headers }
   if (operation.reply === 'file' || operation.result === null) {
-    const ranges = operation.reply === 'file' ? '; byte ranges are supported' : ''
-    return { description: `The content${ranges}`, headers, content: { [operation.contentType]: {} } }
+    const ranges = operation.reply === 'file' ? ' Byte ranges are supported.' : ''
+    return { description: `The content.${ranges}`, headers, content: { [operation.contentType]: {} } }
   }
   const name = results.get(operation.result)
   const result =
     name === undefined ? outputSchema(operation.result) : { $ref: `#/components/schemas/${name}` }
   return {
-    description: operation.status === 201 ? 'Created' : 'OK',
+    description: operation.status === 201 ? 'Created.' : 'OK.',
     headers,
     content: {
       'application/json': {
@@ -272,7 +273,8 @@ function errorResponse(status: number, codes: readonly ErrorCode[]): [string, Js
 const IDEMPOTENCY_KEY: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'A retry with the same key and body within 24 hours gets the first answer again.',
+  description:
+    'A retry with the same key and the same body within 24 hours returns the first response again.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
@@ -289,8 +291,8 @@ const ERROR_SCHEMA: JsonObject = {
           'x-known-values': [...new Set(Object.values(PROBLEMS).map((problem) => problem.type))],
         },
         code: { type: 'string', 'x-known-values': Object.keys(PROBLEMS) },
-        message: { type: 'string', description: 'For people; branch on code' },
-        details: { type: 'object', description: 'Only where the code has some' },
+        message: { type: 'string', description: 'For humans. Programs should use the code.' },
+        details: { type: 'object', description: 'Present for some codes only.' },
         doc_url: { type: 'string', format: 'uri' },
         request_id: { type: 'string' },
       },
@@ -302,10 +304,18 @@ const PAGINATION_SCHEMA: JsonObject = {
   type: 'object',
   required: ['cursor', 'hasMore'],
   properties: {
-    cursor: { type: ['string', 'null'], description: 'Send it, with the same filters, for the next page' },
+    cursor: {
+      type: ['string', 'null'],
+      description: 'Send it with the same filters to get the next page. Null on the last page.',
+    },
     hasMore: { type: 'boolean' },
-    total: { type: 'integer', minimum: 0, maximum: 10_000, description: 'On the first page of some lists' },
-    totalCapped: { type: 'boolean', description: 'True when more than 10,000 match' },
+    total: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 10_000,
+      description: 'Number of matching items. Only on the first page of some lists.',
+    },
+    totalCapped: { type: 'boolean', description: 'True if more than 10,000 items match.' },
   },
 }
 
@@ -335,16 +345,24 @@ const headerOf = (type: 'string' | 'integer', description: string, example: unkn
 })
 
 const HEADERS: JsonObject = {
-  RequestId: headerOf('string', 'Name it when you ask for help', 'req_01JZ0000000000000000000000'),
-  RetryAfter: headerOf('integer', 'Seconds to wait before a retry', 1),
-  WwwAuthenticate: headerOf('string', 'The way to authenticate here', 'Bearer realm="api"'),
-  RateLimitPolicy: headerOf(
+  RequestId: headerOf(
     'string',
-    'The request budget: quota and window in seconds',
-    '"default";q=600;w=60',
+    'ID of the request. Quote it in support requests.',
+    'req_01JZ0000000000000000000000',
   ),
-  RateLimit: headerOf('string', 'Requests left, and seconds until one more', '"default";r=599;t=1'),
-  XRateLimitLimit: headerOf('integer', 'Requests a minute', 600),
-  XRateLimitRemaining: headerOf('integer', 'Requests left', 599),
-  XRateLimitReset: headerOf('integer', 'Unix seconds when the budget is full again', 1_795_000_000),
+  RetryAfter: headerOf('integer', 'Seconds to wait before a retry.', 1),
+  WwwAuthenticate: headerOf(
+    'string',
+    'Authentication scheme of this path (RFC 9110, 11.6.1).',
+    'Bearer realm="api"',
+  ),
+  RateLimitPolicy: headerOf('string', 'Request budget: quota and window (s).', '"default";q=600;w=60'),
+  RateLimit: headerOf(
+    'string',
+    'Requests left, and seconds until another request is available.',
+    '"default";r=599;t=1',
+  ),
+  XRateLimitLimit: headerOf('integer', 'Requests per minute.', 600),
+  XRateLimitRemaining: headerOf('integer', 'Requests left.', 599),
+  XRateLimitReset: headerOf('integer', 'Unix time (s) at which the budget is full again.', 1_795_000_000),
 }

@@ -36,6 +36,14 @@ function mismatch(schema: unknown, example: unknown): string | null {
   return validate(example) ? null : `${ajv.errorsText(validate.errors)} in ${JSON.stringify(example)}`
 }
 
+/** First words of operation summaries. */
+const VERBS = new Set(
+  (
+    'Accept Approve Change Check Create Delete Download Get Hang Identify Invite List Place Publish Record Redeliver Remove Repeat ' +
+    'Replace Report Request Resend Reset Revoke Roll Send Set Sign Submit Test Update Verify Withdraw'
+  ).split(' '),
+)
+
 t.test('paths, ids and tags', (t) => {
   const ids = new Set<unknown>()
   const tags = (document.tags as readonly Node[]).map(({ name }) => name)
@@ -44,7 +52,13 @@ t.test('paths, ids and tags', (t) => {
     t.notOk(ids.has(node.operationId), `${place}: its operationId is its own`)
     ids.add(node.operationId)
     t.match(path, /^\/v1(\/([a-z0-9.-]+|\{[a-zA-Z]+\}))+$/, `${place}: lower case, no slash at the end`)
-    t.match(node.summary, /^[A-Z].{5,}/, `${place}: summary`)
+    const summary = String(node.summary)
+    t.ok(VERBS.has(summary.split(/[ ,]/)[0] ?? ''), `${place}: the summary starts with an imperative verb`)
+    t.notMatch(summary, /\.$/, `${place}: the summary has no full stop`)
+    t.ok(summary.length <= 60, `${place}: the summary has at most 60 characters`)
+    if (node.description !== undefined) {
+      t.match(node.description, /^[A-Z].*\.$/, `${place}: the description consists of sentences`)
+    }
     for (const tag of node.tags as readonly unknown[]) t.ok(tags.includes(tag), `${place}: tag ${tag}`)
   }
   t.equal(new Set(tags).size, tags.length, 'no tag twice')
@@ -96,7 +110,7 @@ t.test('the example bodies pass the very schemas that validate at run time', (t)
   t.end()
 })
 
-t.test('every event of the contract is a webhook with an example that fits', (t) => {
+t.test('every event type is a webhook with an example that fits', (t) => {
   t.same(Object.keys(document.webhooks), [
     'call.initiated',
     'call.answered',

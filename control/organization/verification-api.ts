@@ -62,7 +62,7 @@ export const ShownSubmission = z.object({
 const Verification = z.object({
   ...VerificationState.shape,
   submission: ShownSubmission.nullable().meta({
-    description: 'What was submitted last; shown to owners and admins.',
+    description: 'Latest submission. Visible to owners and admins only.',
   }),
 })
 
@@ -71,7 +71,7 @@ export const readVerification = operation({
   method: 'get',
   path: '/v1/organization/verification',
   tag: 'Organization',
-  summary: 'Read how far the verification of the organization is.',
+  summary: 'Get the verification status of the organization',
   audience: 'session',
   status: 200,
   result: Verification,
@@ -91,7 +91,8 @@ export const submitForVerification = operation({
   method: 'post',
   path: '/v1/organization/verification',
   tag: 'Organization',
-  summary: 'Submit the organization for verification; possible again after a rejection.',
+  summary: 'Submit the organization for verification',
+  description: 'Can be repeated after a rejection.',
   audience: 'session',
   roles: ADMIN_ROLES,
   body: Submission,

@@ -33,17 +33,20 @@ export const organizationShape = {
   }),
   senderClassification: openEnum(...PURPOSES)
     .nullable()
-    .meta({ description: 'Purpose that new agents begin with; null counts as promotional.' }),
+    .meta({ description: 'Purpose of calls that new agents start with. Null is treated as promotional.' }),
   verification: VerificationState,
   peId: z
     .string()
     .nullable()
-    .meta({ description: 'Principal entity id of the operators’ sender registers.' }),
+    .meta({ description: 'Principal entity ID in the DLT registers of the access providers.' }),
   robocallMode: openEnum('off', 'warn', 'block'),
   windowNarrowing: z
     .object({ startMinute: z.int(), endMinute: z.int() })
     .nullable()
-    .meta({ description: 'Own narrower hours for commercial calls, minutes from midnight IST.' }),
+    .meta({
+      description:
+        'Narrower calling hours of the organization for commercial calls, in minutes after midnight IST.',
+    }),
   campaignSharePercent: z.int(),
   createdAt: Timestamp,
 }

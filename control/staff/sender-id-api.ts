@@ -13,7 +13,7 @@ export const decideSenderId = operation({
   method: 'post',
   path: '/v1/staff/sender-ids/:id/decision',
   tag: 'Staff',
-  summary: 'Approve or reject a submitted sender id, or revoke an approved one.',
+  summary: 'Approve, reject or revoke a sender ID',
   audience: 'staff',
   params: z.object({ id: idParam('sid') }),
   body: z.strictObject({ decision: z.enum(['approved', 'rejected', 'revoked']), reason: Reason }),

@@ -9,7 +9,11 @@ import { lockOrganization, type StoredOrganization } from '../organization/profi
 import { readStaffOrganization, type StaffOrganization } from './view.js'
 
 /** Why staff do something: part of every body. */
-export const Reason = z.string().min(1).max(500).meta({ description: 'Kept in the audit log.' })
+export const Reason = z
+  .string()
+  .min(1)
+  .max(500)
+  .meta({ description: 'Reason of the change. Recorded in the audit log.' })
 
 export const organizationNotFound = () => refuse('not_found', 'There is no such organization.')
 

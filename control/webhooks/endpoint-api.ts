@@ -33,16 +33,18 @@ const endpointShape = {
   description: z.string().nullable(),
   events: z.array(openEnum(...EVENT_TYPES)),
   enabled: z.boolean(),
-  consecutiveFailures: z.int().meta({ description: 'Failed attempts since the last success.' }),
+  consecutiveFailures: z
+    .int()
+    .meta({ description: 'Number of failed attempts since the last successful one.' }),
   disabledReason: openEnum('consecutive_failures')
     .nullable()
-    .meta({ description: 'Set when the service switched it off.' }),
+    .meta({ description: 'Set if the service disabled the endpoint.' }),
   createdAt: Timestamp,
 }
 const WebhookEndpoint = z.object(endpointShape)
 const NewWebhookEndpoint = z.object({
   ...endpointShape,
-  secret: z.string().meta({ description: 'Signs every delivery.' }),
+  secret: z.string().meta({ description: 'Signing secret of the deliveries.' }),
 })
 
 const Url = z.string().min(1).max(2048)
@@ -105,7 +107,8 @@ const createWebhook = operation({
   id: 'createWebhook',
   method: 'post',
   path: '/v1/integrations/webhooks',
-  summary: 'Create an endpoint for test and live events; its signing secret is shown in the answer.',
+  summary: 'Create a webhook endpoint',
+  description: 'The endpoint receives test and live events. The response includes the signing secret.',
   body: z.strictObject({ url: Url, events: Events, description: Description.optional() }),
   status: 201,
   result: NewWebhookEndpoint,
@@ -135,7 +138,8 @@ const listWebhooks = listOperation({
   id: 'listWebhooks',
   path: '/v1/integrations/webhooks',
   tag: TAG,
-  summary: 'List the endpoints, newest first.',
+  summary: 'List webhook endpoints',
+  description: 'Newest first.',
   audience: 'key',
   scope: 'read',
   result: WebhookEndpoint,
@@ -151,7 +155,7 @@ const readWebhook = operation({
   method: 'get',
   path: '/v1/integrations/webhooks/:id',
   tag: TAG,
-  summary: 'Read an endpoint.',
+  summary: 'Get a webhook endpoint',
   audience: 'key',
   scope: 'read',
   params: EndpointPath,
@@ -169,7 +173,8 @@ const updateWebhook = operation({
   id: 'updateWebhook',
   method: 'patch',
   path: '/v1/integrations/webhooks/:id',
-  summary: 'Change an endpoint. Switched off, what waits for it is kept for 24 hours.',
+  summary: 'Update a webhook endpoint',
+  description: 'Pending deliveries of a disabled endpoint are kept for 24 hours.',
   params: EndpointPath,
   body: patchBody({ url: Url, events: Events, description: Description, enabled: z.boolean() }),
   status: 200,
@@ -207,7 +212,8 @@ const deleteWebhook = operation({
   id: 'deleteWebhook',
   method: 'delete',
   path: '/v1/integrations/webhooks/:id',
-  summary: 'Delete an endpoint; deliveries that wait for it fail.',
+  summary: 'Delete a webhook endpoint',
+  description: 'Pending deliveries to the endpoint fail.',
   params: EndpointPath,
   status: 204,
   fails: ['not_found'],
@@ -229,7 +235,7 @@ const readWebhookSecret = operation({
   id: 'readWebhookSecret',
   method: 'get',
   path: '/v1/integrations/webhooks/:id/secret',
-  summary: 'Read the current signing secret.',
+  summary: 'Get the signing secret of a webhook endpoint',
   params: EndpointPath,
   status: 200,
   result: z.object({ secret: z.string() }),
@@ -248,7 +254,9 @@ const rollWebhookSecret = operation({
   id: 'rollWebhookSecret',
   method: 'post',
   path: '/v1/integrations/webhooks/:id/roll-secret',
-  summary: 'Make a new signing secret; for 24 hours deliveries are signed with both.',
+  summary: 'Replace the signing secret of a webhook endpoint',
+  description:
+    'For 24 hours deliveries carry two signatures: one with the new and one with the previous secret.',
   params: EndpointPath,
   status: 200,
   result: z.object({ secret: z.string(), previousValidUntil: Timestamp }),
@@ -277,7 +285,9 @@ const testWebhook = operation({
   id: 'testWebhook',
   method: 'post',
   path: '/v1/integrations/webhooks/:id/test',
-  summary: 'Send a signed webhook.test event now and tell what came of it. Counts for nothing.',
+  summary: 'Send a test event to a webhook endpoint',
+  description:
+    'Sends a signed webhook.test event immediately and returns the result. The result does not count as a success or failure of the endpoint.',
   params: EndpointPath,
   status: 200,
   result: z.object({
@@ -322,7 +332,9 @@ const readOrganizationSecret = operation({
   id: 'readWebhookSigningSecret',
   method: 'get',
   path: '/v1/integrations/webhooks/signing-secret',
-  summary: 'Read the shared secret of endpoints older than secrets of their own; there are none here.',
+  summary: 'Get the shared signing secret',
+  description:
+    'Only for endpoints created before endpoints had their own secrets. This service has none, so the response is always 404.',
   status: 200,
   result: z.object({ secret: z.string() }),
   fails: ['not_found'],

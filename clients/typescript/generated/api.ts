@@ -105,459 +105,459 @@ import type {
 
 /** Every operation of the API as a method. */
 export class Api extends HttpClient {
-  /** Makes a key, with at most the scopes of your role */
+  /** Create an API key. The key gets at most the scopes that your role allows. The key itself appears only in this response. */
   createApiKey(input: { readonly body: CreateApiKeyBody }, options: RequestOptions = {}): Promise<ApiKey> {
     return this.send({ method: 'POST', path: '/v1/api-keys', reply: 'data' }, input, options)
   }
 
-  /** Lists the keys of the environment, newest first Needs the scope `read`. */
+  /** List API keys. Keys of the current environment, newest first. Needs the scope `read`. */
   listApiKeys(input: { readonly query?: ListApiKeysQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<ReadApiKeyResult>> {
     return this.send({ method: 'GET', path: '/v1/api-keys', reply: 'list' }, input, options)
   }
 
-  /** Reads a key Needs the scope `read`. */
+  /** Get an API key. Needs the scope `read`. */
   readApiKey(input: { readonly id: string }, options: RequestOptions = {}): Promise<ReadApiKeyResult> {
     return this.send({ method: 'GET', path: '/v1/api-keys/{id}', reply: 'data' }, input, options)
   }
 
-  /** Takes scopes from a key; more scopes need a new key Needs the scope `admin`. */
+  /** Remove scopes from an API key. Scopes cannot be added: create a new key instead. Needs the scope `admin`. */
   narrowApiKey(input: { readonly id: string; readonly body: NarrowApiKeyBody }, options: RequestOptions = {}): Promise<ReadApiKeyResult> {
     return this.send({ method: 'PATCH', path: '/v1/api-keys/{id}', reply: 'data' }, input, options)
   }
 
-  /** Revokes a key at once Needs the scope `admin`. */
+  /** Revoke an API key. Takes effect immediately. Needs the scope `admin`. */
   deleteApiKey(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/api-keys/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Replaces a key by a new one; the old one works on for a while Needs the scope `admin`. */
+  /** Replace an API key. Returns a new key. The old key stays valid for the requested overlap. Needs the scope `admin`. */
   rollApiKey(input: { readonly id: string; readonly body?: RollApiKeyBody | undefined }, options: RequestOptions = {}): Promise<RollApiKeyResult> {
     return this.send({ method: 'POST', path: '/v1/api-keys/{id}/roll', reply: 'data' }, input, options)
   }
 
-  /** Which key this is: its organization, environment and effective scopes Needs the scope `read`. */
+  /** Identify the API key. Returns the organization, environment and effective scopes of the key that sent the request. Needs the scope `read`. */
   whoami(options: RequestOptions = {}): Promise<Whoami> {
     return this.send({ method: 'GET', path: '/v1/whoami', reply: 'data' }, {}, options)
   }
 
-  /** Whether an address can still sign up */
+  /** Check whether an email address can sign up. */
   checkEmailAvailable(input: { readonly body: CheckEmailAvailableBody }, options: RequestOptions = {}): Promise<EmailAvailable> {
     return this.send({ method: 'POST', path: '/v1/signup/email-available', reply: 'data' }, input, options)
   }
 
-  /** Makes an account and its organization; the address must be confirmed before signing in */
+  /** Create an account and its organization. The email address must be verified before the first sign-in. */
   signUp(input: { readonly body: SignUpBody }, options: RequestOptions = {}): Promise<Up> {
     return this.send({ method: 'POST', path: '/v1/signup', reply: 'data' }, input, options)
   }
 
-  /** Confirms an address with the token of the mail */
+  /** Verify an email address. Takes the token from the verification email. */
   verifyEmail(input: { readonly body: VerifyEmailBody }, options: RequestOptions = {}): Promise<Email> {
     return this.send({ method: 'POST', path: '/v1/auth/verify-email', reply: 'data' }, input, options)
   }
 
-  /** Mails the confirmation again, if the address waits for one */
+  /** Resend the verification email. Sends nothing if the address has no account or is verified already. The response is the same in every case. */
   resendVerification(input: { readonly body: ResendVerificationBody }, options: RequestOptions = {}): Promise<Verification> {
     return this.send({ method: 'POST', path: '/v1/auth/verify-email/resend', reply: 'data' }, input, options)
   }
 
-  /** Signs in: sets the cookies svc_session and svc_csrf */
+  /** Sign in. Sets the cookies svc_session and svc_csrf. */
   logIn(input: { readonly body: LogInBody }, options: RequestOptions = {}): Promise<In> {
     return this.send({ method: 'POST', path: '/v1/auth/login', reply: 'data' }, input, options)
   }
 
-  /** Ends this session */
+  /** Sign out. Ends the current session. */
   logOut(options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'POST', path: '/v1/auth/logout', reply: 'empty' }, {}, options)
   }
 
-  /** Who is signed in, and for which organizations they may act */
+  /** Get the current session. Returns the signed-in user and the organizations that the user can act for. */
   readSession(options: RequestOptions = {}): Promise<In> {
     return this.send({ method: 'GET', path: '/v1/auth/session', reply: 'data' }, {}, options)
   }
 
-  /** Mails a link to choose a new password, if the address has an account */
+  /** Request a password reset email. Sends an email only if the address has an account. The response is the same in every case. */
   forgotPassword(input: { readonly body: ForgotPasswordBody }, options: RequestOptions = {}): Promise<Verification> {
     return this.send({ method: 'POST', path: '/v1/auth/password/forgot', reply: 'data' }, input, options)
   }
 
-  /** Sets a new password with the token of the mail, and signs out everywhere */
+  /** Reset the password. Takes the token from the password reset email. Ends all sessions of the user. */
   resetPassword(input: { readonly body: ResetPasswordBody }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'POST', path: '/v1/auth/password/reset', reply: 'empty' }, input, options)
   }
 
-  /** Sets a new password, and ends every other session */
+  /** Change the password. Ends all other sessions of the user. */
   changePassword(input: { readonly body: ChangePasswordBody }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'POST', path: '/v1/auth/password/change', reply: 'empty' }, input, options)
   }
 
-  /** Lists the members, newest first */
+  /** List members. Newest first. */
   listMembers(input: { readonly query?: ListMembersQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<MemberRole>> {
     return this.send({ method: 'GET', path: '/v1/organization/members', reply: 'list' }, input, options)
   }
 
-  /** Changes the role of a member; what their keys may do follows at once */
+  /** Change the role of a member. The scopes of the API keys that the member created change with the role immediately. */
   changeMemberRole(input: { readonly userId: string; readonly body: ChangeMemberRoleBody }, options: RequestOptions = {}): Promise<MemberRole> {
     return this.send({ method: 'PATCH', path: '/v1/organization/members/{userId}', reply: 'data' }, input, options)
   }
 
-  /** Removes a member; keys that they made lose all scopes */
+  /** Remove a member. API keys that the member created lose all scopes. */
   removeMember(input: { readonly userId: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/organization/members/{userId}', reply: 'empty' }, input, options)
   }
 
-  /** Invites somebody by mail; replaces an earlier invitation of the address */
+  /** Invite a member by email. Replaces an earlier invitation to the same address. */
   inviteMember(input: { readonly body: InviteMemberBody }, options: RequestOptions = {}): Promise<Member> {
     return this.send({ method: 'POST', path: '/v1/organization/invitations', reply: 'data' }, input, options)
   }
 
-  /** Accepts an invitation with the token of the mail; name and password make a new account */
+  /** Accept an invitation. Takes the token from the invitation email. With a name and a password it also creates the account. */
   acceptInvitation(input: { readonly body: AcceptInvitationBody }, options: RequestOptions = {}): Promise<Invitation> {
     return this.send({ method: 'POST', path: '/v1/invitations/accept', reply: 'data' }, input, options)
   }
 
-  /** Reports keys found in public: they are revoked, and owners and admins are mailed */
+  /** Report leaked API keys. Revokes keys that were found in public and notifies the owners and admins by email. */
   reportLeakedKeys(input: { readonly body: ReportLeakedKeysBody }, options: RequestOptions = {}): Promise<LeakedKeys> {
     return this.send({ method: 'POST', path: '/v1/secret-scanning/reports', reply: 'data' }, input, options)
   }
 
-  /** Create an agent as a draft. Needs the scope `write`. */
+  /** Create an agent. The agent starts as a draft. Needs the scope `write`. */
   createAgent(input: { readonly body: CreateAgentBody }, options: RequestOptions = {}): Promise<Agent> {
     return this.send({ method: 'POST', path: '/v1/agents', reply: 'data' }, input, options)
   }
 
-  /** List agents, newest first. Needs the scope `read`. */
+  /** List agents. Newest first. Needs the scope `read`. */
   listAgents(input: { readonly query?: ListAgentsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Agent>> {
     return this.send({ method: 'GET', path: '/v1/agents', reply: 'list' }, input, options)
   }
 
-  /** Read an agent with its draft. Needs the scope `read`. */
+  /** Get an agent. Includes the draft. Needs the scope `read`. */
   readAgent(input: { readonly id: string }, options: RequestOptions = {}): Promise<Agent> {
     return this.send({ method: 'GET', path: '/v1/agents/{id}', reply: 'data' }, input, options)
   }
 
-  /** Change the draft of an agent; objects merge, arrays are replaced. Needs the scope `write`. */
+  /** Update the draft of an agent. Objects are merged, arrays are replaced. Needs the scope `write`. */
   updateAgent(input: { readonly id: string; readonly body: UpdateAgentBody }, options: RequestOptions = {}): Promise<Agent> {
     return this.send({ method: 'PATCH', path: '/v1/agents/{id}', reply: 'data' }, input, options)
   }
 
-  /** Delete an agent that is on no call and unbind its numbers; its versions and calls stay. Needs the scope `write`. */
+  /** Delete an agent. Fails while the agent is on a call. Unbinds the numbers of the agent; its versions and calls are kept. Needs the scope `write`. */
   deleteAgent(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/agents/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Make the draft the next version, used by the next call. Needs the scope `write`. */
+  /** Publish the draft of an agent. The draft becomes the next version, which the next call uses. Needs the scope `write`. */
   publishAgent(input: { readonly id: string; readonly body?: PublishAgentBody | undefined }, options: RequestOptions = {}): Promise<PublishAgentResult> {
     return this.send({ method: 'POST', path: '/v1/agents/{id}/publish', reply: 'data' }, input, options)
   }
 
-  /** Publish a copy of an earlier version and replace the draft by it; the purpose stays. Needs the scope `write`. */
+  /** Roll back an agent to an earlier version. Publishes a copy of the earlier version and replaces the draft with it. The purpose does not change. Needs the scope `write`. */
   rollbackAgent(input: { readonly id: string; readonly body: RollbackAgentBody }, options: RequestOptions = {}): Promise<PublishAgentResult> {
     return this.send({ method: 'POST', path: '/v1/agents/{id}/rollback', reply: 'data' }, input, options)
   }
 
-  /** Say what the agent’s calls are for; part of the draft, in force when it is published. */
+  /** Set the sender classification of an agent. Changes the purpose of calls in the draft. It applies once the draft is published. */
   setAgentSenderClassification(input: { readonly id: string; readonly body: SetAgentSenderClassificationBody }, options: RequestOptions = {}): Promise<Agent> {
     return this.send({ method: 'PUT', path: '/v1/agents/{id}/sender-classification', reply: 'data' }, input, options)
   }
 
-  /** List the versions of an agent, newest first. Needs the scope `read`. */
+  /** List the versions of an agent. Newest first. Needs the scope `read`. */
   listAgentVersions(input: { readonly id: string; readonly query?: ListAgentVersionsQuery | undefined }, options: RequestOptions = {}): Promise<Page<PublishAgentResult>> {
     return this.send({ method: 'GET', path: '/v1/agents/{id}/versions', reply: 'list' }, input, options)
   }
 
-  /** Read one version of an agent. Needs the scope `read`. */
+  /** Get a version of an agent. Needs the scope `read`. */
   readAgentVersion(input: { readonly id: string; readonly version: string }, options: RequestOptions = {}): Promise<PublishAgentResult> {
     return this.send({ method: 'GET', path: '/v1/agents/{id}/versions/{version}', reply: 'data' }, input, options)
   }
 
-  /** List the voices an agent can have, with the recognition models that go with each. Needs the scope `read`. */
+  /** List voices. Each voice lists the speech recognition models that can be used with it. Needs the scope `read`. */
   listVoices(options: RequestOptions = {}): Promise<Page<Voices>> {
     return this.send({ method: 'GET', path: '/v1/voices', reply: 'list' }, {}, options)
   }
 
-  /** List the language models an agent can have. Needs the scope `read`. */
+  /** List language models. Needs the scope `read`. */
   listModels(options: RequestOptions = {}): Promise<Page<Models>> {
     return this.send({ method: 'GET', path: '/v1/models', reply: 'list' }, {}, options)
   }
 
-  /** List the numbers of the key’s environment, newest first. Needs the scope `read`. */
+  /** List numbers. Numbers of the environment of the key, newest first. Needs the scope `read`. */
   listNumbers(input: { readonly query?: ListNumbersQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Number>> {
     return this.send({ method: 'GET', path: '/v1/numbers', reply: 'list' }, input, options)
   }
 
-  /** Read a number. Needs the scope `read`. */
+  /** Get a number. Needs the scope `read`. */
   readNumber(input: { readonly id: string }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'GET', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }
 
-  /** Bind an agent or a media socket, choose which of them takes calls, rename, switch recording. Needs the scope `write`. */
+  /** Update a number. Sets the label, the agent, the media endpoint, the routing mode and call recording. Needs the scope `write`. */
   updateNumber(input: { readonly id: string; readonly body: UpdateNumberBody }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'PATCH', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }
 
-  /** Place an outbound call; the pre-dial gate runs first. Needs the scope `write`. */
+  /** Place an outbound call. The compliance checks run before the call is dialled. Needs the scope `write`. */
   placeCall(input: { readonly body: PlaceCallBody }, options: RequestOptions = {}): Promise<Call> {
     return this.send({ method: 'POST', path: '/v1/calls', reply: 'data', idempotent: true }, input, options)
   }
 
-  /** List calls, newest first. Needs the scope `read`. */
+  /** List calls. Newest first. Needs the scope `read`. */
   listCalls(input: { readonly query?: ListCallsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Call>> {
     return this.send({ method: 'GET', path: '/v1/calls', reply: 'list' }, input, options)
   }
 
-  /** Read a call. Needs the scope `read`. */
+  /** Get a call. Needs the scope `read`. */
   readCall(input: { readonly id: string }, options: RequestOptions = {}): Promise<Call> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}', reply: 'data' }, input, options)
   }
 
-  /** Get an address to download the recording from; left is the caller, right the agent. Needs the scope `read`. */
+  /** Get the download URL of a recording. The left channel is the caller, the right channel is the agent. Needs the scope `read`. */
   readRecording(input: { readonly id: string }, options: RequestOptions = {}): Promise<Recording> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/recording', reply: 'data' }, input, options)
   }
 
-  /** Read the transcript, also while the call runs. Needs the scope `read`. */
+  /** Get the transcript of a call. Available during the call, too. Needs the scope `read`. */
   readTranscript(input: { readonly id: string }, options: RequestOptions = {}): Promise<Transcript> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/transcript', reply: 'data' }, input, options)
   }
 
-  /** End a call. On one that has ended already nothing happens. Needs the scope `write`. */
+  /** Hang up a call. Does nothing if the call has ended. Needs the scope `write`. */
   hangUpCall(input: { readonly id: string; readonly body?: HangUpCallBody | undefined }, options: RequestOptions = {}): Promise<Call> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/hangup', reply: 'data' }, input, options)
   }
 
-  /** Download a recording by the signed address that the recording operation gave. */
+  /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. */
   downloadMedia(input: { readonly token: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/media/{token}', reply: 'file' }, input, options)
   }
 
-  /** List the events of the last 30 days, newest first, one line per event and endpoint. Needs the scope `read`. */
+  /** List events. Events of the last 30 days, newest first. One item per event and webhook endpoint. Needs the scope `read`. */
   listEvents(input: { readonly query?: ListEventsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Events>> {
     return this.send({ method: 'GET', path: '/v1/events', reply: 'list' }, input, options)
   }
 
-  /** Read an event with its payload, rendered from the current state. Needs the scope `read`. */
+  /** Get an event. The payload shows the current state of the subject. Needs the scope `read`. */
   readEvent(input: { readonly id: string }, options: RequestOptions = {}): Promise<Event> {
     return this.send({ method: 'GET', path: '/v1/events/{id}', reply: 'data' }, input, options)
   }
 
-  /** Create an endpoint for test and live events; its signing secret is shown in the answer. Needs the scope `admin`. */
+  /** Create a webhook endpoint. The endpoint receives test and live events. The response includes the signing secret. Needs the scope `admin`. */
   createWebhook(input: { readonly body: CreateWebhookBody }, options: RequestOptions = {}): Promise<Webhook> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks', reply: 'data' }, input, options)
   }
 
-  /** List the endpoints, newest first. Needs the scope `read`. */
+  /** List webhook endpoints. Newest first. Needs the scope `read`. */
   listWebhooks(input: { readonly query?: ListWebhooksQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<ReadWebhookResult>> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks', reply: 'list' }, input, options)
   }
 
-  /** Read an endpoint. Needs the scope `read`. */
+  /** Get a webhook endpoint. Needs the scope `read`. */
   readWebhook(input: { readonly id: string }, options: RequestOptions = {}): Promise<ReadWebhookResult> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/{id}', reply: 'data' }, input, options)
   }
 
-  /** Change an endpoint. Switched off, what waits for it is kept for 24 hours. Needs the scope `admin`. */
+  /** Update a webhook endpoint. Pending deliveries of a disabled endpoint are kept for 24 hours. Needs the scope `admin`. */
   updateWebhook(input: { readonly id: string; readonly body: UpdateWebhookBody }, options: RequestOptions = {}): Promise<ReadWebhookResult> {
     return this.send({ method: 'PATCH', path: '/v1/integrations/webhooks/{id}', reply: 'data' }, input, options)
   }
 
-  /** Delete an endpoint; deliveries that wait for it fail. Needs the scope `admin`. */
+  /** Delete a webhook endpoint. Pending deliveries to the endpoint fail. Needs the scope `admin`. */
   deleteWebhook(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/integrations/webhooks/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Read the current signing secret. Needs the scope `admin`. */
+  /** Get the signing secret of a webhook endpoint. Needs the scope `admin`. */
   readWebhookSecret(input: { readonly id: string }, options: RequestOptions = {}): Promise<WebhookSecret> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/{id}/secret', reply: 'data' }, input, options)
   }
 
-  /** Make a new signing secret; for 24 hours deliveries are signed with both. Needs the scope `admin`. */
+  /** Replace the signing secret of a webhook endpoint. For 24 hours deliveries carry two signatures: one with the new and one with the previous secret. Needs the scope `admin`. */
   rollWebhookSecret(input: { readonly id: string }, options: RequestOptions = {}): Promise<RollWebhookSecretResult> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/{id}/roll-secret', reply: 'data' }, input, options)
   }
 
-  /** Send a signed webhook.test event now and tell what came of it. Counts for nothing. Needs the scope `admin`. */
+  /** Send a test event to a webhook endpoint. Sends a signed webhook.test event immediately and returns the result. The result does not count as a success or failure of the endpoint. Needs the scope `admin`. */
   testWebhook(input: { readonly id: string }, options: RequestOptions = {}): Promise<TestWebhookResult> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/{id}/test', reply: 'data' }, input, options)
   }
 
-  /** Read the shared secret of endpoints older than secrets of their own; there are none here. Needs the scope `admin`. */
+  /** Get the shared signing secret. Only for endpoints created before endpoints had their own secrets. This service has none, so the response is always 404. Needs the scope `admin`. */
   readWebhookSigningSecret(options: RequestOptions = {}): Promise<WebhookSigningSecret> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/signing-secret', reply: 'data' }, {}, options)
   }
 
-  /** List deliveries of the last 30 days, newest first. Needs the scope `read`. */
+  /** List webhook deliveries. Deliveries of the last 30 days, newest first. Needs the scope `read`. */
   listWebhookDeliveries(input: { readonly query?: ListWebhookDeliveriesQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<WebhookDelivery>> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/deliveries', reply: 'list' }, input, options)
   }
 
-  /** Read a delivery. Needs the scope `read`. */
+  /** Get a webhook delivery. Needs the scope `read`. */
   readWebhookDelivery(input: { readonly deliveryId: string }, options: RequestOptions = {}): Promise<WebhookDelivery> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/deliveries/{deliveryId}', reply: 'data' }, input, options)
   }
 
-  /** Send the event of a delivery to the same endpoint again, as a new delivery. Needs the scope `admin`. */
+  /** Repeat a webhook delivery. Sends the event to the same endpoint again, as a new delivery. Needs the scope `admin`. */
   redeliverWebhook(input: { readonly deliveryId: string }, options: RequestOptions = {}): Promise<WebhookDelivery> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/deliveries/{deliveryId}/redeliver', reply: 'data' }, input, options)
   }
 
-  /** Send an event again: to one endpoint, or to all that are enabled and want it now. Needs the scope `admin`. */
+  /** Redeliver an event. Sends the event to the given endpoint, or to all enabled endpoints that are subscribed to it. Needs the scope `admin`. */
   redeliverEvent(input: { readonly id: string; readonly body?: RedeliverEventBody | undefined }, options: RequestOptions = {}): Promise<RedeliverEventResult> {
     return this.send({ method: 'POST', path: '/v1/events/{id}/redeliver', reply: 'data' }, input, options)
   }
 
-  /** Read the request budget and the concurrent calls, used and allowed. Needs the scope `read`. */
+  /** Get the request budget and the concurrent call limits. Shows how much of each is in use. Needs the scope `read`. */
   readLimits(options: RequestOptions = {}): Promise<Limits> {
     return this.send({ method: 'GET', path: '/v1/limits', reply: 'data' }, {}, options)
   }
 
-  /** Read the organization the session acts for. */
+  /** Get the organization. Returns the organization that the session acts for. */
   readOrganization(options: RequestOptions = {}): Promise<Organization> {
     return this.send({ method: 'GET', path: '/v1/organization', reply: 'data' }, {}, options)
   }
 
-  /** Change name, billing data, robocall mode, calling hours or the campaigns’ share of agent calls. */
+  /** Update the organization. Sets the name, billing details, robocall mode, calling hours and the share of agent calls that campaigns may use. */
   updateOrganization(input: { readonly body: UpdateOrganizationBody }, options: RequestOptions = {}): Promise<Organization> {
     return this.send({ method: 'PATCH', path: '/v1/organization', reply: 'data' }, input, options)
   }
 
-  /** Say what the organization’s calls are for; new agents begin with it. */
+  /** Set the sender classification of the organization. States the purpose of the calls. New agents start with this purpose. */
   setSenderClassification(input: { readonly body: SetSenderClassificationBody }, options: RequestOptions = {}): Promise<Organization> {
     return this.send({ method: 'PUT', path: '/v1/organization/sender-classification', reply: 'data' }, input, options)
   }
 
-  /** List who changed what, staff included, newest first. */
+  /** List the audit log. Changes by members and by staff, newest first. */
   listAuditLog(input: { readonly query?: ListAuditLogQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<AuditLog>> {
     return this.send({ method: 'GET', path: '/v1/organization/audit-log', reply: 'list' }, input, options)
   }
 
-  /** Read how far the verification of the organization is. */
+  /** Get the verification status of the organization. */
   readVerification(options: RequestOptions = {}): Promise<ReadVerificationResult> {
     return this.send({ method: 'GET', path: '/v1/organization/verification', reply: 'data' }, {}, options)
   }
 
-  /** Submit the organization for verification; possible again after a rejection. */
+  /** Submit the organization for verification. Can be repeated after a rejection. */
   submitVerification(input: { readonly body: SubmitVerificationBody }, options: RequestOptions = {}): Promise<ReadVerificationResult> {
     return this.send({ method: 'POST', path: '/v1/organization/verification', reply: 'data' }, input, options)
   }
 
-  /** List the auto-dialler declarations made to access providers, newest first. */
+  /** List robocall declarations. Declarations made to access providers, newest first. */
   listRobocallDeclarations(input: { readonly query?: ListRobocallDeclarationsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Robocalls>> {
     return this.send({ method: 'GET', path: '/v1/organization/robocall-declarations', reply: 'list' }, input, options)
   }
 
-  /** Record a declaration made to an access provider; it can be withdrawn, not changed. */
+  /** Record a robocall declaration. Records a declaration made to an access provider. It can be withdrawn but not changed. */
   declareRobocalls(input: { readonly body: DeclareRobocallsBody }, options: RequestOptions = {}): Promise<Robocalls> {
     return this.send({ method: 'POST', path: '/v1/organization/robocall-declarations', reply: 'data' }, input, options)
   }
 
-  /** Withdraw a declaration, for good. */
+  /** Withdraw a robocall declaration. Cannot be undone. */
   withdrawRobocallDeclaration(input: { readonly id: string }, options: RequestOptions = {}): Promise<Robocalls> {
     return this.send({ method: 'POST', path: '/v1/organization/robocall-declarations/{id}/withdraw', reply: 'data' }, input, options)
   }
 
-  /** List the sender ids of the 140 and 160 series, newest first. */
+  /** List sender IDs. Sender IDs of the 140 and 160 series, newest first. */
   listSenderIds(input: { readonly query?: ListSenderIdsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<SenderId>> {
     return this.send({ method: 'GET', path: '/v1/organization/sender-ids', reply: 'list' }, input, options)
   }
 
-  /** Submit a registered sender id for approval. */
+  /** Submit a sender ID for approval. The sender ID must be registered with the access provider. */
   submitSenderId(input: { readonly body: SubmitSenderIdBody }, options: RequestOptions = {}): Promise<SenderId> {
     return this.send({ method: 'POST', path: '/v1/organization/sender-ids', reply: 'data' }, input, options)
   }
 
-  /** List secrets, newest first; values are never returned. */
+  /** List secrets. Newest first. Values are never returned. */
   listSecrets(input: { readonly query?: ListSecretsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Secret>> {
     return this.send({ method: 'GET', path: '/v1/secrets', reply: 'list' }, input, options)
   }
 
-  /** Store a secret for tools and connections. */
+  /** Create a secret. Tools and connections can use the secret. */
   createSecret(input: { readonly body: CreateSecretBody }, options: RequestOptions = {}): Promise<Secret> {
     return this.send({ method: 'POST', path: '/v1/secrets', reply: 'data' }, input, options)
   }
 
-  /** Replace the value of a secret; what uses it sends the new one from its next request. */
+  /** Replace the value of a secret. Tools and connections send the new value from their next request. */
   replaceSecret(input: { readonly id: string; readonly body: ReplaceSecretBody }, options: RequestOptions = {}): Promise<Secret> {
     return this.send({ method: 'PUT', path: '/v1/secrets/{id}', reply: 'data' }, input, options)
   }
 
-  /** Delete a secret that nothing uses. */
+  /** Delete a secret. Fails while the secret is in use. */
   deleteSecret(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/secrets/{id}', reply: 'empty' }, input, options)
   }
 
-  /** List connections to systems that tools call, newest first. */
+  /** List connections. Connections to the systems that tools call, newest first. */
   listConnections(input: { readonly query?: ListConnectionsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Connection>> {
     return this.send({ method: 'GET', path: '/v1/integrations/connections', reply: 'list' }, input, options)
   }
 
-  /** Add a connection; its secret is sent as a bearer token. */
+  /** Create a connection. The secret is sent as a bearer token. */
   createConnection(input: { readonly body: CreateConnectionBody }, options: RequestOptions = {}): Promise<Connection> {
     return this.send({ method: 'POST', path: '/v1/integrations/connections', reply: 'data' }, input, options)
   }
 
-  /** Rename a connection, or change its address or secret. */
+  /** Update a connection. Sets the name, the base URL and the secret. */
   updateConnection(input: { readonly id: string; readonly body: UpdateConnectionBody }, options: RequestOptions = {}): Promise<Connection> {
     return this.send({ method: 'PATCH', path: '/v1/integrations/connections/{id}', reply: 'data' }, input, options)
   }
 
-  /** Delete a connection that no agent uses. */
+  /** Delete a connection. Fails while an agent uses the connection. */
   deleteConnection(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/integrations/connections/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Ask the base URL, with the secret, whether it answers. */
+  /** Test a connection. Sends a request with the secret to the base URL and reports the response. */
   testConnection(input: { readonly id: string }, options: RequestOptions = {}): Promise<TestConnectionResult> {
     return this.send({ method: 'POST', path: '/v1/integrations/connections/{id}/test', reply: 'data' }, input, options)
   }
 
-  /** List all organizations, newest first. */
+  /** List organizations. All organizations, newest first. */
   listOrganizations(input: { readonly query?: ListOrganizationsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Organizations>> {
     return this.send({ method: 'GET', path: '/v1/staff/organizations', reply: 'list' }, input, options)
   }
 
-  /** Read an organization, what it submitted and what it was granted; the look is logged. */
+  /** Get an organization. Includes the verification submission and the granted limits. The access is recorded in the audit log. */
   readOrganizationAsStaff(input: { readonly id: string }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'GET', path: '/v1/staff/organizations/{id}', reply: 'data' }, input, options)
   }
 
-  /** Grant or reject the verification that waits. */
+  /** Verify or reject an organization. Decides the pending verification submission. */
   decideOrganizationVerification(input: { readonly id: string; readonly body: DecideOrganizationVerificationBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/verification-decision', reply: 'data' }, input, options)
   }
 
-  /** Set request budget, concurrent calls, the agreed rate and the right to trunks; null is the default. */
+  /** Set the limits of an organization. Sets the request budget, concurrent calls, the agreed rate and the right to create trunks. Null restores the default. */
   setOrganizationLimits(input: { readonly id: string; readonly body: SetOrganizationLimitsBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'PATCH', path: '/v1/staff/organizations/{id}/limits', reply: 'data' }, input, options)
   }
 
-  /** Stop all new calls of an organization, or let them go on; calls in progress are not cut. */
+  /** Set the kill switch of an organization. Blocks or allows new calls. Calls in progress continue. */
   setKillSwitch(input: { readonly id: string; readonly body: SetKillSwitchBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/kill-switch', reply: 'data' }, input, options)
   }
 
-  /** Approve or reject a submitted sender id, or revoke an approved one. */
+  /** Approve, reject or revoke a sender ID. */
   decideSenderId(input: { readonly id: string; readonly body: DecideSenderIdBody }, options: RequestOptions = {}): Promise<SenderId> {
     return this.send({ method: 'POST', path: '/v1/staff/sender-ids/{id}/decision', reply: 'data' }, input, options)
   }
 
-  /** Make the simulated carrier call one of your test numbers. Needs the scope `write`. */
+  /** Place a simulated inbound call. The simulated carrier calls one of your test numbers. Needs the scope `write`. */
   createSandboxInboundCall(input: { readonly body: CreateSandboxInboundCallBody }, options: RequestOptions = {}): Promise<SandboxInboundCall> {
     return this.send({ method: 'POST', path: '/v1/sandbox/inbound-calls', reply: 'data' }, input, options)
   }
 
-  /** This description */
+  /** Get the OpenAPI description. */
   getOpenApi(options: RequestOptions = {}): Promise<Readonly<Record<string, unknown>>> {
     return this.send({ method: 'GET', path: '/v1/openapi.json', reply: 'bare' }, {}, options)
   }
 
-  /** Whether the process is up */
+  /** Check that the process is running. */
   getHealth(options: RequestOptions = {}): Promise<{
     readonly status: Open<"ok">
   }> {
     return this.send({ method: 'GET', path: '/v1/health', reply: 'bare' }, {}, options)
   }
 
-  /** Whether it can take calls and requests now; 503 while it cannot */
+  /** Check that the service is ready. Returns 503 while the service cannot take calls and requests. */
   getReady(options: RequestOptions = {}): Promise<{
     readonly status: Open<"ready">
     readonly checks: Readonly<Record<string, Open<"ok">>>
@@ -565,7 +565,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/ready', reply: 'bare' }, {}, options)
   }
 
-  /** Metrics in the text format of Prometheus, for the operator. */
+  /** Get metrics. Metrics for the operator, in the Prometheus text format. */
   readMetrics(options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/metrics', reply: 'file' }, {}, options)
   }

@@ -7,12 +7,12 @@ export type ErrorCode = Open<"bad_request" | "validation_error" | "method_not_al
 export type ErrorType = Open<"invalid_request" | "not_found" | "conflict" | "authentication" | "authorization" | "compliance" | "payment_required" | "rate_limit" | "server_error">
 
 export type Pagination = {
-  /** Send it, with the same filters, for the next page */
+  /** Send it with the same filters to get the next page. Null on the last page. */
   readonly cursor: string | null
   readonly hasMore: boolean
-  /** On the first page of some lists */
+  /** Number of matching items. Only on the first page of some lists. */
   readonly total?: number | undefined
-  /** True when more than 10,000 match */
+  /** True if more than 10,000 items match. */
   readonly totalCapped?: boolean | undefined
 }
 
@@ -469,7 +469,7 @@ export type Call = {
     readonly passed: boolean
     readonly reason: string
   })[]
-  /** Latest transfer attempt; none in this release. */
+  /** Latest transfer attempt. Always null in this release. */
   readonly transfer: null
   readonly hasRecording: boolean
   readonly hasTranscript: boolean
@@ -480,20 +480,20 @@ export type Call = {
     readonly turnP50Ms: number | null
     readonly turnP95Ms: number | null
   } | null
-  /** What the customer’s own bot did; null for other calls, and until the end. */
+  /** Statistics of the customer’s own bot. Null for other calls and until the call has ended. */
   readonly bot: {
-    /** Times its sound came too late to go on smoothly. */
+    /** Number of playout gaps because audio of the bot arrived too late. */
     readonly underruns: number
-    /** Sound of the caller that it did not take in time. */
+    /** Audio of the caller (ms) that was dropped because the bot did not read it in time. */
     readonly droppedInMs: number
-    /** Its sound beyond the 300 s that can wait. */
+    /** Audio of the bot (ms) that was dropped because more than 300 s was queued. */
     readonly droppedOutMs: number
-    /** Late sound left out to be on time again. */
+    /** Late audio of the bot (ms) that was skipped to catch up. */
     readonly trimmedMs: number
     readonly marks: number
-    /** Messages that could not be used. */
+    /** Number of invalid messages from the bot. */
     readonly errors: number
-    /** With which it closed the socket; null: it did not. */
+    /** WebSocket close code of the bot. Null if the bot did not close the connection. */
     readonly closeCode: number | null
   } | null
   readonly error: string | null
@@ -536,7 +536,7 @@ export type Event = {
   readonly subjectType: Open<"call" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
   readonly subjectId: string
   readonly createdAt: string
-  /** Newest delivery to this endpoint; null when no endpoint wanted the event. */
+  /** Latest delivery to this endpoint. Null if no endpoint is subscribed to the event. */
   readonly delivery: {
     readonly endpointId: string
     readonly status: Open<"pending" | "delivered" | "failed">
@@ -593,7 +593,7 @@ export type Event = {
           readonly passed: boolean
           readonly reason: string
         })[]
-        /** Latest transfer attempt; none in this release. */
+        /** Latest transfer attempt. Always null in this release. */
         readonly transfer: null
         readonly hasRecording: boolean
         readonly hasTranscript: boolean
@@ -604,20 +604,20 @@ export type Event = {
           readonly turnP50Ms: number | null
           readonly turnP95Ms: number | null
         } | null
-        /** What the customer’s own bot did; null for other calls, and until the end. */
+        /** Statistics of the customer’s own bot. Null for other calls and until the call has ended. */
         readonly bot: {
-          /** Times its sound came too late to go on smoothly. */
+          /** Number of playout gaps because audio of the bot arrived too late. */
           readonly underruns: number
-          /** Sound of the caller that it did not take in time. */
+          /** Audio of the caller (ms) that was dropped because the bot did not read it in time. */
           readonly droppedInMs: number
-          /** Its sound beyond the 300 s that can wait. */
+          /** Audio of the bot (ms) that was dropped because more than 300 s was queued. */
           readonly droppedOutMs: number
-          /** Late sound left out to be on time again. */
+          /** Late audio of the bot (ms) that was skipped to catch up. */
           readonly trimmedMs: number
           readonly marks: number
-          /** Messages that could not be used. */
+          /** Number of invalid messages from the bot. */
           readonly errors: number
-          /** With which it closed the socket; null: it did not. */
+          /** WebSocket close code of the bot. Null if the bot did not close the connection. */
           readonly closeCode: number | null
         } | null
         readonly error: string | null
@@ -659,12 +659,12 @@ export type Webhook = {
   readonly description: string | null
   readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">)[]
   readonly enabled: boolean
-  /** Failed attempts since the last success. */
+  /** Number of failed attempts since the last successful one. */
   readonly consecutiveFailures: number
-  /** Set when the service switched it off. */
+  /** Set if the service disabled the endpoint. */
   readonly disabledReason: Open<"consecutive_failures"> | null
   readonly createdAt: string
-  /** Signs every delivery. */
+  /** Signing secret of the deliveries. */
   readonly secret: string
 }
 
@@ -674,9 +674,9 @@ export type ReadWebhookResult = {
   readonly description: string | null
   readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">)[]
   readonly enabled: boolean
-  /** Failed attempts since the last success. */
+  /** Number of failed attempts since the last successful one. */
   readonly consecutiveFailures: number
-  /** Set when the service switched it off. */
+  /** Set if the service disabled the endpoint. */
   readonly disabledReason: Open<"consecutive_failures"> | null
   readonly createdAt: string
 }
@@ -709,7 +709,7 @@ export type WebhookDelivery = {
   readonly environment: Open<"test" | "live"> | null
   readonly status: Open<"pending" | "delivered" | "failed">
   readonly attempts: number
-  /** HTTP status of the last answer. */
+  /** HTTP status of the last response. */
   readonly lastStatus: number | null
   readonly lastError: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted" | "subject_gone" | "endpoint_disabled" | "endpoint_deleted"> | null
   readonly lastDurationMs: number | null
@@ -727,7 +727,7 @@ export type RedeliverEventResult = {
     readonly environment: Open<"test" | "live"> | null
     readonly status: Open<"pending" | "delivered" | "failed">
     readonly attempts: number
-    /** HTTP status of the last answer. */
+    /** HTTP status of the last response. */
     readonly lastStatus: number | null
     readonly lastError: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted" | "subject_gone" | "endpoint_disabled" | "endpoint_deleted"> | null
     readonly lastDurationMs: number | null
@@ -766,7 +766,7 @@ export type Organization = {
     readonly stateCode: string | null
     readonly gstin: string | null
   }
-  /** Purpose that new agents begin with; null counts as promotional. */
+  /** Purpose of calls that new agents start with. Null is treated as promotional. */
   readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
   readonly verification: {
     readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
@@ -774,10 +774,10 @@ export type Organization = {
     readonly decidedAt: string | null
     readonly rejectionReason: string | null
   }
-  /** Principal entity id of the operators’ sender registers. */
+  /** Principal entity ID in the DLT registers of the access providers. */
   readonly peId: string | null
   readonly robocallMode: Open<"off" | "warn" | "block">
-  /** Own narrower hours for commercial calls, minutes from midnight IST. */
+  /** Narrower calling hours of the organization for commercial calls, in minutes after midnight IST. */
   readonly windowNarrowing: {
     readonly startMinute: number
     readonly endMinute: number
@@ -791,7 +791,7 @@ export type ReadVerificationResult = {
   readonly submittedAt: string | null
   readonly decidedAt: string | null
   readonly rejectionReason: string | null
-  /** What was submitted last; shown to owners and admins. */
+  /** Latest submission. Visible to owners and admins only. */
   readonly submission: {
     readonly legalName: string
     readonly entityType: Open<"individual" | "proprietorship" | "partnership" | "llp" | "private_limited" | "public_limited" | "trust" | "society" | "government" | "other">
@@ -840,7 +840,7 @@ export type SenderId = {
 export type Secret = {
   readonly id: string
   readonly name: string
-  /** Last four characters of the value; null when it is too short to show any. */
+  /** Last four characters of the value. Null if the value is too short to show any. */
   readonly last4: string | null
   readonly usedBy: readonly ({
     readonly type: Open<"connection" | "agent" | "number">
@@ -864,7 +864,7 @@ export type Connection = {
 
 export type TestConnectionResult = {
   readonly ok: boolean
-  /** Of the answer, when there was one. */
+  /** HTTP status of the response. Null without a response. */
   readonly status: number | null
   readonly durationMs: number
   readonly error: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "credential_refused" | "server_error"> | null
@@ -881,7 +881,7 @@ export type OrganizationAsStaff = {
     readonly stateCode: string | null
     readonly gstin: string | null
   }
-  /** Purpose that new agents begin with; null counts as promotional. */
+  /** Purpose of calls that new agents start with. Null is treated as promotional. */
   readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
   readonly verification: {
     readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
@@ -889,10 +889,10 @@ export type OrganizationAsStaff = {
     readonly decidedAt: string | null
     readonly rejectionReason: string | null
   }
-  /** Principal entity id of the operators’ sender registers. */
+  /** Principal entity ID in the DLT registers of the access providers. */
   readonly peId: string | null
   readonly robocallMode: Open<"off" | "warn" | "block">
-  /** Own narrower hours for commercial calls, minutes from midnight IST. */
+  /** Narrower calling hours of the organization for commercial calls, in minutes after midnight IST. */
   readonly windowNarrowing: {
     readonly startMinute: number
     readonly endMinute: number
@@ -960,7 +960,7 @@ export type Voices = {
 export type Models = {
   readonly llmModel: string
   readonly label: string
-  /** Whether an agent with it can be published now. */
+  /** Whether an agent that uses this model can be published now. */
   readonly available: boolean
 }
 
@@ -971,7 +971,7 @@ export type Events = {
   readonly subjectType: Open<"call" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
   readonly subjectId: string
   readonly createdAt: string
-  /** Newest delivery to this endpoint; null when no endpoint wanted the event. */
+  /** Latest delivery to this endpoint. Null if no endpoint is subscribed to the event. */
   readonly delivery: {
     readonly endpointId: string
     readonly status: Open<"pending" | "delivered" | "failed">
@@ -987,7 +987,7 @@ export type AuditLog = {
     readonly type: Open<"user" | "staff" | "key" | "system">
     readonly id: string
   }
-  /** Open set of slugs, such as organization.updated. */
+  /** Name of the action, for example organization.updated. New actions may be added. */
   readonly action: string
   readonly subject: {
     readonly type: string
@@ -1609,7 +1609,7 @@ export type ListOrganizationsQuery = {
 /** Body of `decideOrganizationVerification`. */
 export type DecideOrganizationVerificationBody = {
   readonly decision: "verified" | "rejected"
-  /** Kept in the audit log. */
+  /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }
 
@@ -1629,21 +1629,21 @@ export type SetOrganizationLimitsBody = {
   } | undefined
   readonly ratePaisePerMinute?: number | null | undefined
   readonly trunkingEnabled?: boolean | undefined
-  /** Kept in the audit log. */
+  /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }
 
 /** Body of `setKillSwitch`. */
 export type SetKillSwitchBody = {
   readonly enforcement: boolean
-  /** Kept in the audit log. */
+  /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }
 
 /** Body of `decideSenderId`. */
 export type DecideSenderIdBody = {
   readonly decision: "approved" | "rejected" | "revoked"
-  /** Kept in the audit log. */
+  /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }
 
@@ -1651,7 +1651,7 @@ export type DecideSenderIdBody = {
 export type CreateSandboxInboundCallBody = {
   readonly numberId: string
   readonly from: string
-  /** Who calls; the polite person by default. */
+  /** Simulated caller. The default is polite. */
   readonly persona?: string | undefined
 }
 
@@ -1671,7 +1671,7 @@ export type EventData = {
     }
   "call.transfer_started": {
       readonly call: Call
-      /** The attempt concerned, which may differ from the call's latest */
+      /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
         readonly attempt: number
@@ -1680,7 +1680,7 @@ export type EventData = {
     }
   "call.transferred": {
       readonly call: Call
-      /** The attempt concerned, which may differ from the call's latest */
+      /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
         readonly attempt: number
@@ -1689,7 +1689,7 @@ export type EventData = {
     }
   "call.transfer_failed": {
       readonly call: Call
-      /** The attempt concerned, which may differ from the call's latest */
+      /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
         readonly attempt: number
@@ -1697,13 +1697,13 @@ export type EventData = {
       }
     }
   "campaign.completed": {
-      /** The campaign, as its GET answers it */
+      /** The campaign as its GET operation returns it. */
       readonly campaign: {
         readonly id: string
       }
     }
   "campaign.paused": {
-      /** The campaign, as its GET answers it */
+      /** The campaign as its GET operation returns it. */
       readonly campaign: {
         readonly id: string
       }
@@ -1750,7 +1750,7 @@ export type EventData = {
       readonly number: Number
     }
   "knowledge.build.completed": {
-      /** The knowledge base, as its GET answers it */
+      /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
       }
@@ -1761,7 +1761,7 @@ export type EventData = {
       }
     }
   "knowledge.build.failed": {
-      /** The knowledge base, as its GET answers it */
+      /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
       }
