@@ -9,11 +9,9 @@ import type { EventType } from './store.js'
 const later = (what: string) =>
   z.looseObject({ id: z.string() }).meta({ description: `The ${what} as its GET operation returns it.` })
 
-const Transfer = z
-  .looseObject({ id: z.string(), attempt: z.int(), status: z.string() })
-  .meta({
-    description: 'The transfer attempt of this event, which may differ from the latest attempt of the call.',
-  })
+const Transfer = z.looseObject({ id: z.string(), attempt: z.int(), status: z.string() }).meta({
+  description: 'The transfer attempt of this event, which may differ from the latest attempt of the call.',
+})
 const Campaign = later('campaign')
 const Wallet = z.looseObject({
   balancePaise: z.int(),

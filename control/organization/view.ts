@@ -40,13 +40,10 @@ export const organizationShape = {
     .nullable()
     .meta({ description: 'Principal entity ID in the DLT registers of the access providers.' }),
   robocallMode: openEnum('off', 'warn', 'block'),
-  windowNarrowing: z
-    .object({ startMinute: z.int(), endMinute: z.int() })
-    .nullable()
-    .meta({
-      description:
-        'Narrower calling hours of the organization for commercial calls, in minutes after midnight IST.',
-    }),
+  windowNarrowing: z.object({ startMinute: z.int(), endMinute: z.int() }).nullable().meta({
+    description:
+      'Narrower calling hours of the organization for commercial calls, in minutes after midnight IST.',
+  }),
   campaignSharePercent: z.int(),
   createdAt: Timestamp,
 }
