@@ -1,15 +1,15 @@
 /*
- * Constraints as answers: what the database refused, told apart without looking at message texts.
- * Look outside the transaction that failed, it cannot be used any more.
+ * Classifies constraint errors of the database by their codes. A failed transaction cannot be used any
+ * more: call these functions outside of it.
  */
 
-/** A unique key or primary key already holds the value. */
+/** Returns true for a violation of a unique or primary key. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error)
   return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
 }
 
-/** A reference to a row that is not there, or the removal of one that is still referred to. */
+/** Returns true if a referenced row does not exist, or if a row that is still referenced was removed. */
 export function isForeignKeyViolation(error: unknown): boolean {
   const code = codeOf(error)
   return code === '23503' || code === 'SQLITE_CONSTRAINT_FOREIGNKEY'

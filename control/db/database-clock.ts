@@ -5,7 +5,9 @@ import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import type { OpenDatabase } from './database.js'
 
-/** A clock whose `wall` is the database's, so that processes on several machines agree on leases. */
+/**
+ * A clock whose `wall` is the time of the database, so that processes on several machines agree on leases.
+ */
 export interface DatabaseClock extends Clock {
   close(): Promise<void>
 }
@@ -13,11 +15,11 @@ export interface DatabaseClock extends Clock {
 const REFRESH_MS = 60_000
 
 /**
- * On PostgreSQL the offset of the server's clock is measured now and every minute, to half the
- * round trip; SQLite is on this machine, and its clock is ours.
+ * Opens a database clock. For PostgreSQL it measures the offset of the server clock now and every minute,
+ * accurate to half the round trip. SQLite runs on this machine, so its offset is 0.
  */
 export async function openDatabaseClock(
-  { db, dialect: engine }: Pick<OpenDatabase, 'db' | 'dialect'>,
+  { db, dialect }: Pick<OpenDatabase, 'db' | 'dialect'>,
   clock: Clock,
   log: Log,
 ): Promise<DatabaseClock> {
@@ -26,27 +28,27 @@ export async function openDatabaseClock(
   let running: Promise<void> = Promise.resolve()
 
   async function measure(): Promise<void> {
-    const before = clock.now()
+    const startedMs = clock.now()
     const wall = clock.wall()
     const { rows } = await sql<{ at: number }>`
       select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as at`.execute(db)
     const at = rows[0]?.at ?? wall
-    offsetMs = Math.round(at - (wall + (clock.now() - before) / 2))
+    offsetMs = Math.round(at - (wall + (clock.now() - startedMs) / 2))
   }
 
-  function again(): void {
+  function scheduleRefresh(): void {
     scope.after(clock, REFRESH_MS, () => {
       running = measure()
         .catch((error: unknown) => {
-          log.warn({ error: errorText(error) }, "the database's time was not read; the last offset stays")
+          log.warn({ error: errorText(error) }, 'database_clock.refresh_failed')
         })
-        .finally(again)
+        .finally(scheduleRefresh)
     })
   }
 
-  if (engine === 'postgres') {
+  if (dialect === 'postgres') {
     await measure()
-    again()
+    scheduleRefresh()
   }
   return {
     now: () => clock.now(),

@@ -22,7 +22,7 @@ import type { Database } from './tables/schema.js'
 
 export type Dialect = 'sqlite' | 'postgres'
 
-/** What store functions take: the database or a transaction, never the one inside the other. */
+/** Database or transaction. Inside a transaction use only the transaction. */
 export type Db = Kysely<Database>
 export type Trx = Transaction<Database>
 
@@ -32,26 +32,26 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
-/** Hears of every statement: how long it took, and whether it failed. */
+/** Called after every statement with its duration (s) and whether it failed. */
 export type QueryObserver = (seconds: number, failed: boolean) => void
 
-function told(seen: QueryObserver): Logger {
-  return ({ level, queryDurationMillis }) => seen(queryDurationMillis / 1000, level === 'error')
+function queryLogger(observe: QueryObserver): Logger {
+  return ({ level, queryDurationMillis }) => observe(queryDurationMillis / 1000, level === 'error')
 }
 
 /**
- * Opens (not migrates) the store named by `url`: `sqlite:<file>`, `sqlite::memory:`, or
- * `postgres://user:password@host/name`. Throws EngineError `config_invalid` for anything else.
+ * Opens the database at `url` without migrating it: `sqlite:<file>`, `sqlite::memory:`, or
+ * `postgres://user:password@host/name`. Throws EngineError `config_invalid` for any other URL.
  */
-export function openDatabase(url: string, log: Log, seen: QueryObserver = () => {}): OpenDatabase {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), seen)
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log, seen)
+export function openDatabase(url: string, log: Log, observe: QueryObserver = () => {}): OpenDatabase {
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), observe)
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log, observe)
   throw new EngineError('config_invalid', 'A database URL starts with sqlite: or postgres://')
 }
 
 /**
- * Write transactions take the lock when they begin, so that two of them queue instead of failing
- * half-way with SQLITE_BUSY when a read lock cannot be upgraded.
+ * Write transactions take the lock when they begin. Otherwise two of them could fail with SQLITE_BUSY when
+ * both try to upgrade a read lock.
  */
 class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -59,7 +59,7 @@ class ImmediateDriver extends SqliteDriver {
   }
 }
 
-/** SQLite rolls schema changes back like any other, which Kysely's adapter does not assume. */
+/** SQLite can roll back schema changes. The adapter of Kysely assumes that it cannot. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
@@ -83,7 +83,7 @@ class ImmediateSqliteDialect extends SqliteDialect {
   }
 }
 
-function openSqlite(file: string, seen: QueryObserver): OpenDatabase {
+function openSqlite(file: string, observe: QueryObserver): OpenDatabase {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
   return useSqlite(new Sqlite(file, { timeout: 5000 }), seen)
 }
@@ -95,23 +95,26 @@ export function openSqliteImage(image: Buffer): OpenDatabase {
 
 function useSqlite(database: Sqlite.Database, seen: QueryObserver): OpenDatabase {
   database.pragma('journal_mode = WAL')
-  // NORMAL would lose the last commits on power loss: a call could be dialled twice.
+  // With NORMAL the last commits would be lost after a power failure, and a call could be dialled twice.
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
-  const db = new Kysely<Database>({ dialect: new ImmediateSqliteDialect({ database }), log: told(seen) })
+  const db = new Kysely<Database>({
+    dialect: new ImmediateSqliteDialect({ database }),
+    log: queryLogger(observe),
+  })
   let closing: Promise<void> | undefined
   return {
     db,
     dialect: 'sqlite',
     close() {
-      // Kysely closes a database it never used not at all.
+      // Kysely does not close a database that was never used.
       closing ??= db.destroy().finally(() => database.close())
       return closing
     },
   }
 }
 
-/** bigint and numeric columns as numbers, like SQLite gives them. */
+/** Parses bigint and numeric columns as numbers, as in SQLite. */
 function safeInteger(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new EngineError('internal', 'a database integer exceeds 2^53')
@@ -121,14 +124,14 @@ function safeInteger(text: string): number {
 const INT8 = 20
 const NUMERIC = 1700
 
-function openPostgres(url: string, log: Log, seen: QueryObserver): OpenDatabase {
+function openPostgres(url: string, log: Log, observe: QueryObserver): OpenDatabase {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, safeInteger)
   types.setTypeParser(NUMERIC, safeInteger)
   const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 5000, types })
-  // An idle connection that dies is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'))
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: told(seen) })
+  // The pool replaces a failed idle connection. Without a listener the error would end the process.
+  pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: queryLogger(observe) })
   let closing: Promise<void> | undefined
   return {
     db,

@@ -1,20 +1,24 @@
 import { type Kysely, Migrator } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
 import type { Dialect, OpenDatabase } from './database.js'
+import { createIdentityTables } from './migrations/0001-identity.js'
 import { createCallingTables } from './migrations/0002-calling.js'
+import { createAccessTables } from './migrations/0003-access.js'
+import { createRequestLimits } from './migrations/0003-request-limits.js'
+import { createWebhookTables } from './migrations/0004-webhooks.js'
 import { createOrganizationTables } from './migrations/0005-organization.js'
+import { createTrunkTables } from './migrations/0006-trunks.js'
 import { createMediaEndpoints } from './migrations/0007-media-endpoints.js'
-import { createAccessTables } from './tables/access.js'
-import { createIdentityTables } from './tables/identity.js'
-import { createRequestLimits } from './tables/request-limits.js'
-import { createResultTables } from './tables/results.js'
-import { addTrunkSrtp, createTrunkTables } from './tables/trunks.js'
-import { createWebhookTables } from './tables/webhooks.js'
+import { addTrunkSrtp } from './migrations/0008-trunk-srtp.js'
+import { createResultTables } from './migrations/0009-call-results.js'
 
-type Step = (db: Kysely<unknown>, engine: Dialect) => Promise<void>
+type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
-/** In order, by name. A released step is never changed; schema changes are new steps. */
-const STEPS: Readonly<Record<string, Step>> = {
+/**
+ * Migrations in the order of their names, which the database stores. A released migration never changes:
+ * add a new one instead.
+ */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_identity': createIdentityTables,
   '0002_calling': createCallingTables,
   '0003_access': createAccessTables,
@@ -28,8 +32,8 @@ const STEPS: Readonly<Record<string, Step>> = {
 }
 
 /**
- * Brings the schema up to date, all steps in one transaction. Several processes may do so at once:
- * one does the work, the others wait. Throws EngineError `storage_failed`.
+ * Brings the schema up to date in one transaction. If several processes call this at the same time, one
+ * migrates and the others wait. Throws EngineError `storage_failed`.
  */
 export async function migrate(database: OpenDatabase): Promise<void> {
   const migrator = new Migrator({
@@ -37,9 +41,9 @@ export async function migrate(database: OpenDatabase): Promise<void> {
     provider: {
       async getMigrations() {
         return Object.fromEntries(
-          Object.entries(STEPS).map(([name, step]) => [
+          Object.entries(MIGRATIONS).map(([name, migration]) => [
             name,
-            { up: (db: Kysely<unknown>) => step(db, database.dialect) },
+            { up: (db: Kysely<unknown>) => migration(db, database.dialect) },
           ]),
         )
       },

@@ -1,12 +1,15 @@
-/** PostgreSQL: serialization and deadlock, connections, resources, shutdown (Appendix A classes). */
+/**
+ * PostgreSQL error codes for serialization failures, deadlocks, connections, resources and shutdown
+ * (PostgreSQL documentation, appendix A).
+ */
 const POSTGRES = /^(40001|40P01|08...|53...|57P0[1-3]|55P03)$/
 const NODE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH'])
-/** What node-postgres throws without a code when a connection is lost or cannot be had in time. */
+/** Errors of node-postgres without a code: the connection was lost or not established in time. */
 const POOL = /connection terminated|timeout exceeded when trying to connect|connection timeout/i
 
 /**
- * Whether the same transaction may succeed later: the database was busy, away or undecided, and
- * nothing is wrong with what it was asked. Anything unknown is not.
+ * Returns true if the same transaction may succeed later because the database was busy or unavailable.
+ * Returns false for all unknown errors.
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -1,12 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Migration 0002: agents, numbers, calls, the gate's rows and sealed records, events. */
-export async function createCallingTables(db: Kysely<unknown>, engine: 'sqlite' | 'postgres'): Promise<void> {
+/** Migration 0002: agents, numbers, calls, compliance checks, sealed evidence and events. */
+export async function createCallingTables(
+  db: Kysely<unknown>,
+  dialect: 'sqlite' | 'postgres',
+): Promise<void> {
   await createAgents(db)
   await createNumbers(db)
   await createCalls(db)
   await createCompliance(db)
-  await sealEvidence(db, engine)
+  await sealEvidence(db, dialect)
 }
 
 async function createAgents({ schema }: Kysely<unknown>): Promise<void> {
@@ -270,8 +273,8 @@ async function createCompliance({ schema }: Kysely<unknown>): Promise<void> {
 }
 
 /*
- * The database itself refuses to change or remove a sealed record. Only a person's number may be
- * erased from it; the sealed part names the person by a pseudonym and stays whole.
+ * Triggers reject changes and removals of sealed records. Only the number (`e164`) may be erased. The
+ * sealed part contains a pseudonym instead of the number and stays unchanged.
  */
 const SEALED_COLUMNS = [
   'id',
@@ -289,8 +292,8 @@ const SEALED_COLUMNS = [
   'sealedAt',
 ]
 
-async function sealEvidence(db: Kysely<unknown>, engine: 'sqlite' | 'postgres'): Promise<void> {
-  if (engine === 'sqlite') {
+async function sealEvidence(db: Kysely<unknown>, dialect: 'sqlite' | 'postgres'): Promise<void> {
+  if (dialect === 'sqlite') {
     const changed = SEALED_COLUMNS.map((column) => `new."${column}" is not old."${column}"`).join(' or ')
     await sql
       .raw(`create trigger "evidenceUnchanged" before update on "evidence"
@@ -319,7 +322,7 @@ async function sealEvidence(db: Kysely<unknown>, engine: 'sqlite' | 'postgres'):
     .raw(`create trigger "evidenceKept" before update or delete on "evidence"
       for each row execute function "refuseEvidenceChange"()`)
     .execute(db)
-  // A row trigger does not see TRUNCATE.
+  // A row trigger does not fire for TRUNCATE.
   await sql
     .raw(`create trigger "evidenceNotTruncated" before truncate on "evidence"
       for each statement execute function "refuseEvidenceChange"()`)

@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import { appendOnly } from './append-only.js'
 
-/** Migration 0005: what an organization is, what staff decided, its secrets, and the record of it all. */
+/** Migration 0005: organization profiles, verifications, registrations, the audit log and secrets. */
 export async function createOrganizationTables(
   db: Kysely<unknown>,
-  engine: 'sqlite' | 'postgres',
+  dialect: 'sqlite' | 'postgres',
 ): Promise<void> {
   await createProfiles(db)
-  await createRegistrations(db, engine)
-  await createAudit(db, engine)
+  await createRegistrations(db, dialect)
+  await createAudit(db, dialect)
   await createSecrets(db)
 }
 
@@ -43,7 +43,7 @@ async function createProfiles({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('decidedAt', 'bigint')
     .addColumn('rejectionReason', 'text')
     .execute()
-  // One submission waits or is granted at a time; rejected ones stay as history.
+  // At most one submission is pending or granted. Rejected submissions are kept as history.
   await schema
     .createIndex('organizationVerificationsOpen')
     .unique()
@@ -53,7 +53,7 @@ async function createProfiles({ schema }: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-async function createRegistrations(db: Kysely<unknown>, engine: 'sqlite' | 'postgres'): Promise<void> {
+async function createRegistrations(db: Kysely<unknown>, dialect: 'sqlite' | 'postgres'): Promise<void> {
   const { schema } = db
   await schema
     .createTable('robocallDeclarations')
@@ -74,7 +74,7 @@ async function createRegistrations(db: Kysely<unknown>, engine: 'sqlite' | 'post
     .on('robocallDeclarations')
     .columns(['organizationId', 'createdAt', 'id'])
     .execute()
-  await appendOnly(db, engine, {
+  await appendOnly(db, dialect, {
     table: 'robocallDeclarations',
     columns: [
       'id',
@@ -112,7 +112,7 @@ async function createRegistrations(db: Kysely<unknown>, engine: 'sqlite' | 'post
     .on('senderIds')
     .columns(['organizationId', 'createdAt', 'id'])
     .execute()
-  // An organization asks for a number once at a time ...
+  // An organization can have one open or approved submission per number.
   await schema
     .createIndex('senderIdsOpen')
     .unique()
@@ -120,7 +120,7 @@ async function createRegistrations(db: Kysely<unknown>, engine: 'sqlite' | 'post
     .columns(['organizationId', 'e164'])
     .where(sql.ref('status'), 'in', [sql.lit('submitted'), sql.lit('approved')])
     .execute()
-  // ... and one organization on the platform holds it.
+  // A number is approved for one organization only.
   await schema
     .createIndex('senderIdsHeld')
     .unique()
@@ -130,7 +130,7 @@ async function createRegistrations(db: Kysely<unknown>, engine: 'sqlite' | 'post
     .execute()
 }
 
-async function createAudit(db: Kysely<unknown>, engine: 'sqlite' | 'postgres'): Promise<void> {
+async function createAudit(db: Kysely<unknown>, dialect: 'sqlite' | 'postgres'): Promise<void> {
   const { schema } = db
   await schema
     .createTable('auditEntries')
@@ -152,7 +152,7 @@ async function createAudit(db: Kysely<unknown>, engine: 'sqlite' | 'postgres'): 
     .on('auditEntries')
     .columns(['organizationId', 'createdAt', 'id'])
     .execute()
-  await appendOnly(db, engine, {
+  await appendOnly(db, dialect, {
     table: 'auditEntries',
     columns: [],
     settable: null,

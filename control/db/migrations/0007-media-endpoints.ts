@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** A number's media socket, JSON of byo/endpoint.ts `StoredEndpoint`; null without one. */
+/** Migration 0007: media endpoint of a number, JSON of byo/endpoint.ts `StoredEndpoint`, or null. */
 export async function createMediaEndpoints(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('numbers').addColumn('mediaEndpoint', 'text').execute()
 }

@@ -3,27 +3,27 @@ import { type Kysely, sql } from 'kysely'
 export interface AppendOnly {
   readonly table: string
   readonly columns: readonly string[]
-  /** A column that may be set once, from null to a value; everything else stays as inserted. */
+  /** Column that may be set once, from null to a value. All other columns are immutable. */
   readonly settable: string | null
-  /** What the database says when it refuses. */
+  /** Error message of the database. */
   readonly refusal: string
 }
 
-/** Makes the database itself refuse to change or delete rows, on both engines. For migrations. */
+/** Creates triggers that reject changes and removals of rows, in SQLite or PostgreSQL. */
 export async function appendOnly(
   db: Kysely<unknown>,
-  engine: 'sqlite' | 'postgres',
+  dialect: 'sqlite' | 'postgres',
   rule: AppendOnly,
 ): Promise<void> {
   const { table, settable, refusal } = rule
-  const differs = engine === 'sqlite' ? 'is not' : 'is distinct from'
+  const differs = dialect === 'sqlite' ? 'is not' : 'is distinct from'
   const others = rule.columns.filter((column) => column !== settable)
   const changed = others.map((column) => `new."${column}" ${differs} old."${column}"`).join(' or ')
   const setOnce =
     settable === null
       ? 'false'
       : `old."${settable}" is null and new."${settable}" is not null and not (${changed})`
-  if (engine === 'sqlite') {
+  if (dialect === 'sqlite') {
     await sql
       .raw(`create trigger "${table}Unchanged" before update on "${table}" when not (${setOnce})
         begin select raise(abort, '${refusal}'); end`)
@@ -47,7 +47,7 @@ export async function appendOnly(
     .raw(`create trigger "${table}Kept" before update or delete on "${table}"
       for each row execute function "${table}Refuse"()`)
     .execute(db)
-  // A row trigger does not see TRUNCATE.
+  // A row trigger does not fire for TRUNCATE.
   await sql
     .raw(`create trigger "${table}NotTruncated" before truncate on "${table}"
       for each statement execute function "${table}Refuse"()`)

@@ -1,26 +1,27 @@
 /*
- * Times are Unix milliseconds, flags 0/1, lists and objects JSON text: the same on both engines.
+ * Times are Unix milliseconds, flags are 0 or 1, lists and objects are JSON text, in both SQLite and
+ * PostgreSQL.
  */
 
 type Environment = 'test' | 'live'
 
-/** What an operator may set for one organization; no row means the defaults. */
+/** Settings of one organization that staff can change. Without a row the defaults apply. */
 export interface CallingProfileRow {
   readonly organizationId: string
-  /** Kill switch: set while calling is stopped for this organization. */
+  /** Time at which staff blocked new calls (kill switch). Null while calls are allowed. */
   readonly enforcedAt: number | null
   readonly enforcedReason: string | null
-  /** The organization's own narrower hours, minutes from midnight IST; both or neither. */
+  /** Narrower calling hours of the organization (minutes after midnight IST). Both are set or neither. */
   readonly windowStartMinute: number | null
   readonly windowEndMinute: number | null
-  /** Concurrent calls; null is the default of the environment. */
+  /** Limit of concurrent calls. Null means the default of the environment. */
   readonly agentCallsTest: number | null
   readonly agentCallsLive: number | null
-  /** Agreed price; null is the list price. */
+  /** Agreed price. Null means the list price. */
   readonly ratePaisePerMinute: number | null
 }
 
-/** Shared by both environments. */
+/** An agent, shared by the test and the live environment. */
 export interface AgentRow {
   readonly id: string
   readonly organizationId: string
@@ -29,12 +30,14 @@ export interface AgentRow {
   readonly purpose: string
   /** Canonical JSON of agents/config.ts `AgentConfig`. */
   readonly draft: string
-  /** SHA-256 of draft and purpose, hex: equal to `publishedHash` when there is nothing to publish. */
+  /** SHA-256 of draft and purpose (hex). Equals `publishedHash` if the draft has no unpublished changes. */
   readonly draftHash: string
   readonly publishedHash: string | null
   readonly publishedVersion: number | null
   readonly latestVersion: number | null
-  /** Grows with every change of the row: a writer that read an older one writes nothing. */
+  /**
+   * Incremented by every update. An update based on an older revision changes nothing (optimistic locking).
+   */
   readonly revision: number
   readonly createdAt: number
   readonly updatedAt: number
@@ -73,10 +76,10 @@ export interface NumberRow {
   readonly inbound: string
   readonly routingMode: string
   readonly agentId: string | null
-  /** The trunk its calls come over; null for a number of ours. */
+  /** Trunk that carries the calls. Null for numbers of the service. */
   readonly sipTrunkId: string | null
   readonly recordCalls: number
-  /** JSON of byo/endpoint.ts `StoredEndpoint`; kept while the number is routed to an agent. */
+  /** JSON of byo/endpoint.ts `StoredEndpoint`. Kept while the number is routed to an agent. */
   readonly mediaEndpoint: string | null
   readonly createdAt: number
 }
@@ -90,7 +93,7 @@ export interface CallRow {
   readonly fromNumber: string
   readonly toNumber: string
   readonly numberId: string
-  /** The agent is null when an inbound call was refused before one was found. */
+  /** Null if an inbound call was refused before its agent was known. */
   readonly agentId: string | null
   readonly agentVersion: number | null
   readonly agentVersionId: string | null
@@ -116,10 +119,10 @@ export interface CallRow {
   readonly error: string | null
   readonly complianceRunId: string | null
   readonly evidenceId: string | null
-  /** Of the request that placed it: the unique key that makes a retry find this call. */
+  /** Id of the idempotent request that placed the call. Unique, so that a retry finds this call. */
   readonly idempotencyId: string | null
   readonly sipCallId: string | null
-  /** The process that owns the call, until `leaseUntil`. */
+  /** Process that handles the call until `leaseUntil`. */
   readonly nodeId: string
   readonly leaseUntil: number
   readonly hangupRequestedAt: number | null
@@ -136,7 +139,7 @@ export interface CallEventRow {
 
 export interface TranscriptSegmentRow {
   readonly callId: string
-  /** `seq` of the call event it came with. */
+  /** `seq` of the call event that reported the segment. */
   readonly seq: number
   readonly role: string
   readonly text: string
@@ -151,7 +154,7 @@ export interface RecordingRow {
   readonly callId: string
   readonly organizationId: string
   readonly environment: Environment
-  /** Below the recordings folder. */
+  /** Path relative to the recordings folder. */
   readonly file: string
   readonly bytes: number
   readonly durationMs: number
@@ -164,7 +167,7 @@ export interface CheckRow {
   readonly organizationId: string
   readonly environment: Environment
   readonly runId: string
-  /** Order within the run. */
+  /** Order of the check in its run. */
   readonly position: number
   readonly type: string
   readonly outcome: string
@@ -183,7 +186,7 @@ export interface CheckRow {
   readonly checkedAt: number
 }
 
-/** Insert-only (a trigger sees to it), but for setting `e164` to null. */
+/** Sealed record. A trigger rejects every change except setting `e164` to null. */
 export interface EvidenceRow {
   readonly id: string
   readonly organizationId: string
@@ -193,7 +196,7 @@ export interface EvidenceRow {
   readonly callId: string | null
   readonly gateRunId: string
   readonly e164: string | null
-  /** The sealed part as canonical JSON: what `hash` covers after `prevHash`. */
+  /** Sealed part as canonical JSON. `hash` covers `prevHash` and this. */
   readonly record: string
   readonly prevHash: string
   readonly hash: string
@@ -202,7 +205,7 @@ export interface EvidenceRow {
   readonly sealedAt: number
 }
 
-/** The end of each chain; the row every append updates, and thereby locks. */
+/** Last record of each chain. Every append updates and thereby locks this row. */
 export interface EvidenceHeadRow {
   readonly organizationId: string
   readonly environment: Environment
@@ -210,11 +213,11 @@ export interface EvidenceHeadRow {
   readonly hash: string
 }
 
-/** The events of the contract, in the transaction of the change they tell of. */
+/** Public event, inserted in the transaction of the change that it reports. */
 export interface EventRow {
   readonly id: string
   readonly organizationId: string
-  /** Null for what concerns both environments. */
+  /** Null for events that concern both environments. */
   readonly environment: Environment | null
   readonly type: string
   readonly subjectType: string
@@ -222,7 +225,7 @@ export interface EventRow {
   readonly createdAt: number
 }
 
-/** A place in a concurrency pool, numbered from 1: the primary key is the limit. */
+/** Slot of a concurrency pool, numbered from 1. The primary key enforces the limit. */
 export interface CallSlotRow {
   readonly organizationId: string
   readonly environment: Environment

@@ -1,28 +1,29 @@
-import type { Generated, Kysely } from 'kysely'
+import type { Generated } from 'kysely'
 
 /*
- * Times are Unix milliseconds, flags 0/1, lists and objects JSON text: the same on both engines.
+ * Times are Unix milliseconds, flags are 0 or 1, lists and objects are JSON text, in both SQLite and
+ * PostgreSQL.
  */
 
 export interface OrganizationRow {
   readonly id: string
   readonly name: string
-  /** `transactional`, `promotional`, ... or null while unset (the gate then assumes promotional). */
+  /** `transactional`, `promotional`, ... Null if not set; the compliance checks then assume promotional. */
   readonly senderClassification: string | null
   readonly createdAt: number
 }
 
 export interface UserRow {
   readonly id: string
-  /** Lower case; unique. */
+  /** Lower case, unique. */
   readonly email: string
   readonly name: string
   /** `scrypt$N$r$p$salt$hash`, see access/secrets.ts. */
   readonly passwordHash: string
   readonly createdAt: number
-  /** When the address was proved; nobody signs in before. */
+  /** Time at which the address was verified. Sign-in requires a verified address. */
   readonly emailVerifiedAt: number | null
-  /** 1: belongs to the service's staff, and to no organization. */
+  /** 1 for staff of the service. Staff do not belong to an organization. */
   readonly staff: Generated<0 | 1>
 }
 
@@ -42,17 +43,17 @@ export interface ApiKeyRow {
   readonly name: string
   /** JSON array, for example `["read","write"]`. */
   readonly scopes: string
-  /** First 13 characters, readable always. */
+  /** First 13 characters of the key, stored in plain text for display. */
   readonly start: string
-  /** HMAC-SHA256 of the whole key, hex; unique. */
+  /** HMAC-SHA256 of the whole key (hex), unique. */
   readonly hash: string
   readonly createdBy: string
   readonly expiresAt: number | null
-  /** Deleted keys leave the reads; the hash stays so that use is answered `invalid_credentials`. */
+  /** Revoked keys are not listed. The hash is kept so that requests with them get `invalid_credentials`. */
   readonly revokedAt: number | null
   readonly lastUsedAt: number | null
   readonly createdAt: number
-  /** After a roll: until when this old key still works, whatever `expiresAt` says. */
+  /** Time until which a replaced key stays valid, regardless of `expiresAt`. */
   readonly overlapUntil: number | null
 }
 
@@ -63,14 +64,14 @@ export interface IdempotencyRow {
   readonly method: string
   readonly path: string
   readonly key: string
-  /** SHA-256 of the canonical body, hex. */
+  /** SHA-256 of the canonical body (hex). */
   readonly fingerprint: string
   readonly state: 'running' | 'done' | 'free'
-  /** Which attempt holds the lock, so that one that overran its lease cannot finish another's. */
+  /** Attempt that holds the lock. An attempt that exceeded its lease cannot finish the request of another. */
   readonly lock: string
   readonly lockedUntil: number
   readonly status: number | null
-  /** AES-256-GCM of the response body, base64. */
+  /** Response body encrypted with AES-256-GCM (base64). */
   readonly response: string | null
   readonly createdAt: number
   readonly expiresAt: number
@@ -82,66 +83,4 @@ export interface IdentityTables {
   members: MemberRow
   apiKeys: ApiKeyRow
   idempotencyKeys: IdempotencyRow
-}
-
-/** Migration 0001: who may call, and what was already answered. */
-export async function createIdentityTables(db: Kysely<unknown>): Promise<void> {
-  const { schema } = db
-  await schema
-    .createTable('organizations')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('senderClassification', 'text')
-    .addColumn('createdAt', 'bigint', (c) => c.notNull())
-    .execute()
-  await schema
-    .createTable('users')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('email', 'text', (c) => c.notNull().unique())
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('passwordHash', 'text', (c) => c.notNull())
-    .addColumn('createdAt', 'bigint', (c) => c.notNull())
-    .execute()
-  await schema
-    .createTable('members')
-    .addColumn('organizationId', 'text', (c) => c.notNull().references('organizations.id'))
-    .addColumn('userId', 'text', (c) => c.notNull().references('users.id'))
-    .addColumn('role', 'text', (c) => c.notNull())
-    .addColumn('createdAt', 'bigint', (c) => c.notNull())
-    .addPrimaryKeyConstraint('membersKey', ['organizationId', 'userId'])
-    .execute()
-  await schema
-    .createTable('apiKeys')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organizationId', 'text', (c) => c.notNull().references('organizations.id'))
-    .addColumn('environment', 'text', (c) => c.notNull())
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('scopes', 'text', (c) => c.notNull())
-    .addColumn('start', 'text', (c) => c.notNull())
-    .addColumn('hash', 'text', (c) => c.notNull().unique())
-    .addColumn('createdBy', 'text', (c) => c.notNull().references('users.id'))
-    .addColumn('expiresAt', 'bigint')
-    .addColumn('revokedAt', 'bigint')
-    .addColumn('lastUsedAt', 'bigint')
-    .addColumn('createdAt', 'bigint', (c) => c.notNull())
-    .execute()
-  await schema
-    .createTable('idempotencyKeys')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organizationId', 'text', (c) => c.notNull().references('organizations.id'))
-    .addColumn('environment', 'text', (c) => c.notNull())
-    .addColumn('method', 'text', (c) => c.notNull())
-    .addColumn('path', 'text', (c) => c.notNull())
-    .addColumn('key', 'text', (c) => c.notNull())
-    .addColumn('fingerprint', 'text', (c) => c.notNull())
-    .addColumn('state', 'text', (c) => c.notNull())
-    .addColumn('lock', 'text', (c) => c.notNull())
-    .addColumn('lockedUntil', 'bigint', (c) => c.notNull())
-    .addColumn('status', 'integer')
-    .addColumn('response', 'text')
-    .addColumn('createdAt', 'bigint', (c) => c.notNull())
-    .addColumn('expiresAt', 'bigint', (c) => c.notNull())
-    .addUniqueConstraint('idempotencyScope', ['organizationId', 'environment', 'method', 'path', 'key'])
-    .execute()
-  await schema.createIndex('idempotencyExpiry').on('idempotencyKeys').column('expiresAt').execute()
 }

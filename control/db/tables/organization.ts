@@ -1,8 +1,9 @@
 /*
- * Times are Unix milliseconds, flags 0/1, lists and objects JSON text: the same on both engines.
+ * Times are Unix milliseconds, flags are 0 or 1, lists and objects are JSON text, in both SQLite and
+ * PostgreSQL.
  */
 
-/** What an organization says of itself, and what the operator granted it; no row means the defaults. */
+/** Details that an organization provides and rights that staff granted. Without a row the defaults apply. */
 export interface OrganizationProfileRow {
   readonly organizationId: string
   readonly billingName: string | null
@@ -12,48 +13,51 @@ export interface OrganizationProfileRow {
   /** Two-digit GST state code. */
   readonly billingStateCode: string | null
   readonly billingGstin: string | null
-  /** Principal entity of the operators' sender registers (DLT). */
+  /** Principal entity ID in the DLT registers of the access providers. */
   readonly peId: string | null
-  /** `off`, `warn` or `block`; null is `block`. */
+  /** `off`, `warn` or `block`. Null means `block`. */
   readonly robocallMode: string | null
-  /** Percent of the agent slots that all campaigns together may hold; null is 70. */
+  /** Share of the agent call slots that all campaigns together may use (percent). Null means 70. */
   readonly campaignSharePercent: number | null
-  /** Concurrent calls bridged to a bot of the customer's; null is the default. */
+  /** Limit of concurrent calls connected to bots of the customer. Null means the default. */
   readonly byoCallsTest: number | null
   readonly byoCallsLive: number | null
-  /** Set by staff: may create SIP trunks. */
+  /** 1 if staff allowed the organization to create SIP trunks. */
   readonly trunkingEnabled: number
-  /** Grows with every change. */
+  /** Incremented by every update. */
   readonly revision: number
   readonly updatedAt: number
 }
 
-/** One submission for verification. The newest tells the state; none is `unverified`. */
+/**
+ * Submission for verification. The newest one determines the state. Without one the organization is
+ * `unverified`.
+ */
 export interface OrganizationVerificationRow {
   readonly id: string
   readonly organizationId: string
   readonly status: string
-  /** AES-256-GCM of the submitted details: names, tax numbers, a person's phone. */
+  /** Submitted details, encrypted with AES-256-GCM: names, tax numbers, a contact's phone number. */
   readonly details: string
   readonly submittedBy: string
   readonly submittedAt: number
   readonly decidedBy: string | null
   readonly decidedAt: number | null
-  /** Why it was rejected, as the organization reads it. */
+  /** Reason of a rejection, shown to the organization. */
   readonly rejectionReason: string | null
 }
 
-/** Insert-only but for `withdrawnAt`, which is set once; a trigger sees to it. */
+/** Robocall declaration. A trigger rejects every change except setting `withdrawnAt` once. */
 export interface RobocallDeclarationRow {
   readonly id: string
   readonly organizationId: string
-  /** The access provider it was made to. */
+  /** Access provider that received the declaration. */
   readonly provider: string
   readonly reference: string
   readonly objective: string
   /** JSON array of E.164 numbers. */
   readonly callerIds: string
-  /** ISO dates, IST. */
+  /** ISO date (IST). */
   readonly declaredOn: string
   readonly effectiveFrom: string
   readonly createdBy: string
@@ -76,19 +80,21 @@ export interface SenderIdRow {
   readonly createdAt: number
 }
 
-/** Insert-only (a trigger sees to it). */
+/** Entry of the audit log. A trigger rejects every change and removal. */
 export interface AuditEntryRow {
   readonly id: string
   readonly organizationId: string
   /** `user`, `staff`, `key` or `system`. */
   readonly actorType: string
   readonly actorId: string
-  /** Slug such as `organization.updated`. */
+  /** Name of the action, for example `organization.updated`. */
   readonly action: string
   readonly subjectType: string
   readonly subjectId: string
   readonly reason: string | null
-  /** JSON of the changed fields, never a secret; null when there was nothing before (or after). */
+  /**
+   * Changed fields as JSON, without secrets. Null if the object did not exist before (or after) the change.
+   */
   readonly before: string | null
   readonly after: string | null
   readonly requestId: string | null
@@ -99,18 +105,18 @@ export interface SecretRow {
   readonly id: string
   readonly organizationId: string
   readonly name: string
-  /** AES-256-GCM under the key that `keyId` names. */
+  /** Value encrypted with AES-256-GCM under the key `keyId`. */
   readonly sealed: string
-  /** Which encryption key: the first 16 hex digits of its SHA-256. */
+  /** Encryption key: first 16 hex digits of its SHA-256. */
   readonly keyId: string
-  /** Last characters, to recognise it by; null when the value is too short to show any. */
+  /** Last four characters of the value. Null if the value is too short to show any. */
   readonly last4: string | null
   readonly createdBy: string
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** What refers to a secret: while there is a row, the foreign key keeps the secret. */
+/** Reference to a secret. The foreign key prevents the removal of a secret that is in use. */
 export interface SecretUseRow {
   readonly secretId: string
   readonly usedByType: string
@@ -126,13 +132,16 @@ export interface ConnectionRow {
   readonly secretId: string | null
   readonly status: string
   readonly testedAt: number | null
-  /** Grows with every change of what is tested: a test that ran meanwhile is not recorded. */
+  /**
+   * Incremented when the base URL or the secret changes. The result of a test that ran meanwhile is
+   * discarded.
+   */
   readonly revision: number
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** Which agents use a connection. */
+/** Use of a connection by an agent. */
 export interface ConnectionUseRow {
   readonly connectionId: string
   readonly agentId: string

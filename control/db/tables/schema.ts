@@ -7,7 +7,7 @@ import type { ResultTables } from './results.js'
 import type { TrunkTables } from './trunks.js'
 import type { WebhookTables } from './webhooks.js'
 
-/** Every table; each group of tables lives beside its migration. */
+/** All tables. The files in ../migrations create them. */
 export interface Database
   extends IdentityTables,
     AccessTables,

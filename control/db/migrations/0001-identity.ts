@@ -1,0 +1,63 @@
+import type { Kysely } from 'kysely'
+
+/** Migration 0001: organizations, users, API keys and idempotency keys. */
+export async function createIdentityTables(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db
+  await schema
+    .createTable('organizations')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('senderClassification', 'text')
+    .addColumn('createdAt', 'bigint', (c) => c.notNull())
+    .execute()
+  await schema
+    .createTable('users')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('email', 'text', (c) => c.notNull().unique())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('passwordHash', 'text', (c) => c.notNull())
+    .addColumn('createdAt', 'bigint', (c) => c.notNull())
+    .execute()
+  await schema
+    .createTable('members')
+    .addColumn('organizationId', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('userId', 'text', (c) => c.notNull().references('users.id'))
+    .addColumn('role', 'text', (c) => c.notNull())
+    .addColumn('createdAt', 'bigint', (c) => c.notNull())
+    .addPrimaryKeyConstraint('membersKey', ['organizationId', 'userId'])
+    .execute()
+  await schema
+    .createTable('apiKeys')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('organizationId', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('scopes', 'text', (c) => c.notNull())
+    .addColumn('start', 'text', (c) => c.notNull())
+    .addColumn('hash', 'text', (c) => c.notNull().unique())
+    .addColumn('createdBy', 'text', (c) => c.notNull().references('users.id'))
+    .addColumn('expiresAt', 'bigint')
+    .addColumn('revokedAt', 'bigint')
+    .addColumn('lastUsedAt', 'bigint')
+    .addColumn('createdAt', 'bigint', (c) => c.notNull())
+    .execute()
+  await schema
+    .createTable('idempotencyKeys')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('organizationId', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('method', 'text', (c) => c.notNull())
+    .addColumn('path', 'text', (c) => c.notNull())
+    .addColumn('key', 'text', (c) => c.notNull())
+    .addColumn('fingerprint', 'text', (c) => c.notNull())
+    .addColumn('state', 'text', (c) => c.notNull())
+    .addColumn('lock', 'text', (c) => c.notNull())
+    .addColumn('lockedUntil', 'bigint', (c) => c.notNull())
+    .addColumn('status', 'integer')
+    .addColumn('response', 'text')
+    .addColumn('createdAt', 'bigint', (c) => c.notNull())
+    .addColumn('expiresAt', 'bigint', (c) => c.notNull())
+    .addUniqueConstraint('idempotencyScope', ['organizationId', 'environment', 'method', 'path', 'key'])
+    .execute()
+  await schema.createIndex('idempotencyExpiry').on('idempotencyKeys').column('expiresAt').execute()
+}
