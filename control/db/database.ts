@@ -93,7 +93,7 @@ export function openSqliteImage(image: Buffer): OpenDatabase {
   return useSqlite(new Sqlite(image), () => {})
 }
 
-function useSqlite(database: Sqlite.Database, seen: QueryObserver): OpenDatabase {
+function useSqlite(database: Sqlite.Database, observe: QueryObserver): OpenDatabase {
   database.pragma('journal_mode = WAL')
   // With NORMAL the last commits would be lost after a power failure, and a call could be dialled twice.
   database.pragma('synchronous = FULL')
