@@ -85,7 +85,7 @@ class ImmediateSqliteDialect extends SqliteDialect {
 
 function openSqlite(file: string, observe: QueryObserver): OpenDatabase {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
-  return useSqlite(new Sqlite(file, { timeout: 5000 }), seen)
+  return useSqlite(new Sqlite(file, { timeout: 5000 }), observe)
 }
 
 /** Opens a serialized SQLite database in memory. */
