@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operation } from '../http/operation.js'
-import { openEnum } from '../http/schemas.js'
+import { operation } from '../api/operation.js'
+import { openEnum } from '../base/schemas.js'
 import { signUpOperations } from './accounts/sign-up-api.js'
 import { keyOperations } from './keys/api.js'
 import { scanningOperations } from './keys/scanning-api.js'

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
+import { type Refusal, refuse } from '../api/problem.js'
 import { constantTimeEqual } from '../base/crypto.js'
 import type { Db } from '../db/database.js'
-import { type Refusal, refuse } from '../http/problem.js'
 
 /** Clock difference between the signer and us that is still believed. */
 export const MAX_SKEW_MS = 300_000

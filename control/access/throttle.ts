@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { sql } from 'kysely'
 import type { Clock } from '../../media/base/clock.js'
-import type { RootKey } from '../config/root-key.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
-import { type Refusal, refuse } from '../http/problem.js'
 
 const WINDOW_MS = 60_000
 

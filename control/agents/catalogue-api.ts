@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { languageModels, voices } from '../../media/agent/vendors/catalogue.js'
-import { listOperation } from '../http/operation.js'
-import { openEnum } from '../http/schemas.js'
+import { listOperation } from '../api/operation.js'
+import { openEnum } from '../base/schemas.js'
 
 const Voice = z.object({
   ttsModel: z.string(),

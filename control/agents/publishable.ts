@@ -1,5 +1,5 @@
-import type { Deps } from '../app/deps.js'
-import { type Refusal, refuse } from '../http/problem.js'
+import type { Deps } from '../api/deps.js'
+import { type Refusal, refuse } from '../api/problem.js'
 import type { AgentConfig } from './config.js'
 import { findUndeclared } from './placeholders.js'
 import { catalogueProblem } from './rules.js'

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import { canonicalJson } from '../base/canonical-json.js'
 import type { Purpose } from '../compliance/calling-hours.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
-import { newestFirst, type Page, type PageRequest, pageOf } from '../http/pagination.js'
 import type { AgentConfig } from './config.js'
 
 /** An agent with the numbers of one environment that it answers. */

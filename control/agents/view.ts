@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import type { Actor } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
+import { idParam, openEnum, Timestamp, timestamp } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
-import type { Actor } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
-import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'
 import { AgentConfig, readConfig } from './config.js'
 import { numbersOf } from './store.js'
 

@@ -8,13 +8,13 @@ import {
 } from '../../media/agent/vendors/catalogue.js'
 import { openAiLanguageModel } from '../../media/agent/vendors/openai/llm.js'
 import { sarvamLanguageModel } from '../../media/agent/vendors/sarvam/llm.js'
+import type { Deps } from '../api/deps.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
-import { retentionHandlers, scheduleRetention } from '../jobs/retention.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { resultHandlers } from '../results/result-jobs.js'
 import { deliveryHandler } from '../webhooks/delivery-job.js'
 import { mailDisabledNotice } from '../webhooks/disabled-notice.js'
-import type { Deps } from './deps.js'
+import { retentionHandlers, scheduleRetention } from './retention.js'
 
 type BackgroundDeps = Pick<
   Deps,

@@ -21,21 +21,21 @@ import { TrunkAuthenticator } from '../../signalling/trunk/trunk-authenticator.j
 import type { WorkerLoad } from '../../workers/channel/protocol.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
+import type { Deps } from '../api/deps.js'
 import { openPasswordHasher } from '../base/passwords.js'
+import { openRootKey } from '../base/root-key.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { openPermitBook } from '../compliance/permit.js'
 import type { SipAddress } from '../config/parsers.js'
-import { openRootKey } from '../config/root-key.js'
 import type { Settings } from '../config/settings.js'
 import { readTls } from '../config/tls-files.js'
 import { openDatabase } from '../db/database.js'
 import { openDatabaseClock } from '../db/database-clock.js'
 import { migrate } from '../db/migrate.js'
 import { dashboardUrl } from '../http/origins.js'
-import { openHttpServer } from '../http/server.js'
 import { storedLimits } from '../limits/rate-limit-store.js'
 import { openRateLimiter } from '../limits/rate-limiter.js'
 import { openMailSender } from '../mail/sender.js'
@@ -55,7 +55,7 @@ import { openRegistrations } from '../trunks/registrations.js'
 import { openTrunkCallers } from '../trunks/trunk-callers.js'
 import { openTrustedNetworks } from '../trunks/trusted-networks.js'
 import { openBackground } from './background.js'
-import type { Deps } from './deps.js'
+import { openHttpApi } from './http-api.js'
 import { operations } from './operations.js'
 
 export interface ParleyOptions {
@@ -270,7 +270,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   }
   const http = await named(
     'PARLEY_HTTP_PORT',
-    openHttpServer({
+    openHttpApi({
       operations,
       deps,
       address: settings.httpAddress,

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, timingSafeEqual } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
-import type { KeyPurpose, RootKey } from '../config/root-key.js'
+import type { KeyPurpose, RootKey } from './root-key.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -1,4 +1,4 @@
-import type { Deps } from '../app/deps.js'
+import type { Deps } from '../api/deps.js'
 import type { Owner } from '../numbers/store.js'
 import { type CallWithParts, findCall, requestHangup } from './store.js'
 

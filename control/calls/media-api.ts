@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { fileOperation } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
+import { fileOperation } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
 import { recordingsFolder } from './lifecycle/settle.js'
 import { readMediaToken } from './media-token.js'
 

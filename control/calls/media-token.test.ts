@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rootKeyOf } from '../config/root-key.js'
+import { rootKeyOf } from '../base/root-key.js'
 import { readMediaToken, writeMediaToken } from './media-token.js'
 
 const key = rootKeyOf(Buffer.alloc(32, 1))

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 
 /** How long a handed-out address works. */
 export const MEDIA_LINK_MS = 10 * 60_000

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import { RATES } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
 import { insertEvent } from '../events/store.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { Owner } from '../numbers/store.js'
 import { LEASE_MS } from './lifecycle/leases.js'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { CallEvent } from '../../signalling/call/call-events.js'
+import { openEnum } from '../base/schemas.js'
 import type { TranscriptSegmentRow } from '../db/tables/calling.js'
-import { openEnum } from '../http/schemas.js'
 
 const Words = z.array(z.object({ w: z.string(), s: z.int(), e: z.int() }))
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BotStats } from '../../media/byo/bot-event.js'
-import { openEnum, Timestamp, timestampOrNull } from '../http/schemas.js'
+import { openEnum, Timestamp, timestampOrNull } from '../base/schemas.js'
 import type { CallWithParts } from './store.js'
 
 const Texts = z.record(z.string(), z.string())

@@ -8,11 +8,12 @@ import { projectRoot } from '../../media/base/project-root.js'
 import { type Bootstrap, createOperatorKey } from '../access/accounts/bootstrap.js'
 import { Email } from '../access/accounts/schemas.js'
 import { createStaffUser } from '../access/accounts/staff-user.js'
-import { SCOPES } from '../access/scopes.js'
+import type { Environment, Scope } from '../api/operation.js'
+import { SCOPES } from '../api/scopes.js'
 import { startParley } from '../app/service.js'
 import { parseInstant } from '../base/instant.js'
 import { openPasswordHasher } from '../base/passwords.js'
-import { addRootKey, openRootKey } from '../config/root-key.js'
+import { addRootKey, openRootKey } from '../base/root-key.js'
 import {
   readEnvironment,
   readSettings,
@@ -22,7 +23,6 @@ import {
 } from '../config/settings.js'
 import { type Db, openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import type { Environment, Scope } from '../http/operation.js'
 import { openLog } from '../observe/log.js'
 import { retryResult } from '../results/store.js'
 import { resealAll } from '../secrets/reseal.js'

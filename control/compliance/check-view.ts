@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { CheckRow } from '../db/tables/calling.js'
-import { openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import { CHECK_TYPES } from './gate.js'
 
 export const ComplianceCheck = z.object({

@@ -1,6 +1,6 @@
 import { newId } from '../../media/base/ids.js'
 import type { Permit } from '../../signalling/call/ports.js'
-import type { Deps } from '../app/deps.js'
+import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import { insertEvent } from '../events/store.js'
 import { insertChecks } from './check-store.js'

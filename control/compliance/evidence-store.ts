@@ -1,8 +1,8 @@
 import { newId } from '../../media/base/ids.js'
 import type { Json } from '../base/canonical-json.js'
+import { timestamp, timestampOrNull } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CheckRow } from '../db/tables/calling.js'
-import { timestamp, timestampOrNull } from '../http/schemas.js'
 import { type ChainVerdict, type EvidenceKeys, GENESIS_HASH, sealRecord, verifyChain } from './evidence.js'
 
 type Environment = 'test' | 'live'

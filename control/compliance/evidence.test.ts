@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { rootKeyOf } from '../config/root-key.js'
+import { rootKeyOf } from '../base/root-key.js'
 import { type ChainLink, GENESIS_HASH, openEvidenceKeys, sealRecord, verifyChain } from './evidence.js'
 
 const keys = openEvidenceKeys(rootKeyOf(Buffer.alloc(32, 7)))

@@ -8,7 +8,7 @@ import {
   verify,
 } from 'node:crypto'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 
 /*
  * Sealed records: a hash chain per organization and environment, each link signed. What is sealed is

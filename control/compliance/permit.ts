@@ -1,13 +1,9 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { DialGate, Permit } from '../../signalling/call/ports.js'
+import type { PermitIssuer } from '../api/deps.js'
 
-export interface PermitBook extends DialGate {
-  /**
-   * Makes a permit for one dial. To be called only after the sealed gate record of that call is
-   * committed; `compliance/clear.ts` is the only caller.
-   */
-  issue(call: { readonly callId: string; readonly to: string; readonly from: string }): Permit
-}
+/** Issues permits to the gate and takes them back when signalling dials. */
+export type PermitBook = DialGate & PermitIssuer
 
 /** A dial starts within milliseconds of its gate; a permit still unused after this is stale. */
 export const PERMIT_LIFE_MS = 10_000

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
-import { readTrunkFile, type TrunkFile } from '../trunks/trunk-file.js'
 import { FALLBACK_VARIABLES, readFallbacks } from './fallbacks.js'
 import {
   choice,
@@ -31,6 +30,7 @@ import {
   text,
 } from './parsers.js'
 import type { TlsFiles } from './tls-files.js'
+import { readTrunkFile, type TrunkFile } from './trunk-file.js'
 import { readVendors, VENDOR_VARIABLES } from './vendors.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'

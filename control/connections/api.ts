@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
-import type { Deps } from '../app/deps.js'
+import { type AuditFields, recordAudit } from '../api/audit.js'
+import type { Deps } from '../api/deps.js'
+import { listOperation, operation } from '../api/operation.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import { DEVELOPER_ROLES } from '../api/scopes.js'
+import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { isForeignKeyViolation, isUniqueViolation } from '../db/constraint-error.js'
 import type { ConnectionRow } from '../db/tables/organization.js'
-import { listOperation, operation } from '../http/operation.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
-import { type AuditFields, recordAudit } from '../organization/audit.js'
-import { DEVELOPERS } from '../organization/roles.js'
 import { readSecretValue, unknownSecrets } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
 import { probe } from './probe.js'
@@ -66,7 +66,7 @@ export const createConnection = operation({
   summary: 'Create a connection',
   description: 'The secret is sent as a bearer token.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   body: z.strictObject({
     kind: z.enum(['http']).default('http'),
     name: Name,
@@ -111,7 +111,7 @@ export const updateConnection = operation({
   summary: 'Update a connection',
   description: 'Sets the name, the base URL and the secret.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   params: ConnectionPath,
   body: patchBody({ name: Name, baseUrl: BaseUrl, secretId: SecretId }),
   status: 200,
@@ -160,7 +160,7 @@ export const deleteConnection = operation({
   summary: 'Delete a connection',
   description: 'Fails while an agent uses the connection.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   params: ConnectionPath,
   status: 204,
   fails: ['not_found', 'conflict'],
@@ -218,7 +218,7 @@ export const testConnection = operation({
   summary: 'Test a connection',
   description: 'Sends a request with the secret to the base URL and reports the response.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   params: ConnectionPath,
   status: 200,
   result: TestResult,

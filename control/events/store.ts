@@ -1,10 +1,10 @@
 import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
+import { type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
-import { type Page, type PageRequest, pageOf } from '../http/pagination.js'
-import { addDeliveries } from '../webhooks/outbox.js'
+import { addDeliveries } from './delivery-outbox.js'
 import type { EventType, SubjectType } from './event-types.js'
 
 export type { EventType } from './event-types.js'

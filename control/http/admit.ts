@@ -3,15 +3,15 @@ import { readCookie, SESSION_COOKIE } from '../access/sessions/cookies.js'
 import { sessionActor } from '../access/sessions/session-actor.js'
 import { type AcceptedSignature, acceptSignedRequest } from '../access/signature.js'
 import { addressGroup, throttle } from '../access/throttle.js'
-import type { Deps } from '../app/deps.js'
+import type { Deps } from '../api/deps.js'
+import type { AnyActor, Audience, KeyActor, Operation, SessionActor, Signer } from '../api/operation.js'
+import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { constantTimeEqual } from '../base/crypto.js'
 import type { Settings } from '../config/settings.js'
 import { budgetHeaders, rateLimited, requestCost } from '../limits/rate-limiter.js'
 import { type Exchange, isSafe } from './exchange.js'
 import { readBytes } from './json-body.js'
-import type { AnyActor, Audience, KeyActor, Operation, SessionActor, Signer } from './operation.js'
 import { sessionOrigins } from './origins.js'
-import { isRefusal, type Refusal, refuse } from './problem.js'
 
 /** A request that may go on. */
 export interface Admitted {

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
+import type { Position } from '../api/pagination.js'
 import type { Json } from '../base/canonical-json.js'
 import { constantTimeEqual } from '../base/crypto.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import { fingerprint } from './idempotency.js'
-import type { Position } from './pagination.js'
 
 /** What a cursor may be used with: a cursor of one list means nothing to another. */
 export interface CursorScope {

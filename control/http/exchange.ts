@@ -1,4 +1,10 @@
 import type { Request, Response } from 'express'
+import type { Deps } from '../api/deps.js'
+
+/** Returns the page that explains error codes; `#<code>` is appended. */
+export function errorDocsUrl(deps: Pick<Deps, 'publicUrl'>): string {
+  return `${deps.publicUrl()}/docs/errors`
+}
 
 /** One request being answered. */
 export interface Exchange {

@@ -1,8 +1,5 @@
 import { errorText } from '../../media/base/errors.js'
-import type { Deps } from '../app/deps.js'
-import { type AdmissionDeps, type Admitted, admit } from './admit.js'
-import type { Exchange } from './exchange.js'
-import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'
+import type { Deps } from '../api/deps.js'
 import {
   type Actor,
   type AnyActor,
@@ -10,8 +7,11 @@ import {
   type FileReply,
   hasOwnHeaders,
   type Operation,
-} from './operation.js'
-import { type ErrorCode, isRefusal } from './problem.js'
+} from '../api/operation.js'
+import { type ErrorCode, isRefusal } from '../api/problem.js'
+import { type AdmissionDeps, type Admitted, admit } from './admit.js'
+import type { Exchange } from './exchange.js'
+import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'
 import { readInput, type ValidInput } from './read-input.js'
 import { type RenderedResponse, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
 import type { MountedOperation } from './routes.js'

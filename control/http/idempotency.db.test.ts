@@ -5,7 +5,9 @@ import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
-import { rootKeyOf } from '../config/root-key.js'
+import { operation } from '../api/operation.js'
+import { type ErrorCode, PROBLEMS, refuse } from '../api/problem.js'
+import { rootKeyOf } from '../base/root-key.js'
 import {
   fingerprint,
   type IdempotentRequest,
@@ -15,8 +17,6 @@ import {
   openIdempotency,
   RETENTION_MS,
 } from './idempotency.js'
-import { operation } from './operation.js'
-import { type ErrorCode, PROBLEMS, refuse } from './problem.js'
 
 t.test('which outcomes are kept', async (t) => {
   for (const status of [200, 201, 202, 204, 402, 403, 404, 409, 422])

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
+import { type Refusal, refuse } from '../api/problem.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
 import { seal, unsealWithAnyKey } from '../base/crypto.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
-import { type Refusal, refuse } from './problem.js'
 
 /** A crashed attempt blocks its key no longer than this. */
 export const LOCK_MS = 90_000

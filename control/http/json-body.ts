@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
-import { type Refusal, refuse } from './problem.js'
+import { type Refusal, refuse } from '../api/problem.js'
 
 /** Deeper bodies are refused before anything recursive walks them. */
 export const MAX_DEPTH = 64

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express'
-import type { Deps } from '../app/deps.js'
+import type { Deps } from '../api/deps.js'
 
 /** Where people see the service: mails link there, and its pages may use sessions. No slash at the end. */
 export function dashboardUrl(deps: Pick<Deps, 'settings' | 'publicUrl'>): string {

@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { type ApiAnswer, type ApiRequest, openTestApi } from '../../fixtures/api/api.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { operation } from './operation.js'
-import { idParam, integerParam, patchBody } from './schemas.js'
+import { operation } from '../api/operation.js'
+import { idParam, integerParam, patchBody } from '../base/schemas.js'
 
 /** A little API with one operation of each kind, to send bad input to. */
 const Thing = z.object({ id: z.string(), text: z.string() })

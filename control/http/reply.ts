@@ -1,12 +1,12 @@
 import { basename, dirname } from 'node:path'
 import type { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import type { RootKey } from '../config/root-key.js'
+import type { FileReply, Operation, ResponseHeaders } from '../api/operation.js'
+import { COUNT_LIMIT, type Page } from '../api/pagination.js'
+import { errorEnvelope, type Refusal, refuse } from '../api/problem.js'
+import type { RootKey } from '../base/root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
-import type { FileReply, Operation, ResponseHeaders } from './operation.js'
-import { COUNT_LIMIT, type Page } from './pagination.js'
-import { errorEnvelope, type Refusal, refuse } from './problem.js'
 
 /** JSON text with a status: what is sent, and what idempotency keeps and replays. */
 export interface RenderedResponse {

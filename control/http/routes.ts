@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import type { Method, Operation } from './operation.js'
-import { integerParam } from './schemas.js'
+import type { Method, Operation } from '../api/operation.js'
+import { integerParam } from '../base/schemas.js'
 
 /** An operation with everything the server derives from it, made once. */
 export interface MountedOperation {

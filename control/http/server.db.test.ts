@@ -7,11 +7,11 @@ import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
-import type { Backlog, Deps } from '../app/deps.js'
+import type { Backlog, Deps } from '../api/deps.js'
+import { fileOperation, type Operation, operation } from '../api/operation.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { health, ready } from '../system/api.js'
-import { fileOperation, type Operation, operation } from './operation.js'
 import { buildRoutes } from './routes.js'
 
 async function openApi(t: Test, operations: readonly Operation[], deps: Partial<Deps> = {}) {

@@ -4,18 +4,17 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { Scope } from '../../media/base/scope.js'
+import type { KeyVerifier } from '../access/keys/api-keys.js'
 import { openLastUsedWriter } from '../access/keys/last-used.js'
-import type { Deps } from '../app/deps.js'
-import { vendorHangups } from '../byo/vendor-hangup.js'
+import type { Deps } from '../api/deps.js'
+import type { Method, Operation } from '../api/operation.js'
+import { errorEnvelope, refuse, unavailable } from '../api/problem.js'
 import { isTransient } from '../db/transient-error.js'
-import { docsPages, errorDocsUrl } from '../openapi/docs-pages.js'
 import { CHALLENGES } from './admit.js'
-import type { Exchange } from './exchange.js'
+import { type Exchange, errorDocsUrl } from './exchange.js'
 import { type HandlerDeps, handle } from './handle.js'
 import { openIdempotency } from './idempotency.js'
-import type { Method, Operation } from './operation.js'
 import { crossOrigin } from './origins.js'
-import { errorEnvelope, refuse, unavailable } from './problem.js'
 import { sendRefusal } from './reply.js'
 import { buildRoutes, type Route } from './routes.js'
 
@@ -25,6 +24,10 @@ export interface HttpServerOptions {
   readonly address: string
   /** 0 takes any free port. */
   readonly port: number
+  /** Public pages, served without CORS headers. */
+  readonly pages?: readonly RequestHandler[]
+  /** Builds the routers for paths that are no operation; they check API keys themselves. */
+  readonly routers?: (keys: KeyVerifier) => readonly RequestHandler[]
 }
 
 export interface HttpServer {
@@ -44,11 +47,10 @@ const HEAD_BYTES = 16 * 1024
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { deps } = options
   const scope = new Scope()
-  const use = openLastUsedWriter(deps.db, deps.clock, deps.log)
-  scope.add(use)
+  const lastUsed = scope.add(openLastUsedWriter(deps.db, deps.clock, deps.log))
   const handling: HandlerDeps = {
     deps,
-    keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, lastUsed: use },
+    keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, lastUsed },
     idempotency: openIdempotency(deps.db, deps.rootKey, deps.clock),
   }
 
@@ -57,10 +59,10 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   app.set('case sensitive routing', true).set('strict routing', true)
   if (deps.settings.trustedProxies.length > 0) app.set('trust proxy', [...deps.settings.trustedProxies])
   app.use(prepare(deps))
-  app.use(docsPages())
+  for (const page of options.pages ?? []) app.use(page)
   app.use(crossOrigin(deps))
   for (const route of buildRoutes(options.operations)) app.all(route.path, serve(handling, route))
-  app.use(vendorHangups(deps, handling.keys))
+  for (const router of options.routers?.(handling.keys) ?? []) app.use(router)
   app.use((_request, response) => {
     sendRefusal(response.locals.exchange, refuse('not_found', 'No such path.'))
   })

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { MALFORMED_ID } from '../base/schemas.js'
 import { isCleanText } from './json-body.js'
-import { MALFORMED_ID } from './schemas.js'
 
 /** One entry of `details.issues`. */
 export interface ValidationIssue {

@@ -1,5 +1,6 @@
+import type { BudgetOwner } from '../api/request-budget.js'
 import type { Db, Trx } from '../db/database.js'
-import type { BudgetOwner, LimitLookup } from './rate-limiter.js'
+import type { LimitLookup } from './rate-limiter.js'
 
 /** The request budgets that staff set; an owner without a row has the default. */
 export function storedLimits(db: Db): LimitLookup {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { listOperation, operation } from '../http/operation.js'
+import { listOperation, operation } from '../api/operation.js'
 import { setRequestLimit, storedLimits } from './rate-limit-store.js'
 import { budgetHeaders, openRateLimiter, requestCost } from './rate-limiter.js'
 

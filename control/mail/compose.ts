@@ -1,7 +1,7 @@
-import { createMailToken, MAIL_TOKEN_LIFE_MS, wasMailedSince } from '../access/accounts/mail-tokens.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import type { MailRow } from '../db/tables/access.js'
+import { createMailToken, MAIL_TOKEN_LIFE_MS, wasMailedSince } from './mail-tokens.js'
 import { parseMail } from './outbox.js'
 
 export interface ComposeDeps {

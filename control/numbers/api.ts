@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
 import { findAgent } from '../agents/store.js'
+import { listOperation, operation } from '../api/operation.js'
+import { isRefusal, refuse } from '../api/problem.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import { isForeignKeyViolation } from '../db/constraint-error.js'
+import type { NumberRow } from '../db/tables/calling.js'
 import {
   checkEndpoint,
   MediaEndpoint,
   MediaEndpointInput,
   mergeEndpoint,
   readEndpoint,
-} from '../byo/endpoint.js'
-import { isForeignKeyViolation } from '../db/constraint-error.js'
-import type { NumberRow } from '../db/tables/calling.js'
-import { listOperation, operation } from '../http/operation.js'
-import { isRefusal, refuse } from '../http/problem.js'
-import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+} from './media-endpoint.js'
 import { findNumber, listNumbers as pageOfNumbers, updateNumber as storeNumber } from './store.js'
 
 export const PhoneNumber = z.object({

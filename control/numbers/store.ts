@@ -1,9 +1,9 @@
 import { newId } from '../../media/base/ids.js'
-import type { StoredEndpoint } from '../byo/endpoint.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import { setSecretUses } from '../secrets/store.js'
+import type { StoredEndpoint } from './media-endpoint.js'
 
 type Environment = 'test' | 'live'
 

@@ -14,13 +14,13 @@ import {
   type PopulatedService,
 } from '../../fixtures/contract/populated-service.js'
 import { silentLog } from '../../media/base/log.js'
+import type { Operation } from '../api/operation.js'
 import { operations } from '../app/operations.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { WEBHOOKS } from '../events/webhook-docs.js'
-import type { Operation } from '../http/operation.js'
 import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './document.js'
+import { WEBHOOKS } from './webhook-events.js'
 
 /* What the contract says of every operation, asked of every operation of the list. */
 

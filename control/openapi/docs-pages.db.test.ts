@@ -1,10 +1,10 @@
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { silentLog } from '../../media/base/log.js'
+import { PROBLEMS } from '../api/problem.js'
 import { operations } from '../app/operations.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { PROBLEMS } from '../http/problem.js'
 
 t.test('pages for people', async (t) => {
   const database = openDatabase('sqlite::memory:', silentLog)

@@ -1,13 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Router } from 'express'
-import type { Deps } from '../app/deps.js'
 import { errorsPage } from './errors-page.js'
-
-/** Where error codes are explained; `#<code>` is appended. */
-export function errorDocsUrl(deps: Pick<Deps, 'publicUrl'>): string {
-  return `${deps.publicUrl()}/docs/errors`
-}
 
 /** Nothing but our own files, and no scripts in the page itself. */
 const POLICY = [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import type { Operation } from '../http/operation.js'
+import type { Operation } from '../api/operation.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { z } from 'zod'
+import { operation } from '../api/operation.js'
+import { PROBLEMS } from '../api/problem.js'
 import { operations } from '../app/operations.js'
-import { WEBHOOKS } from '../events/webhook-docs.js'
-import { operation } from '../http/operation.js'
-import { PROBLEMS } from '../http/problem.js'
-import { openEnum } from '../http/schemas.js'
+import { openEnum } from '../base/schemas.js'
+import { OPENAPI_FILE, openApiText } from '../cli/openapi-files.js'
 import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './document.js'
-import { OPENAPI_FILE, openApiText } from './write-files.js'
+import { WEBHOOKS } from './webhook-events.js'
 
 type Node = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Audience, Operation } from '../http/operation.js'
-import { type ErrorCode, PROBLEMS } from '../http/problem.js'
+import type { Audience, Operation } from '../api/operation.js'
+import { type ErrorCode, PROBLEMS } from '../api/problem.js'
 import { pathParameters, querySchema } from '../http/routes.js'
 import { bodyExample, exampleOf } from './document-examples.js'
 import { inputSchema, nameResults, outputSchema } from './document-schemas.js'

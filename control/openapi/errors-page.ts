@@ -1,4 +1,4 @@
-import { type ErrorCode, PROBLEMS } from '../http/problem.js'
+import { type ErrorCode, PROBLEMS } from '../api/problem.js'
 
 /** When a client should try again (contract 7.1); what is not listed is not worth repeating. */
 export const RETRIES: Readonly<Partial<Record<ErrorCode, string>>> = {

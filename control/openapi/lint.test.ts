@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { operations } from '../app/operations.js'
-import { WEBHOOKS } from '../events/webhook-docs.js'
 import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './document.js'
 import { EXAMPLE_BODIES } from './example-bodies.js'
+import { WEBHOOKS } from './webhook-events.js'
 
 /* The rules a linter of OpenAPI 3.1 has, for this document. Failures name the place. */
 

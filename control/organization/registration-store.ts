@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/tables/organization.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 
 export interface NewDeclaration {
   readonly organizationId: string

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { ADMIN_ROLES } from '../access/scopes.js'
+import { recordAudit } from '../api/audit.js'
+import { listOperation, operation } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
+import { ADMIN_ROLES } from '../api/scopes.js'
+import { E164, idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { istDate } from '../compliance/calling-hours.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/tables/organization.js'
-import { listOperation, operation } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
-import { E164, idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
-import { recordAudit } from './audit.js'
 import {
   findDeclaration,
   insertDeclaration,

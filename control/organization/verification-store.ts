@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
 import { seal, unsealWithAnyKey } from '../base/crypto.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import type { OrganizationVerificationRow } from '../db/tables/organization.js'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
 import type { OrganizationVerificationRow } from '../db/tables/organization.js'
-import { openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
 import {
   DEFAULT_CAMPAIGN_SHARE,
   DEFAULT_ROBOCALL_MODE,

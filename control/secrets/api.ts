@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { recordAudit } from '../api/audit.js'
+import { listOperation, operation } from '../api/operation.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import { DEVELOPER_ROLES } from '../api/scopes.js'
+import { idParam, openEnum, Timestamp, timestamp } from '../base/schemas.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import type { SecretRow } from '../db/tables/organization.js'
-import { listOperation, operation } from '../http/operation.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import { idParam, openEnum, Timestamp, timestamp } from '../http/schemas.js'
-import { recordAudit } from '../organization/audit.js'
-import { DEVELOPERS } from '../organization/roles.js'
 import {
   deleteSecret as deleteSecretRow,
   findSecretUsers,
@@ -64,7 +64,7 @@ export const createSecret = operation({
   summary: 'Create a secret',
   description: 'Tools and connections can use the secret.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   body: z.strictObject({ name: z.string().min(1).max(80), value: Value }),
   status: 201,
   result: Secret,
@@ -101,7 +101,7 @@ export const replaceSecret = operation({
   summary: 'Replace the value of a secret',
   description: 'Tools and connections send the new value from their next request.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   params: SecretPath,
   body: z.strictObject({ value: Value }),
   status: 200,
@@ -140,7 +140,7 @@ export const deleteSecret = operation({
   summary: 'Delete a secret',
   description: 'Fails while the secret is in use.',
   audience: 'session',
-  roles: DEVELOPERS,
+  roles: DEVELOPER_ROLES,
   params: SecretPath,
   status: 204,
   fails: ['not_found', 'conflict'],

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { seal, unseal, unsealWithAnyKey } from '../base/crypto.js'
-import type { KeyPurpose, RootKey } from '../config/root-key.js'
+import type { KeyPurpose, RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import { openVault } from './vault.js'
 

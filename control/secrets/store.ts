@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SecretRow } from '../db/tables/organization.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { Vault } from './vault.js'
 
 /** What refers to a secret and keeps it from being deleted. */

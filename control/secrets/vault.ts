@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
 import { seal, unseal } from '../base/crypto.js'
-import type { KeyPurpose, RootKey } from '../config/root-key.js'
+import type { KeyPurpose, RootKey } from '../base/root-key.js'
 
 /** A sealed text and which encryption key it needs. */
 export interface SealedText {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Deps } from '../app/deps.js'
+import { type AuditFields, recordAudit } from '../api/audit.js'
+import type { Deps } from '../api/deps.js'
+import { listOperation, operation } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
+import { idParam, Timestamp, timestamp } from '../base/schemas.js'
 import type { Trx } from '../db/database.js'
-import { listOperation, operation } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
-import { idParam, Timestamp, timestamp } from '../http/schemas.js'
 import { setRequestLimit } from '../limits/rate-limit-store.js'
-import { type AuditFields, recordAudit } from '../organization/audit.js'
 import { updateCallingProfile, updateOrganizationProfile } from '../organization/profile-store.js'
 import {
   decideVerification,

@@ -1,6 +1,6 @@
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db } from '../db/database.js'
 import type { OrganizationRow } from '../db/tables/identity.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
 import type { VerificationStatus } from '../organization/verification-store.js'
 
 /** Organizations of the whole platform, newest first; only those in a state of verification if given. */

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { errorText } from '../../media/base/errors.js'
-import type { Deps } from '../app/deps.js'
-import { WEBHOOKS } from '../events/webhook-docs.js'
-import { type Operation, operation } from '../http/operation.js'
-import { unavailable } from '../http/problem.js'
-import { openEnum } from '../http/schemas.js'
+import type { Deps } from '../api/deps.js'
+import { type Operation, operation } from '../api/operation.js'
+import { unavailable } from '../api/problem.js'
+import { openEnum } from '../base/schemas.js'
 import { openApiDocument } from '../openapi/document.js'
+import { WEBHOOKS } from '../openapi/webhook-events.js'
 
 /** Version of the API description; grows with every addition. */
 export const API_VERSION = '1.0.0'

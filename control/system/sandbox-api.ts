@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
 import { isId } from '../../media/base/ids.js'
-import { operation } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
-import { E164 } from '../http/schemas.js'
+import { operation } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
+import { E164 } from '../base/schemas.js'
 import { existsInOtherEnvironment, findNumber } from '../numbers/store.js'
 
 const DEFAULT_PERSONA = 'polite'

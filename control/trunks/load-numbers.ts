@@ -1,13 +1,13 @@
 import { isId } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
 import { classifyNumber } from '../compliance/numbering.js'
+import type { FileTrunk } from '../config/trunk-file.js'
 import type { Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { findNumberByE164, insertNumber } from '../numbers/store.js'
 import { setSecretUses } from '../secrets/store.js'
 import { listTrunkNumbers } from './store.js'
-import type { FileTrunk } from './trunk-file.js'
 
 /** Where something in the file is wrong. */
 export class TrunkFileError extends Error {

@@ -1,12 +1,12 @@
 import type { Clock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
+import { type FileTrunk, invalidTrunkFile, type TrunkFile } from '../config/trunk-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { loadNumbers, releaseNumbers, TrunkFileError } from './load-numbers.js'
 import { findOverlappingTrunk, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
-import { type FileTrunk, invalidTrunkFile, type TrunkFile } from './trunk-file.js'
 import { sealPassword, type TrunkPassword, unsealPassword } from './trunk-passwords.js'
 
 export interface LoadTrunksOptions {

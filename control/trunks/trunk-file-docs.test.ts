@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { projectRoot } from '../../media/base/project-root.js'
-import { parseTrunkFile } from './trunk-file.js'
+import { parseTrunkFile } from '../config/trunk-file.js'
 
 t.test('every trunk file in docs/sip-trunks.md is one', async (t) => {
   const text = readFileSync(join(projectRoot, 'docs', 'sip-trunks.md'), 'utf8')

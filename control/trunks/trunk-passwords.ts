@@ -1,6 +1,6 @@
 import { EngineError } from '../../media/base/errors.js'
 import { seal, unseal } from '../base/crypto.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 
 /** Which of the two passwords of a trunk: of its calls to us, or of ours to the carrier. */
 export type TrunkPassword = 'inbound' | 'outbound'

@@ -8,7 +8,7 @@ import type { Credentials } from '../../signalling/trunk/digest-client.js'
 import type { RegistrationTarget } from '../../signalling/trunk/registration.js'
 import type { TrunkLimits } from '../../signalling/trunk/trunk-limiter.js'
 import type { ProbeTarget } from '../../signalling/trunk/trunk-probe.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { unsealPassword } from './trunk-passwords.js'
 

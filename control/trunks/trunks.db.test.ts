@@ -9,6 +9,7 @@ import { silentLog } from '../../media/base/log.js'
 import type { InboundInvite } from '../../signalling/call/ports.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { openAdmission } from '../calls/placement/admission.js'
+import { parseTrunkFile, readTrunkFile } from '../config/trunk-file.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
 import {
@@ -20,7 +21,6 @@ import {
   updateTrunk,
 } from './store.js'
 import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
-import { parseTrunkFile, readTrunkFile } from './trunk-file.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'
 
 const FILE = {

@@ -2,10 +2,10 @@ import t from 'tap'
 import { openTestCalling } from '../../fixtures/api/calling.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Dns } from '../../signalling/embedded/routing/dns.js'
+import { parseTrunkFile } from '../config/trunk-file.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { loadTrunks } from './load-trunks.js'
-import { parseTrunkFile } from './trunk-file.js'
 import { openTrustedNetworks, RESOLVE_MS, TRUNK_POLL_MS } from './trusted-networks.js'
 
 const trunk = (name: string, over: object) => ({

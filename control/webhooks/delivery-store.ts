@@ -1,10 +1,10 @@
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import { retryTransaction } from '../db/retry-transaction.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/tables/webhooks.js'
+import { insertDeliveries, isSubscribed, newDelivery } from '../events/delivery-outbox.js'
 import { EVENT_RETENTION_MS } from '../events/store.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
-import { insertDeliveries, isSubscribed, newDelivery } from './outbox.js'
 
 interface Owner {
   readonly organizationId: string

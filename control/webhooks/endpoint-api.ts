@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { newId } from '../../media/base/ids.js'
-import type { Deps } from '../app/deps.js'
+import { type AuditFields, recordAudit } from '../api/audit.js'
+import type { Deps } from '../api/deps.js'
+import { type Actor, listOperation, type Operation, operation } from '../api/operation.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
 import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { EVENT_TYPES } from '../events/event-types.js'
-import { type Actor, listOperation, type Operation, operation } from '../http/operation.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../http/schemas.js'
-import { type AuditFields, recordAudit } from '../organization/audit.js'
 import { postWebhook } from './delivery-attempt.js'
 import {
   type AuditHook,

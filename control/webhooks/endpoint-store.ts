@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import { seal, unsealWithAnyKey } from '../base/crypto.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Db, Trx } from '../db/database.js'
 import { retryTransaction } from '../db/retry-transaction.js'
 import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
+import { DELIVERY_JOB } from '../events/delivery-outbox.js'
 import { makeLaneDue } from '../jobs/store.js'
-import { DELIVERY_JOB } from './outbox.js'
 
 export const MAX_ENDPOINTS = 20
 /** How long the secret before a roll still signs. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
+import type { Environment, Scope } from '../../api/operation.js'
 import { randomBase62 } from '../../base/crypto.js'
 import type { PasswordHasher } from '../../base/passwords.js'
-import type { RootKey } from '../../config/root-key.js'
+import type { RootKey } from '../../base/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
-import type { Environment, Scope } from '../../http/operation.js'
 import { type CreatedKey, createKey } from '../keys/api-keys.js'
 
 export interface Bootstrap {

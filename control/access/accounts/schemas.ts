@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openEnum, Timestamp } from '../../http/schemas.js'
+import { openEnum, Timestamp } from '../../base/schemas.js'
 import { canonicalEmail } from './store.js'
 
 /** A new address: one that mail can reach. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { operation } from '../../http/operation.js'
-import { isRefusal, refuse } from '../../http/problem.js'
+import { operation } from '../../api/operation.js'
+import { isRefusal, refuse } from '../../api/problem.js'
+import { useMailToken } from '../../mail/mail-tokens.js'
 import { queueMail } from '../../mail/outbox.js'
-import { useMailToken } from './mail-tokens.js'
 import {
   Accepted,
   Email,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { Environment } from '../../api/operation.js'
 import { base62, constantTimeEqual, randomBase62 } from '../../base/crypto.js'
-import type { Environment } from '../../http/operation.js'
 
 const RANDOM_LENGTH = 32
 const CHECK_LENGTH = 6 // 62^6 > 2^32

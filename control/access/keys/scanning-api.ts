@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Deps } from '../../app/deps.js'
-import { operation } from '../../http/operation.js'
-import { openEnum } from '../../http/schemas.js'
+import { recordAudit } from '../../api/audit.js'
+import type { Deps } from '../../api/deps.js'
+import { operation } from '../../api/operation.js'
+import { openEnum } from '../../base/schemas.js'
 import { queueMailToAdmins } from '../../mail/outbox.js'
-import { recordAudit } from '../../organization/audit.js'
 import { keyHashes } from './api-keys.js'
 import { keyEnvironment } from './key-format.js'
 

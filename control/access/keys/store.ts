@@ -1,7 +1,7 @@
+import type { Environment, Scope } from '../../api/operation.js'
+import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { ApiKeyRow } from '../../db/tables/identity.js'
-import type { Environment, Scope } from '../../http/operation.js'
-import { newestFirst, type Page, type PageRequest } from '../../http/pagination.js'
 import { keyExpiry } from './api-keys.js'
 
 export interface KeyOwner {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import type { Deps } from '../../app/deps.js'
+import { type AuditFields, recordAudit } from '../../api/audit.js'
+import type { Deps } from '../../api/deps.js'
+import { listOperation, operation, type SessionActor } from '../../api/operation.js'
+import { type Refusal, refuse } from '../../api/problem.js'
+import { ADMIN_ROLES, refuseAboveRole } from '../../api/scopes.js'
+import { idParam, Timestamp, timestamp } from '../../base/schemas.js'
 import type { Trx } from '../../db/database.js'
 import type { Role as RoleName } from '../../db/tables/identity.js'
-import { listOperation, operation, type SessionActor } from '../../http/operation.js'
-import { type Refusal, refuse } from '../../http/problem.js'
-import { idParam, Timestamp, timestamp } from '../../http/schemas.js'
-import { type AuditFields, recordAudit } from '../../organization/audit.js'
 import { Role, RoleInput } from '../accounts/schemas.js'
-import { ADMIN_ROLES, refuseAboveRole } from '../scopes.js'
 import {
   findMember,
   isLastOwner,

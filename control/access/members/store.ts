@@ -1,9 +1,9 @@
 import { ulid } from '../../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { InvitationRow } from '../../db/tables/access.js'
 import type { MemberRow, Role } from '../../db/tables/identity.js'
-import { newestFirst, type Page, type PageRequest } from '../../http/pagination.js'
-import { MAIL_TOKEN_LIFE_MS } from '../accounts/mail-tokens.js'
+import { MAIL_TOKEN_LIFE_MS } from '../../mail/mail-tokens.js'
 
 export interface Member extends MemberRow {
   readonly email: string

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Deps } from '../../app/deps.js'
-import { operation, withHeaders } from '../../http/operation.js'
-import { isRefusal, type Refusal, refuse } from '../../http/problem.js'
-import { timestamp } from '../../http/schemas.js'
+import type { Deps } from '../../api/deps.js'
+import { operation, withHeaders } from '../../api/operation.js'
+import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
+import { timestamp } from '../../base/schemas.js'
+import { invalidateMailTokens, useMailToken } from '../../mail/mail-tokens.js'
 import { queueMail } from '../../mail/outbox.js'
-import { invalidateMailTokens, useMailToken } from '../accounts/mail-tokens.js'
 import {
   Accepted,
   KnownEmail,

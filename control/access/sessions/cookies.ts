@@ -1,4 +1,4 @@
-import type { ResponseHeaders } from '../../http/operation.js'
+import type { ResponseHeaders } from '../../api/operation.js'
 import { SESSION_LIFE_MS } from './sessions.js'
 
 export const SESSION_COOKIE = 'svc_session'

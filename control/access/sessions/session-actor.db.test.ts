@@ -1,10 +1,10 @@
 import t from 'tap'
 import { BrowserSession, openUsersApi } from '../../../fixtures/api/browser-session.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { type Operation, operation } from '../../api/operation.js'
+import { ADMIN_ROLES, BILLING_ROLES } from '../../api/scopes.js'
 import type { Role } from '../../db/tables/identity.js'
-import { type Operation, operation } from '../../http/operation.js'
 import { accessOperations } from '../api.js'
-import { ADMIN_ROLES, BILLING_ROLES } from '../scopes.js'
 import { readCookie, signInCookies } from './cookies.js'
 import { sweepSessions } from './sessions.js'
 

@@ -1,8 +1,8 @@
+import type { AccountActor, Audience, SessionActor, StaffActor } from '../../api/operation.js'
+import { type Refusal, refuse } from '../../api/problem.js'
+import { roleScopes } from '../../api/scopes.js'
 import { constantTimeEqual } from '../../base/crypto.js'
 import type { Db } from '../../db/database.js'
-import type { AccountActor, Audience, SessionActor, StaffActor } from '../../http/operation.js'
-import { type Refusal, refuse } from '../../http/problem.js'
-import { roleScopes } from '../scopes.js'
 import { CSRF_COOKIE, readCookie, SESSION_COOKIE } from './cookies.js'
 import { csrfToken, findSession, type Session, type SessionDeps } from './sessions.js'
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../media/base/clock.js'
 import { ulid } from '../../../media/base/ids.js'
 import { constantTimeEqual, randomBase62 } from '../../base/crypto.js'
-import type { RootKey } from '../../config/root-key.js'
+import type { RootKey } from '../../base/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
 
 export const SESSION_IDLE_MS = 12 * 3_600_000

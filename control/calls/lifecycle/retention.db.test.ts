@@ -6,7 +6,7 @@ import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { newId } from '../../../media/base/ids.js'
 import { silentLog } from '../../../media/base/log.js'
 import { UNVERIFIED_KEPT_MS } from '../../access/accounts/store.js'
-import { retentionHandlers, scheduleRetention } from '../../jobs/retention.js'
+import { retentionHandlers, scheduleRetention } from '../../app/retention.js'
 import { openJobRunner } from '../../jobs/runner.js'
 
 const HOUR = 3_600_000

@@ -1,8 +1,8 @@
 import type { Gateway } from '../../../signalling/call/ports.js'
-import type { Deps } from '../../app/deps.js'
+import type { Deps } from '../../api/deps.js'
+import { type Refusal, refuse } from '../../api/problem.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { type Refusal, refuse } from '../../http/problem.js'
 import { findTrunk } from '../../trunks/store.js'
 import { gatewayOf } from '../../trunks/trunk-route.js'
 

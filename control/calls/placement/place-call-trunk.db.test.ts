@@ -7,9 +7,9 @@ import { header, type SipMessage } from '../../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { OutboundCallSpec } from '../../../signalling/call/ports.js'
-import { isRefusal } from '../../http/problem.js'
+import { isRefusal } from '../../api/problem.js'
+import { parseTrunkFile } from '../../config/trunk-file.js'
 import { loadTrunks } from '../../trunks/load-trunks.js'
-import { parseTrunkFile } from '../../trunks/trunk-file.js'
 import { placeCall } from './place-call.js'
 
 /*
@@ -39,7 +39,7 @@ await onEachDialect(t, async (t, openDatabase) => {
       onInvite: (call) => call.answer(SDP),
     })
     const rig = await openSignallingRig({
-      gate: deps.permits,
+      gate: calling.permits,
       onEvent: (event) => calling.eventWriter.publish(event),
     })
     t.teardown(async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import { runCli, START_ENV, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
-import { openRootKey } from '../../config/root-key.js'
+import { openRootKey } from '../../base/root-key.js'
 import { VARIABLES } from '../../config/settings.js'
 
 /* The command line as an operator uses it: real processes, their output and exit status. */

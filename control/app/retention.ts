@@ -1,6 +1,5 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import { sweepMailTokens } from '../access/accounts/mail-tokens.js'
 import { sweepUnverifiedUsers } from '../access/accounts/store.js'
 import { sweepSessions } from '../access/sessions/sessions.js'
 import { sweepSignatures } from '../access/signature.js'
@@ -14,11 +13,12 @@ import {
 import type { Db } from '../db/database.js'
 import { sweepEvents } from '../events/store.js'
 import { sweepIdempotencyKeys } from '../http/idempotency.js'
+import type { JobHandler, JobOutcome } from '../jobs/runner.js'
+import { addJobs } from '../jobs/store.js'
+import { sweepMailTokens } from '../mail/mail-tokens.js'
 import { sweepMails } from '../mail/outbox.js'
 import { sweepDeliveries } from '../webhooks/delivery-store.js'
 import { clearExpiredSecrets } from '../webhooks/endpoint-store.js'
-import type { JobHandler, JobOutcome } from './runner.js'
-import { addJobs } from './store.js'
 
 const KIND = 'retention'
 const HOUR_MS = 3_600_000

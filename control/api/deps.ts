@@ -1,15 +1,22 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import type { CallControl, Gateway, SandboxCaller } from '../../signalling/call/ports.js'
+import type { CallControl, Gateway, Permit, SandboxCaller } from '../../signalling/call/ports.js'
 import type { PasswordHasher } from '../base/passwords.js'
-import type { PermitBook } from '../compliance/permit.js'
-import type { RootKey } from '../config/root-key.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
-import type { RateLimiter } from '../limits/rate-limiter.js'
-import type { MailSender } from '../mail/sender.js'
 import type { Egress } from '../net/egress.js'
 import type { Telemetry } from '../observe/telemetry.js'
+import type { RateLimiter } from './request-budget.js'
+
+/** Makes the permits without which signalling dials nothing. */
+export interface PermitIssuer {
+  /**
+   * Makes a permit for one dial. Call it only after the sealed gate record of that call is committed;
+   * `compliance/clearance.ts` is the only caller.
+   */
+  issue(call: { readonly callId: string; readonly to: string; readonly from: string }): Permit
+}
 
 export interface Backlog {
   /** Call events that are not stored yet. */
@@ -31,7 +38,7 @@ export interface Deps {
   /** This process among those that share the database; the same after a restart. */
   readonly nodeId: string
   /** Given to signalling as its `DialGate`. */
-  readonly permits: PermitBook
+  readonly permits: PermitIssuer
   /** What is counted and traced. */
   readonly telemetry: Telemetry
   /** Request budgets of keys. */
@@ -39,7 +46,7 @@ export interface Deps {
   /** The one way to targets that customers name. */
   readonly egress: Egress
   /** Wake it when mail was queued. */
-  readonly mail: Pick<MailSender, 'wake'>
+  readonly mail: { wake(): void }
   /** Next hop of test-environment calls: the simulated carrier. */
   readonly sandboxGateway: Gateway
   /** What waits to be done later, and whether anybody looks at it. */

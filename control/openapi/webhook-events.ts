@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { Call } from '../calls/view.js'
 import { ComplianceCheck } from '../compliance/check-view.js'
+import type { EventType } from '../events/store.js'
 import { PhoneNumber } from '../numbers/api.js'
-import type { WebhookDescription } from '../openapi/document-webhooks.js'
-import type { EventType } from './store.js'
+import type { WebhookDescription } from './document-webhooks.js'
 
 /** A resource whose operations are not part of this release. */
 const later = (what: string) =>

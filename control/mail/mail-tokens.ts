@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { randomBase62 } from '../../base/crypto.js'
-import type { RootKey } from '../../config/root-key.js'
-import type { Db, Trx } from '../../db/database.js'
-import type { MailTokenKind } from '../../db/tables/access.js'
-import { type Refusal, refuse } from '../../http/problem.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import { randomBase62 } from '../base/crypto.js'
+import type { RootKey } from '../base/root-key.js'
+import type { Db, Trx } from '../db/database.js'
+import type { MailTokenKind } from '../db/tables/access.js'
 
 const HOUR_MS = 3_600_000
 

@@ -5,7 +5,7 @@ import { CODEC_NAMES } from '../../media/codec/registry.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { CALLER_ID_POLICIES, NUMBER_FORMATS } from '../../signalling/trunk/number-format.js'
 import { SERVICE_REALM } from '../../signalling/trunk/trunk-authenticator.js'
-import { E164 } from '../http/schemas.js'
+import { E164 } from '../base/schemas.js'
 
 /*
  * PARLEY_TRUNKS_FILE: the operator's own trunks, in JSON. docs/sip-trunks.md describes it.

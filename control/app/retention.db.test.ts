@@ -5,8 +5,8 @@ import t from 'tap'
 import { openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { silentLog } from '../../media/base/log.js'
+import { openJobRunner } from '../jobs/runner.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
-import { openJobRunner } from './runner.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,13 +1,13 @@
 import { type RequestHandler, type Response, Router } from 'express'
 import { idOfUuid } from '../../media/base/ids.js'
 import { authenticate, type KeyVerifier } from '../access/keys/api-keys.js'
-import type { Deps } from '../app/deps.js'
-import { hangUp } from '../calls/hang-up.js'
+import type { Deps } from '../api/deps.js'
+import { isRefusal, PROBLEMS, type Refusal, refuse } from '../api/problem.js'
 import type { Exchange } from '../http/exchange.js'
 import { readBytes } from '../http/json-body.js'
-import { isRefusal, PROBLEMS, type Refusal, refuse } from '../http/problem.js'
 import { send } from '../http/reply.js'
 import { budgetHeaders, rateLimited } from '../limits/rate-limiter.js'
+import { hangUp } from './hang-up.js'
 
 /*
  * How bots written against a carrier hang up: by that carrier's REST call. The same paths here, with an

@@ -2,8 +2,8 @@ import { newId } from '../../media/base/ids.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AuditEntryRow } from '../db/tables/organization.js'
-import type { AnyActor } from '../http/operation.js'
-import { newestFirst, type Page, type PageRequest } from '../http/pagination.js'
+import type { AnyActor } from './operation.js'
+import { newestFirst, type Page, type PageRequest } from './pagination.js'
 
 /** Fields of a thing as the log keeps them. Never a secret, not even a sealed one. */
 export type AuditFields = { readonly [field: string]: Json }

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { Deps } from '../app/deps.js'
 import type { Role } from '../db/tables/identity.js'
+import type { Deps } from './deps.js'
 import type { Page, PageRequest } from './pagination.js'
 import type { ErrorCode, Refusal } from './problem.js'
 

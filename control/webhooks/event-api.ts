@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { listOperation, operation } from '../http/operation.js'
-import { refuse } from '../http/problem.js'
-import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../http/schemas.js'
+import { listOperation, operation } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import { EVENT_TYPES } from '../events/event-types.js'
+import { type EventWithDelivery, findEventWithDelivery, listEvents as pageOfEvents } from '../events/store.js'
 import { buildEnvelope, Envelope } from './envelope.js'
-import { EVENT_TYPES } from './event-types.js'
-import { type EventWithDelivery, findEventWithDelivery, listEvents as pageOfEvents } from './store.js'
 
 const Delivery = z
   .object({

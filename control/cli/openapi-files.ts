@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { generateClient } from '../../clients/typescript/generate.js'
 import { projectRoot } from '../../media/base/project-root.js'
 import { operations } from '../app/operations.js'
-import { WEBHOOKS } from '../events/webhook-docs.js'
+import { openApiDocument } from '../openapi/document.js'
+import { WEBHOOKS } from '../openapi/webhook-events.js'
 import { API_VERSION } from '../system/api.js'
-import { openApiDocument } from './document.js'
 
 /** The committed description, and what it should hold. */
 export const OPENAPI_FILE = join(projectRoot, 'docs', 'openapi.json')
@@ -23,7 +23,7 @@ export function clientFiles(): ReadonlyMap<string, string> {
 }
 
 // Run as a program (npm run openapi) it writes the files; imported by its test it does not.
-if (process.argv[1]?.endsWith('write-files.js')) {
+if (process.argv[1]?.endsWith('openapi-files.js')) {
   writeFileSync(OPENAPI_FILE, openApiText())
   for (const [path, text] of clientFiles()) writeFileSync(path, text)
 }

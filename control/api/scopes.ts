@@ -1,6 +1,6 @@
 import type { Role } from '../db/tables/identity.js'
-import type { Scope } from '../http/operation.js'
-import { type Refusal, refuse } from '../http/problem.js'
+import type { Scope } from './operation.js'
+import { type Refusal, refuse } from './problem.js'
 
 /** Lowest first; each implies those before it. */
 export const SCOPES: readonly Scope[] = ['read', 'write', 'admin']

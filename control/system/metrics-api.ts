@@ -1,4 +1,4 @@
-import { textOperation } from '../http/operation.js'
+import { textOperation } from '../api/operation.js'
 
 export const readMetrics = textOperation({
   id: 'readMetrics',

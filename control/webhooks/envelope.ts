@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Deps } from '../app/deps.js'
+import type { Deps } from '../api/deps.js'
+import { Timestamp, timestamp } from '../base/schemas.js'
 import { findCall } from '../calls/store.js'
 import { Call, callView } from '../calls/view.js'
 import { findCheck } from '../compliance/check-store.js'
 import { ComplianceCheck, checkView } from '../compliance/check-view.js'
 import type { EventRow } from '../db/tables/calling.js'
-import { Timestamp, timestamp } from '../http/schemas.js'
 
 /** What a webhook carries and the single-event read shows (contract 6.2). */
 export const Envelope = z.object({

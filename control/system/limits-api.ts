@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { operation } from '../api/operation.js'
 import { readPoolUse } from '../calls/placement/call-slots.js'
-import { operation } from '../http/operation.js'
 
 const Pool = z.object({ inUse: z.int(), limit: z.int() })
 

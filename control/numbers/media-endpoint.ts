@@ -9,10 +9,10 @@ import {
   supportsAudio,
   transportOf,
 } from '../../media/byo/bot-spec.js'
-import type { Deps } from '../app/deps.js'
+import type { Deps } from '../api/deps.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import { openEnum } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
-import { type Refusal, refuse } from '../http/problem.js'
-import { openEnum } from '../http/schemas.js'
 import { unknownSecrets } from '../secrets/store.js'
 
 /** Names of parameters travel in headers, queries and JSON of other makers: plain characters only. */
