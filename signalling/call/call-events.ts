@@ -10,8 +10,8 @@ import type { Ending } from './ending.js'
 export type CallId = string
 
 /**
- * All that happens on a call, in order. `seq` grows by one per call; `at` is Unix ms.
- * The control plane stores each with the state change it causes, in one transaction.
+ * The events of a call, in order. `seq` increases by one per call; `at` is Unix time (ms). The control plane
+ * stores each event with the state change it causes, in one transaction.
  */
 export type CallEvent = { readonly callId: CallId; readonly seq: number; readonly at: number } & (
   | { readonly type: 'dialing'; readonly sipCallId: string }
@@ -19,13 +19,13 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | { readonly type: 'answered' }
   | { readonly type: 'turn'; readonly turn: Turn }
   | { readonly type: 'trace'; readonly trace: TurnTrace }
-  /** An utterance of the agent is over, heard or not; never of a bot's. */
+  /** An utterance of the agent ended, played or not; never sent for bots. */
   | { readonly type: 'turn_record'; readonly record: TurnRecord }
   /** What the agent's conversation used of its vendors; once, before `ended`. */
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'interrupted'; readonly turnId: number; readonly atMs: number }
   | { readonly type: 'resumed'; readonly turnId: number; readonly atMs: number; readonly pausedMs: number }
-  /** Who took the call; once more when it turns out to be a machine. */
+  /** What answered the call; sent again when it turns out to be a machine. */
   | ({ readonly type: 'answered_by'; readonly atMs: number } & AnswerVerdict)
   | { readonly type: 'dtmf'; readonly digit: string; readonly atMs: number; readonly durationMs: number }
   | {
@@ -33,7 +33,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model' | 'recording' | 'media' | 'bot'
       readonly code: string
       readonly message: string
-      /** Which vendor, and which one took over; absent where it is not known, or nobody did. */
+      /** The vendor that failed and its replacement; absent when unknown or when there is no replacement. */
       readonly vendor?: string
       readonly instead?: string
       readonly atMs: number
@@ -45,12 +45,12 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       readonly result: string
       readonly atMs: number
     }
-  /** What the customer's bot did on the call; once, before `ended`. */
+  /** Statistics of the customer's bot; once, before `ended`. */
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
-  /** Something other than speech was heard of the far side. */
+  /** A sound other than speech was detected on the far side. */
   | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'held'; readonly on: boolean }
-  /** Last event of every call, exactly once. */
+  /** The last event of every call, exactly once. */
   | {
       readonly type: 'ended'
       readonly ending: Ending

@@ -1,15 +1,15 @@
 import type { Ending } from './ending.js'
 
 /*
- * The life of a call with one leg and one media session, as a pure function. The shell (`call.ts`)
- * runs the effects; every timer is an effect with a name.
+ * The life of a call with one leg and one media session, as a pure function. `call.ts` runs the effects;
+ * every timer is a named effect.
  */
 
 export type CallDirection = 'inbound' | 'outbound'
 
 /**
- * `queued`: the media session is being made. `dialing`: our INVITE is out. `ringing`: the far phone
- * rings. `answering`: the 200 went (inbound, ACK awaited) or came, media is being connected.
+ * `queued`: the media session is being opened. `dialing`: our INVITE was sent. `ringing`: the callee rings.
+ * `answering`: the 200 was sent (inbound, ACK pending) or received, and media is being connected.
  */
 export type CallState =
   | { readonly kind: 'queued'; readonly direction: CallDirection }
@@ -21,7 +21,7 @@ export type CallState =
   | {
       readonly kind: 'ending'
       readonly ending: Ending
-      /** What still has to report that it is closed. */
+      /** The leg still has to report that it is closed; `media` likewise. */
       readonly leg: boolean
       readonly media: boolean
     }
@@ -31,21 +31,21 @@ export type CallTimerName = 'ring' | 'ack' | 'guard' | 'closing'
 
 export type CallInput =
   | { readonly type: 'begin' }
-  /** The media session has its port. */
+  /** The media session has its RTP port. */
   | { readonly type: 'mediaOpened' }
-  /** A provisional answer from 180 on came to our INVITE. */
+  /** A provisional response of 180 or above arrived for our INVITE. */
   | { readonly type: 'progress'; readonly sip: number }
-  /** Both sides agreed on media: the 200 came (outbound), the ACK came (inbound). */
+  /** Both sides agreed on media: the 200 arrived (outbound) or the ACK arrived (inbound). */
   | { readonly type: 'legAnswered' }
-  /** The media session knows the far side and runs. */
+  /** The media session has the remote address and runs. */
   | { readonly type: 'mediaLive' }
-  /** The peer holds or resumes us. */
+  /** The peer puts us on hold or resumes. */
   | { readonly type: 'hold'; readonly on: boolean }
-  /** No packet from the far side for too long. */
+  /** The media session received no packet for the configured time. */
   | { readonly type: 'mediaTimeout' }
-  /** The leg is over by itself: BYE, CANCEL, refusal, loss. */
+  /** The leg ended without our doing: BYE, CANCEL, refusal or loss of the connection. */
   | { readonly type: 'legEnded'; readonly ending: Ending }
-  /** Anything of ours that wants the call to end. */
+  /** Parley ends the call. */
   | { readonly type: 'finish'; readonly ending: Ending }
   | { readonly type: 'legClosed' }
   | { readonly type: 'mediaClosed' }
@@ -53,21 +53,21 @@ export type CallInput =
 
 export type CallEffect =
   | { readonly type: 'openMedia' }
-  /** 180 to the peer's INVITE. */
+  /** Sends 180 to the peer's INVITE. */
   | { readonly type: 'ring' }
   | { readonly type: 'sendInvite' }
-  /** 200 to the peer's INVITE. */
+  /** Sends 200 to the peer's INVITE. */
   | { readonly type: 'answer' }
   | { readonly type: 'connectMedia' }
-  /** CANCEL, BYE or a refusal, whatever fits; reports `legClosed`. */
+  /** Sends CANCEL, BYE or a refusal, depending on the state of the leg; reports `legClosed`. */
   | { readonly type: 'endLeg'; readonly ending: Ending }
-  /** Reports `mediaClosed`. */
+  /** Closes the media session; reports `mediaClosed`. */
   | { readonly type: 'closeMedia'; readonly ending: Ending }
   | { readonly type: 'publishDialing' }
   | { readonly type: 'publishRinging'; readonly sip: number }
   | { readonly type: 'publishAnswered' }
   | { readonly type: 'publishHeld'; readonly on: boolean }
-  /** The last effect of every call. */
+  /** Publishes the end; the last effect of every call. */
   | { readonly type: 'publishEnded'; readonly ending: Ending }
   | { readonly type: 'startTimer'; readonly name: CallTimerName }
   | { readonly type: 'cancelTimers' }
@@ -77,12 +77,14 @@ export interface CallStep {
   readonly effects: readonly CallEffect[]
 }
 
-/** An input a state does not expect changes nothing: the same state object, no effects. */
+/**
+ * Returns the next state and its effects. An unexpected input returns the same state object and no effects.
+ */
 export function step(state: CallState, input: CallInput): CallStep {
   if (state.kind === 'ended') return { next: state, effects: [] }
   if (state.kind === 'ending') return stepEnding(state, input)
 
-  // What ends a call does so in every state before the end.
+  // These inputs end the call in every state.
   if (input.type === 'finish') return end(input.ending, true)
   if (input.type === 'legEnded') return end(input.ending, false)
   if (input.type === 'legClosed' || input.type === 'mediaClosed') return { next: state, effects: [] }
@@ -107,7 +109,7 @@ const RING_OUT: Ending = { by: 'engine', cause: 'no_answer', fault: 'none', note
 const NO_ACK: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'ACK timeout' }
 const NO_MEDIA: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'media timeout' }
 
-/** BYE before media: the peer learns of the end first, and hears nothing cut off before it. */
+/** Sends BYE before it closes media, so that the peer does not hear cut-off audio before the BYE. */
 function end(ending: Ending, legOpen: boolean): CallStep {
   const effects: CallEffect[] = [{ type: 'cancelTimers' }, { type: 'startTimer', name: 'closing' }]
   if (legOpen) effects.push({ type: 'endLeg', ending })
@@ -137,7 +139,7 @@ function stepQueued(state: CallState & { kind: 'queued' }, input: CallInput): Ca
 }
 
 function stepRinging(state: CallState & { kind: 'dialing' | 'ringing' }, input: CallInput): CallStep {
-  // 183 with media is progress too: only a 2xx is an answer.
+  // A 183 with media counts as progress; only a 2xx answers the call.
   if (input.type === 'progress' && state.kind === 'dialing')
     return { next: { kind: 'ringing' }, effects: [{ type: 'publishRinging', sip: input.sip }] }
   if (input.type === 'legAnswered') return connect('outbound')
@@ -162,13 +164,13 @@ function stepAnswering(state: CallState & { kind: 'answering' }, input: CallInpu
 function stepLive(state: CallState & { kind: 'live' | 'held' }, input: CallInput): CallStep {
   if (input.type === 'hold' && input.on !== (state.kind === 'held'))
     return { next: { kind: input.on ? 'held' : 'live' }, effects: [{ type: 'publishHeld', on: input.on }] }
-  // A peer that holds us may rightly send nothing.
+  // A peer that holds us may stop sending.
   if (input.type === 'mediaTimeout' && state.kind === 'live') return end(NO_MEDIA, true)
   return { next: state, effects: [] }
 }
 
 function stepEnding(state: CallState & { kind: 'ending' }, input: CallInput): CallStep {
-  // The watchdog: whatever does not close, the call is over.
+  // Watchdog: the call ends even if the leg or the media session never reports its close.
   if (input.type === 'timer' && input.name === 'closing') return over(state.ending)
   const leg = state.leg && input.type !== 'legClosed' && input.type !== 'legEnded'
   const media = state.media && input.type !== 'mediaClosed'

@@ -36,29 +36,29 @@ export interface CallManagerOptions {
   readonly admissionControl: AdmissionControl
   readonly gate: DialGate
   readonly events: EventSink
-  /** Without it, agents' tools fail in words. */
+  /** Runs the agents' tools. Without it every tool call fails with a message to the model. */
   readonly tools?: AgentTools
   readonly clock: Clock
   readonly log: Log
   readonly scripts: SpeakerScripts
-  /** Hands calls over; without it every transfer is refused as not supported. */
+  /** Transfers calls; without it every transfer is rejected as not supported. */
   readonly transfers?: TransferHandler
-  /** Tells trunks from strangers; without it every caller is one. */
+  /** Identifies the trunk of an INVITE; without it every caller counts as unauthenticated. */
   readonly trunkAuthenticator?: TrunkAuthenticator
-  /** Told which SIP Call-ID each call has, before it begins. */
+  /** Runs before each call begins, with the call's SIP Call-ID. */
   readonly onCall?: (callId: CallId, sipCallId: string, trunkId: string | null) => void
 }
 
 export interface CallManager extends CallControl {
-  /** Takes no more calls, ends the live ones and forgets the SIP server. Idempotent. */
+  /** Refuses new calls, ends the live ones and detaches from the SIP server. Idempotent. */
   close(): Promise<void>
 }
 
-/** RFC 3261 21.5.4: when a caller may try again. */
+/** Seconds after which a caller may try again (RFC 3261 21.5.4). */
 const RETRY_AFTER = { 'Retry-After': '10' }
 const SHUTDOWN: Ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'shutdown' }
 
-/** Routes INVITEs to calls, places calls under permits, and knows every live one. */
+/** Routes INVITEs to calls, places calls under permits and keeps every live call. */
 export async function openCallManager(options: CallManagerOptions): Promise<CallManager> {
   return new LiveCallManager(options)
 }
@@ -67,11 +67,11 @@ class LiveCallManager implements CallManager {
   readonly #options: CallManagerOptions
   readonly #calls = new Map<CallId, Call>()
   readonly #meter: TrunkLimiter
-  /** INVITEs whose admission is being decided. */
+  /** Number of INVITEs waiting for their admission decision. */
   #admitting = 0
   #draining = false
   #closed: Promise<void> | null = null
-  /** Called whenever a call has ended. */
+  /** Callbacks that run after each end of a call. */
   readonly #idle = new Set<() => void>()
 
   constructor(options: CallManagerOptions) {
@@ -147,7 +147,7 @@ class LiveCallManager implements CallManager {
     this.#draining = true
     if (await this.#empty(ms)) return
     for (const call of this.#calls.values()) call.finish(SHUTDOWN)
-    // Every call has its own watchdog, so this ends.
+    // Every call has its own watchdog, so this resolves.
     await this.#empty(null)
   }
 
@@ -162,7 +162,7 @@ class LiveCallManager implements CallManager {
       invite.refuse(503, RETRY_AFTER)
       return
     }
-    // Nothing is spent on an INVITE we could not serve anyway.
+    // An INVITE that we could not serve anyway must not use up any limit.
     const wrong = checkOffer(invite.body)
     if (wrong) {
       invite.refuse(wrong.sip, { Warning: warning(wrong.reason) })
@@ -210,12 +210,12 @@ class LiveCallManager implements CallManager {
     if (!admission.admit) {
       const { sip, reason, headers = {} } = admission
       log.info({ sip, reason, sipCallId: invite.callId, trunkId: trunk?.id ?? null }, 'INVITE refused')
-      // Full now, not for ever.
+      // The limit is reached now, but may be free again soon.
       invite.refuse(sip, sip === 503 || sip === 486 ? { ...RETRY_AFTER, ...headers } : headers)
       return
     }
     if (withdrawn || this.#draining) {
-      // The call has its row already: it needs its end.
+      // The call is stored already, so it needs its end.
       invite.refuse(503, RETRY_AFTER)
       this.#neverBegan(admission.callId, withdrawn ?? SHUTDOWN)
       return
@@ -238,7 +238,7 @@ class LiveCallManager implements CallManager {
   ): void {
     const { log } = this.#options
     const { callId, party, recordTo } = admission
-    // We offer what a telephone has, and answer what the caller has.
+    // We offer what telephones support (G.711), and answer with what the caller supports.
     const codecs = admission.codecs ?? (invite.body === '' ? G711_CODECS : ALL_CODECS)
     const call = new Call(
       this.#options,
@@ -283,7 +283,7 @@ class LiveCallManager implements CallManager {
     for (const resolve of this.#idle) resolve()
   }
 
-  /** False when `ms` passed first; null waits without limit. */
+  /** Resolves with true when no call is left, with false after `ms`; null waits without limit. */
   #empty(ms: number | null): Promise<boolean> {
     if (this.#calls.size === 0 && this.#admitting === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -303,13 +303,13 @@ function maxSecondsOf(party: CallParty): number {
   return party.kind === 'agent' ? party.agent.maxCallSeconds : party.bot.maxCallSeconds
 }
 
-/** A call the trunk's limits kept from the wire. */
+/** Returns the ending of a call that the limits of its trunk refused. */
 function endingOfTrunk(refusal: TrunkRefusal): Ending {
   const cause = refusal === 'trunk_prefix' ? 'rejected' : 'pool_full'
   return { by: 'engine', cause, fault: 'customer', note: refusal }
 }
 
-/** Called and calling party as headers beside Request-URI and From tell them. */
+/** Reads called and calling party from the headers beside Request-URI and From. */
 function furtherParties(invite: IncomingInvite): Pick<InboundInvite, 'alternateTo' | 'assertedIdentity'> {
   const user = (name: string) => uriUser(invite.header(name) ?? '')
   const isPrivate = /\b(id|user|header)\b/i.test(invite.header('Privacy') ?? '')

@@ -30,7 +30,7 @@ import type { AgentTools, EventSink, TransferHandler } from './ports.js'
 export interface CallDeps {
   readonly pool: MediaPool
   readonly events: EventSink
-  /** Without it, an agent's tools fail in words. */
+  /** Runs the agent's tools. Without it every tool call fails with a message to the model. */
   readonly tools?: AgentTools
   readonly clock: Clock
   readonly log: Log
@@ -42,20 +42,18 @@ export interface CallOptions {
   readonly direction: CallDirection
   readonly party: Party
   readonly recordTo: string | null
-  /** What the session mixes at: 16000 when the leg is or may become wideband. */
+  /** Mixing rate of the session (Hz): 16000 when the leg is or may become wideband. */
   readonly rate: SessionRate
   readonly timers: Readonly<Record<CallTimerName, number>>
-  /** Called once, after the `ended` event. */
+  /** Runs once, after the `ended` event. */
   onEnded(ending: Ending): void
 }
 
-/**
- * 64*T1 is the SIP server's own limit for the ACK; a little more, so that its BYE comes first.
- */
+/** ACK timeout (ms): slightly longer than the SIP server's 64*T1, so that the server's BYE comes first. */
 const ACK_MS = 35_000
-/** What BYE and closing the recording may take (the pool gives up after 15 s) before the call is over without them. */
+/** Upper bound (ms) for the BYE and the recording to finish; the pool gives up after 15 s. */
 const CLOSING_MS = 20_000
-/** Decisions section 4: the reaper's margin over the agent's own limit. */
+/** Margin (ms) of the maximum-duration timer over the agent's own limit. */
 const GUARD_MARGIN_MS = 120_000
 
 export function callTimers(
@@ -70,7 +68,7 @@ export function callTimers(
   }
 }
 
-/** An event without what every event has. */
+/** An event without the fields that every event has. */
 type Happening = CallEvent extends infer E
   ? E extends CallEvent
     ? Omit<E, 'callId' | 'seq' | 'at'>
@@ -78,8 +76,8 @@ type Happening = CallEvent extends infer E
   : never
 
 /**
- * One call: runs the effects of `call-machine` on its leg and its media session, and publishes what
- * happens with a growing `seq`. `ended` is published exactly once, last, whatever fails.
+ * One call: runs the effects of `call-machine` on its leg and its media session, and publishes events with an
+ * increasing `seq`. Publishes `ended` exactly once, last, whatever fails.
  */
 export class Call {
   readonly #deps: CallDeps
@@ -91,10 +89,10 @@ export class Call {
   #running = false
   #seq = 0
   #media: OpenedSession | null = null
-  /** Resolves with whether there is a session to close. */
+  /** Resolves with true when there is a session to close. */
   #opening: Promise<boolean> = Promise.resolve(false)
   #remote: RemoteMedia | null = null
-  /** Media was connected: billing and disposition depend on it. */
+  /** Clock time (ms) at which media was connected; null before. Billing and disposition depend on it. */
   #answeredAt: number | null = null
   #closed: ClosedSession | null = null
 
@@ -126,17 +124,17 @@ export class Call {
     this.#input({ type: 'begin' })
   }
 
-  /** Idempotent; the first ending counts. */
+  /** Ends the call. Idempotent; the first ending counts. */
   finish(ending: Ending): void {
     this.#input({ type: 'finish', ending })
   }
 
-  /** The media worker died and took the session along. */
+  /** Ends the call because its media worker died. */
   mediaLost(): void {
     this.finish(endingOfError(new EngineError('worker_lost', 'the media worker of this call died')))
   }
 
-  /** Inputs that arise while effects run wait for their turn. */
+  /** Queues inputs that arise while effects run. */
   #input(input: CallInput): void {
     this.#queue.push(input)
     if (this.#running) return
@@ -194,7 +192,7 @@ export class Call {
       case 'publishAnswered':
         this.#answeredAt = this.#deps.clock.now()
         this.#publish({ type: 'answered' })
-        // A hold may have come while media was being connected.
+        // The peer may have put us on hold while media was being connected.
         this.#queue.push({ type: 'hold', on: this.#remote?.send === false })
         return
       case 'publishHeld':
@@ -257,7 +255,7 @@ export class Call {
     this.#input({ type: 'hold', on: !remote.send })
   }
 
-  /** The media session makes it an event like any other key, when the conversation has it. */
+  /** Passes an INFO digit to the media session, which emits it like any other digit. */
   #digit({ digit, durationMs }: InfoDigit): void {
     if (this.#state.kind !== 'live' && this.#state.kind !== 'held') return
     this.#deps.pool.digit(this.callId, digit, durationMs).catch((error: unknown) => {
@@ -267,7 +265,7 @@ export class Call {
 
   #closeMedia(ending: Ending): void {
     const why = closeReasonOf(ending)
-    // A session that is still being made is closed as soon as it is there, also after the watchdog.
+    // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
       .then(async (opened) => {
         if (opened) this.#closed = await this.#deps.pool.closeSession(this.callId, why)
@@ -294,7 +292,7 @@ export class Call {
   }
 
   #sessionEvent(event: SessionEvent): void {
-    // What the session still says while it closes belongs to the call; after `ended` nothing does.
+    // Events of a closing session still belong to the call; after `ended` they are dropped.
     if (this.#state.kind === 'ended') return
     switch (event.type) {
       case 'finished':
@@ -329,7 +327,7 @@ export class Call {
     }
   }
 
-  /** The agent waits for the result, so there always is one. */
+  /** Runs a tool. The agent waits for the result, so every request gets one. */
   #useTool({ request, tool, arguments: given }: SessionEvent & { readonly type: 'tool_request' }): void {
     const { party } = this.#options
     const found = party.kind === 'agent' ? party.agent.tools.find(({ name }) => name === tool) : undefined
@@ -345,12 +343,12 @@ export class Call {
       })
       .then((result) => this.#deps.pool.toolResult(this.callId, request, result))
       .catch((error: unknown) => {
-        // The call ended meanwhile.
+        // The call ended in the meantime.
         this.#deps.log.info({ callId: this.callId, tool, error: errorText(error) }, 'a result came too late')
       })
   }
 
-  /** What somebody may have to repair is trouble as well. */
+  /** Publishes a detector event, and a failure event where the operator may have to act. */
   #detected(event: DetectorEvent): void {
     this.#publish({ type: 'detected', event })
     if (event.type === 'one_way' && event.what === 'nothing_comes' && !event.over) {

@@ -1,6 +1,6 @@
 import { EngineError, errorText } from '../../media/base/errors.js'
 
-/** Why a call is over, as the contract's `endedReason` names it (an open set). */
+/** Why a call ended: the values of the API field `endedReason` (an open set). */
 export type Cause =
   | 'caller_hangup'
   | 'agent_hangup'
@@ -16,7 +16,7 @@ export type Cause =
   | 'bot_disconnected'
   | 'internal'
 
-/** A verdict, not an error string: who ended the call, why, whose fault, and the SIP status if any. */
+/** Who ended the call, why, whose fault it was, and the SIP status if there is one. */
 export interface Ending {
   readonly by: 'caller' | 'callee' | 'agent' | 'operator' | 'engine'
   readonly cause: Cause
@@ -25,28 +25,28 @@ export interface Ending {
   readonly note?: string
 }
 
-/** What the contract calls the result of a call. */
+/** The values of the API field `disposition`. */
 export type Disposition = 'answered' | 'failed' | 'no_answer' | 'busy' | 'voicemail' | 'unknown'
 
-/** What an ending means outside signalling. */
+/** What an ending means outside of signalling. */
 export interface Outcome {
   readonly endedReason: Cause
   readonly disposition: Disposition
-  /** Final answer to an INVITE that is still pending when the call ends so. */
+  /** Final response to an INVITE that is still pending when the call ends. */
   readonly sipAnswer: 404 | 480 | 486 | 487 | 500 | 503 | 603
 }
 
 interface Row {
-  /** Nobody had answered. */
+  /** The disposition when the call was not answered. */
   readonly unanswered: Disposition
-  /** Media was connected before. */
+  /** The disposition when media had been connected. */
   readonly answered: Disposition
   readonly sipAnswer: Outcome['sipAnswer']
 }
 
-/** The one table Ending -> endedReason, disposition, SIP answer. */
+/** Maps the cause of an ending to disposition and SIP response. The only such table. */
 const OUTCOMES: Readonly<Record<Cause, Row>> = {
-  // Unanswered: the caller gave up while it rang (CANCEL).
+  // Unanswered: the caller cancelled while it rang.
   caller_hangup: { unanswered: 'no_answer', answered: 'answered', sipAnswer: 487 },
   agent_hangup: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   max_duration: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
@@ -54,18 +54,18 @@ const OUTCOMES: Readonly<Record<Cause, Row>> = {
   voicemail: { unanswered: 'voicemail', answered: 'voicemail', sipAnswer: 480 },
   pool_full: { unanswered: 'failed', answered: 'unknown', sipAnswer: 503 },
   api_hangup: { unanswered: 'no_answer', answered: 'answered', sipAnswer: 480 },
-  // Answered: a person was there, the path to them broke.
+  // Answered: a person was there, but the connection broke.
   carrier_error: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   no_answer: { unanswered: 'no_answer', answered: 'no_answer', sipAnswer: 480 },
   busy: { unanswered: 'busy', answered: 'busy', sipAnswer: 486 },
   rejected: { unanswered: 'failed', answered: 'failed', sipAnswer: 603 },
-  // The customer's bot could not be reached, or was lost.
+  // The customer's bot could not be reached, or disconnected.
   bot_disconnected: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
-  // Answered: somebody was there, but what came of the call is not known.
+  // Answered: the call was up, but its result is unknown.
   internal: { unanswered: 'failed', answered: 'unknown', sipAnswer: 500 },
 }
 
-/** `answered`: media had been connected (the call's `answered` event was published). */
+/** Returns the outcome. `answered`: the call's `answered` event was published. */
 export function outcomeOf(ending: Ending, answered: boolean): Outcome {
   const row = OUTCOMES[ending.cause]
   return {
@@ -75,19 +75,19 @@ export function outcomeOf(ending: Ending, answered: boolean): Outcome {
   }
 }
 
-/** The verdict on a final non-2xx answer to an INVITE of ours. */
+/** Returns the ending for a final non-2xx response to our INVITE. */
 export function endingOfStatus(status: number): Ending {
   switch (status) {
     case 486:
     case 600:
       return { by: 'callee', cause: 'busy', fault: 'none', sip: status }
-    case 408: // nobody answered within the transaction's time
+    case 408: // no answer within the transaction's time
     case 480:
-    case 487: // withdrawn by somebody else than us: nobody took the call
+    case 487: // not cancelled by us: the call was not picked up
       return { by: 'callee', cause: 'no_answer', fault: 'none', sip: status }
-    case 603: // declined, RFC 3261
-    case 607: // unwanted, RFC 8197
-    case 608: // rejected by an analytics engine, RFC 8688
+    case 603: // declined (RFC 3261)
+    case 607: // unwanted (RFC 8197)
+    case 608: // rejected by an analytics engine (RFC 8688)
       return { by: 'callee', cause: 'rejected', fault: 'none', sip: status }
     case 404: // no such number
     case 410:
@@ -99,7 +99,7 @@ export function endingOfStatus(status: number): Ending {
   }
 }
 
-/** The verdict on anything thrown while a call was being made or held. Unknown things are ours. */
+/** Returns the ending for an error thrown while a call was made or held. Unknown errors count as ours. */
 export function endingOfError(error: unknown): Ending {
   const note = errorText(error)
   if (!(error instanceof EngineError)) return { by: 'engine', cause: 'internal', fault: 'ours', note }
@@ -121,7 +121,7 @@ export function endingOfError(error: unknown): Ending {
   }
 }
 
-/** The verdict on a conversation that says it is over; `note` is what became of a bot that was lost. */
+/** Returns the ending for a conversation that finished; `note` says why a bot's connection was lost. */
 export function endingOfConversation(
   why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure' | 'bot_disconnected',
   note?: string,
@@ -135,8 +135,8 @@ export function endingOfConversation(
 }
 
 /**
- * The verdict on a dialog that the SIP server ended by itself; `reason` is the text of its BYE
- * (`ACK timeout`, `Session timer expired`).
+ * Returns the ending for a dialog that the SIP server ended; `reason` is the text of its BYE (`ACK timeout`,
+ * `Session timer expired`).
  */
 export function endingOfServerBye(reason: string): Ending {
   return { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: reason }

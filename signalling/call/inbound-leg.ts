@@ -9,7 +9,7 @@ import { type Ending, endingOfError, outcomeOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
 
-/** A caller's INVITE as a leg: 180, 200 with our answer or offer, media agreed with the ACK. */
+/** A caller's INVITE as a leg: sends 180, then 200 with our answer or offer; media is agreed with the ACK. */
 export class InboundLeg implements Leg {
   readonly #invite: IncomingInvite
   readonly #codecs: readonly CodecName[]
@@ -23,7 +23,9 @@ export class InboundLeg implements Leg {
   #acknowledged = false
   #over = false
   #ended: Promise<void> | null = null
-  /** Resolves once the 200 has its ACK, or the dialog is over: only then may a BYE go (RFC 3261 15). */
+  /**
+   * Resolves once the 200 has its ACK or the dialog is over. A BYE must not be sent earlier (RFC 3261 15).
+   */
   #mayBye: { readonly promise: Promise<void>; readonly resolve: () => void } = gate()
 
   constructor(
@@ -102,8 +104,8 @@ export class InboundLeg implements Leg {
       this.#invite.refuse(status, status === 503 ? { 'Retry-After': '5' } : {})
       return
     }
-    // The 200 is on its way or out. Should the ACK never come, the SIP server ends the dialog after
-    // 64*T1 and that resolves this.
+    // The 200 is being sent. If the ACK never arrives, the SIP server ends the dialog after 64*T1, which
+    // resolves this promise.
     await this.#mayBye.promise
     await this.#dialog?.bye()
   }
@@ -114,7 +116,7 @@ export class InboundLeg implements Leg {
       return
     }
     this.#acknowledged = true
-    // The dialog may be known only a microtask after its ACK.
+    // The promise of `accept` may resolve one microtask after the ACK.
     queueMicrotask(() => this.#mayBye.resolve())
     if (this.#over) return
     const sdp = this.#sdp

@@ -7,7 +7,7 @@ import type { Ending } from './ending.js'
 import { endingOfServerBye } from './ending.js'
 import type { LegEvents } from './leg.js'
 
-/** The part of a leg that both directions share: renegotiation inside the dialog. */
+/** Renegotiation inside the dialog, which is the same for both directions. */
 export class LegMedia {
   readonly #sdp: SdpSession
   readonly #events: LegEvents
@@ -20,7 +20,7 @@ export class LegMedia {
     this.#log = log
   }
 
-  /** A re-INVITE or UPDATE came. A refused one leaves the session as it was (RFC 3261 14.2). */
+  /** Answers a re-INVITE or UPDATE. A refused offer leaves the session as it was (RFC 3261 14.2). */
   offered(body: string, reply: OfferReply): void {
     if (body === '') {
       this.#awaitsAnswer = true
@@ -41,7 +41,7 @@ export class LegMedia {
     )
   }
 
-  /** An ACK inside the dialog: carries the answer when we had to offer. */
+  /** Reads an ACK inside the dialog, which carries the SDP answer when the offer was ours. */
   acknowledged(body: string): void {
     if (!this.#awaitsAnswer) return
     this.#awaitsAnswer = false
@@ -56,11 +56,11 @@ export class LegMedia {
   }
 }
 
-/** `peer`: who hung up when it was the peer's BYE. */
+/** Returns the ending for a dialog that ended; `peer` is the party that sent the BYE, if it was one. */
 export function endingOfDialog(why: DialogEnd, peer: 'caller' | 'callee'): Ending {
   switch (why.kind) {
     case 'peer':
-      // The contract has one word for "the person hung up", whoever called whom.
+      // `caller_hangup` stands for a hang-up by the person, whichever side called.
       return { by: peer, cause: 'caller_hangup', fault: 'none' }
     case 'server':
       return endingOfServerBye(why.reason)

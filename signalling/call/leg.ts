@@ -3,30 +3,33 @@ import type { LocalMedia } from '../sdp/sdp-session.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { Ending } from './ending.js'
 
-/** What a leg tells its call. Nothing follows `ended`, nor the call's own `end`. */
+/** Events of a leg. None follows `ended` or the call's own `end`. */
 export interface LegEvents {
-  /** A provisional answer above 100 to our INVITE. */
+  /** A provisional response above 100 arrived for our INVITE. */
   progress(sip: number): void
-  /** The far side is there and media is agreed: 200 (we dialled) or ACK (we were called). */
+  /** The far side answered and media is agreed: by the 200 (outbound) or the ACK (inbound). */
   answered(remote: RemoteMedia): void
   /**
-   * Media was renegotiated: other address, hold, resume. The answer goes out when the promise
-   * resolves; when it rejects the peer gets 500.
+   * Media was renegotiated: new address, hold or resume. The SDP answer is sent when the promise resolves;
+   * when it rejects, the peer gets 500.
    */
   mediaChanged(remote: RemoteMedia): Promise<void>
-  /** The far side told of a key by INFO. */
+  /** The far side sent a DTMF digit by INFO. */
   digit(key: InfoDigit): void
-  /** The leg ended by itself: BYE, CANCEL, refusal, loss. Once. */
+  /** The leg ended without our doing: BYE, CANCEL, refusal or loss. Once. */
   ended(ending: Ending): void
 }
 
 /** One party of a call on the signalling side. */
 export interface Leg {
   readonly sipCallId: string
-  /** Tells the caller that it rings; nothing for a leg we dial. */
+  /** Sends 180 to a caller; does nothing on an outbound leg. */
   ring(): void
-  /** Our RTP port is known: sends the INVITE, or the 200. */
+  /** Sends the INVITE or the 200, now that our RTP port is known. */
   connect(local: LocalMedia): void
-  /** CANCEL, refusal or BYE, whatever fits. Idempotent; resolves when done or given up, never rejects. */
+  /**
+   * Sends CANCEL, a refusal or BYE, depending on the state. Idempotent; resolves when done or given up, never
+   * rejects.
+   */
   end(ending: Ending): Promise<void>
 }

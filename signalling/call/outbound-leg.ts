@@ -16,11 +16,14 @@ export interface DialTarget {
   readonly gateway: Gateway
   readonly from: string
   readonly to: string
-  /** Chosen by the caller of this, so that it is known before the INVITE is out. */
+  /** Chosen by the call manager, so that it is known before the INVITE is sent. */
   readonly sipCallId: string
 }
 
-/** A call we place: INVITE with our offer, media agreed with the 200. Early media is not an answer. */
+/**
+ * A call we place: sends an INVITE with our offer; media is agreed with the 200. Early media does not answer
+ * the call.
+ */
 export class OutboundLeg implements Leg {
   readonly #sip: SipServer
   readonly #target: DialTarget
@@ -29,7 +32,7 @@ export class OutboundLeg implements Leg {
   #media: LegMedia | null = null
   #invite: OutgoingInvite | null = null
   #dialog: SipDialog | null = null
-  /** The INVITE has its final answer (or none was sent). */
+  /** Resolves `#final`: the INVITE has its final response, or none was sent. */
   #settled: () => void = () => {}
   #final: Promise<void> = Promise.resolve()
   #over = false
@@ -102,7 +105,8 @@ export class OutboundLeg implements Leg {
     this.#settled()
     const accepted = sdp.accept(body)
     if (!accepted.ok) {
-      // The library has acknowledged the 200 already; what cannot be used is ended (RFC 3261 13.2.2.4).
+      // The library has already acknowledged the 200, so an unusable answer ends the dialog (RFC 3261
+      // 13.2.2.4).
       this.#endedByItself(endingOfRefusal(accepted))
       void dialog.bye()
       return
@@ -131,12 +135,18 @@ export class OutboundLeg implements Leg {
   }
 }
 
-/** Keys in the clear protect nothing, but whoever requires SRTP may have a protected network. */
+/**
+ * Returns the SRTP policy to offer. Keys in clear text protect nothing, but an operator that requires SRTP
+ * may run a protected network.
+ */
 function offeredSrtp({ srtp = 'off', transport }: Gateway): SrtpPolicy {
   return srtp === 'optional' && transport !== 'tls' ? 'off' : srtp
 }
 
-/** Who calls, as the trunk's policy says; the asserted identity is the number that is really called from. */
+/**
+ * Returns the calling party as the trunk's policy defines it; the asserted identity is the number that is
+ * called from.
+ */
 function trunkIdentity(
   trunk: OutboundTrunk,
   did: string,

@@ -12,59 +12,61 @@ import type { CallEvent, CallId } from './call-events.js'
 import type { Cause } from './ending.js'
 
 /*
- * What signalling needs from the business. It knows calls and legs, not customers.
+ * What signalling needs from the control plane. Signalling knows calls and legs, not customers.
  */
 
 declare const permitBrand: unique symbol
 
 /**
- * Leave to dial one number once. Only `control/compliance/permit.ts` makes them, after the gate's
- * sealed record is stored; the dial function has it verified again, so that a cast cannot dial.
+ * The right to dial one number once. Only `control/compliance/permit.ts` creates permits, after the gate's
+ * sealed record is stored. The dial function verifies the permit again, so that a type cast cannot dial.
  */
 export interface Permit {
   readonly [permitBrand]: true
   readonly callId: CallId
   readonly to: string
   readonly from: string
-  /** Unix ms; a permit not used by then is void. */
+  /** Unix time (ms) after which the permit is void. */
   readonly expiresAt: number
 }
 
 export interface DialGate {
-  /** True once per genuine, unexpired permit: spends it. */
+  /** Spends a permit. Returns true once for each genuine, unexpired permit. */
   spend(permit: Permit): boolean
 }
 
-/** Where an outbound INVITE goes. */
+/** The destination of an outbound INVITE. */
 export interface Gateway {
   readonly host: string
-  /** 0: none is named, DNS tells it (RFC 3263). */
+  /** 0 when no port is configured: DNS decides (RFC 3263). */
   readonly port: number
   readonly transport: 'udp' | 'tcp' | 'tls'
-  /** Preference order. */
+  /** In order of preference. */
   readonly codecs: readonly CodecName[]
-  /** Absent: `off`. What is `optional` is offered over TLS only: its keys stand in the SDP. */
+  /**
+   * Defaults to `off`. With `optional`, SRTP is offered only over TLS, because the keys are part of the SDP.
+   */
   readonly srtp?: SrtpPolicy
-  /** What a trunk adds; absent for the sandbox carrier. */
+  /** The trunk's settings; absent for the sandbox carrier. */
   readonly trunk?: OutboundTrunk
 }
 
-/** How one trunk wants to be called, and what it may be used for. */
+/** How to place calls over one trunk, and its limits. */
 export interface OutboundTrunk {
   readonly trunkId: string
   readonly limits: TrunkLimits
   readonly numberFormat: NumberFormat
   readonly callerIdPolicy: CallerIdPolicy
-  /** The trunk's own number or account name, for `trunk_default`. */
+  /** The trunk's own number or account name, used by the policy `trunk_default`. */
   readonly callerId: string | null
-  /** Host part of From; null writes our own address. */
+  /** Host part of From; null uses our own address. */
   readonly fromDomain: string | null
   /** Extra `X-*` headers of every INVITE. */
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: Credentials | null
 }
 
-/** Who speaks on our side of a call. */
+/** The party that speaks on our side of a call. */
 export type CallParty = Extract<Party, { readonly kind: 'agent' | 'bot' }>
 
 export interface OutboundCallSpec {
@@ -76,20 +78,20 @@ export interface OutboundCallSpec {
 
 export interface InboundInvite {
   readonly sipCallId: string
-  /** User part of the Request-URI and of From, as sent. */
+  /** User part of the Request-URI as received; `from` is that of From. */
   readonly to: string
   readonly from: string
   readonly sourceAddress: string
   readonly sourcePort: number
   readonly transport: string
-  /** The trunk the caller proved to be; null for a caller that proved nothing. */
+  /** The trunk that the caller authenticated as; null without authentication. */
   readonly trunkId: string | null
   /**
-   * Other places where the called number may stand, best first: a carrier calls a registered account by
-   * its own name, and tells the number elsewhere.
+   * Other candidates for the called number, best first: some carriers address a registered account by its own
+   * name and put the number into another header.
    */
   readonly alternateTo: readonly string[]
-  /** The identity the network asserts (RFC 3325); null when there is none, or it wants to stay private. */
+  /** The identity the network asserts (RFC 3325); null when there is none or the caller asked for privacy. */
   readonly assertedIdentity: string | null
 }
 
@@ -98,9 +100,9 @@ export type AdmissionDecision =
       readonly admit: true
       readonly callId: CallId
       readonly party: CallParty
-      /** Preferred first; null: nobody chose, so the telephone's own first. */
+      /** Preferred first; null when not configured: the caller's preference then applies. */
       readonly codecs: readonly CodecName[] | null
-      /** Absent: `optional`. */
+      /** Defaults to `optional`. */
       readonly srtp?: SrtpPolicy
       readonly recordTo: string | null
     }
@@ -109,80 +111,85 @@ export type AdmissionDecision =
       readonly sip: 402 | 403 | 404 | 486 | 500 | 503
       readonly reason: string
       readonly cause?: Cause
-      /** Of the answer, for example `X-Svc-Code`. */
+      /** Headers of the response, for example `X-Svc-Code`. */
       readonly headers?: Readonly<Record<string, string>>
-      /** Credentials could change it: the caller is asked for them instead. */
+      /** Credentials could change the decision: the caller is challenged instead of refused. */
       readonly challenge?: true
     }
 
 export interface AdmissionControl {
-  /** Decides an inbound INVITE; an admitted call already has its row. */
+  /** Decides on an inbound INVITE. An admitted call is already stored. */
   admit(invite: InboundInvite): Promise<AdmissionDecision>
 }
 
-/** A trunk as far as its callers have to prove it. */
+/** What is needed to authenticate the callers of a trunk. */
 export interface InboundTrunk {
   readonly id: string
   readonly inboundAuth: 'ip_acl' | 'digest' | 'both'
   readonly ranges: readonly Cidr[]
   readonly realm: string
-  /** Asked for and taken in its realm. */
+  /** Used for the challenges of this realm. */
   readonly algorithm: DigestAlgorithm
   readonly username: string | null
   readonly password: string | null
   readonly limits: TrunkLimits
-  /** What we are known by there: some carriers challenge our requests inside their calls. */
+  /** Our account at this carrier: some carriers challenge our requests inside their calls. */
   readonly credentials: Credentials | null
 }
 
-/** Who may call in over a trunk. Read for every INVITE, so that a change counts at once. */
+/** The trunks that may call in. Read for every INVITE, so that a change takes effect at once. */
 export interface TrunkDirectory {
   /**
-   * The trunk whose address list covers `address`: the one that hosts `dialled` first, then the
-   * narrowest range.
+   * Returns the trunk whose address list covers `address`: the one that hosts `dialled` first, then the
+   * narrowest range. Returns null when there is none.
    */
   byAddress(address: string, dialled: string): Promise<InboundTrunk | null>
   byUsername(username: string): Promise<InboundTrunk | null>
-  /** What is asked for in that realm; null when no trunk has it. */
+  /** Returns the digest algorithm of a realm; null when no trunk has that realm. */
   realm(realm: string): Promise<DigestAlgorithm | null>
 }
 
-/** Hands live calls over to people. */
+/** Transfers live calls to people. */
 export interface TransferHandler {
   /**
-   * A bot on the call asks for it. `report` is told of every step, the first time at once or soon:
-   * `accepted` or `rejected`.
+   * Starts a transfer that a bot asked for. `report` receives every step; the first is `accepted` or
+   * `rejected`.
    */
   request(callId: CallId, request: TransferRequest, report: (update: TransferUpdate) => void): void
 }
 
-/** Carries out what an agent's tools ask of other systems. */
+/** Runs the tools of agents against other systems. */
 export interface AgentTools {
-  /** What the model is told; a failure too is told in words. Bounded by the tool's own time limit. */
+  /**
+   * Resolves with the result text for the model, also after a failure. Bounded by the tool's own time limit.
+   */
   run(callId: CallId, tool: ToolSpec, given: Readonly<Record<string, unknown>>): Promise<string>
 }
 
 export interface EventSink {
-  /** Takes the event in order and at once; storing it is the sink's own queue. */
+  /** Takes the event in order and at once; the sink queues its storage. */
   publish(event: CallEvent): void
 }
 
-/** The live calls, as the control plane drives them. Outcomes arrive as CallEvents. */
+/** Live calls, as the control plane controls them. Outcomes arrive as CallEvents. */
 export interface CallControl {
   /** Starts dialling at once. Throws EngineError `permit_invalid` without a genuine permit. */
   dial(permit: Permit, plan: OutboundCallSpec): void
-  /** False when no such call is live. */
+  /** Ends a call. Returns false when there is no such live call. */
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean
   readonly live: number
-  /** No new calls any more. */
+  /** True when new calls are refused. */
   readonly draining: boolean
-  /** No new calls (INVITEs get 503 with Retry-After); resolves when all ended or `ms` passed, ending the rest. */
+  /**
+   * Refuses new calls (INVITEs get 503 with Retry-After). Resolves when all calls ended; after `ms` it ends
+   * the rest.
+   */
   drain(ms: number): Promise<void>
 }
 
-/** The simulated carrier's side that the sandbox operation uses. */
+/** Places calls from the simulated carrier, for the sandbox operation. */
 export interface SandboxCaller {
-  /** A simulated person calls one of our test numbers. Resolves when the INVITE was sent. */
+  /** Calls one of our test numbers as a simulated person. Resolves when the INVITE was sent. */
   callIn(call: { readonly from: string; readonly to: string; readonly persona: string }): Promise<void>
   readonly personas: readonly string[]
 }

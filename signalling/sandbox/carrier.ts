@@ -22,30 +22,30 @@ export interface SandboxCarrierOptions {
   readonly pool: MediaPool
   readonly clock: Clock
   readonly log: Log
-  /** Where the service takes calls of the sandbox: one of its own SIP endpoints, on loopback. */
+  /** The service's SIP endpoint for sandbox calls, on loopback. */
   readonly serviceAddress: { readonly host: string; readonly port: number; readonly transport: 'udp' | 'tcp' }
-  /** The same instance the switchboard has. */
+  /** The instance that the call manager uses. */
   readonly scripts: SpeakerScripts
 }
 
 export interface SandboxCarrier extends SandboxCaller {
-  /** Where the service sends calls of the test environment. */
+  /** The destination for the service's calls of the test environment. */
   readonly gateway: Gateway
-  /** Calls of simulated people that are not over. */
+  /** Number of live calls of simulated people. */
   readonly live: number
   close(): Promise<void>
 }
 
 const LOOPBACK = '127.0.0.1'
-/** A person needs a moment to pick up; short, because tests and demos wait for it. */
+/** Delay (ms) before a simulated person answers; short, because tests and demos wait for it. */
 const PICK_UP_MS = 400
-/** Simulated people ring for as long as people do, and never stay on a line for ever. */
+/** Ring timeout (ms) of calls that simulated people place. */
 const CALLER_PATIENCE_MS = 60_000
 const LONGEST_CALL_SECONDS = 3600
 
 /**
- * The simulated far end: a SIP server and SIP peer of its own on loopback, with real INVITEs and real
- * RTP, peopled by personas. Takes only calls that the service announced in `scripts`.
+ * Opens the simulated far end: a SIP server and SIP peer of its own on loopback, with real INVITEs and real
+ * RTP, played by personas. It accepts only calls that the service announced in `scripts`.
  */
 export async function openSandboxCarrier(options: SandboxCarrierOptions): Promise<SandboxCarrier> {
   const clips = readClipManifest()
@@ -145,7 +145,7 @@ class Carrier implements SandboxCarrier {
 
   #invited(invite: IncomingInvite): void {
     const { scripts, clock } = this.#options
-    // Anything else on this machine may find the port; only the service knows its Call-IDs beforehand.
+    // Any process on this machine may find the port, but only the service knows its Call-IDs in advance.
     if (!isLoopback(invite.sourceAddress) || !scripts.isAnnounced(invite.callId)) {
       invite.refuse(403)
       return
@@ -178,7 +178,7 @@ class Carrier implements SandboxCarrier {
   ): void {
     const { pool, clock, log, scripts } = this.#options
     const spec = personaSpec(name, this.#clips)
-    // Before the answer: the service asks for it when its media starts.
+    // Registered before the answer: the media pool asks for it when media starts.
     scripts.register(sipCallId, spec.script)
     const callId = `sandbox_${randomUUID()}`
     const call = new Call(
@@ -212,7 +212,7 @@ class Carrier implements SandboxCarrier {
     call.begin()
   }
 
-  /** Every call has its own watchdog, so this ends. */
+  /** Ends every call. Each call has its own watchdog, so this resolves. */
   async #hangUpAll(): Promise<void> {
     this.#sip.onInvite(null)
     for (const call of this.#calls.values()) {

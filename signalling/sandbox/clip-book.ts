@@ -4,12 +4,12 @@ import type { ScriptedUtterance, TimedWord } from '../../media/agent/agent-spec.
 import { EngineError } from '../../media/base/errors.js'
 import { projectRoot } from '../../media/base/project-root.js'
 
-/** The clips that simulated people may say, by name, with where their words sound. */
+/** The speech clips of simulated people by name, with the times of their words. */
 export type ClipManifest = ReadonlyMap<string, ScriptedUtterance>
 
 /**
- * Reads the manifest of the recorded clips; only what the sandbox may say is taken. Throws EngineError
- * `storage_failed` when the file is missing or is not what it should be.
+ * Reads the manifest of the recorded clips and keeps those of the sandbox. Throws EngineError
+ * `storage_failed` when the file is missing or malformed.
  */
 export function readClipManifest(
   file = join(projectRoot, 'signalling', 'sandbox', 'clips', 'manifest.json'),

@@ -3,7 +3,7 @@ import { EngineError } from '../../media/base/errors.js'
 import type { ClipManifest } from './clip-book.js'
 
 /*
- * The simulated people of decisions section 7, as data.
+ * The simulated people, as data.
  */
 
 type Step =
@@ -16,10 +16,10 @@ interface Persona {
   readonly loopFrom?: number
 }
 
-/** What happens to an INVITE to a sandbox number. */
+/** How the sandbox carrier handles an INVITE to one of its numbers. */
 export type Behaviour =
   | { readonly kind: 'refuse'; readonly status: 486 | 503 }
-  /** Rings until the caller gives up. */
+  /** Rings until the caller cancels. */
   | { readonly kind: 'ring' }
   | { readonly kind: 'answer'; readonly persona: PersonaName }
 
@@ -27,9 +27,11 @@ const whenSilent = (ms: number): PersonaCue => ({ kind: 'agent_silent', ms })
 const whileSpeaking = (ms: number): PersonaCue => ({ kind: 'agent_speaking', ms })
 const after = (ms: number): PersonaCue => ({ kind: 'after', ms })
 
-/** A turn is taken after this much silence of the agent: longer than its pauses between sentences. */
+/**
+ * Silence of the agent (ms) after which the persona speaks: longer than the agent's pauses between sentences.
+ */
 const TURN_MS = 900
-/** Long enough for the agent's own goodbye, which may also end the call first. */
+/** Time (ms) for the agent's own goodbye, which may also end the call first. */
 const FAREWELL_MS = 4000
 const hangUp = (cue: PersonaCue): Step => ({ cue, act: 'hang_up' })
 const POLITE: readonly Step[] = [
@@ -46,7 +48,7 @@ const PERSONAS = {
     steps: [
       { cue: after(600), say: 'voicemail-greeting' },
       { cue: after(200), say: 'beep' },
-      // A mailbox's usual limit for one message.
+      // The usual limit of a mailbox for one message.
       hangUp(after(60_000)),
     ],
   },
@@ -83,7 +85,7 @@ const PERSONAS = {
       { cue: whileSpeaking(1200), say: 'interrupt-wait' },
       { cue: whileSpeaking(900), say: 'interrupt-question' },
       { cue: whileSpeaking(900), say: 'interrupt-price' },
-      // Now the agent may finish.
+      // The agent may finish now.
       { cue: whenSilent(TURN_MS), say: 'thank-you-bye' },
       hangUp(after(FAREWELL_MS)),
     ],
@@ -93,7 +95,7 @@ const PERSONAS = {
     steps: [
       { cue: whenSilent(TURN_MS), press: '1' },
       { cue: after(1000), press: '42#' },
-      // Long enough for the agent to read the digits back.
+      // Time for the agent to read the digits back.
       { cue: after(5000), say: 'thank-you-bye' },
       hangUp(after(FAREWELL_MS)),
     ],
@@ -115,7 +117,7 @@ export function isPersona(name: string): name is PersonaName {
   return Object.hasOwn(PERSONAS, name)
 }
 
-/** Decisions section 7, by the last three digits of +919000000xxx; any other number answers politely. */
+/** The persona of each test number; every other number answers politely. */
 const NUMBERS: Readonly<Record<string, Behaviour>> = {
   '+919000000001': { kind: 'answer', persona: 'polite' },
   '+919000000002': { kind: 'refuse', status: 486 },
@@ -134,12 +136,15 @@ const NUMBERS: Readonly<Record<string, Behaviour>> = {
 
 const OTHERS: Behaviour = { kind: 'answer', persona: 'polite' }
 
-/** `number` as dialled, with or without the plus. */
+/** Returns the behaviour of a dialled number, with or without the plus. */
 export function behaviourOf(number: string): Behaviour {
   return NUMBERS[number.startsWith('+') ? number : `+${number}`] ?? OTHERS
 }
 
-/** The persona as a media worker plays it. Throws EngineError `storage_failed` when a clip is missing. */
+/**
+ * Returns the persona in the form a media worker plays. Throws EngineError `storage_failed` when a clip is
+ * missing.
+ */
 export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec {
   const persona: Persona = PERSONAS[name]
   const utterances: ScriptedUtterance[] = []
@@ -158,7 +163,7 @@ export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec
   })
   const { loopFrom } = persona
   if (loopFrom === undefined) return { name, script: { utterances }, steps, loopFrom: null }
-  // Every said step has its own utterance, in order.
+  // Every spoken step has its own utterance, in order.
   const repeatFrom = persona.steps.slice(0, loopFrom).filter((step) => 'say' in step).length
   return { name, script: { utterances, repeatFrom }, steps, loopFrom }
 }

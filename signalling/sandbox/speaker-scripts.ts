@@ -2,15 +2,15 @@ import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { Clock } from '../../media/base/clock.js'
 
 /**
- * What simulated speakers will say, by SIP Call-ID, and which calls are ours at all: the place where
- * the service and its sandbox carrier, two SIP peers, know of each other. Bounded: the oldest entry
- * goes first, and every entry after `lifeMs`.
+ * The scripts of simulated callers by SIP Call-ID, and the Call-IDs of our own calls. Shared by the service
+ * and its sandbox carrier, which are two SIP peers. Bounded: the oldest entry is dropped first, and every
+ * entry after `lifeMs`.
  */
 export class SpeakerScripts {
   readonly #clock: Clock
   readonly #limit: number
   readonly #lifeMs: number
-  /** Insertion order is age. */
+  /** In insertion order: the oldest comes first. */
   readonly #calls = new Map<string, { script: SpeakerScript | null; readonly expiresAt: number }>()
 
   constructor(clock: Clock, { limit = 10_000, lifeMs = 600_000 }: { limit?: number; lifeMs?: number } = {}) {
@@ -23,7 +23,7 @@ export class SpeakerScripts {
     return this.#calls.size
   }
 
-  /** The service is about to send an INVITE under this Call-ID; the sandbox takes no other. */
+  /** Announces a Call-ID before its INVITE is sent; the sandbox carrier refuses all others. */
   announce(sipCallId: string): void {
     this.#put(sipCallId, null)
   }
@@ -32,12 +32,12 @@ export class SpeakerScripts {
     return this.#find(sipCallId) !== undefined
   }
 
-  /** Must happen before the call is answered: the media session asks once, when it starts. */
+  /** Stores a script. Must run before the call is answered: the media pool asks once, when media starts. */
   register(sipCallId: string, script: SpeakerScript): void {
     this.#put(sipCallId, script)
   }
 
-  /** Null for anyone but a simulated speaker. */
+  /** Returns the script of a simulated caller; null for any other call. */
   get(sipCallId: string): SpeakerScript | null {
     return this.#find(sipCallId)?.script ?? null
   }

@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
 
-/** Whether a leg's media is protected: never, when both sides can, or else there is no call. */
+/** Whether a leg uses SRTP: never, when both sides support it, or always (the call fails otherwise). */
 export type SrtpPolicy = 'off' | 'optional' | 'required'
 
-/** One `a=crypto` line (RFC 4568), as far as it is of use. A secret: never logged. */
+/** One `a=crypto` attribute (RFC 4568). Contains a secret and must not be logged. */
 export interface CryptoAttribute {
-  /** As written: an answer repeats it. */
+  /** As received: an answer repeats it. */
   readonly tag: string
   readonly suite: SrtpSuiteName
   readonly key: SrtpKey
 }
 
-/** What we offer, best first: what hardware does fast and authenticates fully, then what everyone has. */
+/**
+ * The suites we offer, best first: fast in hardware with full authentication, then those with the widest
+ * support.
+ */
 const OFFERED: readonly SrtpSuiteName[] = [
   'AEAD_AES_256_GCM',
   'AEAD_AES_128_GCM',
@@ -26,13 +29,13 @@ const INLINE = /^inline:([A-Za-z0-9+/]+={0,2})((?:\|[^|;\s]+){0,2})$/
 const LIFETIME = /^(?:2\^\d{1,2}|[1-9]\d{0,14})$/
 const MKI = /^(\d{1,80}):(\d{1,3})$/
 const MAX_MKI_BYTES = 128
-/** A window size is only a hint, and a derivation rate of zero is what we do. */
+/** A window-size hint changes nothing, and a key derivation rate of zero is what we use. */
 const HARMLESS = /^(?:WSH=\d+|KDR=0)$/
 
 /**
- * Reads an attribute's parts; null for what cannot be used: another suite, a key of the wrong length,
- * several keys, or session parameters that would leave something unprotected (RFC 4568 section 6.3 has
- * such a line passed over, not refused).
+ * Parses one attribute. Returns null when it cannot be used: an unknown suite, a key of the wrong length,
+ * several keys, or session parameters that would leave packets unprotected. RFC 4568 6.3 requires skipping
+ * such a line, not refusing the offer.
  */
 export function parseCrypto(
   tag: string,
@@ -53,7 +56,7 @@ export function parseCrypto(
   return mki === undefined ? null : { tag, suite: name, key: { keyAndSalt, mki } }
 }
 
-/** Our own lines of an offer: a new key for each suite. */
+/** Returns the attributes of our offer, with a new key for each suite. */
 export function offerCrypto(): CryptoAttribute[] {
   return OFFERED.map((suite, index) => ({ tag: String(index + 1), suite, key: newKey(suite) }))
 }
@@ -67,11 +70,11 @@ export function writeCrypto({ tag, suite, key }: CryptoAttribute): string {
   return `a=crypto:${tag} ${suite} inline:${Buffer.from(key.keyAndSalt).toString('base64')}`
 }
 
-/** Lifetime and identifier in that order, each optional; undefined when they are something else. */
+/** Reads the optional lifetime and MKI, in that order. Returns undefined for anything else. */
 function readKeyParameters(fields: readonly string[]): Uint8Array | null | undefined {
   let mki: Uint8Array | null = null
   for (const [index, field] of fields.entries()) {
-    // The lifetime binds the peer, whose key it is: it has to send a new one in time.
+    // The lifetime binds the peer, whose key it is: the peer has to rekey in time.
     if (index === 0 && LIFETIME.test(field)) continue
     const match = MKI.exec(field)
     if (match === null || mki !== null) return undefined

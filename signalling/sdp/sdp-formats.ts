@@ -4,19 +4,21 @@ import type { ReceiveFormat, RtpRemote } from '../../media/rtp/remote-descriptio
 import type { MediaSection } from './sdp-parser.js'
 
 /*
- * The formats of one audio m-line: which payload type means what (RFC 3264 sections 5.1, 6.1 and 8.3.2,
- * RFC 3551). Transport, addresses and keys are the business of sdp.ts.
+ * The formats of one audio m-line: the meaning of each payload type (RFC 3264 sections 5.1, 6.1 and 8.3.2,
+ * RFC 3551). Transport, addresses and keys belong to sdp-transport.ts.
  */
 
 const DEFAULT_PTIME_MS = 20
-/** Our number for telephone-event when we offer; the customary one, and outside RFC 5761's conflicts. */
+/**
+ * Our payload type for telephone-event in offers: the customary number, outside of the conflicts of RFC 5761.
+ */
 const EVENT_PAYLOAD = 101
 const FIRST_DYNAMIC = 96
 const LAST_DYNAMIC = 127
 
 interface AudioFormat {
   readonly codec: Codec
-  /** The peer's number. */
+  /** The peer's payload type. */
   readonly payloadType: number
   readonly parameters: CodecParameters
 }
@@ -26,7 +28,7 @@ interface OtherFormat {
   readonly clockRate: number
 }
 
-/** The part of RtpRemote that formats decide. */
+/** The fields of RtpRemote that the formats decide. */
 export type NegotiatedFormats = Pick<
   RtpRemote,
   | 'codec'
@@ -39,7 +41,7 @@ export type NegotiatedFormats = Pick<
   | 'receiveFormats'
 >
 
-/** What a description says of an m-line's formats, as far as we speak them, in its order. */
+/** The formats of an m-line that we support, in the order of the description. */
 class PeerFormats {
   readonly audio: AudioFormat[] = []
   readonly events: OtherFormat[] = []
@@ -61,19 +63,27 @@ class PeerFormats {
     }
   }
 
-  /** Events count like the audio they stand in for (RFC 4733 section 2.1); many peers only know 8000. */
+  /**
+   * Returns the telephone-event format for a codec: the same clock rate (RFC 4733 2.1), else 8000, which many
+   * peers always use.
+   */
   eventFor(codec: Codec): OtherFormat | null {
     const at = (clockRate: number) => this.events.find((event) => event.clockRate === clockRate)
     return at(codec.clockRate) ?? at(8000) ?? null
   }
 
-  /** Comfort noise has the clock of its audio (RFC 3389 section 4). Opus has silence of its own. */
+  /**
+   * Returns the comfort noise format, which has the codec's clock rate (RFC 3389 4). Opus codes silence
+   * itself.
+   */
   noiseFor(codec: Codec): OtherFormat | null {
     if (codec.name === 'OPUS') return null
     return this.noises.find((noise) => noise.clockRate === codec.clockRate) ?? null
   }
 
-  /** The longest packet of ours that suits the peer; null when even the shortest is too long for it. */
+  /**
+   * Returns the longest packet duration of ours that suits the peer; null when even the shortest is too long.
+   */
   ptimeFor(codec: Codec): Ptime | null {
     const most = this.maxPtimeMs ?? Number.POSITIVE_INFINITY
     const wanted = Math.min(this.ptimeMs ?? DEFAULT_PTIME_MS, most)
@@ -85,24 +95,24 @@ class PeerFormats {
 }
 
 /**
- * Payload type numbers of one audio stream for its whole life: once a number means something here, it
- * always does, in offers and answers of either side (RFC 3264 section 8.3.2).
+ * The payload types of one audio stream for its whole life: a number keeps its meaning in all offers and
+ * answers of both sides (RFC 3264 8.3.2).
  */
 export class SdpFormats {
   readonly #preference: readonly CodecName[]
-  /** Our number for each format, by `codec name` or `event/<clock>`. */
+  /** Our payload type for each format, by codec name or `event/<clock>`. */
   readonly #ours = new Map<string, number>()
-  /** What the last written description named, in its order. */
+  /** The codecs of the last description we wrote, in its order. */
   #written: readonly CodecName[] = []
 
-  /** `preference`: what may be spoken, best first. */
+  /** `preference`: the codecs we may use, best first. */
   constructor(preference: readonly CodecName[]) {
     this.#preference = preference
   }
 
   /**
-   * Chooses from an offer by our preference; its numbers become ours. Null: nothing in common,
-   * `'ptime'`: the peer takes shorter packets only than we can make.
+   * Chooses from an offer by our preference and adopts the offer's payload types. Returns null without a
+   * common codec, `'ptime'` when the peer accepts only packets shorter than we can send.
    */
   chooseFromOffer(section: MediaSection): NegotiatedFormats | 'ptime' | null {
     const peer = new PeerFormats(section)
@@ -114,13 +124,15 @@ export class SdpFormats {
     for (const { clockRate, payloadType } of peer.events) this.#keep(`event/${clockRate}`, payloadType)
     const agreed = this.#agree(peer, common)
     if (agreed !== null && agreed !== 'ptime') return agreed
-    // A refused round changes nothing.
+    // A refused offer changes nothing.
     this.#ours.clear()
     for (const [format, number] of before) this.#ours.set(format, number)
     return agreed
   }
 
-  /** Reads the answer to our offer: its first format that we offered is what will be spoken. */
+  /**
+   * Reads the answer to our offer; its first format that we offered is used. Returns as `chooseFromOffer`.
+   */
   readAnswer(section: MediaSection): NegotiatedFormats | 'ptime' | null {
     const peer = new PeerFormats(section)
     return this.#agree(
@@ -129,7 +141,7 @@ export class SdpFormats {
     )
   }
 
-  /** Payload types and attribute lines of an offer: everything that we would speak. */
+  /** Returns payload types and attribute lines of an offer with everything we support. */
   offer(): { readonly payloads: readonly number[]; readonly lines: readonly string[] } {
     this.#written = this.#preference
     const codecs = this.#preference.map(codecOf)
@@ -137,7 +149,7 @@ export class SdpFormats {
     return this.#write(codecs, clocks, [], DEFAULT_PTIME_MS)
   }
 
-  /** The same of the answer that agrees on these. */
+  /** Returns payload types and attribute lines of the answer for the negotiated formats. */
   answer(agreed: NegotiatedFormats): {
     readonly payloads: readonly number[]
     readonly lines: readonly string[]
@@ -177,8 +189,8 @@ export class SdpFormats {
   }
 
   /**
-   * Everything in common may come at any time, under our number. Peers that use their own number both
-   * ways are wrong, and many: it is taken too where it means nothing else.
+   * Lists the formats to accept: everything in common, under our payload type. Many peers wrongly use their
+   * own number in both directions; that number is accepted too unless it has another meaning.
    */
   #heard(peer: PeerFormats, common: readonly AudioFormat[]): ReceiveFormat[] {
     const heard = new Map<number, ReceiveFormat>()
@@ -224,7 +236,7 @@ export class SdpFormats {
     return { payloads, lines }
   }
 
-  /** The number a format has here; a new one gets `wanted`, or the next that is free. */
+  /** Returns the payload type of a format; a new format gets `wanted`, or the next free number. */
   #number(format: string, wanted: number): number {
     const known = this.#ours.get(format)
     if (known !== undefined) return known
@@ -239,7 +251,7 @@ export class SdpFormats {
   }
 
   #keep(format: string, payloadType: number): void {
-    // A peer that changes its numbers on the way is followed: two formats of one number would be worse.
+    // When a peer renumbers its formats we follow: one number with two meanings would be worse.
     for (const [other, number] of this.#ours) if (number === payloadType) this.#ours.delete(other)
     this.#ours.set(format, payloadType)
   }

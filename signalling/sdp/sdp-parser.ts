@@ -4,39 +4,39 @@ import { type CryptoAttribute, parseCrypto } from './sdp-crypto.js'
 
 export type MediaDirection = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
 
-/** One payload type of an m-line, with what its rtpmap says (or the static table of RFC 3551). */
+/** One payload type of an m-line, as its rtpmap (or the static table of RFC 3551) defines it. */
 export interface PayloadFormat {
   readonly payloadType: number
   /** Upper case. */
   readonly encoding: string
   readonly rate: number
   readonly channels: number
-  /** Value of its `a=fmtp`; empty without one. */
+  /** Value of `a=fmtp`; empty without one. */
   readonly fmtp: string
 }
 
 export interface MediaSection {
-  /** `audio`, `video`, ... as sent. */
+  /** `audio`, `video`, ... as received. */
   readonly type: string
   readonly port: number
   readonly protocol: string
-  /** The format list as sent, needed verbatim to refuse the section. */
+  /** The format list as received; a refusal of the section repeats it. */
   readonly formats: string
   readonly payloads: readonly PayloadFormat[]
-  /** IP address of the section's or the session's `c=`; null when neither has one. */
+  /** IP address of the section's or the session's `c=` line; null without one. */
   readonly address: string | null
   readonly direction: MediaDirection
   /** RFC 5761. */
   readonly rtcpMux: boolean
-  /** `a=rtcp` (RFC 3605); a null address is the one of RTP. */
+  /** `a=rtcp` (RFC 3605); a null address means the address of RTP. */
   readonly rtcp: { readonly port: number; readonly address: string | null } | null
-  /** RTCP has no bandwidth here: none is wanted (RFC 3556). */
+  /** The bandwidth of RTCP is zero: no RTCP is wanted (RFC 3556). */
   readonly noRtcp: boolean
-  /** The usable `a=crypto` lines, in order. */
+  /** The usable `a=crypto` attributes, in order. */
   readonly crypto: readonly CryptoAttribute[]
-  /** Packet length the sender of this description wants to receive; null when it does not say. */
+  /** Packet duration (ms) that the sender of this description wants to receive; null when not given. */
   readonly ptimeMs: number | null
-  /** Upper bound of packet length the sender of this description accepts; null when not limited. */
+  /** Longest packet duration (ms) that the sender of this description accepts; null when not limited. */
   readonly maxPtimeMs: number | null
 }
 
@@ -46,7 +46,7 @@ export interface SdpDescription {
   readonly timing: string
 }
 
-/** Why a description cannot be used: 400 when it is no SDP, 488 when it is one we cannot serve. */
+/** Why a description cannot be used: 400 when it is not SDP, 488 when we cannot serve it. */
 export interface SdpRefusal {
   readonly ok: false
   readonly sip: 400 | 488
@@ -57,7 +57,7 @@ export function refusal(sip: 400 | 488, reason: string): SdpRefusal {
   return { ok: false, sip, reason }
 }
 
-// A voice offer is under 2 KB; what browsers send with video stays under 16.
+// A voice offer is below 2 KB; an offer of a browser with video stays below 16 KB.
 const MAX_BYTES = 32_768
 const MAX_SECTIONS = 16
 const MAX_LINES = 1000
@@ -67,7 +67,7 @@ const ORIGIN_LINE = /^o=\S+ \d+ \d+ IN IP[46] \S+ ?$/
 const CONNECTION_LINE = /^c=IN IP([46]) ([^\s/]+)(?:\/\d+)* ?$/
 const TIME_LINE = /^t=(\d+ \d+) ?$/
 
-/** RFC 3551 section 6: what a payload type means without an rtpmap. */
+/** Payload types that need no rtpmap (RFC 3551 section 6). */
 const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
   0: ['PCMU', 8000],
   3: ['GSM', 8000],
@@ -81,8 +81,8 @@ const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
 }
 
 /**
- * Reads a session description strictly: sdp-transform takes anything and drops what it does not
- * understand, so the lines that matter are checked here first and only attributes are left to it.
+ * Parses a session description strictly. sdp-transform accepts anything and drops what it does not
+ * understand, so this function checks the essential lines first and leaves only attributes to it.
  */
 export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription) | SdpRefusal {
   if (text.length === 0) return refusal(400, 'empty session description')
@@ -163,7 +163,10 @@ function readRtcp(value: MediaDescription['rtcp']): MediaSection['rtcp'] {
   return { port: value.port, address: address !== undefined && isIP(address) !== 0 ? address : null }
 }
 
-/** Null when a format of an RTP section is no payload type. Other protocols have other formats. */
+/**
+ * Returns the payload types of an RTP section; null when a format is not a payload type. Other protocols have
+ * other formats.
+ */
 function readPayloads(
   protocol: string,
   formats: string,

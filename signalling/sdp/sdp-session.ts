@@ -15,11 +15,11 @@ import {
 } from './sdp-parser.js'
 import { type NegotiatedTransport, SdpTransport } from './sdp-transport.js'
 
-/** Where our RTP socket is, as it is written into descriptions. */
+/** The address of our RTP socket, as written into descriptions. */
 export interface LocalMedia {
   readonly address: string
   readonly port: number
-  /** For RTCP that does not come on `port`; absent: there is none. */
+  /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
   readonly rtcpPort?: number
 }
 
@@ -35,15 +35,15 @@ type ReadAudio = {
 
 export type Accepted = { readonly ok: true; readonly remote: RemoteMedia } | SdpRefusal
 
-/** What we offer where nobody chose. */
+/** The codecs to offer when none are configured. */
 export const G711_CODECS: readonly CodecName[] = ['PCMA', 'PCMU']
-/** What we answer where nobody chose: the telephone's own first, then whatever both of us speak. */
+/** The codecs to answer with when none are configured: those of telephones first. */
 export const ALL_CODECS: readonly CodecName[] = CODEC_NAMES
 
 /**
- * One offer/answer session of RFC 3264 for one leg: one audio stream. Remembers what must stay the same
- * between rounds (session id, growing version, number and order of m-lines, meaning of payload types) and
- * what a description may leave out (the address behind a 0.0.0.0 hold). A refused round changes nothing.
+ * One offer/answer session (RFC 3264) of a leg with one audio stream. Keeps what must not change between
+ * rounds (session id, increasing version, number and order of m-lines, meaning of payload types) and what a
+ * description may leave out (the address behind a 0.0.0.0 hold). A refused round changes nothing.
  */
 export class SdpSession {
   readonly #local: LocalMedia
@@ -52,12 +52,12 @@ export class SdpSession {
   readonly #transport: SdpTransport
   #version = 0
   #lastBody = ''
-  /** Every m-line of the session so far; ours is at `#audio`, the others stay refused. */
+  /** Every m-line of the session so far; ours is at index `#audio`, the others stay refused. */
   #sections: readonly { readonly type: string; readonly protocol: string; readonly formats: string }[] = []
   #audio = 0
   #current: RemoteMedia | null = null
 
-  /** `codecs` in order of preference; `sessionId` is digits, unique to this call. */
+  /** `codecs` in order of preference; `sessionId` consists of digits and is unique to this call. */
   constructor(local: LocalMedia, codecs: readonly CodecName[], sessionId: string, srtp: SrtpPolicy = 'off') {
     this.#local = local
     this.#formats = new SdpFormats(codecs)
@@ -65,22 +65,24 @@ export class SdpSession {
     this.#transport = new SdpTransport(local.port, local.rtcpPort ?? null, srtp)
   }
 
-  /** What was agreed last; null before the first agreement. */
+  /** The last agreement; null before the first. */
   get current(): RemoteMedia | null {
     return this.#current
   }
 
-  /** Our offer: the first one of an INVITE, or the one a peer asked for by a re-INVITE without body. */
+  /** Returns our offer, for an INVITE or for a re-INVITE without a body. */
   offer(): string {
     if (this.#sections.length === 0) {
       this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: '' }]
       this.#audio = 0
     }
-    // Always sendrecv: we never hold, and it is how a peer that held us comes back by a delayed offer.
+    // Always sendrecv: we never hold, and a peer that held us resumes with such a delayed offer.
     return this.#write(this.#formats.offer(), 'sendrecv', '0 0', this.#transport.offer())
   }
 
-  /** Answers the peer's offer. 400: not SDP; 488: nothing in it that we can serve. */
+  /**
+   * Answers the peer's offer. Refuses with 400 when it is not SDP, with 488 when nothing in it can be served.
+   */
   answer(offered: string): Negotiated {
     const offer = parseSdp(offered)
     if (!offer.ok) return offer
@@ -101,7 +103,7 @@ export class SdpSession {
     return { ok: true, sdp, remote: chosen.remote }
   }
 
-  /** Takes the peer's answer to our last `offer()`. */
+  /** Reads the peer's answer to our last `offer()`. */
   accept(answered: string): Accepted {
     const answer = parseSdp(answered)
     if (!answer.ok) return answer
@@ -120,7 +122,7 @@ export class SdpSession {
     let why: SdpRefusal | null = null
     for (const [index, section] of offer.media.entries()) {
       if (section.type !== 'audio') continue
-      // Later rounds stay with the m-line that carries the call.
+      // Later rounds keep the m-line that carries the call.
       if (this.#current !== null && index !== this.#audio) continue
       const transport = this.#transport.readOffer(section, this.#addressOf(section))
       const read = this.#readAudio(section, transport, () => this.#formats.chooseFromOffer(section))
@@ -130,7 +132,7 @@ export class SdpSession {
     return why ?? refusal(488, 'no audio offered')
   }
 
-  /** Where the section's media goes: an address of zeros (RFC 3264 section 8.4) keeps the one before. */
+  /** Returns the section's media address; an address of zeros (RFC 3264 8.4) keeps the previous one. */
   #addressOf({ address }: MediaSection): string {
     return isZero(address) ? (this.#current?.address ?? address ?? '') : (address ?? '')
   }
@@ -148,7 +150,7 @@ export class SdpSession {
     const agreed = agree()
     if (agreed === null) return refusal(488, 'no common codec')
     if (agreed === 'ptime') return refusal(488, 'only shorter packets are accepted')
-    // RFC 3264 section 8.4: an address of zeros is the old way to hold.
+    // An address of zeros is the old form of hold (RFC 3264 8.4).
     const zero = isZero(section.address)
     return {
       ok: true,
@@ -183,7 +185,7 @@ export class SdpSession {
       index === this.#audio ? audio : [`m=${section.type} 0 ${section.protocol} ${section.formats}`],
     )
     const body = ['s=-', `c=IN ${family} ${address}`, `t=${timing}`, ...media, ''].join('\r\n')
-    // RFC 3264 section 8: the version grows by one with every change, and only then.
+    // The version increases by one with every change, and only then (RFC 3264 section 8).
     if (body !== this.#lastBody) this.#version++
     this.#lastBody = body
     return `v=0\r\no=- ${this.#sessionId} ${this.#version} IN ${family} ${address}\r\n${body}`
@@ -191,8 +193,9 @@ export class SdpSession {
 }
 
 /**
- * Whether an initial offer could be served at all, before anything is spent on the call. An empty
- * body (delayed offer) can. Of which address family ours is, is not known yet: either will do.
+ * Returns why an initial offer could never be served, before any limit is used up; null when it could. An
+ * empty body (delayed offer) can be served. The address family of our side is not known yet, so either will
+ * do.
  */
 export function checkOffer(offered: string): SdpRefusal | null {
   if (offered.length === 0) return null
@@ -203,8 +206,8 @@ export function checkOffer(offered: string): SdpRefusal | null {
 }
 
 /**
- * What a session must mix at for a leg that prefers these: an offer decides it now, without one
- * (`''`: we offer) the widest that may be agreed on.
+ * Returns the mixing rate (Hz) for a leg with these preferred codecs. With an offer the common codecs decide;
+ * with '' (we offer) the widest codec that may be agreed on.
  */
 export function sessionRateOf(codecs: readonly CodecName[], offered: string): SessionRate {
   const offer = offered === '' ? null : parseSdp(offered)
@@ -223,7 +226,7 @@ function isZero(address: string | null): boolean {
   return address === '0.0.0.0' || address === '::'
 }
 
-/** The direction attribute of our side that says what `remote` says. */
+/** Returns the direction attribute of our side for a remote. */
 function ownDirection(remote: RemoteMedia): MediaDirection {
   if (remote.send) return remote.receive ? 'sendrecv' : 'sendonly'
   return remote.receive ? 'recvonly' : 'inactive'

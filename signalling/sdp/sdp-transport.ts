@@ -4,20 +4,20 @@ import { type MediaSection, refusal, type SdpRefusal } from './sdp-parser.js'
 
 type Protocol = 'RTP/AVP' | 'RTP/SAVP'
 
-/** What a description says about how packets travel. */
+/** The transport part of an agreement. */
 export interface NegotiatedTransport {
   readonly ok: true
   readonly protocol: Protocol
   readonly rtcp: RtcpRemote | null
   readonly srtp: SrtpKeys | null
-  /** Of the `a=crypto` that was chosen, under our key. */
+  /** The chosen `a=crypto` attribute with our own key. */
   readonly crypto: CryptoAttribute | null
 }
 
 /**
- * The transport half of one offer/answer session: RTCP beside RTP or on its port (RFC 5761, RFC 3605), in
- * the clear or protected with keys in SDP (RFC 4568). `optional` protection is offered as RFC 8643 has it:
- * RTP/AVP with `a=crypto`, which a peer may ignore.
+ * The transport half of one offer/answer session: RTCP on its own port or multiplexed (RFC 5761, RFC 3605),
+ * RTP in clear or SRTP with keys in SDP (RFC 4568). `optional` SRTP is offered as RTP/AVP with `a=crypto`,
+ * which a peer may ignore (RFC 8643).
  */
 export class SdpTransport {
   readonly #port: number
@@ -26,7 +26,7 @@ export class SdpTransport {
   #offered: readonly CryptoAttribute[] = []
   #agreed: NegotiatedTransport | null = null
 
-  /** `rtcpPort` null: there is no RTCP. */
+  /** `rtcpPort` is null when there is no RTCP. */
   constructor(port: number, rtcpPort: number | null, policy: SrtpPolicy) {
     this.#port = port
     this.#rtcpPort = rtcpPort
@@ -37,7 +37,10 @@ export class SdpTransport {
     return this.#agreed?.protocol ?? (this.#policy === 'required' ? 'RTP/SAVP' : 'RTP/AVP')
   }
 
-  /** Attributes of our next offer, which `accept` is read against. What was agreed is offered again. */
+  /**
+   * Returns the attributes of our next offer, which `readAnswer` uses. An agreement is offered again
+   * unchanged.
+   */
   offer(): string[] {
     const agreed = this.#agreed
     if (agreed !== null) this.#offered = agreed.crypto === null ? [] : [agreed.crypto]
@@ -45,7 +48,7 @@ export class SdpTransport {
     return [...this.#rtcpLines(agreed?.rtcp?.mux ?? true), ...this.#offered.map(writeCrypto)]
   }
 
-  /** Attributes of the answer to what `commit` was told. */
+  /** Returns the attributes of the answer to the committed offer. */
   answer(): string[] {
     const agreed = this.#agreed
     const mux = agreed?.rtcp?.mux ?? false
@@ -65,7 +68,7 @@ export class SdpTransport {
       return { ok: true, protocol, rtcp: this.#rtcp(section, address), srtp: null, crypto: null }
     }
     const { tag, suite } = theirs
-    // Our key lives as long as its suite: the peer need not learn another one with every refresh.
+    // Our key stays as long as its suite does, so that a session refresh needs no rekeying.
     const kept = this.#agreed?.crypto
     const ours = { tag, suite, key: kept?.suite === suite ? kept.key : newKey(suite) }
     return this.#protected(section, address, protocol, ours, theirs)

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import type { RawSrf } from './drachtio-types.js'
 
-/** Something that needs the connection to the SIP server: an INVITE, a request, a dialog. */
+/** An INVITE, request or dialog that depends on the connection to the SIP server. */
 export interface ConnectionBound {
-  /** The connection has gone, and this with it. */
+  /** The connection is lost, and this object with it. */
   lost(): void
-  /** For what may outlive a connection: waits for the next one. */
+  /** For objects that may outlive a connection: waits for the next one. */
   suspend?(): void
-  /** The next connection stands. */
+  /** Continues on the next connection. */
   resume?(srf: RawSrf, socket: Socket): void
 }

@@ -2,8 +2,8 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
 /*
- * The parts of drachtio-srf we use, as they really are: its own declarations leave out callbacks,
- * options and SipError.
+ * The parts of drachtio-srf that Parley uses. The library's own declarations omit callbacks, options and
+ * SipError.
  */
 
 export interface RawMessage {
@@ -15,7 +15,7 @@ export interface RawMessage {
 export interface RawRequest extends RawMessage, EventEmitter {
   readonly method: string
   readonly uri: string
-  /** `network`, or `application` for a request the server itself made. */
+  /** `network`, or `application` for a request that the server itself created. */
   readonly source: string
   readonly source_address: string
   readonly source_port: number
@@ -27,9 +27,9 @@ export interface RawResponse extends RawMessage {
   readonly status: number
   readonly reason: string
   readonly finalResponseSent: boolean
-  /** The request a received one answers, as it was sent. */
+  /** The request that a received response answers, as it was sent. */
   readonly req?: RawRequest
-  /** Of a received one; empty when the server made it itself. */
+  /** Set on received responses; empty when the server created the response itself. */
   readonly source_address: string | undefined
   readonly source_port: number | undefined
   send(
@@ -42,11 +42,11 @@ export interface RawResponse extends RawMessage {
 export interface RawDialog extends EventEmitter {
   readonly id: string
   readonly type: 'uac' | 'uas'
-  /** What it sends by; all three belong to one connection to the server. */
+  /** The three objects a dialog sends by; all belong to one connection to the server. */
   srf: RawSrf
   agent: unknown
   readonly req: { socket: Socket }
-  /** Of a call out: its 200. */
+  /** The 200 of an outgoing call. */
   readonly res: { get(name: string): string | undefined }
   readonly sip: { readonly callId: string }
   local: { sdp: string }
@@ -60,7 +60,7 @@ export interface RawDialog extends EventEmitter {
 
 export interface RawSrf extends EventEmitter {
   readonly app: { readonly client?: unknown }
-  /** Requests of the peer in that dialog reach it from now on. */
+  /** Routes the peer's requests inside that dialog to the dialog object. */
   addDialog(dialog: RawDialog): void
   connect(options: {
     readonly host: string
@@ -99,14 +99,14 @@ export interface RawSrf extends EventEmitter {
   ): void
 }
 
-/** A final answer other than success, as the library reports it. */
+/** Returns the status of a final non-2xx response, as the library reports it; null for other errors. */
 export function statusOf(error: unknown): number | null {
   if (typeof error === 'object' && error !== null && 'status' in error && typeof error.status === 'number')
     return error.status
   return null
 }
 
-/** The answer behind a `statusOf`. */
+/** Returns the response behind a `statusOf`; null when there is none. */
 export function responseOf(error: unknown): RawResponse | null {
   if (typeof error !== 'object' || error === null || !('res' in error)) return null
   const { res } = error

@@ -1,15 +1,15 @@
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { RawDialog, RawResponse } from './drachtio-types.js'
 
-/** Of the interval: well before half of it, when the server refreshes. */
+/** Share of the interval: well before the half at which the server refreshes. */
 const REFRESH_SHARE = 0.4
 
-/** What a request inside a dialog came to: its final response, or why there is none. */
+/** Receives the final response to a request inside a dialog, or the reason why there is none. */
 export type InDialogResponseHandler = (error: unknown, response?: RawResponse) => void
 
 /**
- * Sends a request inside a dialog, again with credentials when it is challenged: the library's own way
- * knows MD5 only, and forgets a BYE at the first answer. Calls `done` once. Never throws.
+ * Sends a request inside a dialog, and repeats it with credentials when challenged. The library's own method
+ * supports MD5 only, and forgets a BYE after the first response. Calls `done` once. Never throws.
  */
 export function sendInDialogRequest(
   raw: RawDialog,
@@ -46,7 +46,9 @@ export function sendInDialogRequest(
   attempt({})
 }
 
-/** The headers that answer a challenge; null when it is none, or none we can or should answer. */
+/**
+ * Returns the headers that answer a challenge; null when there is no challenge or none that can be answered.
+ */
 function answerTo(
   digest: DigestClient,
   { method, body = '' }: { readonly method: string; readonly body?: string },
@@ -61,14 +63,17 @@ function answerTo(
 }
 
 /**
- * What an OPTIONS inside a dialog tells of it (RFC 3261 12.2.1.2): only a server that knows no such
- * dialog, 481 and 408 say that it is over. Whoever has no OPTIONS answers all the same.
+ * Returns whether a dialog still exists, from the response to an OPTIONS inside it (RFC 3261 12.2.1.2): only
+ * 481 and 408 say that it is over. A peer without support for OPTIONS responds all the same.
  */
 export function dialogExists(error: unknown, response: RawResponse | undefined): boolean {
   return !error && response !== undefined && response.status !== 481 && response.status !== 408
 }
 
-/** When we refresh a session, by the Session-Expires of a 2xx to our INVITE; null when the peer does, or nobody. */
+/**
+ * Returns when to refresh the session (ms), from the Session-Expires of a 2xx to our INVITE (RFC 4028).
+ * Returns null when the peer refreshes, or no refresh is agreed.
+ */
 export function sessionRefreshDelayMs(sessionExpires: string | undefined): number | null {
   const [, seconds, params = ''] = /^\s*(\d{1,9})\s*(;.*)?$/.exec(sessionExpires ?? '') ?? []
   if (seconds === undefined || /;\s*refresher\s*=\s*uas/i.test(params)) return null

@@ -8,7 +8,9 @@ import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
 import { uriUser } from './sip-uri.js'
 
-/** What must be refused before anyone looks at the number (RFC 3261 8.2.2, 8.2.3); null when all is well. */
+/**
+ * Returns the refusal for an INVITE of unacceptable form (RFC 3261 8.2.2, 8.2.3); null when it is acceptable.
+ */
 export function inviteFormError(
   req: RawMessage,
 ): { readonly status: number; readonly headers: Record<string, string> } | null {
@@ -24,10 +26,10 @@ export function inviteFormError(
   return null
 }
 
-/** How drachtio-compatible servers refuse a response to a request that was cancelled before. */
+/** The error of drachtio-compatible servers for a response to a cancelled request. */
 const GONE = /unknown transaction/i
 
-/** An INVITE of a peer over drachtio-srf. Lives in `open` until it is answered finally or withdrawn. */
+/** An INVITE received over drachtio-srf. Stays in `open` until it has a final response or is withdrawn. */
 export class IncomingInviteHandle implements IncomingInvite {
   readonly callId: string
   readonly uri: string
@@ -45,7 +47,7 @@ export class IncomingInviteHandle implements IncomingInvite {
   #state: 'pending' | 'accepting' | 'over' = 'pending'
   #digest: DigestClient | null = null
   #withdrawn: ((why: 'cancelled' | 'lost') => void) | null = null
-  /** Settles `accept`: after a CANCEL or a lost connection the library's callback may never come. */
+  /** Settles `accept`: after a CANCEL or a lost connection the library may never call back. */
   #abort: ((why: 'cancelled' | 'lost') => void) | null = null
 
   constructor(
@@ -123,7 +125,7 @@ export class IncomingInviteHandle implements IncomingInvite {
         { localSdp: sdp, headers: { 'Content-Type': 'application/sdp', Allow: ALLOWED_METHODS } },
         (error, raw) => {
           if (error || !raw) {
-            // The library forgot the INVITE when it sent our 200 and dropped the CANCEL that crossed it.
+            // The library forgot the INVITE when it sent our 200, and dropped the CANCEL that crossed it.
             if (GONE.test(errorText(error))) this.#withdraw('cancelled')
             fail(error ?? 'no dialog')
             return

@@ -1,15 +1,15 @@
 import type { Digit } from '../../media/base/frame.js'
 
-/** A key told of by INFO. */
+/** A DTMF digit received by INFO. */
 export interface InfoDigit {
   readonly digit: Digit
   readonly durationMs: number
 }
 
-/** Length of a key whose message names none. */
+/** Duration (ms) of a digit whose message gives none. */
 const USUAL_MS = 160
 const MAX_MS = 10_000
-/** RFC 4733 numbers 10 to 15, as some peers write them here too. */
+/** RFC 4733 event numbers 10 to 15, which some peers use here too. */
 const BY_NUMBER: Readonly<Record<string, string>> = {
   '10': '*',
   '11': '#',
@@ -20,8 +20,8 @@ const BY_NUMBER: Readonly<Record<string, string>> = {
 }
 
 /**
- * The key in the body of an INFO: `application/dtmf-relay` (`Signal=5`, `Duration=160`) or
- * `application/dtmf` (just `5`). Null when the type is another one; `bad` when there is no key in it.
+ * Parses the digit of an INFO body: `application/dtmf-relay` (`Signal=5`, `Duration=160`) or
+ * `application/dtmf` (just `5`). Returns null for another content type, `bad` when the body holds no digit.
  */
 export function parseInfoDtmf(contentType: string, body: string): InfoDigit | 'bad' | null {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()

@@ -22,10 +22,10 @@ import type {
   OutOfDialogResponse,
 } from './sip-port.js'
 
-/** What an outgoing request needs of the connection it leaves by. */
+/** What an outgoing request needs from its connection. */
 export interface ServerConnection {
   readonly srf: RawSrf
-  /** Told when the connection is lost. */
+  /** Objects to notify when the connection is lost. */
   readonly open: Set<ConnectionBound>
   readonly clock: Clock
   readonly log: Log
@@ -33,7 +33,7 @@ export interface ServerConnection {
   endLateDialog(dialog: DialogHandle): void
 }
 
-/** An INVITE of ours until its final answer, repeated with credentials when it is challenged. */
+/** An INVITE of ours until its final response; repeated with credentials when challenged. */
 export class OutgoingInviteHandle implements OutgoingInvite {
   readonly #connection: ServerConnection
   readonly #request: InviteRequest
@@ -42,7 +42,7 @@ export class OutgoingInviteHandle implements OutgoingInvite {
   // Chosen here, so that a repetition is the same call to the far side (RFC 3261 22.2).
   readonly #fromTag = randomBytes(8).toString('hex')
   #cseq = randomInt(1, 2 ** 30)
-  /** The attempt under way, once it is out. */
+  /** The current attempt, once it is sent. */
   #sent: RawRequest | null = null
   #cancelled = false
   #settled = false
@@ -69,11 +69,11 @@ export class OutgoingInviteHandle implements OutgoingInvite {
     if (this.#sent) this.#sendCancel(this.#sent)
   }
 
-  /** `proxy`: the very machine that challenged us, where the name may have several. */
+  /** `proxy`: address of the machine that challenged us, where a name resolves to several. */
   #attempt(proxy: string | null): void {
     const { uri, callId, from, fromDomain, transport, body, headers } = this.#request
     const user = encodeURIComponent(from).replaceAll('%2B', '+')
-    // `localhost` is replaced by the address of the transport that sends (drachtio's only template).
+    // drachtio replaces `localhost` by the address of the sending transport (its only template).
     const own = `sip:${user}@localhost`
     const identity = fromDomain === undefined ? own : `sip:${user}@${fromDomain}`
     this.#sent = null
@@ -110,7 +110,7 @@ export class OutgoingInviteHandle implements OutgoingInvite {
         },
       )
     } catch (error) {
-      // Thrown synchronously when the connection has just gone.
+      // Thrown synchronously when the connection has just been lost.
       queueMicrotask(() => this.#fail(new EngineError('sip_failed', errorText(error), { cause: error })))
     }
   }
@@ -136,11 +136,11 @@ export class OutgoingInviteHandle implements OutgoingInvite {
   }
 
   #answered(raw: RawDialog): void {
-    // Some proxies challenge requests inside the dialog too.
+    // Some proxies also challenge requests inside the dialog.
     this.#digest?.onAccepted()
     const dialog = new DialogHandle(raw, this.#connection.open, this.#connection, this.#digest)
     if (this.#cancelled || this.#settled) {
-      // The 200 crossed our CANCEL (RFC 3261 9.1): it has been acknowledged, so a BYE ends it.
+      // The 200 crossed our CANCEL (RFC 3261 9.1). The library has acknowledged it, so a BYE ends it.
       this.#connection.endLateDialog(dialog)
       this.#fail(new EngineError('sip_refused', 'cancelled', { context: { status: 487 } }))
       return
@@ -169,7 +169,7 @@ export class OutgoingInviteHandle implements OutgoingInvite {
   }
 }
 
-/** Sends OPTIONS or REGISTER, with credentials when it is challenged. See `SipServer.request`. */
+/** Sends OPTIONS or REGISTER, repeated with credentials when challenged. See `SipServer.request`. */
 export function sendOutOfDialogRequest(
   connection: ServerConnection,
   request: OutOfDialogRequest,
@@ -242,8 +242,9 @@ function isAnswerable(digest: DigestClient | null, response: RawResponse): boole
 }
 
 /**
- * A nonce is good at the machine that made it: where a name stands for several, the repetition goes
- * to that one. Not over TLS, whose certificate is for the name.
+ * Returns the URI of the machine that challenged us; null when the request URI suffices. A nonce is valid at
+ * the machine that created it, so the repetition must reach the same one. Not over TLS, where the certificate
+ * is issued for the name.
  */
 function challenger(uri: string, { source_address, source_port }: RawResponse): string | null {
   const host = /^sips?:(?:[^@]*@)?(\[[^\]]+\]|[^:;?]+)/i.exec(uri)?.[1] ?? ''

@@ -10,38 +10,38 @@ import { dialogExists, sendInDialogRequest, sessionRefreshDelayMs } from './in-d
 import { parseInfoDtmf } from './info-dtmf.js'
 import type { DialogHandlers, OfferReply, SipDialog } from './sip-port.js'
 
-/** For `Allow` headers, in and outside dialogs. */
+/** Value of `Allow` headers, inside and outside of dialogs. */
 export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
 
-/** A BYE that nobody answers is given up for our purposes; the server goes on repeating it (timer F). */
+/** Time (ms) after which an unanswered BYE counts as done; the server keeps retransmitting it (timer F). */
 const BYE_DEADLINE_MS = 4000
-/** How often a re-INVITE that keeps crossing the peer's is sent. */
+/** Attempts for a re-INVITE that keeps crossing the peer's. */
 const GLARE_TRIES = 3
 
 /**
- * One drachtio dialog. Lives in `open` until it is over. When the connection to the server breaks the
- * call goes on, because its media does not pass there: the dialog waits for the next connection.
+ * One drachtio dialog. Stays in `open` until it is over. Media does not pass through the SIP server, so when
+ * that connection breaks the call continues and the dialog waits for the next connection.
  */
 export class DialogHandle implements SipDialog {
   readonly #raw: RawDialog
   readonly #open: Set<ConnectionBound>
   readonly #clock: Clock
   readonly #log: Log
-  /** Answers challenges to our requests; null when there is nothing to answer with. */
+  /** Answers challenges to our requests; null without credentials. */
   readonly #digest: DigestClient | null
   #handlers: DialogHandlers | null = null
   #over = false
   #bye: Promise<void> | null = null
   #offerPending = false
-  /** Without a connection at the moment. */
+  /** True while there is no connection. */
   #suspended = false
-  /** A BYE that could not be sent yet. */
+  /** Sends a BYE that is waiting for a connection. */
   #farewell: (() => void) | null = null
-  /** Until our next refresh of the session. */
+  /** Timer of our next session refresh. */
   #refresh: Timer | null = null
-  /** Fails our own re-INVITE when the dialog goes. */
+  /** Rejects our pending re-INVITE when the dialog ends. */
   #modifying: ((error: EngineError) => void) | null = null
-  /** Our re-INVITE crossed the peer's and waits for its next try. */
+  /** Our re-INVITE crossed the peer's and waits for its next attempt. */
   #glare: { readonly timer: Timer; readonly reject: (error: EngineError) => void } | null = null
 
   constructor(
@@ -55,7 +55,7 @@ export class DialogHandle implements SipDialog {
     this.#open = open
     this.#clock = clock
     this.#log = log
-    // The library compares descriptions as strings on every re-INVITE and would throw without one.
+    // The library compares descriptions as strings on every re-INVITE and throws without one.
     raw.remote.sdp ??= ''
     open.add(this)
     raw.on('ack', (req: RawRequest) => {
@@ -83,8 +83,8 @@ export class DialogHandle implements SipDialog {
   }
 
   /**
-   * Refreshes the session that a 2xx agreed on (RFC 4028), before the server does: its own refreshes
-   * have no password, and a peer that challenges everything would lose the call over them.
+   * Schedules a session refresh (RFC 4028) ahead of the server's own. The server's refreshes carry no
+   * credentials, and a peer that challenges every request would drop the call.
    */
   refreshBefore(sessionExpires: string | undefined): void {
     this.#refresh?.cancel()
@@ -93,14 +93,16 @@ export class DialogHandle implements SipDialog {
     if (ms === null) return
     this.#refresh = this.#clock.after(ms, () => {
       this.#refresh = null
-      // Where a refresh crosses something else, or fails, the server's own still follows.
+      // If our refresh fails or crosses another request, the server's own refresh still follows.
       this.modify(this.#raw.local.sdp).catch((error: unknown) => {
         this.#log.debug({ sipCallId: this.callId, error: errorText(error) }, 'session not refreshed')
       })
     })
   }
 
-  /** Must be called in the same turn as the constructor: requests of the peer may follow at once. */
+  /**
+   * Sets the handlers. Must run in the same turn as the constructor: requests of the peer may follow at once.
+   */
   listen(handlers: DialogHandlers): void {
     this.#handlers = handlers
   }
@@ -118,7 +120,7 @@ export class DialogHandle implements SipDialog {
     this.#modifying = null
   }
 
-  /** Goes on over a new connection, if the server still has the dialog and the peer is still there. */
+  /** Continues over a new connection, if the server still has the dialog and the peer is still there. */
   resume(srf: RawSrf, socket: Socket): void {
     if (!this.#suspended) return
     this.#suspended = false
@@ -152,7 +154,7 @@ export class DialogHandle implements SipDialog {
         resolve()
       }
       if (this.#suspended) {
-        // Not finished before that: the server and the peer believe the call to be up.
+        // Kept open: the server and the peer still consider the call to be up.
         this.#open.add(this)
         this.#farewell = () => {
           this.#farewell = null
@@ -178,7 +180,9 @@ export class DialogHandle implements SipDialog {
     return this.#reinvite(sdp, GLARE_TRIES)
   }
 
-  /** Offers that crossed (491) are tried again after a while: in between the peer's may come through. */
+  /**
+   * Retries an offer that crossed the peer's (491) after a random delay, in which the peer's own may succeed.
+   */
   #reinvite(sdp: string, tries: number): Promise<string> {
     return new Promise((resolve, reject) => {
       if (this.#over || this.#modifying || this.#glare || this.#suspended) {
@@ -186,7 +190,7 @@ export class DialogHandle implements SipDialog {
         return
       }
       this.#modifying = reject
-      // Not `dialog.modify`: after one refusal it waits for ever with the next.
+      // `dialog.modify` would block for ever after one refusal.
       sendInDialogRequest(this.#raw, this.#digest, { method: 'INVITE', body: sdp }, (error, response) => {
         this.#modifying = null
         if (error || !response) reject(new EngineError('sip_failed', errorText(error), { cause: error }))
@@ -221,7 +225,7 @@ export class DialogHandle implements SipDialog {
       this.#glare = null
       resolve(this.#reinvite(sdp, tries))
     })
-    // Until then the peer's own offer is welcome; only our end, or our own next one, gives up the wait.
+    // Until then the peer's own offer is accepted; only the end of the dialog cancels the wait.
     this.#glare = { timer, reject }
   }
 
@@ -230,7 +234,7 @@ export class DialogHandle implements SipDialog {
       res.send(481)
       return
     }
-    // An empty INFO only asks whether we are still there (RFC 2976).
+    // An empty INFO only checks whether we are alive (RFC 2976).
     const key = req.body ? parseInfoDtmf(req.get('Content-Type') ?? '', req.body) : undefined
     if (key === null) res.send(415, { headers: { Accept: 'application/dtmf-relay, application/dtmf' } })
     else if (key === 'bad') res.send(400)
@@ -245,7 +249,7 @@ export class DialogHandle implements SipDialog {
       res.send(481)
       return
     }
-    // RFC 3261 14.2: one negotiation at a time, whoever began it.
+    // RFC 3261 14.2: one negotiation at a time.
     if (this.#modifying) {
       res.send(491)
       return
@@ -280,7 +284,7 @@ export class DialogHandle implements SipDialog {
     }
   }
 
-  /** True for the first end only. */
+  /** Returns true for the first end only. */
   #finish(): boolean {
     if (this.#over) return false
     this.#over = true
@@ -297,12 +301,15 @@ export class DialogHandle implements SipDialog {
   }
 }
 
-/** RFC 3261 14.1: who began the call waits 2.1 to 4 s, the other side 0 to 2 s, in steps of 10 ms. */
+/**
+ * Returns the retry delay (ms) after 491 (RFC 3261 14.1): 2.1 to 4 s for the UAC, 0 to 2 s for the UAS, in
+ * steps of 10 ms.
+ */
 function glareDelayMs(role: 'uac' | 'uas'): number {
   return role === 'uac' ? 10 * randomInt(210, 401) : 10 * randomInt(0, 201)
 }
 
-/** RFC 3261 20.43; 399 is "miscellaneous", the text says what is wrong. */
+/** Returns a Warning header value (RFC 3261 20.43); 399 is "miscellaneous", the text gives the reason. */
 export function warning(reason: string): string {
   return `399 parley "${reason.replaceAll(/["\\\r\n]/g, ' ')}"`
 }

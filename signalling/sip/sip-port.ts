@@ -3,35 +3,35 @@ import type { Credentials, DigestClient } from '../trunk/digest-client.js'
 import type { InfoDigit } from './info-dtmf.js'
 
 /*
- * What legs need of a SIP server, in our own words. `sip-server.ts` stands behind it and is the only
- * file that knows drachtio-srf.
+ * What legs need of a SIP server. `sip-server.ts` implements it and is the only file that imports
+ * drachtio-srf.
  */
 
 export type DialogEnd =
-  /** The peer's BYE. */
+  /** The peer sent BYE. */
   | { readonly kind: 'peer' }
-  /** The SIP server ended it by itself: `ACK timeout`, `Session timer expired`. */
+  /** The SIP server ended it: `ACK timeout`, `Session timer expired`. */
   | { readonly kind: 'server'; readonly reason: string }
-  /** The connection to the SIP server has gone, and the dialog with it. */
+  /** The connection to the SIP server was lost, and the dialog with it. */
   | { readonly kind: 'lost' }
 
-/** Answers a re-INVITE or UPDATE, once; `sdp` only with 200. */
+/** Answers a re-INVITE or UPDATE, once; `sdp` counts only with 200. */
 export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
 
 export interface DialogHandlers {
-  /** An ACK to a 200 of ours came; `body` is '' or the answer to an offer we made. */
+  /** The ACK to our 200 arrived; `body` is '' or the answer to our offer. */
   acknowledged(body: string): void
-  /** The peer renegotiates; `body` is '' when it wants us to offer. */
+  /** The peer renegotiates; `body` is '' when it asks for our offer. */
   offered(body: string, reply: OfferReply): void
-  /** A key told of by INFO. */
+  /** A DTMF digit arrived by INFO. */
   digit?(key: InfoDigit): void
-  /** Once, and never after our own `bye`. */
+  /** The dialog ended. Once, and never after our own `bye`. */
   ended(why: DialogEnd): void
 }
 
 export interface SipDialog {
   readonly callId: string
-  /** Idempotent. Resolves when the BYE was answered or given up; never rejects. */
+  /** Sends BYE. Idempotent. Resolves when it was answered or given up; never rejects. */
   bye(): Promise<void>
   /**
    * Sends a re-INVITE and resolves with the peer's answer. Rejects with EngineError `sip_refused`
@@ -40,12 +40,12 @@ export interface SipDialog {
   modify(sdp: string): Promise<string>
 }
 
-/** An INVITE of a peer, not yet answered. */
+/** A received INVITE without a final response. */
 export interface IncomingInvite {
   readonly callId: string
-  /** Request-URI, as sent. */
+  /** Request-URI, as received. */
   readonly uri: string
-  /** User parts of the Request-URI and of From, unescaped; '' when there is none. */
+  /** User part of the Request-URI, unescaped; '' when there is none. `from` is that of From. */
   readonly to: string
   readonly from: string
   readonly sourceAddress: string
@@ -54,68 +54,74 @@ export interface IncomingInvite {
   /** The SDP offer, or '' (delayed offer). */
   readonly body: string
   header(name: string): string | null
-  /** Answers challenges to our requests inside the call, once it is accepted. */
+  /** Sets the credentials for challenges to our requests inside the call, once it is accepted. */
   identify(credentials: Credentials): void
-  /** Answered finally, cancelled, or lost with the connection to the server. */
+  /** True after a final response, a CANCEL or the loss of the connection. */
   readonly over: boolean
-  /** Called once when the peer cancels (487 was sent) or the connection is lost, before our final answer. */
+  /**
+   * Registers a listener, called once when the peer cancels (487 was sent) or the connection is lost before
+   * our final response.
+   */
   onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void
   ring(): void
   refuse(status: number, headers?: Readonly<Record<string, string | string[]>>): void
   /**
-   * Sends 200. Resolves when it is out (the ACK comes to `handlers.acknowledged`); rejects with
-   * EngineError `sip_failed` when it could not be sent or the CANCEL was faster.
+   * Sends 200. Resolves when it is sent (the ACK arrives at `handlers.acknowledged`). Rejects with
+   * EngineError `sip_failed` when it could not be sent or a CANCEL arrived first.
    */
   accept(sdp: string, handlers: DialogHandlers): Promise<SipDialog>
 }
 
 export interface InviteRequest {
-  /** Request-URI; the INVITE goes where it points. */
+  /** Request-URI; also the destination of the INVITE. */
   readonly uri: string
   readonly callId: string
-  /** Calling number; becomes the user part of From and Contact. */
+  /** Calling number: the user part of From and Contact. */
   readonly from: string
   readonly transport: 'udp' | 'tcp' | 'tls'
   readonly body: string
   /** Host part of From; our own address when absent. */
   readonly fromDomain?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Answers to challenges. */
+  /** Answers challenges. */
   readonly credentials?: Credentials
 }
 
 export interface InviteHandlers extends DialogHandlers {
-  /** Any provisional answer above 100. */
+  /** A provisional response above 100 arrived. */
   progress(status: number): void
-  /** 200 came and was acknowledged. `body` is its SDP. */
+  /** A 200 arrived and was acknowledged. `body` is its SDP. */
   answered(dialog: SipDialog, body: string): void
-  /** The end of an INVITE that was not answered: EngineError `sip_refused` (context.status) or `sip_failed`. */
+  /** The INVITE ended unanswered: EngineError `sip_refused` (context.status) or `sip_failed`. */
   failed(error: EngineError): void
 }
 
 export interface OutgoingInvite {
-  /** Idempotent. `failed` follows; should a 200 be faster it is acknowledged and its dialog ended here. */
+  /**
+   * Cancels the INVITE. Idempotent. `failed` follows; a 200 that crosses the CANCEL is acknowledged and its
+   * dialog ended.
+   */
   cancel(): void
 }
 
-/** A request outside any dialog: OPTIONS or REGISTER. */
+/** A request outside of any dialog: OPTIONS or REGISTER. */
 export interface OutOfDialogRequest {
   readonly method: 'OPTIONS' | 'REGISTER'
-  /** Request-URI; the request goes where it points. */
+  /** Request-URI; also the destination of the request. */
   readonly uri: string
   readonly callId: string
   /** CSeq of the first attempt. */
   readonly cseq: number
-  /** Of the first attempt and of those with credentials. */
+  /** Sent with the first attempt and with those that carry credentials. */
   readonly headers: Readonly<Record<string, string>>
-  /** Answers challenges, and remembers them for the next request. */
+  /** Answers challenges, and keeps them for the next request. */
   readonly digest: DigestClient | null
 }
 
-/** The final answer to a plain request. */
+/** The final response to a request outside of any dialog. */
 export interface OutOfDialogResponse {
   readonly status: number
-  /** Made by our own SIP server: nobody answered (408), nobody is there (503). */
+  /** True when our own SIP server made the response: no answer (408) or unreachable (503). */
   readonly local: boolean
   /** CSeq of the last attempt. */
   readonly cseq: number
@@ -123,16 +129,21 @@ export interface OutOfDialogResponse {
 }
 
 export interface SipServer {
-  /** Addresses the server listens on, as `udp/127.0.0.1:5060`; empty while not connected. */
+  /** Addresses the server listens on, as `udp/127.0.0.1:5060`; empty while disconnected. */
   readonly endpoints: readonly string[]
   readonly connected: boolean
-  /** Every INVITE outside a dialog whose form is acceptable. One handler; without one they get 503. */
+  /** Sets the handler of well-formed INVITEs outside of dialogs; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
   invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite
-  /** Resolves with any final answer; rejects with EngineError `sip_failed` when it could not be sent. */
+  /**
+   * Resolves with any final response; rejects with EngineError `sip_failed` when the request could not be
+   * sent.
+   */
   request(request: OutOfDialogRequest): Promise<OutOfDialogResponse>
-  /** Called after every connection to the server, the first one included, if still to come. */
+  /**
+   * Registers a listener for every new connection to the server, the first one included. Returns its removal.
+   */
   onConnected(listener: () => void): () => void
-  /** Ends the connection; open dialogs and INVITEs are reported lost. Idempotent. */
+  /** Closes the connection; open dialogs and INVITEs are reported as lost. Idempotent. */
   close(): Promise<void>
 }

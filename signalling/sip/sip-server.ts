@@ -22,36 +22,39 @@ import type {
 } from './sip-port.js'
 
 export interface SipServerOptions {
-  /** Where the drachtio-compatible server takes applications: the embedded one's control port, or an external one. */
+  /**
+   * Application port of the drachtio-compatible server: the embedded one's control port, or an external
+   * server.
+   */
   readonly host: string
   readonly port: number
   readonly secret: string
   readonly clock: Clock
   readonly log: Log
-  /** The first connection must stand by then, else `openSipServer` rejects. */
+  /** Time limit (ms) of the first connection; `openSipServer` rejects after it. */
   readonly connectDeadlineMs?: number
-  /** Sees every SIP message that is received or sent, as it is. */
+  /** Receives every SIP message received or sent, unmodified. */
   readonly onWire?: (message: WireMessage) => void
-  /** How long calls that are up may wait for the next connection before they count as lost. */
+  /** How long (ms) live calls wait for the next connection before they count as lost. */
   readonly reconnectGraceMs?: number
 }
 
-/** Methods we answer ourselves outside a dialog, so that a peer learns what is allowed. */
+/** Methods refused outside of dialogs, with an Allow header. */
 const REFUSED_METHODS = ['register', 'message', 'info', 'notify', 'subscribe', 'publish', 'refer', 'update']
 
-// drachtio's own back-off, with an upper bound so that a restarted server is found again soon.
+// drachtio's own back-off with an upper bound, so that a restarted server is found soon.
 const RECONNECT_FIRST_MS = 150
 const RECONNECT_FACTOR = 1.7
 const RECONNECT_MAX_MS = 5000
-/** A peer that hangs up meanwhile is not heard of; its silence ends the call anyhow (`mediaTimeoutMs`). */
+/** A BYE of the peer in this time is missed; the media timeout ends such a call (`mediaTimeoutMs`). */
 const RECLAIM_MS = 15_000
-/** How long a 200 that beat our CANCEL may wait for the server's own BYE before we send one. */
+/** How long (ms) a 200 that crossed our CANCEL waits for the server's own BYE before we send one. */
 const RACE_BYE_MS = 1000
 
 /**
- * Connects to a drachtio-compatible SIP server and keeps the connection. Rejects with EngineError
- * `config_invalid` (wrong secret) or `sip_failed` (not reachable in time); later losses are retried
- * without limit. Calls that are up go on when the connection is back in time; all else is told at once.
+ * Connects to a drachtio-compatible SIP server and reconnects without limit. Rejects with EngineError
+ * `config_invalid` (wrong secret) or `sip_failed` (not reachable in time). Live calls continue when the
+ * connection returns in time; everything else is reported as lost at once.
  */
 export async function openSipServer(options: SipServerOptions): Promise<SipServer> {
   const server = new DrachtioServer(options)
@@ -76,7 +79,7 @@ class DrachtioServer implements SipServer {
   #handler: ((invite: IncomingInvite) => void) | null = null
   #delayMs = RECONNECT_FIRST_MS
   #closed = false
-  /** Ends the patience with a server that does not come back. */
+  /** Timer that ends the wait for a lost server. */
   #waiting: Timer | null = null
   /** Settles the first connection. */
   #first: { resolve(): void; reject(error: EngineError): void } | null = null
@@ -164,7 +167,7 @@ class DrachtioServer implements SipServer {
 
   #connect(): void {
     const { host, port, secret, log } = this.#options
-    // A new instance per connection: the library's own reconnection cannot be stopped while it waits.
+    // A new instance for each connection: the library's own reconnection cannot be stopped while it waits.
     const srf = new Srf() as unknown as RawSrf
     let failed = false
     srf.on('connect', (error: unknown, hostports: unknown) => {
@@ -218,7 +221,7 @@ class DrachtioServer implements SipServer {
         waits = true
       }
     }
-    // Each failed attempt to connect comes here too: the patience is for all of them.
+    // Each failed attempt to connect arrives here too: one grace period covers all of them.
     if (!waits || this.#waiting !== null) return
     this.#waiting = this.#scope.after(
       this.#options.clock,
@@ -259,7 +262,10 @@ class DrachtioServer implements SipServer {
     }
   }
 
-  /** The server sends that BYE itself when it saw our CANCEL; only if it does not, we do. */
+  /**
+   * Ends a dialog whose 200 crossed our CANCEL. A server that saw the CANCEL sends the BYE itself; otherwise
+   * we send it.
+   */
   #endCrossed(dialog: DialogHandle): void {
     const timer = this.#scope.after(this.#options.clock, RACE_BYE_MS, () => void dialog.bye())
     dialog.listen({
@@ -270,7 +276,7 @@ class DrachtioServer implements SipServer {
   }
 }
 
-/** The socket that `connect` creates; the library keeps it to itself until it is connected. */
+/** Returns the socket that `connect` creates; the library hides it until it is connected. */
 function capture(connect: () => void): Socket | null {
   let created: Socket | null = null
   const listener = (message: unknown) => {

@@ -1,15 +1,15 @@
-/** What an E.164 number, an extension or a service name may consist of (RFC 3261 `user`, no escapes). */
+/** Characters of an E.164 number, an extension or a service name that need no escape (RFC 3261 `user`). */
 const PLAIN_USER = /^[\w.+*!~'()-]{1,64}$/
 
 export interface SipUriParts {
   readonly user: string
   readonly host: string
-  /** 0 leaves it out. */
+  /** 0 omits the port. */
   readonly port: number
   readonly transport: 'udp' | 'tcp' | 'tls'
 }
 
-/** `sip:user@host:port`, with `;transport=` where it is not UDP. Escapes what a user part must not hold. */
+/** Returns `sip:user@host:port`, with `;transport=` unless it is UDP. Escapes the user part. */
 export function sipUri({ user, host, port, transport }: SipUriParts): string {
   const escaped = PLAIN_USER.test(user) ? user : encodeURIComponent(user)
   const where = host.includes(':') ? `[${host}]` : host
@@ -18,8 +18,8 @@ export function sipUri({ user, host, port, transport }: SipUriParts): string {
 }
 
 /**
- * The user part of a SIP or tel URI, bare or inside a From/To header value; '' when there is none.
- * Never throws: what a peer sends may be anything.
+ * Returns the user part of a SIP or tel URI, bare or inside a From/To header value; '' when there is none.
+ * Never throws, whatever the peer sent.
  */
 export function uriUser(value: string): string {
   const bracketed = /<([^>]*)>/.exec(value)
@@ -28,7 +28,8 @@ export function uriUser(value: string): string {
   if (tel) return tel[1] ?? ''
   const match = /^sips?:([^@]*)@/i.exec(uri)
   if (!match) return ''
-  // A password and parameters of a telephone-subscriber (`+91...;phone-context=...`) are not the number.
+  // A password and parameters of a telephone-subscriber (`+91...;phone-context=...`) do not belong to the
+  // number.
   const user = (match[1] ?? '').split(/[:;]/, 1)[0] ?? ''
   try {
     return decodeURIComponent(user)

@@ -2,24 +2,27 @@ import type { Clock } from '../../media/base/clock.js'
 import { maskSecrets, type TracedMessage } from './trace-mask.js'
 import type { WireMessage } from './wire-tap.js'
 
-/** What one call said on the wire, as the application saw it: no retransmissions, no 100 of the server. */
+/**
+ * The SIP messages of one call as the application saw them: without retransmissions and without the server's
+ * 100.
+ */
 export interface SipTrace {
   readonly callId: string
   readonly sipCallId: string
   readonly trunkId: string | null
   readonly messages: readonly TracedMessage[]
-  /** Messages there was no room for. */
+  /** Number of messages left out for lack of room. */
   readonly dropped: number
 }
 
 export interface TraceLimits {
-  /** Calls whose trace is kept; the oldest goes first. */
+  /** Number of calls with a trace; the oldest is dropped first. */
   readonly calls: number
-  /** INVITEs that belong to no call (yet). */
+  /** Number of INVITEs kept that belong to no call (yet). */
   readonly unassignedInvites: number
   readonly messagesPerCall: number
   readonly messageBytes: number
-  /** Over all calls. */
+  /** Total over all calls. */
   readonly bytes: number
 }
 
@@ -41,8 +44,8 @@ interface Kept {
 }
 
 /**
- * The messages of live calls, in bounded memory. Fed by a tap on the connection to the SIP server, so
- * that it is the same with an embedded and an external one.
+ * Keeps the messages of live calls in bounded memory. A tap on the connection to the SIP server feeds it, so
+ * that traces are the same with an embedded and an external server.
  */
 export class SipTraceStore {
   readonly #clock: Pick<Clock, 'wall'>
@@ -51,7 +54,7 @@ export class SipTraceStore {
   readonly #strangers = new Map<string, Kept>()
   readonly #byCall = new Map<string, Kept>()
   #bytes = 0
-  /** Called after each message of a call that has its name. */
+  /** Called after each message of an identified call. */
   onChange: ((callId: string) => void) | null = null
 
   constructor(clock: Pick<Clock, 'wall'>, limits: TraceLimits = TRACE_LIMITS) {
@@ -63,7 +66,7 @@ export class SipTraceStore {
     return this.#bytes
   }
 
-  /** A message; those outside INVITE dialogs are not kept. */
+  /** Adds a message. Messages outside of INVITE dialogs are not kept. */
   add(wire: WireMessage): void {
     const { messageBytes, messagesPerCall, unassignedInvites: strangers, bytes } = this.#limits
     const message = this.#read(wire, wire.text.slice(0, messageBytes))
@@ -89,7 +92,7 @@ export class SipTraceStore {
     if (kept.callId !== null) this.onChange?.(kept.callId)
   }
 
-  /** A SIP Call-ID turned out to be this call; with a trunk when it is one's. */
+  /** Assigns the messages of a SIP Call-ID to a call, and to its trunk if there is one. */
   begin(callId: string, sipCallId: string, trunkId: string | null): void {
     const kept = this.#strangers.get(sipCallId) ?? {
       callId: null,
@@ -100,7 +103,7 @@ export class SipTraceStore {
       dropped: 0,
     }
     this.#strangers.delete(sipCallId)
-    // A caller may repeat a Call-ID of its own: the later call has it.
+    // A caller may reuse a Call-ID: the later call keeps it.
     const former = this.#calls.get(sipCallId)
     if (former) this.#drop(this.#calls, former)
     kept.callId = callId
@@ -157,7 +160,7 @@ export class SipTraceStore {
   }
 }
 
-/** The first value of a header by its long or compact name, in lower case; null when there is none. */
+/** Returns the first value of a header by its long or compact name (lower case); null when there is none. */
 export function headerOf(
   message: Pick<TracedMessage, 'headers'>,
   name: string,

@@ -1,10 +1,10 @@
-/** One SIP message of a call, secrets masked. */
+/** One SIP message of a call, with secrets masked. */
 export interface TracedMessage {
-  /** Unix ms. */
+  /** Unix time (ms). */
   readonly at: number
   readonly direction: 'in' | 'out'
   readonly transport: string
-  /** The peer; empty for what our own server made (a 408 nobody sent). */
+  /** The peer; empty for messages that our own server made, such as a local 408. */
   readonly peer: string
   readonly startLine: string
   readonly headers: readonly (readonly [string, string])[]
@@ -13,16 +13,16 @@ export interface TracedMessage {
 
 const MASK = '***'
 
-/** Headers that are secrets, or prove that one knows one. Also customers' own, by their names. */
+/** Headers that contain or prove a secret, and customers' own headers with such names. */
 const SECRET_HEADER = /authorization$|^authentication-info$|token|secret|password|api-?key|cookie/i
 
 /** SRTP keys and ICE passwords in session descriptions. */
 const SECRET_LINES = /^(a=(?:crypto:[^\r\n]*?inline:|ice-pwd:|key-mgmt:))[^\r\n]*|^(k=)[^\r\n]*/gim
 
-/** Keys people press may be their PIN. */
+/** Digits may be a PIN. */
 const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim
 
-/** The message without what nobody who may read a trace needs to know. */
+/** Returns the message without its secrets. */
 export function maskSecrets(message: TracedMessage): TracedMessage {
   const headers = message.headers.map(([name, value]) =>
     SECRET_HEADER.test(name) ? ([name, shown(value)] as const) : ([name, value] as const),
@@ -38,7 +38,7 @@ export function maskSecrets(message: TracedMessage): TracedMessage {
   return { ...message, headers, body }
 }
 
-/** Of credentials the scheme, user and realm stay: they tell what went wrong. */
+/** Keeps scheme, user and realm of credentials, which are needed for diagnosis. */
 function shown(value: string): string {
   const kept = [...value.matchAll(/\b(username|realm|algorithm|nc)\s*=\s*("[^"]*"|[^,\s]+)/gi)]
   const scheme = /^(Digest)\s/i.exec(value)?.[1]

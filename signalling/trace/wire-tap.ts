@@ -3,20 +3,20 @@ import { decodePayload, FrameReader } from '../embedded/app/wire-format.js'
 
 /** A SIP message that passed between the SIP server and the application. */
 export interface WireMessage {
-  /** `in`: from a peer (or made by the server as if); `out`: to a peer. */
+  /** `in`: received from a peer (or made by the server in its place); `out`: sent to a peer. */
   readonly direction: 'in' | 'out'
   readonly transport: string
   /** `address:port`; empty when the server made the message itself. */
   readonly peer: string
-  /** Latin-1, one character a byte. */
+  /** Latin-1, one character per byte. */
   readonly text: string
 }
 
 const FRAME_BYTES = 1024 * 1024
 
 /**
- * Listens in on an application's connection to its SIP server: what it is told of the network, and the
- * echo of what was sent for it. Call in the tick the socket was made, so that nothing is missed.
+ * Observes an application's connection to its SIP server: messages from the network, and the echo of messages
+ * sent. Call it in the tick in which the socket was created, so that no message is missed.
  */
 export function tapWire(socket: Socket, onMessage: (message: WireMessage) => void): void {
   const reader = new FrameReader(FRAME_BYTES, (payload) => {
@@ -24,13 +24,13 @@ export function tapWire(socket: Socket, onMessage: (message: WireMessage) => voi
     const message = body.length === 0 ? null : wireMessage(tokens, body)
     if (message !== null) onMessage(message)
   })
-  // A stream that cannot be framed is the library's to end; here it only stops being read.
+  // The library ends a stream that cannot be framed; the tap only stops reading it.
   socket.on('data', (chunk) => {
     if (Buffer.isBuffer(chunk)) reader.push(chunk)
   })
 }
 
-/** `id|sip|network|length|protocol|address|port|...` or `id|response|id|OK|application|length|...`. */
+/** Parses `id|sip|network|length|protocol|address|port|...` or `id|response|id|OK|application|length|...`. */
 function wireMessage(tokens: readonly string[], body: Buffer): WireMessage | null {
   const kind = tokens[1]
   const at = kind === 'sip' ? 2 : kind === 'response' ? 4 : -1

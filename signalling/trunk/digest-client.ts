@@ -14,7 +14,7 @@ export interface Credentials {
   readonly password: string
 }
 
-/** A request as a digest covers it. */
+/** The parts of a request that a digest covers. */
 export interface DigestedRequest {
   readonly method: string
   /** The Request-URI exactly as sent. */
@@ -35,23 +35,23 @@ interface Challenge {
   readonly algorithm: DigestAlgorithm
   readonly session: boolean
   readonly qop: 'auth' | 'auth-int' | ''
-  /** As the server wrote it: some compare the text. */
+  /** As received: some servers compare the text. */
   readonly algorithmName: string | undefined
-  /** How often this nonce was used. */
+  /** Number of requests that used this nonce. */
   count: number
-  /** A request with it went through: when it is refused later, it is the nonce that is too old. */
+  /** A request with this nonce succeeded: a later refusal then means that the nonce is too old. */
   proven: boolean
 }
 
-/** More rounds than a proxy and a server together need; a server that wants more never ends. */
+/** More rounds than a proxy and a server need together; a server that asks for more never stops. */
 const MAX_ANSWERS = 4
-/** Preferred first (RFC 8760 2.4 leaves the choice among those offered to us). */
+/** Preferred first (RFC 8760 2.4 leaves the choice to the client). */
 const STRENGTH: readonly DigestAlgorithm[] = ['SHA-256', 'MD5']
 
 /**
- * Answers the challenges of one dialogue with a server: of an INVITE, or of a registration over its
- * life. Keeps the last challenge of proxies and of the server apart, counts nonce use, and gives up
- * when the credentials themselves were refused.
+ * Answers the challenges of one INVITE, or of one registration over its life. Keeps the last challenge of
+ * proxies and of the server separately, counts nonce use, and gives up when the credentials themselves were
+ * refused.
  */
 export class DigestClient {
   readonly #credentials: Credentials
@@ -65,8 +65,8 @@ export class DigestClient {
   }
 
   /**
-   * Takes a challenge. True when repeating the request with `headers()` makes sense; false when it
-   * has none we can answer, or refuses credentials it was just given (no `stale`).
+   * Takes a challenge. Returns true when the request should be repeated with `headers()`; false when no
+   * challenge can be answered, or when the credentials just sent were refused (no `stale`).
    */
   onChallenge(status: 401 | 407, header: string): boolean {
     if (this.#answers >= MAX_ANSWERS) return false
@@ -79,7 +79,7 @@ export class DigestClient {
     )[0]
     if (best === undefined) return false
     const previous = this.#current.get(status)
-    // Asked again by the same realm although it was answered: wrong password, unless only the nonce was old.
+    // The same realm challenges again after an answer: the password is wrong, unless only the nonce was old.
     if (
       previous !== undefined &&
       previous.count > 0 &&
@@ -96,8 +96,8 @@ export class DigestClient {
   }
 
   /**
-   * The headers for a request, for every challenger known so far: none before the first challenge.
-   * Each call uses a nonce once more.
+   * Returns the headers for a request, one per known challenger; none before the first challenge. Each call
+   * uses the nonces once more.
    */
   headers(request: DigestedRequest): AuthorizationHeader[] {
     return [...this.#current].map(([status, challenge]) => ({
@@ -106,7 +106,7 @@ export class DigestClient {
     }))
   }
 
-  /** A request went through: whoever challenges later wants a newer nonce. */
+  /** Records that a request succeeded: a later challenge then asks for a newer nonce. */
   onAccepted(): void {
     this.#answers = 0
     for (const challenge of this.#current.values()) challenge.proven = true

@@ -12,13 +12,13 @@ import {
 
 export interface DigestServerOptions {
   readonly clock: Pick<Clock, 'now'>
-  /** How long a nonce may be used, ms. */
+  /** Lifetime of a nonce (ms). */
   readonly nonceLifeMs?: number
-  /** Nonces whose counts are remembered at most. */
+  /** Upper bound on remembered nonces. */
   readonly maxNonces?: number
 }
 
-/** Credentials of a request as far as they can be read without knowing the user. */
+/** Credentials of a request, as far as they can be read without knowing the user. */
 export interface DigestClaim {
   readonly username: string
   readonly realm: string
@@ -29,16 +29,16 @@ export interface DigestClaim {
 
 export type DigestVerdict =
   | { readonly ok: true }
-  /** `stale`: the password was right, the nonce is not fit for use any more. */
+  /** `stale`: the password was right, but the nonce is no longer valid. */
   | { readonly ok: false; readonly stale: boolean }
 
 const NONCE_LIFE_MS = 60_000
 const MAX_NONCES = 50_000
-/** A nonce is the time it was made, random bytes and a mark over both and the realm. */
+/** A nonce consists of its creation time, random bytes, and a MAC over both and the realm. */
 const TIME_BYTES = 6
 const RANDOM_BYTES = 9
 const MARK_BYTES = 12
-/** How far below the highest count a late message may still come (UDP reorders). */
+/** How far below the highest count a late message may still be (UDP reorders). */
 const COUNT_WINDOW = 64
 
 interface Use {
@@ -49,19 +49,19 @@ interface Use {
 }
 
 /**
- * The server side of digest authentication. Nonces carry their own proof of origin, so that a flood
- * of requests without credentials costs no memory; only nonces that were used with a right password
- * are remembered, each count of them once (RFC 7616 3.3), within a bound.
+ * The server side of digest authentication. Nonces carry their own proof of origin, so that a flood of
+ * requests without credentials needs no memory. Only nonces used with a right password are remembered, within
+ * a bound, and each of their counts is accepted once (RFC 7616 3.3).
  */
 export class DigestServer {
   readonly #clock: Pick<Clock, 'now'>
   readonly #lifeMs: number
   readonly #maxNonces: number
-  /** Of this process: nonces of another one are stale, not wrong. */
+  /** Per process: nonces of another process are stale, not wrong. */
   readonly #secret = randomBytes(32)
   /** In order of first use. */
   readonly #uses = new Map<string, Use>()
-  /** Nonces born up to then were forgotten and are stale. */
+  /** Nonces created up to this time (ms) were forgotten and are stale. */
   #forgottenMs = Number.NEGATIVE_INFINITY
   readonly #dummyKeys: Readonly<Record<DigestAlgorithm, string>>
 
@@ -76,14 +76,14 @@ export class DigestServer {
     }
   }
 
-  /** Nonces remembered. */
+  /** Number of remembered nonces. */
   get size(): number {
     return this.#uses.size
   }
 
   /**
-   * A value of `WWW-Authenticate` with a fresh nonce. One, for one algorithm: many clients read no
-   * more than the first, and what lies between may not keep several apart.
+   * Returns a value of `WWW-Authenticate` with a fresh nonce. It offers one algorithm only: many clients read
+   * no more than the first challenge, and intermediaries may merge several.
    */
   challenge(realm: string, algorithm: DigestAlgorithm, stale: boolean): string {
     const parts = [
@@ -95,7 +95,10 @@ export class DigestServer {
     return [...parts, ...(stale ? ['stale=true'] : [])].join(', ')
   }
 
-  /** The first readable credentials among `realms` of an `Authorization` value; null when there are none. */
+  /**
+   * Returns the first readable credentials of an `Authorization` value whose realm is accepted by `realms`;
+   * null when there are none.
+   */
   claim(header: string, realms: (realm: string) => boolean): DigestClaim | null {
     for (const fields of parseDigests(header)) {
       const { username, realm, nonce, uri, response } = fields
@@ -108,8 +111,8 @@ export class DigestServer {
   }
 
   /**
-   * Checks a claim for one request. `password` null means that there is no such user: the same work
-   * is done, and the answer is that of a wrong password. `requestUri` is what the request line says.
+   * Checks a claim for one request. A null `password` means that there is no such user: the same work is
+   * done, with the result of a wrong password. `request.uri` is that of the request line.
    */
   verify(
     claim: DigestClaim,
@@ -138,8 +141,8 @@ export class DigestServer {
       session,
     })
     const right = sameText(expected, (fields.response ?? '').toLowerCase())
-    // A proxy in between may have changed the Request-URI, and some clients digest the host alone
-    // (RFC 3261 22.4 asks for no equality); credentials made for another called party are refused.
+    // A proxy may have changed the Request-URI, and some clients digest the host alone (RFC 3261 22.4 does
+    // not require equality). Credentials made for another called party are refused.
     const called = userPart(uri)
     const samePlace = called === '' || called === userPart(request.uri)
     if (!wellFormed || !known || !right || !samePlace) return { ok: false, stale: false }
@@ -148,7 +151,7 @@ export class DigestServer {
 
   #nonce(realm: string, bornMs: number): string {
     const head = Buffer.alloc(TIME_BYTES + RANDOM_BYTES)
-    // Milliseconds of the machine's monotonic clock fit 48 bits for thousands of years.
+    // Milliseconds of the monotonic clock fit into 48 bits for thousands of years.
     head.writeUIntBE(Math.max(0, Math.floor(bornMs)), 0, TIME_BYTES)
     randomBytes(RANDOM_BYTES).copy(head, TIME_BYTES)
     return Buffer.concat([head, this.#mark(head, realm)]).toString('base64url')
@@ -158,7 +161,7 @@ export class DigestServer {
     return createHmac('sha256', this.#secret).update(head).update(realm).digest().subarray(0, MARK_BYTES)
   }
 
-  /** When a nonce of ours for that realm was made; null when it is none. */
+  /** Returns the creation time (ms) of our own nonce for that realm; null for any other text. */
   #bornMs(nonce: string, realm: string): number | null {
     const bytes = Buffer.from(nonce, 'base64url')
     if (bytes.length !== TIME_BYTES + RANDOM_BYTES + MARK_BYTES) return null
@@ -178,7 +181,7 @@ export class DigestServer {
       this.#uses.set(nonce, { bornMs, highest: count, seen: 1n })
       return { ok: true }
     }
-    // Without a nonce count a repetition cannot be told from a replay: one use only.
+    // Without a nonce count, a repetition cannot be told from a replay: one use only.
     if (once) return { ok: false, stale: true }
     if (count > use.highest) {
       const shift = Math.min(count - use.highest, COUNT_WINDOW)
@@ -192,7 +195,7 @@ export class DigestServer {
     return { ok: true }
   }
 
-  /** Forgets what has expired; when all is still alive, the oldest, and all born before it. */
+  /** Forgets expired nonces; when all are alive, the oldest and all that were created before it. */
   #makeRoom(): void {
     const now = this.#clock.now()
     for (const [nonce, use] of this.#uses) {
@@ -210,7 +213,7 @@ function sameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** What a URI calls, without scheme, password, parameters and host. */
+/** Returns the user part of a URI, without scheme, password, parameters and host. */
 function userPart(uri: string): string {
   const user = /^sips?:([^@]*)@/i.exec(uri)?.[1]?.split(/[:;]/, 1)[0] ?? ''
   return user.replace(/%([0-9a-f]{2})/gi, (_all, code: string) =>

@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto'
 
 /*
- * HTTP digest as SIP uses it: RFC 2617 as profiled by RFC 3261 22, with the algorithms of RFC 7616
- * and 8760. Grammar and arithmetic only: no state, no clock.
+ * HTTP digest as used by SIP: RFC 2617 as profiled by RFC 3261 22, with the algorithms of RFC 7616 and RFC
+ * 8760. Grammar and arithmetic only: no state, no clock.
  */
 
 export type DigestAlgorithm = 'MD5' | 'SHA-256'
 
-/** A parsed `WWW-Authenticate` or `Proxy-Authenticate` value, or what a client answers to one. */
+/** A parsed `WWW-Authenticate` or `Proxy-Authenticate` value, or a client's answer to one. */
 export interface DigestFields {
-  /** Values unquoted, names in lower case. */
+  /** Values are unquoted, names are in lower case. */
   readonly [name: string]: string | undefined
 }
 
-/** What goes into a response value beside the password. */
+/** Input of a response value besides the password. */
 export interface DigestInput {
   readonly method: string
   readonly uri: string
   readonly nonce: string
-  /** Empty for the old form of RFC 2069: no cnonce and no nonce count then. */
+  /** Empty for the old form of RFC 2069, which has no cnonce and no nonce count. */
   readonly qop: 'auth' | 'auth-int' | ''
   readonly nonceCount: string
   readonly cnonce: string
-  /** Of the message; counts with `auth-int` only. */
+  /** The message body; used with `auth-int` only. */
   readonly body: string
   /** `MD5-sess` and `SHA-256-sess`: the key is bound to the nonces. */
   readonly session: boolean
 }
 
-/** More than any sane peer sends; the rest is not looked at. */
+/** Larger than any reasonable header; the rest is ignored. */
 const MAX_HEADER = 8192
 const MAX_FIELDS = 64
 
@@ -37,7 +37,7 @@ const HASHES = { MD5: 'md5', 'SHA-256': 'sha256' } as const
 const hex = (algorithm: DigestAlgorithm, text: string): string =>
   createHash(HASHES[algorithm]).update(text).digest('hex')
 
-/** The key of a user: what may be kept in place of the password. */
+/** Returns the key of a user (HA1), which may be stored in place of the password. */
 export function digestKey(
   algorithm: DigestAlgorithm,
   username: string,
@@ -47,7 +47,7 @@ export function digestKey(
   return hex(algorithm, `${username}:${realm}:${password}`)
 }
 
-/** The `response` value that proves knowledge of `key`. */
+/** Returns the `response` value that proves knowledge of `key`. */
 export function digestResponse(algorithm: DigestAlgorithm, key: string, input: DigestInput): string {
   const a1 = input.session ? hex(algorithm, `${key}:${input.nonce}:${input.cnonce}`) : key
   const what = `${input.method}:${input.uri}`
@@ -57,7 +57,7 @@ export function digestResponse(algorithm: DigestAlgorithm, key: string, input: D
   return hex(algorithm, `${a1}:${middle}:${a2}`)
 }
 
-/** The algorithm a field names; MD5 when there is none (RFC 3261), null when we have not got it. */
+/** Returns the algorithm of a field: MD5 when absent (RFC 3261), null when unsupported. */
 export function algorithmOf(
   name: string | undefined,
 ): { algorithm: DigestAlgorithm; session: boolean } | null {
@@ -68,8 +68,8 @@ export function algorithmOf(
 }
 
 /**
- * All Digest challenges or credentials of a header, in order; other schemes are skipped. A header
- * that came several times may be joined by commas. Malformed parts end the reading, never throw.
+ * Parses all Digest challenges or credentials of a header, in order; skips other schemes. A header that
+ * occurred several times may be joined by commas. Malformed parts end the parsing; never throws.
  */
 export function parseDigests(header: string): DigestFields[] {
   const found: DigestFields[] = []
@@ -90,7 +90,7 @@ export function parseDigests(header: string): DigestFields[] {
       if (read === null) break
       at = field.lastIndex
       const name = (read[1] ?? '').toLowerCase()
-      // Twice the same name: whichever was meant, it is not a message to trust.
+      // A duplicate field name makes the message untrustworthy.
       if (name in fields) return found
       fields[name] = read[2] === undefined ? (read[3] ?? '') : read[2].replace(/\\(.)/g, '$1')
       if (text[at] !== ',') break
@@ -99,7 +99,7 @@ export function parseDigests(header: string): DigestFields[] {
       next.exec(text)
       at = next.lastIndex
       scheme.lastIndex = at
-      // A new challenge begins here.
+      // The next challenge begins here.
       if (scheme.test(text)) break
     }
     if (begun[1]?.toLowerCase() === 'digest' && 'realm' in fields) found.push(fields)
@@ -107,7 +107,7 @@ export function parseDigests(header: string): DigestFields[] {
   return found
 }
 
-/** A quoted-string; what cannot stand in a header is left out. */
+/** Returns a quoted-string; drops characters that cannot be part of a header. */
 export function quoted(value: string): string {
   return `"${value.replace(/[\r\n\0]/g, '').replace(/["\\]/g, '\\$&')}"`
 }

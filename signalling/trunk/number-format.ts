@@ -1,4 +1,4 @@
-/** How a carrier wants numbers written (contract 2.5, an open set on the wire, closed here). */
+/** How a carrier expects numbers to be written (an open set in the API, closed here). */
 export type NumberFormat = 'e164' | 'national' | 'national0'
 
 export const NUMBER_FORMATS = ['e164', 'national', 'national0'] as const satisfies readonly NumberFormat[]
@@ -6,10 +6,10 @@ export const NUMBER_FORMATS = ['e164', 'national', 'national0'] as const satisfi
 const INDIA = '+91'
 
 /**
- * An E.164 number as the trunk's carrier expects it, for called and calling party alike. National
- * forms are those of India: mobile and landline numbers have ten digits there (the STD code is part of
- * them), behind a trunk zero if wanted. A foreign number keeps its country code behind the
- * international prefix 00. What is no E.164 number (an account name) stays as it is.
+ * Returns an E.164 number in the format of the trunk's carrier, for called and calling party alike. The
+ * national formats are those of India: ten digits including the STD code, after a trunk zero with
+ * `national0`. A foreign number gets the international prefix 00. A text that is not an E.164 number (an
+ * account name) is returned unchanged.
  */
 export function formatNumber(e164: string, format: NumberFormat): string {
   if (format === 'e164' || !/^\+\d+$/.test(e164)) return e164
@@ -18,12 +18,12 @@ export function formatNumber(e164: string, format: NumberFormat): string {
   return format === 'national0' ? `0${national}` : national
 }
 
-/** `did`: the number dialled from. `trunk_default`: the identity the carrier knows the trunk by. */
+/** `did`: the number called from. `trunk_default`: the identity under which the carrier knows the trunk. */
 export type CallerIdPolicy = 'did' | 'trunk_default'
 
 export const CALLER_ID_POLICIES = ['did', 'trunk_default'] as const satisfies readonly CallerIdPolicy[]
 
-/** The calling party of an outbound INVITE, in the trunk's format. */
+/** Returns the calling party of an outbound INVITE in the trunk's format. */
 export function callerIdentity(
   trunk: {
     readonly callerIdPolicy: CallerIdPolicy

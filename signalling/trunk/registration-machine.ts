@@ -1,69 +1,72 @@
-/** What a registration is doing; `registered` has a binding at the registrar. */
+/** The state of a registration; `registered` has a binding at the registrar. */
 export type RegistrationState =
   | { readonly kind: 'idle' }
-  /** A REGISTER is out. */
+  /** A REGISTER is pending. */
   | {
       readonly kind: 'registering'
       readonly expires: number
       readonly failures: number
       readonly bound: boolean
     }
-  /** `failures` is 0: the next refresh is waited for. */
+  /** Waits for the next refresh. */
   | { readonly kind: 'registered'; readonly expires: number }
-  /** After a failure. */
+  /** Waits after a failure. */
   | { readonly kind: 'waiting'; readonly expires: number; readonly failures: number }
-  /** The REGISTER that ends it is out. */
+  /** The REGISTER that removes the binding is pending. */
   | { readonly kind: 'leaving' }
   | { readonly kind: 'over' }
 
 export type RegistrationInput =
   | { readonly type: 'start' }
   | { readonly type: 'answered'; readonly response: RegistrarResponse }
-  /** Not sent, or nobody answered. */
+  /** The REGISTER was not sent or not answered. */
   | { readonly type: 'failed' }
   | { readonly type: 'timer' }
-  /** The way to the registrar is another one now, or its state is in doubt: register again at once. */
+  /** The route to the registrar changed, or its state is in doubt: register again at once. */
   | { readonly type: 'renew' }
   | { readonly type: 'stop' }
 
-/** What counts of a registrar's final answer; times in seconds, null when it named none. */
+/** The relevant parts of a registrar's final response; times in seconds, null when absent. */
 export interface RegistrarResponse {
   readonly status: number
-  /** Of our own binding: the `expires` of its Contact, else `Expires`. */
+  /** For our own binding: the `expires` of its Contact, else `Expires`. */
   readonly expires: number | null
   readonly minExpires: number | null
   readonly retryAfter: number | null
 }
 
 export type RegistrationEffect =
-  /** 0 seconds ends the binding. */
+  /** Sends REGISTER; 0 seconds removes the binding. */
   | { readonly type: 'send'; readonly expires: number }
-  /** Replaces the one before. */
+  /** Replaces the running timer. */
   | { readonly type: 'startTimer'; readonly ms: number }
   | { readonly type: 'cancelTimer' }
   | { readonly type: 'report'; readonly registered: boolean; readonly sip: number | null }
   | { readonly type: 'finish' }
 
 export interface RegistrationRules {
-  /** Seconds asked for. */
+  /** Requested lifetime (s). */
   readonly expires: number
-  /** 0 to 1, spreads the attempts of many trunks. */
+  /** Returns 0 to 1; spreads the attempts of many trunks. */
   random(): number
 }
 
-/** First wait after a failure and the longest (RFC 5626 4.5 has the same shape). */
+/** First and longest wait after failures (ms), in the manner of RFC 5626 4.5. */
 export const RETRY_FIRST_MS = 5_000
 export const RETRY_MAX_MS = 600_000
-/** The credentials are wrong: a registrar bans who tries those over and over. */
+/** Shortest wait (ms) after refused credentials: registrars ban clients that keep trying them. */
 export const REFUSED_MIN_MS = 120_000
-/** A registrar that grants next to nothing is not asked more often than this. */
+/** Shortest refresh interval (ms), even if a registrar grants less. */
 const REFRESH_MIN_MS = 10_000
-/** RFC 3261 10.3: what a registrar may ask at most; more is a fault of it. */
+/** Longest lifetime (s) a registrar may demand (RFC 3261 10.3). */
 const EXPIRES_MAX = 86_400
 
 const SAME: { readonly effects: readonly RegistrationEffect[] } = { effects: [] }
 
-/** One registration at a carrier (RFC 3261 10.2): refresh in good time, back-off, an orderly end. */
+/**
+ * Returns the next state of one registration at a carrier (RFC 3261 10.2): timely refresh, back-off and
+ * orderly removal.
+ */
 export function step(
   state: RegistrationState,
   input: RegistrationInput,
@@ -82,7 +85,7 @@ export function step(
       return { next: state, ...SAME }
     case 'waiting':
       if (input.type === 'timer') return send(state.expires, state.failures, false)
-      // The reason for the failure may have gone with the old way.
+      // The cause of the failure may have gone with the old route.
       if (input.type === 'renew') return send(state.expires, 0, false)
       return { next: state, ...SAME }
     case 'leaving':
@@ -107,7 +110,7 @@ function answered(state: Registering, answer: RegistrarResponse, rules: Registra
   const { status, expires, minExpires, retryAfter } = answer
   if (status >= 200 && status < 300) {
     const granted = Math.min(expires ?? state.expires, EXPIRES_MAX)
-    // It took the request and has no binding of ours all the same.
+    // The registrar accepted the request but holds no binding of ours.
     if (granted <= 0) return failed(state, status, 0, rules)
     return {
       next: { kind: 'registered', expires: rules.expires } as const,
@@ -117,7 +120,7 @@ function answered(state: Registering, answer: RegistrarResponse, rules: Registra
       ] as const,
     }
   }
-  // 423: ask for as much as it wants, once; a registrar that raises it again waits its turn.
+  // 423: ask for the demanded lifetime once; a registrar that raises it again has to wait.
   if (status === 423 && minExpires !== null && minExpires > state.expires && minExpires <= EXPIRES_MAX)
     return send(minExpires, state.failures, state.bound)
   const refused = status === 401 || status === 407 || status === 403 || status === 404
@@ -128,7 +131,7 @@ function answered(state: Registering, answer: RegistrarResponse, rules: Registra
 function failed(state: Registering, sip: number | null, atLeastMs: number, rules: RegistrationRules) {
   const failures = state.failures + 1
   const upper = Math.min(RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20), RETRY_MAX_MS)
-  // Between half and all of it, so that many trunks do not come back in one moment.
+  // Between half and all of the interval, so that many trunks do not return at the same moment.
   const ms = Math.max(atLeastMs, Math.round(upper * (0.5 + rules.random() / 2)))
   return {
     next: { kind: 'waiting', expires: state.expires, failures } as const,
@@ -158,7 +161,7 @@ function stop(state: RegistrationState) {
   }
 }
 
-/** Well before the end: at 80 to 90 % of long bindings, never with less than the answer may take. */
+/** Returns the refresh delay (ms): 80 to 90 % of long lifetimes, with enough time left for the response. */
 function refreshMs(granted: number, random: number): number {
   const ms = granted * 1000
   return Math.round(Math.max(REFRESH_MIN_MS, Math.min(ms * (0.8 + random / 10), ms - 5_000)))

@@ -13,23 +13,23 @@ import {
   step,
 } from './registration-machine.js'
 
-/** Where and as whom to register. */
+/** Where to register, and with which account. */
 export interface RegistrationTarget {
   readonly trunkId: string
   readonly host: string
-  /** 0: none is named. */
+  /** 0 when no port is configured. */
   readonly port: number
   readonly transport: 'udp' | 'tcp' | 'tls'
-  /** Domain of the account; the host when null. */
+  /** Domain of the account; null uses the host. */
   readonly domain: string | null
   readonly credentials: Credentials
-  /** Seconds asked for. */
+  /** Requested lifetime (s). */
   readonly expires: number
 }
 
 export interface RegistrationReport {
   readonly registered: boolean
-  /** Of the last answer; null when there was none. */
+  /** Status of the last response; null when there was none. */
   readonly sip: number | null
 }
 
@@ -42,13 +42,10 @@ export interface RegistrationOptions {
   readonly random?: () => number
 }
 
-/** What the unregistering REGISTER may take at the end. */
+/** Time limit (ms) for removing the binding. */
 const LEAVE_MS = 2_000
 
-/**
- * Keeps one account registered at a carrier until it is closed; closing removes the binding, within
- * two seconds or not at all.
- */
+/** Keeps one account registered at a carrier. Closing removes the binding, or gives up after two seconds. */
 export class Registration {
   readonly #options: RegistrationOptions
   readonly #callId = randomUUID()
@@ -58,7 +55,9 @@ export class Registration {
   #state: RegistrationState = { kind: 'idle' }
   #timer: Timer | null = null
   #last: RegistrationReport = { registered: false, sip: null }
-  /** One at a time (RFC 3261 10.2); an answer to an older one is not ours to use. */
+  /**
+   * Number of the current REGISTER (RFC 3261 10.2 allows one at a time); responses to older ones are ignored.
+   */
   #round = 0
   #finished: () => void = () => {}
   #closed: Promise<void> | null = null
@@ -66,7 +65,7 @@ export class Registration {
   constructor(options: RegistrationOptions) {
     this.#options = options
     this.#digest = new DigestClient(options.target.credentials)
-    // A new connection to the SIP server may be a new server: its flows and addresses are others.
+    // A new connection to the SIP server may be a new server with other flows and addresses.
     this.#forget = options.sip.onConnected(() => this.#input({ type: 'renew' }))
   }
 
@@ -169,14 +168,14 @@ export class Registration {
   }
 }
 
-/** The times of a registrar's answer; it may list other bindings of the account beside ours. */
+/** Reads the times of a registrar's response, which may list other bindings of the account. */
 export function readRegistrarResponse(
   answer: Pick<OutOfDialogResponse, 'status' | 'header'>,
   user: string,
 ): RegistrarResponse {
   const contacts = (answer.header('Contact') ?? '').split(/,(?=\s*(?:"[^"]*"\s*)?<?sips?:)/i)
   const own = contacts.filter((contact) => contact.includes(`sip:${user}@`))
-  // Ours is the freshest: the others are of earlier lives of this process or of other devices.
+  // Our binding is the freshest: the others belong to earlier runs of this process or to other devices.
   const granted = own.flatMap((contact) => seconds(/;\s*expires\s*=\s*(\d+)/i.exec(contact)?.[1]) ?? [])
   return {
     status: answer.status,

@@ -10,24 +10,24 @@ export interface TrunkAuthenticatorOptions {
   readonly trunks: TrunkDirectory
   readonly clock: Pick<Clock, 'now'>
   readonly log: Log
-  /** Offered to callers whose trunk is not known yet; valid for every trunk. */
+  /** Realm of challenges while the trunk is unknown; valid for every trunk. */
   readonly realm?: string
   readonly nonceLifeMs?: number
 }
 
-/** Who an INVITE comes from. */
+/** The origin of an INVITE. */
 export type InviteSource =
   | { readonly kind: 'trunk'; readonly trunk: InboundTrunk }
-  /** Proved nothing and claimed nothing. */
+  /** The caller sent no credentials and its address belongs to no trunk. */
   | { readonly kind: 'stranger' }
-  /** Has to send (other) credentials: the `WWW-Authenticate` of a 401. */
+  /** The caller must send (other) credentials; `challenge` is the `WWW-Authenticate` of the 401. */
   | { readonly kind: 'challenged'; readonly challenge: string }
 
 export const SERVICE_REALM = 'parley'
 
 /**
- * Tells trunks from strangers: by address list, by digest, or by both, as each trunk asks. Nothing an
- * unauthenticated caller sees depends on which users or numbers exist.
+ * Identifies the trunk of an INVITE by address list, by digest, or by both, as each trunk requires. No
+ * response to an unauthenticated caller reveals which users or numbers exist.
  */
 export class TrunkAuthenticator {
   readonly #options: TrunkAuthenticatorOptions
@@ -46,11 +46,11 @@ export class TrunkAuthenticator {
     if (near?.inboundAuth === 'ip_acl') return { kind: 'trunk', trunk: near }
     const header = invite.header('Authorization')
     if (header !== null) return this.#authenticate(invite, header, near)
-    // In the list of a trunk that wants a password as well: it is asked in its own realm.
+    // The address belongs to a trunk that also requires a password: challenge in its own realm.
     return near === null ? { kind: 'stranger' } : this.#challenged(near, false)
   }
 
-  /** For a stranger who gets in only with credentials. */
+  /** Returns the challenge for an unauthenticated caller that needs credentials to get in. */
   async challenge(invite: IncomingInvite): Promise<string> {
     const { realm, algorithm } = await this.#realmOf(invite)
     return this.#digest.challenge(realm, algorithm, false)
@@ -63,7 +63,7 @@ export class TrunkAuthenticator {
   ): Promise<InviteSource> {
     const asked = near ?? (await this.#realmOf(invite))
     const claim = this.#digest.claim(header, (claimed) => claimed === asked.realm || claimed === this.#realm)
-    // Credentials for somebody else's realm prove nothing here.
+    // Credentials for another realm prove nothing here.
     if (claim === null) return this.#challenged(asked, false)
     const { trunk, verdict } = await this.#verify(claim, invite)
     if (verdict.ok && trunk !== null) return { kind: 'trunk', trunk }
@@ -83,19 +83,20 @@ export class TrunkAuthenticator {
 
   async #verify(claim: DigestClaim, { uri, body, sourceAddress }: IncomingInvite) {
     const trunk = await this.#options.trunks.byUsername(claim.username)
-    // A trunk that is reached by address only, or from elsewhere, or in another realm: as if there were none.
+    // A trunk that authenticates by address only, or is called from another address or in another realm, is
+    // treated as unknown.
     const open =
       trunk !== null &&
       trunk.inboundAuth !== 'ip_acl' &&
       (claim.realm === trunk.realm || claim.realm === this.#realm) &&
-      // No way round the better algorithm by naming the weaker one.
+      // Naming the weaker algorithm must not bypass the stronger one.
       (claim.algorithm === 'SHA-256' || trunk.algorithm === 'MD5') &&
       (trunk.inboundAuth === 'digest' || coveringPrefix(trunk.ranges, sourceAddress) !== null)
     const password = open ? trunk.password : null
     return { trunk, verdict: this.#digest.verify(claim, password, { method: 'INVITE', uri, body }) }
   }
 
-  /** The realm the caller names as the host it calls or calls from, if a trunk has it. */
+  /** Returns the realm named by the host of Request-URI or From, if a trunk has it. */
   async #realmOf(invite: IncomingInvite): Promise<Realm> {
     for (const value of [invite.uri, invite.header('From') ?? '']) {
       const realm = /sips?:(?:[^@>]*@)?(\[[^\]]+\]|[^:;>?\s]+)/i.exec(value)?.[1]?.toLowerCase()
@@ -103,7 +104,7 @@ export class TrunkAuthenticator {
       const algorithm = await this.#options.trunks.realm(realm)
       if (algorithm !== null) return { realm, algorithm }
     }
-    // What every telephone system can do.
+    // The algorithm that every telephone system supports.
     return { realm: this.#realm, algorithm: 'MD5' }
   }
 }

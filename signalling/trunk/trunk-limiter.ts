@@ -1,12 +1,12 @@
 import type { Clock } from '../../media/base/clock.js'
 
-/** What bounds the calls of one trunk. */
+/** The limits of one trunk. */
 export interface TrunkLimits {
-  /** Calls at once, both directions together. */
+  /** Concurrent calls in both directions together. */
   readonly maxConcurrent: number
   /** Calls placed within any 60 seconds. */
   readonly callsPerMinute: number
-  /** Beginnings of E.164 numbers that may be dialled; nothing else is. */
+  /** Prefixes of the E.164 numbers that may be dialled; all others are refused. */
   readonly allowedPrefixes: readonly string[]
 }
 
@@ -17,14 +17,13 @@ const MINUTE_MS = 60_000
 
 interface Use {
   readonly calls: Set<string>
-  /** When calls of the last minute were placed, oldest first. */
+  /** When the calls of the last minute were placed (clock ms), oldest first. */
   readonly placed: number[]
 }
 
 /**
- * The last line of defence against toll fraud and against more calls than the customer's line
- * carries: whatever asked for a call, it is counted here, on the way to the wire. Counts calls of
- * this process.
+ * The last defence against toll fraud and against more calls than the customer has channels: every call is
+ * counted here on its way to the wire, whatever requested it. Counts the calls of this process.
  */
 export class TrunkLimiter {
   readonly #clock: Pick<Clock, 'now'>
@@ -34,7 +33,7 @@ export class TrunkLimiter {
     this.#clock = clock
   }
 
-  /** Trunks with a call now, or one within the last minute. */
+  /** Number of trunks with a live call or one placed within the last minute. */
   get size(): number {
     return this.#uses.size
   }
@@ -43,7 +42,7 @@ export class TrunkLimiter {
     return this.#uses.get(trunkId)?.calls.size ?? 0
   }
 
-  /** Counts an inbound call in, or says why not. */
+  /** Counts an inbound call. Returns the reason when it is refused, else null. */
   admitInbound(trunkId: string, limits: TrunkLimits, callId: string): TrunkRefusal | null {
     const use = this.#use(trunkId)
     if (use.calls.size >= limits.maxConcurrent) return this.#refuse(trunkId, use, 'trunk_full')
@@ -51,7 +50,7 @@ export class TrunkLimiter {
     return null
   }
 
-  /** Counts an outbound call to an E.164 number in, or says why not. */
+  /** Counts an outbound call to an E.164 number. Returns the reason when it is refused, else null. */
   admitOutbound(trunkId: string, limits: TrunkLimits, callId: string, to: string): TrunkRefusal | null {
     const use = this.#use(trunkId)
     if (!/^\+\d+$/.test(to) || !limits.allowedPrefixes.some((prefix) => to.startsWith(prefix)))
@@ -63,7 +62,7 @@ export class TrunkLimiter {
     return null
   }
 
-  /** The call is over. Idempotent; the minute it was placed in still counts. */
+  /** Releases the channel of an ended call. Idempotent; the rate limit still counts the call. */
   release(trunkId: string, callId: string): void {
     const use = this.#uses.get(trunkId)
     if (use === undefined) return
@@ -72,7 +71,7 @@ export class TrunkLimiter {
   }
 
   #use(trunkId: string): Use {
-    // Other trunks' minutes pass too: nothing idle stays.
+    // Drops the idle entries of all trunks.
     for (const [id, use] of this.#uses) this.#forget(id, use)
     const use = this.#uses.get(trunkId) ?? { calls: new Set<string>(), placed: [] }
     this.#uses.set(trunkId, use)

@@ -7,35 +7,35 @@ import { type Credentials, DigestClient } from './digest-client.js'
 
 export type ProbeMethod = 'options' | 'register'
 
-/** The contract's `lastProbe`; `at` is Unix ms. */
+/** The API field `lastProbe`; `at` is Unix time (ms). */
 export interface TrunkProbe {
   readonly at: number
   readonly ok: boolean
   readonly method: ProbeMethod
-  /** Null when no answer came. */
+  /** Null without a response. */
   readonly sipStatus: number | null
-  /** To the final answer, rounds of authentication included; null when no answer came. */
+  /** Time to the final response (ms), authentication included; null without a response. */
   readonly latencyMs: number | null
   readonly error: string | null
 }
 
 export interface ProbeTarget {
   readonly host: string
-  /** 0: none is named. */
+  /** 0 when no port is configured. */
   readonly port: number
   readonly transport: 'udp' | 'tcp' | 'tls'
   readonly domain: string | null
   readonly credentials: Credentials | null
 }
 
-/** A gateway that takes longer is of no use to a person who waits for a call. */
+/** Time limit (ms): a slower gateway is of no use for calls. */
 const DEADLINE_MS = 10_000
-/** OPTIONS refused by a peer that is there and speaks SIP: many carriers know no other answer to it. */
+/** Statuses that refuse OPTIONS but prove that the peer speaks SIP: many carriers know no other response. */
 const ALIVE = new Set([404, 405, 480, 486, 488, 501])
 
 /**
- * Asks a gateway whether it is there (OPTIONS), or whether it takes our account (REGISTER without a
- * Contact: it only asks for the bindings, RFC 3261 10.2.3, and changes nothing). Never rejects.
+ * Probes a gateway: with OPTIONS whether it is alive, with REGISTER whether it accepts our account. The
+ * REGISTER has no Contact, so it only queries the bindings (RFC 3261 10.2.3). Never rejects.
  */
 export async function probeTrunk(
   { sip, clock }: { readonly sip: SipServer; readonly clock: Clock },

@@ -20,7 +20,7 @@ export class TrunkRegistrations {
     this.#options = options
   }
 
-  /** Starts what is new, ends what is not wanted any more, and replaces what has changed. */
+  /** Starts new registrations, ends unwanted ones, and replaces changed ones. */
   sync(wanted: readonly RegistrationTarget[]): void {
     if (this.#closed) return
     const left = new Set(this.#registrations.keys())
@@ -40,12 +40,12 @@ export class TrunkRegistrations {
     }
   }
 
-  /** Null for a trunk that does not register. */
+  /** Returns the state of a trunk's registration; null for a trunk that does not register. */
   report(trunkId: string): RegistrationReport | null {
     return this.#registrations.get(trunkId)?.report ?? null
   }
 
-  /** Removes all bindings, within two seconds or not at all. Idempotent. */
+  /** Removes all bindings, or gives up after two seconds. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true
     for (const registration of this.#registrations.values()) this.#leave(registration)

@@ -1,27 +1,27 @@
 import type { FromWorker, Port, SessionId } from './protocol.js'
 
-/** Messages that the main thread has not read: above this a log line is not worth its place ... */
+/** Unread messages above which log lines are dropped. */
 const FEW = 2048
-/** ... nor a key or a sound heard ... */
+/** Unread messages above which DTMF digits, detector events and failures are dropped. */
 const MANY = 4096
-/** ... and a call whose events nobody takes is ended. Some 20 MB. */
+/** Unread messages above which a session that has an event to send is ended. About 20 MB. */
 const FULL = 16_384
 
-/** The main thread tells that it read this many. */
+/** The main thread acknowledges after this number of messages. */
 export const READ_EVERY = 64
 
 export interface OutboxOptions {
   readonly port: Port<FromWorker>
-  /** An event of this session could not be told: the session is to be ended. */
+  /** Called when an event could not be sent: the session must be ended. */
   readonly onFull: (session: SessionId) => void
 }
 
 /**
- * A worker's side of the message port, bounded: a main thread that does not read for long must not fill
- * the memory of the process. Answers to requests always go, for there are no more of them than requests.
+ * A worker's bounded side of the message port: a main thread that stops reading must not fill the memory of
+ * the process. Results of requests are always sent, because there are never more of them than requests.
  */
 export class Outbox implements Port<FromWorker> {
-  /** Messages that were left out so far. */
+  /** Number of dropped messages. */
   dropped = 0
   readonly #options: OutboxOptions
   #unread = 0
@@ -45,7 +45,7 @@ export class Outbox implements Port<FromWorker> {
     this.#options.port.postMessage(message)
   }
 
-  /** The main thread read this many. */
+  /** Records that the main thread read `count` messages. */
   read(count: number): void {
     this.#unread = Math.max(0, this.#unread - count)
     if (this.dropped === this.#told || this.#unread >= FEW) return
@@ -62,7 +62,7 @@ export class Outbox implements Port<FromWorker> {
   }
 }
 
-/** What a far side can cause as often as it likes. */
+/** Returns true for events that the far side can cause without limit. */
 function mayBeMissed({ event }: Extract<FromWorker, { type: 'event' }>): boolean {
   return event.type === 'dtmf' || event.type === 'detected' || event.type === 'trouble'
 }

@@ -16,35 +16,33 @@ import type { SpeechModelStats } from '../../media/vad/speech-model.js'
 import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
 
 /*
- * Everything that crosses between the main thread and a media worker, as one typed union each way.
- * PCM never does.
+ * The messages between the main thread and a media worker: one union per direction. Audio never crosses.
  */
 
 export type SessionId = string
 
-/** Which party speaks on our side of the session. */
+/** The party that speaks on our side of the session. */
 export type Party =
   | { readonly kind: 'agent'; readonly agent: AgentSpec }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
   | { readonly kind: 'bot'; readonly bot: BotSpec }
 
-/** The far side as SDP negotiated it. */
+/** The far side as negotiated by SDP. */
 export type RemoteMedia = RtpRemote
 
-/** How a session is made. */
+/** How to open a session. */
 export interface OpenSessionOptions {
   readonly party: Party
-  /** Stereo WAV to write from `start` on: left caller, right agent. Null records nothing. */
+  /** Path of the stereo WAV to write from `start` on (left caller, right agent); null records nothing. */
   readonly recordTo: string | null
-  /** 16000 when any end is or may become wideband. */
+  /** Mixing rate (Hz): 16000 when any endpoint is or may become wideband. */
   readonly rate: SessionRate
 }
 
 export type WorkerRequest =
   /**
-   * Makes a session: binds a port of `address` (kept until `close`) and prepares the party (the
-   * opening line is synthesised now, the bot of an inbound call is dialled). Nothing is sent until
-   * `start`.
+   * Opens a session: binds a port (kept until `close`) and prepares the party. The opening line of an agent
+   * is synthesised now, the bot of an inbound call is connected. Nothing is sent before `start`.
    */
   | {
       readonly type: 'open'
@@ -52,17 +50,15 @@ export type WorkerRequest =
       readonly options: OpenSessionOptions
     }
   | { readonly type: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
-  /**
-   * Media is live: session time 0. The party may speak. `sipCallId` is the leg's.
-   */
+  /** Media is live: session time 0. The party may speak. `sipCallId` is that of the leg. */
   | {
       readonly type: 'start'
       readonly session: SessionId
       readonly sipCallId: string | null
     }
-  /** The far side is a simulated person: what the sandbox recogniser will hear. Precedes `start`. */
+  /** Sets the script that the sandbox recogniser reads for a simulated caller. Precedes `start`. */
   | { readonly type: 'sandboxScript'; readonly session: SessionId; readonly script: SpeakerScript }
-  /** The far side pressed a key and told of it outside its media. */
+  /** The far side sent a DTMF digit outside of its media. */
   | {
       readonly type: 'digit'
       readonly session: SessionId
@@ -77,7 +73,7 @@ export type WorkerRequest =
       readonly result: string
     }
   | { readonly type: 'press'; readonly session: SessionId; readonly digits: readonly Digit[] }
-  /** What became of a transfer the bot asked for. */
+  /** The progress of a transfer that the bot asked for. */
   | { readonly type: 'transfer_update'; readonly session: SessionId; readonly update: TransferUpdate }
   | { readonly type: 'close'; readonly session: SessionId; readonly why: CloseReason }
   | { readonly type: 'load' }
@@ -86,7 +82,7 @@ export type WorkerRequest =
 export interface OpenedSession {
   readonly address: string
   readonly port: number
-  /** Takes RTCP when it does not come on `port`; absent: there is no such port. */
+  /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
   readonly rtcpPort?: number
 }
 
@@ -102,23 +98,25 @@ export interface ClosedSession {
   readonly recording: RecordingFile | null
 }
 
-/** How late beats were, over the last 10 s and since start. */
+/** Lateness of the frame clock, over the last 10 s and since the start. */
 export interface WorkerLoad {
   readonly sessions: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** What the frames of one phase of the beat took: the part of lateness that is ours. */
+  /** Time (ms) taken by the frames of one clock phase: the part of lateness that the sessions cause. */
   readonly workP99Ms: number
   readonly workMaxMs: number
-  /** Beats of the whole life by lateness: upper bounds in ms of `LATENESS_BOUNDS_MS`, last is above. */
+  /**
+   * Frames since the start by lateness; upper bounds (ms) are `LATENESS_BOUNDS_MS`, the last bin is above.
+   */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
-  /** Of the neural voice detector; null without one. */
+  /** Statistics of the neural voice detector; null without one. */
   readonly speechModel: SpeechModelStats | null
-  /** Of the model of turn endings; null without one. */
+  /** Statistics of the turn detector; null without one. */
   readonly turnDetector: TurnDetectorStats | null
-  /** Of the thread's own heap and buffers, garbage included. */
+  /** Heap and buffers of the thread (bytes), garbage included. */
   readonly heapBytes: number
 }
 
@@ -132,38 +130,38 @@ export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' }
       ? WorkerLoad
       : null
 
-/** What a session tells by itself. */
+/** Events that a session emits. */
 export type SessionEvent =
   | ConversationEvent
   | BotEvent
   /** A persona asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
-  /** The agent uses a tool of its own that needs the main thread; `toolResult` answers `request`. */
+  /** The agent calls a tool that needs the main thread; `toolResult` answers `request`. */
   | {
       readonly type: 'tool_request'
       readonly request: number
       readonly tool: string
       readonly arguments: Readonly<Record<string, unknown>>
     }
-  /** No packet of the far side for the configured time. */
+  /** No packet of the far side arrived for the configured time. */
   | { readonly type: 'media_timeout' }
-  /** The recording cannot be written; the call goes on. */
+  /** The recording cannot be written; the call continues. */
   | { readonly type: 'recording_failed'; readonly message: string }
 
-/** One end of a thread's message port. */
+/** The sending side of a thread's message port. */
 export interface Port<Out> {
   postMessage(message: Out): void
 }
 
 export type ToWorker =
   | { readonly id: number; readonly request: WorkerRequest }
-  /** So many messages of the worker were read: it stops sending when too many are not. */
+  /** The main thread read this number of messages; the worker holds back when too many are unread. */
   | { readonly read: number }
 export type FromWorker =
   | { readonly type: 'result'; readonly id: number; readonly result: unknown }
   | { readonly type: 'error'; readonly id: number; readonly code: string; readonly message: string }
   | { readonly type: 'event'; readonly session: SessionId; readonly event: SessionEvent }
-  /** One session failed by a fault of ours and is gone; the others go on. */
+  /** One session failed by a fault of ours and was ended; the others continue. */
   | { readonly type: 'lost'; readonly session: SessionId }
   | {
       readonly type: 'log'
@@ -197,42 +195,42 @@ export interface ProviderSettings {
 export interface WorkerSettings {
   readonly index: number
   readonly rtpAddress: string
-  /** Inclusive range; a worker takes even ports by its share. */
+  /** Inclusive range; each worker uses the even ports of its share. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly workers: number
   readonly mediaTimeoutMs: number
-  /** Make an Opus copy beside each recording. */
+  /** Makes an Opus copy of each recording. */
   readonly compressRecordings: boolean
-  /** ONNX file of a neural voice detector; null for the built-in one alone. */
+  /** Path of the ONNX file of a neural voice detector; null uses the built-in one alone. */
   readonly vadModel: string | null
-  /** ONNX file of a model of turn endings; null for the words alone. */
+  /** Path of the ONNX file of a turn detector; null decides by words alone. */
   readonly turnModel: string | null
-  /** Agents may ask their model before the caller's turn is decided. */
+  /** Agents may call their model before the end of the caller's turn is certain. */
   readonly speculate: boolean
-  /** Development: bots may be at private addresses and speak plain `ws`. */
+  /** For development: bots may have private addresses and use plain `ws`. */
   readonly allowPrivateUrls: boolean
   readonly providers: ProviderSettings
 }
 
-/** What signalling needs of the worker pool; `workers/pool/media-pool.ts` is the one behind it. */
+/** What signalling needs of the worker pool. `workers/pool/media-pool.ts` implements it. */
 export interface MediaPool {
-  /** Picks the worker with room (by beat lateness); throws EngineError `overloaded` when none has. */
+  /** Opens a session on the worker with the most room. Throws EngineError `overloaded` when none has room. */
   open(
     session: SessionId,
     order: OpenSessionOptions,
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }>
   setRemote(session: SessionId, setRemote: RemoteMedia): Promise<void>
-  /** `sipCallId` is the leg's, for bots that are told it. */
+  /** Starts a session. `sipCallId` is that of the leg; bots receive it. */
   start(session: SessionId, sipCallId?: string): Promise<void>
-  /** A key of the far side that came by SIP INFO; one that also comes as RTP event counts once. */
+  /** Passes a digit that arrived by INFO; one that also arrives as RTP event counts once. */
   digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
-  /** What became of a transfer that a bot asked for. */
+  /** Reports the progress of a transfer that a bot asked for. */
   transferUpdate(session: SessionId, update: TransferUpdate): Promise<void>
   toolResult(session: SessionId, request: number, result: string): Promise<void>
-  /** Idempotent; a session whose worker died resolves with empty stats. */
+  /** Closes a session. Idempotent; resolves with empty statistics when its worker died. */
   closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession>
-  /** Called once for every session a dead worker took along. */
+  /** Registers a listener, called once for every session that a dead worker took along. */
   onLost(listener: (session: SessionId) => void): void
   load(): Promise<readonly WorkerLoad[]>
   close(): Promise<void>

@@ -19,8 +19,8 @@ interface Pending {
 }
 
 /**
- * Main side: numbered requests to one worker. Every request has a deadline (`timeout`); closing
- * rejects whatever is pending and all that comes after. An answer that comes too late is ignored.
+ * Main thread's side: numbered requests to one worker. Every request has a deadline (`timeout`). Closing
+ * rejects pending and later requests. A late result is ignored.
  */
 export class RequestChannel {
   readonly #port: Port<ToWorker>
@@ -64,7 +64,7 @@ export class RequestChannel {
           }),
         )
       })
-      // The protocol pairs each request with its result; the id pairs them on the wire.
+      // The types pair each request with its result; the id pairs them at run time.
       this.#pending.set(id, { resolve: (result) => resolve(result as WorkerResult<R>), reject, timer })
       try {
         this.#port.postMessage({ id, request })
@@ -75,7 +75,7 @@ export class RequestChannel {
     })
   }
 
-  /** Everything the worker posts comes here. */
+  /** Handles a message of the worker. */
   receive(message: FromWorker): void {
     if (this.#closed !== null) return
     if (++this.#read === READ_EVERY) {
@@ -88,7 +88,7 @@ export class RequestChannel {
         return
       case 'error':
         this.#take(message.id)?.reject(
-          // Codes are written by `serve` below from the same closed list.
+          // `serveRequests` writes codes of the same closed list.
           new EngineError(message.code as EngineErrorCode, message.message, {
             retryable: message.code === 'overloaded' || message.code === 'timeout',
           }),
@@ -106,7 +106,7 @@ export class RequestChannel {
     }
   }
 
-  /** Idempotent. */
+  /** Rejects all pending requests. Idempotent. */
   close(error: EngineError): void {
     if (this.#closed !== null) return
     this.#closed = error
@@ -128,8 +128,8 @@ export class RequestChannel {
 }
 
 /**
- * Worker side: answers each request once, with the handler's result or its error. An EngineError
- * keeps its code; anything else is `internal` and is logged here, where its stack is.
+ * Worker's side: answers each request once, with the handler's result or its error. An EngineError keeps its
+ * code. Any other error becomes `internal` and is logged here, where its stack is known.
  */
 export function serveRequests(
   port: Outbox,

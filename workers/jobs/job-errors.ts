@@ -2,14 +2,14 @@ import type { Worker } from 'node:worker_threads'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 
-/** What this needs of a pool of the job library. */
+/** The part of a node-worker-threads-pool that is used here. */
 interface JobPool {
   on(event: 'worker-ready', listener: (worker: Worker) => void): unknown
 }
 
 /**
- * The library listens for a thread's error only while a job runs; one in between must not be fatal
- * here. It replaces the thread by itself.
+ * Logs errors of idle threads. The library listens for a thread's error only while a job runs, and an error
+ * in between must not end the process. The library replaces the thread itself.
  */
 export function logThreadErrors(pool: JobPool, what: string, log: Log): void {
   const known = new WeakSet<Worker>()

@@ -7,27 +7,30 @@ import type { RawRecording } from '../../media/recording/recorder.js'
 import { logThreadErrors } from './job-errors.js'
 import type { RecordingJob, RecordingReply } from './recording-thread.js'
 
-/** More calls than end at once on one worker. */
+/** More calls than end at the same time on one worker. */
 const MAX_WAITING = 256
-/** An hour's recording takes a second to hash and some ten to compress. Shorter than what a close may take. */
+/**
+ * Time limit (ms), below that of closing a session. The recording of an hour takes one second to hash and
+ * about ten to compress.
+ */
 const FINISH_LIMIT_MS = 10_000
 const COMPRESS_LIMIT_MS = 600_000
 
 export interface RecordingJobs {
   /**
-   * Makes the one file of a call's recording in another thread; here, in small pieces, when that thread
-   * does not answer or too many wait. Rejects when the disk fails.
+   * Makes the final file of a recording in another thread; on this thread, in small slices, when the other
+   * one does not answer or its queue is full. Rejects when the disk fails.
    */
   finish(raw: RawRecording): Promise<RecordedFile | null>
-  /** Idempotent: finishes what was begun, leaves copies that wait unmade. */
+  /** Finishes running jobs; skips waiting copies. Idempotent. */
   close(): Promise<void>
 }
 
 type Pool = StaticPool<(job: RecordingJob) => RecordingReply>
 
 /**
- * One thread for the recordings of a media worker, started with the first of them. With `compress`
- * another one makes an Opus copy of each, after the call has been reported as over.
+ * Opens the recording thread of a media worker, which starts with the first recording. With `compress`, a
+ * second thread makes an Opus copy of each, after the end of the call was reported.
  */
 export function openRecordingJobs(options: { readonly compress: boolean; readonly log: Log }): RecordingJobs {
   return new JobThread(options)
@@ -61,7 +64,7 @@ class JobThread implements RecordingJobs {
   async #finishAll(): Promise<void> {
     if (this.#copies.length > 0) this.#log.warn({ copies: this.#copies.length }, 'Opus copies not made')
     this.#copies.length = 0
-    // A thread ended in the middle of a job would leave the library's timer running.
+    // Terminating a thread during a job would leave the library's timer running.
     await Promise.allSettled(this.#running)
     await this.#pool?.destroy()
   }
@@ -71,7 +74,7 @@ class JobThread implements RecordingJobs {
     try {
       reply = await this.#run({ type: 'finish', raw }, FINISH_LIMIT_MS)
     } catch (error) {
-      // That thread may be at it still: two must not work on one file.
+      // The other thread may still be working on the file.
       if (error instanceof Error && isTimeoutError(error))
         throw new EngineError('timeout', 'the recording took too long to finish')
       this.#log.warn({ error: errorText(error) }, 'a recording is finished on the media thread')
@@ -90,7 +93,7 @@ class JobThread implements RecordingJobs {
     void this.#copyNext()
   }
 
-  /** One after the other: what is to be finished goes between. */
+  /** Makes one copy at a time, so that recordings are finished in between. */
   async #copyNext(): Promise<void> {
     if (this.#copying) return
     this.#copying = true
@@ -120,7 +123,7 @@ class JobThread implements RecordingJobs {
 
   #open(): Pool {
     const pool: Pool = new StaticPool({
-      // A long copy must not keep a call from being reported as over.
+      // A long copy must not delay the report of another call's end.
       size: this.#compress ? 2 : 1,
       task: fileURLToPath(new URL('./recording-thread.js', import.meta.url)),
     })

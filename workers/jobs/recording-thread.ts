@@ -1,6 +1,6 @@
 /*
- * The thread that finishes recordings (a worker of `recording-jobs.ts`). It answers every message, so
- * that nothing here ever ends as an uncaught error.
+ * The thread that finishes recordings (a worker of `recording-jobs.ts`). It answers every message, so that no
+ * error stays uncaught.
  */
 import { parentPort } from 'node:worker_threads'
 import { errorText } from '../../media/base/errors.js'
@@ -28,7 +28,7 @@ async function answer(job: RecordingJob): Promise<RecordingReply> {
   }
 }
 
-// The media thread that started this one runs first; nothing here is as urgent.
+// The media thread that started this one has priority.
 resetThreadPriority()
 
 parentPort?.on('message', (job: RecordingJob) => {

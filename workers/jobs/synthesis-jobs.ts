@@ -12,13 +12,15 @@ import { logThreadErrors } from './job-errors.js'
 import type { SynthesisJob, SynthesisReply } from './synthesis-thread.js'
 
 export interface SynthesisJobs extends SynthesisPort {
-  /** Jobs waiting or running. */
+  /** Number of jobs waiting or running. */
   readonly pending: number
-  /** Idempotent: rejects what waits with `closed`, lets what runs end (bounded) and stops the threads. */
+  /**
+   * Rejects waiting jobs with `closed`, lets running ones end (bounded) and stops the threads. Idempotent.
+   */
   close(): Promise<void>
 }
 
-/** One text to synthesise, for everyone who asked for it while it waits or runs. */
+/** One text to synthesise, shared by all requests that arrive while it waits or runs. */
 interface Job {
   readonly key: string
   readonly request: SynthesisRequest
@@ -36,9 +38,9 @@ interface Waiter {
 type JobPool = StaticPool<(job: SynthesisJob) => SynthesisReply>
 
 /**
- * Synthesis off the beat: `threads` eSpeak threads of a node-worker-threads-pool, a bounded queue in
- * front of them and a deadline from submission on, so that a caller always hears within `deadlineMs`.
- * The same text asked for twice at once (the opening line of a campaign's calls) is made once.
+ * Opens synthesis outside of the media thread: `threads` eSpeak threads behind a bounded queue. The deadline
+ * counts from submission, so that every request is answered within `deadlineMs`. Simultaneous requests for
+ * the same text (the opening line of a campaign) share one job.
  */
 export function openSynthesisJobs(options: {
   readonly threads?: number
@@ -110,7 +112,7 @@ class JobQueue implements SynthesisJobs {
       for (const waiter of [...job.waiters])
         refuse(job, waiter, new EngineError('closed', 'synthesis is closed'))
     }
-    // A thread ended in the middle of a job would leave the library's timer running.
+    // Terminating a thread during a job would leave the library's timer running.
     await Promise.all(this.#running)
     await this.#pool.destroy()
   }
@@ -120,7 +122,7 @@ class JobQueue implements SynthesisJobs {
       const leave = (error: EngineError): void => {
         refuse(job, waiter, error)
         if (job.waiters.size > 0) return
-        // Nobody wants it any more: if it still waits it never runs.
+        // No request is left: a waiting job never runs.
         const at = this.#queue.indexOf(job)
         if (at < 0) return
         this.#queue.splice(at, 1)
@@ -153,7 +155,7 @@ class JobQueue implements SynthesisJobs {
   async #run(job: Job): Promise<void> {
     let outcome: Synthesis | EngineError
     try {
-      // The engine stops itself at the limit; the library's own one is for a thread that hangs.
+      // eSpeak stops at the limit itself; the library's limit is for a thread that hangs.
       const reply = await this.#pool
         .createExecutor()
         .setTimeout(this.#deadlineMs * 2)

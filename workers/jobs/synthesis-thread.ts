@@ -1,6 +1,6 @@
 /*
- * The synthesis thread (a worker of `jobs.ts`). It answers every message, so that nothing here ever
- * ends as an uncaught error: the pool library would respawn the thread without pause.
+ * The synthesis thread (a worker of `synthesis-jobs.ts`). It answers every message, so that no error stays
+ * uncaught: the pool library would respawn the thread without a pause.
  */
 import { parentPort } from 'node:worker_threads'
 import type { Synthesis, SynthesisRequest } from '../../media/agent/vendors/espeak/synthesis-port.js'
@@ -22,7 +22,7 @@ export type SynthesisReply =
       readonly retryable: boolean
     }
 
-// Loaded at once, so that the first sentence need not wait; the failure is told to who asks.
+// Loaded at once, so that the first sentence need not wait. Each job reports a failure to load.
 let engine: Promise<EspeakSynthesizer> | null = null
 
 function loadEngine(): Promise<EspeakSynthesizer> {
@@ -42,10 +42,10 @@ async function answer(job: SynthesisJob): Promise<SynthesisReply> {
 }
 
 loadEngine().catch(() => {
-  // Every job reports it; nobody waits here.
+  // Every job reports it.
 })
 
-// The media thread that started this one runs first; nothing here is as urgent.
+// The media thread that started this one has priority.
 resetThreadPriority()
 
 parentPort?.on('message', (job: SynthesisJob) => {

@@ -1,20 +1,20 @@
 /*
- * The features of Whisper's encoder, which models of turn endings are built on: 80 mel bands of windows
- * of 25 ms every 10 ms, as logarithms. Sound is brought to mean 0 and variance 1 first.
+ * The features of Whisper's encoder, on which turn detectors are built: logarithms of 80 mel bands, windows
+ * of 25 ms every 10 ms. The audio is first normalised to mean 0 and variance 1.
  */
 
 export const MEL_BANDS = 80
-/** Samples between two windows, at 16 kHz. */
+/** Samples between two windows at 16 kHz. */
 export const MEL_HOP = 160
 const WINDOW = 400
 const BINS = WINDOW / 2 + 1
 const RATE = 16_000
 const RADICES = [4, 4, 5, 5] as const
 const FLOOR = 1e-10
-/** Nothing is softer than this under the loudest, as power of ten. */
+/** Dynamic range below the loudest value, as a power of ten. */
 const RANGE = 8
 
-/** Makes the features of sounds of one length. Not reentrant: it works in buffers of its own. */
+/** Computes the features of audio of one length. Not reentrant: it uses its own buffers. */
 export class LogMel {
   readonly frames: number
   readonly #fourier = new Fourier(WINDOW)
@@ -33,14 +33,14 @@ export class LogMel {
   }
 
   /**
-   * `[80, frames]`, band by band. The first `silent` samples of `pcm` (full scale 1) are zero; saying so
-   * saves the work of their windows.
+   * Returns `[80, frames]`, band by band. The first `silent` samples of `pcm` (full scale 1) must be zero;
+   * their windows are then computed only once.
    */
   compute(pcm: Float32Array, silent: number): Float32Array {
     this.#normalise(pcm)
     const { frames } = this
     const features = new Float32Array(MEL_BANDS * frames)
-    // Windows in which nothing but zeros lie are all alike: the first one stands for them.
+    // All windows that contain only zeros have the features of the first one.
     const alike = Math.min(frames, Math.floor((silent - WINDOW / 2) / MEL_HOP) + 1)
     const [first, second] = this.#power
     for (let at = 0; at < frames; at += 2) {
@@ -63,7 +63,7 @@ export class LogMel {
     return features
   }
 
-  /** Into the buffer, with half a window of reflection on both sides: window n lies around n hops. */
+  /** Fills the buffer, with half a window of reflection on both sides: window n is centred at n hops. */
   #normalise(pcm: Float32Array): void {
     const length = pcm.length
     let sum = 0
@@ -96,7 +96,7 @@ interface MelFilter {
   readonly weights: Float64Array
 }
 
-/** Triangles of equal area (Slaney): linear below 1 kHz, logarithmic above. */
+/** Returns triangles of equal area (Slaney): linear below 1 kHz, logarithmic above. */
 function melFilters(): readonly MelFilter[] {
   const step = Math.log(6.4) / 27
   const mel = (hertz: number) => (hertz < 1000 ? (3 * hertz) / 200 : 15 + Math.log(hertz / 1000) / step)
@@ -115,7 +115,7 @@ function melFilters(): readonly MelFilter[] {
   })
 }
 
-/** A Fourier transform of 400 points in four passes, two real windows at once. */
+/** A Fourier transform of 400 points in four passes, for two real windows at once. */
 class Fourier {
   readonly #length: number
   readonly #cos: Float64Array
@@ -135,7 +135,7 @@ class Fourier {
     this.#nextIm = new Float64Array(length)
   }
 
-  /** Squared magnitudes of the windows that begin at `a` and `b`. */
+  /** Computes the squared magnitudes of the windows that begin at `a` and `b`. */
   powers(
     sound: Float64Array,
     a: number,
@@ -163,7 +163,7 @@ class Fourier {
     }
   }
 
-  /** Stockham's order: every pass writes where the next one reads, nothing is sorted afterwards. */
+  /** Stockham's order: every pass writes where the next one reads, so that no reordering is needed. */
   #transform(): void {
     const length = this.#length
     const cos = this.#cos

@@ -9,7 +9,7 @@ const ENTRIES = {
   'speech model': new URL('./speech-model-thread.js', import.meta.url),
   'turn model': new URL('./turn-detector-thread.js', import.meta.url),
 } as const
-/** A model that still runs by then is left behind: its thread ends when it comes back. */
+/** Time limit (ms); a model that still runs is abandoned, and its thread ends when the run ends. */
 const END_MS = 5000
 
 export interface ModelSpec {
@@ -17,17 +17,21 @@ export interface ModelSpec {
   readonly data: ModelThreadData
 }
 
-/** Starts a thread that loads the model and talks over the port. It ends when the port does. */
+/**
+ * Starts a thread that loads the model and communicates over the port. The thread ends when the port closes.
+ */
 export type StartModel = (order: ModelSpec, port: MessagePort) => StartedModel
 
 export interface StartedModel {
-  /** Resolves with the reason when the thread is gone. */
+  /** Resolves with the reason when the thread has ended. */
   readonly exited: Promise<string>
-  /** The process need not wait for it. */
+  /** Lets the process exit without waiting for the thread. */
   abandon(): void
 }
 
-/** As a thread of this one, which must not be ended by force while it has such threads: see `ModelHost`. */
+/**
+ * Starts the model as a child of this thread, which must then not be terminated by force: see `ModelHost`.
+ */
 export const startModel: StartModel = ({ name, data }, port) => {
   const thread = new Worker(ENTRIES[name], {
     workerData: { ...data, port },
@@ -46,9 +50,9 @@ export const startModel: StartModel = ({ name, data }, port) => {
 }
 
 /**
- * Starts models for media threads, as threads of the main one. Threads of a media thread would be ended by
- * force together with it, when it hangs or dies, and the runtime of a model that runs at that moment cannot
- * hand over its result and ends the process. So they only lose their port, and end after what they do.
+ * Starts models for media threads, as children of the main thread. Children of a media thread would be
+ * terminated by force together with it, and the runtime of a model that is running at that moment would end
+ * the process. With this host they only lose their port, and end after their current run.
  */
 export class ModelHost {
   readonly #clock: Clock
@@ -60,7 +64,7 @@ export class ModelHost {
     this.#log = log
   }
 
-  /** The port for one media thread to order its models over; closes when that thread is gone. */
+  /** Returns the port over which one media thread starts its models; it closes when that thread ends. */
   open(): MessagePort {
     const { port1, port2 } = new MessageChannel()
     port1.on('message', ({ order, port }: { readonly order: ModelSpec; readonly port: MessagePort }) => {
@@ -71,7 +75,7 @@ export class ModelHost {
     return port2
   }
 
-  /** Once no media thread is left: resolves when the models are gone, or are not waited for any longer. */
+  /** Resolves when the models have ended or were abandoned. Call it when no media thread is left. */
   async close(): Promise<void> {
     const gone = Promise.all([...this.#running].map((started) => started.exited)).then(() => true)
     const late = new Promise<boolean>((resolve) => {
@@ -84,7 +88,7 @@ export class ModelHost {
   }
 }
 
-/** On a media thread: by way of the main one. */
+/** Returns a starter for media threads, which starts models through the main thread. */
 export function remoteModelStarter(orders: MessagePort): StartModel {
   return (order, port) => {
     orders.postMessage({ order, port }, [port])

@@ -6,23 +6,23 @@ import type { ModelSpec, StartedModel, StartModel } from './model-host.js'
 import { END, type FromModelThread } from './onnx.js'
 
 const START_MS = 20_000
-/** An answer that takes so long is a thread that hangs. */
+/** Time (ms) after which an unanswered question means that the thread hangs. */
 const HUNG_MS = 3000
 const RESTART_MIN_MS = 500
 const RESTART_MAX_MS = 30_000
-/** A thread that does not end by then is left behind: it ends when it comes back. */
+/** Time limit (ms); a thread that has not ended by then is abandoned, and ends when its run ends. */
 const END_MS = 3000
 
 export interface ModelThreadOptions<Answer> {
-  /** What to run; its name is what errors call it. */
+  /** The model to run; errors use its name. */
   readonly model: ModelSpec
   readonly start: StartModel
   readonly clock: Clock
   readonly log: Log
-  /** What goes on without it, for the log. */
+  /** Log text: what replaces the model meanwhile. */
   readonly withoutModel: string
   onAnswer(answer: Answer): void
-  /** The thread failed: what it was asked will not be answered, and what it remembered is gone. */
+  /** The thread failed: pending questions will not be answered, and its state is lost. */
   onLost(): void
 }
 
@@ -30,13 +30,13 @@ export interface ModelThreadOptions<Answer> {
 interface Thread {
   readonly port: MessagePort
   readonly started: StartedModel
-  /** Resolves with the reason when it is gone and its port is closed. */
+  /** Resolves with the reason when the thread has ended and its port is closed. */
   readonly ended: Promise<string>
 }
 
 /**
- * A thread that runs a model beside a media thread and off its beat: loaded once, one question at a time,
- * ended when it hangs or fails and started again after a pause that grows.
+ * A thread that runs a model beside a media thread: loads it once, answers one question at a time, is
+ * replaced when it hangs or fails, with an increasing delay.
  */
 export class ModelThread<Ready, Question, Answer> {
   readonly #options: ModelThreadOptions<Answer>
@@ -56,19 +56,19 @@ export class ModelThread<Ready, Question, Answer> {
     return this.#restarts
   }
 
-  /** There is a thread. */
+  /** True while a thread exists. */
   get running(): boolean {
     return this.#thread !== null
   }
 
-  /** There is a thread, and it waits for a question. */
+  /** True while the thread waits for a question. */
   get free(): boolean {
     return this.#thread !== null && !this.#busy
   }
 
   /**
-   * Loads the model. Resolves with what it says of itself, null when it was closed meanwhile. Throws
-   * EngineError `config_invalid` with the reason.
+   * Loads the model. Resolves with its description, or with null when closed meanwhile. Throws EngineError
+   * `config_invalid` with the reason.
    */
   async start(): Promise<Ready | null> {
     const { model: order, start, clock } = this.#options
@@ -100,7 +100,7 @@ export class ModelThread<Ready, Question, Answer> {
     return first.ready
   }
 
-  /** Only while it is free. */
+  /** Sends a question. Call it only while the thread is free. */
   ask(question: Question, transfer: readonly ArrayBuffer[] = []): void {
     const thread = this.#thread
     if (thread === null || this.#busy) return
@@ -109,7 +109,7 @@ export class ModelThread<Ready, Question, Answer> {
     this.#hung = this.#options.clock.after(HUNG_MS, () => this.#lost(thread, 'it hangs'))
   }
 
-  /** Idempotent; nothing is answered afterwards. */
+  /** Ends the thread. Idempotent; no answer follows. */
   async close(): Promise<void> {
     this.#closing = true
     this.#hung?.cancel()
@@ -119,7 +119,7 @@ export class ModelThread<Ready, Question, Answer> {
     if (thread !== null) await this.#end(thread)
   }
 
-  /** Resolves when it ended, or is not waited for any longer. */
+  /** Resolves when the thread has ended or was abandoned. */
   async #end({ port, started, ended }: Thread): Promise<void> {
     const { clock, log, model: order } = this.#options
     port.postMessage(END)
@@ -146,7 +146,7 @@ export class ModelThread<Ready, Question, Answer> {
     this.#options.onAnswer(message.answer)
   }
 
-  /** Ends a thread that failed; another one follows. */
+  /** Ends a failed thread; another one follows. */
   #lost(thread: Thread, why: string): void {
     if (thread !== this.#thread) return
     const { log, model: order, withoutModel: meanwhile, onLost: lost } = this.#options

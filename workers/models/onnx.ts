@@ -2,11 +2,10 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { errorText } from '../../media/base/errors.js'
 
 /*
- * What the entry files of model threads share: the runtime, loaded when one is configured, and the
- * conversation with the thread that asks (model-thread.ts).
+ * Shared by the entry files of model threads: loading the runtime, and the protocol with model-thread.ts.
  */
 
-/** What is used of onnxruntime-node, which is an optional package without types at hand. */
+/** The used part of onnxruntime-node, an optional package without bundled types. */
 export interface Tensor {
   readonly data: Float32Array
 }
@@ -31,9 +30,9 @@ export interface OnnxRuntime {
 
 export interface ModelThreadData {
   readonly path: string
-  /** The package that runs the model; a test names one that is not there. */
+  /** The package that runs the model; a test names a missing one. */
   readonly runtime: string
-  /** The setting that named the file, for the fix. */
+  /** The setting that named the file, for the error message. */
   readonly setting: string
 }
 
@@ -42,7 +41,7 @@ export type FromModelThread<Ready, Answer> =
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'answered'; readonly answer: Answer }
 
-/** Throws Error with the fix when runtime or file cannot be loaded. */
+/** Loads runtime and model. Throws Error, with the remedy, when either fails. */
 export async function loadOnnx({
   path,
   runtime,
@@ -66,14 +65,14 @@ export async function loadOnnx({
 }
 
 /**
- * Asks the thread to end when what it does is done. It must not be terminated meanwhile: the runtime's
- * native code cannot hand over its result then, and ends the process.
+ * Asks the thread to end after its current run. It must not be terminated during a run: the runtime's native
+ * code would fail to deliver its result and end the process.
  */
 export const END = 'end'
 
 /**
- * Runs a model thread: loads once, says what it is like, then answers one question after the other, until
- * it is told to end or nobody is left to ask.
+ * Runs a model thread: loads the model, reports `ready`, then answers one question after the other until the
+ * port closes or `END` arrives.
  */
 export function serveModel<Ready, Question, Answer>(
   load: () => Promise<{ readonly ready: Ready; answer(question: Question): Promise<Answer> }>,
@@ -83,7 +82,7 @@ export function serveModel<Ready, Question, Answer>(
   const send = (message: FromModelThread<Ready, Answer>): void => port.postMessage(message)
   const failed = (error: unknown): void => send({ type: 'failed', message: errorText(error) })
   const loading = load()
-  // From the start on: who gave up waiting says so while the model is still being loaded.
+  // Listens from the start: `END` may arrive while the model is still loading.
   port.on('message', (question: Question | typeof END) => {
     if (question === END) {
       port.close()

@@ -1,13 +1,13 @@
-/** Samples of one window, for a session of each rate. */
+/** Samples per window, by session rate. */
 export type SpeechWindowSizes = Readonly<Record<8000 | 16000, number>>
 
-/** Sound of several calls to be judged at once; the array is handed over. */
+/** Audio of several calls to judge at once; the array is transferred. */
 export interface SpeechBatch {
   readonly rate: 8000 | 16000
-  /** Streams by number, one window each. */
+  /** Stream ids, one window each. */
   readonly streams: readonly number[]
   readonly windows: Float32Array
-  /** Streams that are over: what is remembered of them goes. */
+  /** Closed streams, whose state is to be dropped. */
   readonly closed: readonly number[]
 }
 

@@ -1,10 +1,9 @@
 /*
- * The entry file of the thread that runs a speech model of ONNX format. What it takes: an input of
- * float samples [batch, window] named `input` (or the only one that is not one of these), optionally
- * `sr` (the sample rate, int64), optionally recurrent state: inputs like `state` whose new value is the
- * output `stateN` (or `h` and `hn`), with one free dimension for the batch. The first other output is
- * how likely each window is speech. A window whose length the model leaves free is 32 ms with 4 ms of
- * the sound before it, as published voice detectors have it.
+ * The entry file of the thread that runs an ONNX speech model. Expected inputs: float samples [batch,
+ * window], named `input` or otherwise not named below; optionally `sr` (sample rate, int64); optionally
+ * recurrent state, such as `state`, whose new value is the output `stateN` (or `h` and `hn`), with one free
+ * dimension for the batch. The first other output is the probability of speech per window. If the model
+ * leaves the window length free, it is 32 ms plus 4 ms of preceding context, as in published voice detectors.
  */
 import { workerData } from 'node:worker_threads'
 import { openResampler } from '../../media/codec/resampler.js'
@@ -18,7 +17,7 @@ import {
 } from './onnx.js'
 import type { SpeechBatch, SpeechScores, SpeechWindowSizes } from './speech-model-batch.js'
 
-/** One recurrent value: its place in the model and its shape around the batch. */
+/** One recurrent value: its names in the model and its shape around the batch dimension. */
 interface State {
   readonly input: string
   readonly output: string
@@ -38,9 +37,9 @@ class Model {
   readonly #output: string
   readonly #takesRate: boolean
   readonly #states: readonly State[]
-  /** New samples of a window by the model's own rate, and samples of context before them. */
+  /** Window length fixed by the model (samples); null when free. */
   readonly #fixed: number | null
-  /** By stream: its recurrent values, the end of its last window, its upsampler. */
+  /** State by stream: recurrent values, the end of the last window, and the upsampler. */
   readonly #memory = new Map<number, { readonly states: Float32Array[]; readonly context: Float32Array }>()
   readonly #upsamplers = new Map<number, ReturnType<typeof openResampler>>()
 
@@ -69,7 +68,7 @@ class Model {
     this.#states = states
   }
 
-  /** Samples of a session of this rate that make one window. */
+  /** Returns the samples of a session of this rate that make one window. */
   window(rate: 8000 | 16000): number {
     const modelRate = this.#rate(rate)
     const own = this.#fixed ?? (modelRate / 1000) * FREE_WINDOW_MS
@@ -111,12 +110,12 @@ class Model {
       for (const [i, memory] of memories.entries()) copy(memory.states[s], joined, state, count, i, true)
     })
     const judged = results[this.#output]?.data ?? new Float32Array(count)
-    // One number a window, or the last one of several.
+    // One number per window, or the last of several.
     const each = judged.length / count
     return Float32Array.from({ length: count }, (_, i) => judged[(i + 1) * each - 1] ?? 0)
   }
 
-  /** Models that are not told a rate are made for 16 kHz. */
+  /** Models without a rate input expect 16 kHz. */
   #rate(rate: 8000 | 16000): 8000 | 16000 {
     return this.#takesRate ? rate : 16000
   }
@@ -162,7 +161,7 @@ function stateOf(meta: Metadata, output: string): State {
   }
 }
 
-/** One stream's state into its place of the batch, or back. */
+/** Copies one stream's state into its slot of the batch, or back. */
 function copy(
   own: Float32Array | undefined,
   joined: Float32Array | undefined,

@@ -8,29 +8,29 @@ import type { SpeechBatch, SpeechScores, SpeechWindowSizes } from './speech-mode
 
 export interface RunningSpeechModel extends SpeechModel {
   stats(): SpeechModelStats
-  /** Idempotent. */
+  /** Ends the thread. Idempotent. */
   close(): Promise<void>
 }
 
 export interface SpeechModelOptions {
-  /** An ONNX file; `speech-model-thread.ts` tells what it must be. */
+  /** Path of an ONNX file; `speech-model-thread.ts` describes its format. */
   readonly path: string
   readonly clock: Clock
   readonly log: Log
   readonly runtime?: string
-  /** How its thread is started: as one of this thread's, unless told. */
+  /** Starts its thread; by default as a child of this thread. */
   readonly start?: StartModel
 }
 
-/** A judgement that is older than a window and this is too late to act on. */
+/** Age (ms), beyond one window, after which a judgement is too old to use. */
 const DEADLINE_MS = 60
 /** More calls than a media worker carries. */
 const MAX_BATCH = 512
 const RATES = [8000, 16000] as const
 
 /**
- * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that
- * fails; later failures leave the calls to the built-in detector until a new thread is there.
+ * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that fails.
+ * After later failures the built-in detector decides until a new thread is ready.
  */
 export async function openSpeechModel(options: SpeechModelOptions): Promise<RunningSpeechModel> {
   const model = new ThreadModel(options)
@@ -41,7 +41,7 @@ export async function openSpeechModel(options: SpeechModelOptions): Promise<Runn
 class ThreadModel implements RunningSpeechModel {
   readonly #thread: ModelThread<SpeechWindowSizes, SpeechBatch, SpeechScores>
   readonly #streams = new Map<number, WindowStream>()
-  /** Streams with a window to judge, by rate. */
+  /** Streams with a full window, by rate. */
   readonly #waiting: Record<SessionRate, Set<WindowStream>> = { 8000: new Set(), 16000: new Set() }
   readonly #closed: number[] = []
   #window: SpeechWindowSizes = { 8000: 0, 16000: 0 }
@@ -112,7 +112,7 @@ class ThreadModel implements RunningSpeechModel {
     if (this.#streams.delete(stream.id) && this.#thread.running) this.#closed.push(stream.id)
   }
 
-  /** One batch at a time: while it is judged the next one gathers. */
+  /** Sends one batch at a time; the next one gathers meanwhile. */
   #ask(): void {
     if (!this.#thread.free) return
     for (const rate of RATES) {
@@ -141,17 +141,17 @@ interface StreamEvents {
   closed(): void
 }
 
-/** Gathers frames to windows, and keeps the newest judgement while it is fresh. */
+/** Gathers frames into windows and keeps the newest judgement while it is fresh. */
 class WindowStream implements SpeechModelStream {
   readonly id: number
   readonly rate: SessionRate
   readonly #events: StreamEvents
   readonly #window: Float32Array
-  /** The last full window: a newer one takes its place when nobody came for it. */
+  /** The last full window; a newer one overwrites it when it was not taken. */
   readonly #ready: Float32Array
   #filled = 0
   #likely: number | null = null
-  /** Frames since the sound of the newest judgement began to be gathered. */
+  /** Frames since the audio of the newest judgement began. */
   #age = 0
   readonly #maxAge: number
   #closed = false

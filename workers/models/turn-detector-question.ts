@@ -1,10 +1,10 @@
-/** The sound of one pause to be judged. */
+/** The audio of one pause to judge. */
 export interface TurnDetectorRequest {
   readonly id: number
   readonly rate: 8000 | 16000
-  /** A ring of the party's latest sound, in memory both threads share; the oldest is overwritten last. */
+  /** Ring buffer of the party's latest audio in shared memory; the oldest samples are overwritten last. */
   readonly ring: Int16Array
-  /** Where the newest sample stands, plus one, and how many up to there are meant. */
+  /** Index after the newest sample; `samples` up to it are meant. */
   readonly end: number
   readonly samples: number
 }

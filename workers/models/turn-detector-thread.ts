@@ -1,8 +1,8 @@
 /*
- * The entry file of the thread that runs a model of turn endings of ONNX format. What it takes is one
- * input of floats for the last seconds of a caller's turn at 16 kHz, right-aligned, with silence in
- * front: samples of full scale 1 as [1, samples], or their Whisper features as [1, 80, frames]. The first
- * output is one number: how likely the caller has finished. docs/turn-taking.md says it in full.
+ * The entry file of the thread that runs an ONNX turn detector. Its one input are floats for the last seconds
+ * of a caller's turn at 16 kHz, right-aligned after silence: samples of full scale 1 as [1, samples], or
+ * their Whisper features as [1, 80, frames]. The first output is one number: the probability that the caller
+ * has finished. docs/turn-taking.md describes it in full.
  */
 import { workerData } from 'node:worker_threads'
 import { resample } from '../../media/codec/resampler.js'
@@ -13,9 +13,9 @@ import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-qu
 
 const MODEL_RATE = 16_000
 const LONGEST = (TURN_DETECTOR_MS / 1000) * MODEL_RATE
-/** Less would not hold a word. */
+/** Shorter audio would not contain a word. */
 const SHORTEST = MODEL_RATE / 2
-/** The first runs compile: they are not a caller's. */
+/** The first runs compile the model. */
 const WARM_UPS = 3
 
 class Model {
@@ -23,11 +23,11 @@ class Model {
   readonly #session: OnnxSession
   readonly #input: string
   readonly #output: string
-  /** Samples at 16 kHz that it hears. */
+  /** Length of the model's audio (samples at 16 kHz). */
   readonly #samples: number
   readonly #mel: LogMel | null
 
-  /** Throws Error with what is wrong about its inputs and outputs. */
+  /** Throws Error when inputs or outputs do not fit. */
   constructor(ort: OnnxRuntime, session: OnnxSession) {
     this.#ort = ort
     this.#session = session
@@ -59,9 +59,9 @@ class Model {
     this.#mel = bands === null ? null : new LogMel(this.#samples)
   }
 
-  /** Throws Error when what comes out is no probability. */
+  /** Throws Error when the output is not a probability. */
   async answer({ id, rate, ring, end, samples }: TurnDetectorRequest): Promise<TurnDetectorResult> {
-    // At once, while it is still what was asked about.
+    // Copied at once, before newer audio overwrites it.
     const own = new Int16Array(samples)
     const from = (end - samples + ring.length) % ring.length
     const head = ring.subarray(from, Math.min(ring.length, from + samples))
@@ -94,7 +94,7 @@ class Model {
 serveModel<null, TurnDetectorRequest, TurnDetectorResult>(async () => {
   const { ort, session } = await loadOnnx(workerData)
   const model = new Model(ort, session)
-  // A second that is not silent: features of it are not constant.
+  // Audio that is not silent, so that its features are not constant.
   const tick = Int16Array.from({ length: MODEL_RATE }, (_, i) => (i % 80) * 20)
   for (let run = 0; run < WARM_UPS; run++) await model.judge(tick)
   return { ready: null, answer: (question) => model.answer(question) }

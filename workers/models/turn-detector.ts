@@ -13,33 +13,33 @@ import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-qu
 
 export interface RunningTurnDetector extends TurnDetector {
   stats(): TurnDetectorStats
-  /** Idempotent. */
+  /** Ends the thread. Idempotent. */
   close(): Promise<void>
 }
 
 export interface TurnDetectorOptions {
-  /** An ONNX file; `ending-model-thread.ts` tells what it must be. */
+  /** Path of an ONNX file; `turn-detector-thread.ts` describes its format. */
   readonly path: string
   readonly clock: Clock
   readonly log: Log
   readonly runtime?: string
-  /** How its thread is started: as one of this thread's, unless told. */
+  /** Starts its thread; by default as a child of this thread. */
   readonly start?: StartModel
 }
 
 /**
- * From the question to the answer. A pause is asked about 100 ms before the detector calls it the end of
- * speech; a beat of that is for the way there and back.
+ * Time limit (ms) from question to answer. A pause is asked about 100 ms before the VAD calls it the end of
+ * speech; one frame is left for the way there and back.
  */
 export const TURN_DETECTOR_DEADLINE_MS = 80
-/** At a few ms each no more than these are answered within the deadline. */
+/** At a few ms each, more would not be answered before the deadline. */
 const MAX_WAITING = 16
-/** What is asked about stays in the ring for as long as a question may wait, many times over. */
+/** The ring holds the audio of a question far longer than the question may wait. */
 const RING_MS = TURN_DETECTOR_MS + 1000
 
 /**
- * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that
- * fails; later failures leave the callers' pauses to their words until a new thread is there.
+ * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that fails.
+ * After later failures only the words of a caller's pause decide until a new thread is ready.
  */
 export async function openTurnDetector(options: TurnDetectorOptions): Promise<RunningTurnDetector> {
   const model = new ThreadModel(options)
@@ -151,7 +151,7 @@ interface Questions {
   ask(question: TurnDetectorRequest): void
 }
 
-/** The latest sound of one party, where the thread can read it, and its one open question. */
+/** The latest audio of one party in memory shared with the thread, and its one pending question. */
 class RingStream implements TurnDetectorStream {
   readonly rate: SessionRate
   readonly #questions: Questions
@@ -190,7 +190,7 @@ class RingStream implements TurnDetectorStream {
     this.#questions.ask({ id, rate: this.rate, ring: this.#ring, end: this.#end, samples })
   }
 
-  /** The question is still open. */
+  /** Returns whether the question is still pending. */
   wants(id: number): boolean {
     return !this.#closed && id === this.#asked && this.#answered !== null
   }

@@ -20,19 +20,19 @@ import { chooseWorker } from './placement.js'
 import { WorkerSlot } from './worker-slot.js'
 
 export interface MediaPoolSettings {
-  /** Media threads; cores - 1 is right, at least 1. */
+  /** Number of media threads, at least 1; cores - 1 is right. */
   readonly workers: number
   readonly rtpAddress: string
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaTimeoutMs: number
-  /** Make an Opus copy beside each recording; not unless told. */
+  /** Makes an Opus copy of each recording. Default: false. */
   readonly compressRecordings?: boolean
-  /** ONNX file of a neural voice detector; none unless told. */
+  /** Path of the ONNX file of a neural voice detector. Default: none. */
   readonly vadModel?: string | null
-  /** ONNX file of a model of turn endings; none unless told. */
+  /** Path of the ONNX file of a turn detector. Default: none. */
   readonly turnModel?: string | null
   readonly speculate?: boolean
-  /** False unless told. */
+  /** Default: false. */
   readonly allowPrivateUrls?: boolean
   readonly providers: ProviderSettings
   /** Returns the script of the simulated caller of a SIP Call-ID; null for any other caller. */
@@ -42,16 +42,16 @@ export interface MediaPoolSettings {
 }
 
 export interface RunningMediaPool extends MediaPool {
-  /** Sessions open now. */
+  /** Number of open sessions. */
   readonly size: number
-  /** Ends one worker at once, as a crash would: its sessions are lost and another one starts. */
+  /** Terminates one worker as a crash would: its sessions are lost and another worker starts. */
   terminate(worker: number): Promise<void>
 }
 
-/** Opening includes the synthesis of the opening line, which has its own bound below this. */
+/** Opening includes the synthesis of the opening line, which has a lower limit of its own. */
 const OPEN_MS = 12_000
 const REQUEST_MS = 5000
-/** Closing finishes the recording. */
+/** Closing includes finishing the recording. */
 const CLOSE_MS = 15_000
 
 const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, recording: null }
@@ -63,8 +63,8 @@ interface Entry {
 }
 
 /**
- * Starts the media threads and resolves when all are ready. Rejects with the first one's reason, after
- * ending the others, when one cannot start.
+ * Starts the media threads and resolves when all are ready. When one cannot start, ends the others and
+ * rejects with its reason.
  */
 export async function openMediaPool(settings: MediaPoolSettings): Promise<RunningMediaPool> {
   const pool = new ThreadPool(settings)
@@ -140,7 +140,7 @@ class ThreadPool implements RunningMediaPool {
     } catch (error) {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)
       if (error instanceof EngineError && error.code === 'timeout') {
-        // It may still open over there: take it back.
+        // The session may still open on the worker: close it.
         slot.request({ type: 'close', session, why: 'error' }, CLOSE_MS).catch((failure: unknown) => {
           this.#log.warn({ session, error: errorText(failure) }, 'a late session could not be closed')
         })
@@ -238,7 +238,7 @@ class ThreadPool implements RunningMediaPool {
     try {
       return await entry.slot.request({ type: 'close', session, why }, CLOSE_MS)
     } catch (error) {
-      // A dead worker has closed it in its way; a hung one is ended by its slot.
+      // A dead worker has no session left; its slot ends a hung one.
       this.#log.warn({ session, error: errorText(error) }, 'session closed without its figures')
       return EMPTY
     } finally {
@@ -254,7 +254,7 @@ class ThreadPool implements RunningMediaPool {
     const entry = this.#entries.get(session)
     if (entry === undefined) return
     this.#entries.delete(session)
-    // Whoever is closing it already knows.
+    // A session that is being closed is not reported as lost.
     if (entry.closing === null) for (const listener of this.#lost) listener(session)
   }
 }

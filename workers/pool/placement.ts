@@ -1,22 +1,22 @@
 /** More sessions than any measured core carries. */
 export const MAX_SESSIONS = 400
-/** Beats later than this (p99 over 10 s) mean a full worker. */
+/** Lateness (ms, p99 over 10 s) above which a worker is full. */
 export const LATE_MS = 5
-/** Under this many sessions lateness is the machine's, not ours, and refusing calls would not help. */
+/** Below this number of sessions the machine causes the lateness, and refusing calls would not help. */
 export const FEW_SESSIONS = 20
 
-/** A worker, as the pool sees it. */
+/** A worker as the pool sees it. */
 export interface WorkerStatus {
-  /** Ready for sessions. */
+  /** Accepts sessions. */
   readonly ready: boolean
   readonly sessions: number
-  /** Lateness of its beats, p99 over the last 10 s; 0 while nothing runs. */
+  /** Lateness of its frames (ms, p99 over the last 10 s); 0 while idle. */
   readonly p99Ms: number
 }
 
 /**
- * Which worker takes the next session: the emptiest that keeps its beat, and one that does not only while
- * it carries few. Null: none has room, the call is refused.
+ * Returns the index of the worker for the next session: the one with the fewest sessions that is in time; a
+ * late one only while it has few sessions. Returns null when none has room: the call is refused.
  */
 export function chooseWorker(places: readonly WorkerStatus[]): number | null {
   let best: number | null = null

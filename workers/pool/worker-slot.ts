@@ -17,15 +17,15 @@ import { ModelHost } from '../models/model-host.js'
 
 const MEDIA_WORKER = new URL('../thread/media-worker.js', import.meta.url)
 
-/** Loading the modules, the detector and the synthesiser of a thread on a busy machine. */
+/** Time limit (ms) for a thread to load modules, VAD and synthesiser on a busy machine. */
 const START_MS = 30_000
-/** Load is asked for this often; an answer that takes longer than `HUNG_MS` means a hung thread. */
+/** Interval (ms) of load requests; one that is not answered within `HUNG_MS` means a hung thread. */
 const POLL_MS = 1000
 const HUNG_MS = 15_000
 const SHUTDOWN_MS = 8000
 const BACKOFF_MIN_MS = 100
 const BACKOFF_MAX_MS = 5000
-/** A thread that lived this long died for a new reason: the backoff begins anew. */
+/** A thread that lived this long (ms) resets the back-off. */
 const HEALTHY_MS = 30_000
 
 export interface WorkerSlotOptions {
@@ -34,11 +34,11 @@ export interface WorkerSlotOptions {
   readonly log: Log
   readonly onEvent: (session: SessionId, event: SessionEvent) => void
   readonly onLost: (session: SessionId) => void
-  /** The thread died; its sessions are to be counted as lost. */
+  /** The thread died; its sessions are lost. */
   readonly onDied: () => void
 }
 
-/** One running thread and what belongs to it alone. */
+/** One running thread with its resources. */
 interface Life {
   readonly thread: Worker
   readonly channel: RequestChannel
@@ -48,8 +48,8 @@ interface Life {
 }
 
 /**
- * One place of the pool: a media thread, and its successor when it dies. A thread that hangs is ended;
- * a new one starts after a pause that grows while threads die young.
+ * One slot of the pool: a media thread, and its successor when it dies. Terminates a thread that hangs. The
+ * delay before the next start grows while threads die early.
  */
 export class WorkerSlot {
   readonly index: number
@@ -68,17 +68,17 @@ export class WorkerSlot {
     this.#models = new ModelHost(options.clock, options.log)
   }
 
-  /** Ready for sessions. */
+  /** Accepts sessions. */
   get ready(): boolean {
     return this.#up
   }
 
-  /** As of the last poll. */
+  /** As of the last poll; null before the first. */
   get load(): WorkerLoad | null {
     return this.#load
   }
 
-  /** Starts the first thread; rejects when it does not come up. */
+  /** Starts the first thread; rejects when it does not start. */
   async start(): Promise<void> {
     await this.#spawn()
   }
@@ -91,7 +91,7 @@ export class WorkerSlot {
     return life.channel.request(request, timeoutMs)
   }
 
-  /** Ends the thread at once, as a crash would; a new one starts. Resolves when the old one is gone. */
+  /** Terminates the thread as a crash would; another one starts. Resolves when the old one has exited. */
   async terminate(): Promise<void> {
     const life = this.#life
     if (life === null) return
@@ -99,7 +99,7 @@ export class WorkerSlot {
     await life.exited
   }
 
-  /** Idempotent: asks the thread to finish, then ends it. Nothing is left when it resolves. */
+  /** Asks the thread to finish, then terminates it. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#shutDown()
     return this.#closing
@@ -194,7 +194,7 @@ export class WorkerSlot {
     this.#options.onDied()
     this.#scope.after(clock, pauseMs, () => {
       this.#spawn().catch((failure: unknown) => {
-        // Its exit has arranged the next attempt.
+        // Its exit has scheduled the next attempt.
         log.error({ worker: this.index, error: errorText(failure) }, 'media worker did not start')
       })
     })

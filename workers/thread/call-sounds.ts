@@ -8,14 +8,14 @@ import type { SoundLibrary } from './sound-library.js'
 const KEYS = 'keys'
 const AMBIENCE = 'ambience'
 
-/** What a call has besides its leg and its party: sounds around the agent, keys as tones. */
+/** The sounds of a call besides its leg and its party: background sound, and DTMF as tones. */
 export class CallSounds {
   readonly #session: Session
   readonly #rate: SessionRate
   readonly #keys: DtmfToneEndpoint
   #parties: CallParties
 
-  /** Caller and party hear each other from here on. Their ends are in the session already. */
+  /** Connects caller and party, whose endpoints are in the session already. */
   constructor(session: Session, rate: SessionRate, caller: string, party: string) {
     this.#session = session
     this.#rate = rate
@@ -26,8 +26,8 @@ export class CallSounds {
   }
 
   /**
-   * Puts the agent into a room. Each call begins somewhere else in the sound, so that who calls twice
-   * does not hear the same cup fall. Rejects with EngineError `config_invalid`.
+   * Adds background sound around the agent. Each call starts at a random position, so that repeated calls do
+   * not sound the same. Rejects with EngineError `config_invalid`.
    */
   async addAmbience(
     sounds: SoundLibrary,
@@ -40,7 +40,7 @@ export class CallSounds {
     applyRouting(this.#session, 'agent', this.#parties)
   }
 
-  /** Keys as tones in the audio; false, and none sent, when too many wait. */
+  /** Sends digits as tones in the audio. Returns false, and sends none, when too many are pending. */
   press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     return this.#keys.press(digits, timing)
   }

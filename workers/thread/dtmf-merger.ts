@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import type { Digit } from '../../media/base/frame.js'
 
 /**
- * While keys may also come as RTP events, how long one that came by another way waits for its twin.
- * Longer than a key is held: a peer may tell at its beginning, RTP tells at its end.
+ * How long (ms) a digit from INFO or tones waits for its RTP event when telephone-event is negotiated. Longer
+ * than a key is held: a peer may send INFO at its start, RTP reports its end.
  */
 export const DUPLICATE_WAIT_MS = 600
 const MAX_SOUNDS = 16
@@ -15,15 +15,15 @@ interface Waiting {
 }
 
 /**
- * Keys of a leg that do not come as RTP events (RFC 4733): by SIP INFO, or as the sound of their tones.
- * Some peers send each key by several of these ways; it counts once. What came by a better way (RTP
- * before INFO before sound) makes the worse ones unheard from then on.
+ * Merges the DTMF digits of a leg from RTP events (RFC 4733), SIP INFO and in-band tones. Some peers send
+ * each digit in several of these ways; it counts once. A better source (RTP before INFO before tones)
+ * disables the worse ones from then on.
  */
 export class DtmfMerger {
   readonly #clock: Clock
   readonly #deliver: (digit: Digit, durationMs: number) => void
   readonly #waiting = new Set<Waiting>()
-  /** Keys told of by their sound, in case an INFO follows. */
+  /** Digits delivered from tones, in case an INFO follows. */
   readonly #sounds: { readonly digit: Digit; readonly atMs: number }[] = []
   #best: 'sound' | 'info' | 'rtp' = 'sound'
 
@@ -32,12 +32,15 @@ export class DtmfMerger {
     this.#deliver = deliver
   }
 
-  /** Whether the sound of keys is worth listening for. */
+  /** True while tone detection is useful. */
   get acceptsTones(): boolean {
     return this.#best === 'sound'
   }
 
-  /** An INFO came. `negotiated`: telephone-event is part of the session, a twin may follow. */
+  /**
+   * Takes a digit from INFO. `negotiated`: telephone-event is part of the session, so an RTP event may
+   * follow.
+   */
   onInfo(digit: Digit, durationMs: number, negotiated: boolean): void {
     if (this.#best === 'rtp') return
     this.#best = 'info'
@@ -50,7 +53,7 @@ export class DtmfMerger {
     else this.#take('info', digit, durationMs, negotiated)
   }
 
-  /** A key was heard as tones. */
+  /** Takes a digit detected in the audio. */
   onTone(digit: Digit, durationMs: number, negotiated: boolean): void {
     if (this.#best !== 'sound') return
     if (!negotiated) {
@@ -60,7 +63,7 @@ export class DtmfMerger {
     this.#take('sound', digit, durationMs, negotiated)
   }
 
-  /** A key came as RTP event, and was delivered: those that wait are twins of it and of the next. */
+  /** Notes a delivered RTP event: waiting digits are duplicates of it or of the next one. */
   onRtpEvent(): void {
     this.#best = 'rtp'
     this.close()

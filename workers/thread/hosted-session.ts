@@ -36,10 +36,10 @@ import { ToolRequests } from './tool-requests.js'
 
 const LEG = 'leg'
 const PARTY = 'party'
-/** A frame that is due later than this may leave before its time; nobody's jitter buffer is shorter. */
+/** A frame that is due later than this (ms) may be sent early; no jitter buffer is shorter. */
 const SOON_MS = FRAME_MS / 2
 
-/** What the sessions of one thread share. */
+/** Shared by the sessions of one thread. */
 export interface SessionHost {
   readonly settings: WorkerSettings
   readonly vendors: Vendors
@@ -48,56 +48,59 @@ export interface SessionHost {
   readonly clips: SpeechClips
   readonly sounds: SoundLibrary
   readonly recordings: RecordingJobs
-  /** Names of customers' bots, of `openSafeNames`. */
+  /** Resolves the host names of customers' bots; see `openSafeNames`. */
   readonly lookup: LookupFunction
   readonly ports: RtpPorts
   readonly frameClock: FrameClock
   readonly clock: Clock
   readonly log: Log
-  /** Sessions by what the beat runs, so that a fault on the beat finds its session. */
+  /** Runs when a member of the frame clock throws: ends the member's session. */
   readonly members: Map<FrameClockMember, () => void>
 }
 
 export interface HostedSessionOptions extends OpenSessionOptions {
   readonly emit: (event: SessionEvent) => void
-  /** Once: the session failed, on the beat, at a packet or inside its party; it is to be closed. */
+  /**
+   * Runs once when the session failed, in a frame, at a packet or inside its party; the session is to be
+   * closed.
+   */
   readonly onFault: () => void
 }
 
 export interface HostedSession {
   readonly opened: OpenedSession
   setRemote(setRemote: RemoteMedia): void
-  /** Media is live. A second start does nothing. `sipCallId` is the leg's. */
+  /** Media is live. A second start does nothing. `sipCallId` is that of the leg. */
   start(sipCallId: string | null): void
-  /** Sets what the sandbox recogniser hears of a simulated far side; before `start`. */
+  /** Sets the script that the sandbox recogniser reads for a simulated caller; before `start`. */
   setSandboxScript(script: SpeakerScript): void
   press(digits: readonly Digit[]): void
-  /** The main thread carried out what a tool asked for. */
+  /** Delivers the result of a tool that the main thread ran. */
   toolResult(request: number, result: string): void
-  /** A key of the far side that came by SIP INFO. */
+  /** Takes a digit of the far side that arrived by INFO. */
   digit(digit: Digit, durationMs: number): void
-  /** What became of a transfer the bot asked for. */
+  /** Reports the progress of a transfer that the bot asked for. */
   transferUpdate(update: TransferUpdate): void
-  /** Idempotent. */
+  /** Closes the session. Idempotent. */
   close(why: CloseReason): Promise<ClosedSession>
 }
 
-/** The party on our side, whichever it is. */
+/** The party on our side. */
 interface HostedParty {
   readonly end: Endpoint
   prepare(): Promise<void>
   start(sipCallId: string | null): void
   transferUpdate?(update: TransferUpdate): void
-  /** What was heard of the far side beside speech. */
+  /** Takes a detector event of the far side. */
   heard?(event: DetectorEvent): void
-  /** As of a beat's member. */
+  /** See `FrameClockMember.ready`. */
   ready?(): boolean
 }
 
 /**
- * One call leg with our party behind it: a network end and a conversation or persona, each hearing
- * the other. Throws EngineError `port_unavailable`, or what the party's preparation throws; nothing is
- * left then.
+ * Opens one call leg with our party behind it: an RTP endpoint and an agent, bot or persona, which hear each
+ * other. Throws EngineError `port_unavailable`, or an error of the party's preparation; nothing stays open
+ * then.
  */
 export async function hostSession(host: SessionHost, order: HostedSessionOptions): Promise<HostedSession> {
   const { settings, clock, log } = host
@@ -149,7 +152,7 @@ class LegSession implements HostedSession {
   readonly #tools: ToolRequests
   #remote: RemoteMedia | null = null
   #sandboxScript: SpeakerScript | null = null
-  /** A persona whose media died sends nothing any more, whatever SDP says. */
+  /** True after a persona stopped its media: it sends nothing any more, whatever SDP says. */
   #mute = false
   #faulty = false
   #leave: (() => void) | null = null
@@ -238,12 +241,12 @@ class LegSession implements HostedSession {
     this.#party.transferUpdate?.(update)
   }
 
-  /** A key came as RTP event. */
+  /** Notes a digit that arrived as RTP event. */
   heard(): void {
     this.#ear.onRtpDigit()
   }
 
-  /** Something of this session threw where the thread would have died of it. */
+  /** Ends the session after an uncaught error, which would otherwise end the thread. */
   fault(error: unknown): void {
     const stack = error instanceof Error ? error.stack : undefined
     this.#host.log.error({ error: errorText(error), stack }, 'a session failed and is ended')
@@ -260,20 +263,22 @@ class LegSession implements HostedSession {
     return this.#closed
   }
 
-  /** Within a beat. */
+  /**
+   * Advances the clock phase of this session; called within a frame. Returns false when that is not possible.
+   */
   #sooner(ms: number): boolean {
     if (!this.#host.frameClock.advancePhase(this.#member, ms / PHASE_MS)) return false
     this.#session.advancePlayout(ms)
     return true
   }
 
-  /** A stopped agent's last frame leaves at once, not most of a frame later. */
+  /** Sends the last frame of an interrupted agent at once, instead of most of a frame later. */
   #soon(): void {
-    // After what is being handled: it may be a packet of this very session, or a beat.
+    // Deferred, because the caller may be handling a packet or a frame of this session.
     queueMicrotask(() => this.#host.frameClock.flushEarly(this.#member, SOON_MS))
   }
 
-  /** As events when the far side takes them, else as tones in the audio. */
+  /** Sends digits as RTP events when the far side supports them, else as tones in the audio. */
   #pressed(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     if (this.#remote === null || this.#leave === null) return false
     if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits, timing)
@@ -281,7 +286,7 @@ class LegSession implements HostedSession {
     return this.#sounds.press(digits, timing)
   }
 
-  /** The call goes on without the sounds around its agent when they cannot be had. */
+  /** Adds the background sound. The call continues without it when that fails. */
   async #surround(): Promise<void> {
     const { party } = this.#order
     if (party.kind !== 'agent') return
@@ -329,8 +334,7 @@ class LegSession implements HostedSession {
     })
     return {
       end,
-      // Who calls hears ringing until the bot is there; whom we call, nobody bothers a bot for before
-      // they answer.
+      // Inbound: connect to the bot before answering. Outbound: connect only once the callee answers.
       prepare: async () => {
         if (bot.direction === 'inbound' && !(await end.connect())) {
           throw new EngineError('vendor_unreachable', 'the bot cannot be reached')
@@ -379,7 +383,7 @@ class LegSession implements HostedSession {
       rate: this.#order.rate,
       vad,
       loadClip: (name) => clips.load(name, this.#order.rate),
-      // The leg counts and the far side misses what could not be sent, as with a real telephone.
+      // A digit that cannot be sent is lost, as with a real telephone.
       press: (digits) => void this.#pressed(digits),
       hangUp: () => this.#order.emit({ type: 'hang_up' }),
       stopMedia: () => {
@@ -395,7 +399,7 @@ class LegSession implements HostedSession {
   }
 }
 
-/** This worker's even share of the ports; any port when no range is configured. */
+/** Returns this worker's even share of the port range; null when no range is configured. */
 function portsOf({
   rtpPorts,
   index,
@@ -406,6 +410,6 @@ function portsOf({
   const pairs = Math.floor((last - first + 1) / 2)
   const share = Math.floor(pairs / workers)
   const from = first + 2 * share * index
-  // The last worker also takes what does not divide.
+  // The last worker also takes the remainder.
   return { first: from, last: index === workers - 1 ? last : from + 2 * share - 1 }
 }

@@ -4,30 +4,32 @@ import { type DetectorName, Detectors } from '../../media/detect/detectors.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { DtmfMerger } from './dtmf-merger.js'
 
-/** What an agent's call is listened to for, beside speech. */
+/** Detectors that run during the whole call. */
 const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
-/** What tells who or what answered: said in the first minute, or never. */
+/** Detectors of answering machines and network tones: useful in the first minute only. */
 const AT_FIRST: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
 const AT_FIRST_MS = 60_000
 const TRAFFIC_FRAMES = 50
-/** A key that we send as tones, with its pause; and how long its echo may be. */
+/** Duration (ms) of a digit that we send as tone, pause included; and the longest delay of its echo. */
 const OWN_KEY_MS = 260
 const ECHO_MS = 1000
 
 export interface LegDetectorsOptions {
   readonly rate: SessionRate
   readonly clock: Clock
-  /** Keys that did not come as RTP events; null when nobody wants them. */
+  /** Receives digits that did not arrive as RTP events; null to ignore them. */
   readonly onDigit: ((digit: Digit, durationMs: number) => void) | null
-  /** Everything else that is heard; null when nobody wants it. */
+  /** Receives all other detector events; null to ignore them. */
   readonly onEvent: ((event: DetectorEvent) => void) | null
-  /** Whether telephone-event is part of the session. */
+  /** Returns whether telephone-event is part of the session. */
   readonly telephoneEventNegotiated: () => boolean
-  /** Packets so far, and whether the far side may send now. Asked once a second. */
+  /** Returns packet counts, and whether the far side should send now. Asked once a second. */
   readonly traffic: () => { readonly sent: number; readonly received: number; readonly expected: boolean }
 }
 
-/** Listens to what a leg says beside speech: keys by every way, and the sounds of networks and machines. */
+/**
+ * Detects everything but speech on a leg: DTMF from every source, and the sounds of networks and machines.
+ */
 export class LegDetectors {
   readonly #options: LegDetectorsOptions
   readonly #digits: DtmfMerger
@@ -45,7 +47,7 @@ export class LegDetectors {
     )
   }
 
-  /** Audio of the leg as it arrives. */
+  /** Processes received audio of the leg. */
   process(frame: AudioFrame): void {
     if (this.#frames++ % TRAFFIC_FRAMES === 0 && this.#options.onEvent !== null) {
       const { sent, received, expected } = this.#options.traffic()
@@ -56,19 +58,19 @@ export class LegDetectors {
     if (this.#frames === AT_FIRST_MS / 20) for (const name of AT_FIRST) this.#detectors.stop(name)
   }
 
-  /** A key was told of by SIP INFO. */
+  /** Takes a digit that arrived by SIP INFO. */
   onInfoDigit(digit: Digit, durationMs: number): void {
     this.#digits.onInfo(digit, durationMs, this.#options.telephoneEventNegotiated())
     this.#detectors.stop('dtmf')
   }
 
-  /** A key came as RTP event, and was delivered. */
+  /** Notes a digit that arrived as RTP event and was delivered. */
   onRtpDigit(): void {
     this.#digits.onRtpEvent()
     this.#detectors.stop('dtmf')
   }
 
-  /** We send so many keys as tones: what comes back of them is an echo, no key of the far side. */
+  /** Notes that we send `keys` digits as tones: what is detected of them meanwhile is echo. */
   onTonesSent(keys: number, timing?: DtmfTiming): void {
     const now = this.#options.clock.now()
     const keyMs = timing === undefined ? OWN_KEY_MS : timing.toneMs + timing.gapMs

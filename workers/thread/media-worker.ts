@@ -1,7 +1,7 @@
 /*
- * The entry file of a media thread. It owns the thread's one beat, its sessions, the vendors, the
- * voice detector, the clips and the synthesis jobs, and answers the requests of protocol.ts. Whatever
- * is not caught here ends the thread: the pool counts its sessions as lost and starts another one.
+ * The entry file of a media thread. It owns the thread's frame clock, sessions, vendors, VAD, clips and job
+ * threads, and answers the requests of protocol.ts. An uncaught error ends the thread: the pool then counts
+ * its sessions as lost and starts another one.
  */
 import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
@@ -62,11 +62,11 @@ const host: SessionHost = {
   log,
   members,
 }
-// The first call must not wait for the synthesiser to load; without one, calls with other voices go on.
+// The first call must not wait for eSpeak to load. Without eSpeak, calls with other voices still work.
 await jobs
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'the embedded synthesiser does not work'))
-// Not before what it starts is there, which can wait.
+// Raised only now: threads started before keep the usual priority.
 if (!raiseThreadPriority())
   log.info({}, 'the system gives media threads no priority: frames wait for other programs')
 const sessions = new Map<SessionId, Promise<HostedSession>>()

@@ -14,20 +14,20 @@ export type SoundName = (typeof NAMES)[number]
 /** Five minutes in stereo at 48 kHz. */
 const MAX_FILE_BYTES = 5 * 60 * 48_000 * 4 + 65_536
 const RATES: readonly number[] = [8000, 16000, 22050, 24000, 44100, 48000]
-/** Frames converted in one go, some 0.3 ms; in between the calls of the thread go on. */
+/** Frames converted in one slice (about 0.3 ms); the calls of the thread run in between. */
 const SLICE_FRAMES = 25
 
 export interface SoundLibrary {
   /**
-   * Samples that go round without a seam, at the rate asked for; shared, not to be changed. Rejects
-   * with EngineError `config_invalid` when the file is missing or no sound.
+   * Returns samples that loop without a seam, at the wanted rate; shared, must not be modified. Rejects with
+   * EngineError `config_invalid` when the file is missing or not playable.
    */
   load(name: SoundName, rate: SessionRate): Promise<Int16Array>
 }
 
-/** Ambience and hold music, read when first used and kept: some 200 KB each at 8 kHz. */
+/** Opens background sounds and hold music, read at first use and cached: about 200 KB each at 8 kHz. */
 export function openSoundLibrary(options: {
-  /** WAV file of the operator's own hold music; null plays ours. */
+  /** Path of a WAV file with the operator's own hold music; null plays the shipped one. */
   readonly holdMusic: string | null
 }): SoundLibrary {
   const cache = new Map<string, Promise<Int16Array>>()
@@ -39,14 +39,14 @@ export function openSoundLibrary(options: {
       const own = name === 'hold' ? options.holdMusic : null
       const sound = own === null ? shipped(name, rate) : foreign(own, rate)
       cache.set(key, sound)
-      // A failure is not kept: the file may be there next time.
+      // A failure is not cached: the file may exist next time.
       sound.catch(() => cache.delete(key))
       return sound
     },
   }
 }
 
-/** One of ours: its end leads into its beginning already. */
+/** Loads a shipped sound, whose end already leads into its beginning. */
 async function shipped(name: SoundName, rate: SessionRate): Promise<Int16Array> {
   const { pcm, rate: from } = samplesOf(await bytesOf(join(FOLDER, `${name}.wav`)), name)
   return convertedRing(pcm, from, rate)
@@ -68,7 +68,7 @@ async function bytesOf(path: string): Promise<Uint8Array> {
   return bytes
 }
 
-/** Mono samples of a WAV file; channels are averaged. */
+/** Returns the mono samples of a WAV file; averages its channels. */
 function samplesOf(bytes: Uint8Array, path: string): { pcm: Int16Array; rate: InputRate } {
   let format: ReturnType<typeof parseWav>
   try {
@@ -94,8 +94,8 @@ function samplesOf(bytes: Uint8Array, path: string): { pcm: Int16Array; rate: In
 }
 
 /**
- * Another rate for a sound that goes round: the converter runs into it from its own end, so that the
- * seam stays whole. Sliced: it may take a quarter of a second for a long piece.
+ * Resamples a loop. The converter is primed with the loop's own end, so that the seam stays inaudible. Works
+ * in slices: a long file may take a quarter of a second.
  */
 async function convertedRing(pcm: Int16Array, from: InputRate, to: SessionRate): Promise<Int16Array> {
   if (from === to) return pcm
@@ -103,7 +103,7 @@ async function convertedRing(pcm: Int16Array, from: InputRate, to: SessionRate):
   const frame = Math.round((from / 1000) * FRAME_MS)
   const length = Math.round((pcm.length * to) / from)
   const ring = new Int16Array(length)
-  // One lead-in frame fills the filter with what comes before the beginning.
+  // One lead-in frame fills the filter with the audio before the beginning.
   const leadIn = Math.min(frame, pcm.length)
   converter.process(pcm.slice(pcm.length - leadIn))
   let filled = 0

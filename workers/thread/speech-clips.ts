@@ -13,15 +13,15 @@ const MAX_CACHED = 64
 
 export interface SpeechClips {
   /**
-   * The samples of a clip of `signalling/sandbox/clips/manifest.json` at the rate asked for; shared, not to be
-   * changed. Rejects with EngineError `config_invalid` when there is no such clip or it is unreadable.
+   * Returns the samples of a clip of `signalling/sandbox/clips/manifest.json` at the wanted rate; shared,
+   * must not be modified. Rejects with EngineError `config_invalid` when the clip is missing or unreadable.
    */
   load(name: string, rate: SessionRate): Promise<Int16Array>
 }
 
-/** The speech that simulated speakers play, read once per thread and kept while it is used. */
+/** Opens the speech clips of simulated callers; each is read once per thread and cached while in use. */
 export function openSpeechClips(): SpeechClips {
-  // Insertion order is age: the oldest is dropped first, a used one is put back as the newest.
+  // In insertion order: the oldest is dropped first; a used clip becomes the newest.
   const cache = new Map<string, Promise<Int16Array>>()
   let manifest: Promise<ReadonlyMap<string, string>> | null = null
 
@@ -40,7 +40,7 @@ export function openSpeechClips(): SpeechClips {
       const clip = cache.get(key) ?? read(name, rate)
       cache.delete(key)
       cache.set(key, clip)
-      // A failure is not kept: the file may be there next time.
+      // A failure is not cached: the file may exist next time.
       clip.catch(() => cache.delete(key))
       const oldest = cache.keys().next().value
       if (cache.size > MAX_CACHED && oldest !== undefined) cache.delete(oldest)

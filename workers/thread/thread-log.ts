@@ -4,7 +4,7 @@ import type { FromWorker, Port } from '../channel/protocol.js'
 type Level = 'info' | 'warn' | 'error'
 
 /**
- * The log of a worker thread: lines cross to the main thread, whose logger writes them. `debug` does
+ * Returns the log of a worker thread. Lines cross to the main thread, whose logger writes them; `debug` does
  * not cross.
  */
 export function threadLog(port: Port<FromWorker>, worker: number): Log {
@@ -19,7 +19,7 @@ export function threadLog(port: Port<FromWorker>, worker: number): Log {
   }
 }
 
-/** What cannot cross a thread is written as text, rather than losing the line or the session. */
+/** Replaces values that cannot cross a thread by text, rather than losing the line. */
 function cloneable(fields: object): object {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => [name, plain(value)]),

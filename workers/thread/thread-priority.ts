@@ -1,26 +1,26 @@
 import { readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
-/** So many steps before the rest of the process, as `nice` counts. */
+/** Priority steps above the rest of the process, in units of `nice`. */
 const AHEAD = 10
 const HIGHEST = -20
 
 /**
- * From now on the calling thread is served before the process's other threads, and before other programs:
- * a frame that waits for a processor is late. Only Linux has priorities of threads, and lets only root,
- * or whoever was given them (CAP_SYS_NICE, `LimitNICE=` of systemd), have more than the usual one. Returns
- * whether it has it. Threads that it starts afterwards have it too, until they `resetThreadPriority`.
+ * Raises the priority of the calling thread above the process's other threads and other programs, because a
+ * frame that waits for a CPU is late. Only Linux has thread priorities, and only root or a process with
+ * CAP_SYS_NICE (`LimitNICE=` of systemd) may raise them. Returns whether the priority was raised. Threads
+ * started afterwards inherit it until they call `resetThreadPriority`.
  */
 export function raiseThreadPriority(): boolean {
   return become(Math.max(HIGHEST, getPriority(process.pid) - AHEAD))
 }
 
-/** From now on the calling thread is served as the process's first one is: whatever it does can wait. */
+/** Sets the calling thread to the priority of the process's main thread. */
 export function resetThreadPriority(): void {
   become(getPriority(process.pid))
 }
 
-/** The nice value of the calling thread; null where threads have none of their own. */
+/** Returns the nice value of the calling thread; null where threads have none. */
 export function threadPriority(): number | null {
   const id = ownId()
   return id === null ? null : getPriority(id)
@@ -33,17 +33,17 @@ function become(priority: number): boolean {
     setPriority(id, priority)
     return true
   } catch {
-    // Not allowed: it is served in turn, like everybody.
+    // Not permitted: the thread keeps the usual priority.
     return false
   }
 }
 
-/** On Linux threads are numbered as processes are. */
+/** Returns the thread's id, which Linux numbers like processes; null elsewhere. */
 function ownId(): number | null {
   if (process.platform !== 'linux') return null
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1))
   } catch {
-    return null // no /proc in here
+    return null // /proc is not mounted
   }
 }

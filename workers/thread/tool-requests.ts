@@ -3,9 +3,9 @@ import type { Cancellable } from '../../media/agent/vendor-ports.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
 
-/** The main thread ends a request at its own limit; this much later it is not coming any more. */
+/** Margin (ms) over the main thread's own limit; after it, no result will arrive. */
 const MARGIN_MS = 3000
-/** Answers of models call a few tools; more at once is a model gone astray. */
+/** Model replies call a few tools; more at once is a faulty model. */
 const MAX_WAITING = 16
 
 interface Waiting {
@@ -13,7 +13,7 @@ interface Waiting {
   readonly timer: Timer
 }
 
-/** The tool requests of one session that the main thread carries out, and their results. */
+/** The tool requests of one session that the main thread runs, and their results. */
 export class ToolRequests {
   readonly #clock: Clock
   readonly #emit: (event: SessionEvent) => void
@@ -25,7 +25,7 @@ export class ToolRequests {
     this.#emit = emit
   }
 
-  /** As `ToolRunner.run`. */
+  /** See `ToolRunner.run`. */
   run(request: ToolRequest, done: (result: string) => void): Cancellable {
     const id = ++this.#last
     if (this.#waiting.size >= MAX_WAITING) {
@@ -42,7 +42,7 @@ export class ToolRequests {
     return { cancel: () => this.#forget(id) }
   }
 
-  /** A result nobody waits for any more is left out. */
+  /** Delivers a result; ignores it when the request is no longer pending. */
   result(id: number, result: string): void {
     this.#forget(id)?.done(result)
   }
