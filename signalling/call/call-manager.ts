@@ -79,7 +79,7 @@ class LiveCallManager implements CallManager {
     this.#meter = new TrunkLimiter(options.clock)
     options.sip.onInvite((invite) => {
       this.#invited(invite).catch((error: unknown) => {
-        options.log.error({ error: errorText(error) }, 'an INVITE was not handled')
+        options.log.error({ error: errorText(error) }, 'invite.handling_failed')
         invite.refuse(500)
       })
     })
@@ -96,13 +96,16 @@ class LiveCallManager implements CallManager {
 
   dial(permit: Permit, plan: OutboundCallSpec): void {
     const { gate, sip, log, scripts } = this.#options
-    if (this.#draining) throw new EngineError('closed', 'no new calls: shutting down', { retryable: true })
-    if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling needs an unspent permit')
+    if (this.#draining)
+      throw new EngineError('closed', 'new calls are refused: the service is shutting down', {
+        retryable: true,
+      })
+    if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling requires an unspent permit')
     const { trunk } = plan.gateway
     if (trunk !== undefined) {
       const refusal = this.#meter.admitOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
       if (refusal !== null) {
-        log.warn({ callId: permit.callId, trunkId: trunk.trunkId, refusal }, 'the trunk takes no such call')
+        log.warn({ callId: permit.callId, trunkId: trunk.trunkId, refusal }, 'call.refused_by_trunk')
         this.#neverBegan(permit.callId, endingOfTrunk(refusal))
         return
       }
@@ -127,7 +130,7 @@ class LiveCallManager implements CallManager {
       (events) => new OutboundLeg(sip, target, events, log),
     )
     this.#calls.set(permit.callId, call)
-    log.info({ callId: permit.callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call placed')
+    log.info({ callId: permit.callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.placed')
     this.#options.onCall?.(permit.callId, sipCallId, trunk?.trunkId ?? null)
     call.begin()
   }
@@ -200,7 +203,7 @@ class LiveCallManager implements CallManager {
         return
       }
     } catch (error) {
-      log.error({ error: errorText(error) }, 'admission of an INVITE failed')
+      log.error({ error: errorText(error) }, 'invite.admission_failed')
       invite.refuse(500)
       return
     } finally {
@@ -209,7 +212,7 @@ class LiveCallManager implements CallManager {
     }
     if (!admission.admit) {
       const { sip, reason, headers = {} } = admission
-      log.info({ sip, reason, sipCallId: invite.callId, trunkId: trunk?.id ?? null }, 'INVITE refused')
+      log.info({ sip, reason, sipCallId: invite.callId, trunkId: trunk?.id ?? null }, 'invite.refused')
       // The limit is reached now, but may be free again soon.
       invite.refuse(sip, sip === 503 || sip === 486 ? { ...RETRY_AFTER, ...headers } : headers)
       return
@@ -222,7 +225,7 @@ class LiveCallManager implements CallManager {
     }
     const refusal = trunk === null ? null : this.#meter.admitInbound(trunk.id, trunk.limits, admission.callId)
     if (refusal !== null) {
-      log.info({ callId: admission.callId, trunkId: trunk?.id ?? null, refusal }, 'INVITE refused')
+      log.info({ callId: admission.callId, trunkId: trunk?.id ?? null, refusal }, 'invite.refused')
       invite.refuse(486, RETRY_AFTER)
       this.#neverBegan(admission.callId, endingOfTrunk(refusal))
       return
@@ -254,7 +257,7 @@ class LiveCallManager implements CallManager {
       (events) => new InboundLeg(invite, { ...admission, codecs }, events, log),
     )
     this.#calls.set(callId, call)
-    log.info({ callId, sipCallId: invite.callId, trunkId }, 'call admitted')
+    log.info({ callId, sipCallId: invite.callId, trunkId }, 'call.admitted')
     this.#options.onCall?.(callId, invite.callId, trunkId)
     call.begin()
   }

@@ -156,7 +156,7 @@ export class Call {
     } catch (error) {
       this.#deps.log.error(
         { callId: this.callId, effect: effect.type, error: errorText(error) },
-        'an effect of a call failed',
+        'call.effect_failed',
       )
       this.#queue.push({ type: 'finish', ending: endingOfError(error) })
     }
@@ -239,7 +239,7 @@ export class Call {
 
   #connectMedia(): void {
     const remote = this.#remote
-    if (!remote) throw new EngineError('internal', 'media connected before it was agreed')
+    if (!remote) throw new EngineError('internal', 'media was connected before SDP was agreed')
     const { pool } = this.#deps
     const { sipCallId } = this.#leg
     // Both requests leave at once; the channel keeps their order.
@@ -259,7 +259,7 @@ export class Call {
   #digit({ digit, durationMs }: InfoDigit): void {
     if (this.#state.kind !== 'live' && this.#state.kind !== 'held') return
     this.#deps.pool.digit(this.callId, digit, durationMs).catch((error: unknown) => {
-      this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'a key of an INFO was lost')
+      this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'call.info_digit_lost')
     })
   }
 
@@ -271,10 +271,7 @@ export class Call {
         if (opened) this.#closed = await this.#deps.pool.closeSession(this.callId, why)
       })
       .catch((error: unknown) => {
-        this.#deps.log.error(
-          { callId: this.callId, error: errorText(error) },
-          'closing a media session failed',
-        )
+        this.#deps.log.error({ callId: this.callId, error: errorText(error) }, 'call.media_close_failed')
       })
       .finally(() => this.#input({ type: 'mediaClosed' }))
   }
@@ -283,7 +280,7 @@ export class Call {
     const report = (update: TransferUpdate): void => {
       if (this.#state.kind === 'ended') return
       this.#deps.pool.transferUpdate(this.callId, update).catch((error: unknown) => {
-        this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'a transfer update was lost')
+        this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'call.transfer_update_lost')
       })
     }
     const { transfers } = this.#deps
@@ -338,13 +335,13 @@ export class Call {
         : tools.run(this.callId, found, given)
     running
       .catch((error: unknown) => {
-        this.#deps.log.error({ callId: this.callId, tool, error: errorText(error) }, 'a tool failed')
+        this.#deps.log.error({ callId: this.callId, tool, error: errorText(error) }, 'call.tool_failed')
         return 'Failed: the request could not be carried out.'
       })
       .then((result) => this.#deps.pool.toolResult(this.callId, request, result))
       .catch((error: unknown) => {
         // The call ended in the meantime.
-        this.#deps.log.info({ callId: this.callId, tool, error: errorText(error) }, 'a result came too late')
+        this.#deps.log.info({ callId: this.callId, tool, error: errorText(error) }, 'call.tool_result_late')
       })
   }
 
@@ -388,14 +385,14 @@ export class Call {
     } catch (error) {
       this.#deps.log.error(
         { callId: this.callId, type: happening.type, error: errorText(error) },
-        'a call event was not taken',
+        'call.event_rejected',
       )
     }
   }
 
   #publishEnded(ending: Ending): void {
     if (this.#media && !this.#closed) {
-      this.#deps.log.warn({ callId: this.callId }, 'a call ended without its media session having closed')
+      this.#deps.log.warn({ callId: this.callId }, 'call.media_not_closed')
     }
     this.#publish({
       type: 'ended',

@@ -35,7 +35,7 @@ export class LegMedia {
     this.#events.mediaChanged(result.remote).then(
       () => reply(200, result.sdp),
       (error: unknown) => {
-        this.#log.error({ error: errorText(error) }, 'media did not follow a re-INVITE')
+        this.#log.error({ error: errorText(error) }, 'leg.media_change_failed')
         reply(500, '')
       },
     )
@@ -47,11 +47,11 @@ export class LegMedia {
     this.#awaitsAnswer = false
     const result = this.#sdp.accept(body)
     if (!result.ok) {
-      this.#log.warn({ reason: result.reason }, 'no usable answer in the ACK of a re-INVITE')
+      this.#log.warn({ reason: result.reason }, 'leg.sdp_answer_unusable')
       return
     }
     this.#events.mediaChanged(result.remote).catch((error: unknown) => {
-      this.#log.error({ error: errorText(error) }, 'media did not follow a re-INVITE')
+      this.#log.error({ error: errorText(error) }, 'leg.media_change_failed')
     })
   }
 }

@@ -115,7 +115,7 @@ class Carrier implements SandboxCarrier {
     if (this.#scope.closed) throw new EngineError('closed', 'the sandbox carrier is closed')
     const { persona } = call
     if (!isPersona(persona)) {
-      throw new EngineError('internal', 'no such persona', { context: { persona } })
+      throw new EngineError('internal', 'unknown persona', { context: { persona } })
     }
     const sipCallId = randomUUID()
     const { serviceAddress } = this.#options

@@ -154,7 +154,7 @@ export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec
     if ('act' in step) return { cue, act: { kind: step.act } }
     const utterance = clips.get(step.say)
     if (!utterance) {
-      throw new EngineError('storage_failed', 'a clip of the sandbox is missing', {
+      throw new EngineError('storage_failed', 'a speech clip of the sandbox is missing', {
         context: { clip: step.say, persona: name },
       })
     }

@@ -104,7 +104,7 @@ export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription)
       const match = CONNECTION_LINE.exec(line)
       if (!match) return refusal(400, 'bad c= line')
       const [, family, host = ''] = match
-      if (isIP(host) === 0) return refusal(488, 'host names in c= are not supported')
+      if (isIP(host) === 0) return refusal(488, 'c= must hold an IP address, not a host name')
       if (String(isIP(host)) !== family) return refusal(400, 'bad address in c= line')
     } else if (line.startsWith('t=')) {
       const match = TIME_LINE.exec(line)

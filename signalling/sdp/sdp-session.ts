@@ -86,7 +86,7 @@ export class SdpSession {
   answer(offered: string): Negotiated {
     const offer = parseSdp(offered)
     if (!offer.ok) return offer
-    if (offer.media.length < this.#sections.length) return refusal(400, 'an m-line has gone')
+    if (offer.media.length < this.#sections.length) return refusal(400, 'an m-line is missing')
     const chosen = this.#choose(offer)
     if (!chosen.ok) return chosen
 
@@ -107,9 +107,10 @@ export class SdpSession {
   accept(answered: string): Accepted {
     const answer = parseSdp(answered)
     if (!answer.ok) return answer
-    if (answer.media.length !== this.#sections.length) return refusal(488, 'answer has other m-lines')
+    if (answer.media.length !== this.#sections.length)
+      return refusal(488, 'the answer has a different number of m-lines')
     const section = answer.media[this.#audio]
-    if (section?.type !== 'audio') return refusal(488, 'answer has other media')
+    if (section?.type !== 'audio') return refusal(488, 'the answer has no audio at the m-line of the call')
     const transport = this.#transport.readAnswer(section, this.#addressOf(section))
     const read = this.#readAudio(section, transport, () => this.#formats.readAnswer(section))
     if (!read.ok) return read
@@ -145,11 +146,12 @@ export class SdpSession {
     if (section.port === 0) return refusal(488, 'audio refused')
     if (!transport.ok) return transport
     if (section.address === null) return refusal(400, 'no c= line')
-    if (isIP(section.address) !== isIP(this.#local.address)) return refusal(488, 'other address family')
+    if (isIP(section.address) !== isIP(this.#local.address))
+      return refusal(488, 'the address family differs from ours')
 
     const agreed = agree()
     if (agreed === null) return refusal(488, 'no common codec')
-    if (agreed === 'ptime') return refusal(488, 'only shorter packets are accepted')
+    if (agreed === 'ptime') return refusal(488, 'only packets shorter than ours are accepted')
     // An address of zeros is the old form of hold (RFC 3264 8.4).
     const zero = isZero(section.address)
     return {

@@ -153,7 +153,7 @@ export class OutgoingInviteHandle implements OutgoingInvite {
 
   #sendCancel(invite: RawRequest): void {
     invite.cancel((error) => {
-      if (error) this.#connection.log.debug({ error: errorText(error) }, 'CANCEL was not sent')
+      if (error) this.#connection.log.debug({ error: errorText(error) }, 'sip.cancel_failed')
     })
   }
 

@@ -95,7 +95,7 @@ export class DialogHandle implements SipDialog {
       this.#refresh = null
       // If our refresh fails or crosses another request, the server's own refresh still follows.
       this.modify(this.#raw.local.sdp).catch((error: unknown) => {
-        this.#log.debug({ sipCallId: this.callId, error: errorText(error) }, 'session not refreshed')
+        this.#log.debug({ sipCallId: this.callId, error: errorText(error) }, 'sip.session_refresh_failed')
       })
     })
   }
@@ -135,10 +135,7 @@ export class DialogHandle implements SipDialog {
     }
     sendInDialogRequest(raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
       if (this.#suspended || dialogExists(error, response)) return
-      this.#log.warn(
-        { sipCallId: this.callId, status: response?.status },
-        'a call ended while its server was away',
-      )
+      this.#log.warn({ sipCallId: this.callId, status: response?.status }, 'sip.dialog_lost')
       this.lost()
     })
   }
@@ -149,7 +146,7 @@ export class DialogHandle implements SipDialog {
     this.#bye = new Promise((resolve) => {
       const deadline = this.#clock.after(BYE_DEADLINE_MS, resolve)
       const done = (error: unknown) => {
-        if (error) this.#log.debug({ error: errorText(error) }, 'BYE was not sent')
+        if (error) this.#log.debug({ error: errorText(error) }, 'sip.bye_failed')
         deadline.cancel()
         resolve()
       }
@@ -186,7 +183,11 @@ export class DialogHandle implements SipDialog {
   #reinvite(sdp: string, tries: number): Promise<string> {
     return new Promise((resolve, reject) => {
       if (this.#over || this.#modifying || this.#glare || this.#suspended) {
-        reject(new EngineError('sip_failed', 'the dialog takes no re-INVITE now', { retryable: !this.#over }))
+        reject(
+          new EngineError('sip_failed', 'a re-INVITE is pending or the dialog is disconnected', {
+            retryable: !this.#over,
+          }),
+        )
         return
       }
       this.#modifying = reject
@@ -279,7 +280,7 @@ export class DialogHandle implements SipDialog {
     try {
       this.#handlers.offered(req.body ?? '', reply)
     } catch (error) {
-      this.#log.error({ error: errorText(error) }, 'handling a re-INVITE failed')
+      this.#log.error({ error: errorText(error) }, 'sip.reinvite_handling_failed')
       reply(500, '')
     }
   }

@@ -120,7 +120,9 @@ class DrachtioServer implements SipServer {
   invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite {
     const connection = this.#connection()
     if (connection === null) {
-      queueMicrotask(() => handlers.failed(new EngineError('sip_failed', 'not connected to the SIP server')))
+      queueMicrotask(() =>
+        handlers.failed(new EngineError('sip_failed', 'there is no connection to the SIP server')),
+      )
       return { cancel() {} }
     }
     const call = new OutgoingInviteHandle(connection, request, handlers)
@@ -131,7 +133,7 @@ class DrachtioServer implements SipServer {
   async request(request: OutOfDialogRequest): Promise<OutOfDialogResponse> {
     const connection = this.#connection()
     if (connection === null)
-      throw new EngineError('sip_failed', 'not connected to the SIP server', { retryable: true })
+      throw new EngineError('sip_failed', 'there is no connection to the SIP server', { retryable: true })
     return sendOutOfDialogRequest(connection, request)
   }
 
@@ -173,7 +175,7 @@ class DrachtioServer implements SipServer {
     srf.on('connect', (error: unknown, hostports: unknown) => {
       if (this.#closed) return
       if (error) {
-        log.error({ host, port }, 'the SIP server refused the secret')
+        log.error({ host, port }, 'sip.secret_refused')
         this.#first?.reject(
           new EngineError('config_invalid', 'the SIP server refused the secret', { context: { host, port } }),
         )
@@ -184,7 +186,7 @@ class DrachtioServer implements SipServer {
         .split(',')
         .filter((text) => text.length > 0)
       this.#delayMs = RECONNECT_FIRST_MS
-      log.info({ endpoints: this.#endpoints }, 'connected to the SIP server')
+      log.info({ endpoints: this.#endpoints }, 'sip.connected')
       this.#first?.resolve()
       this.#waiting?.cancel()
       this.#waiting = null
@@ -192,7 +194,7 @@ class DrachtioServer implements SipServer {
       for (const listener of [...this.#listeners]) listener()
     })
     srf.on('error', (error: unknown) => {
-      log.warn({ error: errorText(error), host, port }, 'connection to the SIP server failed')
+      log.warn({ error: errorText(error), host, port }, 'sip.connection_failed')
     })
     srf.on('close', () => {
       if (failed || this.#closed) return
@@ -257,7 +259,7 @@ class DrachtioServer implements SipServer {
     try {
       this.#handler(invite)
     } catch (error) {
-      this.#options.log.error({ error: errorText(error) }, 'handling an INVITE failed')
+      this.#options.log.error({ error: errorText(error) }, 'sip.invite_handling_failed')
       invite.refuse(500)
     }
   }

@@ -123,8 +123,8 @@ export class Registration {
         const { registered, sip } = effect
         if (registered !== this.#last.registered || sip !== this.#last.sip) {
           const { trunkId } = this.target
-          if (registered) log.info({ trunkId }, 'registered at the carrier')
-          else log.warn({ trunkId, sip }, 'registration at the carrier failed')
+          if (registered) log.info({ trunkId }, 'trunk.registered')
+          else log.warn({ trunkId, sip }, 'trunk.registration_failed')
         }
         this.#last = { registered, sip }
         onReport?.(this.#last)
@@ -162,7 +162,7 @@ export class Registration {
       if (round === this.#round)
         this.#input({ type: 'answered', response: readRegistrarResponse(answer, user) })
     } catch (error) {
-      log.debug({ trunkId, error: errorText(error) }, 'REGISTER was not answered')
+      log.debug({ trunkId, error: errorText(error) }, 'trunk.register_unanswered')
       if (round === this.#round) this.#input({ type: 'failed' })
     }
   }

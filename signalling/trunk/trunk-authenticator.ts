@@ -71,7 +71,7 @@ export class TrunkAuthenticator {
     if (!stale) {
       this.#options.log.warn(
         { source: invite.sourceAddress, sipCallId: invite.callId },
-        'wrong SIP credentials',
+        'trunk.wrong_credentials',
       )
     }
     return this.#challenged(asked, stale)

@@ -51,7 +51,7 @@ export class Outbox implements Port<FromWorker> {
     if (this.dropped === this.#told || this.#unread >= FEW) return
     const fields = { dropped: this.dropped - this.#told }
     this.#told = this.dropped
-    const text = 'messages of a media worker were left out while the main thread did not read'
+    const text = 'worker.messages_dropped'
     this.postMessage({ type: 'log', level: 'warn', fields, message: text })
   }
 

@@ -80,7 +80,7 @@ t.test('errors keep their code; anything else is internal and logged where it ar
     retryable: true,
   })
   await t.rejects(channel.request({ type: 'shutdown' }, 1000), { code: 'internal', message: 'a bug' })
-  t.match(lines.join(), /a request failed in the media worker .*"worker":3.*TypeError: a bug/)
+  t.match(lines.join(), /worker.request_failed .*"worker":3.*TypeError: a bug/)
 })
 
 t.test('no answer in time; a late one is ignored', async (t) => {

@@ -58,7 +58,7 @@ export class RequestChannel {
       const timer = this.#clock.after(timeoutMs, () => {
         this.#pending.delete(id)
         reject(
-          new EngineError('timeout', 'a media worker did not answer in time', {
+          new EngineError('timeout', 'the media worker did not answer in time', {
             retryable: true,
             context: { request: request.type, timeoutMs },
           }),
@@ -70,7 +70,9 @@ export class RequestChannel {
         this.#port.postMessage({ id, request })
       } catch (error) {
         this.#take(id)
-        reject(new EngineError('internal', 'a request could not cross to its worker', { cause: error }))
+        reject(
+          new EngineError('internal', 'the request could not be sent to the media worker', { cause: error }),
+        )
       }
     })
   }
@@ -148,10 +150,7 @@ export function serveRequests(
         const known = error instanceof EngineError
         if (!known) {
           const stack = error instanceof Error ? error.stack : undefined
-          log.error(
-            { request: request.type, error: errorText(error), stack },
-            'a request failed in the media worker',
-          )
+          log.error({ request: request.type, error: errorText(error), stack }, 'worker.request_failed')
         }
         const code = known ? error.code : 'internal'
         port.postMessage({ type: 'error', id, code, message: errorText(error) })

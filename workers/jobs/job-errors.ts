@@ -16,6 +16,8 @@ export function logThreadErrors(pool: JobPool, what: string, log: Log): void {
   pool.on('worker-ready', (worker: Worker) => {
     if (known.has(worker)) return
     known.add(worker)
-    worker.on('error', (error) => log.error({ error: errorText(error) }, `${what} thread failed`))
+    worker.on('error', (error) =>
+      log.error({ jobs: what, error: errorText(error) }, 'worker.job_thread_failed'),
+    )
   })
 }

@@ -84,5 +84,5 @@ t.test('what comes after closing is finished here, and said so', async (t) => {
   const jobs = openRecordingJobs({ compress: true, log })
   await jobs.close()
   t.equal((await jobs.finish({ path, persons: [] }))?.durationMs, 1000)
-  t.strictSame(lines, ['a recording is finished on the media thread', 'an Opus copy was not made'])
+  t.strictSame(lines, ['recording.thread_fallback', 'recording.copy_skipped'])
 })

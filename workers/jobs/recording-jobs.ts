@@ -62,7 +62,7 @@ class JobThread implements RecordingJobs {
   }
 
   async #finishAll(): Promise<void> {
-    if (this.#copies.length > 0) this.#log.warn({ copies: this.#copies.length }, 'Opus copies not made')
+    if (this.#copies.length > 0) this.#log.warn({ copies: this.#copies.length }, 'recording.copies_skipped')
     this.#copies.length = 0
     // Terminating a thread during a job would leave the library's timer running.
     await Promise.allSettled(this.#running)
@@ -77,7 +77,7 @@ class JobThread implements RecordingJobs {
       // The other thread may still be working on the file.
       if (error instanceof Error && isTimeoutError(error))
         throw new EngineError('timeout', 'the recording took too long to finish')
-      this.#log.warn({ error: errorText(error) }, 'a recording is finished on the media thread')
+      this.#log.warn({ error: errorText(error) }, 'recording.thread_fallback')
       return await finishRecording(raw)
     }
     if (!reply.ok) throw new EngineError('storage_failed', reply.message)
@@ -86,7 +86,7 @@ class JobThread implements RecordingJobs {
 
   #copyLater(path: string): void {
     if (this.#closing !== null || this.#copies.length >= MAX_WAITING) {
-      this.#log.warn({}, 'an Opus copy was not made')
+      this.#log.warn({}, 'recording.copy_skipped')
       return
     }
     this.#copies.push(path)
@@ -100,16 +100,16 @@ class JobThread implements RecordingJobs {
     for (let path = this.#copies.shift(); path !== undefined; path = this.#copies.shift()) {
       try {
         const reply = await this.#run({ type: 'compress', path }, COMPRESS_LIMIT_MS)
-        if (!reply.ok) this.#log.error({ error: reply.message }, 'an Opus copy could not be made')
+        if (!reply.ok) this.#log.error({ error: reply.message }, 'recording.copy_failed')
       } catch (error) {
-        this.#log.error({ error: errorText(error) }, 'an Opus copy could not be made')
+        this.#log.error({ error: errorText(error) }, 'recording.copy_failed')
       }
     }
     this.#copying = false
   }
 
   async #run(job: RecordingJob, limitMs: number): Promise<RecordingReply> {
-    if (this.#running.size >= MAX_WAITING) throw new EngineError('overloaded', 'too many recordings wait')
+    if (this.#running.size >= MAX_WAITING) throw new EngineError('overloaded', 'the recording queue is full')
     if (this.#closing !== null) throw new EngineError('closed', 'the recording thread is closed')
     this.#pool ??= this.#open()
     const work = this.#pool.createExecutor().setTimeout(limitMs).exec(job)

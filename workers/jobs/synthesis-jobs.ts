@@ -89,7 +89,7 @@ class JobQueue implements SynthesisJobs {
     if (job === undefined) {
       if (this.#queue.length >= this.#maxQueued) {
         return Promise.reject(
-          new EngineError('overloaded', 'too many sentences wait for synthesis', { retryable: true }),
+          new EngineError('overloaded', 'the synthesis queue is full', { retryable: true }),
         )
       }
       job = { key, request, waiters: new Set() }

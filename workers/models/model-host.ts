@@ -83,7 +83,7 @@ export class ModelHost {
       void gone.then(() => limit.cancel())
     })
     if (await Promise.race([gone, late])) return
-    this.#log.warn({ models: this.#running.size }, 'models that still run are left behind')
+    this.#log.warn({ models: this.#running.size }, 'model.abandoned')
     for (const started of this.#running) started.abandon()
   }
 }

@@ -78,7 +78,7 @@ export class ModelThread<Ready, Question, Answer> {
     const ended = Promise.all([started.exited, closed]).then(([why]) => why)
     const thread: Thread = { port, started, ended }
     const first = await new Promise<FromModelThread<Ready, Answer>>((resolve) => {
-      const limit = clock.after(START_MS, () => resolve({ type: 'failed', message: 'it takes too long' }))
+      const limit = clock.after(START_MS, () => resolve({ type: 'failed', message: 'loading took too long' }))
       const done = (message: FromModelThread<Ready, Answer>): void => {
         limit.cancel()
         resolve(message)
@@ -106,7 +106,7 @@ export class ModelThread<Ready, Question, Answer> {
     if (thread === null || this.#busy) return
     this.#busy = true
     thread.port.postMessage(question, transfer)
-    this.#hung = this.#options.clock.after(HUNG_MS, () => this.#lost(thread, 'it hangs'))
+    this.#hung = this.#options.clock.after(HUNG_MS, () => this.#lost(thread, 'it does not answer'))
   }
 
   /** Ends the thread. Idempotent; no answer follows. */
@@ -128,7 +128,7 @@ export class ModelThread<Ready, Question, Answer> {
       void ended.then(() => limit.cancel())
     })
     if ((await Promise.race([ended, late])) !== null) return
-    log.warn({}, `a thread of the ${order.name} hangs and is left behind`)
+    log.warn({ model: order.name }, 'model.abandoned')
     port.close()
     started.abandon()
   }
@@ -154,8 +154,10 @@ export class ModelThread<Ready, Question, Answer> {
     this.#busy = false
     this.#hung?.cancel()
     lost()
-    log.error({ why, pauseMs: this.#pauseMs }, `the ${order.name} failed; ${meanwhile}`)
-    this.#end(thread).catch((error: unknown) => log.warn({ error: errorText(error) }, 'a thread did not end'))
+    log.error({ model: order.name, why, meanwhile, pauseMs: this.#pauseMs }, 'model.failed')
+    this.#end(thread).catch((error: unknown) =>
+      log.warn({ error: errorText(error) }, 'model.thread_not_ended'),
+    )
     this.#again()
   }
 
@@ -166,7 +168,7 @@ export class ModelThread<Ready, Question, Answer> {
       this.#pauseMs = Math.min(this.#pauseMs * 2, RESTART_MAX_MS)
       this.#restarts++
       this.start().catch((error: unknown) => {
-        log.error({ error: errorText(error) }, `the ${order.name} did not start again`)
+        log.error({ model: order.name, error: errorText(error) }, 'model.restart_failed')
         this.#again()
       })
     })

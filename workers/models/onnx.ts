@@ -78,7 +78,7 @@ export function serveModel<Ready, Question, Answer>(
   load: () => Promise<{ readonly ready: Ready; answer(question: Question): Promise<Answer> }>,
 ): void {
   const { port }: { readonly port?: MessagePort } = workerData ?? {}
-  if (port === undefined) throw new Error('a model is served in a worker thread only')
+  if (port === undefined) throw new Error('models run in worker threads only')
   const send = (message: FromModelThread<Ready, Answer>): void => port.postMessage(message)
   const failed = (error: unknown): void => send({ type: 'failed', message: errorText(error) })
   const loading = load()

@@ -59,7 +59,7 @@ class Model {
     }
     const used = new Set(states.map((state) => state.output))
     const output = session.outputMetadata.find(({ name }) => !used.has(name))
-    if (input === null || output === undefined) throw new Error('it has no input or no output for sound')
+    if (input === null || output === undefined) throw new Error('it has no audio input or no output')
     const [, last] = input.shape ?? []
     this.#fixed = typeof last === 'number' && last > 0 ? last : null
     this.#input = input.name

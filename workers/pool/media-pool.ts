@@ -129,7 +129,7 @@ class ThreadPool implements RunningMediaPool {
   ): Promise<OpenedSession & { readonly worker: number }> {
     if (this.#closing) throw new EngineError('closed', 'the media pool is closed')
     if (this.#entries.has(session)) {
-      throw new EngineError('internal', 'two sessions of one id', { context: { session } })
+      throw new EngineError('internal', 'the session id is already in use', { context: { session } })
     }
     const slot = this.#place()
     const entry: Entry = { slot, events, closing: null }
@@ -142,7 +142,7 @@ class ThreadPool implements RunningMediaPool {
       if (error instanceof EngineError && error.code === 'timeout') {
         // The session may still open on the worker: close it.
         slot.request({ type: 'close', session, why: 'error' }, CLOSE_MS).catch((failure: unknown) => {
-          this.#log.warn({ session, error: errorText(failure) }, 'a late session could not be closed')
+          this.#log.warn({ session, error: errorText(failure) }, 'session.late_close_failed')
         })
       }
       throw error
@@ -230,7 +230,8 @@ class ThreadPool implements RunningMediaPool {
 
   #entry(session: SessionId): Entry {
     const entry = this.#entries.get(session)
-    if (entry === undefined) throw new EngineError('closed', 'no such session', { context: { session } })
+    if (entry === undefined)
+      throw new EngineError('closed', 'the session does not exist', { context: { session } })
     return entry
   }
 
@@ -239,7 +240,7 @@ class ThreadPool implements RunningMediaPool {
       return await entry.slot.request({ type: 'close', session, why }, CLOSE_MS)
     } catch (error) {
       // A dead worker has no session left; its slot ends a hung one.
-      this.#log.warn({ session, error: errorText(error) }, 'session closed without its figures')
+      this.#log.warn({ session, error: errorText(error) }, 'session.stats_lost')
       return EMPTY
     } finally {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)

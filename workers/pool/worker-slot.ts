@@ -113,7 +113,7 @@ export class WorkerSlot {
       try {
         await life.channel.request({ type: 'shutdown' }, SHUTDOWN_MS)
       } catch (error) {
-        this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'media worker did not finish')
+        this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'worker.shutdown_failed')
       }
       await life.thread.terminate()
       await life.exited
@@ -141,11 +141,11 @@ export class WorkerSlot {
     this.#life = life
     thread.on('message', (message: FromWorker) => channel.receive(message))
     thread.on('messageerror', (error) => {
-      log.error({ worker: this.index, error: errorText(error) }, 'a message from a media worker was lost')
+      log.error({ worker: this.index, error: errorText(error) }, 'worker.message_lost')
     })
     // 'exit' follows and does the rest.
     thread.on('error', (error) => {
-      log.error({ worker: this.index, error: errorText(error), stack: stackOf(error) }, 'media worker failed')
+      log.error({ worker: this.index, error: errorText(error), stack: stackOf(error) }, 'worker.failed')
     })
     try {
       this.#load = await channel.request({ type: 'load' }, START_MS)
@@ -169,7 +169,7 @@ export class WorkerSlot {
         },
         (error: unknown) => {
           if (!(error instanceof EngineError) || error.code !== 'timeout' || this.#closing) return
-          log.error({ worker: this.index }, 'media worker hangs and is ended')
+          log.error({ worker: this.index }, 'worker.hung')
           void life.thread.terminate()
         },
       )
@@ -183,19 +183,19 @@ export class WorkerSlot {
     const error = new EngineError('worker_lost', 'the media worker died', { retryable: true })
     life.channel.close(error)
     life.scope.close().catch((failure: unknown) => {
-      this.#options.log.error({ error: errorText(failure) }, 'a media worker left something open')
+      this.#options.log.error({ error: errorText(failure) }, 'worker.cleanup_failed')
     })
     if (this.#closing) return
     const { clock, log } = this.#options
     if (clock.now() - life.bornMs > HEALTHY_MS) this.#backoffMs = BACKOFF_MIN_MS
     const pauseMs = this.#backoffMs
     this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2)
-    log.error({ worker: this.index, code, pauseMs }, 'media worker died; another one follows')
+    log.error({ worker: this.index, code, pauseMs }, 'worker.died')
     this.#options.onDied()
     this.#scope.after(clock, pauseMs, () => {
       this.#spawn().catch((failure: unknown) => {
         // Its exit has scheduled the next attempt.
-        log.error({ worker: this.index, error: errorText(failure) }, 'media worker did not start')
+        log.error({ worker: this.index, error: errorText(failure) }, 'worker.start_failed')
       })
     })
   }

@@ -228,7 +228,7 @@ class LegSession implements HostedSession {
 
   press(digits: readonly Digit[]): void {
     if (!this.#pressed(digits)) {
-      throw new EngineError('overloaded', 'digits cannot be sent now', { retryable: true })
+      throw new EngineError('overloaded', 'too many digits are pending', { retryable: true })
     }
   }
 
@@ -249,7 +249,7 @@ class LegSession implements HostedSession {
   /** Ends the session after an uncaught error, which would otherwise end the thread. */
   fault(error: unknown): void {
     const stack = error instanceof Error ? error.stack : undefined
-    this.#host.log.error({ error: errorText(error), stack }, 'a session failed and is ended')
+    this.#host.log.error({ error: errorText(error), stack }, 'session.failed')
     this.#lost()
   }
 
@@ -295,7 +295,7 @@ class LegSession implements HostedSession {
     try {
       await this.#sounds.addAmbience(this.#host.sounds, sound, volume)
     } catch (error) {
-      this.#host.log.error({ sound, error: errorText(error) }, 'no background sound on this call')
+      this.#host.log.error({ sound, error: errorText(error) }, 'session.background_sound_failed')
     }
   }
 
@@ -337,7 +337,7 @@ class LegSession implements HostedSession {
       // Inbound: connect to the bot before answering. Outbound: connect only once the callee answers.
       prepare: async () => {
         if (bot.direction === 'inbound' && !(await end.connect())) {
-          throw new EngineError('vendor_unreachable', 'the bot cannot be reached')
+          throw new EngineError('vendor_unreachable', 'the bot is unreachable')
         }
       },
       start: (sipCallId) => end.start(sipCallId),

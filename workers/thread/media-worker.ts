@@ -38,7 +38,7 @@ const log = threadLog(port, settings.index)
 const members = new Map<FrameClockMember, () => void>()
 const beat = startFrameClock(clock, (member, error) => {
   const stack = error instanceof Error ? error.stack : undefined
-  log.error({ error: errorText(error), stack }, 'a session failed on the beat and is ended')
+  log.error({ error: errorText(error), stack }, 'session.frame_failed')
   members.get(member)?.()
 })
 const jobs = openSynthesisJobs({ clock, log })
@@ -65,17 +65,16 @@ const host: SessionHost = {
 // The first call must not wait for eSpeak to load. Without eSpeak, calls with other voices still work.
 await jobs
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
-  .catch((error: unknown) => log.error({ error: errorText(error) }, 'the embedded synthesiser does not work'))
+  .catch((error: unknown) => log.error({ error: errorText(error) }, 'worker.synthesizer_failed'))
 // Raised only now: threads started before keep the usual priority.
-if (!raiseThreadPriority())
-  log.info({}, 'the system gives media threads no priority: frames wait for other programs')
+if (!raiseThreadPriority()) log.info({}, 'worker.priority_not_raised')
 const sessions = new Map<SessionId, Promise<HostedSession>>()
 let shuttingDown = false
 
 async function find(session: SessionId): Promise<HostedSession> {
   const hosted = await sessions.get(session)
   if (hosted === undefined) {
-    throw new EngineError('closed', 'no such session in this worker', { context: { session } })
+    throw new EngineError('closed', 'the session does not exist in this worker', { context: { session } })
   }
   return hosted
 }
@@ -84,7 +83,7 @@ async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<
   const { session, options: order } = request
   if (shuttingDown) throw new EngineError('closed', 'the media worker is shutting down')
   if (sessions.has(session)) {
-    throw new EngineError('internal', 'two sessions of one id', { context: { session } })
+    throw new EngineError('internal', 'the session id is already in use', { context: { session } })
   }
   const hosting = hostSession(host, {
     ...order,
@@ -103,7 +102,7 @@ async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<
 function lose(session: SessionId): void {
   port.postMessage({ type: 'lost', session })
   close(session, 'error').catch((error: unknown) => {
-    log.error({ session, error: errorText(error) }, 'a failed session could not be closed')
+    log.error({ session, error: errorText(error) }, 'session.close_failed')
   })
 }
 
@@ -143,7 +142,7 @@ async function shutDown(): Promise<null> {
   const closed = await Promise.allSettled([...sessions.keys()].map((session) => close(session, 'shutdown')))
   for (const outcome of closed) {
     if (outcome.status === 'rejected') {
-      log.warn({ error: errorText(outcome.reason) }, 'a session did not close cleanly')
+      log.warn({ error: errorText(outcome.reason) }, 'session.close_failed')
     }
   }
   beat.close()

@@ -62,7 +62,7 @@ async function bytesOf(path: string): Promise<Uint8Array> {
   try {
     bytes = await readFile(path)
   } catch (cause) {
-    throw new EngineError('config_invalid', 'a sound file cannot be read', { cause, context: { path } })
+    throw new EngineError('config_invalid', 'the sound file cannot be read', { cause, context: { path } })
   }
   if (bytes.length > MAX_FILE_BYTES) throw invalid(path, 'it is longer than five minutes')
   return bytes
@@ -74,14 +74,14 @@ function samplesOf(bytes: Uint8Array, path: string): { pcm: Int16Array; rate: In
   try {
     format = parseWav(bytes)
   } catch (cause) {
-    throw invalid(path, 'it is no WAV file of 16-bit PCM', cause)
+    throw invalid(path, 'it is not a WAV file of 16-bit PCM', cause)
   }
-  if (format === null) throw invalid(path, 'it is no whole WAV file')
+  if (format === null) throw invalid(path, 'the WAV file is incomplete')
   const { rate, channels, dataOffset, dataBytes } = format
   if (!RATES.includes(rate)) throw invalid(path, `${rate} Hz is none of ${RATES.join(', ')}`)
   const frameBytes = 2 * channels
   const length = Math.floor(Math.min(dataBytes ?? Infinity, bytes.length - dataOffset) / frameBytes)
-  if (length === 0) throw invalid(path, 'it holds no sound')
+  if (length === 0) throw invalid(path, 'it contains no audio')
   const view = new DataView(bytes.buffer, bytes.byteOffset + dataOffset, length * frameBytes)
   const pcm = new Int16Array(length)
   for (let i = 0; i < length; i++) {

@@ -29,7 +29,7 @@ export function openSpeechClips(): SpeechClips {
     manifest ??= readManifest()
     const file = (await manifest).get(name)
     if (file === undefined) {
-      throw new EngineError('config_invalid', 'no such speech clip', { context: { clip: name } })
+      throw new EngineError('config_invalid', 'unknown speech clip', { context: { clip: name } })
     }
     return samplesOf(await readFile(join(FOLDER, file)), name, rate)
   }
