@@ -182,7 +182,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => MetricSour
       dialogs.set({}, server.dialogs)
       transactions.set({ role: 'client' }, server.clientTransactions)
       transactions.set({ role: 'server' }, server.serverTransactions)
-      banned.set({}, server.guard.isBanned)
+      banned.set({}, server.guard.banned)
       for (const [offence, count] of Object.entries(server.guard.bans)) bans.set({ offence }, count)
       unwanted.set({ outcome: 'refused' }, server.guard.refused)
       unwanted.set({ outcome: 'ignored' }, server.guard.ignored)

@@ -32,28 +32,28 @@ export interface CoreSettings {
   readonly limits: Limits
   readonly log: Log
   readonly scope: Scope
-  /** Whether peers behind a NAT are answered where their messages came from. */
+  /** Whether peers behind a NAT are answered at the source address of their messages. */
   readonly nat: boolean
   readonly dns: Dns
-  /** Values in [0, 1): the draw among servers of equal priority. */
+  /** Returns values in [0, 1), used to pick among SRV records of equal priority. */
   readonly random: () => number
-  /** The application whose turn it is for a new request of that method. */
+  /** Returns the next application in turn for a new request of this method, or null without one. */
   nextApp(method: string): App | null
-  /** Who refreshes a session when the caller leaves it open (RFC 4028 9). */
+  /** The refresher of a session when the caller leaves it open (RFC 4028 9). */
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly spammers: SpammerList | null
   readonly guard: Guard
-  /** A session timer ran out: time to refresh, or nobody did. */
+  /** Called when a session timer fires: this side has to refresh, or the peer did not refresh in time. */
   onSessionTimer(dialog: Dialog, what: 'refresh' | 'expired'): void
 }
 
-/** The server's tables, and what every part of it needs. No behaviour of its own. */
+/** The tables and settings that all parts of the server share. It has no behaviour of its own. */
 export class Core {
   readonly clock: Clock
   readonly timers: Timers
   readonly limits: Limits
   readonly log: Log
-  /** Owns every timer that is not a transaction's. */
+  /** Owns every timer that does not belong to a transaction. */
   readonly scope: Scope
   readonly nat: boolean
   readonly nextApp: (method: string) => App | null
@@ -62,37 +62,39 @@ export class Core {
   readonly guard: Guard
   readonly onSessionTimer: (dialog: Dialog, what: 'refresh' | 'expired') => void
   readonly transports: Transport[] = []
-  /** No new calls: the server is about to end. */
+  /** True when the server is about to end and takes no new calls. */
   draining = false
   readonly locations: LocationCache
-  /** Destinations that failed lately. */
+  /** Destinations that failed recently. */
   readonly quarantine: DestinationQuarantine
-  /** The machine's addresses: what a wildcard listener answers to. */
+  /** The addresses of the machine, which a wildcard listener answers to. */
   readonly ownAddresses: ReadonlySet<string> = new Set([...interfaceAddresses(4), ...interfaceAddresses(6)])
   readonly dialogs = new DialogTable()
-  /** Transactions by what messages on the wire carry. */
+  /** Client and server transactions by their key from the message. */
   readonly clientTransactions = new Map<string, ClientTransaction>()
   readonly serverTransactions = new Map<string, ServerTransaction>()
-  /** Requests of peers an application has not finally answered, by transaction id. */
+  /** Requests of peers without a final response from an application, by transaction id. */
   readonly incoming = new Map<string, IncomingRequest>()
-  /** The INVITEs among them by server transaction key, where a CANCEL looks. */
+  /** The INVITEs among `incoming` by server transaction key, for the lookup of a CANCEL. */
   readonly invites = new Map<string, IncomingRequest>()
   readonly earlyDialogs = new EarlyDialogTable()
-  /** UPDATEs of peers an application has not answered; in early dialogs by the INVITE's id. */
+  /** Unanswered UPDATEs of peers by transaction id; in an early dialog, by the id of the INVITE. */
   readonly updates = new Map<string, IncomingRequest>()
-  /** Requests this server forwards, by server transaction key. */
+  /** Requests this server forwards as a proxy, by server transaction key. */
   readonly responseContexts = new Map<string, ForwardedRequest>()
-  /** Requests under way by what makes them the same one on several paths (RFC 3261 8.2.2.2). */
+  /**
+   * Requests in progress by the values that are equal on all paths of a forked request (RFC 3261 8.2.2.2).
+   */
   readonly mergedRequests = new Map<string, string>()
   readonly proxiedCalls = new ProxiedCalls()
-  /** NOTIFYs that overtook the answer to our SUBSCRIBE, by dialog id. */
+  /** NOTIFYs that arrived before the response to our SUBSCRIBE, by dialog id. */
   readonly heldNotifies = new Map<string, ReceivedRequest[]>()
   readonly registeredFlows: RegisteredFlows
   readonly keepAlives: RegistrationKeepAlives
   readonly pendingBySource = new Map<string, number>()
-  /** Requests of applications without a final response yet, by transaction id. */
+  /** Requests of applications without a final response, by transaction id. */
   readonly outgoing = new Map<string, PendingRequest>()
-  /** The To tag of responses that no transaction remembers (RFC 3261 8.2.7: always the same). */
+  /** The To tag of stateless responses, which must be the same every time (RFC 3261 8.2.7). */
   readonly statelessTag = newTag()
 
   constructor(settings: CoreSettings) {

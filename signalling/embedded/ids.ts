@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-/** Message and transaction ids of the application protocol. */
+/** Returns a message or transaction id of the application protocol. */
 export function newUuid(): string {
   return randomUUID()
 }
 
-/** A From or To tag, 64 random bits or more (RFC 3261 19.3 asks for 32). */
+/** Returns a From or To tag of more than 64 random bits (RFC 3261 19.3 asks for at least 32). */
 export function newTag(): string {
   return randomUUID().replaceAll('-', '').slice(0, 20)
 }

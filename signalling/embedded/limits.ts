@@ -1,28 +1,40 @@
-/** Every bound of the server in one place. Exceeding one has a named outcome, never growth. */
+/** All bounds of the server. Exceeding one has a defined outcome and never lets memory grow. */
 export interface Limits {
-  /** Stream messages that announce more are answered 413 and the connection is closed. Datagrams end at 65,535 anyway. */
+  /**
+   * Maximum size (bytes) of a message on a stream. A longer one is answered with 413 and closes the
+   * connection. Datagrams are limited to 65,535 bytes anyway.
+   */
   readonly messageBytes: number
-  /** Start line and headers together; more is answered 513. */
+  /** Maximum size (bytes) of start line and headers together; more is answered with 513. */
   readonly headBytes: number
   readonly headerLines: number
-  /** One frame of the application protocol; a longer one is skipped and its command refused. */
+  /**
+   * Maximum size (bytes) of a frame of the application protocol; a longer one is skipped and its command
+   * rejected.
+   */
   readonly frameBytes: number
-  /** Bytes an application may leave unread before it is taken for dead. */
+  /** Unread bytes after which an application counts as dead and is disconnected. */
   readonly applicationBacklogBytes: number
   readonly applications: number
-  /** SIP connections at once; further incoming ones are closed at once, strangers' from three quarters on. */
+  /**
+   * Maximum number of SIP connections. Unknown sources may use three quarters of them; further connections
+   * are closed at once.
+   */
   readonly connections: number
-  /** Of them, those of one source address that is neither exempt nor trusted. */
+  /** Maximum number of connections of one source address that is neither exempt nor trusted. */
   readonly connectionsPerSource: number
-  /** Bytes a SIP connection may leave unread before it is closed. */
+  /** Unread bytes after which a SIP connection is closed. */
   readonly connectionBacklogBytes: number
-  /** Server transactions at once; above it new requests get 503 with Retry-After. */
+  /** Maximum number of server transactions; beyond it new requests get 503 with Retry-After. */
   readonly transactions: number
-  /** Unanswered INVITEs of one source address; above it 503 with Retry-After. */
+  /** Maximum number of unanswered INVITEs of one source address; beyond it 503 with Retry-After. */
   readonly pendingPerSource: number
-  /** A larger request goes by TCP where a choice is left (RFC 3261 18.1.1: 1300 without a known MTU). */
+  /**
+   * Size (bytes) above which a request goes by TCP if there is a choice (RFC 3261 18.1.1: 1300 without a
+   * known MTU).
+   */
   readonly datagramBytes: number
-  /** Connected UDP sockets kept for quick news of unreachable ports. */
+  /** Maximum number of connected UDP sockets, which report unreachable ports immediately. */
   readonly connectedUdpSockets: number
 }
 
@@ -42,5 +54,5 @@ export const DEFAULT_LIMITS: Limits = {
   connectedUdpSockets: 128,
 }
 
-/** Seconds asked of a peer that met a full server. */
+/** Retry-After (s) in the 503 of an overloaded server. */
 export const RETRY_AFTER_S = 5

@@ -26,11 +26,11 @@ import { sendResponse } from './user-agent/uas.js'
 
 export interface EmbeddedServerSettings {
   readonly listen: readonly ListenAddress[]
-  /** For `tls` and `wss` addresses, and for connections to TLS servers. */
+  /** Certificates for `tls` and `wss` listeners and for outgoing TLS connections. */
   readonly tls?: TlsSettings
-  /** Where names are looked up; the server closes it. Default: the machine's own resolver. */
+  /** The resolver for host names; the server closes it. Default: the resolver of the machine. */
   readonly dns?: Dns
-  /** Values in [0, 1), for the draw among servers of equal priority. */
+  /** Returns values in [0, 1), used to pick among SRV records of equal priority. */
   readonly random?: () => number
   /** Where applications connect: a loopback address; port 0 takes any free port. */
   readonly control: { readonly address: string; readonly port: number; readonly secret: string }
@@ -38,13 +38,13 @@ export interface EmbeddedServerSettings {
   readonly log?: Log
   readonly timers?: BaseTimers
   readonly limits?: Partial<Limits>
-  /** Whether peers behind a NAT are answered where their messages came from. Default true. */
+  /** Whether peers behind a NAT are answered at the source address of their messages. Default true. */
   readonly nat?: boolean
-  /** Who refreshes a session when the caller leaves it open (RFC 4028 9). Default `none`: nobody. */
+  /** The refresher of a session when the caller leaves it open (RFC 4028 9). Default `none`. */
   readonly sessionRefresher?: 'none' | 'uac' | 'uas'
-  /** Callers nobody wants, told by words. Default none. */
+  /** Unwanted callers, matched by words. Default none. */
   readonly spammers?: SpammerList
-  /** What one source may do before it is limited or banned. */
+  /** The limits of one source address before it is limited or banned. */
   readonly guard?: Partial<GuardSettings>
 }
 
@@ -55,16 +55,18 @@ export interface EmbeddedServer {
     readonly port: number
   }[]
   readonly controlPort: number
-  /** Live things, for health and for tests. */
+  /** Returns live counts, for health checks and tests. */
   stats(): ServerStats
   /**
-   * Networks (or addresses) that are never banned, in place of those of the last call: forged messages in
-   * their name only meet limits, ten times as wide as a stranger's.
+   * Replaces the networks (or addresses) that are never banned. Messages from a trusted network, which may
+   * carry a forged source address, only meet limits ten times as wide as those of an unknown source.
    */
   setTrustedNetworks(networks: readonly string[]): void
-  /** From here on new requests get 503 with Retry-After. Resolves when no call is left, or after `ms`. */
+  /**
+   * Answers new requests with 503 and Retry-After from now on. Resolves when no call is left, or after `ms`.
+   */
   drain(ms: number): Promise<void>
-  /** Drops every connection and timer at once, without a word to peers. Idempotent. */
+  /** Drops every connection and timer at once, without a message to peers. Idempotent. */
   close(): Promise<void>
 }
 
@@ -72,19 +74,19 @@ export interface ServerStats {
   readonly dialogs: number
   readonly clientTransactions: number
   readonly serverTransactions: number
-  /** Requests an application has not answered yet. */
+  /** Requests that an application has not answered yet. */
   readonly unanswered: number
-  /** Connections of peers, handshakes included. */
+  /** Connections of peers, including those in their handshake. */
   readonly connections: number
   readonly guard: GuardStats
 }
 
-/** How often a draining server looks whether its last call has ended. */
+/** Interval (ms) at which a draining server checks whether its last call has ended. */
 const DRAIN_CHECK_MS = 100
 
 /**
- * Starts a SIP server that drachtio-srf applications can connect to. Throws EngineError
- * `config_invalid` for addresses that cannot be used and `port_unavailable` when one is taken.
+ * Starts a SIP server for drachtio-srf applications. Throws EngineError `config_invalid` for an unusable
+ * address and `port_unavailable` when a port is taken.
  */
 export async function openEmbeddedServer(settings: EmbeddedServerSettings): Promise<EmbeddedServer> {
   const { clock = systemClock, log = silentLog } = settings
@@ -167,7 +169,7 @@ function guardSettings(given: Partial<GuardSettings> = {}): GuardSettings {
   const settings = { ...DEFAULT_GUARD, ...given }
   const wrong = settings.exempt.find((text) => parseNetwork(text) === null)
   if (wrong !== undefined) {
-    throw new EngineError('config_invalid', 'an exempt network is written address/bits', {
+    throw new EngineError('config_invalid', 'an exempt network must have the form address/bits', {
       context: { network: wrong },
     })
   }
@@ -179,7 +181,7 @@ async function drain(core: Core, ms: number): Promise<void> {
   const deadline = core.clock.now() + ms
   while (core.dialogs.size + core.invites.size > 0 && core.clock.now() < deadline) {
     await new Promise<void>((resolve) => {
-      // Closing the server ends the wait too.
+      // Closing the server also ends the wait.
       const forget = core.scope.own(resolve)
       core.scope.after(core.clock, Math.min(DRAIN_CHECK_MS, deadline - core.clock.now()), () => {
         forget()

@@ -5,9 +5,9 @@ import { finishIncoming } from '../user-agent/responses.js'
 import type { App } from './control-port.js'
 
 /**
- * An application's connection is gone. What peers wait for is answered 503, its INVITEs are
- * cancelled, and after a grace period its calls are ended: nobody could ever serve them again,
- * because a dialog is tied to the connection that made it.
+ * Handles the disconnect of an application. Pending requests of peers are answered 503, INVITEs of the
+ * application are cancelled, and after a grace period its calls are ended, because a dialog belongs to the
+ * connection that created it.
  */
 export function onAppDisconnected(core: Core, app: App): void {
   for (const incoming of [...core.incoming.values(), ...core.updates.values()]) {

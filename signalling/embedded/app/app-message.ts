@@ -1,12 +1,12 @@
 import { isToken, parseAddress, parseCSeq, parseInteger, parseUri, splitList } from '../message/sip-header.js'
 import { canonicalName, type Header, METHODS, NO_BODY, type SipMessage } from '../message/sip-message.js'
 
-/** What an application wants sent, cleaned; or the text of its refusal. */
+/** A checked message of an application, or the text of its rejection. */
 export type AppMessage =
   | { readonly ok: true; readonly message: SipMessage }
   | { readonly ok: false; readonly error: string }
 
-/** Headers that are the server's own business: dropped without a word. */
+/** Headers that the server writes itself; those of an application are dropped. */
 const SERVER_OWNED: ReadonlySet<string> = new Set(['Via', 'Route', 'Record-Route', 'RSeq', 'Content-Length'])
 
 const preserved: ReadonlySet<string> = new Set(
@@ -17,14 +17,14 @@ const preserved: ReadonlySet<string> = new Set(
 )
 
 /**
- * Reads the SIP text of an application: start line, header lines, body. Lines that are no header
- * lines are dropped; values end at the first CR or LF, so nothing can be smuggled in. The body is
- * all that follows the empty line: the application's Content-Length is not trusted.
+ * Reads the SIP text of an application: start line, headers, body. Malformed header lines are dropped; values
+ * end at the first CR or LF, which prevents header injection. The body is all text after the empty line: the
+ * Content-Length of the application is not trusted.
  */
 export function readAppMessage(bytes: Buffer): AppMessage {
   const headEnd = bytes.indexOf('\r\n\r\n', 0, 'latin1')
   const text = bytes.toString('latin1', 0, headEnd < 0 ? bytes.length : headEnd)
-  // A copy: a body kept for repetition must not keep the whole frame it came in.
+  // A copy, because a stored body must not retain its whole frame.
   const body = headEnd < 0 ? NO_BODY : Buffer.from(bytes.subarray(headEnd + 4))
   const lines = text.split('\r\n')
   const startLine = lines[0] ?? ''
@@ -68,7 +68,7 @@ function headerLine(line: string): Header | null {
   return { name, value }
 }
 
-/** A capital after each hyphen, except for the names an application spells itself. */
+/** Capitalises each part of a header name, except for names that the application spells itself. */
 function unknownName(written: string): string {
   if (/^[Xx]-/.test(written) || preserved.has(written)) return written
   return written.replace(
@@ -77,7 +77,10 @@ function unknownName(written: string): string {
   )
 }
 
-/** The header with its addresses in angle brackets; null when a header we must understand is malformed. */
+/**
+ * Returns the header with its addresses in angle brackets, or null for a malformed header that this server
+ * must understand.
+ */
 function checked(header: Header): Header | null {
   const { name, value } = header
   switch (name) {
@@ -104,7 +107,7 @@ function checked(header: Header): Header | null {
   }
 }
 
-/** `sip:a@b;tag=1` as `<sip:a@b>;tag=1`: without brackets no URI parameter could be added. */
+/** Returns `sip:a@b;tag=1` as `<sip:a@b>;tag=1`, so that parameters can be added to the URI. */
 function bracketed(value: string): string | null {
   const address = parseAddress(value)
   if (address === null) return null

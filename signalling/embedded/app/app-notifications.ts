@@ -4,11 +4,11 @@ import type { Flow, SocketAddress } from '../transport/transport.js'
 import type { App } from './control-port.js'
 
 /*
- * The messages to an application: `sip` notifications and `response`s to its commands. Token
- * positions are part of the protocol.
+ * Messages to an application: `sip` notifications and `response`s to its commands. The token positions are
+ * part of the drachtio protocol.
  */
 
-/** A request from the network. `receivedOn` is set for new requests outside a dialog only. */
+/** Notifies of a request from the network. `receivedOn` is only set for new requests outside a dialog. */
 export function notifyRequest(
   core: Core,
   app: App,
@@ -27,7 +27,7 @@ export function notifyRequest(
   )
 }
 
-/** A response from the network, to a request of that application. */
+/** Notifies of a response from the network to a request of the application. */
 export function notifyResponse(
   core: Core,
   app: App,
@@ -43,7 +43,7 @@ export function notifyResponse(
   )
 }
 
-/** A response nobody sent: the failure of a request as the application sees it. */
+/** Notifies of a failed request with a response that the server made up. */
 export function notifyFailure(
   core: Core,
   app: App,
@@ -55,7 +55,7 @@ export function notifyFailure(
   app.send(`sip|network|0|${protocol}||0|${timeOfDay(core)}|${transactionId}|${dialogId}|`, bytes)
 }
 
-/** A request the server made itself, for information. */
+/** Notifies of a request that the server sent itself. */
 export function notifyUnsolicited(core: Core, app: App, bytes: Buffer, flow: Flow, dialogId: string): void {
   const { address, port } = sentFrom(flow)
   app.send(
@@ -64,11 +64,11 @@ export function notifyUnsolicited(core: Core, app: App, bytes: Buffer, flow: Flo
   )
 }
 
-export function rejectCommand(app: App, messageId: string, why: string): void {
-  app.send(`response|${messageId}|NOK|${why}`, null)
+export function rejectCommand(app: App, messageId: string, reason: string): void {
+  app.send(`response|${messageId}|NOK|${reason}`, null)
 }
 
-/** The echo of a request that was sent. */
+/** Confirms that a request was sent, with its text. */
 export function confirmRequestSent(
   core: Core,
   app: App,
@@ -84,7 +84,7 @@ export function confirmRequestSent(
   )
 }
 
-/** The echo of a response that was sent; note the empty token the request form does not have. */
+/** Confirms that a response was sent, with its text. The request form does not have the empty token. */
 export function confirmResponseSent(
   core: Core,
   app: App,
@@ -101,7 +101,7 @@ export function confirmResponseSent(
   )
 }
 
-/** The final response of one destination of a `proxy` command; more may follow. */
+/** Reports the final response of one destination of a `proxy` command; more may follow. */
 export function reportBranchResponse(
   core: Core,
   app: App,
@@ -116,28 +116,28 @@ export function reportBranchResponse(
   )
 }
 
-/** The end of a `proxy` command. */
+/** Confirms the end of a `proxy` command. */
 export function confirmProxyDone(app: App, messageId: string): void {
   app.send(`response|${messageId}|OK|done`, null)
 }
 
-/** The protocol as applications know it: WebSockets go for TCP, as at drachtio-server. */
+/** Returns the protocol name for applications: WebSockets are reported as TCP, as by drachtio-server. */
 function protocolName({ protocol }: Flow): string {
   return protocol === 'ws' || protocol === 'wss' ? 'tcp' : protocol
 }
 
-/** Over UDP our own address, over a connection the peer's. */
+/** Returns our own address over UDP, the address of the peer over a connection. */
 function sentFrom(flow: Flow): SocketAddress {
   return flow.reliable ? flow.remote : flow.transport.advertised(flow.remote.address)
 }
 
-/** drachtio-srf percent-decodes header names: one with `%` could turn into another header. */
+/** Removes header names with `%`: drachtio-srf percent-decodes names, so they could become other headers. */
 function readable(request: SipRequest): SipRequest {
   if (!request.headers.some((header) => header.name.includes('%'))) return request
   return { ...request, headers: request.headers.filter((header) => !header.name.includes('%')) }
 }
 
-/** UTC, `HH:MM:SS.uuuuuu`. */
+/** Returns the UTC time as `HH:MM:SS.uuuuuu`. */
 export function timeOfDay(core: Core): string {
   const micros = Math.floor((core.clock.now() % 1) * 1000)
   return `${new Date(core.clock.wall()).toISOString().slice(11, 23)}${String(micros).padStart(3, '0')}`

@@ -2,7 +2,7 @@ import type { Core } from '../core.js'
 import { type SipMessage, serialise } from '../message/sip-message.js'
 import { timeOfDay } from './app-notifications.js'
 
-/** Who caused the message the event is about: a peer, or an application or the server for it. */
+/** The cause of the message: a peer, or an application (or the server on its behalf). */
 export type CdrSource = 'network' | 'application'
 
 export type CdrStopReason =
@@ -14,8 +14,8 @@ export type CdrStopReason =
   | 'system-initiated'
 
 /*
- * Call events for applications that asked for them with the verbs `cdr:attempt`, `cdr:start` and
- * `cdr:stop`. Each goes to one of them; without any nothing is made.
+ * Call events for applications that asked for them with the verbs `cdr:attempt`, `cdr:start` and `cdr:stop`;
+ * each event goes to one application. Serves `parley sip-server`; calls of the service do not use it.
  */
 
 export function cdrAttempt(core: Core, source: CdrSource, message: SipMessage | Buffer): void {

@@ -9,18 +9,18 @@ import type { Limits } from '../limits.js'
 import { isLoopback } from '../transport/local-address.js'
 import { decodePayload, encodeFrame, type Frame, FrameReader } from './wire-format.js'
 
-/** The version applications see; drachtio-srf reads the three numbers and pings from v0.8.2 on. */
+/** The version sent to applications; drachtio-srf parses the three numbers and pings from v0.8.2 on. */
 const VERSION = 'v0.9.10-parley'
 
 /** One connected application. */
 export interface App {
-  /** False once its connection is gone; `send` then does nothing. */
+  /** False once its connection is closed; `send` then does nothing. */
   readonly connected: boolean
   /** Writes `uuid|<line>` and an optional SIP message. */
   send(line: string, sip: Buffer | null): void
 }
 
-/** A `sip` or `proxy` command; the body is the SIP text, valid during the call. */
+/** A `sip` command; the body is the SIP text, valid during the call only. */
 export interface Command {
   readonly messageId: string
   readonly transactionId: string
@@ -38,7 +38,7 @@ export interface ProxyCommand {
   readonly fullResponse: boolean
   readonly followRedirects: boolean
   readonly simultaneous: boolean
-  /** Time a destination has for its first response, in ms; null for no limit. */
+  /** Maximum time (ms) until the first response of a destination; null without a limit. */
   readonly provisionalMs: number | null
   readonly destinations: readonly string[]
   readonly body: Buffer
@@ -54,20 +54,21 @@ export interface ControlSettings {
   readonly address: string
   readonly port: number
   readonly secret: string
-  /** `proto/address:port,...` as advertised, and as bound. */
+  /** `protocol/address:port,...` as advertised, and as bound. */
   readonly hostports: string
   readonly localHostports: string
   readonly limits: Limits
   readonly log: Log
   readonly clock: Clock
-  /** Time a connection has to authenticate, in ms. */
+  /** Maximum time (ms) until a connection has authenticated. */
   readonly authenticationTimeoutMs: number
   readonly handlers: ControlHandlers
 }
 
 /**
- * The applications' side: authentication, routes and commands. Listens on loopback addresses only,
- * because the protocol gives whoever knows the secret the whole SIP server, in clear text.
+ * Opens the port for applications: authentication, routes and commands. Throws EngineError `config_invalid`
+ * for an address that is not a loopback address, because the protocol is in clear text and its secret gives
+ * full control of the SIP server.
  */
 export async function openControlPort(settings: ControlSettings): Promise<ControlPort> {
   if (!isLoopback(settings.address)) {
@@ -84,7 +85,7 @@ export class ControlPort {
   readonly #settings: ControlSettings
   readonly #server = createServer({ noDelay: true, keepAlive: true })
   readonly #apps = new Set<Connection>()
-  /** Per verb the applications that want it, the next one first. */
+  /** The applications for each verb, the next one in turn first. */
   readonly #routes = new Map<string, Connection[]>()
   #closing: Promise<void> | null = null
 
@@ -92,7 +93,7 @@ export class ControlPort {
     this.#settings = settings
     this.#server.on('connection', (socket) => this.#accept(socket))
     this.#server.on('error', (error) =>
-      settings.log.warn({ error: error.message }, 'SIP control listener error'),
+      settings.log.warn({ error: error.message }, 'sip_control.listener_error'),
     )
   }
 
@@ -107,7 +108,7 @@ export class ControlPort {
     return bound !== null && typeof bound === 'object' ? bound.port : 0
   }
 
-  /** The application whose turn it is for new requests of that method, or null. */
+  /** Returns the next application in turn for a new request of this method, or null. */
   nextApp(method: string): App | null {
     const apps = this.#routes.get(method.toLowerCase())
     const app = apps?.shift()
@@ -197,7 +198,7 @@ export class ControlPort {
     }
   }
 
-  /** Idempotent: drachtio-srf repeats all its verbs whenever one is added. */
+  /** Idempotent, because drachtio-srf repeats all its verbs when one is added. */
   #route(app: Connection, verb: string): void {
     const apps = this.#routes.get(verb)
     if (apps === undefined) this.#routes.set(verb, [app])
@@ -229,7 +230,7 @@ function proxyCommand(tokens: readonly string[], body: Buffer): ProxyCommand {
   }
 }
 
-/** `2s` or `1500ms`, also as a bare number of milliseconds. */
+/** Parses `2s`, `1500ms` or a bare number of milliseconds. Returns null for anything else. */
 function duration(text: string): number | null {
   const match = /^(\d{1,7})(ms|s)?$/.exec(text.trim())
   if (match === null) return null
@@ -263,13 +264,13 @@ class Connection implements App {
     )
     socket.on('data', (chunk) => {
       if (!reader.push(chunk)) {
-        settings.log.warn({}, 'application sent a frame that cannot be read')
+        settings.log.warn({}, 'sip_control.frame_invalid')
         socket.destroy()
       }
     })
     socket.on('end', () => socket.end())
     socket.on('error', (error) =>
-      settings.log.debug({ error: error.message }, 'application connection error'),
+      settings.log.debug({ error: error.message }, 'sip_control.connection_error'),
     )
     socket.on('close', () => events.onGone())
   }
@@ -291,9 +292,9 @@ class Connection implements App {
     this.send(`response|${messageId}|OK${rest === null ? '' : `|${rest}`}`, null)
   }
 
-  /** A protocol level refusal ends the connection. */
-  refuse(messageId: string, why: string): void {
-    this.send(`response|${messageId}|NO|${why}`, null)
+  /** Rejects a command and closes the connection, after an error of the protocol itself. */
+  refuse(messageId: string, reason: string): void {
+    this.send(`response|${messageId}|NO|${reason}`, null)
     this.#socket.destroySoon()
   }
 
@@ -302,7 +303,7 @@ class Connection implements App {
   }
 }
 
-/** Constant time: both sides are hashed to one length first. */
+/** Compares in constant time; hashing gives both sides the same length. */
 function sameSecret(given: string, expected: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text, 'latin1').digest()
   return timingSafeEqual(hash(given), hash(Buffer.from(expected, 'utf8').toString('latin1')))

@@ -1,11 +1,11 @@
 import { ByteQueue } from '../transport/byte-queue.js'
 
 /*
- * drachtio's framing: `<length>#<payload>`, length in decimal digits, counting bytes. The payload's
- * first line holds tokens separated by `|`; a SIP message may follow its CRLF.
+ * The framing of drachtio: `<length>#<payload>`, with the length (bytes) in decimal digits. The first line of
+ * the payload holds tokens separated by `|`; a SIP message may follow its CRLF.
  *
- * All text is read and written as Latin-1, one character a byte, so that whatever encoding a peer
- * used passes through unchanged.
+ * All text is read and written as Latin-1, one character per byte, so that any encoding passes through
+ * unchanged.
  */
 
 const HASH = 0x23
@@ -16,7 +16,7 @@ const NO_BODY = Buffer.alloc(0)
 /** A decoded payload. */
 export interface Frame {
   readonly tokens: readonly string[]
-  /** What follows the first CRLF; empty when there is none. */
+  /** The bytes after the first CRLF; empty without one. */
   readonly body: Buffer
 }
 
@@ -36,23 +36,23 @@ export function decodePayload(payload: Buffer): Frame {
   return { tokens: line.split('|'), body: end < 0 ? NO_BODY : payload.subarray(end + 2) }
 }
 
-/** Longer announcements are no mistake of size any more: that stream is not this protocol. */
+/** Maximum announced length (bytes); more means that the stream does not speak this protocol. */
 const MAX_LENGTH = 99_999_999
-/** Of a payload that is too long this much is read: its first line tells which command it was. */
+/** Bytes read of an oversized payload, enough for the first line with the id of the command. */
 const KEPT_BYTES = 512
 
 /**
- * Cuts a byte stream into payloads. `push` returns false, now and ever after, once the stream is
- * not framed as agreed: the connection has to be closed. A payload above `maxBytes` is skipped, and
- * `onOversize` told how it began; without `onOversize` it counts as a stream that is not framed.
- * Payloads are views; keep them no longer than the call or copy.
+ * Cuts a byte stream into payloads. `push` returns false, from then on always, once the framing is invalid
+ * and the connection has to be closed. A payload above `maxBytes` is skipped and its beginning passed to
+ * `onOversize`; without `onOversize` it counts as invalid framing. Payloads are views, only valid during the
+ * callback.
  */
 export class FrameReader {
   readonly #queue = new ByteQueue()
   readonly #maxBytes: number
   readonly #onPayload: (payload: Buffer) => void
   readonly #onOversize: ((beginning: Buffer) => void) | null
-  /** Bytes still to be skipped. */
+  /** Number of bytes still to be skipped. */
   #skip = 0
   #broken = false
 

@@ -2,16 +2,15 @@ import type { App } from '../app/control-port.js'
 import type { Core } from '../core.js'
 import type { Essentials } from '../message/message-validation.js'
 import { headerOf, type SipRequest, type SipResponse } from '../message/sip-message.js'
+import { nextHopAt } from '../routing/next-hop.js'
 import type { Flow } from '../transport/transport.js'
 import type { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import type { IncomingRequest } from '../user-agent/pending-requests.js'
 import { contactUri, Dialog, isBehindNat, recordRoutes } from './dialog.js'
 
-/*
- * How dialogs come to be (RFC 3261 12.1), from either side. They belong to no table yet.
- */
+/* Creates dialogs (RFC 3261 12.1) for both roles, without adding them to a table. */
 
-/** RFC 3261 12.1.1: the dialog our first response with a tag to a peer's request makes. */
+/** Creates the dialog of our first tagged response to a request of a peer (RFC 3261 12.1.1). */
 export function createUasDialog(core: Core, incoming: IncomingRequest, response: SipResponse): Dialog {
   const { request, essentials, flow } = incoming
   const routeSet = recordRoutes(request)
@@ -34,12 +33,12 @@ export function createUasDialog(core: Core, incoming: IncomingRequest, response:
   })
   if (flow.reliable) dialog.connection = flow
   else if (core.nat && isBehindNat('uas', routeSet, target, flow.remote)) {
-    dialog.natNextHop = { transport: flow.transport, remote: flow.remote }
+    dialog.natNextHop = nextHopAt(flow.transport, flow.remote)
   }
   return dialog
 }
 
-/** RFC 3261 12.1.2: the dialog a peer's response to our request makes. Null when nothing was sent. */
+/** Creates the dialog of a response to our request (RFC 3261 12.1.2). Returns null when nothing was sent. */
 export function createUacDialog(
   core: Core,
   app: App,
@@ -72,8 +71,8 @@ export function createUacDialog(
 }
 
 /**
- * Takes route set and target from a response that makes or confirms a UAC's dialog (RFC 3261
- * 13.2.2.4: the 2xx has the last word). Without a Contact the target stays.
+ * Updates route set and remote target from a response that creates or confirms a UAC dialog (RFC 3261
+ * 13.2.2.4: the 2xx is decisive). Without a Contact the target is the Request-URI.
  */
 export function updateRouteSet(
   core: Core,
@@ -88,6 +87,6 @@ export function updateRouteSet(
   dialog.natNextHop = null
   if (flow.reliable) dialog.connection = flow
   else if (core.nat && isBehindNat('uac', dialog.routeSet, dialog.remoteTarget, flow.remote)) {
-    dialog.natNextHop = { transport: flow.transport, remote: flow.remote }
+    dialog.natNextHop = nextHopAt(flow.transport, flow.remote)
   }
 }

@@ -2,7 +2,7 @@ import type { Timer } from '../../../media/base/clock.js'
 import type { App } from '../app/control-port.js'
 import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipMessage } from '../message/sip-message.js'
-import type { Pin } from '../routing/next-hop.js'
+import type { NextHop } from '../routing/next-hop.js'
 import type { OkRetransmitter } from '../transaction/ok-retransmitter.js'
 import type { ReliableResponses } from '../transaction/reliable-responses.js'
 import { isPrivate } from '../transport/local-address.js'
@@ -10,18 +10,18 @@ import type { Flow } from '../transport/transport.js'
 import type { SessionTimer } from './session-expires.js'
 
 /** Methods that refresh the remote target (RFC 3261 12.2, RFC 3311, RFC 6665). */
-const REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE', 'NOTIFY'])
+const TARGET_REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE', 'NOTIFY'])
 
-/** An INVITE of ours inside a dialog, as far as the dialog has to know it. */
+/** What a dialog knows about our latest INVITE in it. */
 export interface LocalInvite {
   readonly cseq: number
   readonly phase: 'open' | 'answered' | 'failed'
-  /** Whether it carries an offer, which nobody may cross with another (RFC 3264 4). */
+  /** Whether the INVITE carries an offer, which must not cross another one (RFC 3264 4). */
   readonly hasOffer: boolean
-  /** The ACK of its 2xx once it was sent, for repetition. */
+  /** The ACK of the 2xx once it was sent, for retransmission. */
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null
   readonly cancelled: boolean
-  /** Cancels it if it is still open. */
+  /** Cancels the INVITE if it is still open. */
   abort(): void
 }
 
@@ -33,20 +33,20 @@ export interface DialogInit {
   readonly remoteTag: string
   /** The From value of our own requests in this dialog, with tag. */
   readonly local: string
-  /** The To value of our own requests, with tag if the peer has one. */
+  /** The To value of our own requests, with the tag of the peer once it is known. */
   readonly remote: string
   readonly localSeq: number
   readonly remoteSeq: number
   readonly routeSet: readonly string[]
   readonly remoteTarget: string
   readonly app: App
-  /** Transaction id of the request that made the dialog, as its application knows it. */
+  /** Transaction id of the request that created the dialog, as the application knows it. */
   readonly transactionId: string
-  /** Our last Contact. */
+  /** The latest Contact we sent. */
   readonly contact: string
 }
 
-/** The state of one dialog (RFC 3261 12). Sending and receiving are done by others. */
+/** The state of one dialog (RFC 3261 12). It sends and receives nothing itself. */
 export class Dialog {
   readonly id: string
   readonly role: 'uac' | 'uas'
@@ -56,73 +56,76 @@ export class Dialog {
   readonly remoteTag: string
   readonly local: string
   remote: string
-  /** Another one when an application that lost its connection comes back for it. */
+  /** Replaced when an application reconnects and uses the dialog again. */
   app: App
   readonly transactionId: string
-  /** Learnt with the first response that makes the dialog; for a UAC again with the 2xx. */
+  /** Set by the first response that creates the dialog; for a UAC again by the 2xx. */
   routeSet: readonly string[]
   localSeq: number
-  /** Highest CSeq number of the peer's requests; 0 before the first. */
+  /** Highest CSeq number of requests of the peer; 0 before the first. */
   remoteSeq: number
   remoteTarget: string
   contact: string
-  /** Behind a NAT: where requests really have to go, whatever the target says. */
-  natNextHop: Pin | null = null
-  /** The connection of the last message, reused while open. */
+  /** For a peer behind a NAT: the next hop of requests, in place of the remote target. */
+  natNextHop: NextHop | null = null
+  /** The connection of the latest message, reused while it is open. */
   connection: Flow | null = null
-  /** 2xx responses of ours that wait for their ACK, by CSeq number. */
+  /** Our 2xx responses that wait for their ACK, by CSeq number. */
   readonly okRetransmitters = new Map<number, OkRetransmitter>()
-  /** Our last INVITE in this dialog, the initial one included. */
+  /** Our latest INVITE in this dialog, including the initial one. */
   localInvite: LocalInvite | null = null
-  /** Transaction id of the peer's INVITE our application has not answered yet. */
+  /** Transaction id of an INVITE of the peer that our application has not answered yet. */
   pendingRemoteInvite: string | null = null
-  /** Transaction ids of all the peer's requests in it that our application has not answered. */
+  /** Transaction ids of all requests of the peer in this dialog that our application has not answered. */
   readonly unansweredRequests = new Set<string>()
-  /** Whether our application still owes the answer to an UPDATE of the peer. */
+  /** Whether an UPDATE of the peer waits for the response of our application. */
   pendingRemoteUpdate = false
-  /** UPDATEs of ours with an offer that has no answer yet. */
+  /** Number of our UPDATEs with an offer that have no final response yet. */
   pendingLocalUpdates = 0
   /** Our reliable provisional responses to the INVITE being answered (RFC 3262). */
   reliableResponses: ReliableResponses | null = null
-  /** RSeq of the peer's last reliable provisional response to our last INVITE. */
+  /** RSeq of the latest reliable provisional response to our latest INVITE. */
   lastRseq: number | null = null
-  /** Those of the peer our application has not acknowledged: what RAck has to say. */
+  /**
+   * Reliable responses of the peer that our application has not acknowledged; a PRACK takes its RAck from
+   * here.
+   */
   readonly pendingPracks: { readonly rseq: number; readonly cseq: number }[] = []
-  /** The last session description we sent that is in force: what a refresh repeats. */
+  /** The latest session description we sent that is in force; a session refresh repeats it. */
   localSdp: Buffer | null = null
   sessionTimer: SessionTimer | null = null
-  /** Ends a subscription nobody refreshes. */
+  /** Ends a subscription that is not refreshed. */
   expiryTimer: Timer | null = null
   ended = false
 
-  constructor(birth: DialogInit) {
-    const initiator = birth.role === 'uac' ? birth.localTag : birth.remoteTag
-    this.id = dialogId(birth.callId, initiator)
-    this.role = birth.role
-    this.method = birth.method
-    this.callId = birth.callId
-    this.localTag = birth.localTag
-    this.remoteTag = birth.remoteTag
-    this.local = birth.local
-    this.remote = birth.remote
-    this.localSeq = birth.localSeq
-    this.remoteSeq = birth.remoteSeq
-    this.routeSet = birth.routeSet
-    this.remoteTarget = birth.remoteTarget
-    this.app = birth.app
-    this.transactionId = birth.transactionId
-    this.contact = birth.contact
+  constructor(init: DialogInit) {
+    const initiator = init.role === 'uac' ? init.localTag : init.remoteTag
+    this.id = dialogId(init.callId, initiator)
+    this.role = init.role
+    this.method = init.method
+    this.callId = init.callId
+    this.localTag = init.localTag
+    this.remoteTag = init.remoteTag
+    this.local = init.local
+    this.remote = init.remote
+    this.localSeq = init.localSeq
+    this.remoteSeq = init.remoteSeq
+    this.routeSet = init.routeSet
+    this.remoteTarget = init.remoteTarget
+    this.app = init.app
+    this.transactionId = init.transactionId
+    this.contact = init.contact
   }
 
-  /** Remembers the way a message of the peer came, and its Contact if the method refreshes it. */
+  /** Remembers the connection of a message, and its Contact when the method is a target refresh. */
   refreshTarget(message: SipMessage, method: string, flow: Flow): void {
     if (flow.reliable) this.connection = flow
-    if (!REFRESHES.has(method)) return
+    if (!TARGET_REFRESHES.has(method)) return
     const contact = contactUri(message)
     if (contact !== null) this.remoteTarget = contact
   }
 
-  /** Nothing of it is repeated or timed any more. Twice does nothing. */
+  /** Stops all retransmissions and timers of the dialog. Idempotent. */
   end(): void {
     this.ended = true
     for (const answer of this.okRetransmitters.values()) answer.stop()
@@ -134,13 +137,13 @@ export class Dialog {
     this.expiryTimer = null
   }
 
-  /** Request-URI, Route headers and next hop URI of a request of ours (RFC 3261 12.2.1.1). */
+  /** Returns Request-URI, Route headers and next hop URI for a request of ours (RFC 3261 12.2.1.1). */
   route(uri: string): { readonly uri: string; readonly routes: readonly Header[]; readonly nextHop: string } {
     const [first, ...rest] = this.routeSet
     if (first === undefined) return { uri, routes: [], nextHop: uri }
     const firstUri = parseAddress(first)?.uri ?? first
     const loose = paramOf(parseUri(firstUri)?.params ?? '', 'lr') !== null
-    // A strict router wants to find itself in the Request-URI and the target at the end.
+    // A strict router expects its own URI in the Request-URI and the target as the last Route.
     const set = loose ? this.routeSet : [...rest, `<${uri}>`]
     return {
       uri: loose ? uri : firstUri,
@@ -150,30 +153,30 @@ export class Dialog {
   }
 }
 
-/** The format is part of the protocol: drachtio-srf builds the same text to find its dialogs. */
+/** Returns the dialog id. The format is part of the protocol: drachtio-srf builds the same text. */
 export function dialogId(callId: string, initiatorTag: string): string {
   return `${callId};from-tag=${initiatorTag}`
 }
 
-/** The first Contact's URI. */
+/** Returns the URI of the first Contact, or null without one. */
 export function contactUri(message: SipMessage): string | null {
   const value = headerOf(message, 'Contact')
   return value === null ? null : (parseAddress(splitList(value)[0] ?? '')?.uri ?? null)
 }
 
-/** A NOTIFY that ends the dialog its SUBSCRIBE made (RFC 6665 4.4.1). */
+/** Returns whether a NOTIFY ends the dialog of its SUBSCRIBE (RFC 6665 4.4.1). */
 export function endsSubscription(notify: SipMessage): boolean {
   return /^\s*terminated\b/i.test(headerOf(notify, 'Subscription-State') ?? '')
 }
 
-/** All Record-Route elements in order of appearance. */
+/** Returns all Record-Route elements in order of appearance. */
 export function recordRoutes(message: SipMessage): readonly string[] {
   return headersOf(message, 'Record-Route').flatMap((line) => splitList(line))
 }
 
 /**
- * Whether the peer of a dialog has to be answered where its message came from, because its Contact
- * (or the private first route of a UAC dialog) cannot be its real address.
+ * Returns whether requests have to go to the source address of the peer, because its Contact (or the private
+ * first route of a UAC dialog) cannot be its real address.
  */
 export function isBehindNat(
   role: 'uac' | 'uas',
@@ -192,7 +195,7 @@ export function isBehindNat(
   return role === 'uas' && contact.port !== null && contact.port !== source.port
 }
 
-/** The live dialogs, by the id the applications use and by what messages carry. */
+/** The live dialogs, by the id that applications use and by the ids in messages. */
 export class DialogTable {
   readonly #byId = new Map<string, Dialog>()
   readonly #byCallId = new Map<string, Set<Dialog>>()
@@ -209,13 +212,13 @@ export class DialogTable {
     return this.#byId.get(id) ?? null
   }
 
-  /** Any live dialog of that Call-ID. */
+  /** Returns any live dialog with this Call-ID, or null. */
   findByCallId(callId: string): Dialog | null {
     for (const dialog of this.#byCallId.get(callId) ?? []) return dialog
     return null
   }
 
-  /** The dialog a received request belongs to. */
+  /** Returns the dialog of a received request, or null. */
   match(callId: string, fromTag: string, toTag: string): Dialog | null {
     const asUas = this.#byId.get(dialogId(callId, fromTag))
     if (asUas?.role === 'uas' && asUas.localTag === toTag) return asUas
@@ -230,7 +233,7 @@ export class DialogTable {
     else this.#byCallId.set(dialog.callId, new Set([dialog]))
   }
 
-  /** Ends the dialog. Twice does nothing. */
+  /** Ends and removes the dialog. Idempotent. */
   remove(dialog: Dialog): void {
     if (dialog.ended) return
     dialog.end()

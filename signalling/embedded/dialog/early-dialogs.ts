@@ -4,13 +4,12 @@ import { type Dialog, dialogId } from './dialog.js'
 /** A dialog before the final response to its INVITE (RFC 3261 12.1). */
 export interface EarlyDialog {
   readonly dialog: Dialog
-  /** The peer's INVITE while our application answers it; null when the INVITE is ours. */
+  /** The INVITE of the peer while our application answers it; null when the INVITE is ours. */
   readonly incoming: IncomingRequest | null
 }
 
 /**
- * The early dialogs. An INVITE of ours may have several under one id, one a fork; an INVITE of a
- * peer has one.
+ * The early dialogs. An INVITE of ours has one per fork, all with the same id; an INVITE of a peer has one.
  */
 export class EarlyDialogTable {
   readonly #byId = new Map<string, EarlyDialog[]>()
@@ -21,12 +20,12 @@ export class EarlyDialogTable {
     return size
   }
 
-  /** All of that id, the oldest first. */
+  /** Returns all early dialogs with this id, oldest first. */
   findAll(id: string): readonly EarlyDialog[] {
     return this.#byId.get(id) ?? []
   }
 
-  /** The one a received request belongs to. */
+  /** Returns the early dialog of a received request, or null. */
   match(callId: string, fromTag: string, toTag: string): EarlyDialog | null {
     const fits = (tags: string, local: string, remote: string): EarlyDialog | null =>
       this.findAll(dialogId(callId, tags)).find(
@@ -42,14 +41,14 @@ export class EarlyDialogTable {
     else this.#byId.set(id, [early])
   }
 
-  /** Takes a dialog out: it is confirmed now, or over. */
+  /** Removes a dialog that was confirmed or has ended. */
   remove(dialog: Dialog): void {
     const left = this.findAll(dialog.id).filter((early) => early.dialog !== dialog)
     if (left.length > 0) this.#byId.set(dialog.id, left)
     else this.#byId.delete(dialog.id)
   }
 
-  /** Ends them all. */
+  /** Ends and removes all early dialogs. */
   clear(): void {
     for (const list of this.#byId.values()) for (const { dialog } of list) dialog.end()
     this.#byId.clear()

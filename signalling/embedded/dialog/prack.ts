@@ -3,11 +3,9 @@ import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '..
 import type { Dialog } from './dialog.js'
 import { hasOptionTag } from './session-expires.js'
 
-/*
- * Reliable provisional responses (RFC 3262): matching of RSeq and RAck.
- */
+/* Reliable provisional responses (RFC 3262): matching of RSeq and RAck. */
 
-/** More unacknowledged provisional responses of one fork than any sane peer sends. */
+/** Maximum number of unacknowledged provisional responses of one fork. */
 const MAX_UNPRACKED = 32
 
 interface RAck {
@@ -16,8 +14,8 @@ interface RAck {
 }
 
 /**
- * The numbers of a RAck about an INVITE; null when there is none that can be read. What follows the
- * method is ignored: a well known test tool writes it twice.
+ * Parses the RAck of an INVITE. Returns null when it is absent or malformed. Text after the method is
+ * ignored, because a well-known test tool writes the method twice.
  */
 export function parseRAck(message: SipMessage): RAck | null {
   const match = /^(\d{1,10})\s+(\d{1,10})\s+INVITE\b/.exec(headerOf(message, 'RAck') ?? '')
@@ -26,13 +24,13 @@ export function parseRAck(message: SipMessage): RAck | null {
   return rseq === null || cseq === null ? null : { rseq, cseq }
 }
 
-/** Whether a peer's PRACK is for the reliable response under way, which it ends. */
+/** Returns whether a PRACK of a peer acknowledges the reliable response in progress, which then ends. */
 export function acceptPrack(dialog: Dialog, prack: SipRequest): boolean {
   const rack = parseRAck(prack)
   return rack !== null && dialog.reliableResponses?.acknowledge(rack.rseq, rack.cseq) === true
 }
 
-/** The RSeq of a reliable provisional response, else null. */
+/** Returns the RSeq of a reliable provisional response, or null for any other response. */
 export function reliableRSeq(response: SipResponse): number | null {
   if (response.status <= 100 || response.status >= 200) return null
   if (!hasOptionTag(response, 'Require', '100rel')) return null
@@ -40,8 +38,8 @@ export function reliableRSeq(response: SipResponse): number | null {
 }
 
 /**
- * Takes a provisional response to our INVITE. False when it is a repetition or out of order and has
- * to be dropped (RFC 3262 4).
+ * Records a provisional response to our INVITE. Returns false for a retransmission or a response out of
+ * order, which has to be dropped (RFC 3262 4).
  */
 export function acceptProvisional(dialog: Dialog, response: SipResponse, cseq: number): boolean {
   const rseq = reliableRSeq(response)
@@ -54,8 +52,8 @@ export function acceptProvisional(dialog: Dialog, response: SipResponse, cseq: n
 }
 
 /**
- * The application's PRACK with the RAck it has to have, made from the response itself. Null when
- * nothing waits for it.
+ * Returns the PRACK of an application with the RAck of the response it acknowledges, or null when no response
+ * waits for it.
  */
 export function completePrack(dialog: Dialog, prack: SipRequest): SipRequest | null {
   const wanted = parseRAck(prack)

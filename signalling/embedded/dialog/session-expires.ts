@@ -2,18 +2,15 @@ import type { Timer } from '../../../media/base/clock.js'
 import { paramOf } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipMessage, type SipRequest } from '../message/sip-message.js'
 
-/*
- * Session-Expires as data (RFC 4028). Who refreshes and when is the business of
- * `session-timer.ts`.
- */
+/* Session-Expires as data (RFC 4028). `session-timer.ts` and `session-refresh.ts` act on it. */
 
-/** The smallest interval a party may ask for, in seconds (RFC 4028 4). */
+/** The minimum session interval (s) (RFC 4028 4). */
 export const MIN_SE_S = 90
 
 /** A running session timer of a dialog. */
 export interface SessionTimer {
   readonly intervalS: number
-  /** Whether this server refreshes; otherwise it waits for the peer to do so. */
+  /** Whether this server refreshes the session; otherwise it waits for the peer to refresh. */
   readonly weRefresh: boolean
   readonly timer: Timer
 }
@@ -23,7 +20,7 @@ export interface SessionExpires {
   readonly refresher: 'uac' | 'uas' | null
 }
 
-/** Null without the header, or when it is no number. */
+/** Parses Session-Expires. Returns null when the header is absent or malformed. */
 export function parseSessionExpires(message: { readonly headers: readonly Header[] }): SessionExpires | null {
   const value = headerOf(message, 'Session-Expires')
   if (value === null) return null
@@ -34,14 +31,14 @@ export function parseSessionExpires(message: { readonly headers: readonly Header
   return { seconds: Number(text), refresher: wanted === 'uac' || wanted === 'uas' ? wanted : null }
 }
 
-/** Whether a refresh asks for less than is allowed, which gets a 422. */
+/** Returns whether a request asks for less than the minimum interval, which gets a 422. */
 export function isIntervalTooSmall(request: SipRequest): boolean {
   if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false
   const asked = parseSessionExpires(request)
   return asked !== null && asked.seconds < MIN_SE_S
 }
 
-/** Whether a list header (Supported, Require) names an option tag. */
+/** Returns whether a list header (Supported, Require) names an option tag. */
 export function hasOptionTag(message: SipMessage, header: string, option: string): boolean {
   return headersOf(message, header).some((line) =>
     line.split(',').some((tag) => tag.trim().toLowerCase() === option),
@@ -49,8 +46,8 @@ export function hasOptionTag(message: SipMessage, header: string, option: string
 }
 
 /**
- * What a 2xx to an INVITE or UPDATE says about the session timer when the application says
- * nothing: the peer's own wish, raised to the minimum. Empty when there is no timer to be agreed.
+ * Returns the session timer headers of a 2xx to an INVITE or UPDATE that the application did not set: the
+ * interval of the peer, raised to the minimum. Empty when no timer was requested.
  */
 export function sessionTimerHeaders(
   request: SipRequest,
@@ -68,7 +65,7 @@ export function sessionTimerHeaders(
     const seconds = Math.max(MIN_SE_S, asked.seconds)
     headers.push({ name: 'Session-Expires', value: `${seconds};refresher=${refresher}` })
   }
-  // RFC 4028 9: a caller that shall refresh is told so in words it must understand.
+  // RFC 4028 9: a caller that has to refresh must find `timer` in Require.
   const required = given.some((header) => header.name === 'Require' && /\btimer\b/i.test(header.value))
   if (refresher === 'uac' && !required && hasOptionTag(request, 'Supported', 'timer')) {
     headers.push({ name: 'Require', value: 'timer' })

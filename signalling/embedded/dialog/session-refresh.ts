@@ -7,12 +7,11 @@ import { MIN_SE_S, type SessionTimer } from './session-expires.js'
 import { startSessionTimer } from './session-timer.js'
 
 /*
- * What the server does when a session timer runs out: a refresh of its own, which the application
- * never sees, or the end of the call.
+ * Acts when a session timer fires: refreshes the session without notifying the application, or ends the call.
  */
 
 const EXPIRED = 'Session timer expired'
-/** While another change of the session is under way, the refresh waits this long. */
+/** Delay (ms) of the refresh while another change of the session is in progress. */
 const BUSY_MS = 2_000
 
 export function onSessionTimer(core: Core, dialog: Dialog, what: 'refresh' | 'expired'): void {
@@ -40,12 +39,12 @@ function refresh(core: Core, dialog: Dialog, session: SessionTimer, intervalS: n
     app: null,
     onSent: () => {},
     onRefused: () => hangUp(core, dialog, EXPIRED),
-    onResponse: (response) => settle(core, dialog, session, response, request.method),
+    onResponse: (response) => onResponse(core, dialog, session, response, request.method),
   })
   if (sent === null) hangUp(core, dialog, EXPIRED)
 }
 
-/** The last description again, unchanged; an UPDATE without one when none is known. */
+/** Returns a re-INVITE with the latest description, or an UPDATE without one when none is known. */
 function refreshRequest(dialog: Dialog, intervalS: number, minS: number): SipRequest {
   const headers: Header[] = [
     { name: 'Supported', value: 'timer' },
@@ -58,7 +57,7 @@ function refreshRequest(dialog: Dialog, intervalS: number, minS: number): SipReq
   return { kind: 'request', method: 'INVITE', uri, headers, body: localSdp }
 }
 
-function settle(
+function onResponse(
   core: Core,
   dialog: Dialog,
   session: SessionTimer,
@@ -69,7 +68,7 @@ function settle(
   if (status < 200 || dialog.ended) return
   if (status < 300) {
     if (method === 'INVITE') ackOwnReinvite(core, dialog)
-    // A peer that answers without Session-Expires still has to be asked again.
+    // A peer that answers without Session-Expires still has to be refreshed.
     if (dialog.sessionTimer === null)
       startSessionTimer(core, dialog, session.intervalS, true, session.intervalS * 500)
     return
@@ -86,7 +85,10 @@ function settle(
   hangUp(core, dialog, EXPIRED)
 }
 
-/** RFC 3261 14.1: who owns the Call-ID waits 2.1 to 4 s, the other side 0 to 2 s, in steps of 10 ms. */
+/**
+ * Returns the delay (ms) after a 491 (RFC 3261 14.1): the owner of the Call-ID waits 2.1 to 4 s, the other
+ * side 0 to 2 s, in steps of 10 ms.
+ */
 function glareDelayMs(dialog: Dialog): number {
   const step = (from: number, to: number) => from + 10 * Math.floor(Math.random() * ((to - from) / 10 + 1))
   return dialog.role === 'uac' ? step(2_100, 4_000) : step(0, 2_000)

@@ -4,18 +4,18 @@ import type { Dialog } from './dialog.js'
 import { MIN_SE_S, parseSessionExpires } from './session-expires.js'
 
 /*
- * The clock of a session (RFC 4028): started by each 2xx that says so. What happens when it runs
- * out is done in `session-refresh.ts`.
+ * Session timers (RFC 4028), started by each 2xx with Session-Expires. `session-refresh.ts` acts when one
+ * fires.
  */
 
-/** Longest delay a timer takes: 2^31 ms. Nobody means more than these 23 days. */
+/** Upper bound (s) of an interval, below the maximum timer delay of 2^31 ms (24 days). */
 const MAX_INTERVAL_S = 2_000_000
-/** Refreshes of many calls set up at once spread over this time to either side, in ms. */
+/** Random spread (ms) to either side, so that calls set up together do not refresh together. */
 const SPREAD_MS = 5_000
 
 /**
- * Starts, restarts or ends the timer of a dialog as the 2xx to an INVITE or UPDATE says; `side` is
- * our part in that transaction. Without Session-Expires there is no expiry (RFC 4028 7.2).
+ * Starts, restarts or ends the timer of a dialog according to the 2xx to an INVITE or UPDATE; `side` is our
+ * role in that transaction. Without Session-Expires the session does not expire (RFC 4028 7.2).
  */
 export function applySessionExpires(
   core: Core,
@@ -28,22 +28,22 @@ export function applySessionExpires(
   const agreed = parseSessionExpires(response)
   if (agreed === null || dialog.ended || dialog.method !== 'INVITE') return
   const intervalS = Math.min(Math.max(MIN_SE_S, agreed.seconds), MAX_INTERVAL_S)
-  const ours = (agreed.refresher ?? 'uac') === side
+  const weRefresh = (agreed.refresher ?? 'uac') === side
   const half = intervalS * 500 + (Math.random() * 2 - 1) * SPREAD_MS
-  startSessionTimer(core, dialog, intervalS, ours, ours ? half : intervalS * 1000)
+  startSessionTimer(core, dialog, intervalS, weRefresh, weRefresh ? half : intervalS * 1000)
 }
 
-/** Sets the timer of a running session, for the first time or again. */
+/** Sets or replaces the timer of a session. */
 export function startSessionTimer(
   core: Core,
   dialog: Dialog,
   intervalS: number,
-  ours: boolean,
+  weRefresh: boolean,
   delayMs: number,
 ): void {
   dialog.sessionTimer?.timer.cancel()
   const timer = core.scope.after(core.clock, delayMs, () =>
-    core.onSessionTimer(dialog, ours ? 'refresh' : 'expired'),
+    core.onSessionTimer(dialog, weRefresh ? 'refresh' : 'expired'),
   )
-  dialog.sessionTimer = { intervalS, weRefresh: ours, timer }
+  dialog.sessionTimer = { intervalS, weRefresh, timer }
 }

@@ -5,19 +5,20 @@ import { reject } from '../user-agent/request-dispatch.js'
 import { type Dialog, dialogId } from './dialog.js'
 
 /*
- * Subscriptions as dialogs (RFC 6665): their end by time, and NOTIFYs that overtake the 2xx.
+ * Subscriptions as dialogs (RFC 6665): their expiry, and NOTIFYs that arrive before the 2xx. Serves
+ * applications of `parley sip-server`; calls of the service do not use it.
  */
 
-/** What a subscription without any Expires counts for, in seconds. */
+/** Duration (s) of a subscription without any Expires. */
 const DEFAULT_EXPIRES_S = 3600
-/** Longest delay a timer takes, in seconds. */
+/** Upper bound (s), below the maximum timer delay of 2^31 ms. */
 const MAX_EXPIRES_S = 2_000_000
-/** NOTIFYs kept for one SUBSCRIBE. */
+/** Maximum number of NOTIFYs held for one SUBSCRIBE. */
 const MAX_HELD = 8
 
 /**
- * Sets the end of a subscription by the 2xx to its SUBSCRIBE. The last NOTIFY may take as long as a
- * transaction (RFC 6665 4.1.2.4: timer N).
+ * Starts the expiry timer of a subscription with the 2xx to its SUBSCRIBE. The last NOTIFY may take the time
+ * of a transaction longer (RFC 6665 4.1.2.4: timer N).
  */
 export function startSubscriptionTimer(
   core: Core,
@@ -30,7 +31,7 @@ export function startSubscriptionTimer(
   expireAfter(core, dialog, seconds)
 }
 
-/** A NOTIFY may shorten or stretch the time left. */
+/** Applies the `expires` of a NOTIFY, which may shorten or extend the subscription. */
 export function applyNotifyExpires(core: Core, dialog: Dialog, notify: SipMessage): void {
   const state = headerOf(notify, 'Subscription-State') ?? ''
   const seconds = /;\s*expires\s*=\s*(\d{1,10})/i.exec(state)?.[1]
@@ -45,17 +46,17 @@ function expireAfter(core: Core, dialog: Dialog, seconds: number): void {
 }
 
 /**
- * Keeps a NOTIFY that came before the 2xx to our SUBSCRIBE: the application does not know the
- * dialog yet. False when no such SUBSCRIBE is under way.
+ * Holds a NOTIFY that arrived before the 2xx to our SUBSCRIBE, because the application does not know the
+ * dialog yet. Returns false when no such SUBSCRIBE is in progress.
  */
-export function holdNotify(core: Core, arrival: ReceivedRequest, toTag: string): boolean {
-  const held = core.heldNotifies.get(dialogId(arrival.essentials.callId, toTag))
+export function holdNotify(core: Core, received: ReceivedRequest, toTag: string): boolean {
+  const held = core.heldNotifies.get(dialogId(received.essentials.callId, toTag))
   if (held === undefined || held.length >= MAX_HELD) return false
-  held.push(arrival)
+  held.push(received)
   return true
 }
 
-/** Ends the wait for a SUBSCRIBE's answer; the NOTIFYs kept meanwhile, oldest first. */
+/** Ends the wait for the response to a SUBSCRIBE. Returns the held NOTIFYs, oldest first. */
 export function takeHeldNotifies(core: Core, id: string): readonly ReceivedRequest[] {
   const held = core.heldNotifies.get(id) ?? []
   core.heldNotifies.delete(id)
@@ -63,5 +64,5 @@ export function takeHeldNotifies(core: Core, id: string): readonly ReceivedReque
 }
 
 export function rejectHeldNotifies(core: Core, id: string): void {
-  for (const arrival of takeHeldNotifies(core, id)) reject(core, arrival, 481)
+  for (const received of takeHeldNotifies(core, id)) reject(core, received, 481)
 }

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net'
 import type { Limits } from '../limits.js'
 import { sourceKey } from './guard.js'
 
-/** Strangers' share of the connections: what is left stays free for carriers during a flood. */
+/** Share of the connections for unknown sources; the rest stays free for carriers during a flood. */
 const STRANGERS_SHARE = 0.75
 
 export interface QuotaRules {
-  /** Known networks: bounded by the total alone. */
+  /** Trusted networks are only limited by the total. */
   isTrusted(address: string): boolean
   isBanned(address: string): boolean
 }
 
-/** How many connections peers may have open with this server, by source and in all; whatever the transport. */
+/** Limits the open connections of peers, per source and in total, over all transports. */
 export class ConnectionQuota {
   readonly #limits: Limits
   readonly #rules: QuotaRules
@@ -23,12 +23,15 @@ export class ConnectionQuota {
     this.#rules = rules
   }
 
-  /** Connections that are open now, handshakes included. */
+  /** Number of open connections, including those in their handshake. */
   get total(): number {
     return this.#total
   }
 
-  /** Counts a new connection until it closes; false, and the socket destroyed, when it is one too many. */
+  /**
+   * Counts a new connection until it closes. Returns false, and destroys the socket, when the quota is
+   * exceeded.
+   */
   admit(socket: Socket): boolean {
     const { remoteAddress: address } = socket
     if (address === undefined || !this.#allows(address)) {

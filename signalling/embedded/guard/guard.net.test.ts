@@ -145,7 +145,7 @@ t.test(
     t.equal(guard.stats().sources, 1000)
     t.equal(guard.isBanned('192.0.2.1'), true)
     for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
-    t.equal(guard.stats().isBanned, 1000)
+    t.equal(guard.stats().banned, 1000)
     t.ok(lines.length <= 20, `${lines.length} lines`)
   },
 )
@@ -262,7 +262,7 @@ t.test('a banned source hears nothing more, except about its call', async (t) =>
   await peer.next((m) => m.header('CSeq') === '2 BYE')
   t.equal(peer.seen.length, before + 1, 'the answer to the BYE alone')
   t.equal(invites, 1)
-  t.equal(rig.server.stats().guard.isBanned, 1)
+  t.equal(rig.server.stats().guard.banned, 1)
 
   const tcp = await rig.tcpPeer()
   await tcp.ended

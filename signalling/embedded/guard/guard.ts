@@ -10,22 +10,22 @@ import { isScanner } from './scanners.js'
 export interface GuardSettings {
   /** Networks (`10.0.0.0/8`) that are never limited or banned. */
   readonly exempt: readonly string[]
-  /** How much more than a stranger a trusted source may send; see `Guard.trust`. */
+  /** Factor by which the limits of a trusted source are wider; see `Guard.setTrustedNetworks`. */
   readonly trustedFactor: number
-  /** New INVITEs, and other requests outside calls, that one source may send for good. */
+  /** Sustained rates of one source: new INVITEs, and other requests outside calls. */
   readonly invitesPerSecond: number
   readonly requestsPerSecond: number
-  /** Seconds' worth of these it may send at once. */
+  /** Size of a burst, in seconds of the sustained rate. */
   readonly burstSeconds: number
-  /** Answers a second to what is refused for the rate or for its form; the rest goes unanswered. */
+  /** Refusals sent per second for rate or malformed messages; further ones are not answered. */
   readonly refusalsPerSecond: number
-  /** Points that get a source banned; see `OFFENCES`. */
+  /** Points at which a source is banned; see `OFFENCES`. */
   readonly banPoints: number
   readonly forgivenPerSecond: number
-  /** The first ban; each further one while the source is remembered takes twice as long. */
+  /** Duration (ms) of the first ban; each further ban of a remembered source takes twice as long. */
   readonly banMs: number
   readonly maxBanMs: number
-  /** Sources remembered, and bans; the oldest goes first. */
+  /** Maximum number of sources and of bans remembered; the oldest is forgotten first. */
   readonly maxSources: number
 }
 
@@ -43,17 +43,17 @@ export const DEFAULT_GUARD: GuardSettings = {
   maxSources: 20_000,
 }
 
-/** Points of each offence. A wrong password every 20 s is forgiven for ever; a dozen in a row are not. */
+/** Points of each offence. A wrong password every 20 s never leads to a ban; a dozen in a row do. */
 const OFFENCES = { scanner: 100, oversize: 20, authentication: 10, malformed: 5, flood: 0.1 } as const
 export type Offence = keyof typeof OFFENCES
 
-/** What becomes of a request outside every call: served, refused with 503, or not even answered. */
+/** Outcome for a request outside calls: served, refused with 503, or not answered at all. */
 export type GuardVerdict = 'serve' | 'refuse' | 'ignore'
 
 export interface GuardStats {
   readonly sources: number
-  readonly isBanned: number
-  /** Networks that are never banned, overlaps merged. */
+  readonly banned: number
+  /** Number of trusted networks, which are never banned. */
   readonly trusted: number
   readonly refused: number
   readonly ignored: number
@@ -69,15 +69,15 @@ interface Source {
   seenAt: number
 }
 
-/** Lines about bans, a second and at once: an attack must not fill the log. */
-const LINES_PER_SECOND = 1
-const LINES_AT_ONCE = 20
+/** Rate and burst of log messages about bans, so that an attack does not fill the log. */
+const LOG_MESSAGES_PER_SECOND = 1
+const LOG_BURST = 20
 
 /**
- * Who may ask for how much, by source address (IPv6: by /64, which is what one customer has). Only
- * requests outside calls come here, so that a ban ends no call. UDP addresses can be forged: a ban is
- * therefore never prolonged by what comes during it, and carriers are trusted: nothing that is sent in
- * their name bans them, it only meets wider limits.
+ * Limits and bans source addresses (IPv6: a /64, which is what one customer has). Only requests outside calls
+ * are checked, so that a ban never ends a call. UDP addresses can be forged. Messages during a ban therefore
+ * do not prolong it, and carriers are trusted: messages in their name never ban them and only meet wider
+ * limits.
  */
 export class Guard {
   readonly #settings: GuardSettings
@@ -85,15 +85,15 @@ export class Guard {
   readonly #log: Log
   readonly #exempt: readonly BlockList[]
   #trusted: NetworkSet = networkSet([])
-  /** In the order of their last request. */
+  /** In the order of the latest request. */
   readonly #sources = new Map<string, Source>()
-  /** Ends of bans. Apart from the sources, whom a flood of others pushes out. */
+  /** Ends of bans, apart from the sources, which a flood from other addresses would push out. */
   readonly #bans = new Map<string, number>()
   readonly #counts = { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 0 }
   #refused = 0
   #ignored = 0
-  #lines = LINES_AT_ONCE
-  #lineAt = 0
+  #logTokens = LOG_BURST
+  #logAt = 0
 
   constructor(settings: GuardSettings, clock: Pick<Clock, 'now'>, log: Log) {
     this.#settings = settings
@@ -107,7 +107,7 @@ export class Guard {
     return family === 0 || this.#exempt.some((list) => list.check(address, family === 6 ? 'ipv6' : 'ipv4'))
   }
 
-  /** Trusts these networks instead of those of before, also in the middle of a ban. */
+  /** Replaces the trusted networks. This also lifts a ban. */
   setTrustedNetworks(networks: readonly string[]): void {
     this.#trusted = networkSet(networks)
   }
@@ -120,27 +120,27 @@ export class Guard {
     return !this.isExempt(address) && !this.isTrusted(address) && this.#bannedKey(sourceKey(address))
   }
 
-  /** A request outside every call. */
-  checkRequest(address: string, checkRequest: SipRequest, essentials: Essentials): GuardVerdict {
+  /** Checks a request outside calls. */
+  checkRequest(address: string, request: SipRequest, essentials: Essentials): GuardVerdict {
     if (this.isExempt(address)) return 'serve'
     const key = sourceKey(address)
     const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
-    if (isScanner(checkRequest, essentials)) {
+    if (isScanner(request, essentials)) {
       if (!trusted) this.#offend(key, source, 'scanner')
       return this.#ignore()
     }
-    const purse = checkRequest.method === 'INVITE' ? 'invites' : 'requests'
-    if (source[purse] >= 1) {
-      source[purse] -= 1
+    const allowance = request.method === 'INVITE' ? 'invites' : 'requests'
+    if (source[allowance] >= 1) {
+      source[allowance] -= 1
       return 'serve'
     }
     if (!trusted) this.#offend(key, source, 'flood')
     return this.#refuse(source)
   }
 
-  /** A keep-alive that wants an answer: one of the other requests, but too many are no offence. */
+  /** Checks a keep-alive that expects a response. It counts as a request, but too many are no offence. */
   checkKeepAlive(address: string): GuardVerdict {
     if (this.isExempt(address)) return 'serve'
     if (this.isBanned(address)) return this.#ignore()
@@ -150,7 +150,7 @@ export class Guard {
     return 'serve'
   }
 
-  /** What could not be read as a message, or not as a sound one. */
+  /** Counts an unreadable or malformed message. */
   checkMalformed(address: string, offence: 'malformed' | 'oversize'): GuardVerdict {
     if (this.isExempt(address)) return 'refuse'
     const key = sourceKey(address)
@@ -161,7 +161,7 @@ export class Guard {
     return this.#refuse(source)
   }
 
-  /** Credentials were wrong. */
+  /** Counts wrong credentials. */
   onAuthenticationFailure(address: string): void {
     if (this.isExempt(address) || this.isTrusted(address)) return
     const key = sourceKey(address)
@@ -171,7 +171,7 @@ export class Guard {
   stats(): GuardStats {
     return {
       sources: this.#sources.size,
-      isBanned: this.#bans.size,
+      banned: this.#bans.size,
       trusted: this.#trusted.size,
       refused: this.#refused,
       ignored: this.#ignored,
@@ -187,15 +187,15 @@ export class Guard {
     return false
   }
 
-  /** The source with its allowances grown, at the young end of the table. */
+  /** Returns the source with its allowances refilled, and moves it to the end of the table. */
   #touch(key: string, trusted: boolean): Source {
     const { burstSeconds, forgivenPerSecond, refusalsPerSecond } = this.#settings
     const factor = trusted ? this.#settings.trustedFactor : 1
     const invitesPerSecond = this.#settings.invitesPerSecond * factor
     const requestsPerSecond = this.#settings.requestsPerSecond * factor
     const now = this.#clock.now()
-    const known = this.#sources.get(key)
-    if (known === undefined) {
+    const existing = this.#sources.get(key)
+    if (existing === undefined) {
       evict(this.#sources, this.#settings.maxSources - 1)
       const source: Source = {
         invites: invitesPerSecond * burstSeconds,
@@ -208,16 +208,16 @@ export class Guard {
       this.#sources.set(key, source)
       return source
     }
-    const seconds = (now - known.seenAt) / 1000
-    const grown = (had: number, rate: number) => Math.min(had + seconds * rate, rate * burstSeconds)
-    known.invites = grown(known.invites, invitesPerSecond)
-    known.requests = grown(known.requests, requestsPerSecond)
-    known.refusals = grown(known.refusals, refusalsPerSecond)
-    known.points = Math.max(0, known.points - seconds * forgivenPerSecond)
-    known.seenAt = now
+    const seconds = (now - existing.seenAt) / 1000
+    const refilled = (had: number, rate: number) => Math.min(had + seconds * rate, rate * burstSeconds)
+    existing.invites = refilled(existing.invites, invitesPerSecond)
+    existing.requests = refilled(existing.requests, requestsPerSecond)
+    existing.refusals = refilled(existing.refusals, refusalsPerSecond)
+    existing.points = Math.max(0, existing.points - seconds * forgivenPerSecond)
+    existing.seenAt = now
     this.#sources.delete(key)
-    this.#sources.set(key, known)
-    return known
+    this.#sources.set(key, existing)
+    return existing
   }
 
   #offend(key: string, source: Source, offence: Offence): void {
@@ -230,7 +230,7 @@ export class Guard {
     this.#counts[offence] += 1
     evict(this.#bans, sources - 1)
     this.#bans.set(key, this.#clock.now() + ms)
-    if (this.#mayLog()) this.#log.warn({ source: key, offence, seconds: ms / 1000 }, 'SIP source banned')
+    if (this.#mayLog()) this.#log.warn({ source: key, offence, seconds: ms / 1000 }, 'sip.source_banned')
   }
 
   #refuse(source: Source): GuardVerdict {
@@ -247,10 +247,13 @@ export class Guard {
 
   #mayLog(): boolean {
     const now = this.#clock.now()
-    this.#lines = Math.min(LINES_AT_ONCE, this.#lines + ((now - this.#lineAt) / 1000) * LINES_PER_SECOND)
-    this.#lineAt = now
-    if (this.#lines < 1) return false
-    this.#lines -= 1
+    this.#logTokens = Math.min(
+      LOG_BURST,
+      this.#logTokens + ((now - this.#logAt) / 1000) * LOG_MESSAGES_PER_SECOND,
+    )
+    this.#logAt = now
+    if (this.#logTokens < 1) return false
+    this.#logTokens -= 1
     return true
   }
 }
@@ -262,7 +265,7 @@ function evict(table: Map<string, unknown>, size: number): void {
   }
 }
 
-/** The address, or the first 64 bits of an IPv6 one. */
+/** Returns the key of a source: the address, or the first 64 bits of an IPv6 one. */
 export function sourceKey(address: string): string {
   if (isIP(address) !== 6) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

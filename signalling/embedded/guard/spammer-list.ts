@@ -2,11 +2,11 @@ import type { Essentials } from '../message/message-validation.js'
 import { parseUri } from '../message/sip-header.js'
 import { headerOf, type SipRequest } from '../message/sip-message.js'
 
-/** Words that give unwanted callers away, and what becomes of their requests. */
+/** Words that identify unwanted callers, and the action for their requests. */
 export interface SpammerList {
-  /** Compared without case, anywhere in the User-Agent or the user of To or From. */
+  /** Compared case-insensitively with the User-Agent and the user part of To and From. */
   readonly words: readonly string[]
-  /** `reject` answers 603, `discard` says nothing. */
+  /** `reject` answers 603, `discard` does not answer. */
   readonly action: 'reject' | 'discard'
 }
 

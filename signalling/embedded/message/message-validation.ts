@@ -10,14 +10,14 @@ import {
 } from './sip-header.js'
 import { headerOf, headersOf, type SipMessage, type SipRequest } from './sip-message.js'
 
-/** What the transaction and dialog layers need of every message, checked. */
+/** The checked header values that the transaction and dialog layers need of every message. */
 export interface Essentials {
   readonly via: Via
   readonly callId: string
   readonly cseq: number
   readonly cseqMethod: string
   readonly from: Address
-  /** Empty when the sender gave none (RFC 2543). */
+  /** Empty when the sender gave no tag (RFC 2543). */
   readonly fromTag: string
   readonly to: Address
   readonly toTag: string | null
@@ -27,10 +27,10 @@ export type ValidationResult =
   | { readonly ok: true; readonly essentials: Essentials }
   | { readonly ok: false; readonly status: 400 | 416; readonly reason: string }
 
-/** Methods whose requests make or refresh the remote target, so that a Contact is mandatory. */
+/** Requests that set or refresh the remote target and therefore must have a Contact. */
 const NEEDS_CONTACT: ReadonlySet<string> = new Set(['INVITE', 'SUBSCRIBE'])
 
-/** RFC 3261 8.1.1 and 8.2: the mandatory headers, present and well formed. */
+/** Checks that the mandatory headers are present and well formed (RFC 3261 8.1.1 and 8.2). */
 export function validateMessage(message: SipMessage): ValidationResult {
   const viaLine = headerOf(message, 'Via')
   const vias = viaLine === null ? [] : splitList(viaLine)
@@ -71,7 +71,7 @@ export function validateMessage(message: SipMessage): ValidationResult {
 function screenRequest(request: SipRequest, essentials: Essentials): string | null {
   if (essentials.cseqMethod !== request.method) return 'Bad CSeq Header'
   const target = parseUri(request.uri)
-  // RFC 3261 19.1.1: headers in a Request-URI would be somebody else's orders.
+  // RFC 3261 19.1.1: header fields in a Request-URI could inject headers and are refused.
   if (target === null ? /^sips?:/i.test(request.uri) : target.headers !== '') return 'Bad Request-URI'
   const forwards = headersOf(request, 'Max-Forwards')
   if (forwards.length > 1) return 'Bad Max-Forwards Header'
@@ -95,14 +95,14 @@ function screenRequest(request: SipRequest, essentials: Essentials): string | nu
   return null
 }
 
-/** Schemes an application may find in a Request-URI; `sip:` and `sips:` are the usual ones. */
+/** URI schemes that applications may handle besides `sip:` and `sips:`. */
 const SERVED = /^(?:sips?|tel|im|pres|urn):/i
 
 function isServed(uri: string): boolean {
   return SERVED.test(uri)
 }
 
-/** The value of a header that may stand only once; null when absent or repeated. */
+/** Returns the value of a header that may occur only once, or null when it is absent or repeated. */
 function single(message: SipMessage, name: string): string | null {
   let found: string | null = null
   for (const header of message.headers) {

@@ -1,7 +1,7 @@
-/** A SIP or SIPS URI in its parts (RFC 3261 19.1.1). */
+/** The parts of a SIP or SIPS URI (RFC 3261 19.1.1). */
 export interface SipUri {
   readonly scheme: 'sip' | 'sips'
-  /** With the password, without the `@`; empty when absent. */
+  /** User and password without the `@`; empty when absent. */
   readonly user: string
   /** IPv6 without brackets. */
   readonly host: string
@@ -12,9 +12,9 @@ export interface SipUri {
   readonly headers: string
 }
 
-/** A name-addr or addr-spec with its header parameters: From, To, Contact, Route. */
+/** A name-addr or addr-spec with its header parameters, as in From, To, Contact and Route. */
 export interface Address {
-  /** Display name as written (quotes kept), trimmed; empty when absent. */
+  /** Display name as written, including quotes, trimmed; empty when absent. */
   readonly display: string
   readonly uri: string
   /** `;name=value...` as written, or empty. */
@@ -22,7 +22,7 @@ export interface Address {
 }
 
 export interface Via {
-  /** `UDP`, `TCP`, ... upper case. */
+  /** The transport in upper case: `UDP`, `TCP`, ... */
   readonly transport: string
   /** IPv6 without brackets. */
   readonly host: string
@@ -43,14 +43,14 @@ export function isToken(text: string): boolean {
   return TOKEN.test(text)
 }
 
-/** An unsigned integer below `limit`, or null. */
+/** Parses an unsigned integer below `limit`. Returns null for anything else. */
 export function parseInteger(text: string, limit: number): number | null {
   if (!NUMBER.test(text)) return null
   const value = Number(text)
   return value < limit ? value : null
 }
 
-/** `host[:port]` with IPv6 in brackets; null when malformed. */
+/** Parses `host[:port]` with IPv6 in brackets. Returns null for malformed text. */
 export function parseHostPort(text: string): { host: string; port: number | null } | null {
   let host = text
   let rest = ''
@@ -74,13 +74,13 @@ export function parseHostPort(text: string): { host: string; port: number | null
   return port === null || port === 0 ? null : { host, port }
 }
 
-/** Null for other schemes and for anything malformed. */
+/** Parses a SIP or SIPS URI. Returns null for other schemes and for malformed text. */
 export function parseUri(text: string): SipUri | null {
   const colon = text.indexOf(':')
   if (colon < 0) return null
   const scheme = text.slice(0, colon).toLowerCase()
   if (scheme !== 'sip' && scheme !== 'sips') return null
-  // The user part may hold `;` and `?`, so the `@` has to be found first.
+  // The user part may contain `;` and `?`, so the `@` has to be found first.
   const at = text.lastIndexOf('@')
   const user = at < 0 ? '' : text.slice(colon + 1, at)
   if (at >= 0 && user === '') return null
@@ -102,7 +102,7 @@ export function parseUri(text: string): SipUri | null {
   }
 }
 
-/** Null when quotes or angle brackets do not match, or the URI is empty. */
+/** Parses an address. Returns null for unbalanced quotes or angle brackets and for an empty URI. */
 export function parseAddress(value: string): Address | null {
   const start = skipQuoted(value)
   if (start < 0) return null
@@ -114,25 +114,28 @@ export function parseAddress(value: string): Address | null {
     const uri = value.slice(open + 1, close)
     const display = value.slice(0, open).trim()
     if (uri === '' || BLANK_OR_BRACKET.test(uri) || !isParams(params)) return null
-    // Without quotes a comma would make two addresses of it.
+    // An unquoted comma would split the value into two addresses.
     if (start === 0 && LIST_MARK.test(display)) return null
     return { display, uri, params }
   }
   if (start > 0) return null
   const semicolon = value.indexOf(';')
   const uri = (semicolon < 0 ? value : value.slice(0, semicolon)).trim()
-  // RFC 3261 20: a URI with a question mark has to stand in angle brackets.
+  // RFC 3261 20: a URI with a question mark, comma or semicolon must be in angle brackets.
   if (uri === '' || !uri.includes(':') || /[\s>"?,]/.test(uri)) return null
   const params = semicolon < 0 ? '' : value.slice(semicolon).trim()
   return isParams(params) ? { display: '', uri, params } : null
 }
 
-/** Empty or `;name...`; two semicolons in a row are no parameter. A last one alone is forgiven. */
+/**
+ * Returns whether the text is empty or `;name...` without two semicolons in a row. A trailing one is
+ * tolerated.
+ */
 function isParams(text: string): boolean {
   return text === '' || (text.charCodeAt(0) === 0x3b && !EMPTY_PARAM.test(text))
 }
 
-/** Position after a leading quoted string, 0 without one, -1 when it never ends. */
+/** Returns the position after a leading quoted string, 0 without one, or -1 for an unterminated one. */
 function skipQuoted(value: string): number {
   if (!value.startsWith('"')) return 0
   for (let i = 1; i < value.length; i++) {
@@ -144,8 +147,8 @@ function skipQuoted(value: string): number {
 }
 
 /**
- * The value of a parameter in `;name=value...` text: unquoted text as written, `''` for a
- * parameter without a value, null when absent. Names compare without case.
+ * Returns the value of a parameter in `;name=value...` text: the text as written, `''` for a parameter
+ * without a value, or null when the parameter is absent. Names are case-insensitive.
  */
 export function paramOf(params: string, name: string): string | null {
   let at = params.indexOf(';')
@@ -175,7 +178,7 @@ function endOfParam(params: string, from: number): number {
   return params.length
 }
 
-/** The elements of a comma separated header; commas in quotes and angle brackets do not count. */
+/** Splits a comma-separated header value; commas in quotes and angle brackets do not separate. */
 export function splitList(value: string): readonly string[] {
   if (!value.includes(',')) return [value.trim()]
   const items: string[] = []
@@ -199,7 +202,7 @@ export function splitList(value: string): readonly string[] {
   return items
 }
 
-/** One Via element. Null when malformed. */
+/** Parses one Via element. Returns null for malformed text. */
 export function parseVia(value: string): Via | null {
   const semicolon = value.indexOf(';')
   const head = semicolon < 0 ? value : value.slice(0, semicolon)
@@ -222,7 +225,9 @@ export function parseVia(value: string): Via | null {
   return { transport, ...hostPort, params, branch: branch === '' ? null : branch }
 }
 
-/** `number method`; RFC 3261 8.1.1.5 bounds the number to 2^31 - 1. */
+/**
+ * Parses `number method`. RFC 3261 8.1.1.5 limits the number to 2^31 - 1. Returns null for malformed text.
+ */
 export function parseCSeq(value: string): { number: number; method: string } | null {
   const space = value.search(/\s/)
   if (space < 0) return null
@@ -231,7 +236,7 @@ export function parseCSeq(value: string): { number: number; method: string } | n
   return number === null || !isToken(method) ? null : { number, method }
 }
 
-/** The address text as `host` or `[v6]`. */
+/** Returns the host as it is written in a URI: IPv6 in brackets. */
 export function hostText(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -1,10 +1,10 @@
 /*
- * SIP messages as data. Text is Latin-1, one character a byte: header values in UTF-8 or anything
- * else pass through unchanged, and positions in text are positions in bytes.
+ * SIP messages as data. Text is Latin-1, one character per byte: header values in UTF-8 or another encoding
+ * pass through unchanged, and text offsets equal byte offsets.
  */
 
 export interface Header {
-  /** Canonical for the headers this server knows, as received for others. Never Content-Length. */
+  /** Canonical for the headers that this server knows, otherwise as received. Never Content-Length. */
   readonly name: string
   readonly value: string
 }
@@ -29,7 +29,7 @@ export type SipMessage = SipRequest | SipResponse
 
 export const NO_BODY = Buffer.alloc(0)
 
-/** Methods this server understands; any other is answered 501 or refused. */
+/** Methods this server understands; any other is answered with 501. */
 export const METHODS: ReadonlySet<string> = new Set([
   'ACK',
   'BYE',
@@ -115,7 +115,7 @@ const CANONICAL = [
   'Warning',
 ]
 
-/** Compact forms: RFC 3261 7.3.3 and the later ones of the IANA registry. */
+/** Compact header names: RFC 3261 7.3.3 and later additions of the IANA registry. */
 const COMPACT: Readonly<Record<string, string>> = {
   a: 'Accept-Contact',
   b: 'Referred-By',
@@ -147,25 +147,25 @@ for (const [short, name] of Object.entries(COMPACT)) {
   byName.set(short.toUpperCase(), name)
 }
 
-/** The canonical spelling of a known header name in any form, or null. */
+/** Returns the canonical spelling of a known header name in any form, or null for an unknown one. */
 export function canonicalName(name: string): string | null {
   return byName.get(name) ?? byName.get(name.toLowerCase()) ?? null
 }
 
-/** The first value of a header, by canonical name. */
+/** Returns the first value of a header by its canonical name, or null when it is absent. */
 export function headerOf(message: { readonly headers: readonly Header[] }, name: string): string | null {
   for (const header of message.headers) if (header.name === name) return header.value
   return null
 }
 
-/** All values of a header in order, one entry a header line. */
+/** Returns all values of a header in order, one per header line. */
 export function headersOf(message: { readonly headers: readonly Header[] }, name: string): readonly string[] {
   const values: string[] = []
   for (const header of message.headers) if (header.name === name) values.push(header.value)
   return values
 }
 
-/** The message as bytes; Content-Length is written from the body's size, in full form, last. */
+/** Serialises a message. Content-Length is computed from the body and written last. */
 export function serialise(message: SipMessage): Buffer {
   let head =
     message.kind === 'request'

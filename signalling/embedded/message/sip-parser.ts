@@ -2,8 +2,8 @@ import type { Limits } from '../limits.js'
 import { canonicalName, type Header, NO_BODY, type SipMessage, type SipRequest } from './sip-message.js'
 
 /**
- * A message, or why it is none. `request` is what could be read of a request, so that it can be
- * answered with `status`; null means drop it.
+ * A parsed message, or the reason for its rejection. `request` holds the readable part of a rejected request,
+ * to answer it with `status`; null means that the message is dropped.
  */
 export type ParseResult =
   | { readonly ok: true; readonly message: SipMessage }
@@ -20,7 +20,7 @@ const CR = 0x0d
 const LF = 0x0a
 const COLON = 0x3a
 
-/** 1 for the characters of an RFC 3261 token. */
+/** 1 for every character of an RFC 3261 token. */
 const TOKEN_CHAR = new Uint8Array(256)
 for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.!%*_+`'~") {
   TOKEN_CHAR[c.charCodeAt(0)] = 1
@@ -28,15 +28,15 @@ for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
 
 interface Head {
   readonly headers: Header[]
-  /** From the Content-Length headers: null without one, -1 when malformed or contradictory. */
+  /** Value of the Content-Length headers: null when absent, -1 when malformed or contradictory. */
   contentLength: number | null
   bad: string | null
 }
 
 /**
- * Parses one message: a datagram, or what a stream framer cut out. Compact names, folding, spacing
- * around the colon and repeated blanks in the start line are accepted and gone afterwards. A body
- * longer than Content-Length is cut (RFC 3261 18.3); a shorter one is an error.
+ * Parses one message: a datagram, or a message cut from a stream. Accepts and normalises compact names,
+ * folded lines, blanks around the colon and repeated blanks in the start line. Truncates a body longer than
+ * Content-Length (RFC 3261 18.3); a shorter body is an error.
  */
 export function parseSip(bytes: Buffer, limits: Limits): ParseResult {
   if (bytes.length > limits.messageBytes) return failure(513, 'Message Too Large', null)
@@ -74,7 +74,7 @@ export function parseSip(bytes: Buffer, limits: Limits): ParseResult {
   return { ok: true, message: body.length === 0 ? request : { ...request, body } }
 }
 
-/** What fits of a request whose headers are too long: enough to answer it, if it names its sender early. */
+/** Returns the part of an oversized request that is needed to answer it, or null when it is unreadable. */
 function beginning(bytes: Buffer, start: number, limits: Limits): SipRequest | null {
   const text = bytes.toString('latin1', start, start + limits.headBytes)
   const lineEnd = text.indexOf('\r\n')
@@ -86,7 +86,7 @@ function beginning(bytes: Buffer, start: number, limits: Limits): SipRequest | n
 }
 
 function response(startLine: string, head: Head, rest: Buffer): ParseResult {
-  // 'SIP/2.0 200 OK': the reason may be empty or hold anything.
+  // The reason phrase of `SIP/2.0 200 OK` may be empty or hold anything.
   const status = Number(startLine.slice(8, 11))
   const separated = startLine.charCodeAt(7) === SPACE && (startLine.length === 11 || startLine[11] === ' ')
   if (!startLine.startsWith('SIP/2.0') || !separated || !(status >= 100 && status < 700)) {
@@ -122,8 +122,8 @@ function cut(rest: Buffer, length: number | null): Buffer {
 }
 
 /**
- * `METHOD uri SIP/2.0`. Null when it is no SIP request at all; `bad` when it is one that has to be
- * refused (blanks or angle brackets in the URI, a method that is no token).
+ * Parses `METHOD uri SIP/2.0`. Returns null when the line is not a SIP request at all; sets `bad` for a
+ * request that has to be refused (blanks or angle brackets in the URI, an invalid method).
  */
 function requestLine(line: string): { method: string; uri: string; version: string; bad: boolean } | null {
   const trimmed = line.charCodeAt(line.length - 1) <= SPACE ? line.trimEnd() : line
@@ -143,7 +143,7 @@ function isTokenText(text: string): boolean {
   return text.length > 0
 }
 
-/** Printable, without blanks, quotes and angle brackets, and with a scheme. */
+/** Returns whether the text is printable, without blanks, quotes and angle brackets, and has a scheme. */
 function isUriText(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
@@ -164,7 +164,7 @@ function parseHeaders(text: string, from: number, maxLines: number): Head {
     }
     let value: string | null = null
     const colon = text.indexOf(':', at)
-    // RFC 3261 7.3.1: a line that begins with a blank continues the value before it.
+    // RFC 3261 7.3.1: a line that begins with a blank continues the previous value.
     let next = text.charCodeAt(end + 2)
     const valueStart = colon + 1
     if (next === SPACE || next === TAB) {
@@ -205,7 +205,7 @@ function addHeader(head: Head, text: string, from: number, colon: number, value:
   }
   const written = text.slice(from, nameEnd)
   const known = canonicalName(written)
-  // A lone CR or LF would become a header of its own in a laxer parser further on.
+  // A more tolerant parser downstream would read a lone CR or LF as the end of the header.
   if ((known === null && !isTokenText(written)) || value.includes('\r') || value.includes('\n')) {
     head.bad ??= known === null ? 'Bad Request' : `Bad ${known} Header`
     return
@@ -219,7 +219,7 @@ function addHeader(head: Head, text: string, from: number, colon: number, value:
   head.headers.push({ name: known ?? written, value })
 }
 
-/** A decimal number of at most seven digits, or -1. */
+/** Parses a decimal number of at most seven digits. Returns -1 for anything else. */
 function decimal(text: string): number {
   if (text.length === 0 || text.length > 7) return -1
   let value = 0
@@ -232,8 +232,8 @@ function decimal(text: string): number {
 }
 
 /**
- * The Content-Length announced in a stream message's head (start line and headers, without the
- * empty line): -1 when missing, malformed or contradictory. Only for framing.
+ * Returns the Content-Length in the head (start line and headers without the empty line) of a message on a
+ * stream, or -1 when it is missing, malformed or contradictory. Used for framing only.
  */
 export function announcedLength(head: string): number {
   let found: number | null = null

@@ -1,13 +1,15 @@
 import { type Header, headersOf, type SipResponse } from '../message/sip-message.js'
 
-/** Among 4xx these tell the caller more than others (RFC 3261 16.7 step 6). */
-const TELLING: readonly number[] = [401, 407, 415, 420, 484]
+/** Among the 4xx these give the caller the most information (RFC 3261 16.7 step 6). */
+const INFORMATIVE: readonly number[] = [401, 407, 415, 420, 484]
 const CHALLENGES: readonly string[] = ['WWW-Authenticate', 'Proxy-Authenticate']
 
 /**
- * The failure a proxy passes on when all destinations failed (RFC 3261 16.7 step 6 and 7): a 6xx if
- * there is one, else of the lowest class; challenges of all destinations go along with a 401 or
- * 407. Null for an empty list.
+ * Chooses the failure that a proxy forwards when all destinations failed (RFC 3261 16.7 steps 6 and 7): a 6xx
+ * if there is one, else a response of the lowest class. A 401 or 407 carries the challenges of all
+ * destinations. Returns null for an empty list.
+ *
+ * Serves `proxy` commands of `parley sip-server`; calls of the service do not use it.
  */
 export function bestFailure(failures: readonly SipResponse[]): SipResponse | null {
   let best: SipResponse | null = null
@@ -30,5 +32,5 @@ export function bestFailure(failures: readonly SipResponse[]): SipResponse | nul
 function rank({ status }: SipResponse): number {
   if (status >= 600) return 0
   const kind = Math.floor(status / 100) * 1000
-  return kind + (TELLING.includes(status) ? 0 : 1)
+  return kind + (INFORMATIVE.includes(status) ? 0 : 1)
 }

@@ -2,7 +2,7 @@ import type { Core } from '../core.js'
 import { newBranch } from '../ids.js'
 import type { Essentials } from '../message/message-validation.js'
 import { type SipRequest, serialise } from '../message/sip-message.js'
-import { findWays } from '../routing/destination.js'
+import { openFlow, resolveNextHops } from '../routing/next-hop.js'
 import { parseTarget } from '../routing/target.js'
 import { viaOf } from '../user-agent/own-headers.js'
 import type { ReceivedRequest } from '../user-agent/pending-requests.js'
@@ -17,11 +17,11 @@ import {
 import { ResponseContext } from './response-context.js'
 
 /*
- * Later requests of calls this server proxied and stayed in the path of: forwarded by their Route,
- * without any application.
+ * Later requests of calls that this server proxied with Record-Route: forwarded by their Route, without an
+ * application. Serves `parley sip-server`; calls of the service do not use it.
  */
 
-/** Whether a request inside a dialog is for somebody behind us. */
+/** Returns whether a request inside a dialog belongs to a proxied call. */
 export function isProxiedCall(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
   if (core.proxiedCalls.size === 0 || toTag === null || !hasOwnTopRoute(core, request)) return false
@@ -30,16 +30,16 @@ export function isProxiedCall(core: Core, request: SipRequest, essentials: Essen
   return core.proxiedCalls.touch(callId)
 }
 
-export function forwardInDialog(core: Core, arrival: ReceivedRequest): void {
-  const { request, essentials } = arrival
+export function forwardInDialog(core: Core, received: ReceivedRequest): void {
+  const { request, essentials } = received
   const maxForwards = nextMaxForwards(request)
   if (maxForwards === null) {
-    reject(core, arrival, 483)
+    reject(core, received, 483)
     return
   }
-  if (request.method === 'INVITE') sendTrying(arrival)
+  if (request.method === 'INVITE') sendTrying(received)
   const stop = resolveRoute(stripOwnRoutes(core, request))
-  const relay = new ResponseContext(core, arrival, {
+  const relay = new ResponseContext(core, received, {
     destinations: [stop.nextHop],
     simultaneous: false,
     followRedirects: false,
@@ -54,18 +54,19 @@ export function forwardInDialog(core: Core, arrival: ReceivedRequest): void {
   relay.start()
 }
 
-/** The ACK of a 2xx has no transaction; it is sent on as it comes (RFC 3261 16.11). */
+/** Forwards the ACK of a 2xx, which has no transaction (RFC 3261 16.11). */
 export function forwardAck(core: Core, request: SipRequest): void {
   const maxForwards = nextMaxForwards(request)
   const stop = resolveRoute(stripOwnRoutes(core, request))
   const target = parseTarget(stop.nextHop)
   if (maxForwards === null || target === null) return
-  findWays(core, { by: 'target', target }, (ways) => {
-    const flow = ways.found === 'some' ? ways.open[0]?.open() : undefined
-    if (flow === undefined) {
-      core.log.debug({ uri: stop.nextHop }, 'no way to forward an ACK')
+  resolveNextHops(core, { kind: 'target', target }, (result) => {
+    const nextHop = result.kind === 'found' ? result.nextHops[0] : undefined
+    if (nextHop === undefined) {
+      core.log.debug({ uri: stop.nextHop }, 'sip.ack_unroutable')
       return
     }
+    const flow = openFlow(nextHop)
     const ack = forwardedRequest(request, stop, maxForwards, [], [])
     const via = { name: 'Via', value: viaOf(flow.transport, flow.remote.address, newBranch()) }
     flow.send(serialise({ ...ack, headers: [via, ...ack.headers] }))

@@ -2,25 +2,27 @@ import { parseRAck, reliableRSeq } from '../dialog/prack.js'
 import { paramOf, parseAddress } from '../message/sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 
-/** Calls remembered; beyond it the one that was silent longest is forgotten. */
+/** Maximum number of calls remembered; beyond it the one idle longest is forgotten. */
 const MAX_CALLS = 50_000
-/** Destinations of one call whose numbering is remembered. */
+/** Maximum number of destinations of a call whose numbering is remembered. */
 const MAX_FORKS = 32
 
-/** How the reliable provisional responses of one call are numbered for its caller. */
+/** How reliable provisional responses of one call are numbered towards its caller. */
 interface Numbering {
-  /** The highest RSeq the caller has seen; 0 before the first. */
+  /** The highest RSeq sent to the caller; 0 before the first. */
   highest: number
-  /** By To tag: what is added to the RSeq of that destination. */
+  /** Offset added to the RSeq of each destination, by To tag. */
   readonly offsets: Map<string, number>
 }
 
 /**
- * The calls this server proxied and stays in the path of. Their later requests are forwarded
- * wherever their Route and target say; nobody else's are, or the server would be an open relay.
+ * The calls that this server proxied with Record-Route. Their later requests are forwarded to any Route and
+ * target; those of other calls are not, because the server would be an open relay.
+ *
+ * Serves `proxy` commands of `parley sip-server`; calls of the service do not use it.
  */
 export class ProxiedCalls {
-  /** By Call-ID, the longest silent first. */
+  /** By Call-ID, the one idle longest first. */
   readonly #calls = new Map<string, Numbering>()
 
   get size(): number {
@@ -37,7 +39,7 @@ export class ProxiedCalls {
     }
   }
 
-  /** Whether a request belongs to one of them, which counts as a sign of life. */
+  /** Returns whether a request belongs to a proxied call, and marks the call as active. */
   touch(callId: string): boolean {
     const call = this.#calls.get(callId)
     if (call === undefined) return false
@@ -51,9 +53,9 @@ export class ProxiedCalls {
   }
 
   /**
-   * A reliable provisional response with an RSeq that goes on from those of the destinations tried
-   * before: many callers keep one number for the whole INVITE (RFC 3262 4), and would take the first
-   * response of the next destination for an old one.
+   * Returns a reliable provisional response with an RSeq that continues those of earlier destinations. Many
+   * callers keep one sequence for the whole INVITE (RFC 3262 4) and would take the first response of the next
+   * destination for an old one.
    */
   renumberRSeq(callId: string, response: SipResponse): SipResponse {
     const call = this.#calls.get(callId)
@@ -68,15 +70,15 @@ export class ProxiedCalls {
     call.highest = Math.max(call.highest, rseq + offset)
     return offset === 0
       ? response
-      : { ...response, headers: replaced(response, 'RSeq', String(rseq + offset)) }
+      : { ...response, headers: withHeader(response, 'RSeq', String(rseq + offset)) }
   }
 
-  /** A PRACK with the number its destination gave. */
+  /** Returns a PRACK with the RSeq of its destination. */
   restoreRAck(callId: string, prack: SipRequest): SipRequest {
     const rack = prack.method === 'PRACK' ? parseRAck(prack) : null
     const offset = this.#calls.get(callId)?.offsets.get(toTag(prack) ?? '') ?? 0
     if (rack === null || offset === 0) return prack
-    return { ...prack, headers: replaced(prack, 'RAck', `${rack.rseq - offset} ${rack.cseq} INVITE`) }
+    return { ...prack, headers: withHeader(prack, 'RAck', `${rack.rseq - offset} ${rack.cseq} INVITE`) }
   }
 }
 
@@ -84,6 +86,6 @@ function toTag(message: SipMessage): string | null {
   return paramOf(parseAddress(headerOf(message, 'To') ?? '')?.params ?? '', 'tag')
 }
 
-function replaced(message: SipMessage, name: string, value: string) {
+function withHeader(message: SipMessage, name: string, value: string) {
   return message.headers.map((header) => (header.name === name ? { name, value } : header))
 }

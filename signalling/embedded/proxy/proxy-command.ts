@@ -18,10 +18,11 @@ import {
 import { ResponseContext } from './response-context.js'
 
 /*
- * An application that wants a request forwarded instead of answering it.
+ * Handles `proxy` commands: an application has a request forwarded instead of answering it. Serves `parley
+ * sip-server`; calls of the service do not use it.
  */
 
-/** What identifies the request is not the application's to change. */
+/** Headers that identify the request, which the application must not change. */
 const FIXED: ReadonlySet<string> = new Set(['From', 'To', 'Call-ID', 'CSeq', 'Contact', 'Max-Forwards'])
 
 export function proxyRequest(core: Core, app: App, command: ProxyCommand): void {
@@ -63,7 +64,7 @@ function relay(
   const { messageId, recordRoute } = command
   const { request, essentials } = incoming
   const formsDialog = request.method === 'INVITE' || request.method === 'SUBSCRIBE'
-  // The application gives the request away; a copy that comes back to us is no second one.
+  // The application gives up the request. A copy that loops back to us does not count as merged.
   removeIncoming(core, incoming)
   core.mergedRequests.delete(
     `${request.method}|${essentials.cseq}|${essentials.fromTag}|${essentials.callId}`,
@@ -76,7 +77,7 @@ function relay(
     provisionalMs: command.provisionalMs,
     compose: (destination, transport, peer) =>
       composed(core, incoming, destination, recordRoute, maxForwards, added, transport, peer),
-    // At once, each destination is a dialog of its own to the caller, and so is its numbering.
+    // In parallel, each destination is a dialog of its own to the caller, with its own numbering.
     ...(recordRoute && !command.simultaneous
       ? { rewriteProvisional: (response) => core.proxiedCalls.renumberRSeq(essentials.callId, response) }
       : {}),
@@ -93,7 +94,7 @@ function relay(
   if (!command.fullResponse) confirmProxyDone(app, messageId)
 }
 
-/** RFC 3261 16.6: the Request-URI changes only when it was ours to be resolved. */
+/** RFC 3261 16.6: the Request-URI is replaced only when it is an address of this server. */
 function composed(
   core: Core,
   incoming: IncomingRequest,

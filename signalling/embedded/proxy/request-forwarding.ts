@@ -5,30 +5,31 @@ import type { Transport } from '../transport/transport.js'
 import { isOwnUri, recordRouteUri } from '../user-agent/own-headers.js'
 
 /*
- * How a request looks when a proxy sends it on (RFC 3261 16.4 to 16.6).
+ * Builds forwarded requests (RFC 3261 16.4 to 16.6). Serves `parley sip-server`; calls of the service do not
+ * use it.
  */
 
 export interface ForwardingRoute {
   readonly uri: string
-  /** The Route elements that stay. */
+  /** The remaining Route elements. */
   readonly routes: readonly string[]
 }
 
-/** Max-Forwards of the forwarded request; null when the request may go no further. */
+/** Returns Max-Forwards of the forwarded request, or null when the request must not be forwarded. */
 export function nextMaxForwards(request: SipRequest): number | null {
   const given = parseInteger(headerOf(request, 'Max-Forwards') ?? '', 256)
   if (given === null) return 70
   return given === 0 ? null : given - 1
 }
 
-/** Whether the topmost Route names this server. */
+/** Returns whether the topmost Route names this server. */
 export function hasOwnTopRoute(core: Core, request: SipRequest): boolean {
   const first = splitList(headerOf(request, 'Route') ?? '')[0] ?? ''
   const address = parseAddress(first)
   return address !== null && isOwnUri(core, address.uri)
 }
 
-/** Takes our own Route elements away, and undoes what a strict router did (RFC 3261 16.4). */
+/** Removes our own Route elements and undoes the rewriting of a strict router (RFC 3261 16.4). */
 export function stripOwnRoutes(core: Core, request: SipRequest): ForwardingRoute {
   let { uri } = request
   const routes = headersOf(request, 'Route').flatMap((line) => [...splitList(line)])
@@ -42,7 +43,10 @@ export function stripOwnRoutes(core: Core, request: SipRequest): ForwardingRoute
   return { uri, routes }
 }
 
-/** The URI the request goes to, and how a strict router there wants it (RFC 3261 16.6 step 6). */
+/**
+ * Returns the URI of the next hop, and URI and Route in the form that a strict router expects (RFC 3261 16.6
+ * step 6).
+ */
 export function resolveRoute(forwarding: ForwardingRoute): ForwardingRoute & { readonly nextHop: string } {
   const { uri, routes } = forwarding
   const [first, ...rest] = routes
@@ -53,8 +57,8 @@ export function resolveRoute(forwarding: ForwardingRoute): ForwardingRoute & { r
 }
 
 /**
- * The elements that keep this server in the path: one, or one a side when the call changes the
- * transport here (RFC 5658).
+ * Returns the Record-Route elements of this server: one, or one per side when the call changes the transport
+ * here (RFC 5658).
  */
 export function ownRecordRoutes(
   from: { readonly transport: Transport; readonly peer: string },
@@ -65,7 +69,7 @@ export function ownRecordRoutes(
   return outer === inner ? [outer] : [outer, inner]
 }
 
-/** The forwarded request without our Via. */
+/** Builds the forwarded request without our Via. */
 export function forwardedRequest(
   request: SipRequest,
   forwarding: ForwardingRoute,
@@ -77,7 +81,7 @@ export function forwardedRequest(
   let placed = false
   for (const header of request.headers) {
     if (header.name === 'Route' || header.name === 'Max-Forwards') continue
-    // After the Vias, before what other proxies recorded.
+    // After the Vias, before the elements that other proxies recorded.
     if (!placed && header.name !== 'Via') {
       placed = true
       headers.push(...inserted)

@@ -9,7 +9,7 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import type { Hop } from '../routing/destination.js'
+import type { Destination } from '../routing/next-hop.js'
 import { parseTarget } from '../routing/target.js'
 import type { Flow, Transport } from '../transport/transport.js'
 import { OutgoingRequest } from '../user-agent/outgoing-request.js'
@@ -18,10 +18,13 @@ import type { ForwardedRequest, ReceivedRequest } from '../user-agent/pending-re
 import { responseTo } from '../user-agent/responses.js'
 import { bestFailure } from './best-response.js'
 
-/** Destinations tried for one request, redirections included. */
+/** Maximum number of destinations of one request, including redirections. */
 const MAX_DESTINATIONS = 32
 
-/** Why the others stop ringing (RFC 3326 2), so that no phone lists a missed call. */
+/**
+ * Tells the other destinations that the call was answered elsewhere (RFC 3326 2), so that no phone lists a
+ * missed call.
+ */
 const ELSEWHERE: readonly Header[] = [
   { name: 'Reason', value: 'SIP;cause=200;text="Call completed elsewhere"' },
 ]
@@ -29,35 +32,37 @@ const ELSEWHERE: readonly Header[] = [
 export interface ForwardingPlan {
   /** URIs in order of preference. */
   readonly destinations: readonly string[]
-  /** All destinations at once; otherwise one after the other. */
+  /** Whether all destinations are tried in parallel instead of in sequence. */
   readonly simultaneous: boolean
   /** Whether the Contacts of a 3xx become destinations. */
   readonly followRedirects: boolean
-  /** Time a destination has for its first response, in ms; null for no limit of its own. */
+  /** Maximum time (ms) until the first response of a destination; null without a limit. */
   readonly provisionalMs: number | null
-  /** The request without our Via, as it leaves for a destination. */
+  /** Returns the request without our Via, as it leaves for a destination. */
   compose(destination: string, transport: Transport, peer: string): SipRequest
-  /** A provisional response on its way to the sender; absent leaves it as it is. */
+  /** Rewrites a provisional response on its way to the sender; absent means unchanged. */
   rewriteProvisional?(response: SipResponse): SipResponse
-  /** A final response of a destination, before it is judged. */
+  /** Called for a final response of a destination, before it is evaluated. */
   onFinal(response: SipResponse, flow: Flow): void
-  /** Once: a final response went back, or there was no destination at all to send to. */
+  /** Called once: a final response was sent back, or no destination could be reached. */
   onDone(status: number, reached: boolean): void
 }
 
 interface Branch {
   readonly outgoing: OutgoingRequest
-  patience: Timer | null
+  responseTimer: Timer | null
   open: boolean
 }
 
 /**
- * One request of a peer on its way through this server (RFC 3261 16): its branches, one transaction
- * each, and the response that goes back.
+ * A proxied request with its branches, one client transaction each, and the response that goes back to the
+ * sender: the response context of RFC 3261 16.
+ *
+ * Serves `proxy` commands of `parley sip-server`; calls of the service do not use it.
  */
 export class ResponseContext implements ForwardedRequest {
   readonly #core: Core
-  readonly #arrival: ReceivedRequest
+  readonly #received: ReceivedRequest
   readonly #plan: ForwardingPlan
   readonly #targets: string[]
   readonly #branches: Branch[] = []
@@ -67,15 +72,15 @@ export class ResponseContext implements ForwardedRequest {
   #done = false
   #cancel: readonly Header[] | null = null
 
-  constructor(core: Core, arrival: ReceivedRequest, plan: ForwardingPlan) {
+  constructor(core: Core, received: ReceivedRequest, plan: ForwardingPlan) {
     this.#core = core
-    this.#arrival = arrival
+    this.#received = received
     this.#plan = plan
     this.#targets = [...plan.destinations]
   }
 
   start(): void {
-    this.#core.responseContexts.set(this.#arrival.key, this)
+    this.#core.responseContexts.set(this.#received.key, this)
     this.#advance()
   }
 
@@ -87,63 +92,63 @@ export class ResponseContext implements ForwardedRequest {
     this.#advance()
   }
 
-  /** Tries what is left, or answers when nothing is under way any more. */
+  /** Tries the remaining destinations, or answers when no branch is open any more. */
   #advance(): void {
     while (!this.#done && this.#targets.length > 0) {
       if (!this.#plan.simultaneous && this.#branches.some((branch) => branch.open)) return
       const target = this.#targets.shift()
       if (target !== undefined) this.#try(target)
     }
-    if (!this.#done && !this.#branches.some((branch) => branch.open)) this.#giveUp()
+    if (!this.#done && !this.#branches.some((branch) => branch.open)) this.#answerFailure()
   }
 
-  #try(destination: string): void {
-    const hop = this.#hop(destination)
-    if (hop === null || this.#tried >= MAX_DESTINATIONS) return
+  #try(uri: string): void {
+    const destination = this.#destinationOf(uri)
+    if (destination === null || this.#tried >= MAX_DESTINATIONS) return
     this.#tried += 1
-    const { essentials } = this.#arrival
+    const { essentials } = this.#received
     const outgoing: OutgoingRequest = new OutgoingRequest(this.#core, {
       app: null,
-      destination: hop,
+      destination,
       dialogId: '',
       cseq: essentials.cseq,
       hasOffer: false,
-      compose: ({ transport, peer }) => this.#plan.compose(destination, transport, peer),
+      compose: ({ transport, peer }) => this.#plan.compose(uri, transport, peer),
       onSent: (_bytes, flow) => {
         if (flow.open) this.#reached = true
         if (this.#cancel !== null || this.#done) outgoing.cancel(this.#cancel ?? [])
       },
       onRefused: () => this.#close(branch),
-      onProvisional: () => branch.patience?.cancel(),
-      onResponse: (response, _essentials, flow) => this.#received(branch, response, flow),
+      onProvisional: () => branch.responseTimer?.cancel(),
+      onResponse: (response, _essentials, flow) => this.#onResponse(branch, response, flow),
       onFailure: (response) => this.#failed(branch, response, false),
     })
-    const branch: Branch = { outgoing, patience: null, open: true }
+    const branch: Branch = { outgoing, responseTimer: null, open: true }
     this.#branches.push(branch)
     if (this.#plan.provisionalMs !== null) {
-      branch.patience = this.#core.scope.after(this.#core.clock, this.#plan.provisionalMs, () => {
+      branch.responseTimer = this.#core.scope.after(this.#core.clock, this.#plan.provisionalMs, () => {
         outgoing.abort()
-        this.#failed(branch, responseTo(this.#arrival.request, 408, '', null), false)
+        this.#failed(branch, responseTo(this.#received.request, 408, '', null), false)
       })
     }
     outgoing.start()
   }
 
-  #hop(destination: string): Hop | null {
-    const flow = this.#core.registeredFlows.find('INVITE', destination)
-    if (flow) return { by: 'registered', flow }
-    if (isOwnUri(this.#core, destination)) return null
-    const target = parseTarget(destination)
-    return target === null ? null : { by: 'target', target }
+  #destinationOf(uri: string): Destination | null {
+    const flow = this.#core.registeredFlows.find('INVITE', uri)
+    if (flow) return { kind: 'flow', flow }
+    if (isOwnUri(this.#core, uri)) return null
+    const target = parseTarget(uri)
+    return target === null ? null : { kind: 'target', target }
   }
 
-  #received(branch: Branch, response: SipResponse, flow: Flow): void {
+  #onResponse(branch: Branch, response: SipResponse, flow: Flow): void {
     const { status } = response
-    branch.patience?.cancel()
+    branch.responseTimer?.cancel()
     if (status < 200) {
       if (this.#done) return
       const passed = this.#plan.rewriteProvisional?.(response) ?? response
-      this.#arrival.transaction.respond(status, serialise(withoutTopVia(passed)))
+      this.#received.transaction.respond(status, serialise(withoutTopVia(passed)))
       return
     }
     if (status < 300) {
@@ -159,26 +164,29 @@ export class ResponseContext implements ForwardedRequest {
     this.#failed(branch, withoutTopVia(response), true)
   }
 
-  /** Every 2xx goes back, also a repeated one and another fork's (RFC 3261 16.7 step 5). */
+  /** Forwards every 2xx, also a retransmission and that of another fork (RFC 3261 16.7 step 5). */
   #succeeded(branch: Branch, response: SipResponse, flow: Flow): void {
     branch.outgoing.winningTag ??= 'relayed'
     branch.open = false
     const bytes = serialise(withoutTopVia(response))
     if (this.#done) {
-      if (this.#arrival.transaction.accepted) this.#arrival.flow.send(bytes)
+      if (this.#received.transaction.accepted) this.#received.flow.send(bytes)
       return
     }
     this.#plan.onFinal(response, flow)
-    this.#arrival.transaction.respond(response.status, bytes)
+    this.#received.transaction.respond(response.status, bytes)
     this.#finish(response.status)
     this.#cancel ??= ELSEWHERE
     this.#cancelBranches()
   }
 
-  /** `real` responses came from a destination; others only say what went wrong on the way. */
+  /**
+   * Records the failure of a branch. `real` responses came from a destination; others stand for a failure to
+   * reach it.
+   */
   #failed(branch: Branch, response: SipResponse, real: boolean): void {
     if (!branch.open) return
-    const { request } = this.#arrival
+    const { request } = this.#received
     const { status } = response
     this.#failures.push(real ? response : responseTo(request, status, response.reason, newTag()))
     const challenged = (status === 401 || status === 407) && !this.#plan.simultaneous
@@ -190,13 +198,13 @@ export class ResponseContext implements ForwardedRequest {
   }
 
   #close(branch: Branch): void {
-    branch.patience?.cancel()
+    branch.responseTimer?.cancel()
     if (!branch.open) return
     branch.open = false
     this.#advance()
   }
 
-  /** The Contacts of a redirection as destinations; false when there is none to go to. */
+  /** Turns the Contacts of a redirection into destinations. Returns false when there is no usable one. */
   #redirect(response: SipResponse): boolean {
     const contacts = headersOf(response, 'Contact')
       .flatMap((line) => splitList(line))
@@ -210,13 +218,13 @@ export class ResponseContext implements ForwardedRequest {
   #cancelBranches(except: Branch | null = null): void {
     for (const branch of this.#branches) {
       if (branch === except || !branch.open) continue
-      branch.patience?.cancel()
+      branch.responseTimer?.cancel()
       branch.outgoing.cancel(this.#cancel ?? [])
     }
   }
 
-  #giveUp(): void {
-    const { transaction, request } = this.#arrival
+  #answerFailure(): void {
+    const { transaction, request } = this.#received
     const status = this.#cancel === null ? 500 : 487
     const best = bestFailure(this.#failures) ?? responseTo(request, status, '', newTag())
     transaction.respond(best.status, serialise(best))
@@ -225,12 +233,12 @@ export class ResponseContext implements ForwardedRequest {
 
   #finish(status: number): void {
     this.#done = true
-    this.#core.responseContexts.delete(this.#arrival.key)
+    this.#core.responseContexts.delete(this.#received.key)
     this.#plan.onDone(status, this.#reached)
   }
 }
 
-/** The response as the one before us has to see it (RFC 3261 16.7 step 3). */
+/** Returns the response without our Via (RFC 3261 16.7 step 3). */
 function withoutTopVia(response: SipResponse): SipResponse {
   const headers: Header[] = []
   let removed = false

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../media/base/clock.js'
 
-/** Destinations remembered; beyond it the oldest is forgotten. */
+/** Maximum number of destinations remembered; beyond it the oldest is forgotten. */
 const MAX_REMEMBERED = 1000
 
 /**
- * Destinations that failed lately. They are tried after all others, never left out: when every
- * destination has failed, the first of them is still the best guess.
+ * Destinations that failed recently. They are tried after all others but never left out: when all have
+ * failed, the first one is still the best choice.
  */
 export class DestinationQuarantine {
   readonly #clock: Clock
@@ -29,7 +29,7 @@ export class DestinationQuarantine {
     }
   }
 
-  /** It answered: it is alive. */
+  /** Removes a destination that answered. */
   release(key: string): void {
     this.#until.delete(key)
   }
@@ -42,7 +42,7 @@ export class DestinationQuarantine {
     return false
   }
 
-  /** The same things, those in quarantine last; otherwise in the order given. */
+  /** Returns the items with those in quarantine last, otherwise in the given order. */
   sort<T>(things: readonly T[], keyOf: (thing: T) => string): readonly T[] {
     if (this.#until.size === 0) return things
     const held = things.map((thing) => this.has(keyOf(thing)))

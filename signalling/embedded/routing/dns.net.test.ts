@@ -7,8 +7,9 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import { silentLog } from '../../../media/base/log.js'
 import { openDns } from './dns.js'
-import { decodeReply, encodeQuery, readName } from './dns-message.js'
+import { dnsQuery, readReply } from './dns-client.js'
 import { LocationCache } from './location-cache.js'
+import { locateServers, serverAddresses } from './server-location.js'
 import { parseTarget } from './target.js'
 
 assertNothingLeft(t)
@@ -101,17 +102,17 @@ t.test('names of the hosts file need no name server', async (t) => {
   t.equal(found.ttlS, undefined)
 })
 
-t.test('whatever comes as a reply, reading it ends', async (t) => {
-  const asked = encodeQuery(7, 'carrier.test', 'SRV')
-  if (asked === null) throw new Error('no question')
+t.test('decoding any reply ends and never throws', async (t) => {
+  const query = dnsQuery(7, 'carrier.test', 'SRV')
+  if (query === null) throw new Error('no query')
   const reply = Buffer.concat([
-    Buffer.from(asked.subarray(0, asked.length - 11)),
+    Buffer.from(query.bytes.subarray(0, query.bytes.length - 11)),
     Buffer.from('c00c0021000100000005000c000100020003036f6e65c00c', 'hex'),
   ])
   reply.writeUInt16BE(0x8180, 2)
   reply.writeUInt16BE(1, 6)
   reply.writeUInt16BE(0, 10)
-  t.match(decodeReply(asked, reply), { rcode: 0, answers: [{ type: 33, ttlS: 5 }] })
+  t.match(readReply(query, reply), { rcode: 0, answers: [{ type: 'SRV', ttl: 5 }] })
   const random = seeded(1035)
   const below = (limit: number) => Math.floor(random.between(0, limit))
   let read = 0
@@ -119,14 +120,51 @@ t.test('whatever comes as a reply, reading it ends', async (t) => {
     const bytes = Buffer.from(reply)
     for (let k = 0; k < 3; k++) bytes[below(bytes.length)] = below(256)
     const length = below(10) < 3 ? below(bytes.length) : bytes.length
-    const found = decodeReply(asked, bytes.subarray(0, length))
-    for (const { start } of found?.answers ?? []) {
-      read += 1
-      readName(bytes, start)
-    }
+    read += readReply(query, bytes.subarray(0, length))?.answers.length ?? 0
   }
-  t.ok(read > 1000, `${read} answers among them`)
-  t.equal(readName(Buffer.from([0xc0, 0]), 0), null, 'a name that points to itself')
-  t.equal(encodeQuery(1, 'a..b', 'A'), null)
-  t.equal(encodeQuery(1, `${'x'.repeat(64)}.test`, 'A'), null)
+  t.ok(read > 500, `${read} answers among them`)
+  t.equal(dnsQuery(1, 'a..b', 'A'), null)
+  t.equal(dnsQuery(1, `${'x'.repeat(64)}.test`, 'A'), null)
+})
+
+t.test('server location (RFC 3263) with a name server over the wire', async (t) => {
+  const server = await openDnsServer({
+    'example.test': [
+      {
+        type: 'NAPTR',
+        order: 10,
+        preference: 10,
+        flags: 'S',
+        service: 'SIP+D2U',
+        replacement: '_sip._udp.example.test',
+      },
+    ],
+    '_sip._udp.example.test': [
+      { type: 'SRV', priority: 2, weight: 0, port: 5071, target: 'two.example.test' },
+      { type: 'SRV', priority: 1, weight: 0, port: 5070, target: 'one.example.test' },
+    ],
+    'one.example.test': [
+      { type: 'A', address: '192.0.2.1' },
+      { type: 'AAAA', groups: [0x2001, 0xdb8, 0, 0, 0, 0, 0, 1] },
+    ],
+    'two.example.test': [{ type: 'A', address: '192.0.2.2' }],
+  })
+  t.teardown(() => server.close())
+  const dns = openDns([server.address])
+  t.teardown(async () => dns.close())
+  const locate = async (uri: string) => {
+    const target = parseTarget(uri)
+    if (target === null) throw new Error(uri)
+    const location = await locateServers(target, new Set(['udp', 'tcp']), dns)
+    return serverAddresses(location, () => 0).map(
+      ({ protocol, address, port }) => `${protocol} ${address}:${port}`,
+    )
+  }
+  t.same(await locate('sip:a@example.test'), [
+    'udp 192.0.2.1:5070',
+    'udp 2001:db8::1:5070',
+    'udp 192.0.2.2:5071',
+  ])
+  t.equal(server.questions[0], 'NAPTR example.test')
+  t.same(await locate('sip:a@unknown.test'), [])
 })

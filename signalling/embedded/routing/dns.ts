@@ -1,8 +1,8 @@
 import { getServers, lookup } from 'node:dns'
 import { readFile } from 'node:fs/promises'
+import type { Answer } from 'dns-packet'
 import type { Clock } from '../../../media/base/clock.js'
-import { DnsClient, type DnsResponse } from './dns-client.js'
-import { RECORD_TYPES, type RecordType, readCharacterString, readName } from './dns-message.js'
+import { DnsClient, type DnsReply } from './dns-client.js'
 
 export interface SrvRecord {
   readonly name: string
@@ -16,50 +16,50 @@ export interface NaptrRecord {
   readonly preference: number
   readonly flags: string
   readonly service: string
-  /** The name to ask for SRV records. */
+  /** The name to query for SRV records. */
   readonly replacement: string
 }
 
-/** Records, and for how many seconds they may be remembered where the source of them says so. */
+/** Records, and how long (s) they may be cached, if the source says so. */
 export type Records<T> = readonly T[] & { readonly ttlS?: number }
 
-/** Questions to the DNS. A name without such records gives an empty list; failures reject. */
+/** Queries the DNS. A name without such records returns an empty list; failures reject. */
 export interface Dns {
   naptr(name: string): Promise<Records<NaptrRecord>>
   srv(name: string): Promise<Records<SrvRecord>>
-  /** IPv4 and IPv6, in order of preference. */
+  /** IPv4 and IPv6 addresses in order of preference. */
   addresses(name: string): Promise<Records<string>>
   close(): void
 }
 
-/** What getaddrinfo says when there is no such name. */
+/** Errors of getaddrinfo for a name that does not exist. */
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND', 'ENONAME', 'EAI_NODATA'])
 const HOSTS_FILE = '/etc/hosts'
 
 /**
- * The machine's name servers, its hosts file before them; a name the DNS does not know is left to the
- * system, which may know other ways. With `servers` (`address[:port]`) those are asked and nobody else.
+ * Returns a resolver that asks the hosts file, the name servers of the machine, and for a name unknown there
+ * the system, which may have other sources. With `servers` (`address[:port]`) it only asks those.
  */
 export function openDns(servers: readonly string[] = [], clock?: Clock): Dns {
   const client = new DnsClient(servers.length > 0 ? servers : getServers(), clock)
   const queried = (name: string) => queriedAddresses(client, name)
   return {
-    naptr: async (name) => recordsOf(await client.query(name, 'NAPTR'), 'NAPTR', readNaptr),
-    srv: async (name) => recordsOf(await client.query(name, 'SRV'), 'SRV', readSrv),
+    naptr: async (name) => recordsOf(await client.query(name, 'NAPTR'), naptrRecord),
+    srv: async (name) => recordsOf(await client.query(name, 'SRV'), srvRecord),
     addresses: servers.length > 0 ? queried : (name) => localAddresses(name, queried),
     close: () => client.close(),
   }
 }
 
-/** The list with its shortest TTL. */
+/** Returns the list with its shortest TTL (s). */
 export function withTtl<T>(list: readonly T[], ttlS: number): Records<T> {
   return Object.assign([...list], { ttlS })
 }
 
 async function queriedAddresses(client: DnsClient, name: string): Promise<Records<string>> {
   const [four, six] = await Promise.all([
-    client.query(name, 'A').then((replied) => recordsOf(replied, 'A', readFour)),
-    client.query(name, 'AAAA').then((replied) => recordsOf(replied, 'AAAA', readSix)),
+    client.query(name, 'A').then((reply) => recordsOf(reply, ipv4Address)),
+    client.query(name, 'AAAA').then((reply) => recordsOf(reply, ipv6Address)),
   ])
   const ttls = [four, six].flatMap(({ ttlS }) => ttlS ?? [])
   return ttls.length === 0 ? [] : withTtl([...four, ...six], Math.min(...ttls))
@@ -70,15 +70,15 @@ async function localAddresses(
   queried: (name: string) => Promise<Records<string>>,
 ): Promise<Records<string>> {
   if (await inHostsFile(name)) return systemAddresses(name)
-  let found: Records<string>
+  let records: Records<string>
   try {
-    found = await queried(name)
+    records = await queried(name)
   } catch (error) {
     const others = await systemAddresses(name).catch(() => [])
     if (others.length === 0) throw error
     return others
   }
-  return found.length > 0 ? found : systemAddresses(name)
+  return records.length > 0 ? records : systemAddresses(name)
 }
 
 async function inHostsFile(name: string): Promise<boolean> {
@@ -101,53 +101,36 @@ function systemAddresses(name: string): Promise<readonly string[]> {
   })
 }
 
-/** The TTL counts aliases on the way too; records that cannot be read are left out. */
-function recordsOf<T>(
-  replied: DnsResponse | null,
-  type: RecordType,
-  read: (bytes: Buffer, start: number, end: number) => T | null,
-): Records<T> {
-  if (replied === null) return []
-  const { bytes, reply } = replied
-  const list = reply.answers.flatMap((answer) => {
-    const found = answer.type === RECORD_TYPES[type] ? read(bytes, answer.start, answer.end) : null
-    return found === null ? [] : [found]
-  })
-  return withTtl(list, Math.min(...reply.answers.map(({ ttlS }) => ttlS)))
+/** Returns the records of a reply with the shortest TTL, which includes that of aliases on the way. */
+function recordsOf<T>(reply: DnsReply | null, read: (answer: Answer) => T | null): Records<T> {
+  if (reply === null) return []
+  const list = reply.answers.flatMap((answer) => read(answer) ?? [])
+  return withTtl(list, Math.min(...reply.answers.map(ttlOf)))
 }
 
-function readFour(bytes: Buffer, start: number, end: number): string | null {
-  return end - start === 4 ? bytes.subarray(start, end).join('.') : null
+/** Returns the TTL (s). RFC 2181 8: a TTL with the highest bit set counts as 0. */
+function ttlOf(answer: Answer): number {
+  const ttl = 'ttl' in answer ? (answer.ttl ?? 0) : 0
+  return ttl > 0x7fff_ffff ? 0 : ttl
 }
 
-function readSix(bytes: Buffer, start: number, end: number): string | null {
-  if (end - start !== 16) return null
-  const groups = bytes.toString('hex', start, end).match(/.{4}/g) ?? []
-  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+function ipv4Address(answer: Answer): string | null {
+  return answer.type === 'A' ? answer.data : null
 }
 
-function readSrv(bytes: Buffer, start: number, end: number): SrvRecord | null {
-  const target = end - start < 7 ? null : readName(bytes, start + 6)
-  if (target === null) return null
-  return {
-    priority: bytes.readUInt16BE(start),
-    weight: bytes.readUInt16BE(start + 2),
-    port: bytes.readUInt16BE(start + 4),
-    name: target.name,
-  }
+/** Returns the address in the form of RFC 5952, as the sockets of Node report it. */
+function ipv6Address(answer: Answer): string | null {
+  return answer.type === 'AAAA' ? new URL(`http://[${answer.data}]`).hostname.slice(1, -1) : null
 }
 
-function readNaptr(bytes: Buffer, start: number, end: number): NaptrRecord | null {
-  const flags = readCharacterString(bytes, start + 4, end)
-  const service = flags && readCharacterString(bytes, flags.end, end)
-  const expression = service && readCharacterString(bytes, service.end, end)
-  const replacement = expression && readName(bytes, expression.end)
-  if (!flags || !service || !replacement) return null
-  return {
-    order: bytes.readUInt16BE(start),
-    preference: bytes.readUInt16BE(start + 2),
-    flags: flags.text,
-    service: service.text,
-    replacement: replacement.name,
-  }
+function srvRecord(answer: Answer): SrvRecord | null {
+  if (answer.type !== 'SRV') return null
+  const { target, port, priority = 0, weight = 0 } = answer.data
+  return { name: target, port, priority, weight }
+}
+
+function naptrRecord(answer: Answer): NaptrRecord | null {
+  if (answer.type !== 'NAPTR') return null
+  const { order, preference, flags, services, replacement } = answer.data
+  return { order, preference, flags, service: services, replacement }
 }

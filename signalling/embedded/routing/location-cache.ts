@@ -14,34 +14,34 @@ import {
 } from './server-location.js'
 import type { Target } from './target.js'
 
-/** Where nothing tells how long (the hosts file): short enough for a change by hand. */
+/** Cache time (s) when the source has no TTL (the hosts file): short enough for manual changes. */
 const DEFAULT_TTL_S = 30
-/** Longer than any failover by DNS should take, whatever the TTL. */
+/** Maximum cache time (s), so that a failover by DNS takes effect. */
 const MAX_TTL_S = 3_600
 const CACHE_SIZE = 1000
 
-/** Where to send one request, best first. */
+/** The server addresses for one request, best first. */
 export interface LocatedAddresses {
   readonly addresses: readonly ServerAddress[]
   readonly fromSrv: boolean
 }
 
-interface Known {
+interface CachedLocation {
   readonly located: ServerLocation
   readonly until: number
 }
 
 /**
- * Finds where targets are, and remembers it as long as the DNS allows. Literal addresses are answered in the same
- * call; questions for one target share one look-up, so answers keep the order of the questions.
+ * Resolves targets and caches the results as long as the DNS allows. Literal addresses are answered
+ * synchronously. Queries for one target share one lookup, so that answers keep the order of the queries.
  */
 export class LocationCache {
   readonly #clock: Clock
   readonly #log: Log
   readonly #dns: Dns
   readonly #random: () => number
-  readonly #known = new Map<string, Known>()
-  readonly #asked = new Map<string, ((found: LocatedAddresses) => void)[]>()
+  readonly #cache = new Map<string, CachedLocation>()
+  readonly #waiting = new Map<string, ((found: LocatedAddresses) => void)[]>()
   #closed = false
 
   constructor(clock: Clock, log: Log, dns: Dns, random: () => number = Math.random) {
@@ -51,50 +51,50 @@ export class LocationCache {
     this.#random = random
   }
 
-  /** Calls back with the places in order of preference, none when the name leads nowhere. */
+  /** Calls back with the server addresses in order of preference; none when the name has no address. */
   find(target: Target, supported: ReadonlySet<Protocol>, done: (found: LocatedAddresses) => void): void {
     const { host, port, protocol, secure } = target
     if (isIP(host) !== 0) {
       const chosen = defaultProtocol(target, (one) => supported.has(one) && (!secure || one === 'tls'))
-      const place = { protocol: chosen, address: host, port: port ?? defaultPort(chosen) }
-      done({ addresses: [place], fromSrv: false })
+      const server = { protocol: chosen, address: host, port: port ?? defaultPort(chosen) }
+      done({ addresses: [server], fromSrv: false })
       return
     }
     const key = `${host}|${port ?? ''}|${protocol ?? ''}|${secure}`
-    const waiting = this.#asked.get(key)
-    if (waiting) {
-      waiting.push(done)
+    const callers = this.#waiting.get(key)
+    if (callers) {
+      callers.push(done)
       return
     }
-    const known = this.#known.get(key)
-    if (known && known.until > this.#clock.now()) {
-      done(this.#draw(known.located))
+    const cached = this.#cache.get(key)
+    if (cached && cached.until > this.#clock.now()) {
+      done(this.#draw(cached.located))
       return
     }
-    this.#asked.set(key, [done])
-    void this.#ask(key, target, supported)
+    this.#waiting.set(key, [done])
+    void this.#lookUp(key, target, supported)
   }
 
-  /** Answers that arrive later are dropped. */
+  /** Drops all answers that arrive later. */
   close(): void {
     this.#closed = true
-    this.#asked.clear()
+    this.#waiting.clear()
     this.#dns.close()
   }
 
-  async #ask(key: string, target: Target, supported: ReadonlySet<Protocol>): Promise<void> {
+  async #lookUp(key: string, target: Target, supported: ReadonlySet<Protocol>): Promise<void> {
     let located = NO_LOCATION
-    const metered = meter(this.#dns)
+    const measured = withShortestTtl(this.#dns)
     try {
-      located = await locateServers(target, supported, metered.dns)
+      located = await locateServers(target, supported, measured.dns)
     } catch (error) {
-      if (!this.#closed) this.#log.warn({ error: errorText(error), host: target.host }, 'DNS look-up failed')
+      if (!this.#closed) this.#log.warn({ error: errorText(error), host: target.host }, 'dns.lookup_failed')
     }
     if (this.#closed) return
-    const listeners = this.#asked.get(key) ?? []
-    this.#asked.delete(key)
-    if (located.services.length > 0) this.#remember(key, located, metered.ttlS())
-    for (const listener of listeners) listener(this.#draw(located))
+    const callers = this.#waiting.get(key) ?? []
+    this.#waiting.delete(key)
+    if (located.services.length > 0) this.#remember(key, located, measured.ttlS())
+    for (const caller of callers) caller(this.#draw(located))
   }
 
   #draw(located: ServerLocation): LocatedAddresses {
@@ -102,26 +102,26 @@ export class LocationCache {
   }
 
   #remember(key: string, located: ServerLocation, ttlS: number): void {
-    this.#known.delete(key)
+    this.#cache.delete(key)
     if (ttlS === 0) return
-    if (this.#known.size >= CACHE_SIZE) this.#known.clear()
-    this.#known.set(key, { located, until: this.#clock.now() + ttlS * 1000 })
+    if (this.#cache.size >= CACHE_SIZE) this.#cache.clear()
+    this.#cache.set(key, { located, until: this.#clock.now() + ttlS * 1000 })
   }
 }
 
-/** The same answers, and the shortest time any of them may be remembered for. */
-function meter(dns: Dns): { readonly dns: Dns; ttlS(): number } {
+/** Returns a resolver that also records the shortest TTL (s) of its answers. */
+function withShortestTtl(dns: Dns): { readonly dns: Dns; ttlS(): number } {
   let shortest = MAX_TTL_S
-  const noted = async <T>(asked: Promise<Records<T>>): Promise<Records<T>> => {
-    const found = await asked
+  const recorded = async <T>(answer: Promise<Records<T>>): Promise<Records<T>> => {
+    const found = await answer
     if (found.length > 0) shortest = Math.min(shortest, found.ttlS ?? DEFAULT_TTL_S)
     return found
   }
   return {
     dns: {
-      naptr: (name) => noted(dns.naptr(name)),
-      srv: (name) => noted(dns.srv(name)),
-      addresses: (name) => noted(dns.addresses(name)),
+      naptr: (name) => recorded(dns.naptr(name)),
+      srv: (name) => recorded(dns.srv(name)),
+      addresses: (name) => recorded(dns.addresses(name)),
       close: () => {},
     },
     ttlS: () => shortest,

@@ -4,17 +4,18 @@ import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '..
 import { type Flow, isSecure } from '../transport/transport.js'
 import { parseTarget } from './target.js'
 
-/** Remembered clients; beyond it the oldest registration is forgotten. */
+/** Maximum number of clients remembered; beyond it the oldest registration is forgotten. */
 const MAX_CLIENTS = 20_000
-/** RFC 3261 10.2.1.1: what a registration without any Expires counts for. */
+/** Expiry (s) of a registration without any Expires (RFC 3261 10.2.1.1). */
 const DEFAULT_EXPIRES_S = 3600
 
-/** Requests outside a dialog that go to a registered client by its own connection. */
+/** Methods that reach a registered client over its own connection outside a dialog. */
 const ROUTED: ReadonlySet<string> = new Set(['INVITE', 'OPTIONS', 'NOTIFY', 'MESSAGE'])
 
 /**
- * The connections clients registered over (RFC 5626 in spirit): a client behind a NAT or on a
- * WebSocket can be reached by nothing else.
+ * The connections over which clients registered (a simple form of RFC 5626). A client behind a NAT or on a
+ * WebSocket can only be reached over its own connection. Serves registrars that run on `parley sip-server`;
+ * calls of the service do not use it.
  */
 export class RegisteredFlows {
   readonly #clock: Clock
@@ -28,7 +29,7 @@ export class RegisteredFlows {
     return this.#flows.size
   }
 
-  /** Takes note of our 2xx to a REGISTER or SUBSCRIBE that came over a connection. */
+  /** Records our 2xx to a REGISTER or SUBSCRIBE that arrived over a connection. */
   record(request: SipRequest, response: SipResponse, flow: Flow): void {
     if (!flow.reliable) return
     const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
@@ -46,14 +47,14 @@ export class RegisteredFlows {
     }
   }
 
-  /** The connection a request to that URI has to take, which may be closed by now; or null. */
+  /** Returns the connection that a request to the URI has to use, or null. It may be closed by now. */
   find(method: string, uri: string): Flow | null {
     if (!ROUTED.has(method)) return null
     const key = clientKey(uri)
     const known = key === null ? undefined : this.#flows.get(key)
     if (key === null || known === undefined) return null
     if (known.untilMs > this.#clock.now()) {
-      // A SIPS URI is never reached in the clear, whoever registered it (RFC 3261 26.2.2).
+      // A SIPS URI is never reached in clear text (RFC 3261 26.2.2).
       return parseTarget(uri)?.secure && !isSecure(known.flow.protocol) ? null : known.flow
     }
     this.#flows.delete(key)
@@ -66,14 +67,14 @@ function clientKey(uri: string): string | null {
   return parsed === null || parsed.user === '' ? null : `${parsed.user}@${parsed.host.toLowerCase()}`
 }
 
-/** Seconds a 2xx to a REGISTER grants its first Contact; 0 when it removes it. */
+/** Returns the expiry (s) that a 2xx to a REGISTER grants to its first Contact; 0 when it removes it. */
 export function grantedExpiresS(request: SipRequest, response: SipResponse): number {
   const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
   if (contact === '*') return 0
   return granted(request, response, parseAddress(contact)?.uri ?? '')
 }
 
-/** Seconds the response grants this contact: its own `expires`, else the Expires header. */
+/** Returns the expiry (s) granted to a contact: its own `expires`, else the Expires header. */
 function granted(request: SipMessage, response: SipMessage, uri: string): number {
   const contacts = [headerOf(response, 'Contact') ?? '', headerOf(request, 'Contact') ?? '']
   for (const line of contacts) {

@@ -4,7 +4,7 @@ import type { Timers } from '../transaction/timers.js'
 import { type Flow, socketAddressKey } from '../transport/transport.js'
 import { grantedExpiresS } from './registered-flows.js'
 
-/** Accounts kept awake; beyond it no further one is. */
+/** Maximum number of accounts with keep-alives. */
 const MAX_ACCOUNTS = 10_000
 const CRLF_CRLF = Buffer.from('\r\n\r\n')
 
@@ -15,9 +15,9 @@ interface Account {
 }
 
 /**
- * Our own registrations over UDP: their registrars can reach us only while every NAT on the way knows
- * the mapping, which lasts half a minute in many. So as long as the registration lasts two empty lines
- * go there at 80 to 97 % of the usual interval (RFC 5626 4.4.1: 24 to 29 s), answered by nobody.
+ * Keep-alives for our own registrations over UDP. The registrar can only reach us while every NAT on the path
+ * keeps its binding, often just half a minute. Until the registration expires, CRLFCRLF is sent at 80 to 97 %
+ * of the usual interval (RFC 5626 4.4.1: 24 to 29 s); it is not answered.
  */
 export class RegistrationKeepAlives {
   readonly #clock: Clock
@@ -35,7 +35,7 @@ export class RegistrationKeepAlives {
     return this.#accounts.size
   }
 
-  /** Takes note of a 2xx to a REGISTER of ours. */
+  /** Starts or stops keep-alives after a 2xx to our REGISTER. */
   onRegistered(request: SipRequest, response: SipResponse, flow: Flow): void {
     if (flow.reliable) return
     const key = `${socketAddressKey(flow.remote)}|${headerOf(request, 'Call-ID') ?? ''}`
@@ -57,10 +57,10 @@ export class RegistrationKeepAlives {
 
   #schedule(key: string): Timer {
     const ms = this.#timers.keepAlive * (0.8 + 0.17 * this.#random())
-    return this.#clock.after(ms, () => this.#beat(key))
+    return this.#clock.after(ms, () => this.#sendKeepAlive(key))
   }
 
-  #beat(key: string): void {
+  #sendKeepAlive(key: string): void {
     const account = this.#accounts.get(key)
     if (account === undefined) return
     if (this.#clock.now() >= account.untilMs || !account.flow.send(CRLF_CRLF)) {

@@ -1,12 +1,9 @@
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
-import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
-import { openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import type { Protocol } from '../transport/transport.js'
 import { DestinationQuarantine } from './destination-quarantine.js'
-import { type Dns, type NaptrRecord, openDns, type SrvRecord } from './dns.js'
-import { locateServers, serverAddresses } from './server-location.js'
-import { orderSrv } from './srv-order.js'
+import type { Dns, NaptrRecord, SrvRecord } from './dns.js'
+import { locateServers, orderSrv, serverAddresses } from './server-location.js'
 import { parseTarget } from './target.js'
 
 /* RFC 3263 by its tables: what is asked, and what becomes of the answers. */
@@ -152,39 +149,4 @@ t.test('quarantine: tried last, for a while, and never left out', (t) => {
   for (let i = 0; i < 2000; i++) quarantine.put(`x${i}`, 1000)
   t.ok(quarantine.size <= 1000)
   t.end()
-})
-
-t.test('the same from a name server over the wire', async (t) => {
-  assertNothingLeft(t)
-  const server = await openDnsServer({
-    'example.test': [
-      {
-        type: 'NAPTR',
-        order: 10,
-        preference: 10,
-        flags: 'S',
-        service: 'SIP+D2U',
-        replacement: '_sip._udp.example.test',
-      },
-    ],
-    '_sip._udp.example.test': [
-      { type: 'SRV', priority: 2, weight: 0, port: 5071, target: 'two.example.test' },
-      { type: 'SRV', priority: 1, weight: 0, port: 5070, target: 'one.example.test' },
-    ],
-    'one.example.test': [
-      { type: 'A', address: '192.0.2.1' },
-      { type: 'AAAA', groups: [0x2001, 0xdb8, 0, 0, 0, 0, 0, 1] },
-    ],
-    'two.example.test': [{ type: 'A', address: '192.0.2.2' }],
-  })
-  t.teardown(() => server.close())
-  const dns = openDns([server.address])
-  t.teardown(async () => dns.close())
-  t.same(await find('sip:a@example.test', dns), [
-    'udp 192.0.2.1:5070',
-    'udp 2001:db8::1:5070',
-    'udp 192.0.2.2:5071',
-  ])
-  t.equal(server.questions[0], 'NAPTR example.test')
-  t.same(await find('sip:a@unknown.test', dns), [])
 })

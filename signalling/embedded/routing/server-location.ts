@@ -1,18 +1,17 @@
 import { defaultPort, isSecure, type Protocol } from '../transport/transport.js'
 import type { Dns, NaptrRecord } from './dns.js'
-import { orderSrv } from './srv-order.js'
 import type { Target } from './target.js'
 
-/** One place a target may be reached at, in the words of RFC 3263. */
+/** A server address of a target (RFC 3263). */
 export interface ServerAddress {
   readonly protocol: Protocol
   readonly address: string
   readonly port: number
 }
 
-/** What DNS says about a target: services in order of preference, and the servers of each. */
+/** The result of the DNS for a target: services in order of preference, and the servers of each. */
 export interface ServerLocation {
-  /** Whether SRV records were found: then a 503 moves on to the next server (4.3). */
+  /** Whether SRV records were found: a 503 then moves on to the next server (4.3). */
   readonly fromSrv: boolean
   readonly services: readonly {
     readonly protocol: Protocol
@@ -29,7 +28,7 @@ interface Server {
 
 export const NO_LOCATION: ServerLocation = { fromSrv: false, services: [] }
 
-/** The places to try for one request, best first: servers of a priority are drawn by weight. */
+/** Returns the server addresses for one request, best first; SRV weights are drawn anew each time. */
 export function serverAddresses(located: ServerLocation, random: () => number): readonly ServerAddress[] {
   return located.services.flatMap(({ protocol, servers }) =>
     orderSrv(servers, random).flatMap(({ port, addresses }) =>
@@ -38,7 +37,7 @@ export function serverAddresses(located: ServerLocation, random: () => number): 
   )
 }
 
-/** More than any sane domain lists; the rest is not asked for. */
+/** Maximum number of records used per name. */
 const MAX_RECORDS = 16
 
 /** NAPTR services (RFC 3263 4.1, RFC 7118 8.3). */
@@ -50,7 +49,7 @@ const SERVICES: ReadonlyMap<string, Protocol> = new Map([
   ['SIPS+D2W', 'wss'],
 ])
 
-/** SRV names of a domain (RFC 3263 4.1), in the order they are tried when NAPTR is silent. */
+/** SRV names of a domain (RFC 3263 4.1), in the order they are tried without NAPTR records. */
 const SRV_PREFIX: readonly { readonly protocol: Protocol; readonly prefix: string }[] = [
   { protocol: 'udp', prefix: '_sip._udp.' },
   { protocol: 'tcp', prefix: '_sip._tcp.' },
@@ -58,8 +57,8 @@ const SRV_PREFIX: readonly { readonly protocol: Protocol; readonly prefix: strin
 ]
 
 /**
- * RFC 3263 4 for a name: transport, port and addresses. `supported` are the protocols this server
- * has. Rejects when the DNS cannot be asked; a name without any address gives no services.
+ * Finds transport, port and addresses of a host name (RFC 3263 4). `supported` are the protocols of this
+ * server. Rejects when the DNS cannot be queried. A name without an address returns no services.
  */
 export async function locateServers(
   target: Target,
@@ -85,7 +84,9 @@ export async function locateServers(
   return { fromSrv: false, services: [{ protocol, servers: [{ priority: 0, weight: 0, port, addresses }] }] }
 }
 
-/** The protocol when neither the URI nor DNS names one: UDP, TLS for SIPS, else what there is. */
+/**
+ * Returns the protocol when neither URI nor DNS names one: UDP, TLS for SIPS, else the first supported one.
+ */
 export function defaultProtocol(target: Target, usable: (protocol: Protocol) => boolean): Protocol {
   const first = target.protocol ?? (target.secure ? 'tls' : 'udp')
   return usable(first) ? first : (SRV_PREFIX.find(({ protocol }) => usable(protocol))?.protocol ?? first)
@@ -96,7 +97,10 @@ interface Service {
   readonly name: string
 }
 
-/** What to ask for SRV records: by NAPTR unless the transport is given, else by the usual names. */
+/**
+ * Returns the names to query for SRV records: from NAPTR unless the URI fixes the transport, else the usual
+ * ones.
+ */
 async function servicesOf(
   target: Target,
   usable: (protocol: Protocol) => boolean,
@@ -112,7 +116,7 @@ async function servicesOf(
   }))
 }
 
-/** The services of a domain this server can use, in the domain's order (RFC 3263 4.1). */
+/** Returns the supported services of a domain, in the order of the domain (RFC 3263 4.1). */
 function pickServices(
   records: readonly NaptrRecord[],
   usable: (protocol: Protocol) => boolean,
@@ -127,7 +131,7 @@ function pickServices(
   })
 }
 
-/** The servers behind SRV records. A target of `.` says that there is no such service. */
+/** Returns the servers of SRV records. A target of `.` means that the service does not exist. */
 async function serversOf(name: string, dns: Dns): Promise<readonly Server[]> {
   const records = [...(await dns.srv(name))].sort((a, b) => a.priority - b.priority).slice(0, MAX_RECORDS)
   const found = await Promise.all(
@@ -137,4 +141,33 @@ async function serversOf(name: string, dns: Dns): Promise<readonly Server[]> {
     }),
   )
   return found.filter(({ addresses }) => addresses.length > 0)
+}
+
+interface Weighted {
+  readonly priority: number
+  readonly weight: number
+}
+
+/**
+ * Orders SRV records (RFC 2782): by priority, and within a priority at random in proportion to the weights.
+ * Records of weight 0 have the smallest chance. `random` returns values in [0, 1).
+ */
+export function orderSrv<T extends Weighted>(records: readonly T[], random: () => number): readonly T[] {
+  const ordered: T[] = []
+  const priorities = [...new Set(records.map((record) => record.priority))].sort((a, b) => a - b)
+  for (const priority of priorities) {
+    const left = records.filter((record) => record.priority === priority)
+    left.sort((a, b) => Number(a.weight > 0) - Number(b.weight > 0))
+    while (left.length > 0) {
+      const total = left.reduce((sum, record) => sum + record.weight, 0)
+      const drawn = random() * total
+      let sum = 0
+      const found = left.findIndex((record) => {
+        sum += record.weight
+        return sum >= drawn
+      })
+      ordered.push(...left.splice(Math.max(found, 0), 1))
+    }
+  }
+  return ordered
 }

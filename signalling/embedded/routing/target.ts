@@ -1,15 +1,15 @@
 import { paramOf, parseUri } from '../message/sip-header.js'
 import type { Protocol } from '../transport/transport.js'
 
-/** Where a URI asks to be reached. */
+/** The server that a URI names. */
 export interface Target {
-  /** Name or literal address; `maddr` where there is one. */
+  /** Host name or literal address; `maddr` if present. */
   readonly host: string
-  /** Null when the URI names none: then DNS may. */
+  /** Null when the URI has no port: then DNS may supply one. */
   readonly port: number | null
-  /** From the `transport` parameter, made secure for SIPS: then no other may be used. */
+  /** From the `transport` parameter, upgraded to TLS for SIPS; null leaves the choice to DNS. */
   readonly protocol: Protocol | null
-  /** A SIPS URI: only TLS will do, whatever DNS says. */
+  /** Whether the URI is SIPS, which requires TLS whatever DNS says. */
   readonly secure: boolean
 }
 
@@ -17,7 +17,7 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map(
   (['udp', 'tcp', 'tls', 'ws', 'wss'] as const).map((protocol) => [protocol, protocol]),
 )
 
-/** What `transport=` means in a SIPS URI: how the TLS connection is carried (RFC 3261 26.2.2). */
+/** Meaning of `transport=` in a SIPS URI: what carries the TLS connection (RFC 3261 26.2.2). */
 const SECURED: Readonly<Record<Protocol, Protocol | null>> = {
   udp: null,
   tcp: 'tls',
@@ -26,14 +26,17 @@ const SECURED: Readonly<Record<Protocol, Protocol | null>> = {
   wss: 'wss',
 }
 
-/** Null for what this server cannot send to: other schemes, unknown transports, SIPS over UDP. */
+/**
+ * Parses a URI. Returns null when this server cannot send to it: other schemes, unknown transports, SIPS over
+ * UDP.
+ */
 export function parseTarget(uri: string): Target | null {
   const parsed = parseUri(uri)
   if (parsed === null) return null
   const secure = parsed.scheme === 'sips'
-  const wish = paramOf(parsed.params, 'transport')?.toLowerCase() ?? null
-  const named = wish === null ? null : (PROTOCOLS.get(wish) ?? null)
-  if (wish !== null && named === null) return null
+  const requested = paramOf(parsed.params, 'transport')?.toLowerCase() ?? null
+  const named = requested === null ? null : (PROTOCOLS.get(requested) ?? null)
+  if (requested !== null && named === null) return null
   const protocol = named !== null && secure ? SECURED[named] : named
   if (named !== null && protocol === null) return null
   const host = paramOf(parsed.params, 'maddr') || parsed.host

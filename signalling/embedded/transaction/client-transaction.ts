@@ -22,20 +22,25 @@ import {
   type Transition,
 } from './transaction-machine.js'
 
+/** Why a client transaction got no final response; timer C leaves an INVITE transaction in progress. */
+export type TransactionFailure = 'timeout' | 'unreachable' | 'timer C'
+
 export interface ClientHooks {
   onResponse(response: SipResponse, essentials: Essentials, flow: Flow): void
-  /** No answer in time, peer unreachable (both end the transaction), or timer C (it goes on). */
-  onReport(what: 'timeout' | 'broken' | 'stale'): void
-  /** Last call: the transaction can be forgotten. */
+  /**
+   * No response in time, peer unreachable (both end the transaction), or timer C (the transaction goes on).
+   */
+  onFailure(failure: TransactionFailure): void
+  /** The last callback: the transaction can be removed from its table. */
   onEnd(): void
 }
 
-/** Where a response finds its transaction (RFC 3261 17.1.3). */
+/** Returns the key by which a response finds its transaction (RFC 3261 17.1.3). */
 export function clientTransactionKey(branch: string, method: string): string {
   return `${method}|${branch}`
 }
 
-/** Runs the effects of a client transaction machine. `request` carries its own Via on top. */
+/** Runs the effects of a client transaction machine. `request` has its own Via on top. */
 export class ClientTransaction {
   readonly request: SipRequest
   readonly bytes: Buffer
@@ -59,13 +64,13 @@ export class ClientTransaction {
     this.#invite = request.method === 'INVITE'
   }
 
-  /** Whether a CANCEL may be sent: RFC 3261 9.1 wants a provisional response first. */
+  /** Whether a CANCEL may be sent: RFC 3261 9.1 requires a provisional response first. */
   get proceeding(): boolean {
     return this.#state.phase === 'proceeding'
   }
 
   start(): void {
-    this.#unwatch = this.flow.onBroken(() => this.#input({ type: 'broken' }))
+    this.#unwatch = this.flow.onBroken(() => this.#input({ type: 'unreachable' }))
     const begin = this.#invite ? startInviteClient : startClient
     this.#take(begin(this.#timers, this.flow.reliable), null)
   }
@@ -75,7 +80,7 @@ export class ClientTransaction {
     this.#input({ type: on }, { response, essentials, flow })
   }
 
-  /** Forgets everything without telling anyone. */
+  /** Ends the transaction without a callback. */
   close(): void {
     for (const timer of this.#running.values()) timer.cancel()
     this.#running.clear()
@@ -107,8 +112,8 @@ export class ClientTransaction {
   #run(effect: TransactionEffect, received: Received | null): void {
     switch (effect.type) {
       case 'resend':
-        // A closed connection is news for the next turn: the caller is still setting things up.
-        if (!this.flow.send(this.bytes)) this.#clock.after(0, () => this.#input({ type: 'broken' }))
+        // The failure is reported in the next turn, because the caller is still setting up its state.
+        if (!this.flow.send(this.bytes)) this.#clock.after(0, () => this.#input({ type: 'unreachable' }))
         break
       case 'acknowledge':
         if (received) this.#ack ??= serialise(failureAck(this.request, received.response))
@@ -125,7 +130,7 @@ export class ClientTransaction {
         this.#running.delete(effect.timer)
         break
       case 'report':
-        if (effect.what !== 'unacknowledged') this.#hooks.onReport(effect.what)
+        if (effect.failure !== 'no ACK') this.#hooks.onFailure(effect.failure)
         break
       case 'respond':
         break
@@ -148,7 +153,7 @@ interface Received {
   readonly flow: Flow
 }
 
-/** The hop-by-hop ACK of a failure response: the INVITE's own branch (RFC 3261 17.1.1.3). */
+/** Builds the hop-by-hop ACK of a failure response, with the branch of the INVITE (RFC 3261 17.1.1.3). */
 function failureAck(invite: SipRequest, response: SipResponse): SipRequest {
   return {
     kind: 'request',

@@ -3,8 +3,8 @@ import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 
 /**
- * A 2xx to an INVITE, repeated from T1 doubling to T2 until `stop` (RFC 3261 13.3.1.4); over
- * reliable transports it is only timed. Calls `unanswered` once after 64 T1.
+ * Retransmits a 2xx to an INVITE at intervals that double from T1 to T2, until `stop` (RFC 3261 13.3.1.4).
+ * Reliable transports need no retransmission. Calls `unanswered` once when no ACK arrived within 64 T1.
  */
 export class OkRetransmitter {
   readonly #bytes: Buffer

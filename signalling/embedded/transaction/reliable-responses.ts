@@ -2,31 +2,31 @@ import type { Clock, Timer } from '../../../media/base/clock.js'
 import type { Flow } from '../transport/transport.js'
 import type { Timers } from './timers.js'
 
-/** Further reliable responses that may wait for the PRACK of the one before. */
+/** Maximum number of reliable responses that wait for the PRACK of their predecessor. */
 const MAX_WAITING = 16
-/** RSeq starts at random, far below 2^31 so that it never wraps in a call (RFC 3262 3). */
+/** RSeq starts at a random number far below 2^31, so that it never wraps during a call (RFC 3262 3). */
 const FIRST_RSEQ_LIMIT = 1_000_000_000
 
 interface Sent {
   readonly rseq: number
   readonly bytes: Buffer
-  /** Gives the bytes to the transaction, as its latest response. */
+  /** Passes the bytes to the transaction, as its latest response. */
   readonly transmit: () => void
 }
 
 /**
- * The reliable provisional responses to one INVITE (RFC 3262 3): one at a time, repeated from T1
- * doubling until its PRACK; the next one follows then. Calls `unacknowledged` once after 64 T1.
- * Over reliable transports nothing is repeated, only timed.
+ * The reliable provisional responses to one INVITE (RFC 3262 3). One is retransmitted at intervals that
+ * double from T1 until its PRACK arrives; then the next one follows. Calls `unacknowledged` once when no
+ * PRACK arrived within 64 T1. Reliable transports need no retransmission.
  */
 export class ReliableResponses {
-  /** CSeq number of the INVITE: what a RAck has to name. */
+  /** CSeq number of the INVITE, which the RAck has to repeat. */
   readonly cseq: number
   readonly #flow: Flow
   readonly #clock: Clock
   readonly #timers: Timers
   readonly #unacknowledged: () => void
-  /** The first is under way, the others wait. */
+  /** The first response is in progress; the others wait. */
   readonly #queue: Sent[] = []
   #rseq = 1 + Math.floor(Math.random() * FIRST_RSEQ_LIMIT)
   #deadline: Timer | null = null
@@ -41,7 +41,7 @@ export class ReliableResponses {
     this.#unacknowledged = unacknowledged
   }
 
-  /** The RSeq of the next response; null when too many wait. */
+  /** Returns the RSeq of the next response, or null when too many responses wait. */
   nextRSeq(): number | null {
     if (this.#stopped || this.#queue.length >= MAX_WAITING) return null
     this.#rseq += 1
@@ -53,7 +53,7 @@ export class ReliableResponses {
     if (this.#queue.length === 1) this.#begin()
   }
 
-  /** Whether a PRACK with that RAck fits: then its response counts as received. */
+  /** Accepts a PRACK and returns true when its RAck matches the response in progress. */
   acknowledge(rseq: number, cseq: number): boolean {
     const [first] = this.#queue
     if (first === undefined || first.rseq !== rseq || cseq !== this.cseq) return false
@@ -63,7 +63,7 @@ export class ReliableResponses {
     return true
   }
 
-  /** A final response went out: nothing is repeated, but the PRACK under way still fits. */
+  /** Ends retransmission after a final response. The PRACK of the response in progress is still accepted. */
   stop(): void {
     this.#stopped = true
     this.#cancel()

@@ -14,19 +14,19 @@ import {
 
 const MAGIC_COOKIE = 'z9hG4bK'
 
-/** Bytes a bounded transaction may send for each byte it was sent. */
+/** Maximum ratio of bytes sent to bytes received for an unverified source address. */
 const AMPLIFICATION = 3
 
 /**
- * Where a request finds its transaction (RFC 3261 17.2.3): branch, sent-by and method, an ACK or
- * CANCEL under its INVITE's method. Without the magic cookie the rules of RFC 2543: the whole Via,
- * Request-URI, Call-ID, CSeq number and From tag.
+ * Returns the key by which a request finds its transaction (RFC 3261 17.2.3): branch, sent-by and method, for
+ * an ACK or CANCEL the method of its INVITE. Without the magic cookie the RFC 2543 rules apply: the whole
+ * Via, Request-URI, Call-ID, CSeq number and From tag.
  */
 export function serverTransactionKey(request: SipRequest, essentials: Essentials, method: string): string {
   const { via } = essentials
   const sentBy = `${via.host}:${via.port ?? ''}`
   const { branch } = via
-  // The cookie alone identifies nothing.
+  // The cookie alone is not a unique branch.
   if (branch !== null && branch.length > MAGIC_COOKIE.length && branch.startsWith(MAGIC_COOKIE))
     return `${method}|${sentBy}|${branch}`
   const { callId, cseq, fromTag } = essentials
@@ -50,14 +50,16 @@ export class ServerTransaction {
   #state: TransactionState
   #last: Buffer | null = null
   #status = 0
-  /** Bytes of the request, when repetitions are bounded by what came; null when they are not. */
+  /**
+   * Size of the request (bytes) when retransmissions are limited by the bytes received; null without a limit.
+   */
   readonly #size: number | null
   #received = 0
   #sent = 0
 
   /**
-   * With `size`, the bytes of a request whose source address nobody has proved, responses are not
-   * repeated beyond three bytes for each one received.
+   * With `size` (bytes), for a request from an unverified source address, responses are only retransmitted up
+   * to three bytes sent for each byte received.
    */
   constructor(
     invite: boolean,
@@ -77,22 +79,22 @@ export class ServerTransaction {
     this.#state = { phase: invite ? 'proceeding' : 'trying', interval: 0 }
   }
 
-  /** Whether a 2xx went out: an ACK is then a matter of the dialog. */
+  /** Whether a 2xx was sent: its ACK then belongs to the dialog. */
   get accepted(): boolean {
     return this.#state.phase === 'accepted'
   }
 
-  /** Whether no final response went out yet. */
+  /** Whether a final response is still pending. */
   get pending(): boolean {
     return this.#state.phase === 'proceeding' || this.#state.phase === 'trying'
   }
 
-  /** Whether a failure went out: the sender may try again with the same CSeq, and some do. */
+  /** Whether a failure response was sent: some senders retry with the same CSeq. */
   get refused(): boolean {
     return this.#status >= 300
   }
 
-  /** A retransmission of the request. */
+  /** Handles a retransmission of the request. */
   onRetransmission(): void {
     this.#received += this.#size ?? 0
     this.#input({ type: 'request' })
@@ -102,7 +104,10 @@ export class ServerTransaction {
     this.#input({ type: 'ack' })
   }
 
-  /** Sends a response. False after a final one, and when the connection is closed, which ends it. */
+  /**
+   * Sends a response. Returns false after a final response, and when the connection is closed, which ends the
+   * transaction.
+   */
   respond(status: number, bytes: Buffer): boolean {
     if (!this.pending) return false
     if (!this.flow.open) {
@@ -115,7 +120,7 @@ export class ServerTransaction {
     return true
   }
 
-  /** Ends it unanswered: there is no way back to the peer. */
+  /** Ends the transaction without a response, when the peer cannot be reached any more. */
   abandon(): void {
     this.close()
     this.#hooks.onEnd()

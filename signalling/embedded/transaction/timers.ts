@@ -1,4 +1,4 @@
-/** The three base values of RFC 3261 17; every other timer follows from them. Milliseconds. */
+/** The three base values (ms) of RFC 3261 17, from which every other timer is derived. */
 export interface BaseTimers {
   readonly T1: number
   readonly T2: number
@@ -6,33 +6,33 @@ export interface BaseTimers {
 }
 
 /**
- * All timers of the server, in milliseconds. Derived from the base values, so that a test with a
- * T1 of 10 ms sees the whole life of a transaction in under a second.
+ * All timers of the server (ms). They are derived from the base values, so that a test with a T1 of 10 ms
+ * sees the whole life of a transaction in less than a second.
  */
 export interface Timers extends BaseTimers {
-  /** B, F, H, J, L, M and the wait for the ACK of a 2xx: 64 T1 (32 s). */
+  /** Timers B, F, H, J, L, M, and the wait for the ACK of a 2xx: 64 T1 (32 s). */
   readonly transactionTimeout: number
-  /** Time an INVITE may stay in Proceeding without news: 185 s. */
+  /** Maximum time of an INVITE in Proceeding without a further response: 185 s. */
   readonly C: number
-  /** Retransmitted final responses are expected that long: 32 s (17.1.1.2 asks for at least that). */
+  /** Time to absorb retransmitted final responses: 32 s (minimum of RFC 3261 17.1.1.2). */
   readonly D: number
-  /** An application owes the first response to a new INVITE within 64 s. */
+  /** Maximum time until the first response of an application to a new INVITE: 64 s. */
   readonly inviteFirstResponse: number
-  /** Any other request is answered before timer F of the peer runs out: 30 s. */
+  /** Maximum time until the final response to any other request, just below timer F of the peer: 30 s. */
   readonly requestFinalResponse: number
-  /** Time to open a connection: 8 s. */
+  /** Maximum time to open a connection: 8 s. */
   readonly connect: number
-  /** Time for the rest of a message once its first byte is there: 32 s. */
+  /** Maximum time from the first byte of a message to its last one: 32 s. */
   readonly partialMessage: number
-  /** Time an accepted connection has for its first message: 120 s. Afterwards it may be idle. */
+  /** Maximum time of an accepted connection until its first message: 120 s. After that it may be idle. */
   readonly firstMessage: number
-  /** Idle time after which a connected UDP path is dropped: 64 s. */
+  /** Idle time after which a connected UDP socket is closed: 64 s. */
   readonly udpFlowIdle: number
-  /** Time between two keep-alives of a connection: 30 s. */
+  /** Interval between two keep-alives of a connection: 30 s. */
   readonly keepAlive: number
-  /** How long a destination that did not answer is tried last: 60 s. */
+  /** Time during which a destination that did not answer is tried last: 60 s. */
   readonly quarantine: number
-  /** Time between an application's disconnect and the BYEs of its dialogs: 5 s. */
+  /** Time from the disconnect of an application to the BYEs of its dialogs: 5 s. */
   readonly appDisconnectGrace: number
 }
 

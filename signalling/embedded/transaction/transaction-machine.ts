@@ -1,8 +1,8 @@
 import type { Timers } from './timers.js'
 
 /*
- * The four transaction machines of RFC 3261 17 with the corrections of RFC 6026, as pure functions.
- * An input that a state does not expect changes nothing.
+ * The four transaction machines of RFC 3261 17, corrected by RFC 6026, as pure functions. An input that is
+ * unexpected in a state changes nothing.
  */
 
 export type TransactionTimer = 'A' | 'B' | 'C' | 'D' | 'E' | 'F' | 'G' | 'H' | 'I' | 'J' | 'K' | 'L' | 'M'
@@ -18,12 +18,12 @@ export type TransactionPhase =
 
 export interface TransactionState {
   readonly phase: TransactionPhase
-  /** The running value of the doubling retransmission timer, in ms. */
+  /** Current interval (ms) of the doubling retransmission timer. */
   readonly interval: number
 }
 
 export type ClientInput =
-  | { readonly type: 'provisional' | 'success' | 'failure' | 'broken' }
+  | { readonly type: 'provisional' | 'success' | 'failure' | 'unreachable' }
   | { readonly type: 'timer'; readonly timer: TransactionTimer }
 
 export type ServerInput =
@@ -31,18 +31,18 @@ export type ServerInput =
   | { readonly type: 'timer'; readonly timer: TransactionTimer }
 
 export type TransactionEffect =
-  /** Send again what was sent last: the request, or the last response. */
+  /** Sends the last message again: the request, or the latest response. */
   | { readonly type: 'resend' }
-  /** Send the response that is the input. */
+  /** Sends the response of the input. */
   | { readonly type: 'respond' }
-  /** Hand the response that is the input to the user of the transaction. */
+  /** Passes the response of the input to the transaction user. */
   | { readonly type: 'pass' }
-  /** Acknowledge the failure response (INVITE clients). */
+  /** Acknowledges the failure response (INVITE client). */
   | { readonly type: 'acknowledge' }
   | { readonly type: 'start'; readonly timer: TransactionTimer; readonly ms: number }
   | { readonly type: 'stop'; readonly timer: TransactionTimer }
-  /** Tell the user: nothing came in time, the peer cannot be reached, or it rings for ever. */
-  | { readonly type: 'report'; readonly what: 'timeout' | 'broken' | 'stale' | 'unacknowledged' }
+  /** Reports to the transaction user: timeout, peer unreachable, timer C, or no ACK. */
+  | { readonly type: 'report'; readonly failure: 'timeout' | 'unreachable' | 'timer C' | 'no ACK' }
 
 export interface Transition {
   readonly next: TransactionState
@@ -56,9 +56,9 @@ const ACKNOWLEDGE: TransactionEffect = { type: 'acknowledge' }
 
 const start = (timer: TransactionTimer, ms: number): TransactionEffect => ({ type: 'start', timer, ms })
 const stop = (timer: TransactionTimer): TransactionEffect => ({ type: 'stop', timer })
-const report = (what: 'timeout' | 'broken' | 'stale' | 'unacknowledged'): TransactionEffect => ({
+const report = (failure: 'timeout' | 'unreachable' | 'timer C' | 'no ACK'): TransactionEffect => ({
   type: 'report',
-  what,
+  failure,
 })
 const stay = (state: TransactionState, ...effects: TransactionEffect[]): Transition => ({
   next: state,
@@ -73,7 +73,7 @@ const end = (...effects: TransactionEffect[]): Transition => ({
   effects,
 })
 
-/** RFC 3261 17.1.1, RFC 6026 7.2 (Accepted), and timer C of 16.6. */
+/** INVITE client: RFC 3261 17.1.1, RFC 6026 7.2 (Accepted), and timer C of RFC 3261 16.6. */
 export function startInviteClient(timers: Timers, reliable: boolean): Transition {
   const b = start('B', timers.transactionTimeout)
   return reliable ? to('calling', 0, RESEND, b) : to('calling', timers.T1, RESEND, b, start('A', timers.T1))
@@ -96,10 +96,10 @@ export function stepInviteClient(
         const d = reliable ? 0 : timers.D
         return to('completed', 0, ...quiet, ACKNOWLEDGE, PASS, start('D', d))
       }
-      if (state.phase === 'proceeding') return on === 'C' ? stay(state, report('stale')) : stay(state)
+      if (state.phase === 'proceeding') return on === 'C' ? stay(state, report('timer C')) : stay(state)
       if (on === 'A') return to('calling', state.interval * 2, RESEND, start('A', state.interval * 2))
       if (on === 'B') return end(stop('A'), report('timeout'))
-      if (on === 'broken') return end(stop('A'), stop('B'), report('broken'))
+      if (on === 'unreachable') return end(stop('A'), stop('B'), report('unreachable'))
       return stay(state)
     }
     case 'completed':
@@ -113,7 +113,7 @@ export function stepInviteClient(
   }
 }
 
-/** RFC 3261 17.1.2. */
+/** Non-INVITE client: RFC 3261 17.1.2. */
 export function startClient(timers: Timers, reliable: boolean): Transition {
   const f = start('F', timers.transactionTimeout)
   return reliable ? to('trying', 0, RESEND, f) : to('trying', timers.T1, RESEND, f, start('E', timers.T1))
@@ -142,7 +142,8 @@ export function stepClient(
         return to(state.phase, interval, RESEND, start('E', interval))
       }
       if (on === 'F') return end(stop('E'), report('timeout'))
-      if (on === 'broken' && state.phase === 'trying') return end(stop('E'), stop('F'), report('broken'))
+      if (on === 'unreachable' && state.phase === 'trying')
+        return end(stop('E'), stop('F'), report('unreachable'))
       return stay(state)
     case 'completed':
       return on === 'K' ? end() : stay(state)
@@ -151,7 +152,7 @@ export function stepClient(
   }
 }
 
-/** RFC 3261 17.2.1, RFC 6026 7.1. Starts in Proceeding; the user sends the 100 itself. */
+/** INVITE server: RFC 3261 17.2.1, RFC 6026 7.1. Starts in Proceeding; the user sends the 100 itself. */
 export function stepInviteServer(
   state: TransactionState,
   input: ServerInput,
@@ -163,7 +164,7 @@ export function stepInviteServer(
     case 'proceeding':
       if (on === 'request') return stay(state, RESEND)
       if (on === 'provisional') return stay(state, RESPOND)
-      // The 2xx itself is repeated by the dialog until its ACK, end to end (13.3.1.4).
+      // The dialog retransmits the 2xx until its ACK, end to end (13.3.1.4).
       if (on === 'success') return to('accepted', 0, RESPOND, start('L', timers.transactionTimeout))
       if (on === 'failure') {
         const h = start('H', timers.transactionTimeout)
@@ -178,7 +179,7 @@ export function stepInviteServer(
         const interval = Math.min(state.interval * 2, timers.T2)
         return to('completed', interval, RESEND, start('G', interval))
       }
-      if (on === 'H') return end(stop('G'), report('unacknowledged'))
+      if (on === 'H') return end(stop('G'), report('no ACK'))
       if (on === 'ack') {
         return to('confirmed', 0, stop('G'), stop('H'), start('I', reliable ? 0 : timers.T4))
       }
@@ -192,7 +193,7 @@ export function stepInviteServer(
   }
 }
 
-/** RFC 3261 17.2.2. */
+/** Non-INVITE server: RFC 3261 17.2.2. */
 export function stepServer(
   state: TransactionState,
   input: ServerInput,

@@ -36,7 +36,7 @@ function fakeFlow(clock: VirtualClock, reliable: boolean) {
       if (state.open) sent.push({ at: clock.now(), text: bytes.toString() })
       return state.open
     },
-    watch(broken: () => void) {
+    onBroken(broken: () => void) {
       watchers.add(broken)
       return () => watchers.delete(broken)
     },
@@ -53,7 +53,7 @@ function client(method: string, reliable = false) {
   const log: string[] = []
   const hooks: ClientHooks = {
     onResponse: (response) => log.push(`${response.status} at ${clock.now()}`),
-    onReport: (what) => log.push(`${what} at ${clock.now()}`),
+    onFailure: (failure) => log.push(`${failure} at ${clock.now()}`),
     onEnd: () => log.push(`end at ${clock.now()}`),
   }
   const request: SipRequest = {
@@ -105,7 +105,7 @@ t.test('INVITE client: a provisional stops repetition and starts timer C anew ea
   t.same(c.times(), [0])
   t.same(c.log, ['100 at 0', '180 at 184000'])
   c.clock.advance(1)
-  t.equal(c.log[2], 'stale at 369000')
+  t.equal(c.log[2], 'timer C at 369000')
   t.ok(c.transaction.proceeding, 'it goes on until the CANCEL brings an end')
   c.respond(487)
   c.clock.advance(32_000)
@@ -138,10 +138,10 @@ t.test('INVITE client: 2xx are passed for 64 T1 and never acknowledged here (RFC
   t.same(c.times(), [0])
 })
 
-t.test('broken ways: reported while calling, ignored later', async (t) => {
+t.test('an unreachable peer is reported while calling and ignored later', async (t) => {
   const c = client('INVITE')
   c.breakNow()
-  t.same(c.log, ['broken at 0', 'end at 0'])
+  t.same(c.log, ['unreachable at 0', 'end at 0'])
   t.equal(c.clock.pending, 0)
   const d = client('INVITE')
   d.respond(180)
@@ -151,7 +151,7 @@ t.test('broken ways: reported while calling, ignored later', async (t) => {
   e.state.open = false
   e.clock.advance(500)
   e.clock.advance(0)
-  t.same(e.log, ['broken at 500', 'end at 500'], 'a send on a closed way')
+  t.same(e.log, ['unreachable at 500', 'end at 500'], 'a send on a closed flow')
 })
 
 t.test('other clients: timer E doubles to T2, timer F ends it, K keeps it for repetitions', async (t) => {
@@ -274,7 +274,7 @@ t.test('every state meets every input: phases only move forward, the end is the 
     { type: 'provisional' },
     { type: 'success' },
     { type: 'failure' },
-    { type: 'broken' },
+    { type: 'unreachable' },
     ...ticks,
   ]
   const serverInputs: ServerInput[] = [

@@ -3,16 +3,16 @@ import { bestAddress, interfaceAddresses, isLoopback, isWildcard } from './local
 import type { SocketAddress } from './transport.js'
 
 export interface AddressSettings {
-  /** As bound; may be a wildcard. */
+  /** The bound address; may be a wildcard. */
   readonly address: string
   readonly family: 4 | 6
-  /** The address peers outside see, when it is not the bound one: behind a NAT. */
+  /** The address shown to peers outside a NAT; null for the bound one. */
   readonly advertise: string | null
-  /** `10.0.0.0/8`: peers in it see the bound address all the same. */
+  /** A network such as `10.0.0.0/8` whose peers see the bound address in spite of `advertise`. */
   readonly localNetwork: string | null
 }
 
-/** What one listener says its address is, which depends on who asks. */
+/** The address that a listener shows to peers, which depends on the peer. */
 export class AdvertisedAddress {
   readonly #settings: AddressSettings
   readonly #port: number
@@ -26,7 +26,7 @@ export class AdvertisedAddress {
     this.#network = settings.localNetwork === null ? null : parseNetwork(settings.localNetwork)
   }
 
-  /** For Via and Contact towards that peer; `''` asks for what the outside sees. */
+  /** Returns the address for Via and Contact towards a peer; `''` asks for the public one. */
   forPeer(peer: string): SocketAddress {
     const { advertise } = this.#settings
     const real = bestAddress(this.#candidates, peer) ?? this.#settings.address
@@ -34,19 +34,19 @@ export class AdvertisedAddress {
     return { address: shown, port: this.#port }
   }
 
-  /** Whether the peer is in the listener's own network. */
+  /** Returns whether the peer is in the local network of the listener. */
   inLocalNetwork(peer: string): boolean {
     const family = isIP(peer)
     return this.#network !== null && family !== 0 && this.#network.check(peer, family === 6 ? 'ipv6' : 'ipv4')
   }
 
-  /** A loopback peer of a listener on every address is on this machine, on this side of any NAT. */
+  /** A loopback peer of a wildcard listener is on this machine, so there is no NAT between. */
   #inside(peer: string): boolean {
     return this.inLocalNetwork(peer) || (this.#candidates.length > 0 && isLoopback(peer))
   }
 }
 
-/** Null when the text is no network. */
+/** Parses `address/bits`. Returns null for anything else. */
 export function parseNetwork(text: string): BlockList | null {
   const [address = '', bits = '', more] = text.split('/')
   const family = isIP(address)

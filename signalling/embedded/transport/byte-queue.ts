@@ -1,8 +1,8 @@
 const EMPTY: Buffer = Buffer.alloc(0)
 
 /**
- * Bytes of a stream that are not a whole message yet. Appending copies into a growing buffer
- * (amortised, not once per segment); a chunk that arrives into an empty queue is kept as it is.
+ * Queues the bytes of an incomplete message. Appending copies into a growing buffer (amortised, not once per
+ * segment); a chunk that arrives at an empty queue is kept without a copy.
  */
 export class ByteQueue {
   #store: Buffer = EMPTY
@@ -13,7 +13,7 @@ export class ByteQueue {
     return this.#end - this.#start
   }
 
-  /** The queued bytes. Valid until the next `append`; `consume` does not invalidate it. */
+  /** The queued bytes. They are valid until the next `append`; `consume` does not invalidate them. */
   get bytes(): Buffer {
     return this.#store.subarray(this.#start, this.#end)
   }
@@ -26,7 +26,7 @@ export class ByteQueue {
       return
     }
     const needed = this.length + chunk.length
-    // A fresh store each time it must grow or move: views handed out stay intact.
+    // Growing or moving allocates a new store, so that views handed out stay intact.
     if (this.#end + chunk.length > this.#store.length || this.#start > 0) {
       const grown = Buffer.allocUnsafe(Math.max(needed * 2, 4096))
       this.#store.copy(grown, 0, this.#start, this.#end)

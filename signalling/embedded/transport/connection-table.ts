@@ -7,15 +7,15 @@ interface Connection {
 }
 
 /**
- * The live connections of a transport: those a peer opened by its address, ours also by the name
- * the peer had to prove. A request to a bare address takes either; one to a domain only a
- * connection that was made for that domain (RFC 5923: a connection is reused by whom it proved to be).
+ * The live connections of a transport: accepted ones by the address of the peer, our own also by the name
+ * that the peer had to prove. A request to a bare address may use either kind; a request to a domain may only
+ * use a connection that was opened for this domain (RFC 5923).
  */
 export class ConnectionTable<C extends Connection> {
   readonly #named: boolean
   readonly #byKey = new Map<string, C>()
 
-  /** `named` for transports whose peers prove a name. */
+  /** `named` is true for transports whose peers prove a name (TLS). */
   constructor(named: boolean) {
     this.#named = named
   }
@@ -29,7 +29,7 @@ export class ConnectionTable<C extends Connection> {
     return found?.open ? found : null
   }
 
-  /** Adds a connection; the function returned takes it out. `name` is null for an accepted one. */
+  /** Adds a connection and returns a function that removes it. `name` is null for an accepted connection. */
   add(remote: SocketAddress, name: string | null, connection: C): () => void {
     const key = this.#key(remote, name)
     this.#byKey.set(key, connection)

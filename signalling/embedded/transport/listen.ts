@@ -14,15 +14,15 @@ export interface ListenAddress {
   readonly address: string
   /** 0 takes any free port. */
   readonly port: number
-  /** The address peers outside see (Via, Contact), when it is not the bound one: behind a NAT. */
+  /** The address shown to peers outside a NAT (Via, Contact); default the bound one. */
   readonly advertise?: string
-  /** `10.0.0.0/8`: peers on this side of the NAT, who see the bound address. */
+  /** A network such as `10.0.0.0/8` inside the NAT, whose peers see the bound address. */
   readonly localNetwork?: string
 }
 
 /**
- * Opens one listening address. Throws EngineError `config_invalid` for what can never work; what
- * the system refuses (a port in use) is passed on.
+ * Opens one listening address. Throws EngineError `config_invalid` for settings that can never work and
+ * passes on the errors of the system, such as a port in use.
  */
 export async function openTransport(
   listen: ListenAddress,
@@ -57,7 +57,7 @@ function familyOf({ address, advertise, localNetwork }: ListenAddress): 4 | 6 {
     })
   }
   if (localNetwork !== undefined && parseNetwork(localNetwork) === null) {
-    throw new EngineError('config_invalid', 'a local network is written address/bits', {
+    throw new EngineError('config_invalid', 'a local network must have the form address/bits', {
       context: { localNetwork },
     })
   }

@@ -5,7 +5,7 @@ export function isWildcard(address: string): boolean {
   return address === '0.0.0.0' || address === '::'
 }
 
-/** The machine's addresses of a family, loopback last. */
+/** Returns the addresses of the machine for a family, loopback last. */
 export function interfaceAddresses(family: 4 | 6): readonly string[] {
   const outside: string[] = []
   const loopback: string[] = []
@@ -20,8 +20,8 @@ export function interfaceAddresses(family: 4 | 6): readonly string[] {
 }
 
 /**
- * How well a local address suits a peer: leading parts in common, and a loopback address only for
- * loopback peers.
+ * Returns how well a local address suits a peer: the number of leading address parts in common. A loopback
+ * address suits loopback peers only.
  */
 export function affinity(local: string, peer: string): number {
   if (isLoopback(local) !== isLoopback(peer)) return isLoopback(local) ? -2 : -1
@@ -33,7 +33,7 @@ export function affinity(local: string, peer: string): number {
   return common
 }
 
-/** The local address to show to a peer when bound to a wildcard. */
+/** Returns the local address to show to a peer when bound to a wildcard. */
 export function bestAddress(candidates: readonly string[], peer: string): string | null {
   let best: string | null = null
   let bestScore = Number.NEGATIVE_INFINITY
@@ -51,7 +51,7 @@ export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1'
 }
 
-/** RFC 1918. */
+/** Returns whether an IPv4 address is private (RFC 1918). */
 export function isPrivate(address: string): boolean {
   if (isIP(address) !== 4) return false
   const [a, b] = address.split('.').map(Number)

@@ -17,7 +17,7 @@ export interface ConnectionSettings {
 const PING = Buffer.from('\r\n\r\n')
 const PONG = Buffer.from('\r\n')
 
-/** One TCP or TLS connection, whoever opened it. */
+/** One TCP or TLS connection, accepted or opened by this server. */
 export class StreamConnection implements Flow {
   readonly protocol: 'tcp' | 'tls'
   readonly reliable = true
@@ -26,18 +26,18 @@ export class StreamConnection implements Flow {
   readonly #settings: ConnectionSettings
   readonly #socket: Socket
   readonly #framer: StreamFramer
-  readonly #watchers = new Set<() => void>()
+  readonly #listeners = new Set<() => void>()
   #deadline: Timer | null = null
   #keepAlive: Timer | null = null
   #open = true
-  /** Whether a message has come: until then the deadline is for the first one. */
-  #spoke: boolean
-  /** Whether the beginning of a message waits for its rest. */
-  #collecting = false
+  /** Whether a message arrived; before the first one the deadline applies. */
+  #messageReceived: boolean
+  /** Whether an incomplete message is buffered. */
+  #partial = false
 
   /**
-   * `ready` is the socket's event that ends the set-up of a connection of ours, null for one that
-   * was accepted; `gone` is called once, when the socket has closed.
+   * `readyEvent` is the socket event that completes an outgoing connection, null for an accepted one.
+   * `onClose` is called once when the socket has closed.
    */
   constructor(
     transport: Transport,
@@ -45,8 +45,8 @@ export class StreamConnection implements Flow {
     settings: ConnectionSettings,
     socket: Socket,
     remote: SocketAddress,
-    ready: 'connect' | 'secureConnect' | null,
-    gone: () => void,
+    readyEvent: 'connect' | 'secureConnect' | null,
+    onClose: () => void,
   ) {
     const { events, limits, log, clock, timers } = settings
     this.transport = transport
@@ -54,10 +54,10 @@ export class StreamConnection implements Flow {
     this.remote = remote
     this.#settings = settings
     this.#socket = socket
-    this.#spoke = ready !== null
+    this.#messageReceived = readyEvent !== null
     this.#framer = new StreamFramer(limits, {
       onMessage: (bytes) => {
-        this.#spoke = true
+        this.#messageReceived = true
         events.onMessage(bytes, this)
       },
       onKeepAlive: () => this.send(PONG),
@@ -65,28 +65,28 @@ export class StreamConnection implements Flow {
         events.onBadStream(status, reason, head, this)
         this.#open = false
         socket.end()
-        this.#arm(timers.connect)
+        this.#startDeadline(timers.connect)
       },
     })
     socket.on('data', (chunk) => this.#received(chunk))
-    socket.on('error', (error) => log.debug({ error: error.message, remote }, 'SIP connection error'))
+    socket.on('error', (error) => log.debug({ error: error.message, remote }, 'sip.connection_error'))
     socket.on('end', () => socket.end())
     socket.on('close', () => {
       this.#open = false
-      this.#disarm()
+      this.#stopDeadline()
       this.#keepAlive?.cancel()
-      gone()
-      for (const watcher of [...this.#watchers]) watcher()
-      this.#watchers.clear()
+      onClose()
+      for (const listener of [...this.#listeners]) listener()
+      this.#listeners.clear()
     })
-    if (ready === null) {
-      this.#arm(timers.firstMessage)
+    if (readyEvent === null) {
+      this.#startDeadline(timers.firstMessage)
       return
     }
     this.#deadline = clock.after(timers.connect, () => socket.destroy())
-    socket.on(ready, () => {
-      this.#disarm()
-      this.#beat()
+    socket.on(readyEvent, () => {
+      this.#stopDeadline()
+      this.#scheduleKeepAlive()
     })
   }
 
@@ -105,46 +105,46 @@ export class StreamConnection implements Flow {
   }
 
   onBroken(broken: () => void): () => void {
-    this.#watchers.add(broken)
+    this.#listeners.add(broken)
     return () => {
-      this.#watchers.delete(broken)
+      this.#listeners.delete(broken)
     }
   }
 
   destroy(): void {
     this.#open = false
-    this.#disarm()
+    this.#stopDeadline()
     this.#keepAlive?.cancel()
     this.#socket.destroy()
   }
 
   #received(chunk: Buffer): void {
     this.#framer.push(chunk)
-    // A message that was begun has to end; an idle connection may stay, once it was good for something.
+    // An incomplete message has a deadline. A connection that has carried a message may be idle.
     if (!this.#open) return
     if (!this.#framer.partial) {
-      this.#collecting = false
-      if (this.#spoke) this.#disarm()
-    } else if (!this.#collecting) {
-      this.#collecting = true
-      this.#arm(this.#settings.timers.partialMessage)
+      this.#partial = false
+      if (this.#messageReceived) this.#stopDeadline()
+    } else if (!this.#partial) {
+      this.#partial = true
+      this.#startDeadline(this.#settings.timers.partialMessage)
     }
   }
 
-  /** Whoever opened the connection keeps the NATs on its way awake (RFC 5626 3.5.1). */
-  #beat(): void {
+  /** The side that opened the connection keeps NAT bindings alive (RFC 5626 3.5.1). */
+  #scheduleKeepAlive(): void {
     const { clock, timers } = this.#settings
     this.#keepAlive = clock.after(timers.keepAlive, () => {
-      if (this.send(PING)) this.#beat()
+      if (this.send(PING)) this.#scheduleKeepAlive()
     })
   }
 
-  #arm(ms: number): void {
-    this.#disarm()
+  #startDeadline(ms: number): void {
+    this.#stopDeadline()
     this.#deadline = this.#settings.clock.after(ms, () => this.#socket.destroy())
   }
 
-  #disarm(): void {
+  #stopDeadline(): void {
     this.#deadline?.cancel()
     this.#deadline = null
   }

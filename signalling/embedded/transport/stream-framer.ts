@@ -6,11 +6,11 @@ const CR = 0x0d
 const LF = 0x0a
 
 export interface StreamEvents {
-  /** One whole message; the bytes stay valid. */
+  /** One complete message; the bytes stay valid. */
   onMessage(bytes: Buffer): void
-  /** CRLFCRLF between messages (RFC 5626 3.5.1): the peer wants a CRLF back. */
+  /** CRLFCRLF between messages: the peer expects a CRLF in return (RFC 5626 3.5.1). */
   onKeepAlive(): void
-  /** The stream cannot be framed any more. `head` is the start line and headers, as far as they were read. */
+  /** The stream cannot be framed any more. `head` holds the readable part of start line and headers. */
   onError(status: 400 | 413 | 513, reason: string, head: Buffer | null): void
 }
 
@@ -19,9 +19,9 @@ export class StreamFramer {
   readonly #queue = new ByteQueue()
   readonly #limits: Limits
   readonly #events: StreamEvents
-  /** Bytes already searched for the empty line. */
+  /** Number of bytes already searched for the empty line. */
   #searched = 0
-  /** Size of the message being collected, 0 while its head is incomplete. */
+  /** Size (bytes) of the message being collected, 0 while its head is incomplete. */
   #size = 0
   #broken = false
 
@@ -30,7 +30,7 @@ export class StreamFramer {
     this.#events = events
   }
 
-  /** Whether the beginning of a message is waiting for its rest. */
+  /** Whether an incomplete message is buffered. */
   get partial(): boolean {
     return this.#searched > 0 || this.#size > 0
   }
@@ -41,7 +41,7 @@ export class StreamFramer {
     while (!this.#broken && this.#next()) {}
   }
 
-  /** True when something was taken and there may be more. */
+  /** Returns true when bytes were consumed and more may be possible. */
   #next(): boolean {
     const bytes = this.#queue.bytes
     if (this.#size === 0) {
@@ -73,14 +73,14 @@ export class StreamFramer {
     return true
   }
 
-  /** 1: skipped some, -1: undecided until more arrives, 0: a message begins here. */
+  /** Returns 1 when blank lines were skipped, -1 when more bytes are needed, 0 when a message begins here. */
   #skipBlankLines(bytes: Buffer): number {
     if (bytes.length === 0) return -1
     if (bytes[0] !== CR) return 0
     if (bytes.length === 1) return -1
     if (bytes[1] !== LF) return 0
     const double = bytes[2] === CR && bytes[3] === LF
-    // `CRLF CR` may become a keep-alive; `CRLF` alone is one half of it or noise.
+    // `CRLF CR` may become a keep-alive; a single `CRLF` is half a keep-alive or noise.
     if (!double && bytes.length === 3 && bytes[2] === CR) return -1
     if (!double && bytes.length === 2) return -1
     this.#queue.consume(double ? 4 : 2)

@@ -14,7 +14,7 @@ export interface StreamSettings extends AddressSettings, ConnectionSettings {
   readonly tls: TlsContext | null
 }
 
-/** Listens for TCP or TLS connections; flows to peers open connections of their own. */
+/** Listens for TCP or TLS connections and opens connections to peers. */
 export async function openStreamTransport(settings: StreamSettings): Promise<Transport> {
   const { tls, timers } = settings
   const socketOptions = { noDelay: true, keepAlive: true } as const
@@ -37,10 +37,10 @@ class StreamTransport implements Transport {
   readonly bound: SocketAddress
   readonly #settings: StreamSettings
   readonly #server: Server
-  readonly #own: AdvertisedAddress
+  readonly #address: AdvertisedAddress
   readonly #connections: ConnectionTable<StreamConnection>
-  /** Sockets that have not finished their TLS handshake. */
-  readonly #shaking = new Set<Socket>()
+  /** Sockets whose TLS handshake is not finished. */
+  readonly #handshaking = new Set<Socket>()
   #closed = false
 
   constructor(settings: StreamSettings, server: Server, port: number) {
@@ -50,9 +50,9 @@ class StreamTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#server = server
-    this.#own = new AdvertisedAddress(settings, port)
+    this.#address = new AdvertisedAddress(settings, port)
     this.#connections = new ConnectionTable(tls !== null)
-    server.on('error', (error) => log.warn({ error: error.message }, 'SIP listener error'))
+    server.on('error', (error) => log.warn({ error: error.message }, 'sip.listener_error'))
     if (tls === null) {
       server.on('connection', (socket) => {
         if (settings.events.admitConnection(socket)) this.#accept(socket)
@@ -61,26 +61,26 @@ class StreamTransport implements Transport {
     }
     server.on('connection', (socket) => {
       if (!settings.events.admitConnection(socket)) return
-      this.#shaking.add(socket)
-      socket.on('close', () => this.#shaking.delete(socket))
+      this.#handshaking.add(socket)
+      socket.on('close', () => this.#handshaking.delete(socket))
     })
     server.on('secureConnection', (socket) => this.#accept(socket))
     server.on('tlsClientError', (error, socket) => {
-      log.debug({ error: error.message, address: socket.remoteAddress }, 'TLS handshake failed')
-      // Node leaves a handshake that takes too long to us.
+      log.debug({ error: error.message, address: socket.remoteAddress }, 'sip.tls_handshake_failed')
+      // Node does not destroy the socket when the handshake times out.
       socket.destroy()
     })
   }
 
   advertised(peerAddress: string): SocketAddress {
-    return this.#own.forPeer(peerAddress)
+    return this.#address.forPeer(peerAddress)
   }
 
   isLocalPeer(peerAddress: string): boolean {
-    return this.#own.inLocalNetwork(peerAddress)
+    return this.#address.inLocalNetwork(peerAddress)
   }
 
-  /** An open connection with that peer, whoever made it, or a new one. */
+  /** Returns an open connection with the peer, or a new one. */
   flowTo(remote: SocketAddress, name: string): Flow {
     return this.#connections.find(remote, name) ?? this.#open(remote, name)
   }
@@ -95,7 +95,7 @@ class StreamTransport implements Transport {
       ...(isWildcard(this.bound.address) ? {} : { localAddress: this.bound.address }),
     }
     if (tls === null) return this.#add(connect(options), remote, name, 'connect')
-    // SNI carries names only (RFC 6066 3); Node checks the certificate against `host` without one.
+    // SNI carries names only (RFC 6066 3). Without one Node checks the certificate against `host`.
     const socket = tlsConnect({
       ...options,
       ...tls.client,
@@ -119,7 +119,7 @@ class StreamTransport implements Transport {
     socket: Socket,
     remote: SocketAddress,
     name: string | null,
-    ready: 'connect' | 'secureConnect' | null,
+    readyEvent: 'connect' | 'secureConnect' | null,
   ): StreamConnection {
     const connection: StreamConnection = new StreamConnection(
       this,
@@ -127,10 +127,10 @@ class StreamTransport implements Transport {
       this.#settings,
       socket,
       remote,
-      ready,
-      () => forget(),
+      readyEvent,
+      () => remove(),
     )
-    const forget = this.#connections.add(remote, name, connection)
+    const remove = this.#connections.add(remote, name, connection)
     if (this.#closed) connection.destroy()
     return connection
   }
@@ -140,7 +140,7 @@ class StreamTransport implements Transport {
     this.#closed = true
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#connections.destroyAll()
-    for (const socket of this.#shaking) socket.destroy()
+    for (const socket of this.#handshaking) socket.destroy()
     await closed
   }
 }

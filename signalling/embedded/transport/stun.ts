@@ -3,8 +3,8 @@ import { addressKey } from '../../trunk/cidr.js'
 import type { SocketAddress } from './transport.js'
 
 /*
- * The keep-alive of a registration over UDP (RFC 5626 4.4.2): a client asks with a STUN binding request
- * on the SIP port, and learns from the answer whether its address outside a NAT is still the same.
+ * STUN keep-alive of a registration over UDP (RFC 5626 4.4.2): a client sends a binding request to the SIP
+ * port and learns from the response whether its address outside a NAT has changed.
  */
 
 const HEADER_BYTES = 20
@@ -13,7 +13,9 @@ const BINDING_SUCCESS = 0x0101
 const MAGIC_COOKIE = 0x2112a442
 const XOR_MAPPED_ADDRESS = 0x0020
 
-/** Whether a datagram is STUN and not SIP: no SIP message begins with a zero byte (RFC 5389 6). */
+/**
+ * Returns whether a datagram is a STUN binding request. No SIP message begins with a zero byte (RFC 5389 6).
+ */
 export function isBindingRequest(bytes: Buffer): boolean {
   return (
     bytes.length >= HEADER_BYTES &&
@@ -23,7 +25,7 @@ export function isBindingRequest(bytes: Buffer): boolean {
   )
 }
 
-/** The success response with the sender's address (RFC 5389 15.2). */
+/** Returns the success response with the address of the sender (RFC 5389 15.2). */
 export function bindingResponse(request: Buffer, { address, port }: SocketAddress): Buffer {
   const key = addressKey(address.split('%')[0] ?? '') ?? ''.padStart(32, '0')
   const six = isIP(address) === 6 && !/^::ffff:/i.test(address)
@@ -36,7 +38,7 @@ export function bindingResponse(request: Buffer, { address, port }: SocketAddres
   response.writeUInt16BE(raw.length + 4, HEADER_BYTES + 2)
   response.writeUInt8(six ? 2 : 1, HEADER_BYTES + 5)
   response.writeUInt16BE(port ^ (MAGIC_COOKIE >>> 16), HEADER_BYTES + 6)
-  // The cookie and the transaction id lie behind one another, and so does what is masked with them.
+  // Cookie and transaction id are adjacent, so one index covers the bytes of both for the XOR.
   for (const [at, byte] of raw.entries()) {
     response.writeUInt8(byte ^ (response[4 + at] ?? 0), HEADER_BYTES + 8 + at)
   }

@@ -3,18 +3,18 @@ import { EngineError, errorText } from '../../../media/base/errors.js'
 
 /** Certificates as PEM text. */
 export interface TlsSettings {
-  /** Our certificate, then the intermediate ones; shown to clients, and to servers that ask for one. */
+  /** Our certificate followed by intermediate ones, shown to clients and to servers that request one. */
   readonly certificate: string
   readonly key: string
-  /** Authorities peers' certificates must come from, instead of the system's. */
+  /** Trusted authorities for certificates of peers. Default: those of the system. */
   readonly authorities?: string
-  /** Whether the certificates of servers we connect to are checked. Default true. */
+  /** Whether certificates of servers we connect to are verified. Default true. */
   readonly verifyServers?: boolean
-  /** Whether clients must show a certificate of those authorities. Default false. */
+  /** Whether clients must show a certificate of a trusted authority. Default false. */
   readonly verifyClients?: boolean
 }
 
-/** Options for the two sides of a TLS connection, checked once. */
+/** Options for both sides of a TLS connection, checked once. */
 export interface TlsContext {
   readonly server: Common & { readonly requestCert: boolean; readonly rejectUnauthorized: boolean }
   readonly client: Common & { readonly rejectUnauthorized: boolean }
@@ -27,10 +27,10 @@ interface Common {
   readonly minVersion: SecureVersion
 }
 
-/** Throws EngineError `config_invalid` when certificate and key cannot be used together. */
+/** Builds the TLS options. Throws EngineError `config_invalid` when certificate and key do not match. */
 export function tlsContext(settings: TlsSettings): TlsContext {
   const { certificate, key, authorities, verifyServers = true, verifyClients = false } = settings
-  // RFC 8996: nothing below TLS 1.2.
+  // RFC 8996 deprecates versions below TLS 1.2.
   const common = {
     cert: certificate,
     key,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 export type Protocol = 'udp' | 'tcp' | 'tls' | 'ws' | 'wss'
 
-/** Ports meant when a URI names none (RFC 3261 19.1.2, RFC 7118). */
+/** Default ports of URIs without one (RFC 3261 19.1.2, RFC 7118). */
 const DEFAULT_PORTS: Readonly<Record<Protocol, number>> = {
   udp: 5060,
   tcp: 5060,
@@ -15,7 +15,7 @@ export function defaultPort(protocol: Protocol): number {
   return DEFAULT_PORTS[protocol]
 }
 
-/** Whether a SIPS URI may be reached over it. */
+/** Returns whether a SIPS URI may be reached over the protocol. */
 export function isSecure(protocol: Protocol): boolean {
   return protocol === 'tls' || protocol === 'wss'
 }
@@ -26,18 +26,23 @@ export interface SocketAddress {
   readonly port: number
 }
 
-/** A way to one peer: where a message came from, or where a request goes. */
+/** A flow to one peer (RFC 5626): the source of a message, or the target of a request. */
 export interface Flow {
   readonly protocol: Protocol
-  /** Whether the transport delivers or says so (RFC 3261 17: no retransmissions over it). */
+  /** Whether the transport delivers or reports failure, so that RFC 3261 17 needs no retransmissions. */
   readonly reliable: boolean
   readonly transport: Transport
   readonly remote: SocketAddress
-  /** False once nothing can be sent this way any more. */
+  /** False once the flow cannot send any more. */
   readonly open: boolean
-  /** Queues the bytes; false when the way is closed. Later failures reach the watchers. */
+  /**
+   * Queues the bytes. Returns false when the flow is closed; later failures reach the `onBroken` listeners.
+   */
   send(bytes: Buffer): boolean
-  /** Calls once when the peer proves unreachable or the connection ends; returns the way out. */
+  /**
+   * Calls `broken` once when the peer is unreachable or the connection ends. Returns a function that
+   * unsubscribes.
+   */
   onBroken(broken: () => void): () => void
 }
 
@@ -45,26 +50,28 @@ export interface Flow {
 export interface Transport {
   readonly protocol: Protocol
   readonly family: 4 | 6
-  /** As bound; the address may be a wildcard. */
+  /** The bound address; may be a wildcard. */
   readonly bound: SocketAddress
-  /** What Via and Contact say to this peer. */
+  /** Returns the address for Via and Contact towards this peer. */
   advertised(peerAddress: string): SocketAddress
-  /** Whether the listener is better suited to that peer than its address alone tells: its own network. */
+  /** Returns whether the peer is in the local network of the listener, which makes it the best choice. */
   isLocalPeer(peerAddress: string): boolean
   /**
-   * A flow for requests: over UDP with news of unreachable ports, otherwise reusing a connection.
-   * `name` is whom the peer has to prove to be over TLS: the domain, or the address, of the URI.
+   * Returns a flow for requests: over UDP one that reports unreachable ports, otherwise an open or a new
+   * connection. Over TLS the peer has to prove `name`: the domain, or the address, of the URI.
    */
   flowTo(remote: SocketAddress, name: string): Flow
   close(): Promise<void>
 }
 
-/** What the transports hand up. */
+/** Callbacks of the transports. */
 export interface TransportEvents {
-  /** Whether a new connection is taken, which is counted then; one that is not has been destroyed. */
+  /**
+   * Counts and admits a new connection. Returns false for a rejected connection, which has been destroyed.
+   */
   admitConnection(socket: Socket): boolean
   onMessage(bytes: Buffer, flow: Flow): void
-  /** A stream that can no longer be framed, or is too large; the flow closes after the answer. */
+  /** A stream lost its framing or a message is too large. The flow closes after the response. */
   onBadStream(status: 400 | 413 | 513, reason: string, head: Buffer | null, flow: Flow): void
 }
 

@@ -23,7 +23,7 @@ export interface UdpSettings extends AddressSettings {
   readonly log: Log
 }
 
-/** Addresses are literals already: answering at once keeps sends synchronous and ordered. */
+/** Addresses are literals: a synchronous lookup keeps the order of sends. */
 function socketOf(family: 4 | 6, shared: boolean): Socket {
   return createSocket({
     type: family === 4 ? 'udp4' : 'udp6',
@@ -41,8 +41,8 @@ async function bind(socket: Socket, address: string, port: number): Promise<numb
 }
 
 /**
- * Binds a UDP listening address. The socket shares its port (SO_REUSEADDR) with the connected
- * sockets of `flowTo`, so a first, exclusive bind makes sure that nobody else has it.
+ * Binds a UDP listening address. The socket shares its port (SO_REUSEADDR) with the connected sockets of
+ * `flowTo`; a first, exclusive bind makes sure that the port is free.
  */
 export async function openUdpTransport(settings: UdpSettings): Promise<Transport> {
   const probe = socketOf(settings.family, false)
@@ -69,8 +69,8 @@ class UdpTransport implements Transport {
   readonly settings: UdpSettings
   readonly #socket: Socket
   readonly #scope = new Scope()
-  readonly #paths = new Map<string, UdpPath>()
-  readonly #own: AdvertisedAddress
+  readonly #connectedFlows = new Map<string, ConnectedUdpFlow>()
+  readonly #address: AdvertisedAddress
   #closed = false
 
   constructor(settings: UdpSettings, socket: Socket, port: number) {
@@ -78,53 +78,58 @@ class UdpTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#socket = socket
-    this.#own = new AdvertisedAddress(settings, port)
+    this.#address = new AdvertisedAddress(settings, port)
     this.receiveFrom(socket)
-    socket.on('error', (error) => settings.log.warn({ error: error.message }, 'SIP socket error'))
+    socket.on('error', (error) => settings.log.warn({ error: error.message }, 'sip.socket_error'))
     this.#scope.own(() => new Promise<void>((resolve) => socket.close(() => resolve())))
   }
 
   advertised(peerAddress: string): SocketAddress {
-    return this.#own.forPeer(peerAddress)
+    return this.#address.forPeer(peerAddress)
   }
 
   isLocalPeer(peerAddress: string): boolean {
-    return this.#own.inLocalNetwork(peerAddress)
+    return this.#address.inLocalNetwork(peerAddress)
   }
 
   flowTo(remote: SocketAddress): Flow {
     const key = socketAddressKey(remote)
-    const existing = this.#paths.get(key)
+    const existing = this.#connectedFlows.get(key)
     if (existing) return existing
-    if (this.#closed || (this.#paths.size >= this.settings.limits.connectedUdpSockets && !this.#evict())) {
-      return new UdpReply(this, remote)
+    if (
+      this.#closed ||
+      (this.#connectedFlows.size >= this.settings.limits.connectedUdpSockets && !this.#evict())
+    ) {
+      return new UdpReplyFlow(this, remote)
     }
-    const path = new UdpPath(this, remote, this.#scope.child(), () => this.#paths.delete(key))
-    this.#paths.set(key, path)
-    return path
+    const flow = new ConnectedUdpFlow(this, remote, this.#scope.child(), () =>
+      this.#connectedFlows.delete(key),
+    )
+    this.#connectedFlows.set(key, flow)
+    return flow
   }
 
-  /** Makes room by dropping the path that has been quiet longest; false when all are in use. */
+  /** Closes the connected socket that was idle longest. Returns false when all are in use. */
   #evict(): boolean {
-    let quietest: UdpPath | null = null
-    for (const path of this.#paths.values()) {
-      if (!path.busy && (quietest === null || path.usedAt < quietest.usedAt)) quietest = path
+    let idlest: ConnectedUdpFlow | null = null
+    for (const flow of this.#connectedFlows.values()) {
+      if (!flow.busy && (idlest === null || flow.usedAt < idlest.usedAt)) idlest = flow
     }
-    quietest?.drop()
-    return quietest !== null
+    idlest?.drop()
+    return idlest !== null
   }
 
-  /** Connected sockets see part of the incoming traffic: all of them feed the same handler. */
+  /** Connected sockets receive part of the traffic, so all sockets feed the same handler. */
   receiveFrom(socket: Socket): void {
     socket.on('message', (bytes, peer) => {
-      this.settings.events.onMessage(bytes, new UdpReply(this, peer))
+      this.settings.events.onMessage(bytes, new UdpReplyFlow(this, peer))
     })
   }
 
-  sendTo(bytes: Buffer, remote: SocketAddress, failed: (error: Error) => void): boolean {
+  sendTo(bytes: Buffer, remote: SocketAddress, onError: (error: Error) => void): boolean {
     if (this.#closed) return false
     this.#socket.send(bytes, remote.port, remote.address, (error) => {
-      if (error) failed(error)
+      if (error) onError(error)
     })
     return true
   }
@@ -139,8 +144,8 @@ class UdpTransport implements Transport {
   }
 }
 
-/** Back to where a datagram came from, without news of its fate. */
-class UdpReply implements Flow {
+/** Sends to the source of a datagram, without notice of delivery failures. */
+class UdpReplyFlow implements Flow {
   readonly protocol = 'udp'
   readonly reliable = false
   readonly transport: UdpTransport
@@ -157,7 +162,7 @@ class UdpReply implements Flow {
 
   send(bytes: Buffer): boolean {
     return this.transport.sendTo(bytes, this.remote, (error) => {
-      this.transport.settings.log.debug({ error: error.message }, 'SIP datagram not sent')
+      this.transport.settings.log.debug({ error: error.message }, 'sip.send_failed')
     })
   }
 
@@ -167,33 +172,33 @@ class UdpReply implements Flow {
 }
 
 /**
- * A connected socket on the transport's own port. Only a connected UDP socket is told of ICMP
- * errors, and sharing the port keeps the peer's view (source port, Via) unchanged.
+ * A connected socket on the port of the transport. Only a connected UDP socket receives ICMP errors; sharing
+ * the port keeps the source port and Via that the peer sees unchanged.
  */
-class UdpPath implements Flow {
+class ConnectedUdpFlow implements Flow {
   readonly protocol = 'udp'
   readonly reliable = false
   readonly transport: UdpTransport
   readonly remote: SocketAddress
   readonly #socket: Socket
   readonly #scope: Scope
-  readonly #watchers = new Set<() => void>()
-  #waiting: Buffer[] | null = []
+  readonly #listeners = new Set<() => void>()
+  #queue: Buffer[] | null = []
   #failed = false
   usedAt: number
 
-  constructor(transport: UdpTransport, remote: SocketAddress, scope: Scope, gone: () => void) {
+  constructor(transport: UdpTransport, remote: SocketAddress, scope: Scope, onClose: () => void) {
     const { clock, family } = transport.settings
     this.transport = transport
     this.remote = remote
     this.usedAt = clock.now()
     this.#scope = scope
     this.#socket = socketOf(family, true)
-    scope.own(gone)
+    scope.own(onClose)
     scope.own(() => new Promise<void>((resolve) => this.#socket.close(() => resolve())))
     transport.receiveFrom(this.#socket)
     this.#socket.on('error', (error) => this.#onError(error))
-    // Bind and connect happen in this tick (literal addresses), so no foreign datagram strays in.
+    // Bind and connect happen in this tick (literal addresses), so no datagram of another peer arrives.
     this.#socket.bind(
       { address: transport.bound.address, port: transport.bound.port, exclusive: true },
       () => {
@@ -201,7 +206,7 @@ class UdpPath implements Flow {
         this.#socket.connect(remote.port, remote.address, () => this.#connected())
       },
     )
-    this.#watchIdle(transport.settings.timers.udpFlowIdle)
+    this.#scheduleIdleCheck(transport.settings.timers.udpFlowIdle)
   }
 
   get open(): boolean {
@@ -209,22 +214,22 @@ class UdpPath implements Flow {
   }
 
   get busy(): boolean {
-    return this.#watchers.size > 0 || this.#waiting !== null
+    return this.#listeners.size > 0 || this.#queue !== null
   }
 
   onBroken(broken: () => void): () => void {
-    this.#watchers.add(broken)
+    this.#listeners.add(broken)
     return () => {
-      this.#watchers.delete(broken)
+      this.#listeners.delete(broken)
     }
   }
 
   send(bytes: Buffer): boolean {
     this.usedAt = this.transport.settings.clock.now()
     if (this.#failed || this.#scope.closed) {
-      return this.transport.sendTo(bytes, this.remote, (error) => this.#broken(error))
+      return this.transport.sendTo(bytes, this.remote, (error) => this.#reportFailure(error))
     }
-    if (this.#waiting) this.#waiting.push(bytes)
+    if (this.#queue) this.#queue.push(bytes)
     else this.#sendNow(bytes)
     return true
   }
@@ -235,41 +240,41 @@ class UdpPath implements Flow {
 
   #sendNow(bytes: Buffer): void {
     this.#socket.send(bytes, (error) => {
-      if (error) this.#broken(error)
+      if (error) this.#reportFailure(error)
     })
   }
 
   #connected(): void {
-    const waiting = this.#waiting ?? []
-    this.#waiting = null
+    const queued = this.#queue ?? []
+    this.#queue = null
     if (this.#scope.closed) return
-    for (const bytes of waiting) this.#sendNow(bytes)
+    for (const bytes of queued) this.#sendNow(bytes)
   }
 
   #onError(error: Error): void {
-    if (this.#waiting === null) {
-      this.#broken(error)
+    if (this.#queue === null) {
+      this.#reportFailure(error)
       return
     }
-    // The path could not be set up: use the listening socket, without news of failures.
-    this.transport.settings.log.warn({ error: error.message }, 'no connected UDP socket')
-    const waiting = this.#waiting
-    this.#waiting = null
+    // The socket could not be connected: use the listening socket, without notice of failures.
+    this.transport.settings.log.warn({ error: error.message }, 'sip.udp_connect_failed')
+    const queued = this.#queue
+    this.#queue = null
     this.#failed = true
-    for (const bytes of waiting) this.send(bytes)
+    for (const bytes of queued) this.send(bytes)
   }
 
-  #broken(error: Error): void {
-    this.transport.settings.log.debug({ error: error.message }, 'SIP peer unreachable')
-    for (const watcher of [...this.#watchers]) watcher()
+  #reportFailure(error: Error): void {
+    this.transport.settings.log.debug({ error: error.message }, 'sip.peer_unreachable')
+    for (const listener of [...this.#listeners]) listener()
   }
 
-  #watchIdle(ms: number): void {
+  #scheduleIdleCheck(ms: number): void {
     const { clock, timers } = this.transport.settings
     this.#scope.after(clock, ms, () => {
       const left = this.usedAt + timers.udpFlowIdle - clock.now()
       if (left <= 0 && !this.busy) this.drop()
-      else this.#watchIdle(Math.max(left, timers.udpFlowIdle / 8))
+      else this.#scheduleIdleCheck(Math.max(left, timers.udpFlowIdle / 8))
     })
   }
 }

@@ -4,19 +4,19 @@ import type { Timer } from '../../../media/base/clock.js'
 import type { ConnectionSettings } from './stream-connection.js'
 import type { Flow, SocketAddress, Transport } from './transport.js'
 
-/** RFC 6455 7.4.1. */
+/** Close code of RFC 6455 7.4.1. */
 const GOING_AWAY = 1001
 
-/** ws: a message above `maxPayload`. */
+/** Error code of the ws library for a message above `maxPayload`. */
 const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
 
-/** Messages that may wait for the connection to open. */
+/** Maximum number of messages queued until the connection is open. */
 const MAX_WAITING = 64
 
 const PING = '\r\n\r\n'
 const PONG = '\r\n'
 
-/** One WebSocket, a SIP message a WebSocket message (RFC 7118 5). */
+/** One WebSocket, which carries one SIP message per WebSocket message (RFC 7118 5). */
 export class WsConnection implements Flow {
   readonly protocol: 'ws' | 'wss'
   readonly reliable = true
@@ -24,12 +24,12 @@ export class WsConnection implements Flow {
   readonly remote: SocketAddress
   readonly #settings: ConnectionSettings
   readonly #socket: WebSocket
-  readonly #watchers = new Set<() => void>()
-  /** Until the connection stands; null afterwards. */
-  #waiting: Buffer[] | null
-  #beat: Timer | null = null
+  readonly #listeners = new Set<() => void>()
+  /** Messages queued until the connection is open; null afterwards. */
+  #queue: Buffer[] | null
+  #timer: Timer | null = null
   #open = true
-  #alive = true
+  #pongReceived = true
 
   constructor(
     transport: Transport,
@@ -37,7 +37,7 @@ export class WsConnection implements Flow {
     settings: ConnectionSettings,
     socket: WebSocket,
     remote: SocketAddress,
-    gone: () => void,
+    onClose: () => void,
   ) {
     const { log, clock, timers } = settings
     this.transport = transport
@@ -45,36 +45,36 @@ export class WsConnection implements Flow {
     this.remote = remote
     this.#settings = settings
     this.#socket = socket
-    this.#waiting = socket.readyState === socket.CONNECTING ? [] : null
+    this.#queue = socket.readyState === socket.CONNECTING ? [] : null
     socket.on('message', (data) => this.#received(bytesOf(data)))
     socket.on('pong', () => {
-      this.#alive = true
+      this.#pongReceived = true
     })
     socket.on('error', (error) => {
-      log.debug({ error: error.message, remote }, 'SIP WebSocket error')
-      // The library closes with 1009 by itself, before there is anything to answer.
+      log.debug({ error: error.message, remote }, 'sip.websocket_error')
+      // The library closes with 1009 by itself, before a response is possible.
       if ('code' in error && error.code === TOO_LARGE) {
         settings.events.onBadStream(513, 'Message Too Large', null, this)
       }
     })
     socket.on('close', () => {
       this.#open = false
-      this.#beat?.cancel()
-      gone()
-      for (const watcher of [...this.#watchers]) watcher()
-      this.#watchers.clear()
+      this.#timer?.cancel()
+      onClose()
+      for (const listener of [...this.#listeners]) listener()
+      this.#listeners.clear()
     })
-    if (this.#waiting === null) {
-      this.#watchLife()
+    if (this.#queue === null) {
+      this.#schedulePing()
       return
     }
-    this.#beat = clock.after(timers.connect, () => socket.terminate())
+    this.#timer = clock.after(timers.connect, () => socket.terminate())
     socket.on('open', () => {
-      const waiting = this.#waiting ?? []
-      this.#waiting = null
-      this.#beat?.cancel()
-      this.#watchLife()
-      for (const bytes of waiting) this.send(bytes)
+      const queued = this.#queue ?? []
+      this.#queue = null
+      this.#timer?.cancel()
+      this.#schedulePing()
+      for (const bytes of queued) this.send(bytes)
     })
   }
 
@@ -85,30 +85,30 @@ export class WsConnection implements Flow {
 
   send(bytes: Buffer): boolean {
     if (!this.open) return false
-    if (this.#waiting !== null) {
-      if (this.#waiting.length >= MAX_WAITING) return false
-      this.#waiting.push(bytes)
+    if (this.#queue !== null) {
+      if (this.#queue.length >= MAX_WAITING) return false
+      this.#queue.push(bytes)
       return true
     }
     if (this.#socket.bufferedAmount > this.#settings.limits.connectionBacklogBytes) {
       this.#socket.terminate()
       return false
     }
-    // Browsers' stacks expect text; a message that is no UTF-8 can only go as binary.
+    // SIP stacks in browsers expect text; a message that is not UTF-8 must be binary.
     this.#socket.send(bytes, { binary: !isUtf8(bytes) })
     return true
   }
 
   onBroken(broken: () => void): () => void {
-    this.#watchers.add(broken)
+    this.#listeners.add(broken)
     return () => {
-      this.#watchers.delete(broken)
+      this.#listeners.delete(broken)
     }
   }
 
   destroy(): void {
     this.#open = false
-    this.#beat?.cancel()
+    this.#timer?.cancel()
     this.#socket.terminate()
   }
 
@@ -122,18 +122,18 @@ export class WsConnection implements Flow {
     this.#settings.events.onMessage(bytes, this)
   }
 
-  /** A browser that vanished leaves no FIN behind: unanswered pings tell (RFC 7118 6). */
-  #watchLife(): void {
+  /** A browser that vanished sends no FIN; unanswered pings reveal it (RFC 7118 6). */
+  #schedulePing(): void {
     const { clock, timers } = this.#settings
-    this.#beat = clock.after(timers.keepAlive, () => {
-      if (!this.#alive) {
+    this.#timer = clock.after(timers.keepAlive, () => {
+      if (!this.#pongReceived) {
         this.#socket.close(GOING_AWAY)
         this.#socket.terminate()
         return
       }
-      this.#alive = false
+      this.#pongReceived = false
       this.#socket.ping()
-      this.#watchLife()
+      this.#schedulePing()
     })
   }
 }

@@ -19,13 +19,13 @@ export interface WsSettings extends AddressSettings, ConnectionSettings {
   readonly tls: TlsContext | null
 }
 
-/** RFC 7118 4: both sides have to name it. */
+/** The subprotocol that both sides have to name (RFC 7118 4). */
 const SUBPROTOCOL = 'sip'
 
-/** Header lines of an upgrade request; browsers send cookies. */
+/** Maximum size (bytes) of the headers of an upgrade request; browsers send cookies. */
 const MAX_HEAD_BYTES = 16_384
 
-/** Listens for SIP over WebSocket (RFC 7118), plain or over TLS. Any path is accepted. */
+/** Listens for SIP over WebSocket (RFC 7118), plain or over TLS. Any request path is accepted. */
 export async function openWsTransport(settings: WsSettings): Promise<Transport> {
   const { tls, timers, limits } = settings
   const options = {
@@ -55,9 +55,9 @@ class WsTransport implements Transport {
   readonly #settings: WsSettings
   readonly #server: Server
   readonly #upgrades: WebSocketServer
-  readonly #own: AdvertisedAddress
+  readonly #address: AdvertisedAddress
   readonly #connections: ConnectionTable<WsConnection>
-  /** Every TCP connection: those that never became a WebSocket have to be closed too. */
+  /** All TCP connections, because those that never became a WebSocket have to be closed too. */
   readonly #sockets = new Set<Duplex>()
   #closed = false
 
@@ -68,7 +68,7 @@ class WsTransport implements Transport {
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#server = server
-    this.#own = new AdvertisedAddress(settings, port)
+    this.#address = new AdvertisedAddress(settings, port)
     this.#connections = new ConnectionTable(tls !== null)
     this.#upgrades = new WebSocketServer({
       noServer: true,
@@ -77,13 +77,13 @@ class WsTransport implements Transport {
       maxPayload: limits.messageBytes,
       handleProtocols: () => SUBPROTOCOL,
     })
-    server.on('error', (error) => log.warn({ error: error.message }, 'SIP listener error'))
+    server.on('error', (error) => log.warn({ error: error.message }, 'sip.listener_error'))
     server.on('connection', (socket) => {
       if (!settings.events.admitConnection(socket)) return
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
     })
-    server.on('tlsClientError', (error) => log.debug({ error: error.message }, 'TLS handshake failed'))
+    server.on('tlsClientError', (error) => log.debug({ error: error.message }, 'sip.tls_handshake_failed'))
     server.on('request', (_request, response) => {
       response.writeHead(426, { Upgrade: 'websocket', Connection: 'close' })
       response.end('SIP over WebSocket only.\n')
@@ -92,11 +92,11 @@ class WsTransport implements Transport {
   }
 
   advertised(peerAddress: string): SocketAddress {
-    return this.#own.forPeer(peerAddress)
+    return this.#address.forPeer(peerAddress)
   }
 
   isLocalPeer(peerAddress: string): boolean {
-    return this.#own.inLocalNetwork(peerAddress)
+    return this.#address.inLocalNetwork(peerAddress)
   }
 
   flowTo(remote: SocketAddress, name: string): Flow {
@@ -141,9 +141,9 @@ class WsTransport implements Transport {
       this.#settings,
       socket,
       remote,
-      () => forget(),
+      () => remove(),
     )
-    const forget = this.#connections.add(remote, name, connection)
+    const remove = this.#connections.add(remote, name, connection)
     if (this.#closed) connection.destroy()
     return connection
   }

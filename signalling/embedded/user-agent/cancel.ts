@@ -7,31 +7,31 @@ import type { IncomingRequest, ReceivedRequest } from './pending-requests.js'
 import { reject } from './request-dispatch.js'
 import { finishIncoming, replyFinal } from './responses.js'
 
-/*
- * The end of INVITEs nobody has answered yet: by their CANCEL, or for reasons that an application
- * can only be told as one.
- */
+/* Ends INVITEs of peers without a final response: by their CANCEL, or for a reason of the server. */
 
-export function receiveCancel(core: Core, arrival: ReceivedRequest): void {
-  const { request, essentials } = arrival
+export function receiveCancel(core: Core, received: ReceivedRequest): void {
+  const { request, essentials } = received
   const key = serverTransactionKey(request, essentials, 'INVITE')
   const relay = core.responseContexts.get(key)
   if (relay) {
-    reject(core, arrival, 200)
+    reject(core, received, 200)
     relay.cancel(request)
     return
   }
   const invite = core.invites.get(key)
   if (invite) {
-    replyFinal(core, arrival.transaction, request, essentials, 200, invite.localTag)
+    replyFinal(core, received.transaction, request, essentials, 200, invite.localTag)
     terminateInvite(core, invite, 487, request)
     return
   }
-  // RFC 3261 9.2: after a final response a CANCEL has no effect, but it matches and gets its 200.
-  reject(core, arrival, core.serverTransactions.has(key) ? 200 : 481)
+  // RFC 3261 9.2: after a final response a CANCEL has no effect, but it matches and gets a 200.
+  reject(core, received, core.serverTransactions.has(key) ? 200 : 481)
 }
 
-/** Answers an INVITE for its application and tells it in the only form it knows, a CANCEL. */
+/**
+ * Answers an INVITE on behalf of its application and notifies the application with a CANCEL, the only form it
+ * understands.
+ */
 export function terminateInvite(
   core: Core,
   invite: IncomingRequest,

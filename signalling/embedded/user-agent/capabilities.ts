@@ -5,11 +5,11 @@ import { type Flow, isSecure } from '../transport/transport.js'
 import { isSips } from './own-headers.js'
 
 /*
- * What a request asks of this server beyond its method: the URI scheme, and option tags (RFC 3261 19.2). Whether an extension is really served is up to the application; the
- * server refuses what no SIP element knows, because nobody can have written that application.
+ * Checks the URI scheme and the option tags of requests (RFC 3261 19.2). The application decides whether it
+ * supports an extension; the server refuses the extensions that no application can implement.
  */
 
-/** Registered option tags an application or this server may handle. */
+/** Registered option tags that an application or this server may support. */
 const KNOWN: ReadonlySet<string> = new Set([
   '100rel',
   '199',
@@ -48,23 +48,24 @@ const KNOWN: ReadonlySet<string> = new Set([
   'uui',
 ])
 
-/** What a proxy of this server understands; anything more is the endpoints' affair. */
+/** Option tags that this server supports as a proxy; others concern the endpoints only. */
 const KNOWN_TO_PROXY: ReadonlySet<string> = new Set(['100rel', 'path', 'timer'])
 
-/** The Unsupported header for a request that requires what nobody has; null when all is known. */
+/** Returns the Unsupported header for unknown option tags in Require, or null when all are known. */
 export function unsupportedRequire(request: SipRequest): readonly Header[] | null {
   return unsupported(request, 'Require', KNOWN)
 }
 
-/** The same for Proxy-Require, before forwarding (RFC 3261 16.3). */
+/** Returns the Unsupported header for Proxy-Require before forwarding (RFC 3261 16.3), or null. */
 export function unsupportedProxyRequire(request: SipRequest): readonly Header[] | null {
   return unsupported(request, 'Proxy-Require', KNOWN_TO_PROXY)
 }
 
 /**
- * A SIPS URI says that every hop is secure (RFC 5630 3): where this server has no TLS the scheme is
- * unknown to it, and what came in the clear all the same has broken the promise already. Null when
- * all is well. WebSockets are often freed of their TLS by a web server in front.
+ * Checks a SIPS URI, which requires that every hop is secure (RFC 5630 3). Without TLS this server does not
+ * support the scheme, and a request that arrived in clear text has already broken the guarantee. Returns null
+ * when the request is acceptable. WebSockets count as secure, because a web server in front often terminates
+ * their TLS.
  */
 export function schemeRejection(
   core: Core,

@@ -13,37 +13,48 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import { findWays, type Hop, type Way, type Ways } from '../routing/destination.js'
-import { ClientTransaction, clientTransactionKey } from '../transaction/client-transaction.js'
+import {
+  type Destination,
+  type NextHop,
+  type NextHops,
+  nextHopKey,
+  openFlow,
+  resolveNextHops,
+} from '../routing/next-hop.js'
+import {
+  ClientTransaction,
+  clientTransactionKey,
+  type TransactionFailure,
+} from '../transaction/client-transaction.js'
 import type { Flow } from '../transport/transport.js'
 import { viaOf } from './own-headers.js'
 import type { PendingRequest } from './pending-requests.js'
 
-/** A server that asks for more is tried again all the same: nobody may switch himself off for a day. */
+/** Upper bound (s) of Retry-After, so that a server cannot take itself out of service for a day. */
 const MAX_RETRY_AFTER_S = 300
 
 export interface OutgoingRequestSpec {
-  /** The application that sent it, null for the server's own. */
+  /** The application that sent the request, null for a request of the server itself. */
   readonly app: App | null
-  readonly destination: Hop
+  readonly destination: Destination
   readonly dialogId: string
   readonly cseq: number
   /** Whether the request carries an offer. */
   readonly hasOffer: boolean
-  /** The request without Via, as it has to look when it leaves by that flow. */
+  /** Returns the request without Via, as it leaves over this transport to this peer. */
   compose(flow: { readonly transport: Flow['transport']; readonly peer: string }): SipRequest
-  /** The first attempt went out (or would have): the application learns its transaction id. */
+  /** Called after the first attempt, or when none was possible: the application learns the transaction id. */
   onSent(bytes: Buffer, flow: Flow): void
-  /** Nothing was or will be sent. */
-  onRefused(why: string): void
+  /** Called when nothing was or will be sent. */
+  onRefused(reason: string): void
   onResponse(response: SipResponse, essentials: Essentials, flow: Flow): void
-  /** Any sign of life, a 100 included, which is no response for the application. */
+  /** Called for every provisional response, including a 100, which applications do not receive. */
   onProvisional?(): void
-  /** A failure without a response, given as the response the application shall see. */
+  /** Called for a failure without a response, with the response that the application shall see. */
   onFailure(response: SipResponse, protocol: string): void
 }
 
-/** Headers a CANCEL takes from the application are all but these. */
+/** Headers that a CANCEL does not copy from the application. */
 const NOT_IN_CANCEL: ReadonlySet<string> = new Set([
   'Via',
   'Route',
@@ -58,8 +69,8 @@ const NOT_IN_CANCEL: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A request from an application to its final response: resolves the next hop, tries one
- * destination after the other (RFC 3263 4.3), and carries a CANCEL until it may be sent.
+ * A request until its final response: resolves the destination, tries its next hops in order (RFC 3263 4.3),
+ * and delays a CANCEL until it may be sent.
  */
 export class OutgoingRequest implements LocalInvite, PendingRequest {
   readonly id = newUuid()
@@ -73,24 +84,24 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null = null
   /** To tag of the first 2xx; null before. */
   winningTag: string | null = null
-  /** ACKs of further forks' 2xx, by To tag. */
+  /** ACKs for the 2xx of further forks, by To tag. */
   readonly forkAcks = new Map<string, { readonly bytes: Buffer; readonly flow: Flow }>()
   readonly #core: Core
-  readonly #plan: OutgoingRequestSpec
-  #left: Way[] = []
+  readonly #spec: OutgoingRequestSpec
+  #remaining: NextHop[] = []
   #transaction: ClientTransaction | null = null
-  #announced = false
+  #reportedSent = false
   #cancel: readonly Header[] | null = null
   #cancelSent = false
   #cancelDeadline: Timer | null = null
 
-  constructor(core: Core, plan: OutgoingRequestSpec) {
+  constructor(core: Core, spec: OutgoingRequestSpec) {
     this.#core = core
-    this.#plan = plan
-    this.cseq = plan.cseq
-    this.dialogId = plan.dialogId
-    this.app = plan.app
-    this.hasOffer = plan.hasOffer
+    this.#spec = spec
+    this.cseq = spec.cseq
+    this.dialogId = spec.dialogId
+    this.app = spec.app
+    this.hasOffer = spec.hasOffer
   }
 
   get cancelled(): boolean {
@@ -106,12 +117,12 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
   }
 
   start(): void {
-    findWays(this.#core, this.#plan.destination, (ways) => this.#routed(ways))
+    resolveNextHops(this.#core, this.#spec.destination, (result) => this.#onResolved(result))
   }
 
   /**
-   * Wants the INVITE cancelled: at once when a provisional response was there, else with the first
-   * one (RFC 3261 9.1). Returns the CANCEL as it is or will be sent; null when it is too late.
+   * Requests a CANCEL of the INVITE: sent at once after a provisional response, else with the first one (RFC
+   * 3261 9.1). Returns the CANCEL, or null when it is too late.
    */
   cancel(headers: readonly Header[]): { readonly bytes: Buffer; readonly flow: Flow } | null {
     const transaction = this.#transaction
@@ -126,44 +137,45 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
     this.cancel([])
   }
 
-  #routed(ways: Ways): void {
-    if (ways.found === 'no transport') {
+  #onResolved(result: NextHops): void {
+    if (result.kind === 'no transport') {
       this.#finish('failed')
-      this.#plan.onRefused('requested protocol/transport not available')
+      this.#spec.onRefused('requested protocol/transport not available')
       return
     }
-    if (ways.found !== 'some') {
-      const { transport } = ways
-      const composed = this.#plan.compose({ transport, peer: transport.bound.address })
+    if (result.kind !== 'found') {
+      const { transport } = result
+      const composed = this.#spec.compose({ transport, peer: transport.bound.address })
       const request = withVia(composed, viaOf(transport, transport.bound.address, newBranch()))
       const remote = transport.advertised(transport.bound.address)
-      const nowhere = { ...NOWHERE, protocol: transport.protocol, transport, remote }
-      this.#announce(serialise(request), nowhere)
-      if (ways.found === 'gone') this.#fail(request, 410, 'Gone', transport.protocol)
+      const flow = { ...CLOSED_FLOW, protocol: transport.protocol, transport, remote }
+      this.#reportSent(serialise(request), flow)
+      if (result.kind === 'flow closed') this.#fail(request, 410, 'Gone', transport.protocol)
       else this.#fail(request, 503, 'DNS Error', transport.protocol)
       return
     }
-    this.#left = [...ways.open]
+    this.#remaining = [...result.nextHops]
     this.#attempt()
   }
 
   #attempt(): void {
-    const next = this.#left.shift()
+    const next = this.#remaining.shift()
     if (next === undefined) return
-    const way = this.#sized(next)
-    const flow = way.open()
-    const request = this.#requestFor(way)
+    const nextHop = this.#fitToSize(next)
+    const flow = openFlow(nextHop)
+    const request = this.#requestFor(nextHop)
     const key = clientTransactionKey(branchKey(request), request.method)
-    let heard = false
+    const hopKey = nextHopKey(nextHop)
+    let answered = false
     const transaction = new ClientTransaction(request, flow, this.#core.clock, this.#core.timers, {
       onResponse: (response, essentials, from) => {
-        if (!heard) this.#core.quarantine.release(way.key)
-        heard = true
-        this.#received(transaction, way, response, essentials, from)
+        if (!answered) this.#core.quarantine.release(hopKey)
+        answered = true
+        this.#received(transaction, nextHop, response, essentials, from)
       },
-      onReport: (what) => {
-        if (!heard) this.#core.quarantine.put(way.key, this.#core.timers.quarantine)
-        this.#reported(request, flow, what)
+      onFailure: (failure) => {
+        if (!answered) this.#core.quarantine.put(hopKey, this.#core.timers.quarantine)
+        this.#onTransactionFailure(request, flow, failure)
       },
       onEnd: () => this.#core.clientTransactions.delete(key),
     })
@@ -171,79 +183,88 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
     this.#core.clientTransactions.set(key, transaction)
     this.#core.outgoing.set(this.id, this)
     transaction.start()
-    this.#announce(transaction.bytes, flow)
+    this.#reportSent(transaction.bytes, flow)
   }
 
-  #requestFor({ transport, remote }: Way): SipRequest {
-    const composed = this.#plan.compose({ transport, peer: remote.address })
+  #requestFor({ transport, remote }: NextHop): SipRequest {
+    const composed = this.#spec.compose({ transport, peer: remote.address })
     return withVia(composed, viaOf(transport, remote.address, newBranch()))
   }
 
   /**
-   * The way for a request of this size: above what a datagram should carry TCP comes first, and UDP
-   * is left for a peer that has no TCP (RFC 3261 18.1.1).
+   * Returns the next hop for the size of the request: above the datagram limit TCP comes first, and UDP stays
+   * as the alternative for a peer without TCP (RFC 3261 18.1.1).
    */
-  #sized(way: Way): Way {
-    const { large } = way
-    if (large === null || this.#core.quarantine.has(large.key)) return way
-    if (serialise(this.#requestFor(way)).length <= this.#core.limits.datagramBytes) return way
-    this.#left.unshift({ ...way, large: null })
-    return large
+  #fitToSize(nextHop: NextHop): NextHop {
+    const { overTcp } = nextHop
+    if (overTcp === null || this.#core.quarantine.has(nextHopKey(overTcp))) return nextHop
+    if (serialise(this.#requestFor(nextHop)).length <= this.#core.limits.datagramBytes) return nextHop
+    this.#remaining.unshift({ ...nextHop, overTcp: null })
+    return overTcp
   }
 
-  #announce(bytes: Buffer, flow: Flow): void {
-    if (this.#announced) return
-    this.#announced = true
-    this.#plan.onSent(bytes, flow)
+  #reportSent(bytes: Buffer, flow: Flow): void {
+    if (this.#reportedSent) return
+    this.#reportedSent = true
+    this.#spec.onSent(bytes, flow)
   }
 
   #received(
     transaction: ClientTransaction,
-    way: Way,
+    nextHop: NextHop,
     response: SipResponse,
     essentials: Essentials,
     flow: Flow,
   ): void {
     if (response.status < 200) {
-      this.#plan.onProvisional?.()
+      this.#spec.onProvisional?.()
       if (this.#cancel !== null && !this.#cancelSent) this.#sendCancel(transaction)
-      if (this.phase === 'open' && response.status > 100) this.#plan.onResponse(response, essentials, flow)
+      if (this.phase === 'open' && response.status > 100) this.#spec.onResponse(response, essentials, flow)
       return
     }
-    if (this.phase === 'open' && response.status === 503 && way.srv && this.#movesOn(way, response)) return
+    if (
+      this.phase === 'open' &&
+      response.status === 503 &&
+      nextHop.fromSrv &&
+      this.#failOver(nextHop, response)
+    )
+      return
     if (this.phase === 'open') this.#finish(response.status < 300 ? 'answered' : 'failed')
     else if (response.status >= 300 || this.winningTag === null) return
-    this.#plan.onResponse(response, essentials, flow)
+    this.#spec.onResponse(response, essentials, flow)
   }
 
-  /** An overloaded server of several: the next one is asked, and this one left alone as it wishes. */
-  #movesOn(way: Way, response: SipResponse): boolean {
-    if (this.#left.length === 0 || this.#cancel !== null) return false
+  /**
+   * Tries the next server after a 503 and quarantines the overloaded one for its Retry-After. Returns false
+   * when no server is left.
+   */
+  #failOver(nextHop: NextHop, response: SipResponse): boolean {
+    if (this.#remaining.length === 0 || this.#cancel !== null) return false
     const seconds = /^\d{1,4}/.exec(headerOf(response, 'Retry-After') ?? '')?.[0]
     if (seconds !== undefined) {
-      this.#core.quarantine.put(way.key, Math.min(Number(seconds), MAX_RETRY_AFTER_S) * 1000)
+      this.#core.quarantine.put(nextHopKey(nextHop), Math.min(Number(seconds), MAX_RETRY_AFTER_S) * 1000)
     }
     this.#attempt()
     return true
   }
 
-  #reported(request: SipRequest, flow: Flow, what: 'timeout' | 'broken' | 'stale'): void {
+  #onTransactionFailure(request: SipRequest, flow: Flow, failure: TransactionFailure): void {
     if (this.phase !== 'open') return
-    if (what === 'stale') {
+    if (failure === 'timer C') {
       this.abort()
       return
     }
-    if (this.#left.length > 0 && this.#cancel === null) {
+    if (this.#remaining.length > 0 && this.#cancel === null) {
       this.#attempt()
       return
     }
-    if (what === 'timeout') this.#fail(request, 408, 'Request Timeout', flow.protocol)
+    if (failure === 'timeout') this.#fail(request, 408, 'Request Timeout', flow.protocol)
     else this.#fail(request, 503, 'Service Unavailable', flow.protocol)
   }
 
   #fail(request: SipRequest, status: number, reason: string, protocol: string): void {
     this.#finish('failed')
-    this.#plan.onFailure(syntheticResponse(request, status, reason), protocol)
+    this.#spec.onFailure(syntheticResponse(request, status, reason), protocol)
   }
 
   #finish(phase: 'answered' | 'failed'): void {
@@ -260,7 +281,7 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
     const key = clientTransactionKey(branchKey(invite.request), 'CANCEL')
     const transaction = new ClientTransaction(request, invite.flow, core.clock, core.timers, {
       onResponse: () => {},
-      onReport: () => {},
+      onFailure: () => {},
       onEnd: () => core.clientTransactions.delete(key),
     })
     core.clientTransactions.set(key, transaction)
@@ -295,8 +316,8 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
   }
 }
 
-/** Stands for the flow of a request that could not even be addressed. */
-const NOWHERE = {
+/** Stands for the flow of a request that could not be addressed. */
+const CLOSED_FLOW = {
   reliable: false,
   open: false,
   send: () => false,
@@ -311,7 +332,7 @@ function withVia(request: SipRequest, via: string): SipRequest {
   return { ...request, headers: [{ name: 'Via', value: via }, ...request.headers] }
 }
 
-/** The response an application sees when there was none. */
+/** Returns the response an application sees for a failure without a response. */
 function syntheticResponse(request: SipRequest, status: number, reason: string): SipResponse {
   const value = (name: string) => headerOf(request, name) ?? ''
   const to = value('To')

@@ -12,8 +12,8 @@ import {
 } from '../transport/transport.js'
 
 /*
- * What the server writes about itself: Via, Contact, and the substitution of `localhost` in the
- * headers of an application.
+ * The addresses of the server in its own headers: Via, Contact, Record-Route, and the substitution of
+ * `localhost` in headers of applications.
  */
 
 const SUBSTITUTED: ReadonlySet<string> = new Set(['From', 'To', 'Contact', 'P-Asserted-Identity'])
@@ -22,7 +22,7 @@ const LOCALHOST = /@localhost(?::\d+)?(?=[;>?,\s]|$)/g
 export function viaOf(transport: Transport, peerAddress: string, branch: string): string {
   const { protocol } = transport
   const { address, port } = transport.advertised(peerAddress)
-  // The default differs by transport, and few get those of the newer ones right.
+  // The default port depends on the transport, and few peers know those of TLS and WebSocket.
   const plain = port === 5060 && (protocol === 'udp' || protocol === 'tcp')
   const sentBy = plain ? hostText(address) : `${hostText(address)}:${port}`
   const rport = protocol === 'udp' ? ';rport' : ''
@@ -30,8 +30,8 @@ export function viaOf(transport: Transport, peerAddress: string, branch: string)
 }
 
 /**
- * `<sip:address:port>`, with the transport when it is not the default one. What is asked for by a
- * SIPS URI is answered by one (RFC 3261 8.1.1.8, 12.1.1).
+ * Returns `<sip:address:port>`, with the transport when it is not UDP. A SIPS Request-URI requires a SIPS
+ * Contact (RFC 3261 8.1.1.8, 12.1.1).
  */
 export function contactOf(transport: Transport, peerAddress: string, sips = false): string {
   const { protocol } = transport
@@ -44,15 +44,15 @@ export function isSips(uri: string): boolean {
   return /^sips:/i.test(uri)
 }
 
-/** `<sip:address:port;lr>`: what Record-Route and Path say. */
+/** Returns `<sip:address:port;lr>` for Record-Route and Path. */
 export function recordRouteUri(transport: Transport, peerAddress: string): string {
   const { address, port } = transport.advertised(peerAddress)
   return `<sip:${hostText(address)}:${port}${transportParam(transport.protocol)};lr>`
 }
 
 /**
- * Replaces host and port of `...@localhost[:port]` by the address this message leaves from. In a
- * Contact the transport is named too, or the peer would answer by UDP.
+ * Replaces host and port of `...@localhost[:port]` with the local address of the message. A Contact also
+ * names the transport, because the peer would answer by UDP otherwise.
  */
 export function substituteLocalhost(
   headers: readonly Header[],
@@ -72,7 +72,7 @@ function transportParam(protocol: Protocol): string {
   return protocol === 'udp' ? '' : `;transport=${protocol}`
 }
 
-/** Whether a URI is one of this server's own addresses. */
+/** Returns whether a URI is an address of this server. */
 export function isOwnUri(core: Core, uri: string): boolean {
   const parsed = parseUri(uri)
   if (parsed === null) return false

@@ -6,16 +6,16 @@ import type { Header, SipRequest } from '../message/sip-message.js'
 import type { ServerTransaction } from '../transaction/server-transaction.js'
 import type { Flow } from '../transport/transport.js'
 
-/** An application's request on its way to a peer, until its final response. */
+/** A request of an application until its final response. */
 export interface PendingRequest {
   readonly app: App | null
-  /** Wants the INVITE cancelled; the CANCEL as it is or will be sent, null when it is too late. */
+  /** Requests a CANCEL of the INVITE. Returns the CANCEL, or null when it is too late. */
   cancel(headers: readonly Header[]): { readonly bytes: Buffer; readonly flow: Flow } | null
-  /** Cancels it if that is still possible. */
+  /** Cancels the request if that is still possible. */
   abort(): void
 }
 
-/** A new request with its transaction, not yet anybody's. */
+/** A new request with its transaction, before an application has it. */
 export interface ReceivedRequest {
   readonly key: string
   readonly request: SipRequest
@@ -24,7 +24,7 @@ export interface ReceivedRequest {
   readonly transaction: ServerTransaction
 }
 
-/** A peer's request on its way through an application, until its final response. */
+/** A request of a peer at an application, until its final response. */
 export interface IncomingRequest {
   readonly id: string
   /** As received, with `received` and `rport` in the top Via. */
@@ -36,16 +36,16 @@ export interface IncomingRequest {
   readonly app: App
   /** Set for requests inside a dialog. */
   readonly dialog: Dialog | null
-  /** Our To tag: made with the first response above 100, or chosen by the application. */
+  /** Our To tag: created with the first response above 100, or chosen by the application. */
   localTag: string | null
   /** The early dialog of an INVITE outside a dialog, from its first tagged response on. */
   early: Dialog | null
-  /** The application's time is over when this runs. */
+  /** Ends the request when the application does not answer in time. */
   deadline: Timer | null
 }
 
-/** A peer's request this server forwards, until it is over. */
+/** A request of a peer that this server forwards as a proxy. */
 export interface ForwardedRequest {
-  /** The sender's CANCEL; headers like Reason go along. */
+  /** Handles the CANCEL of the sender; headers such as Reason are passed on. */
   cancel(cancel: SipRequest): void
 }

@@ -20,11 +20,11 @@ import {
 import { finishIncoming } from './responses.js'
 
 /*
- * What becomes of a peer's request that no transaction knew: an answer of the server's own, or the
- * way to an application.
+ * Handles requests of peers that match no transaction: the server answers them or passes them to an
+ * application.
  */
 
-/** Methods an application may get outside a dialog. */
+/** Methods that an application may receive outside a dialog. */
 const NEW_METHODS: ReadonlySet<string> = new Set([
   'INVITE',
   'REGISTER',
@@ -36,109 +36,109 @@ const NEW_METHODS: ReadonlySet<string> = new Set([
   'PUBLISH',
 ])
 
-/** A request without To tag. */
-export function receiveOutOfDialog(core: Core, arrival: ReceivedRequest): void {
-  const { request, essentials, flow } = arrival
+/** Handles a request without a To tag. */
+export function receiveOutOfDialog(core: Core, received: ReceivedRequest): void {
+  const { request, essentials, flow } = received
   const { method } = request
   if (!NEW_METHODS.has(method)) {
-    if (!METHODS.has(method)) reject(core, arrival, 501, ALLOW)
-    else reject(core, arrival, method === 'REFER' ? 405 : 481, method === 'REFER' ? ALLOW : [])
+    if (!METHODS.has(method)) reject(core, received, 501, ALLOW)
+    else reject(core, received, method === 'REFER' ? 405 : 481, method === 'REFER' ? ALLOW : [])
     return
   }
   const scheme = schemeRejection(core, request, flow)
   if (scheme !== null) {
-    reject(core, arrival, scheme.status, scheme.headers)
+    reject(core, received, scheme.status, scheme.headers)
     return
   }
   if (method === 'INVITE') {
     const source = flow.remote.address
     if ((core.pendingBySource.get(source) ?? 0) >= core.limits.pendingPerSource) {
-      reject(core, arrival, 503, RETRY_AFTER)
+      reject(core, received, 503, RETRY_AFTER)
       return
     }
-    sendTrying(arrival)
+    sendTrying(received)
     const existing = core.dialogs.find(dialogId(essentials.callId, essentials.fromTag))
     if (existing) {
-      // Our own call came back to us, or a second INVITE for a call that is up.
-      reject(core, arrival, existing.role === 'uac' ? 482 : 491)
+      // Our own call came back to us, or a second INVITE arrived for an established call.
+      reject(core, received, existing.role === 'uac' ? 482 : 491)
       return
     }
     if (isIntervalTooSmall(request)) {
-      reject(core, arrival, 422, MIN_SE)
+      reject(core, received, 422, MIN_SE)
       return
     }
   }
   const unsupported = unsupportedRequire(request)
   if (unsupported !== null) {
-    reject(core, arrival, 420, unsupported)
+    reject(core, received, 420, unsupported)
     return
   }
   const app = core.nextApp(method)
   if (app === null) {
-    reject(core, arrival, 503, core.draining ? RETRY_AFTER : [])
+    reject(core, received, 503, core.draining ? RETRY_AFTER : [])
     return
   }
   if (method === 'INVITE') cdrAttempt(core, 'network', request)
-  dispatchToApp(core, arrival, app, null)
+  dispatchToApp(core, received, app, null)
 }
 
-/** A request with a To tag. */
-export function receiveInDialog(core: Core, arrival: ReceivedRequest, toTag: string): void {
-  const { request, essentials, flow } = arrival
+/** Handles a request with a To tag. */
+export function receiveInDialog(core: Core, received: ReceivedRequest, toTag: string): void {
+  const { request, essentials, flow } = received
   const { method } = request
   const { callId, fromTag } = essentials
   const dialog = core.dialogs.match(callId, fromTag, toTag)
   if (dialog === null) {
     const early = core.earlyDialogs.match(callId, fromTag, toTag)
-    if (early) receiveInEarlyDialog(core, arrival, early)
-    else if (!METHODS.has(method)) reject(core, arrival, 501, ALLOW)
-    else if (method !== 'NOTIFY' || !holdNotify(core, arrival, toTag)) {
-      if (method === 'INVITE') sendTrying(arrival)
-      reject(core, arrival, 481)
+    if (early) receiveInEarlyDialog(core, received, early)
+    else if (!METHODS.has(method)) reject(core, received, 501, ALLOW)
+    else if (method !== 'NOTIFY' || !holdNotify(core, received, toTag)) {
+      if (method === 'INVITE') sendTrying(received)
+      reject(core, received, 481)
     }
     return
   }
   if (essentials.cseq < dialog.remoteSeq) {
-    // RFC 3261 12.2.2: an older request than the last one.
-    reject(core, arrival, 500)
+    // RFC 3261 12.2.2: the request is older than the previous one.
+    reject(core, received, 500)
     return
   }
   dialog.remoteSeq = essentials.cseq
   if (!METHODS.has(method)) {
-    reject(core, arrival, 501, ALLOW)
+    reject(core, received, 501, ALLOW)
     return
   }
   if (isIntervalTooSmall(request)) {
-    reject(core, arrival, 422, MIN_SE)
+    reject(core, received, 422, MIN_SE)
     return
   }
   if (method === 'INVITE') {
     if (dialog.localInvite?.phase === 'open' || dialog.pendingLocalUpdates > 0) {
-      reject(core, arrival, 491)
+      reject(core, received, 491)
       return
     }
     if (dialog.pendingRemoteInvite !== null || dialog.pendingRemoteUpdate) {
-      rejectRetryLater(core, arrival)
+      rejectRetryLater(core, received)
       return
     }
-    sendTrying(arrival)
+    sendTrying(received)
   }
   if (method === 'UPDATE' && request.body.length > 0) {
     const { localInvite } = dialog
     if ((localInvite?.phase === 'open' && localInvite.hasOffer) || dialog.pendingLocalUpdates > 0) {
-      reject(core, arrival, 491)
+      reject(core, received, 491)
       return
     }
     if (dialog.pendingRemoteInvite !== null || dialog.pendingRemoteUpdate) {
-      rejectRetryLater(core, arrival)
+      rejectRetryLater(core, received)
       return
     }
   }
   if (method === 'PRACK') {
     const fits = acceptPrack(dialog, request)
     if (!fits || request.body.length === 0) {
-      // It crossed the 2xx. drachtio-srf would take it for the ACK, and answers none in a call.
-      reject(core, arrival, fits ? 200 : 481)
+      // The PRACK crossed the 2xx. drachtio-srf would mistake it for the ACK, and does not answer it.
+      reject(core, received, fits ? 200 : 481)
       return
     }
   }
@@ -148,15 +148,15 @@ export function receiveInDialog(core: Core, arrival: ReceivedRequest, toTag: str
   if (method === 'BYE') {
     core.dialogs.remove(dialog)
     cdrStop(core, 'network', 'normal-release', request)
-    // RFC 3261 15.1.2: what was still to be answered in it is over.
+    // RFC 3261 15.1.2: pending requests of the dialog end with 487.
     for (const id of [...dialog.unansweredRequests]) {
       const pending = core.incoming.get(id) ?? core.updates.get(id)
       if (pending) finishIncoming(core, pending, 487)
     }
   }
   if (!app.connected) {
-    reject(core, arrival, 481)
+    reject(core, received, 481)
     return
   }
-  dispatchToApp(core, arrival, app, dialog)
+  dispatchToApp(core, received, app, dialog)
 }

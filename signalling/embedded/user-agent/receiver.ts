@@ -23,14 +23,14 @@ import { RETRY_AFTER, reject } from './request-dispatch.js'
 import { replyStateless } from './responses.js'
 
 /*
- * Everything that arrives from peers: parsing, and matching to transactions. What is new goes on to
- * `arrival.ts`.
+ * Receives messages of peers: parses them and matches them to transactions. New requests go on to
+ * `received-request.ts`.
  */
 
-/** Shorter datagrams without a request in them keep a NAT open (CRLF, zeros, STUN): nobody's offence. */
+/** Shorter unreadable datagrams (bytes) are keep-alives (CRLF, zeros, STUN) and not an offence. */
 const KEEP_ALIVE_BYTES = 32
 
-/** One message from the network. Never throws for anything a peer can send. */
+/** Handles one message from the network. Never throws, whatever a peer sends. */
 export function receive(core: Core, bytes: Buffer, flow: Flow): void {
   if (bytes[0] === 0 && flow.protocol === 'udp' && isBindingRequest(bytes)) {
     if (core.guard.checkKeepAlive(flow.remote.address) === 'serve')
@@ -45,7 +45,7 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
       parsed.status === 513 ? 'oversize' : 'malformed',
     )
     if (parsed.request && verdict === 'refuse') {
-      answerBroken(core, parsed.request, flow, parsed.status, parsed.reason)
+      answerInvalid(core, parsed.request, flow, parsed.status, parsed.reason)
     }
     return
   }
@@ -57,14 +57,14 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
   }
   if (!screened.ok) {
     if (core.guard.checkMalformed(flow.remote.address, 'malformed') !== 'refuse') return
-    answerBroken(core, message, flow, screened.status, screened.reason)
+    answerInvalid(core, message, flow, screened.status, screened.reason)
     return
   }
   const { essentials } = screened
-  receiveRequest(core, stamped(message, essentials, flow), essentials, flow, bytes.length)
+  receiveRequest(core, withSource(message, essentials, flow), essentials, flow, bytes.length)
 }
 
-/** A stream that lost its framing: the answer before the connection closes. */
+/** Answers a stream that lost its framing, before the connection closes. */
 export function receiveBrokenStream(
   core: Core,
   status: 400 | 413 | 513,
@@ -76,11 +76,11 @@ export function receiveBrokenStream(
   if (head === null || verdict !== 'refuse') return
   const parsed = parseSip(head, core.limits)
   const request = parsed.ok ? parsed.message : parsed.request
-  if (request?.kind === 'request') answerBroken(core, request, flow, status, reason)
+  if (request?.kind === 'request') answerInvalid(core, request, flow, status, reason)
 }
 
-/** Only something that names where it came from can be answered at all. */
-function answerBroken(core: Core, request: SipRequest, flow: Flow, status: number, reason: string): void {
+/** Answers an invalid request if it has a Via; without one no response is possible. */
+function answerInvalid(core: Core, request: SipRequest, flow: Flow, status: number, reason: string): void {
   if (headerOf(request, 'Via') === null) return
   replyStateless(core, request, flow, status, reason)
 }
@@ -91,7 +91,7 @@ function receiveResponse(core: Core, response: SipResponse, essentials: Essentia
     via.branch === null
       ? undefined
       : core.clientTransactions.get(clientTransactionKey(via.branch, cseqMethod))
-  // More Vias than the request had: meant for somebody else (RFC 3261 8.1.3.3).
+  // More Vias than in the request: the response is meant for another element (RFC 3261 8.1.3.3).
   if (transaction && viaCount(response) <= viaCount(transaction.request)) {
     transaction.receive(response, essentials, flow)
   }
@@ -118,13 +118,13 @@ function receiveRequest(
     return
   }
   const key = serverTransactionKey(request, essentials, method)
-  const known = core.serverTransactions.get(key)
-  if (known) {
-    known.onRetransmission()
+  const existing = core.serverTransactions.get(key)
+  if (existing) {
+    existing.onRetransmission()
     return
   }
   const { address } = flow.remote
-  if (!belongsToUs(core, request, essentials)) {
+  if (!belongsToCall(core, request, essentials)) {
     const verdict = core.guard.checkRequest(address, request, essentials)
     if (verdict === 'ignore') return
     if (verdict === 'refuse' || core.serverTransactions.size >= core.limits.transactions) {
@@ -132,7 +132,7 @@ function receiveRequest(
       return
     }
   }
-  // What a forged address is sent unasked is bounded by what came from it.
+  // Bytes sent to a possibly forged address are limited by the bytes received from it.
   const bounded = flow.protocol === 'udp' && !core.guard.isExempt(address)
   const merging = essentials.toTag === null && method !== 'CANCEL' ? mergeKey(essentials) : null
   const transaction = new ServerTransaction(
@@ -142,8 +142,7 @@ function receiveRequest(
     core.timers,
     bounded ? size : null,
     {
-      onUnacknowledged: () =>
-        core.log.debug({ callId: essentials.callId }, 'failure response never acknowledged'),
+      onUnacknowledged: () => core.log.debug({ callId: essentials.callId }, 'sip.failure_unacknowledged'),
       onEnd: () => {
         core.serverTransactions.delete(key)
         if (merging !== null && core.mergedRequests.get(merging) === key) core.mergedRequests.delete(merging)
@@ -151,18 +150,18 @@ function receiveRequest(
     },
   )
   core.serverTransactions.set(key, transaction)
-  const arrival: ReceivedRequest = { key, request, essentials, flow, transaction }
+  const received: ReceivedRequest = { key, request, essentials, flow, transaction }
   if (method === 'CANCEL') {
-    receiveCancel(core, arrival)
+    receiveCancel(core, received)
   } else if (merging !== null && isMerged(core, merging)) {
-    // The same request on a second path (RFC 3261 8.2.2.2).
-    reject(core, arrival, 482)
+    // The same request arrived on a second path (RFC 3261 8.2.2.2).
+    reject(core, received, 482)
   } else if (essentials.toTag !== null) {
-    if (isProxiedCall(core, request, essentials)) forwardInDialog(core, arrival)
-    else receiveInDialog(core, arrival, essentials.toTag)
+    if (isProxiedCall(core, request, essentials)) forwardInDialog(core, received)
+    else receiveInDialog(core, received, essentials.toTag)
   } else {
     if (merging !== null) core.mergedRequests.set(merging, key)
-    receiveOutOfDialog(core, arrival)
+    receiveOutOfDialog(core, received)
   }
 }
 
@@ -176,8 +175,11 @@ function mergeKey({ callId, fromTag, cseq, cseqMethod }: Essentials): string {
   return `${cseqMethod}|${cseq}|${fromTag}|${callId}`
 }
 
-/** Whether a request concerns a call that is there already: those are served even when full, or banned. */
-function belongsToUs(core: Core, request: SipRequest, essentials: Essentials): boolean {
+/**
+ * Returns whether a request belongs to an existing call. Such requests are served even under overload or a
+ * ban.
+ */
+function belongsToCall(core: Core, request: SipRequest, essentials: Essentials): boolean {
   const { callId, fromTag, toTag } = essentials
   if (request.method === 'CANCEL')
     return core.serverTransactions.has(serverTransactionKey(request, essentials, 'INVITE'))
@@ -202,7 +204,7 @@ function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flo
     return
   }
   const answer = dialog?.okRetransmitters.get(essentials.cseq)
-  // Without an answer waiting it is the repetition of an ACK we have had.
+  // Without a pending retransmission this is a repeated ACK.
   if (!dialog || !answer) return
   answer.stop()
   dialog.okRetransmitters.delete(essentials.cseq)
@@ -210,8 +212,8 @@ function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flo
   notifyRequest(core, dialog.app, request, flow, dialog.transactionId, dialog.id, null)
 }
 
-/** The request with the sender's real address in its top Via (RFC 3261 18.2.1, RFC 3581). */
-function stamped(request: SipRequest, essentials: Essentials, flow: Flow): SipRequest {
+/** Returns the request with the source address of the sender in its top Via (RFC 3261 18.2.1, RFC 3581). */
+function withSource(request: SipRequest, essentials: Essentials, flow: Flow): SipRequest {
   const { via } = essentials
   const { address, port } = flow.remote
   const wantsPort = flow.protocol === 'udp' || paramOf(via.params, 'rport') !== null

@@ -9,9 +9,7 @@ import { type Header, METHODS, serialise } from '../message/sip-message.js'
 import type { IncomingRequest, ReceivedRequest } from './pending-requests.js'
 import { finishIncoming, replyFinal, responseTo } from './responses.js'
 
-/*
- * The two ends of a new request: an answer of the server's own, or an application.
- */
+/* A new request is either answered by the server itself or passed to an application. */
 
 export const RETRY_AFTER: readonly Header[] = [{ name: 'Retry-After', value: String(RETRY_AFTER_S) }]
 export const ALLOW: readonly Header[] = [{ name: 'Allow', value: [...METHODS].join(', ') }]
@@ -19,35 +17,35 @@ export const MIN_SE: readonly Header[] = [{ name: 'Min-SE', value: String(MIN_SE
 
 export function reject(
   core: Core,
-  arrival: ReceivedRequest,
+  received: ReceivedRequest,
   status: number,
   extra: readonly Header[] = [],
 ): void {
-  replyFinal(core, arrival.transaction, arrival.request, arrival.essentials, status, newTag(), extra)
+  replyFinal(core, received.transaction, received.request, received.essentials, status, newTag(), extra)
 }
 
-/** Two offers crossed (RFC 3261 14.2, RFC 3311 5.2): come back after a while of 0 to 10 s. */
-export function rejectRetryLater(core: Core, arrival: ReceivedRequest): void {
-  reject(core, arrival, 500, [{ name: 'Retry-After', value: String(Math.floor(Math.random() * 11)) }])
+/** Rejects one of two crossing offers, to be repeated after 0 to 10 s (RFC 3261 14.2, RFC 3311 5.2). */
+export function rejectRetryLater(core: Core, received: ReceivedRequest): void {
+  reject(core, received, 500, [{ name: 'Retry-After', value: String(Math.floor(Math.random() * 11)) }])
 }
 
-/** `100 Trying`, without a To tag. */
-export function sendTrying(arrival: ReceivedRequest): void {
-  arrival.transaction.respond(100, serialise(responseTo(arrival.request, 100, '', null)))
+/** Sends `100 Trying`, without a To tag. */
+export function sendTrying(received: ReceivedRequest): void {
+  received.transaction.respond(100, serialise(responseTo(received.request, 100, '', null)))
 }
 
 /**
- * Passes a request to an application and starts its time. `id` is the transaction id the
- * application sees: a new one, except for an UPDATE while an INVITE is pending.
+ * Passes a request to an application and starts its response timer. `id` is the transaction id for the
+ * application: a new one, except for an UPDATE during a pending INVITE.
  */
 export function dispatchToApp(
   core: Core,
-  arrival: ReceivedRequest,
+  received: ReceivedRequest,
   app: App,
   dialog: Dialog | null,
   id: string = newUuid(),
 ): void {
-  const { key, request, essentials, flow, transaction } = arrival
+  const { key, request, essentials, flow, transaction } = received
   const { method } = request
   const incoming: IncomingRequest = {
     id,

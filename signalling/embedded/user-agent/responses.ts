@@ -5,7 +5,7 @@ import type { ServerTransaction } from '../transaction/server-transaction.js'
 import type { Flow } from '../transport/transport.js'
 import type { IncomingRequest } from './pending-requests.js'
 
-/** Reason phrases of the responses the server makes itself. */
+/** Reason phrases of responses of the server itself. */
 const REASONS: Readonly<Record<number, string>> = {
   100: 'Trying',
   200: 'OK',
@@ -31,8 +31,8 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 /**
- * A response to a request (RFC 3261 8.2.6): Via, From, To, Call-ID, CSeq, Record-Route and
- * Timestamp are the request's; `tag` is added to a To that has none.
+ * Builds a response to a request (RFC 3261 8.2.6). Via, From, To, Call-ID, CSeq, Record-Route and Timestamp
+ * are copied from the request; `tag` is added to a To without one.
  */
 export function responseTo(
   request: SipRequest,
@@ -67,7 +67,7 @@ function withTag(to: string, tag: string): string {
   return /;\s*tag\s*=/i.test(params) ? to : `${to};tag=${tag}`
 }
 
-/** Answers without a transaction: broken requests, overload, requests that cannot be matched. */
+/** Answers without a transaction: invalid requests, overload, unmatched requests. */
 export function replyStateless(
   core: Core,
   request: SipRequest,
@@ -76,12 +76,12 @@ export function replyStateless(
   reason = '',
   extra: readonly Header[] = [],
 ): void {
-  // RFC 3261 17: there is no response to an ACK.
+  // RFC 3261 17: an ACK has no response.
   if (request.method === 'ACK') return
   flow.send(serialise(responseTo(request, status, reason, core.statelessTag, extra)))
 }
 
-/** The server's own final answer inside a transaction. */
+/** Sends a final response of the server itself in a transaction. */
 export function replyFinal(
   core: Core,
   transaction: ServerTransaction,
@@ -96,7 +96,7 @@ export function replyFinal(
   transaction.respond(status, serialise(responseTo(request, status, reason, toTag, extra)))
 }
 
-/** Takes a request out of the application's hands and answers it. */
+/** Withdraws a request from its application and answers it. */
 export function finishIncoming(
   core: Core,
   incoming: IncomingRequest,
@@ -117,7 +117,9 @@ export function finishIncoming(
   )
 }
 
-/** From here on the application cannot answer it any more; an early dialog of it ends. */
+/**
+ * Removes a request from the tables. The application cannot answer it any more, and its early dialog ends.
+ */
 export function removeIncoming(core: Core, incoming: IncomingRequest): void {
   const { id, dialog, early, request } = incoming
   if (request.method === 'UPDATE') {

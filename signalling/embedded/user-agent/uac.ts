@@ -18,7 +18,7 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import type { Hop } from '../routing/destination.js'
+import type { Destination } from '../routing/next-hop.js'
 import { parseTarget } from '../routing/target.js'
 import type { Flow, Transport } from '../transport/transport.js'
 import { OutgoingRequest } from './outgoing-request.js'
@@ -26,17 +26,24 @@ import { contactOf, isOwnUri, isSips, substituteLocalhost } from './own-headers.
 import { receiveInDialog } from './received-request.js'
 
 /*
- * Requests of applications outside a dialog, and what comes back: provisionals, the dialog a 2xx
- * makes, forks, failures.
+ * Requests of applications outside a dialog, and the responses to them: provisional responses, dialogs,
+ * forks, failures.
  */
 
-/** Headers the server places itself, first, in this order. */
-const PLACED: ReadonlySet<string> = new Set(['Max-Forwards', 'From', 'To', 'Call-ID', 'CSeq', 'Contact'])
+/** Headers that the server writes itself, first and in this order. */
+const LEADING_HEADERS: ReadonlySet<string> = new Set([
+  'Max-Forwards',
+  'From',
+  'To',
+  'Call-ID',
+  'CSeq',
+  'Contact',
+])
 
-/** More answers to one INVITE than any sane forking proxy sends. */
+/** Maximum number of forks of one INVITE. */
 const MAX_FORKS = 32
 
-/** A `sip` command with a request: outside a dialog, inside one, or the CANCEL of one. */
+/** Handles a `sip` command with a request: outside a dialog, inside one, or a CANCEL. */
 export function sendRequest(core: Core, app: App, command: Command, message: SipRequest): void {
   const { transactionId } = command
   if (command.dialogId !== '') {
@@ -76,8 +83,8 @@ function cancel(core: Core, app: App, command: Command, message: SipRequest): vo
 
 function sendOutside(core: Core, app: App, command: Command, message: SipRequest, callId: string): void {
   const { messageId } = command
-  const hop = hopFor(core, command, message)
-  if (hop === null) {
+  const destination = destinationOf(core, command, message)
+  if (destination === null) {
     rejectCommand(app, messageId, 'requested protocol/transport not available')
     return
   }
@@ -90,7 +97,7 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
   const id = dialogForming ? dialogId(callId, identity.fromTag) : ''
   const outgoing: OutgoingRequest = new OutgoingRequest(core, {
     app,
-    destination: hop,
+    destination,
     hasOffer: message.body.length > 0,
     dialogId: id,
     cseq: identity.cseq,
@@ -99,26 +106,26 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
       if (message.method === 'INVITE') cdrAttempt(core, 'application', bytes)
       confirmRequestSent(core, app, messageId, bytes, flow, outgoing.id)
     },
-    onRefused: (why) => {
+    onRefused: (reason) => {
       rejectHeldNotifies(core, id)
-      rejectCommand(app, messageId, why)
+      rejectCommand(app, messageId, reason)
     },
     onResponse: (response, essentials, flow) => {
       if (dialogForming && response.status < 200) {
-        if (!progress(core, app, outgoing, message.method, response, essentials, flow)) return
+        if (!onProvisional(core, app, outgoing, message.method, response, essentials, flow)) return
       } else if (dialogForming && response.status < 300) {
-        if (!established(core, app, outgoing, message, response, essentials, flow)) return
+        if (!onSuccess(core, app, outgoing, message, response, essentials, flow)) return
       }
-      if (dialogForming && response.status >= 300) failed(core, outgoing, message.method, response)
+      if (dialogForming && response.status >= 300) onFailed(core, outgoing, message.method, response)
       if (message.method === 'REGISTER' && response.status < 300 && response.status >= 200 && core.nat) {
         core.keepAlives.onRegistered(outgoing.request ?? message, response, flow)
       }
       notifyResponse(core, app, serialise(response), flow, outgoing.id, id)
-      orphaned(core, app, outgoing, message.method, response)
-      if (message.method === 'SUBSCRIBE') answerNotifies(core, id, response.status)
+      endIfAppDisconnected(core, app, outgoing, message.method, response)
+      if (message.method === 'SUBSCRIBE') deliverHeldNotifies(core, id, response.status)
     },
     onFailure: (response, protocol) => {
-      failed(core, outgoing, message.method, response)
+      onFailed(core, outgoing, message.method, response)
       notifyFailure(core, app, serialise(response), protocol, outgoing.id, id)
       rejectHeldNotifies(core, id)
     },
@@ -127,22 +134,25 @@ function sendOutside(core: Core, app: App, command: Command, message: SipRequest
   outgoing.start()
 }
 
-/** A registered client's connection, else the route or the Request-URI. Null: no such transport. */
-function hopFor(core: Core, command: Command, message: SipRequest): Hop | null {
+/**
+ * Returns the destination: the flow of a registered client, else the route or the Request-URI. Returns null
+ * for an unsupported transport.
+ */
+function destinationOf(core: Core, command: Command, message: SipRequest): Destination | null {
   const flow = command.routeUrl === '' ? core.registeredFlows.find(message.method, message.uri) : null
-  if (flow) return { by: 'registered', flow }
+  if (flow) return { kind: 'flow', flow }
   const target = parseTarget(command.routeUrl === '' ? message.uri : command.routeUrl)
-  return target === null ? null : { by: 'target', target }
+  return target === null ? null : { kind: 'target', target }
 }
 
-/** NOTIFYs that came before the answer to their SUBSCRIBE find their dialog now, or never. */
-function answerNotifies(core: Core, id: string, status: number): void {
+/** Delivers the NOTIFYs that arrived before the response to their SUBSCRIBE, or rejects them. */
+function deliverHeldNotifies(core: Core, id: string, status: number): void {
   if (status < 200) return
-  for (const arrival of takeHeldNotifies(core, id))
-    receiveInDialog(core, arrival, arrival.essentials.toTag ?? '')
+  for (const received of takeHeldNotifies(core, id))
+    receiveInDialog(core, received, received.essentials.toTag ?? '')
 }
 
-/** What identifies the request whatever the attempt: RFC 3261 8.1.1. */
+/** The values that identify the request on every attempt (RFC 3261 8.1.1). */
 interface Identity {
   readonly callId: string
   readonly cseq: number
@@ -154,7 +164,7 @@ function identityOf(message: SipRequest, callId: string): Identity {
   const given = from === null ? null : paramOf(parseAddress(from)?.params ?? '', 'tag')
   const cseq = headerOf(message, 'CSeq')
   const number = cseq === null ? null : (parseCSeq(cseq)?.number ?? null)
-  // Any start below 2^31 will do (8.1.1.5).
+  // Any initial value below 2^31 is allowed (8.1.1.5).
   return {
     callId,
     fromTag: given || newTag(),
@@ -179,15 +189,15 @@ function compose(message: SipRequest, identity: Identity, transport: Transport, 
   if (contacts.length === 0 && (message.method === 'INVITE' || message.method === 'SUBSCRIBE')) {
     headers.push({ name: 'Contact', value: contactOf(transport, peer, isSips(message.uri)) })
   }
-  for (const header of own) if (!PLACED.has(header.name)) headers.push(header)
+  for (const header of own) if (!LEADING_HEADERS.has(header.name)) headers.push(header)
   return { kind: 'request', method: message.method, uri: message.uri, headers, body: message.body }
 }
 
 /**
- * A provisional response above 100 to our INVITE: with a tag it makes an early dialog, one a fork.
- * False when it must not reach the application: repeated or out of order though reliable.
+ * Handles a provisional response above 100 to our INVITE; a tagged one creates an early dialog per fork.
+ * Returns false for a reliable response that is repeated or out of order and must not reach the application.
  */
-function progress(
+function onProvisional(
   core: Core,
   app: App,
   outgoing: OutgoingRequest,
@@ -212,13 +222,13 @@ function progress(
   return acceptProvisional(fork, response, outgoing.cseq)
 }
 
-function failed(core: Core, outgoing: OutgoingRequest, method: string, response: SipResponse): void {
+function onFailed(core: Core, outgoing: OutgoingRequest, method: string, response: SipResponse): void {
   endForks(core, outgoing)
   if (method !== 'INVITE') return
   cdrStop(core, 'network', outgoing.cancelled ? 'call-canceled' : 'call-rejected', response)
 }
 
-/** The early dialogs of an INVITE that failed, or that another fork won. */
+/** Ends the early dialogs of an INVITE that failed, or that another fork won. */
 function endForks(core: Core, outgoing: OutgoingRequest): void {
   for (const fork of outgoing.forks.values()) {
     core.earlyDialogs.remove(fork)
@@ -228,10 +238,10 @@ function endForks(core: Core, outgoing: OutgoingRequest): void {
 }
 
 /**
- * A 2xx to our INVITE or SUBSCRIBE. The first makes the dialog and is passed on; repetitions get
- * the same ACK again; another fork's is acknowledged and ended at once (RFC 3261 13.2.2.4).
+ * Handles a 2xx to our INVITE or SUBSCRIBE. The first one creates the dialog and is passed on; a
+ * retransmission gets the same ACK again; the 2xx of another fork gets ACK and BYE (RFC 3261 13.2.2.4).
  */
-function established(
+function onSuccess(
   core: Core,
   app: App,
   outgoing: OutgoingRequest,
@@ -264,7 +274,7 @@ function established(
     core.earlyDialogs.remove(fork)
   }
   endForks(core, outgoing)
-  // Without a Contact there is nowhere to send requests to.
+  // Without a Contact the dialog has no target for requests.
   if (request === null || contactUri(response) === null) {
     fork?.end()
     return true
@@ -287,8 +297,8 @@ function established(
   return true
 }
 
-/** The application has gone meanwhile: an answered call is ended for it. */
-function orphaned(
+/** Ends an answered call whose application has disconnected. */
+function endIfAppDisconnected(
   core: Core,
   app: App,
   outgoing: OutgoingRequest,
