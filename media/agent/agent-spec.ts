@@ -1,25 +1,27 @@
-/*
- * What a media worker is told about the party it plays. Plain data: it crosses a thread.
- */
+/* The party that a media worker plays, as plain data that crosses a thread. */
 
-/** A word and where it sounds, in ms from the start of the thing that carries it. */
+/** A word and its time (ms), relative to the start of the turn or clip that holds the word. */
 export interface TimedWord {
   readonly text: string
   readonly startMs: number
   readonly endMs: number
 }
 
-/** What recognition writes: the words as spoken, in English, or each in the script of its own language. */
+/**
+ * The text that recognition writes: as spoken, in English, or each word in the script of its own language.
+ */
 export type RecognitionMode = 'transcribe' | 'translate' | 'codemix'
 
-/** Where a secret goes in a request. Its value is not here: the spec crosses threads and may be logged. */
+/**
+ * Position of a secret in a request. The value is not included because specs cross threads and may be logged.
+ */
 export interface HttpToolAuth {
   readonly type: 'none' | 'bearer' | 'basic' | 'api_key'
-  /** `api_key`: a header or the query; null is a header. */
+  /** For `api_key`: header or query. Null means header. */
   readonly in: 'header' | 'query' | null
-  /** `api_key`: name of the header or query parameter. `basic`: the user name. */
+  /** For `api_key`: name of the header or query parameter. For `basic`: the user name. */
   readonly name: string | null
-  /** Header of a bearer token, when it is not `Authorization`. */
+  /** Header of a bearer token when it is not `Authorization`. */
   readonly header: string | null
   readonly secretId: string | null
   readonly secondary: {
@@ -29,22 +31,22 @@ export interface HttpToolAuth {
   } | null
 }
 
-/** The request of an HTTP tool (contract 2.6). The address was public https when it was saved. */
+/** The request of an HTTP tool. Saving a tool checks that its address is public https. */
 export interface HttpToolRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
-  /** 1,000 to 20,000. */
+  /** From 1,000 to 20,000. */
   readonly timeoutMs: number
   readonly headers: Readonly<Record<string, string>>
   readonly bodyFormat: 'json' | 'form'
-  /** The arguments stand under this name in the body; null: they are the body. */
+  /** Name under which the body holds the arguments. Null means that the arguments are the body. */
   readonly bodyRoot: string | null
   readonly auth: HttpToolAuth | null
-  /** The connection whose secret is sent, instead of `auth.secretId`. */
+  /** The connection whose secret is sent instead of `auth.secretId`. */
   readonly connectionId: string | null
 }
 
-/** Presets that other parts of the service carry out. */
+/** Presets that other parts of the service run. */
 export type ServicePreset = 'transfer_call' | 'send_dtmf' | 'opt_out' | 'schedule_callback'
 
 export type ToolAction =
@@ -63,12 +65,15 @@ export interface ToolSpec {
     readonly type: 'string' | 'number' | 'integer' | 'boolean'
     readonly required: boolean
   }[]
-  /** Said while the tool runs, by language tag. */
+  /** Filler spoken while the tool runs, by language tag. */
   readonly speech: Readonly<Record<string, string>>
   readonly action: ToolAction
 }
 
-/** Which person a call can be handed to. Every destination exists; whether it is verified shows later. */
+/**
+ * Transfer of a call to a person. Every destination exists; whether it is verified is checked at the
+ * transfer.
+ */
 export interface TransferSpec {
   readonly handoff: 'cold' | 'warm'
   readonly blindTransfers: boolean
@@ -78,12 +83,12 @@ export interface TransferSpec {
     readonly fallbackDestinationId: string | null
     readonly when: string
   }[]
-  /** The key by which a caller asks for a person. */
+  /** The key with which a caller asks for a person. */
   readonly dtmfKey: string | null
   readonly preTransferLine: string | null
   readonly afterMissLine: string | null
   readonly recordHumanSegment: boolean
-  /** Plain wishes ("a person, please") ask for a transfer. */
+  /** Requests in plain words ("a person, please") start a transfer. */
   readonly requestPhrases: boolean
   readonly ringTimeoutSeconds: number
 }
@@ -92,11 +97,11 @@ export interface TransferSpec {
 export interface ChosenModel {
   readonly vendor: string
   readonly model: string
-  /** Tokens of a prompt and its answer together; absent: what is usual. */
+  /** Context window: tokens of a prompt and its answer. Absent means the default. */
   readonly windowTokens?: number
 }
 
-/** A voice that speaks when the agent's own does not, and in what languages it can. */
+/** A voice that takes over when the agent's own fails, and the languages that it speaks. */
 export interface FallbackVoice {
   readonly vendor: string
   readonly model: string | null
@@ -112,44 +117,41 @@ export interface FallbackRecogniser {
   readonly languages: readonly string[]
 }
 
-/** Who goes on when a vendor of the agent's own fails: each in the order in which they are asked. */
+/** Vendors that take over when the agent's own fail, each list in the order of use. */
 export interface FallbackVendors {
   readonly speechToText: readonly FallbackRecogniser[]
   readonly languageModel: readonly ChosenModel[]
-  /** The embedded voice stands behind them by itself. */
+  /** The embedded voice always follows these. */
   readonly textToSpeech: readonly FallbackVoice[]
 }
 
-/**
- * Knowledge that stands whole in the prompt. A knowledge base that is searched during the call will be
- * another `mode`.
- */
+/** Knowledge that is part of the prompt. A searchable knowledge base will be another `mode`. */
 export interface KnowledgeText {
   readonly mode: 'inline'
-  /** Of the knowledge base or document. */
+  /** Name of the knowledge base or document. */
   readonly name: string
   readonly text: string
 }
 
-/** One agent version, with variables filled in, as a conversation runs it. */
+/** One agent version with its variables filled in. */
 export interface AgentSpec {
   readonly agentId: string
   readonly agentVersionId: string
   readonly name: string
   readonly systemPrompt: string
-  /** Spoken first, as soon as media is live; null lets the caller begin. */
+  /** Spoken first, as soon as media is live. With null, the caller speaks first. */
   readonly openingLine: string | null
-  /** Spoken to the end before a hang-up by the agent or by a limit; null hangs up at once. */
+  /** Spoken to the end before the agent or a limit ends the call. With null, the call ends at once. */
   readonly hangupLine: string | null
-  /** What the agent speaks. First is the default. Tags of the contract: `en-IN`, `hi-IN`, ... */
+  /** Languages that the agent speaks, as tags such as `en-IN`. The first is the default. */
   readonly languages: readonly string[]
   readonly speechToText: {
     readonly vendor: string
     readonly model: string | null
-    /** The language that is listened for. */
+    /** The language to recognise. */
     readonly language: string
     readonly mode: RecognitionMode
-    /** What the model understands; absent: whatever it is opened for. */
+    /** Languages that the model understands. Absent means the language of the stream. */
     readonly languages?: readonly string[]
   }
   readonly textToSpeech: {
@@ -157,13 +159,13 @@ export interface AgentSpec {
     readonly model: string | null
     readonly voice: string
     readonly pace: number
-    /** As far as the catalogue knows it. */
+    /** Absent when the catalogue does not know it. */
     readonly gender?: 'female' | 'male' | 'neutral'
-    /** What the voice speaks; absent: all of the agent's. */
+    /** Languages that the voice speaks. Absent means all of the agent's. */
     readonly languages?: readonly string[]
   }
   readonly languageModel: ChosenModel
-  /** What it answers from, in order of importance; absent: nothing but its prompt. */
+  /** Knowledge in order of importance. Absent means none. */
   readonly knowledge?: readonly KnowledgeText[]
   readonly tools: readonly ToolSpec[]
   readonly nudges: {
@@ -171,19 +173,19 @@ export interface AgentSpec {
     readonly hangupAfter: boolean
     readonly steps: readonly { readonly afterSeconds: number; readonly text: string }[]
   }
-  /** Ambience under the agent's voice; volume 0 to 1. */
+  /** Background sound under the agent's voice. Volume is 0 to 1. */
   readonly background: {
     readonly sound: 'none' | 'office' | 'cafe' | 'call_center'
     readonly volume: number
   }
-  /** Listen for an answering machine in the first seconds. */
+  /** Enables answering-machine detection in the first seconds. */
   readonly voicemail: { readonly enabled: boolean; readonly windowSeconds: number }
   readonly transfer: TransferSpec
   readonly fallbacks?: FallbackVendors
   readonly maxCallSeconds: number
 }
 
-/** Neither ambience nor answering machines nor transfers: what a plain conversation runs with. */
+/** Settings of a plain conversation: no background sound, no answering-machine detection, no transfers. */
 export const PLAIN_SETTINGS: Pick<AgentSpec, 'background' | 'voicemail' | 'transfer'> = {
   background: { sound: 'none', volume: 0 },
   voicemail: { enabled: false, windowSeconds: 8 },
@@ -201,15 +203,15 @@ export const PLAIN_SETTINGS: Pick<AgentSpec, 'background' | 'voicemail' | 'trans
   },
 }
 
-/** One clip a simulated speaker says, in the order of the script. */
+/** One clip of a simulated speaker, in script order. */
 export interface ScriptedUtterance {
   /** Name of the clip in `fixtures/speech`. */
   readonly clip: string
   readonly text: string
   readonly language: string
-  /** Words in ms from the clip's first sample; empty for a cough or other noise. */
+  /** Words, timed in ms from the clip's first sample. Empty for noise such as a cough. */
   readonly words: readonly TimedWord[]
-  /** Labelled first and last voiced sample of the clip, in ms. */
+  /** Labelled first and last voiced sample of the clip (ms). */
   readonly onsetMs: number
   readonly offsetMs: number
 }
@@ -217,19 +219,19 @@ export interface ScriptedUtterance {
 export interface SpeakerScript {
   readonly utterances: readonly ScriptedUtterance[]
   /**
-   * A speaker who loops (`PersonaSpec.loopFrom`) begins again at this utterance after the last one;
-   * absent when nothing more is said. Sandbox recognition places repeated speech by it.
+   * A looping speaker (`PersonaSpec.loopFrom`) starts again at this utterance after the last one. Absent when
+   * the speaker stops. Sandbox recognition uses this index to assign repeated speech.
    */
   readonly repeatFrom?: number
 }
 
-/** When a simulated far end does its next step. */
+/** Start condition of a persona's next step. */
 export type PersonaCue =
-  /** After the agent spoke and then was silent for this long. */
+  /** The agent spoke and was then silent for this time. */
   | { readonly kind: 'agent_silent'; readonly ms: number }
-  /** This long after the agent began to speak: in the middle of its sentence. */
+  /** This time has passed since the agent began to speak, so the step falls into its sentence. */
   | { readonly kind: 'agent_speaking'; readonly ms: number }
-  /** This long after the previous step ended. */
+  /** This time has passed since the previous step ended. */
   | { readonly kind: 'after'; readonly ms: number }
 
 export type PersonaAct =
@@ -238,11 +240,11 @@ export type PersonaAct =
   | { readonly kind: 'stop_media' }
   | { readonly kind: 'hang_up' }
 
-/** A simulated far end: what it does once its call is answered. Steps run in order, once each. */
+/** A simulated far end. After the answer its steps run in order, once each. */
 export interface PersonaSpec {
   readonly name: string
   readonly script: SpeakerScript
   readonly steps: readonly { readonly cue: PersonaCue; readonly act: PersonaAct }[]
-  /** Start again at this step after the last one; null to stay silent then. */
+  /** Index of the step at which to start again after the last one. With null, the persona stays silent. */
   readonly loopFrom: number | null
 }

@@ -1,26 +1,27 @@
 import type { Clock } from '../base/clock.js'
 
-/** Failures in a row after which a vendor is left alone. */
+/** Consecutive failures that open the circuit. */
 const FAILURES = 3
-/** Of a stall, which costs a caller a wait, fewer are needed. */
+/** Weight of a stall. A stall makes a caller wait, so fewer stalls open the circuit. */
 const STALL_WEIGHT = 1.5
-/** How long it is left alone; doubled each time its probe fails, which costs a caller a wait. */
+/** Time for which a circuit stays open. Doubles after each failed probe. */
 const REST_MS = 30_000
 const LONGEST_REST_MS = 240_000
-/** A probe that tells nothing is over after this. */
+/** A probe without a result expires after this time. */
 const PROBE_MS = 10_000
 
 interface Circuit {
   failures: number
   cooldownMs: number
-  /** Closed until then; then one request may try. */
+  /** The circuit is open until this time. Then one request may probe. Null means closed. */
   openUntilMs: number | null
   probeUntilMs: number
 }
 
 /**
- * Circuit breakers of one thread's vendors: one that failed several times in a row is not asked by any
- * call for a while, then by a single request that decides. Keyed by what is asked (`language_model openai m`).
+ * Circuit breakers for the vendors of one thread. After several consecutive failures no call uses the vendor
+ * for a while; then a single probe request decides. Keys name the part, the vendor and the model
+ * (`language_model openai m`).
  */
 export class CircuitBreakers {
   readonly #clock: Clock
@@ -30,7 +31,10 @@ export class CircuitBreakers {
     this.#clock = clock
   }
 
-  /** Whether to ask it now. True for one caller at a time while it is being tried again. */
+  /**
+   * Returns whether to use the vendor now. While the circuit is half open, returns true for one probe at a
+   * time.
+   */
   allows(key: string): boolean {
     const circuit = this.#circuits.get(key)
     if (circuit === undefined || circuit.openUntilMs === null) return true
@@ -40,7 +44,7 @@ export class CircuitBreakers {
     return true
   }
 
-  /** As `allows`, without taking the place of the one that tries. */
+  /** Returns whether the circuit is open, without starting a probe. */
   isOpen(key: string): boolean {
     const until = this.#circuits.get(key)?.openUntilMs ?? null
     return until !== null && this.#clock.now() < until
@@ -60,7 +64,7 @@ export class CircuitBreakers {
     this.#circuits.set(key, circuit)
     circuit.failures += stalled ? STALL_WEIGHT : 1
     if (circuit.openUntilMs !== null) {
-      // What fails while it is left alone was begun before; only a probe's failure lengthens the rest.
+      // Only the failure of a probe extends the open time. Other failures belong to requests from before.
       if (this.#clock.now() < circuit.openUntilMs) return
       circuit.cooldownMs = Math.min(circuit.cooldownMs * 2, LONGEST_REST_MS)
     } else if (circuit.failures < FAILURES) return
@@ -71,7 +75,7 @@ export class CircuitBreakers {
 
 const shared = new WeakMap<object, CircuitBreakers>()
 
-/** Those that belong to a thread's vendors and go with them. */
+/** Returns the circuit breakers of a thread's vendors. They live as long as `vendors`. */
 export function circuitBreakersOf(vendors: object, clock: Clock): CircuitBreakers {
   let breakers = shared.get(vendors)
   if (!breakers) {

@@ -6,25 +6,25 @@ import type { Usage } from './conversation/usage-meter.js'
 
 export type TurnId = number
 
-/** One speaker's stretch of talk. Times are ms of session time (0 = media live). */
+/** One speaker's turn. Times are session ms (0 = media live). */
 export interface Turn {
   readonly id: TurnId
   readonly speaker: 'caller' | 'agent' | 'human'
-  /** What was recognised, or what the agent was going to say. */
+  /** The recognised text, or the text that the agent intended to say. */
   readonly text: string
-  /** What was really heard: for a cut agent turn, the words whose audio was sent. */
+  /** The text that was heard. For an interrupted agent turn, the words whose audio was sent. */
   readonly heardText: string
   readonly language: string
   readonly startMs: number
   readonly endMs: number
-  /** Session ms at which the caller's interruption stopped the agent. */
+  /** Session time (ms) at which the caller's interruption stopped the agent. */
   readonly cutAtMs?: number
   readonly words: readonly TimedWord[] | null
 }
 
 /**
- * What the caller waited for before one reply, told when the wait is over (`TurnRecord` says the rest when
- * the reply is). Absolute session ms; null where a stage did not happen.
+ * Latency of one reply, emitted when the reply becomes audible. `TurnRecord` adds the rest at the end of the
+ * reply. All times are session ms; null means that the stage did not happen.
  */
 export interface TurnTrace {
   readonly turnId: TurnId
@@ -32,67 +32,73 @@ export interface TurnTrace {
   readonly speechEndMs: number
   readonly vadStopMs: number | null
   readonly sttFinalMs: number | null
-  /** The end of turn was decided and the model asked. */
+  /** Time at which the end of the turn was decided and the model was asked. */
   readonly decidedMs: number
   readonly modelFirstTokenMs: number | null
   readonly firstSentenceMs: number | null
   readonly ttsFirstAudioMs: number | null
-  /** First packet of the reply with sound left. */
+  /** First packet of the reply that carries audio. */
   readonly firstPacketMs: number | null
 }
 
 /**
- * One utterance of the agent as an account: where its time went and what it used, without a word of it.
- * Absolute session ms; null where a stage did not happen.
+ * Timing and usage of one agent utterance, without its words. All times are session ms; null means that the
+ * stage did not happen.
  */
 export interface TurnRecord {
   readonly turnId: TurnId
-  /** An answer of the model, or a line said without it. */
+  /** `reply`: an answer of the model. `line`: a canned phrase. */
   readonly kind: 'reply' | 'line'
-  /** Said to the end, stopped by the caller, stopped for another reason, or never heard. */
+  /**
+   * `said`: spoken to the end. `interrupted`: stopped by the caller. `cut`: stopped for another reason.
+   * `unheard`: never audible.
+   */
   readonly ending: 'said' | 'interrupted' | 'cut' | 'unheard'
   /**
-   * A model was asked before the turn was decided: its answer was used, or thrown away. Null: none was, as
-   * far as this utterance is concerned.
+   * Outcome of a speculative model request: its answer was used or discarded. Null when there was none for
+   * this utterance.
    */
   readonly speculation: 'kept' | 'dropped' | null
-  /** Failures of vendors since the utterance before. */
+  /** Provider failures since the previous utterance. */
   readonly troubles: number
-  /** First and last voiced sample of the words it answers; null for a line nobody asked for. */
+  /**
+   * First and last voiced sample of the caller's words that the utterance answers. Null for a phrase that
+   * answers nothing.
+   */
   readonly onsetMs: number | null
   readonly offsetMs: number | null
   readonly vadStopMs: number | null
   readonly sttFinalMs: number | null
-  /** The end of the caller's turn was decided, or the line began. */
+  /** Time at which the end of the caller's turn was decided, or the phrase began. */
   readonly decidedMs: number
-  /** Before `decidedMs` when a speculation was kept. */
+  /** Earlier than `decidedMs` when a speculative answer was used. */
   readonly modelRequestMs: number | null
   readonly modelFirstTokenMs: number | null
   readonly firstSentenceMs: number | null
-  /** Null when all of it had been synthesised before. */
+  /** Null when all audio came from the phrase cache. */
   readonly ttsRequestMs: number | null
   readonly ttsFirstAudioMs: number | null
   readonly firstPacketMs: number | null
-  /** The caller's sound that stopped it began. */
+  /** Start of the caller's sound that interrupted the utterance. */
   readonly interruptedMs: number | null
   readonly endMs: number
-  /** Since the utterance before. */
+  /** Vendor usage since the previous utterance. */
   readonly usage: Usage
 }
 
 /** What a conversation reports, in order. */
 export type ConversationEvent =
   | { readonly type: 'turn'; readonly turn: Turn }
-  /** The caller stopped the agent; the agent's turn follows with `cutAtMs`. */
+  /** The caller stopped the agent. The agent's turn follows with `cutAtMs`. */
   | { readonly type: 'interrupted'; readonly turnId: TurnId; readonly atMs: number }
-  /** Paused for a sound that turned out to be no interruption. */
+  /** The agent paused for a sound that was no interruption, and went on. */
   | { readonly type: 'resumed'; readonly turnId: TurnId; readonly atMs: number; readonly pausedMs: number }
   | { readonly type: 'trace'; readonly trace: TurnTrace }
-  /** An utterance of the agent is over, heard or not. */
+  /** An agent utterance is over, heard or not. */
   | { readonly type: 'turn_record'; readonly record: TurnRecord }
-  /** What the whole conversation used; once, last. */
+  /** Usage of the whole conversation. Emitted once, last. */
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** Something other than speech was heard of the far side. */
+  /** A sound of the far side other than speech was detected. */
   | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
   | {
@@ -100,7 +106,7 @@ export type ConversationEvent =
       readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model'
       readonly code: string
       readonly message: string
-      /** Which vendor, and which one took over; absent where it is not known, or nobody did. */
+      /** The failed vendor and its replacement. Absent when unknown or when there is no replacement. */
       readonly vendor?: string
       readonly instead?: string
       readonly atMs: number
@@ -112,9 +118,9 @@ export type ConversationEvent =
       readonly result: string
       readonly atMs: number
     }
-  /** Who took a call that we made; once more when it turns out to be a machine. */
+  /** Result of answering-machine detection on an outbound call. Emitted again when the result changes. */
   | ({ readonly type: 'answered_by'; readonly atMs: number } & AnswerVerdict)
-  /** The conversation is over (its last words were sent): hang up. */
+  /** The conversation is over and its last words were sent. The receiver hangs up. */
   | {
       readonly type: 'finished'
       readonly why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'

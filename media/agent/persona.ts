@@ -4,9 +4,9 @@ import { Playout } from '../session/playout.js'
 import type { Vad, VadFactory } from '../vad/vad.js'
 import type { PersonaAct, PersonaCue, PersonaSpec } from './agent-spec.js'
 
-/** Longest clip it can say. */
+/** Longest clip (ms) that a persona can play. */
 const PLAYOUT_MS = 60_000
-/** The agent's speech: sound this long begins it, quiet this long ends it. */
+/** Sound of this length starts the agent's speech; silence of this length ends it. */
 const START_MS = 60
 const STOP_MS = 200
 
@@ -15,18 +15,18 @@ export interface PersonaOptions {
   readonly spec: PersonaSpec
   readonly rate: SessionRate
   readonly vad: VadFactory
-  /** The sound of a clip, at `rate`. */
+  /** Loads a clip as samples at `rate`. */
   loadClip(name: string): Promise<Int16Array>
   press(digits: readonly Digit[]): void
   hangUp(): void
   stopMedia(): void
 }
 
-/** The simulated far end of a call: says its clips when its cues come. */
+/** The simulated far end of a call. Plays its clips when their cues occur. */
 export interface Persona extends Endpoint {
   /** Loads the clips. Rejects when one is missing. */
   prepare(): Promise<void>
-  /** Media is live. Clips that are not loaded yet delay the first step; a missing one hangs up. */
+  /** Starts when media is live. The first step waits for clips that still load; a missing clip hangs up. */
   start(): void
 }
 
@@ -48,14 +48,14 @@ class SimulatedSpeaker implements Persona {
   #closed = false
 
   #step = 0
-  /** Ids of what it says; playout ids are never used twice. */
+  /** Last playout id. Playout ids are never reused. */
   #utterances = 0
   #speaking = false
-  /** When the running step began to wait; null before the first beat. */
+  /** Time at which the current step began to wait. Null before the first frame tick. */
   #armedAtMs: number | null = null
-  /** The agent spoke since then. */
+  /** The agent has spoken since then. */
   #agentSpoke = false
-  /** Onset of the agent's speech at which it was last interrupted: once each. */
+  /** Onset of the agent's speech that was last interrupted. Each is interrupted once. */
   #usedOnsetMs: number | null = null
 
   constructor(options: PersonaOptions) {
@@ -64,7 +64,7 @@ class SimulatedSpeaker implements Persona {
     this.#playout = new Playout(options.rate, PLAYOUT_MS)
     this.#playout.onDrained = () => {
       this.#speaking = false
-      // What the agent said while it was spoken to is not the answer that the next step waits for.
+      // Speech of the agent during this clip does not count as the reply that the next step waits for.
       this.#armedAtMs = null
     }
     this.#detector = options.vad.open({ rate: options.rate, startMs: START_MS, stopMs: STOP_MS })
@@ -78,7 +78,7 @@ class SimulatedSpeaker implements Persona {
   start(): void {
     if (this.#closed) return
     this.#live = true
-    // Without its clips it has nothing to say: the call must not hang in silence.
+    // A persona without clips would leave the call silent.
     this.prepare().catch(() => this.#options.hangUp())
   }
 
@@ -101,7 +101,7 @@ class SimulatedSpeaker implements Persona {
     this.#detector.close()
   }
 
-  /** Does every step that is due at this beat. */
+  /** Runs every step that is due at this frame tick. */
   #advance(nowMs: number): void {
     if (this.#clips === null || this.#speaking) return
     const { steps, loopFrom } = this.#options.spec
@@ -114,7 +114,7 @@ class SimulatedSpeaker implements Persona {
       this.#step++
       this.#act(step.act)
       if (!this.#speaking) this.#arm(nowMs)
-      // A loop whose cues are all due would never leave this beat.
+      // One pass per tick: a loop whose cues are all due would never end.
       if (this.#step === steps.length) return
     }
   }

@@ -3,12 +3,11 @@ import type { RecognitionMode, TimedWord } from './agent-spec.js'
 import type { TokenCount } from './conversation/usage-meter.js'
 
 /*
- * The four vendor ports. Everything a vendor does is cancellable by its handle, reports through
- * callbacks on the same thread, and calls none of them after `close`/`cancel` returned. Differences
- * between vendors are declared as capabilities, not discovered as special cases.
+ * The four vendor ports. Each operation can be cancelled by its handle and reports through callbacks on the
+ * same thread, never after `close` or `cancel` returned. Vendors declare their differences as capabilities.
  */
 
-/** Failures are classified where they arise; `EngineError` with a `vendor_*` code. */
+/** An `EngineError` with a `vendor_*` code. The vendor adapter classifies each failure. */
 export type VendorFailure = import('../base/errors.js').EngineError
 
 // ---- speech to text
@@ -16,33 +15,33 @@ export type VendorFailure = import('../base/errors.js').EngineError
 export interface SpeechToTextCapabilities {
   /** Sends text before the utterance is complete. */
   readonly partials: boolean
-  /** Says by itself when an utterance is over; otherwise our VAD drives `utteranceEnd`. */
+  /** Detects the end of an utterance. Without this, our VAD calls `utteranceEnd`. */
   readonly endOfUtterance: boolean
   readonly wordTimes: boolean
-  /** Can recognise at all; the sandbox cannot for an unknown human caller. */
+  /** Can recognise speech at all. The sandbox cannot for an unknown human caller. */
   readonly understandsSpeech: boolean
-  /** Milliseconds after the end of speech by which a final text is expected (p99). */
+  /** Time (ms) from the end of speech to the final text (p99). */
   readonly finalDeadlineMs: number
-  /** The contract's tags this stream understands at once; absent: only the one it was opened in. */
+  /** Language tags that this stream understands. Absent means only the language with which it was opened. */
   readonly understoodLanguages?: readonly string[]
-  /** Tells with its texts which of them was spoken. */
+  /** Reports the spoken language with each text. */
   readonly detectsLanguage?: boolean
-  /** It answers for itself when a text is late: nobody else is asked beside it. */
+  /** Handles a late final text by itself. No second recogniser is asked. */
   readonly ownFinalDeadline?: boolean
 }
 
 export interface SpeechToTextEvents {
-  /** Text so far of the current utterance; replaces the previous partial. */
+  /** Reports the text of the current utterance so far. Replaces the previous partial. */
   partial(text: string, language?: string | null): void
   /**
-   * The complete text of an utterance; empty when speech was heard but nothing understood.
-   * Word times are session milliseconds. `language`: what the vendor heard, as a contract's tag; null or
-   * absent when it does not tell, or was told which to expect.
+   * Reports the complete text of an utterance. The text is empty when there was speech but no words. Word
+   * times are session ms. `language` is the detected language tag, null or absent when the vendor does not
+   * report one.
    */
   final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
   /**
-   * Optional: the words so far may well be all (true), or were taken for that and are not (false). The final
-   * text comes all the same.
+   * Reports that the words so far may be complete (true), or no longer are (false). The final text follows in
+   * both cases. Optional.
    */
   eagerEndOfTurn?(complete: boolean): void
   failed(error: VendorFailure): void
@@ -50,13 +49,19 @@ export interface SpeechToTextEvents {
 
 export interface SpeechToTextStream {
   readonly capabilities: SpeechToTextCapabilities
-  /** Caller audio at the session rate, in order. Borrowed; `atMs` is session time of its first sample. */
+  /**
+   * Writes caller audio at the session rate, in order. `pcm` is borrowed; `atMs` is the session time of its
+   * first sample.
+   */
   write(pcm: Int16Array, atMs: number): void
-  /** Our VAD heard speech begin, at session ms (already corrected back to the first voiced sample). */
+  /**
+   * Reports that our VAD detected speech from this session time (ms), already corrected to the first voiced
+   * sample.
+   */
   utteranceStart(atMs: number): void
-  /** Our VAD heard speech end; asks for a final as soon as possible. */
+  /** Reports that our VAD detected the end of speech. Requests a final text as soon as possible. */
   utteranceEnd(atMs: number): void
-  /** Absent: nothing. What it took for said, and has neither words for nor an answer to. */
+  /** Returns the speech that has neither a text nor a reply yet, or null. Absent means never any. */
   untranscribed?(): { readonly startMs: number; readonly endMs: number } | null
   close(): void
 }
@@ -66,12 +71,12 @@ export interface SpeechToText {
   open(
     options: {
       readonly rate: SessionRate
-      /** What is spoken at first; all that is understood where a vendor takes one language at a time. */
+      /** Language at the start, and the only one for a vendor that takes one language at a time. */
       readonly language: string
-      /** All that may be spoken; absent: only `language`. */
+      /** All languages that may be spoken. Absent means only `language`. */
       readonly languages?: readonly string[]
       readonly model: string | null
-      /** One that the catalogue offers for the model. */
+      /** A mode that the catalogue offers for the model. */
       readonly mode: RecognitionMode
     },
     events: SpeechToTextEvents,
@@ -84,31 +89,31 @@ export interface SpeakRequest {
   readonly text: string
   readonly voice: string
   readonly model: string | null
-  /** Language tag as the contract writes them, for example `hi-IN`. */
+  /** Language tag, for example `hi-IN`. */
   readonly language: string
-  /** 1 is the vendor's normal speed. */
+  /** Speaking rate. 1 is the vendor's normal speed. */
   readonly pace: number
-  /** The rate wanted; the vendor may deliver another one and says so with each chunk. */
+  /** The preferred rate. The vendor may deliver another one and states it with each chunk. */
   readonly rate: SessionRate
 }
 
 export interface SpeakEvents {
-  /** Mono PCM, owned by the receiver. */
+  /** Delivers mono PCM, owned by the receiver. */
   audio(pcm: Int16Array, rate: Rate): void
-  /** Optional: `textOffset` (UTF-16 units in the request text) is spoken from `atMs` of this audio. */
+  /** Reports that the text at `textOffset` (UTF-16 units) starts at `atMs` of this audio. Optional. */
   word(textOffset: number, length: number, atMs: number): void
   done(): void
   failed(error: VendorFailure): void
 }
 
 export interface Cancellable {
-  /** Idempotent; no callback follows. */
+  /** Cancels the job. No callback follows. Idempotent. */
   cancel(): void
 }
 
 export interface TextToSpeech {
   readonly id: string
-  /** First useful audio is expected within this many ms, else the conversation falls back. */
+  /** Time (ms) to the first audible audio, after which the conversation falls back. */
   readonly firstAudioDeadlineMs: number
   speak(request: SpeakRequest, events: SpeakEvents): Cancellable
 }
@@ -118,7 +123,7 @@ export interface TextToSpeech {
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** Parsed JSON object; `{}` when the model sent nothing. */
+  /** Parsed JSON object. `{}` when the model sent nothing. */
   readonly arguments: Readonly<Record<string, unknown>>
 }
 
@@ -142,34 +147,34 @@ export interface GenerateRequest {
 
 export interface GenerateEvents {
   text(delta: string): void
-  /** All calls of one answer, after its text. */
+  /** Reports all calls of one answer, after its text. */
   toolCalls(calls: readonly ToolCall[]): void
-  /** Null: the vendor does not tell. */
+  /** Reports the end of the answer. `usage` is null when the vendor does not report it. */
   done(usage: TokenCount | null): void
   failed(error: VendorFailure): void
 }
 
 /**
- * `context.reason` of a `vendor_rejected`: the prompt has more tokens than the model takes. Asking again with
- * a shorter one may work.
+ * `context.reason` of a `vendor_rejected` failure: the prompt exceeds the model's window. A shorter prompt
+ * may work.
  */
 export const PROMPT_TOO_LONG = 'prompt_too_long'
 
 export interface LanguageModel {
   readonly id: string
-  /** First token is expected within this many ms, else the conversation falls back. */
+  /** Time (ms) to the first token, after which the conversation falls back. */
   readonly firstTokenDeadlineMs: number
   generate(request: GenerateRequest, events: GenerateEvents): Cancellable
 }
 
-// ---- speech to speech: one model that hears and speaks by itself
+// ---- speech to speech: one model for STT, LLM and TTS
 
 export interface SpeechToSpeechCapabilities {
-  /** Says by itself when the caller's turn is over (`committed`); otherwise `commit` does. */
+  /** Detects the end of the caller's turn (`committed`). Without this, the conversation calls `commit`. */
   readonly turnEnd: boolean
-  /** The first sound of a reply is expected within this many ms of `respond`. */
+  /** Time (ms) from `respond` to the first audio of a reply. */
   readonly firstAudioDeadlineMs: number
-  /** A connection lives no longer than this; null: as long as the call. */
+  /** Longest lifetime of a connection (ms). Null means the whole call. */
   readonly maxConnectionMs: number | null
 }
 
@@ -177,78 +182,80 @@ export interface SpeechToSpeechOptions {
   readonly rate: SessionRate
   readonly model: string
   readonly voice: string
-  /** 1 is the vendor's normal speed. */
+  /** Speaking rate. 1 is the vendor's normal speed. */
   readonly pace: number
-  /** What is spoken, for the transcription beside the model; null: one of several. */
+  /** Language for the transcription. Null means one of several. */
   readonly language: string | null
   readonly instructions: string
   readonly tools: readonly ToolDeclaration[]
-  /** The conversation so far, without the instructions: after a lost connection. */
+  /** The conversation so far without the instructions, for use after a lost connection. */
   readonly history: readonly ChatMessage[]
 }
 
 export interface SpeechToSpeechEvents {
-  /** The vendor's own detector. Only with `turnEnd`. */
+  /** Reports speech detected by the vendor. Only with `turnEnd`. */
   callerStarted(): void
   callerStopped(): void
-  /** What the caller said since the last time is part of the conversation now, under this id. */
+  /** Reports that the caller's speech since the last commit joined the conversation as `item`. */
   committed(item: string): void
-  /** The words of an item; null when they cannot be had. May come long after the reply began. */
+  /**
+   * Reports the transcript of an item, null when it is unavailable. May arrive long after the reply began.
+   */
   transcript(item: string, text: string | null): void
-  /** The connection is gone; after this each reply that was under way fails, and nothing follows. */
+  /** Reports that the connection is lost. Every reply in progress fails first, and nothing follows. */
   failed(error: VendorFailure): void
 }
 
 export interface SpokenReplyEvents {
   /**
-   * Sound of the item, in order and faster than it is heard. Mono PCM, owned by the receiver. A reply
+   * Delivers audio of an item, in order and faster than real time. Mono PCM, owned by the receiver. A reply
    * may have several items, one after the other.
    */
   audio(item: string, pcm: Int16Array, rate: Rate): void
-  /** Words of the item, a piece at a time, before, with or after their sound. */
+  /** Delivers words of the item piece by piece: before, with or after their audio. */
   words(item: string, piece: string): void
-  /** Something is being made that is no sound, a tool call for one. */
+  /** Reports progress without audio, such as a tool call. */
   progress(): void
-  /** Everything came. */
+  /** Reports the end of the reply. */
   done(calls: readonly ToolCall[], usage: TokenCount | null): void
   failed(error: VendorFailure): void
 }
 
 export interface SpeechToSpeechStream {
-  /** Caller audio at the session rate, in order. Borrowed. What comes before the vendor is ready is kept. */
+  /**
+   * Writes caller audio at the session rate, in order. `pcm` is borrowed. Audio is buffered until the vendor
+   * is ready.
+   */
   write(pcm: Int16Array): void
-  /** What was written since the last commit is the caller's turn; `committed` follows. */
+  /** Ends the caller's turn with the audio so far. `committed` follows. */
   commit(): void
-  /** Answers the conversation as it is, after a reply that is still under way has ended. */
+  /** Requests a reply to the conversation, after any reply in progress has ended. */
   respond(options: { readonly mayUseTools: boolean }, events: SpokenReplyEvents): Cancellable
-  /** Says these words beside the conversation, of which they do not become a part. */
+  /** Speaks the text outside the conversation. */
   say(text: string, events: SpokenReplyEvents): Cancellable
-  /** Only the first `audioMs` of the item's sound was heard. */
+  /** Cuts the item at `audioMs`, the end of the part that was heard. */
   truncate(item: string, audioMs: number): void
-  /** The item was never heard, or was no speech. */
+  /** Removes an item that was never heard or was no speech. */
   deleteItem(item: string): void
-  /** Adds written words to the conversation. */
+  /** Adds a text message to the conversation. */
   addMessage(role: 'user' | 'assistant' | 'system', text: string): void
   toolResult(callId: string, output: string): void
-  /** Idempotent. */
+  /** Closes the stream. Idempotent. */
   close(): void
 }
 
 export interface SpeechToSpeech {
   readonly id: string
   readonly capabilities: SpeechToSpeechCapabilities
-  /** Connects at once; what fails then is told by `failed`. */
+  /** Starts to connect at once. Later failures arrive through `failed`. */
   open(options: SpeechToSpeechOptions, events: SpeechToSpeechEvents): SpeechToSpeechStream
 }
 
-/**
- * What a media thread offers a conversation: vendors by id (`embedded`, `openai`). Adding a vendor is
- * one file and one line of `vendors/registry.ts`.
- */
+/** The vendors of a media thread by id (`embedded`, `openai`). */
 export interface Vendors {
   speechToText(id: string): SpeechToText
   textToSpeech(id: string): TextToSpeech
   languageModel(id: string): LanguageModel
-  /** One model in the place of all three. */
+  /** Returns a model that replaces the other three. */
   speechToSpeech(id: string): SpeechToSpeech
 }

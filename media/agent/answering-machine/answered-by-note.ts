@@ -1,6 +1,6 @@
 import type { AnsweredBy } from './answering-machine-detector.js'
 
-/** What a model is told of who took the call; the agent's own prompt comes first. */
+/** Notes for the model about the party that answered. The agent's own prompt has priority. */
 const NOTES: Readonly<Partial<Record<AnsweredBy, string>>> = {
   screening:
     'A call-screening service answered, not the person. Unless your instructions say otherwise, say in one ' +
@@ -11,16 +11,16 @@ const NOTES: Readonly<Partial<Record<AnsweredBy, string>>> = {
 }
 const PERSON_AFTER_ALL = 'A person is on the line now.'
 
-/** Finds the words for each new verdict about who answered. */
+/** Selects the note for each new detection result. */
 export class AnsweredByNote {
   #by: AnsweredBy | null = null
 
-  /** Null when there is nothing to say: a person needs no word, unless a machine was told of before. */
+  /** Returns the note, or null when none is needed. A person needs one only after a machine was announced. */
   of(by: AnsweredBy): string | null {
     const before = this.#by
     if (before === by) return null
     this.#by = by
-    const told = before !== null && NOTES[before] !== undefined
-    return NOTES[by] ?? (by === 'human' && told ? PERSON_AFTER_ALL : null)
+    const machineNoted = before !== null && NOTES[before] !== undefined
+    return NOTES[by] ?? (by === 'human' && machineNoted ? PERSON_AFTER_ALL : null)
   }
 }

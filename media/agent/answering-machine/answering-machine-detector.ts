@@ -1,32 +1,32 @@
 import type { DetectorEvent } from '../../detect/events.js'
 import { classifyGreeting, type GreetingKind } from './greeting-words.js'
 
-/** Who or what took a call that we made. */
+/** The party that answered an outbound call. */
 export type AnsweredBy = 'human' | GreetingKind | 'fax' | 'unknown'
 
 export interface AnswerVerdict {
   readonly by: AnsweredBy
   /**
-   * What decided: words, the tone of a recorder, a fax machine's tone, how long the greeting was, time; or
-   * the greeting was no voice but a tone of the network.
+   * Evidence of the verdict: words, a voicemail beep, a fax tone, the length of the greeting, the end of the
+   * window, or a network tone that was taken for a greeting.
    */
   readonly evidence: 'words' | 'beep' | 'fax' | 'greeting' | 'time' | 'tone'
 }
 
-/** A person says hello in less, and then waits. */
+/** A person's hello is shorter and is followed by a wait. */
 const SHORT_GREETING_MS = 2500
-const WAITS_MS = 500
-/** A recorder's tone follows a greeting, however short. */
-const LEAST_GREETING_MS = 700
-/** After the window, a tone still tells a recorder from a person who spoke long. */
+const SILENCE_MS = 500
+/** A beep follows a greeting of at least this length. */
+const MIN_GREETING_MS = 700
+/** After the window, a beep still tells a voicemail from a person with a long greeting. */
 const BEEP_WINDOW_MS = 30_000
-/** An announcement is remembered over its pauses, by so many letters. */
-const REMEMBERED = 300
+/** Characters of an announcement to keep across its pauses. */
+const MAX_TRANSCRIPT = 300
 
 /**
- * Listens to the first seconds of an outbound call and says who answered: a person as soon as a short
- * greeting is over, a machine as soon as its words or its tone give it away. A person who turns out to
- * be a machine within the window is corrected. Times are session ms; the shell brings them.
+ * Detects who answered an outbound call from its first seconds. A short greeting followed by silence is a
+ * person; typical words or tones are a machine. The verdict changes when an apparent person proves to be a
+ * machine within the window. Times are session ms, supplied by the caller.
  */
 export class AnsweringMachineDetector {
   readonly #windowMs: number
@@ -37,7 +37,7 @@ export class AnsweringMachineDetector {
   #spokenMs = 0
   #onsetMs = 0
   #transcript = ''
-  /** The network was heard: its tones look like short greetings, so only words tell a person now. */
+  /** A network tone was heard. Tones look like short greetings, so only words prove a person now. */
   #networkTone = false
   #settled = false
 
@@ -49,7 +49,7 @@ export class AnsweringMachineDetector {
     return this.#verdict
   }
 
-  /** Nothing can change the verdict any more. */
+  /** Whether the verdict is final. */
   get settled(): boolean {
     return this.#settled
   }
@@ -66,17 +66,17 @@ export class AnsweringMachineDetector {
     this.#spokenMs += Math.max(0, lastVoicedMs - this.#onsetMs)
   }
 
-  /** Partial or final words of the far side. The new verdict, or null when it stays. */
+  /** Handles partial or final words. Returns the new verdict, or null when it stays. */
   words(text: string, atMs: number, final = false): AnswerVerdict | null {
     if (this.#settled || atMs > this.#windowMs + SHORT_GREETING_MS) return null
-    const said = `${this.#transcript} ${text}`.slice(-REMEMBERED)
-    if (final) this.#transcript = said
-    const by = classifyGreeting(said, final)
+    const transcript = `${this.#transcript} ${text}`.slice(-MAX_TRANSCRIPT)
+    if (final) this.#transcript = transcript
+    const by = classifyGreeting(transcript, final)
     if (by !== null) return this.#decide({ by, evidence: 'words' })
     return this.#networkTone && text !== '' ? this.#decide({ by: 'human', evidence: 'words' }) : null
   }
 
-  /** A sound other than speech. The new verdict, or null when it stays. */
+  /** Handles a sound other than speech. Returns the new verdict, or null when it stays. */
   detected(event: DetectorEvent): AnswerVerdict | null {
     switch (event.type) {
       case 'beep':
@@ -91,7 +91,7 @@ export class AnsweringMachineDetector {
     }
   }
 
-  /** Ringing, busy, the tones before an announcement: what was taken for a greeting was none. */
+  /** Handles ringing, busy and information tones: the apparent greeting was a tone. */
   tone(): AnswerVerdict | null {
     this.#networkTone = true
     this.#spokenMs = 0
@@ -102,21 +102,21 @@ export class AnsweringMachineDetector {
   beep(startMs: number): AnswerVerdict | null {
     if (this.#settled || startMs > BEEP_WINDOW_MS) return null
     const spoken = this.#spokenMs + (this.#speaking ? startMs - this.#onsetMs : 0)
-    // Without a greeting before it, it is a tone of the network.
-    return spoken < LEAST_GREETING_MS ? null : this.#decide({ by: 'voicemail', evidence: 'beep' })
+    // A beep without a greeting before it is a network tone.
+    return spoken < MIN_GREETING_MS ? null : this.#decide({ by: 'voicemail', evidence: 'beep' })
   }
 
   fax(): AnswerVerdict | null {
     return this.#settled ? null : this.#decide({ by: 'fax', evidence: 'fax' })
   }
 
-  /** Every frame: what time alone tells. */
+  /** Handles the passing of time, once per frame. */
   tick(atMs: number): AnswerVerdict | null {
     if (this.#settled) return null
     const first = this.#firstOnsetMs
     if (this.#verdict === null && !this.#networkTone && first !== null && !this.#speaking) {
       const short = this.#lastVoicedMs - first <= SHORT_GREETING_MS
-      if (short && atMs - this.#lastVoicedMs >= WAITS_MS)
+      if (short && atMs - this.#lastVoicedMs >= SILENCE_MS)
         return this.#decide({ by: 'human', evidence: 'greeting' })
     }
     if (atMs < this.#windowMs) return null
@@ -128,7 +128,7 @@ export class AnsweringMachineDetector {
   }
 
   #decide(verdict: AnswerVerdict): AnswerVerdict | null {
-    // A machine is a machine, whatever it says next.
+    // A machine stays a machine.
     if (this.#verdict !== null && this.#verdict.by !== 'human' && this.#verdict.by !== 'unknown') return null
     if (this.#verdict?.by === verdict.by) return null
     this.#verdict = verdict

@@ -4,27 +4,27 @@ import type { TurnContext } from '../turn/turn-context.js'
 import type { CallerTurn } from '../turn/turn-types.js'
 import { TurnTracer } from './turn-tracer.js'
 
-/** Tells where the time of a conversation went and what it used. */
+/** Reports the latency and the vendor usage of a conversation. */
 export class ConversationAccount {
   readonly tracer: TurnTracer
   readonly #turnContext: TurnContext
   readonly #callerInput: () => CallerInput
   #closed = false
 
-  constructor(floor: TurnContext, ear: () => CallerInput) {
-    this.#turnContext = floor
-    this.#callerInput = ear
-    this.tracer = new TurnTracer(() => floor.now())
+  constructor(turnContext: TurnContext, callerInput: () => CallerInput) {
+    this.#turnContext = turnContext
+    this.#callerInput = callerInput
+    this.tracer = new TurnTracer(() => turnContext.now())
   }
 
-  /** An utterance of the agent begins: an answer to these words, or a line. */
+  /** Starts the record of an agent utterance: a reply to `caller`, or a canned phrase. */
   beginTurn(turn: TurnId, kind: TurnRecord['kind'], caller: CallerTurn | null): void {
     const { lastOffsetMs, lastFinalMs } = this.#callerInput()
     const words = caller && { startMs: caller.startMs, endMs: caller.endMs, lastOffsetMs, lastFinalMs }
     this.tracer.begin(turn, kind, words)
   }
 
-  /** The first packet of a reply was sent. */
+  /** Emits the latency trace when the first packet of a reply was sent. */
   replyStarted(turn: TurnId): void {
     const trace = this.tracer.traceOf(turn)
     if (trace) this.#turnContext.emit({ type: 'trace', trace })
@@ -36,7 +36,7 @@ export class ConversationAccount {
     if (record) this.#turnContext.emit({ type: 'turn_record', record })
   }
 
-  /** The conversation is over. Idempotent. */
+  /** Emits the total usage when the conversation is over. Idempotent. */
   close(): void {
     if (this.#closed) return
     this.#closed = true

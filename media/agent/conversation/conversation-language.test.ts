@@ -187,9 +187,9 @@ t.test('an agent of one language stays in it', async (t) => {
 t.test('what is said when a vendor fails is ready in the new language', async (t) => {
   const rig = await switched()
   await rig.run(2000)
-  const { trouble, goodbye } = enginePhrases('hi-IN')
+  const { failure, goodbye } = enginePhrases('hi-IN')
   const ready = (line: string) => rig.spoken.some(({ text }) => line.startsWith(text))
-  t.ok(ready(trouble) && ready(goodbye), 'spoken ahead')
+  t.ok(ready(failure) && ready(goodbye), 'spoken ahead')
   const asked = rig.spoken.length
   rig.modelScripts.push([], [], [])
   rig.callerSound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })

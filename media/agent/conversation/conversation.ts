@@ -31,58 +31,68 @@ export interface ConversationOptions {
   readonly rate: SessionRate
   readonly vendors: Vendors
   readonly vad: VadFactory
-  /** Judges the caller's pauses by their sound; without it the words alone decide. */
+  /**
+   * Estimates from the sound of a pause whether the caller has finished. Without a detector the words alone
+   * decide.
+   */
   readonly turnDetector?: TurnDetector | null
   readonly clock: Clock
-  /** In order, on the same thread, also from within `close`. */
+  /** Receives events in order, on the same thread, also during `close`. */
   emit(event: ConversationEvent): void
   readonly log: Log
-  /** What tools need of the outside. */
+  /** Runs tools that need something outside the conversation. */
   readonly tools: ToolRunner
-  /** The next frame ends the agent's sound and may be pulled before its time. Not from within this call. */
+  /**
+   * Signals that the next frame ends the agent's audio and may be pulled early. Must not pull during this
+   * call.
+   */
   flushEarly?(): void
-  /** Ask the model before the caller's turn is decided. Costs requests whose answers nobody hears. */
+  /** Asks the model before the end of the caller's turn is decided. Some requests are wasted. */
   readonly speculate?: boolean
   /**
-   * Once: the conversation failed, on whoever's call: a timer's, a vendor's, the beat's. Nothing more is
-   * said or heard, and it waits to be closed. Without it the error is thrown where it happened.
+   * Called once when the conversation fails in a timer, a vendor callback or a frame tick. The conversation
+   * then neither speaks nor listens and waits for `close`. Without this callback the error is thrown at its
+   * origin.
    */
   readonly onFault?: (error: unknown) => void
 }
 
 /**
- * An agent that talks: the shell around the turn machine. It owns what the machine orders about
- * (playout, detector, recogniser, model and synthesis jobs, timers) and tells it what happens.
+ * A talking agent: the shell around the turn machine. Owns playout, VAD, recogniser, model and synthesis jobs
+ * and timers. Runs the machine's effects and feeds its inputs.
  */
 export interface Conversation extends Endpoint {
-  /** Synthesises the opening line so that it can be sent with the first packet. Bounded; never rejects. */
+  /** Synthesises the opening line for the first packet. Takes bounded time and never rejects. */
   prepare(): Promise<void>
-  /** What was heard of the far side beside speech. */
+  /** Handles a detected sound of the far side other than speech. */
   detected(event: DetectorEvent): void
-  /** Media is live: session time 0. Once. */
+  /** Starts the conversation when media is live, at session time 0. Call once. */
   start(): void
-  /** Idempotent. What was said so far is emitted before it returns; nothing is afterwards. */
+  /** Emits the turns so far, then closes the conversation. Emits nothing after it returns. Idempotent. */
   close(why: CloseReason): void
 }
 
-/** What hears, thinks and speaks for the agent: three vendors one after the other, or one model for all. */
+/** The models behind a conversation: an STT, LLM and TTS cascade, or one speech-to-speech model. */
 export interface ReplyModel {
   readonly recogniser: SpeechToText
-  /** Those that go on when it fails. */
+  /** Recognisers that take over when `recogniser` fails. */
   readonly fallbackRecognisers?: readonly RecogniserChoice[]
   readonly firstTokenDeadlineMs: number
-  /** Models that can answer; absent: one. */
+  /** Number of models that can answer. Absent means one. */
   readonly models?: number
-  /** The agent's voice and what stands in for it. */
+  /** The agent's voice, then its fallbacks. */
   readonly voices: readonly VoiceChoice[]
-  /** Numbers of turn-taking that are other than usual. */
+  /** Turn-taking values that differ from the defaults. */
   readonly policy: Partial<TurnPolicy>
   replies(voice: AgentSpeech, tracer: TurnTracer): ReplySource
 }
 
-export type OpenReplyModel = (options: ConversationOptions, floor: TurnContext) => ReplyModel
+export type OpenReplyModel = (options: ConversationOptions, turnContext: TurnContext) => ReplyModel
 
-/** Throws EngineError `config_invalid` when the agent names a vendor that is not configured. */
+/**
+ * Opens an agent conversation. Throws EngineError `config_invalid` when the agent names an unconfigured
+ * vendor.
+ */
 export function openConversation(
   options: ConversationOptions,
   openMind: OpenReplyModel = cascade,
@@ -90,10 +100,10 @@ export function openConversation(
   return new AgentConversation(options, openMind)
 }
 
-/** A recogniser's words go to a language model, its sentences to a synthesis. */
-const cascade: OpenReplyModel = ({ spec, vendors, tools, clock }, floor) => {
+/** Connects STT to an LLM, and the LLM's sentences to TTS. */
+const cascade: OpenReplyModel = ({ spec, vendors, tools, clock }, turnContext) => {
   const chosen = [spec.languageModel, ...(spec.fallbacks?.languageModel ?? [])] as const
-  const models = openModelChain(chosen, { vendors, clock, floor })
+  const models = openModelChain(chosen, { vendors, clock, turnContext })
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
     fallbackRecognisers: fallbackRecognisers(spec, vendors),
@@ -102,7 +112,7 @@ const cascade: OpenReplyModel = ({ spec, vendors, tools, clock }, floor) => {
     voices: voicesFor(spec, vendors),
     policy: {},
     replies: (voice, tracer) =>
-      new LlmReplySource({ spec, models, tools, speech: voice, turnContext: floor, tracer }),
+      new LlmReplySource({ spec, models, tools, speech: voice, turnContext, tracer }),
   }
 }
 
@@ -133,18 +143,18 @@ class AgentConversation implements Conversation {
     this.#log = log
     this.#emit = emit
     this.#language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
-    const floor = this.#turnContext()
-    this.#account = new ConversationAccount(floor, () => this.#callerInput)
+    const turnContext = this.#turnContext()
+    this.#account = new ConversationAccount(turnContext, () => this.#callerInput)
     const { tracer } = this.#account
-    const mind = openMind(options, floor)
-    this.#replyModel = mind
+    const replyModel = openMind(options, turnContext)
+    this.#replyModel = replyModel
     this.#speech = new AgentSpeech({
       spec,
       rate,
       vendors,
-      voices: mind.voices,
+      voices: replyModel.voices,
       clock,
-      turnContext: floor,
+      turnContext,
       audible: () => this.#loop.audible,
       audioSent: (pcm, at) => this.#callerInput.audioSent(pcm, at),
       requested: (turn, { tts, model }, characters) =>
@@ -160,19 +170,19 @@ class AgentConversation implements Conversation {
       spec,
       rate,
       recognisers: [
-        { recogniser: mind.recogniser, model, mode, languages },
-        ...(mind.fallbackRecognisers ?? []),
+        { recogniser: replyModel.recogniser, model, mode, languages },
+        ...(replyModel.fallbackRecognisers ?? []),
       ],
       breakers: circuitBreakersOf(vendors, clock),
       vad,
       turnDetector: ending,
       clock,
-      turnContext: floor,
+      turnContext,
       recogniserFailed: ({ code, message }, vendor, instead) =>
         this.#reportFailure('speech_to_text', code, message, vendor, instead),
       capabilitiesChanged: () => this.#loop.setPolicy(this.#policy()),
     })
-    this.#replies = mind.replies(this.#speech, tracer)
+    this.#replies = replyModel.replies(this.#speech, tracer)
     this.#loop = new TurnLoop({
       clock,
       policy: this.#policy(),
@@ -180,7 +190,7 @@ class AgentConversation implements Conversation {
       onFault,
     })
     this.#language.onChange((language) => {
-      log.info({ conversation: id, language }, 'the caller speaks another language now')
+      log.info({ conversation: id, language }, 'conversation.language_changed')
       this.#callerInput.setLanguage(language)
       this.#speech.prepareFor(language)
       this.#loop.setPolicy(this.#policy())
@@ -197,7 +207,8 @@ class AgentConversation implements Conversation {
     const failure = this.#callerInput.open()
     this.#loop.setPolicy(this.#policy())
     this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs: 0 })
-    if (failure) this.#feed({ type: 'deaf', code: failure.code, message: failure.message, atMs: 0 })
+    if (failure)
+      this.#feed({ type: 'recognitionFailed', code: failure.code, message: failure.message, atMs: 0 })
   }
 
   push(frame: AudioFrame): void {
@@ -228,7 +239,10 @@ class AgentConversation implements Conversation {
     this.#loop.feed(input)
   }
 
-  /** As the parts see it; they exist before the loop does, and tell nothing until it runs. */
+  /**
+   * Returns the conversation as its parts see it. The parts exist before the loop does and must not feed it
+   * before it runs.
+   */
   #turnContext(): TurnContext {
     const loop = () => this.#loop
     return {
@@ -292,7 +306,7 @@ class AgentConversation implements Conversation {
         this.#replies.commitAgent(effect.turn, effect.atMs)
         this.#account.endTurn(effect.turn, 'interrupted', effect.atMs)
         return
-      case 'cut':
+      case 'stopSpeech':
         this.#replies.commitAgent(effect.turn, null)
         this.#account.endTurn(effect.turn, 'cut')
         return
@@ -300,14 +314,14 @@ class AgentConversation implements Conversation {
         this.#replies.commitAgent(effect.turn, null)
         this.#account.endTurn(effect.turn, 'said')
         return
-      case 'drop':
+      case 'dropReply':
         this.#replies.stop(effect.turn)
         this.#account.endTurn(effect.turn, 'unheard')
         return
       case 'ask':
         if (effect.caller) this.#language.callerSaid(effect.caller.id, effect.caller.text)
         this.#account.beginTurn(effect.turn, 'reply', effect.caller)
-        // After the last allowed round the model can only answer.
+        // In the last allowed round the model gets no tools, so it can only answer.
         this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds)
         return
       case 'speculate':
@@ -326,7 +340,7 @@ class AgentConversation implements Conversation {
       case 'cancelModel':
         this.#replies.cancelModel()
         return
-      case 'say':
+      case 'sayPhrase':
         this.#account.beginTurn(effect.turn, 'line', null)
         this.#speech.sayPhrase(effect.turn, effect.phrase)
         return
@@ -336,17 +350,17 @@ class AgentConversation implements Conversation {
       case 'commitCaller':
         this.#replies.commitCaller(effect.caller, effect.forModel)
         return
-      case 'trace':
+      case 'replyAudible':
         this.#account.replyStarted(effect.turn)
         return
-      case 'trouble':
+      case 'reportFailure':
         this.#reportTurnFailure(effect)
         return
-      case 'reopenEars':
+      case 'reopenRecogniser':
         this.#callerInput.reopen()
         return
       case 'learnNoise':
-        this.#log.info({ conversation: this.id }, 'sound without words is taken for noise')
+        this.#log.info({ conversation: this.id }, 'vad.noise_learned')
         this.#callerInput.learnNoise()
         return
       case 'finish':
@@ -360,7 +374,7 @@ class AgentConversation implements Conversation {
     }
   }
 
-  #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { type: 'trouble' }): void {
+  #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { type: 'reportFailure' }): void {
     const model = part === 'language_model' ? this.#replies.modelFailed?.(code, again) : undefined
     this.#reportFailure(part, code, message, model?.vendor, model?.instead)
   }
@@ -374,7 +388,7 @@ class AgentConversation implements Conversation {
   ): void {
     const who = { ...(vendor === undefined ? {} : { vendor }), ...(instead ? { instead } : {}) }
     this.#account.tracer.providerFailure()
-    this.#log.warn({ conversation: this.id, part, code, ...who }, 'provider trouble')
+    this.#log.warn({ conversation: this.id, part, code, ...who }, 'provider.failed')
     this.#emit({ type: 'trouble', part, code, message, ...who, atMs: this.#loop.now() })
   }
 
@@ -383,7 +397,7 @@ class AgentConversation implements Conversation {
     this.#speech.close()
     this.#loop.timers.cancelAll()
     this.#callerInput.close()
-    // Whoever listened to a conversation that failed is told nothing more.
+    // A failed conversation reports nothing more.
     if (this.#loop.started && !this.#loop.faulty) this.#account.close()
   }
 }

@@ -2,11 +2,11 @@ import type { TurnId, TurnRecord, TurnTrace } from '../conversation-events.js'
 import type { TokenCount, Usage } from './usage-meter.js'
 import { UsageMeter } from './usage-meter.js'
 
-/** The words of the caller that a reply answers, and when it was known that they were over. */
+/** Timing of the caller's words that a reply answers. All times are session ms. */
 export interface AnsweredWords {
   readonly startMs: number
   readonly endMs: number
-  /** The latest ones of the call; older than the words they do not count. */
+  /** Latest offset and final of the call. Ignored when they are older than the words. */
   readonly lastOffsetMs: number | null
   readonly lastFinalMs: number | null
 }
@@ -14,7 +14,7 @@ export interface AnsweredWords {
 type Times = {
   -readonly [K in Extract<keyof TurnRecord, `${string}Ms`>]: TurnRecord[K]
 }
-/** Moments that count once, the first time. */
+/** Moments that are recorded once, at their first occurrence. */
 type Moment = 'modelRequestMs' | 'modelFirstTokenMs' | 'firstSentenceMs' | 'ttsRequestMs' | 'ttsFirstAudioMs'
 
 interface Open {
@@ -25,8 +25,8 @@ interface Open {
 }
 
 /**
- * Where the time of each utterance of the agent goes and what it costs. What is used between two
- * utterances, a request thrown away for instance, counts to the later one.
+ * Records the latency and the cost of each agent utterance. Usage between two utterances, such as a discarded
+ * request, belongs to the later one.
  */
 export class TurnTracer {
   readonly #now: () => number
@@ -40,7 +40,7 @@ export class TurnTracer {
     this.#now = now
   }
 
-  /** The utterance begins; told again while it lasts, it changes nothing. */
+  /** Starts a record. A repeated call for the current utterance has no effect. */
   begin(turnId: TurnId, kind: TurnRecord['kind'], words: AnsweredWords | null): void {
     if (this.#open?.turnId === turnId) return
     const { startMs = null, endMs = null, lastOffsetMs = null, lastFinalMs = null } = words ?? {}
@@ -68,25 +68,25 @@ export class TurnTracer {
     this.#speculationDropped = false
   }
 
-  /** `atMs`: when it happened, when that is not now. */
+  /** Records a moment at `atMs` (session ms), by default now. */
   mark(turnId: TurnId, moment: Moment, atMs = this.#now()): void {
     const open = this.#of(turnId)
     if (open) open.times[moment] ??= atMs
   }
 
-  /** The first packet of the utterance is being sent. */
+  /** Records that the first packet of the utterance is being sent. */
   sent(turnId: TurnId): void {
     const open = this.#of(turnId)
     if (open) open.times.firstPacketMs ??= this.#now()
   }
 
-  /** The answer begun before the turn was decided is the one that is used. */
+  /** Records that the utterance uses the speculative answer. */
   speculationKept(turnId: TurnId): void {
     const open = this.#of(turnId)
     if (open) open.speculation = 'kept'
   }
 
-  /** An answer was begun, and is not used. */
+  /** Records that a speculative answer was discarded. */
   speculationDropped(): void {
     if (this.#open) this.#open.speculation = 'dropped'
     else this.#speculationDropped = true
@@ -111,7 +111,7 @@ export class TurnTracer {
     this.#call.modelAnswered(vendor, model, tokens)
   }
 
-  /** `turnId` null: a line that is prepared counts to the call, whether it is ever said or not. */
+  /** Counts synthesised text. With `turnId` null, the text of a prepared phrase counts for the call only. */
   textSynthesised(turnId: TurnId | null, vendor: string, model: string | null, characters: number): void {
     if (turnId !== null) {
       this.#turn.textSynthesised(vendor, model, characters)
@@ -120,7 +120,10 @@ export class TurnTracer {
     this.#call.textSynthesised(vendor, model, characters)
   }
 
-  /** What the caller waited for, as soon as the wait is over; null when nobody asked for the utterance. */
+  /**
+   * Returns the latency trace once the reply is audible. Returns null for an utterance that answers no caller
+   * words.
+   */
   traceOf(turnId: TurnId): TurnTrace | null {
     const open = this.#of(turnId)
     if (open === null || open.times.offsetMs === null) return null
@@ -138,7 +141,7 @@ export class TurnTracer {
     }
   }
 
-  /** The utterance is over; null when it is not the one that was begun. */
+  /** Ends the record of the utterance. Returns null when `turnId` is not the current utterance. */
   end(turnId: TurnId, ending: TurnRecord['ending'], interruptedMs: number | null): TurnRecord | null {
     const open = this.#of(turnId)
     if (open === null) return null
@@ -158,7 +161,7 @@ export class TurnTracer {
     }
   }
 
-  /** Of the whole call; once, at its end. */
+  /** Returns the usage of the whole call. Call once, at the end. */
   total(): Usage {
     return this.#call.take()
   }

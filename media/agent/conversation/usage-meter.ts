@@ -1,11 +1,9 @@
-/*
- * What a conversation used of its vendors: the inputs of its cost. Counts only, no words.
- */
+/* What a conversation used of its vendors, as input to its cost. Holds counts, no words. */
 
 export interface RecognitionUsage {
   readonly vendor: string
   readonly model: string | null
-  /** Sound given to it. */
+  /** Audio sent to the recogniser (ms). */
   readonly audioMs: number
 }
 
@@ -13,16 +11,18 @@ export interface ModelUsage {
   readonly vendor: string
   readonly model: string
   readonly requests: number
-  /** Requests whose tokens the vendor told. One that was cancelled tells none, and may cost all the same. */
+  /**
+   * Requests for which the vendor reported tokens. A cancelled request reports none but may still be billed.
+   */
   readonly counted: number
-  /** Of the counted requests; null when there are none. */
+  /** Tokens of the counted requests. Null when no request was counted. */
   readonly promptTokens: number | null
   readonly completionTokens: number | null
-  /** What of them has a price of its own; absent for a model that does not speak. */
+  /** The audio part of these tokens, which has its own price. Absent for a text model. */
   readonly sound?: SoundTokens
 }
 
-/** Tokens of sound, and of the prompt those that the vendor had kept from before. */
+/** Audio tokens, and the cached part of the prompt tokens. */
 export interface SoundTokens {
   readonly promptTokens: number
   readonly completionTokens: number
@@ -33,11 +33,11 @@ export interface SpeechUsage {
   readonly vendor: string
   readonly model: string | null
   readonly requests: number
-  /** UTF-16 units of the texts sent. */
+  /** Length of the synthesised texts (UTF-16 units). */
   readonly characters: number
 }
 
-/** By vendor and model, in the order they were first used. */
+/** Usage by vendor and model, in the order of first use. */
 export interface Usage {
   readonly recognition: readonly RecognitionUsage[]
   readonly models: readonly ModelUsage[]
@@ -52,7 +52,7 @@ export interface TokenCount {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Adds up what is used until it is taken. */
+/** Sums up usage until `take`. */
 export class UsageMeter {
   #recognition: Mutable<RecognitionUsage>[] = []
   #models: Mutable<ModelUsage>[] = []
@@ -82,7 +82,7 @@ export class UsageMeter {
     entry.characters += characters
   }
 
-  /** What was used since the last `take`. */
+  /** Returns the usage since the last `take`. */
   take(): Usage {
     const taken: Usage = {
       recognition: this.#recognition.map((entry) => ({ ...entry, audioMs: Math.round(entry.audioMs) })),

@@ -7,38 +7,38 @@ import type { TurnContext } from '../turn/turn-context.js'
 import type { Vendors } from '../vendor-ports.js'
 
 /*
- * The parts of a conversation with a vendor for each: recogniser, language model, synthesis. Throws
- * EngineError `config_invalid` when one that is named is not configured.
+ * Opens the parts of a conversation that has one vendor each for STT, LLM and TTS. Throws EngineError
+ * `config_invalid` when a named vendor is not configured.
  */
 
-/** Those that go on when the agent's own recogniser fails. */
+/** Returns the recognisers that take over when the agent's own fails. */
 export function fallbackRecognisers(spec: AgentSpec, vendors: Vendors): readonly RecogniserChoice[] {
-  return (spec.fallbacks?.speechToText ?? []).map((spare) => ({
-    ...spare,
-    recogniser: vendors.speechToText(spare.vendor),
+  return (spec.fallbacks?.speechToText ?? []).map((fallback) => ({
+    ...fallback,
+    recogniser: vendors.speechToText(fallback.vendor),
   }))
 }
 
-/** Models in the order in which they are asked. */
+/** Returns the agent's models in the order in which they are asked. */
 export function openModelChain(
   chosen: readonly [ChosenModel, ...ChosenModel[]],
   {
     vendors,
     clock,
-    floor,
-  }: { readonly vendors: Vendors; readonly clock: Clock; readonly floor: TurnContext },
+    turnContext,
+  }: { readonly vendors: Vendors; readonly clock: Clock; readonly turnContext: TurnContext },
 ): ModelChain {
   const choice = (one: ChosenModel): ModelChoice => ({ ...one, vendor: vendors.languageModel(one.vendor) })
-  const [own, ...spares] = chosen
-  return new ModelChain([choice(own), ...spares.map(choice)], circuitBreakersOf(vendors, clock), (who) => {
-    const message = 'the model failed on other turns just now'
-    floor.emit({
+  const [own, ...fallbacks] = chosen
+  return new ModelChain([choice(own), ...fallbacks.map(choice)], circuitBreakersOf(vendors, clock), (who) => {
+    const message = 'the model failed on recent turns'
+    turnContext.emit({
       type: 'trouble',
       part: 'language_model',
       code: 'vendor_unreachable',
       message,
       ...who,
-      atMs: floor.now(),
+      atMs: turnContext.now(),
     })
   })
 }

@@ -1,19 +1,19 @@
 import type { TurnId } from '../conversation-events.js'
 import { detectLanguage, initialLanguage, type LanguageState, languageAfterTurn } from './caller-language.js'
 
-/** The language of one call, as everybody who speaks or listens on it asks for it. */
+/** The language of one call, shared by speech and recognition. */
 export class CallLanguage {
   readonly #languages: readonly string[]
   readonly #translated: boolean
   #changed: (language: string) => void = () => {}
   #state: LanguageState
-  /** Before the latest turn: a turn that grows is judged anew. */
+  /** State before the latest turn, which is evaluated again when the turn grows. */
   #before: LanguageState
   #turn: TurnId | null = null
-  /** What the recogniser heard last. */
+  /** Language that the recogniser detected last. */
   #detected: string | null = null
 
-  /** `translated`: recognition writes English, whatever is spoken. */
+  /** `translated`: recognition writes English, independent of the spoken language. */
   constructor(languages: readonly string[], translated: boolean) {
     this.#languages = languages
     this.#translated = translated
@@ -25,17 +25,17 @@ export class CallLanguage {
     return this.#state.current
   }
 
-  /** Told after each change. */
+  /** Calls `changed` after each change. */
   onChange(changed: (language: string) => void): void {
     this.#changed = changed
   }
 
-  /** With each final text: what language the recogniser heard, null when it does not tell. */
+  /** Records the language detected with a final text. Null when the recogniser reports none. */
   languageDetected(language: string | null): void {
     this.#detected = language
   }
 
-  /** What the caller said in a turn that is being answered; again when more was said of the same turn. */
+  /** Updates the language from a turn that is being answered. Call again when the turn grows. */
   callerSaid(turn: TurnId, text: string): void {
     if (turn !== this.#turn) this.#before = this.#state
     this.#turn = turn
@@ -44,13 +44,13 @@ export class CallLanguage {
     if (this.#state.current !== before) this.#changed(this.#state.current)
   }
 
-  /** What the language of the call would be after `said`. */
+  /** Returns the language of the call after `callerSaid` with the same turn. */
   previewAfter(turn: TurnId, text: string): string {
     const before = turn === this.#turn ? this.#before : this.#state
     return languageAfterTurn(before, this.#spokenTurn(text), this.#languages).current
   }
 
-  /** The language of the caller's words; the call's when nothing tells. */
+  /** Returns the language of the caller's words, or the call's when they do not tell. */
   languageOfText(text: string): string {
     return detectLanguage(this.#spokenTurn(text), this.#languages, this.current)?.language ?? this.current
   }

@@ -3,41 +3,43 @@ import { devanagariWord, latinWord, SHARED } from './language-words.js'
 import { plainWords } from './plain-words.js'
 
 /*
- * In which language a call is held. Pure: what was said goes in, the language comes out. Callers of India
- * mix: an English word in a Hindi sentence is Hindi, "okay" is nothing.
+ * Chooses the language of a call from the caller's turns. Pure. Indian callers mix languages: an English word
+ * in a Hindi sentence counts as Hindi, and "okay" counts as nothing.
  */
 
 export interface LanguageState {
   readonly current: string
-  /** The caller has said something in it: from then on more is asked for to leave it. */
+  /** The caller has used the current language. Leaving it then needs more evidence. */
   readonly settled: boolean
-  /** What the latest turns were in, when not in the current one, and how many in a row. */
+  /** Language of the latest turns when it is not the current one, and the number of such turns in a row. */
   readonly candidate: string | null
   readonly turns: number
 }
 
 export interface SpokenTurn {
   readonly text: string
-  /** What the recogniser heard, as a contract's tag; null when it does not tell. */
+  /** Language tag that the recogniser detected. Null when it reports none. */
   readonly detected: string | null
-  /** The text is a translation: its letters tell nothing. */
+  /** The text is a translation, so its script proves nothing. */
   readonly translated: boolean
 }
 
-/** Words that switch at once; fewer when the recogniser hears the same, or nothing is settled yet. */
+/**
+ * Words that switch the language at once. Fewer suffice when the recogniser agrees or no language is settled.
+ */
 const ENOUGH_WORDS = 4
 const ENOUGH_DETECTED = 3
 const ENOUGH_AT_FIRST = 2
-/** Less of it takes so many turns in a row. */
+/** Consecutive turns that switch the language with fewer words. */
 const ENOUGH_TURNS = 2
-/** Of the words that tell, so many are of the language. */
+/** Share of the distinctive words that must belong to the language. */
 const SHARE = 0.6
 
 export function initialLanguage(languages: readonly string[]): LanguageState {
   return { current: languages[0] ?? 'en-IN', settled: false, candidate: null, turns: 0 }
 }
 
-/** The state after a turn of the caller. `languages` are the agent's: no other is ever switched to. */
+/** Returns the state after a turn of the caller. `languages` are the agent's; others are never chosen. */
 export function languageAfterTurn(
   state: LanguageState,
   turn: SpokenTurn,
@@ -48,9 +50,9 @@ export function languageAfterTurn(
   if (wanted !== null && languages.includes(wanted)) {
     return { current: wanted, settled: true, candidate: null, turns: 0 }
   }
-  const told = detectLanguage(turn, languages, state.current)
-  if (told === null) return state
-  const { language, words } = told
+  const found = detectLanguage(turn, languages, state.current)
+  if (found === null) return state
+  const { language, words } = found
   if (language === state.current) {
     return { ...state, settled: state.settled || words >= ENOUGH_AT_FIRST, candidate: null, turns: 0 }
   }
@@ -66,8 +68,8 @@ export function languageAfterTurn(
 }
 
 /**
- * The language of what was said among `languages`, and by how many words; null when nothing tells, or it
- * is too mixed. Between languages of one script that nothing tells apart it is the current one.
+ * Returns the language of a text among `languages` and its number of words. Returns null when no word is
+ * distinctive or the text is too mixed. Prefers `current` between languages that share a script.
  */
 export function detectLanguage(
   { text, detected, translated }: SpokenTurn,
@@ -85,7 +87,7 @@ export function detectLanguage(
     const script = translated ? 'latin' : scriptOf(word)
     if (script === 'latin') {
       const known = translated ? [] : latinWord(word, languages)
-      // A word of two of them tells nothing, one of none is what the recogniser heard.
+      // A word of two languages proves nothing. An unknown word counts for the detected language.
       if (known.length === 1) count(known[0])
       else if (known.length === 0 && heard !== null) count(heard)
     } else if (script === 'devanagari') {
@@ -102,7 +104,7 @@ export function detectLanguage(
   return words >= all * SHARE ? { language, words } : null
 }
 
-/** Whose the words of Devanagari are that both Hindi and Marathi have. */
+/** Chooses between Hindi and Marathi for words that both have. */
 function devanagariLanguage(
   counts: ReadonlyMap<string, number>,
   languages: readonly string[],
@@ -117,7 +119,7 @@ function devanagariLanguage(
   return two.find((tag) => tag === heard) ?? two.find((tag) => tag === current) ?? a
 }
 
-/** `latin`, `devanagari`, or the one language of the word's script. */
+/** Returns `latin`, `devanagari`, or the only language of the word's script. */
 function scriptOf(word: string): string | null {
   for (const [pattern, script] of SCRIPTS) if (pattern.test(word)) return script
   return null

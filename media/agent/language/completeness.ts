@@ -14,22 +14,22 @@ import {
   wordsOf,
 } from './completeness-words.js'
 
-/* Whether a caller who fell silent has finished, as far as the words tell. */
+/* Judges from the words whether a caller who fell silent has finished. */
 
-/** How sure it is that the caller goes on. */
+/** Likelihood that the caller goes on. */
 export type Openness = 'closed' | 'open' | 'spelling'
 
-/** Lengths at which a number said digit by digit may well be over: a PIN, a pincode, a mobile number, a card. */
+/** Lengths at which a number said digit by digit may be complete: PIN, pincode, mobile number, card. */
 const COMPLETE_DIGITS: ReadonlySet<number> = new Set([4, 6, 10, 12, 16])
-const LEAST_DIGITS = 2
-const MOST_DIGITS = 16
-/** An address is near its end for so many words after its "at". */
+const MIN_DIGITS = 2
+const MAX_DIGITS = 16
+/** Words after "at" within which an address ends. */
 const ADDRESS_WORDS = 6
 
 /**
- * `spelling`: in the middle of a number said in digits, of a word said in letters, or of an address;
- * `open`: the last words ask for another one. Everything else is closed: questions, sentences with a full
- * stop, plain statements. `language` is the call's, null when it is not known.
+ * Returns `spelling` within a number, a spelled word or an address, `open` when the last words require
+ * another one, and `closed` for questions, statements and sentences with a full stop. `language` is the
+ * call's, null when unknown.
  */
 export function openness(text: string, language: string | null = null): Openness {
   const trimmed = text.trim()
@@ -40,7 +40,7 @@ export function openness(text: string, language: string | null = null): Openness
   if (/(\.\.\.|…|,|-|–|—)$/.test(trimmed)) return 'open'
   const last = words.at(-1)
   if (last === undefined) return 'closed'
-  // A full stop of the recogniser's own after "and" ends nothing.
+  // A recogniser's full stop after "and" ends nothing.
   if (CONTINUES.has(last, language) || FILLERS.has(last, language)) return 'open'
   return ASKS_FOR_MORE.test(
     trimmed
@@ -60,7 +60,7 @@ function inNumber(text: string, words: readonly string[], language: string | nul
     const word = words[i] as string
     const times = REPEATS.get(word)
     if (times !== undefined) {
-      // "Double" alone asks for its digit; before one it counts it once more.
+      // "Double" without a digit waits for it. Before a digit it adds one more.
       if (digits === 0) repeat = times
       digits += times
     } else if (/^\p{Nd}+$/u.test(word)) digits += word.length
@@ -69,18 +69,18 @@ function inNumber(text: string, words: readonly string[], language: string | nul
     from = i
   }
   if (repeat > 0) return true
-  if (digits < LEAST_DIGITS || digits >= MOST_DIGITS) return false
+  if (digits < MIN_DIGITS || digits >= MAX_DIGITS) return false
   const kind = NUMBERS.find(([pattern]) => pattern.test(text))?.[1] ?? null
   if (kind !== null) return !kind.has(digits) && digits < Math.max(...kind)
   if (COMPLETE_DIGITS.has(digits)) return false
   const before = words.slice(0, from).join(' ')
-  // "At 5 30", "for 250": nobody spells those.
+  // Times and amounts ("at 5 30", "for 250") are not spelled.
   if (TIME_OR_AMOUNT.test(before)) return false
-  // One numeral is a number like others, unless it is somebody's number.
+  // A single numeral is an ordinary number, unless the words announce one.
   return words.length - from > 1 || (before === '' ? digits > 2 : ANY_NUMBER.test(before))
 }
 
-/** An address whose end has not come: "anita at", "a dot rao at gmail". */
+/** Returns whether an address is unfinished: "anita at", "a dot rao at gmail". */
 function inAddress(text: string, words: readonly string[]): boolean {
   if (/@[\w-]*\.?$/.test(text)) return true
   const last = words.at(-1) ?? ''
@@ -91,6 +91,6 @@ function inAddress(text: string, words: readonly string[]): boolean {
 
 function inLetters(words: readonly string[]): boolean {
   const [before = '', last = ''] = words.slice(-2)
-  // "I" and "a" are words; two letters in a row are not.
+  // "I" and "a" are words. Two letters in a row are spelling.
   return LETTERS.has(last) && LETTERS.has(before) && !(before === 'i' && last === 'a')
 }

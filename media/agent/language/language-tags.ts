@@ -1,20 +1,20 @@
 /*
- * The eleven languages of the contract and what each party calls them: the one table of tags. No imports:
- * rules, vendors and the control plane all read it.
+ * The supported languages and the tag that each vendor uses. Imports nothing because rules, vendors and the
+ * control plane all use this table.
  */
 
 interface LanguageRow {
-  /** English name, as a model is told it. */
+  /** English name, as given to a model. */
   readonly name: string
-  /** How it is written, as a model is told it. */
+  /** Script, as given to a model. */
   readonly script: string
-  /** ISO 639-1: OpenAI, Cartesia, ElevenLabs, Flux; Deepgram's listen but for English. */
+  /** ISO 639-1: OpenAI, Cartesia, ElevenLabs, Deepgram Flux, and Deepgram `listen` except for English. */
   readonly iso: string
   readonly deepgram: string
-  /** Synthesis, REST and the legacy recognition socket. */
+  /** Sarvam synthesis, REST and the legacy recognition socket. */
   readonly sarvam: string
   readonly sarvamRealtime: string
-  /** Other names that recognisers give it: ISO 639-3 and words. */
+  /** Other names that recognisers use: ISO 639-3 codes and words. */
   readonly also: readonly string[]
 }
 
@@ -29,7 +29,7 @@ const LANGUAGES: Readonly<Record<string, LanguageRow>> = {
   'mr-IN': row('Marathi', 'Devanagari', 'mr', ['mar']),
   'gu-IN': row('Gujarati', 'Gujarati script', 'gu', ['guj']),
   'pa-IN': row('Punjabi', 'Gurmukhi', 'pa', ['pan', 'panjabi']),
-  // The contract says `od`, ISO 639 `or`; the vendor's own endpoints disagree with each other.
+  // Our API uses `od`, ISO 639 uses `or`, and the vendor's endpoints differ from each other.
   'od-IN': row('Odia', 'Odia script', 'or', ['od', 'ori', 'ory', 'oriya'], { realtime: 'or-IN' }),
 }
 
@@ -44,17 +44,17 @@ function row(
   return { name, script, iso, deepgram, sarvam: tag, sarvamRealtime: realtime ?? tag, also }
 }
 
-/** Who names a language: a vendor's endpoint, or the standard that most of them follow. */
+/** A vendor endpoint's tags, or the ISO standard that most vendors follow. */
 export type TagStyle = 'iso' | 'deepgram' | 'sarvam' | 'sarvamRealtime'
 
-/** What that party calls the language of a contract's tag; a tag not of the contract stays as it is. */
+/** Returns the vendor's tag for a language tag. An unknown tag is returned unchanged. */
 export function vendorTag(style: TagStyle, tag: string): string {
   return LANGUAGES[tag === 'or-IN' ? 'od-IN' : tag]?.[style] ?? tag
 }
 
 /**
- * The contract's tag of what a vendor wrote: a tag with any region (`hi`, `hi-IN`, `or-IN`, `en_US`), or a
- * name (`hindi`). Null for anything else, also for `unknown` and languages outside the contract.
+ * Returns the language tag for a vendor's name of a language: a tag with any region (`hi`, `hi-IN`, `or-IN`,
+ * `en_US`) or a name (`hindi`). Returns null for anything else, including `unknown`.
  */
 export function contractTag(given: unknown): string | null {
   if (typeof given !== 'string') return null
@@ -70,8 +70,8 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * What one stream hears: of the languages that may be spoken, those that the vendor understands
- * `together` with the one to begin with; that one alone when it does not go with others.
+ * Returns the languages that one stream understands: `language` and, when the vendor can combine them, the
+ * other spoken ones in `together`.
  */
 export function heardTogether(
   language: string,
@@ -82,7 +82,7 @@ export function heardTogether(
   return [language, ...languages.filter((other) => other !== language && together.includes(other))]
 }
 
-/** How a person calls it, and how it is written: `Hindi`, `Devanagari`. */
+/** Returns the English name of a language and its script, such as `Hindi` and `Devanagari`. */
 export function languageName(tag: string): { readonly name: string; readonly script: string } {
   const known = LANGUAGES[tag]
   return known ?? { name: tag, script: 'its own script' }

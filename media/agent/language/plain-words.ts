@@ -1,6 +1,6 @@
 /**
- * A recogniser was too late and its partial text was answered; now the final one comes. What is left
- * of it beyond the words already answered; nothing when it is the same utterance heard differently.
+ * Returns the words of a late final text beyond those already answered. Returns an empty text when both are
+ * different recognitions of the same utterance.
  */
 export function remainder(answered: string, final: string): string {
   const before = plainWords(answered)
@@ -12,7 +12,7 @@ export function remainder(answered: string, final: string): string {
   return words.slice(before.length).join(' ')
 }
 
-/** Lower case, letters, marks and digits only: how two recognitions of one thing are compared. */
+/** Reduces a text to lower-case letters, marks and digits, to compare recognitions. */
 export function plain(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
 }

@@ -1,15 +1,15 @@
 export interface SentenceLimits {
-  /** Sentences after the first are joined until they have this many characters. */
+  /** Later sentences are joined until they have this many characters. */
   readonly minLength: number
   /** Longer text is cut at a clause, else between words. */
   readonly maxLength: number
-  /** The same for the first piece, on whose synthesis the caller waits. */
+  /** Maximum length of the first piece, because the caller waits for its synthesis. */
   readonly firstMaxLength: number
 }
 
 const DEFAULTS: SentenceLimits = { minLength: 24, maxLength: 240, firstMaxLength: 120 }
 
-/** A full stop after these ends no sentence. */
+/** A full stop after these does not end a sentence. */
 const ABBREVIATIONS = new Set(
   `mr mrs ms dr prof sr jr st smt shri sri kum adv capt col gen lt sgt rev hon
    rs no nos vs etc approx dept govt ltd pvt inc co corp est ext tel mob fig vol pp
@@ -17,15 +17,15 @@ const ABBREVIATIONS = new Set(
    डॉ श्री कु प्रो`.split(/\s+/),
 )
 
-/** Danda, double danda and the marks of CJK and Arabic script end a sentence without a blank after them. */
+/** The danda and the CJK and Arabic marks end a sentence without a following blank. */
 const HARD_END = /[।॥؟۔。！？]/
 const SOFT_END = /[.!?…]/
 const CLOSING = /["'”’)\]»]/
 const CLAUSE = /[,;:—–،]/
 
 /**
- * Cuts a model's stream into sentences as soon as each is certain. The first is handed out at once,
- * however short, so that synthesis can begin; later short ones are joined.
+ * Splits a model's stream into sentences as soon as each is certain. The first one is returned at once,
+ * however short, so that synthesis can begin. Later short ones are joined.
  */
 export class SentenceSplitter {
   readonly #limits: SentenceLimits
@@ -37,7 +37,7 @@ export class SentenceSplitter {
     this.#limits = { ...DEFAULTS, ...limits }
   }
 
-  /** Sentences completed by this piece of text, in order. */
+  /** Returns the sentences that this text completes, in order. */
   push(text: string): string[] {
     this.#buffer += text
     const out: string[] = []
@@ -49,7 +49,7 @@ export class SentenceSplitter {
     return out
   }
 
-  /** The stream is over: what is left. */
+  /** Returns the rest at the end of the stream. */
   end(): string[] {
     const out: string[] = []
     const rest = joined(this.#held, this.#buffer.trim())
@@ -72,7 +72,7 @@ export class SentenceSplitter {
     out.push(whole)
   }
 
-  /** Where the first certain sentence of the buffer ends, 0 when none does. */
+  /** Returns the end of the first certain sentence of the buffer, or 0. */
   #cut(): number {
     const text = this.#buffer
     for (let i = 0; i < text.length; i++) {
@@ -81,7 +81,7 @@ export class SentenceSplitter {
       if (HARD_END.test(char)) return closingEnd(text, i + 1)
       if (!SOFT_END.test(char)) continue
       const end = closingEnd(text, i + 1)
-      // Without the next character "3." may be "3.5" and "e.g." may go on.
+      // "3." may become "3.5" and "e.g." may go on.
       if (end >= text.length) break
       if (!/\s/.test(text.charAt(end))) {
         i = end - 1
@@ -105,12 +105,15 @@ function endsSentence(text: string, dot: number): boolean {
   const word = /\S*$/.exec(text.slice(0, dot))?.[0] ?? ''
   const bare = word.replace(/^["'“‘([]+/, '').toLowerCase()
   if (ABBREVIATIONS.has(bare)) return false
-  // "A. K. Sharma", and the number of a list item at the very beginning.
+  // Initials ("A. K. Sharma") and the number of a list item do not end a sentence.
   if (/^\p{Lu}$/u.test(word)) return false
   return !(/^\d{1,2}$/.test(bare) && text.slice(0, dot - bare.length).trim() === '')
 }
 
-/** After the last clause mark that leaves a fair piece, else between words, else anywhere. */
+/**
+ * Returns the position after the last clause mark that leaves a fair piece, else between words, else
+ * anywhere.
+ */
 function forcedCut(text: string, max: number): number {
   const window = text.slice(0, max)
   for (let i = window.length - 1; i > max / 3; i--) {
@@ -118,7 +121,7 @@ function forcedCut(text: string, max: number): number {
   }
   const blank = window.lastIndexOf(' ')
   if (blank > 0) return blank + 1
-  // Never inside a surrogate pair or before a combining mark.
+  // Never cuts inside a surrogate pair or before a combining mark.
   let cut = max
   while (cut > 1 && /^[\p{M}\uDC00-\uDFFF\u200D]/u.test(text.charAt(cut))) cut--
   return cut

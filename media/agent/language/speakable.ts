@@ -1,7 +1,7 @@
 const CODE_FENCE = /```[^\n]*\n?/g
 const IMAGE_OR_LINK = /!?\[([^\]]*)\]\([^)]*\)/g
 const BARE_URL = /\bhttps?:\/\/\S+/gi
-/** Of HTML and SSML, as models write them; other words in angle brackets are text. */
+/** HTML and SSML tags that models write. Other words in angle brackets are text. */
 const TAG =
   /<\/?(?:a|b|br|break|code|div|em|emphasis|h[1-6]|i|li|ol|p|phoneme|pre|prosody|s|say-as|span|speak|strong|sub|u|ul|voice)(?:\s[^<>]*)?\/?>/gi
 const HEADING = /^\s{0,3}#{1,6}\s+/gm
@@ -11,17 +11,17 @@ const RULE = /^\s*([-*_]\s*){3,}$/gm
 const EMPHASIS = /(\*\*|__|~~|\*|`)/g
 const UNDERSCORES = /(^|\s)_+|_+(?=\s|[.,;:!?]|$)/g
 const TABLE_BAR = /\s*\|\s*/g
-/** Our own note in the context, should a model copy it. */
+/** Our own note in the context, in case a model copies it. */
 const NOTE = /\[interrupted[^\]]*\]/gi
-/** Pictures, their joiners, variation selectors and skin tones; digits and # * also count as Emoji. */
+/** Emoji with joiners, variation selectors and skin tones. Digits, # and * also have the Emoji property. */
 const EMOJI =
   /[\p{Extended_Pictographic}\u{1F1E6}-\u{1F1FF}\u{1F3FB}-\u{1F3FF}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/gu
-/** Zero-width joiner between pictures; inside Indic words it shapes letters and must stay. */
+/** A zero-width joiner between emoji. Inside Indic words it shapes letters and must stay. */
 const LONE_JOINER = /(?<![\p{L}\p{M}])\u200D/gu
 
 /**
- * What a voice should say of a text written by a model: without markdown, pictures and addresses,
- * on one line. Empty when nothing is left to say.
+ * Returns the speakable part of a model's text on one line, without Markdown, emoji and URLs. Empty when
+ * nothing is left.
  */
 export function speakable(text: string): string {
   const plain = text
@@ -44,7 +44,7 @@ export function speakable(text: string): string {
   return /[\p{L}\p{N}]/u.test(plain) ? plain : ''
 }
 
-/** Removes `<think>...</think>` from a stream: some models think aloud before they answer. */
+/** Removes `<think>...</think>` from a stream of a reasoning model. */
 export class ThoughtFilter {
   #buffer = ''
   #thinking = false
@@ -67,7 +67,7 @@ export class ThoughtFilter {
     }
   }
 
-  /** The stream is over: what looked like the beginning of a tag was text. */
+  /** Returns the rest at the end of the stream. An incomplete tag was text. */
   end(): string {
     const rest = this.#thinking ? '' : this.#buffer
     this.#buffer = ''
@@ -75,7 +75,7 @@ export class ThoughtFilter {
   }
 }
 
-/** Length of the longest end of `text` with which `tag` could begin. */
+/** Returns the length of the longest suffix of `text` that is a prefix of `tag`. */
 function partOf(tag: string, text: string): number {
   for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
     if (tag.startsWith(text.slice(text.length - length))) return length

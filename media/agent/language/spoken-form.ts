@@ -5,10 +5,12 @@ const DOMAIN = /\b(?:www\.)?[A-Za-z0-9-]+\.(?:com|in|org|net|co\.in|gov\.in|io)\
 const MONEY =
   /(?:₹|\bRs\.?|\bINR)\s?(\d[\d,]*)(?:\.(\d{1,2}))?(?:\/-)?|\b(\d[\d,]*)(?:\.(\d{1,2}))?\s?(?:\/-|rupees\b|रुपये|रुपए)/gi
 const ISO_DATE = /\b(\d{4})-(\d{2})-(\d{2})\b/g
-/** Day first, as dates are written in India. */
+/** Day first, as usual in India. */
 const DATE = /\b(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b/g
 const PHONE = /(?<![\d.,])(?:\+|00)?(?:\d[ -]?){9,14}\d(?![\d.,]*\d)/g
-/** A number that is a name, not an amount: after what names it, or too long to be counted. */
+/**
+ * Digits that are an identifier, not an amount: after a word that announces one, or too long to be counted.
+ */
 const NAMED_DIGITS =
   /\b(OTP|PIN|PNR|code|number|no\.|account|a\/c|id|reference|ticket|order|pincode)((?:\s+(?:is|:|no\.|number))*:?\s+#?)(\d{4,})\b/gi
 const LONG_DIGITS = /(?<![\d.,])\d{7,}(?![\d.,]*\d)/g
@@ -32,9 +34,9 @@ const ENGLISH_FORMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * How a text is read aloud in a language: amounts in lakh and crore, telephone numbers and codes digit
- * by digit, dates with their month, addresses letter signs named, English abbreviations in full. What
- * synthesis reads right by itself (small numbers, times) is left as it is.
+ * Returns a text as it is read aloud: amounts in lakh and crore, phone numbers and codes digit by digit,
+ * dates with month names, addresses with named symbols, English abbreviations in full. Small numbers and
+ * times stay because synthesis reads them correctly.
  */
 export function spokenForm(text: string, language: string): string {
   if (!/[\d@&.]/.test(text)) return text
@@ -60,7 +62,7 @@ export function spokenForm(text: string, language: string): string {
   return spoken.replace(/\s+/g, ' ').trim()
 }
 
-/** `1,25,000` is 1 lakh 25 thousand; up to four digits as written. */
+/** Returns a number in Indian units: `1,25,000` is 1 lakh 25 thousand. Numbers of up to four digits stay. */
 export function counted(value: number, words: SpokenWords): string {
   if (value < 10_000) return String(value)
   const parts: string[] = []
@@ -90,7 +92,7 @@ function date(all: string, day: string, month: string, year: string, words: Spok
   return name === undefined || number < 1 || number > 31 ? all : `${number} ${name} ${year}`
 }
 
-/** Digits in groups a listener can write down: the country code, then two times five. */
+/** Returns digits in groups that a listener can write down: the country code, then twice five digits. */
 function phone(number: string): string {
   const digits = number.replace(/\D/g, '')
   const local = digits.slice(-10)

@@ -1,6 +1,6 @@
 import { detectLanguage } from './caller-language.js'
 
-/** Scripts and the contract's tags written in them. Marathi and Hindi share one. */
+/** Scripts and the language tags that use them. Marathi and Hindi share one. */
 const SCRIPTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\p{Script=Devanagari}/gu, ['hi-IN', 'mr-IN']],
   [/\p{Script=Bengali}/gu, ['bn-IN']],
@@ -15,9 +15,8 @@ const SCRIPTS: readonly (readonly [RegExp, readonly string[]])[] = [
 ]
 
 /**
- * The language in which a text is to be spoken, among those of the agent: by the script most of its
- * letters are written in. `current` where the script fits none or several, and for Latin letters that its
- * common words show to be romanised.
+ * Returns the language in which to speak a text, by the script of most of its letters. Returns `current` when
+ * the script fits none or several, and for romanised text in that language.
  */
 export function languageOf(
   text: string,
@@ -34,8 +33,8 @@ export function languageOf(
     }
   }
   if (best.includes('en-IN') && current !== 'en-IN') {
-    const told = detectLanguage({ text, detected: null, translated: false }, languages, current)
-    if (told?.language === current) return current
+    const detected = detectLanguage({ text, detected: null, translated: false }, languages, current)
+    if (detected?.language === current) return current
   }
   if (best.includes(current)) return current
   return languages.find((tag) => best.includes(tag)) ?? current

@@ -1,9 +1,8 @@
 import { plainWords } from './plain-words.js'
 
 /**
- * Words of the eleven languages. Those in scripts of India show their language by themselves, English ones
- * belong to all; of words in Latin letters that mean something else in another language, only those of
- * the call's language count.
+ * A word list of several languages. Words in Indian scripts and English words apply everywhere. Romanised
+ * words apply only in the call's language because they may mean something else in another.
  */
 export class WordList {
   readonly #everywhere: ReadonlySet<string>
@@ -14,7 +13,7 @@ export class WordList {
     this.#latin = new Map(Object.entries(latin).map(([tag, list]) => [tag, new Set(plainWords(list))]))
   }
 
-  /** `word` in plain letters (turn-late.ts); `language` null: any of them. */
+  /** `word` is normalised (plain-words.ts). With `language` null, words of any language match. */
   has(word: string, language: string | null): boolean {
     if (this.#everywhere.has(word)) return true
     if (language !== null) return this.#latin.get(language)?.has(word) === true

@@ -1,33 +1,36 @@
 import type { ChatMessage, ToolDeclaration } from '../vendor-ports.js'
 
 /*
- * What of a long conversation fits into a model's window. Vendors count tokens each in their own way, so
- * that this is an estimate on the safe side: letters of Indian scripts cost several times what Latin ones do.
+ * Fits a long conversation into a model's context window. Tokenisers differ, so this is a conservative
+ * estimate: characters of Indian scripts cost several times as much as Latin ones.
  */
 
-/** When nobody says how much a model takes. One that takes less says so, and is asked again. */
-export const USUAL_WINDOW_TOKENS = 32_768
+/** Assumed when the size is unknown. A model with a smaller window rejects the prompt and is asked again. */
+export const DEFAULT_WINDOW_TOKENS = 32_768
 /**
- * Of the conversation, after the prompt: half an hour of talk. No call is better for more, and every turn
- * would cost it again in time and money.
+ * Most tokens of the conversation after the prompt: about half an hour of talk. More would cost time and
+ * money in every turn.
  */
-const MOST_HISTORY_TOKENS = 24_000
-/** Even where a long prompt seems to fill the window: the estimate may well be too high. */
-const LEAST_HISTORY_TOKENS = 2000
-/** Left for the answer. */
+const MAX_HISTORY_TOKENS = 24_000
+/**
+ * Least tokens for the conversation, even when a long prompt seems to fill the window. The estimate may be
+ * too high.
+ */
+const MIN_HISTORY_TOKENS = 2000
+/** Reserved for the answer. */
 const ANSWER_TOKENS = 1000
-/** A tool's result that is not the latest is cut to this, before anything is left out. */
+/** Length to which older tool results are cut before any message is left out. */
 const OLD_RESULT_CHARS = 400
-/** The last results, when even they do not fit. */
-const LEAST_RESULT_CHARS = 200
+/** Length of the latest results when even those do not fit. */
+const MIN_RESULT_CHARS = 200
 const PER_MESSAGE = 4
 const LEFT_OUT = '[An earlier part of this call is left out here.]'
 const CUT = ' [...]'
 
-/** Messages that go together: a request for tools and all its results, or one message. */
+/** Messages that belong together: a tool request with all its results, or one message. */
 type Unit = readonly ChatMessage[]
 
-/** How many tokens the messages of a request may have. */
+/** Returns the number of tokens that the messages of a request may have. */
 export function promptBudget(
   windowTokens: number,
   [first]: readonly ChatMessage[],
@@ -36,13 +39,13 @@ export function promptBudget(
   const prompt = first?.role === 'system' ? messageTokens(first) : 0
   const declared = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))
   const left = windowTokens - ANSWER_TOKENS - declared - prompt
-  return prompt + Math.max(LEAST_HISTORY_TOKENS, Math.min(MOST_HISTORY_TOKENS, left))
+  return prompt + Math.max(MIN_HISTORY_TOKENS, Math.min(MAX_HISTORY_TOKENS, left))
 }
 
 /**
- * The messages, as many as fit: the system prompt, the caller's last words and all after them, and of the
- * rest the newest. A result never stands without its call, nor a call without its results. What cannot
- * be left out is sent although it is too long: the vendor has the last word.
+ * Returns the messages that fit: the system prompt, the caller's last words and everything after them, and
+ * the newest of the rest. A tool call and its results stay together. Messages that cannot be left out are
+ * sent even if they are too long.
  */
 export function fitMessages(messages: readonly ChatMessage[], budget: number): readonly ChatMessage[] {
   if (countTokens(messages) <= budget) return messages
@@ -55,15 +58,15 @@ export function fitMessages(messages: readonly ChatMessage[], budget: number): r
   let total = headTokens + countTokens(left.flat())
   if (total > budget) {
     total += estimateTokens(LEFT_OUT)
-    let gone = 0
-    // Whole turns: what is left begins with words of the caller.
-    while (gone < keepFrom && (total > budget || !begins(left[gone]))) {
-      total -= countTokens(left[gone] ?? [])
-      gone++
+    let dropped = 0
+    // Removes whole turns, so that the rest begins with the caller's words.
+    while (dropped < keepFrom && (total > budget || !begins(left[dropped]))) {
+      total -= countTokens(left[dropped] ?? [])
+      dropped++
     }
-    left = left.slice(gone)
-    if (total > budget) left = left.map((unit) => unit.map((m) => shortened(m, LEAST_RESULT_CHARS)))
-    if (gone > 0 && head) return [{ ...head, content: `${head.content}\n\n${LEFT_OUT}` }, ...left.flat()]
+    left = left.slice(dropped)
+    if (total > budget) left = left.map((unit) => unit.map((m) => shortened(m, MIN_RESULT_CHARS)))
+    if (dropped > 0 && head) return [{ ...head, content: `${head.content}\n\n${LEFT_OUT}` }, ...left.flat()]
   }
   return head ? [head, ...left.flat()] : left.flat()
 }
@@ -76,13 +79,13 @@ export function estimateTokens(text: string): number {
   let tokens = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    // Latin words, other alphabets; the rest, a byte or a syllable a token.
+    // Latin words, other alphabets; in other scripts each byte or syllable is a token.
     tokens += code < 0x80 ? 0.3 : code < 0x900 ? 0.6 : 1
   }
   return Math.ceil(tokens)
 }
 
-/** A conversation is counted again with every request; its messages do not change. */
+/** Counts per message. Messages never change and are counted with every request. */
 const counted = new WeakMap<ChatMessage, number>()
 
 function messageTokens(message: ChatMessage): number {
@@ -108,7 +111,7 @@ function unitsOf(messages: readonly ChatMessage[]): readonly Unit[] {
   return units
 }
 
-/** Where the caller's last words are; the last unit when there are none. */
+/** Returns the index of the caller's last words, or of the last unit when there are none. */
 function lastTurn(units: readonly Unit[]): number {
   const at = units.findLastIndex(([message]) => message?.role === 'user')
   return at < 0 ? Math.max(0, units.length - 1) : at
@@ -123,7 +126,7 @@ function shortened(message: ChatMessage, chars: number): ChatMessage {
   return { ...message, content: `${wellFormed(message.content.slice(0, chars))}${CUT}` }
 }
 
-/** Half a character at the cut would be none. */
+/** Removes half a surrogate pair at the cut. */
 function wellFormed(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text

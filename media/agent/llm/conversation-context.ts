@@ -3,7 +3,7 @@ import type { AnsweredBy } from '../answering-machine/answering-machine-detector
 import { languageName } from '../language/language-tags.js'
 import type { ChatMessage } from '../vendor-ports.js'
 
-/** Appended to the agent's own prompt: what any voice on a telephone has to know. */
+/** Appended to the agent's own prompt. */
 const TELEPHONE =
   'You are on a telephone call and your answers are spoken. Answer briefly, in complete sentences, ' +
   'without lists, markup or emoji. A note in brackets after your words says that the caller interrupted ' +
@@ -12,8 +12,8 @@ const TELEPHONE =
 const INTERRUPTED = '[interrupted by the caller]'
 
 /**
- * What the model is told: the prompt and the conversation as both sides really heard it. An agent's
- * words are added only when they were sent, tool rounds with the answer they led to.
+ * The model's context: the prompt, and the conversation as both sides heard it. Agent words are added only
+ * after they were sent, together with their tool rounds.
  */
 export class ConversationContext {
   readonly #messages: ChatMessage[]
@@ -28,7 +28,7 @@ export class ConversationContext {
     this.#messages = [{ role: 'system', content: this.#prompt }]
   }
 
-  /** The language of the call now, of which the model is told when there are several. */
+  /** Sets the current language. The model is informed when the call has several. */
   setLanguage(language: string): void {
     if (!this.#multilingual) return
     const { name, script } = languageName(language)
@@ -38,14 +38,14 @@ export class ConversationContext {
     this.#messages[0] = { role: 'system', content }
   }
 
-  /** Tells the model when it is not simply a person. Returns what was told, null when nothing was. */
+  /** Adds a note when a machine answered. Returns the note, or null when there is none. */
   answeredBy(by: AnsweredBy): string | null {
     const content = this.#answeredByNote.of(by)
     if (content !== null) this.#messages.push({ role: 'system', content })
     return content
   }
 
-  /** Words of the caller that were not known when they were said. */
+  /** Replaces caller words that were unknown when they were added. */
   rewrite(read: (text: string) => string): void {
     for (const [index, message] of this.#messages.entries()) {
       if (message.role === 'user') this.#messages[index] = { role: 'user', content: read(message.content) }
@@ -54,15 +54,15 @@ export class ConversationContext {
 
   addCallerTurn(text: string): void {
     const last = this.#messages.at(-1)
-    // Two turns of the caller with nothing heard between them are one to the model.
+    // Two caller turns without audible speech between them are one message.
     if (last?.role === 'user') {
       this.#messages[this.#messages.length - 1] = { role: 'user', content: `${last.content} ${text}` }
     } else this.#messages.push({ role: 'user', content: text })
   }
 
-  /** `heard` may be empty: then only the interruption is told. */
+  /** Adds a turn of the agent. With an empty `heard`, adds only the interruption. */
   addAgentTurn(heard: string, interrupted: boolean, rounds: readonly ChatMessage[] = []): void {
-    // Words of a tool round are part of `heard`; said twice they would be told twice.
+    // The words of a tool round are part of `heard` already.
     for (const message of rounds) {
       this.#messages.push(message.role === 'assistant' ? { ...message, content: null } : message)
     }
@@ -70,12 +70,14 @@ export class ConversationContext {
     if (content !== '') this.#messages.push({ role: 'assistant', content })
   }
 
-  /** A result of a tool that came after the caller had taken the floor. */
+  /** Adds a tool result that arrived after the caller had interrupted. */
   addLateToolResult(name: string, result: string): void {
     this.#messages.push({ role: 'system', content: `The result of ${name}, which came late: ${result}` })
   }
 
-  /** The messages of a request: the conversation, the words not committed yet, the running tool rounds. */
+  /**
+   * Returns the messages of a request: the conversation, the uncommitted words and the current tool rounds.
+   */
   messages(pending: string | null, rounds: readonly ChatMessage[]): readonly ChatMessage[] {
     const messages = [...this.#messages]
     if (pending !== null) {

@@ -1,7 +1,7 @@
 import type { AgentSpec, KnowledgeText } from '../agent-spec.js'
 import { estimateTokens } from './context-window.js'
 
-/** All of an agent's inline knowledge together (contract: a larger knowledge base is searched instead). */
+/** Limit for all inline knowledge of an agent. Larger knowledge bases need a search. */
 export const KNOWLEDGE_TOKENS = 6000
 
 const BEFORE =
@@ -10,13 +10,13 @@ const BEFORE =
   'that you do not know.'
 const CUT = '[The rest is left out.]'
 
-/** The agent's prompt with what it knows. */
+/** Returns the agent's prompt with its knowledge. */
 export function promptOf({ systemPrompt, knowledge = [] }: AgentSpec): string {
   const references = referencesOf(knowledge)
   return references.length === 0 ? systemPrompt : [systemPrompt, BEFORE, ...references].join('\n\n')
 }
 
-/** In their order, as much as fits; what is cut ends with a whole paragraph, line or word. */
+/** Returns as much knowledge as fits, in order. A cut text ends with a whole paragraph, line or word. */
 function referencesOf(knowledge: readonly KnowledgeText[]): readonly string[] {
   const references: string[] = []
   let left = KNOWLEDGE_TOKENS
@@ -32,7 +32,7 @@ function referencesOf(knowledge: readonly KnowledgeText[]): readonly string[] {
   return references
 }
 
-/** The longest beginning of about so many tokens that ends where something ends. */
+/** Returns the longest beginning of about `tokens` tokens that ends at a paragraph, line or word. */
 function beginning(text: string, tokens: number): string {
   let from = 0
   let to = text.length
@@ -49,7 +49,7 @@ function beginning(text: string, tokens: number): string {
   return /[\ud800-\udbff]$/.test(piece) ? piece.slice(0, -1) : piece
 }
 
-/** The text cannot end its own frame. */
+/** Prevents the text from closing its own reference tag. */
 function harmless(text: string): string {
   return text.replace(/<(\/?)\s*(reference)/gi, '‹$1$2')
 }

@@ -25,50 +25,55 @@ export interface LlmReplySourceOptions {
   readonly speech: AgentSpeech
   readonly turnContext: TurnContext
   readonly tracer: TurnTracer
-  /** A conversation that goes on: what was said so far, and the tools that run. */
+  /** Continues a conversation: its context and its running tools. */
   readonly before?: { readonly context: ConversationContext; readonly tools: ToolRounds }
 }
 
-/** Where the agent's replies come from, as the conversation orders them. */
+/** The source of the agent's replies. */
 export interface ReplySource {
-  /** `mayUseTools` false: the model can only answer. */
+  /** Asks for a reply. With `mayUseTools` false the model can only answer. */
   ask(order: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void
   cancelModel(): void
-  /** The model failed; who it was, and which other one is asked instead when it is asked `again`. */
+  /**
+   * Handles a failed model. Returns the failed model and, when the reply is asked `again`, its replacement.
+   */
   modelFailed?(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null }
-  /** Ends sound and jobs of a reply. */
+  /** Stops the audio and the jobs of a reply. */
   stop(turn: TurnId): void
-  /** Ends a reply and keeps what was heard of it. */
+  /** Ends a reply and keeps the heard words. */
   commitAgent(turn: TurnId, cutAtMs: number | null): void
   commitCaller(caller: CallerTurn, forModel: boolean): void
-  /** Who or what took a call that we made. */
+  /** Handles the result of answering-machine detection. */
   answeredBy(by: AnsweredBy): void
-  /** Absent where nothing can be asked before a turn is decided. */
+  /** Absent when the source cannot answer speculatively. */
   readonly speculative?: SpeculativeReplies | undefined
-  /** Nothing is told any more. */
+  /** Stops everything. Nothing is reported after that. */
   close(): void
 }
 
-/** Replies begun before it is decided that the caller has finished. One at a time. */
+/** Replies requested before the end of the caller's turn is decided. One at a time. */
 export interface SpeculativeReplies {
   begin(caller: CallerTurn): void
-  /** The turn is decided: as `ask`, with what was begun. False: it does not fit, and nothing was done. */
+  /** Uses the speculative answer as the reply. Returns false when it does not fit. */
   keep(turn: TurnId): boolean
   drop(): void
 }
 
-/** No reply: what is asked before there is one. */
+/** Turn id of a request that has no reply yet. */
 const NO_REPLY: TurnId = -1
 
 interface ModelQuestion {
-  /** The caller's, when they are not part of the conversation yet. */
+  /** The caller's uncommitted words, or null. */
   readonly words: string | null
   readonly language: string
-  /** False: the model can only answer. */
+  /** With false, the model can only answer. */
   readonly mayUseTools: boolean
 }
 
-/** Makes replies: asks the model, runs its tools, hands sentences to the voice, keeps what was said. */
+/**
+ * Generates replies with an LLM: asks the model, runs its tools, passes its sentences to speech and keeps the
+ * heard words.
+ */
 export class LlmReplySource implements ReplySource {
   readonly #spec: AgentSpec
   readonly #models: ModelChain
@@ -85,52 +90,47 @@ export class LlmReplySource implements ReplySource {
     readonly choice: ModelChoice
   } | null = null
 
-  constructor({
-    spec,
-    models,
-    tools,
-    speech: voice,
-    turnContext: floor,
-    tracer,
-    before,
-  }: LlmReplySourceOptions) {
+  constructor({ spec, models, tools, speech, turnContext, tracer, before }: LlmReplySourceOptions) {
     this.#spec = spec
     this.#models = models
-    this.#speech = voice
-    this.#turnContext = floor
+    this.#speech = speech
+    this.#turnContext = turnContext
     this.#tracer = tracer
     this.#requests = new ModelRequests(tracer)
     const context = before?.context ?? new ConversationContext(promptOf(spec), spec.languages)
     this.#context = context
     this.#tools =
       before?.tools ??
-      openToolRounds(spec, tools, voice, floor, (name, result) => {
+      openToolRounds(spec, tools, speech, turnContext, (name, result) => {
         context.addLateToolResult(name, result)
-        floor.feed({ type: 'learnt', atMs: floor.now() })
+        turnContext.feed({ type: 'contextChanged', atMs: turnContext.now() })
       })
   }
 
-  /** `mayUseTools` false: the model can only answer. */
   ask({ turn, caller }: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void {
     this.cancelModel()
     this.#tracer.mark(turn, 'modelRequestMs')
-    const asked = { words: caller?.text ?? null, language: this.#turnContext.language.current, mayUseTools }
-    this.#job = this.#start(this.#models.next(turn), asked, this.#reply(turn))
+    const question = {
+      words: caller?.text ?? null,
+      language: this.#turnContext.language.current,
+      mayUseTools,
+    }
+    this.#job = this.#start(this.#models.next(turn), question, this.#reply(turn))
   }
 
   readonly speculative: SpeculativeReplies = {
     begin: ({ id, text }) => {
-      const floor = this.#turnContext
-      const language = floor.language.previewAfter(id, text)
+      const turnContext = this.#turnContext
+      const language = turnContext.language.previewAfter(id, text)
       this.#speculation?.answer.cancel()
       const choice = this.#models.next(NO_REPLY)
-      const asked = { words: text, language, mayUseTools: true }
+      const question = { words: text, language, mayUseTools: true }
       const answer = new SpeculativeAnswer({
-        now: () => floor.now(),
-        start: (events) => this.#start(choice, asked, events),
+        now: () => turnContext.now(),
+        start: (events) => this.#start(choice, question, events),
         failed: ({ code }) => {
           this.#models.failed(code, true)
-          floor.feed({ type: 'speculationFailed', atMs: floor.now() })
+          turnContext.feed({ type: 'speculationFailed', atMs: turnContext.now() })
         },
       })
       this.#speculation = { answer, language, choice }
@@ -171,14 +171,12 @@ export class LlmReplySource implements ReplySource {
     this.#job = null
   }
 
-  /** Ends sound and jobs of a reply. */
   stop(turn: TurnId) {
     this.cancelModel()
     this.#tools.detach()
     return this.#speech.stop(turn)
   }
 
-  /** Ends a reply and keeps what was heard of it. */
   commitAgent(turn: TurnId, cutAtMs: number | null): void {
     const spoken = this.stop(turn)
     if (!spoken) return
@@ -217,20 +215,19 @@ export class LlmReplySource implements ReplySource {
     })
   }
 
-  /** Who or what took a call that we made: what to do then is the prompt's to say. */
+  /** Adds the result to the context. The prompt decides what to do about it. */
   answeredBy(by: AnsweredBy): void {
     if (this.#context.answeredBy(by) !== null)
-      this.#turnContext.feed({ type: 'learnt', atMs: this.#turnContext.now() })
+      this.#turnContext.feed({ type: 'contextChanged', atMs: this.#turnContext.now() })
   }
 
-  /** Nothing is told any more. */
   close(): void {
     this.cancelModel()
     this.speculative.drop()
     this.#tools.close()
   }
 
-  /** Asks the model, after the caller's words when they are not part of the conversation yet. */
+  /** Asks the model, with the caller's uncommitted words. */
   #start(
     choice: ModelChoice,
     { words, language, mayUseTools }: ModelQuestion,
@@ -246,19 +243,19 @@ export class LlmReplySource implements ReplySource {
     )
   }
 
-  /** What becomes of an answer that is this reply. */
+  /** Returns the receiver that turns an answer into this reply. */
   #reply(turn: TurnId): ModelJobEvents {
-    const floor = this.#turnContext
+    const turnContext = this.#turnContext
     const tracer = this.#tracer
     return {
       token: () => {
         tracer.mark(turn, 'modelFirstTokenMs')
-        floor.feed({ type: 'token', turn, atMs: floor.now() })
+        turnContext.feed({ type: 'token', turn, atMs: turnContext.now() })
       },
       sentence: (text) => {
         tracer.mark(turn, 'firstSentenceMs')
-        floor.feed({ type: 'sentence', turn, atMs: floor.now() })
-        const language = languageOf(text, this.#spec.languages, floor.language.current)
+        turnContext.feed({ type: 'sentence', turn, atMs: turnContext.now() })
+        const language = languageOf(text, this.#spec.languages, turnContext.language.current)
         this.#speech.say(turn, spokenForm(text, language), language)
       },
       done: (text, calls) => {
@@ -271,7 +268,7 @@ export class LlmReplySource implements ReplySource {
       },
       failed: ({ code, message }) => {
         this.#job = null
-        floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
+        turnContext.feed({ type: 'modelFailed', turn, code, message, atMs: turnContext.now() })
       },
     }
   }

@@ -6,34 +6,34 @@ import type { LanguageModel } from '../vendor-ports.js'
 export interface ModelChoice {
   readonly vendor: LanguageModel
   readonly model: string
-  /** Tokens of a prompt and its answer together; absent: what is usual. */
+  /** Context window: tokens of a prompt and its answer. Absent means the default. */
   readonly windowTokens?: number
 }
 
-/** After a quick failure the same model is asked once more. */
+/** A quickly failed model is asked once more. */
 const TRIES = 2
 
 /**
- * Which model answers: the agent's own, and those that stand in for it while nothing was spoken. One that
- * was waited for in vain, or refused, is not asked again for the same reply; one that failed on other
- * replies just now is not waited for at all.
+ * Chooses the model for a reply: the agent's own, then its fallbacks while nothing was spoken. A model that
+ * timed out or rejected the request is not asked again for the same reply. A model with an open circuit is
+ * skipped.
  */
 export class ModelChain {
   readonly #choices: readonly [ModelChoice, ...ModelChoice[]]
   readonly #breakers: CircuitBreakers
   #turn: TurnId | null = null
-  /** Failures of each for this reply; `TRIES` and more leave it out. */
+  /** Failures per model for this reply. `TRIES` failures exclude a model. */
   readonly #failures = new Map<ModelChoice, number>()
   #current: ModelChoice
 
-  readonly #passedOver: (who: { readonly vendor: string; readonly instead: string }) => void
+  readonly #passedOver: (models: { readonly vendor: string; readonly instead: string }) => void
   #reported = false
 
-  /** `passedOver`: the agent's own model is not asked, because of what happened before; told once. */
+  /** `passedOver` reports, once, that the agent's own model is skipped because of earlier failures. */
   constructor(
     choices: readonly [ModelChoice, ...ModelChoice[]],
     breakers: CircuitBreakers,
-    passedOver: (who: { readonly vendor: string; readonly instead: string }) => void,
+    passedOver: (models: { readonly vendor: string; readonly instead: string }) => void,
   ) {
     this.#passedOver = passedOver
     this.#choices = choices
@@ -41,12 +41,12 @@ export class ModelChain {
     this.#current = choices[0]
   }
 
-  /** Of the agent's own. */
+  /** First-token deadline (ms) of the agent's own model. */
   get firstTokenDeadlineMs(): number {
     return this.#choices[0].vendor.firstTokenDeadlineMs
   }
 
-  /** Name of the agent's own. */
+  /** Name of the agent's own model. */
   get first(): string {
     return nameOf(this.#choices[0])
   }
@@ -55,14 +55,14 @@ export class ModelChain {
     return this.#choices.length
   }
 
-  /** Whom to ask for this reply. */
+  /** Returns the model to ask for this reply. */
   next(turn: TurnId): ModelChoice {
     if (turn !== this.#turn) this.#failures.clear()
     this.#turn = turn
     const left = this.#available()
     this.#current = left.find((choice) => this.#breakers.allows(keyOf(choice))) ?? left[0] ?? this.#choices[0]
     const [own] = this.#choices
-    // What failed for this very reply was told when it did.
+    // Failures of this reply were reported when they occurred.
     if (this.#current !== own && !this.#failures.has(own) && !this.#reported) {
       this.#reported = true
       this.#passedOver({ vendor: nameOf(own), instead: nameOf(this.#current) })
@@ -70,26 +70,26 @@ export class ModelChain {
     return this.#current
   }
 
-  /** The reply is given by one that was asked before there was a reply. */
+  /** Assigns a speculative answer of `by` to the reply. */
   adopted(turn: TurnId, by: ModelChoice): void {
     this.#failures.clear()
     this.#turn = turn
     this.#current = by
   }
 
-  /** The one that was asked has answered. */
+  /** Records a success of the current model. */
   answered(): void {
     this.#breakers.succeeded(keyOf(this.#current))
   }
 
   /**
-   * The one that was asked failed; `again`: the reply is asked for once more. Returns who it was, and who is
-   * asked instead when that is another.
+   * Records a failure of the current model. Returns its name and, when the reply is asked for `again`, the
+   * name of a different replacement.
    */
   failed(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null } {
     const asked = this.#current
     const stalled = code === 'vendor_stalled'
-    // An answer that breaks off costs the caller as much as one that does not come.
+    // An answer that breaks off costs the caller as much as a missing one.
     this.#breakers.failed(keyOf(asked), stalled || !again)
     const hopeless = stalled || code === 'vendor_rejected'
     this.#failures.set(asked, (this.#failures.get(asked) ?? 0) + (hopeless ? TRIES : 1))
@@ -98,14 +98,14 @@ export class ModelChain {
     return { vendor: nameOf(asked), instead: again && next !== asked ? nameOf(next) : null }
   }
 
-  /** Who was not given up for this reply; everybody when all were. */
+  /** Returns the models that are left for this reply, or all when none are. */
   #available(): readonly ModelChoice[] {
     const left = this.#choices.filter((choice) => (this.#failures.get(choice) ?? 0) < TRIES)
     return left.length > 0 ? left : this.#choices
   }
 }
 
-/** Models of one vendor can stand in for each other. */
+/** Includes the model because models of one vendor can replace each other. */
 function nameOf({ vendor, model }: ModelChoice): string {
   return `${vendor.id} ${model}`
 }

@@ -5,19 +5,16 @@ import { toVendorFailure } from '../tts/synthesis.js'
 import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailure } from '../vendor-ports.js'
 
 export interface ModelJobEvents {
-  /** Something of use: words to be spoken or tool calls, not thought and not spaces. */
+  /** The model sent words or a tool call, not only reasoning or blanks. */
   token(): void
-  /** A sentence ready to be spoken. */
+  /** A sentence is ready to be spoken. */
   sentence(text: string): void
-  /**
-   * The answer is complete: its whole text as written by the model, the tools it calls, and what it cost,
-   * where the vendor tells.
-   */
+  /** The answer is complete: its full text, its tool calls, and its token usage if the vendor reports it. */
   done(text: string, calls: readonly ToolCall[], usage: TokenCount | null): void
   failed(error: VendorFailure): void
 }
 
-/** Runs one request; its text comes out as sentences. No event follows `cancel` or a final event. */
+/** Runs one request and delivers its text as sentences. No event follows `cancel` or a final event. */
 export function startModelJob(
   model: LanguageModel,
   request: GenerateRequest,
@@ -34,18 +31,18 @@ export function startModelJob(
     job?.cancel()
     job = null
   }
-  const give = (sentences: readonly string[]) => {
+  const emitSentences = (sentences: readonly string[]) => {
     for (const sentence of sentences) {
       const spoken = speakable(sentence)
       if (spoken !== '' && !closed) events.sentence(spoken)
     }
   }
-  const hear = (piece: string) => {
+  const append = (piece: string) => {
     const said = thoughts.push(piece)
     if (said.trim() !== '') events.token()
     if (closed) return
     text += said
-    give(splitter.push(said))
+    emitSentences(splitter.push(said))
   }
   const fail = (error: VendorFailure) => {
     if (closed) return
@@ -56,7 +53,7 @@ export function startModelJob(
     if (closed) return
     const started = model.generate(request, {
       text: (delta) => {
-        if (!closed && delta !== '') hear(delta)
+        if (!closed && delta !== '') append(delta)
       },
       toolCalls: (made) => {
         if (closed) return
@@ -67,7 +64,7 @@ export function startModelJob(
         if (closed) return
         const rest = thoughts.end()
         text += rest
-        give([...splitter.push(rest), ...splitter.end()])
+        emitSentences([...splitter.push(rest), ...splitter.end()])
         if (closed) return
         cancel()
         events.done(text, calls, usage)
@@ -77,7 +74,7 @@ export function startModelJob(
     if (closed) started.cancel()
     else job = started
   }
-  // The caller needs its handle before the first event.
+  // Deferred so that the caller has the handle before the first event.
   queueMicrotask(() => {
     try {
       start()

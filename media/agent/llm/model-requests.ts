@@ -6,17 +6,17 @@ import {
   type ToolDeclaration,
   type VendorFailure,
 } from '../vendor-ports.js'
-import { countTokens, fitMessages, promptBudget, USUAL_WINDOW_TOKENS } from './context-window.js'
+import { countTokens, DEFAULT_WINDOW_TOKENS, fitMessages, promptBudget } from './context-window.js'
 import type { ModelChoice } from './model-chain.js'
 import { type ModelJobEvents, startModelJob } from './model-job.js'
 
 /**
- * The requests of one conversation to its models: what fits into the model's window, and when the vendor says
- * that it did not, half of that, once. What each costs is counted.
+ * Sends a conversation's requests to its models. Fits the messages into the model's window; after a rejection
+ * for length, sends half of them, once. Counts usage.
  */
 export class ModelRequests {
   readonly #tracer: TurnTracer
-  /** Prompts this long were refused: the rest of the call keeps below. */
+  /** Token limits after a rejection for length. They apply for the rest of the call. */
   readonly #known = new Map<ModelChoice, number>()
 
   constructor(tracer: TurnTracer) {
@@ -29,7 +29,7 @@ export class ModelRequests {
     tools: readonly ToolDeclaration[],
     events: ModelJobEvents,
   ): Cancellable {
-    const window = promptBudget(choice.windowTokens ?? USUAL_WINDOW_TOKENS, messages, tools)
+    const window = promptBudget(choice.windowTokens ?? DEFAULT_WINDOW_TOKENS, messages, tools)
     const first = fitMessages(messages, Math.min(window, this.#known.get(choice) ?? window))
     let job = this.#send(choice, first, tools, events, (error) => {
       const half = Math.floor(countTokens(first) / 2)

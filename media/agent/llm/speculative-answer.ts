@@ -3,8 +3,7 @@ import type { Cancellable, ToolCall, VendorFailure } from '../vendor-ports.js'
 import type { ModelJobEvents } from './model-job.js'
 
 /**
- * The answer to a question that may not be asked: it comes in, and nobody is told of it before it is kept.
- * Its tools run with whoever keeps it, never before.
+ * Buffers an answer that may not be used. Its events are delivered after `keep`, and its tools run only then.
  */
 export class SpeculativeAnswer implements Cancellable {
   readonly askedAtMs: number
@@ -18,7 +17,7 @@ export class SpeculativeAnswer implements Cancellable {
   constructor(options: {
     readonly now: () => number
     readonly start: (events: ModelJobEvents) => Cancellable
-    /** Before it was kept. */
+    /** The request failed before `keep`. */
     readonly failed: (error: VendorFailure) => void
   }) {
     const { now, start, failed } = options
@@ -44,7 +43,7 @@ export class SpeculativeAnswer implements Cancellable {
     })
   }
 
-  /** Tells what has come so far, and from now on what comes. Once. */
+  /** Delivers the events so far and all that follow. Call once. */
   keep(events: ModelJobEvents): void {
     this.#receiver = events
     if (this.firstTokenMs !== null) events.token()

@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { ConversationEvent } from '../conversation-events.js'
 
 /*
- * A model that hears by itself answers before anybody has written down what it heard. Until the words
- * come, a mark stands for them in the caller's turn: one character of the private use area for the
- * item, the words if they are known, and a closing character.
+ * A speech-to-speech model replies before the transcript of the caller's speech exists. Until it arrives, a
+ * mark stands for the words in the caller's turn: a private-use character for the item, the words if they are
+ * known, and a closing character.
  */
 
 const FIRST = 0xe000
@@ -12,18 +12,18 @@ const MARKS = 6000
 const CLOSE = '\uf8ff'
 const MARKED = /([\ue000-\uf7ff])([^\uf8ff]*)\uf8ff/g
 
-/** What stands in a transcript for words that were heard and never written down. */
+/** Replaces words in a transcript that were never transcribed. */
 export const UNTRANSCRIBED = '[…]'
-/** What a model is told of such words when it did not hear them itself. */
+/** Replaces such words for a model that did not hear them itself. */
 export const NOT_HEARD = '[The line was disturbed: what the caller said is not known. Ask for it again.]'
 
-/** The words of the caller's items, as they become known. */
+/** The transcripts of the caller's items, as they arrive. */
 export class CallerTranscripts {
-  /** By mark; undefined: still awaited, null: will not come. */
+  /** By mark. Undefined while pending, null when unavailable. */
   readonly #texts = new Map<string, string | null | undefined>()
   readonly #marks = new Map<string, string>()
 
-  /** Stands for the words of an item; `text` is given when they are known. */
+  /** Returns the mark of an item, with its words when `text` is given. */
   mark(item: string, text = ''): string {
     let mark = this.#marks.get(item)
     if (mark === undefined) {
@@ -34,19 +34,19 @@ export class CallerTranscripts {
     return `${mark}${text}${CLOSE}`
   }
 
-  /** Null: they cannot be had. */
+  /** Sets the transcript of an item. Null means that it is unavailable. */
   resolve(item: string, text: string | null): void {
     this.mark(item)
     const mark = this.#marks.get(item)
     if (mark !== undefined) this.#texts.set(mark, text)
   }
 
-  /** No words of the items so far will come any more. */
+  /** Marks all pending transcripts as unavailable. */
   giveUp(): void {
     for (const [mark, text] of this.#texts) if (text === undefined) this.#texts.set(mark, null)
   }
 
-  /** The text with its words; null while some of them are awaited, unless that is not to be waited for. */
+  /** Replaces the marks of a text by words. With `waiting`, returns null while words are pending. */
   read(text: string, waiting: boolean): string | null {
     let missing = false
     const read = text.replace(MARKED, (_whole, mark: string, words: string) => {
@@ -59,18 +59,18 @@ export class CallerTranscripts {
   }
 }
 
-/** What of a turn came from keys and not from items. */
+/** Returns the keyed part of a turn. */
 export function keyedDigits(text: string): string {
   return text.replace(MARKED, ' ').replace(/\s+/g, ' ').trim()
 }
 
-/** Words come within seconds of the speech; then the transcript goes on without them. */
+/** Longest wait for a transcript. */
 const AWAITED_MS = 4000
 
-/** They belong to no turn, and somebody may be waiting for them. */
+/** Events that belong to no turn and are never delayed. */
 const AT_ONCE: ReadonlySet<ConversationEvent['type']> = new Set(['answered_by', 'dtmf', 'detected'])
 
-/** The events of a conversation in order, held back where the words of one are still awaited. */
+/** Keeps the events of a conversation in order. Delays them while the transcript of a turn is pending. */
 export class EventQueue {
   readonly #emit: (event: ConversationEvent) => void
   readonly #clock: Clock
@@ -83,34 +83,37 @@ export class EventQueue {
   }
 
   push(event: ConversationEvent): void {
-    // The end waits for nothing.
+    // The end of the conversation waits for no transcript.
     if (event.type === 'finished') this.flush()
     if (this.#queue.length === 0 || AT_ONCE.has(event.type)) this.#emit(event)
     else this.#queue.push(() => event)
   }
 
-  /** `make` gives the event, null while it cannot, `none` when there is nothing to tell after all. */
+  /**
+   * Queues an event in the making. `make` returns the event, null while it is incomplete, or `none` when
+   * there is none after all.
+   */
   pushDeferred(make: (waiting: boolean) => ConversationEvent | null | 'none'): void {
     this.#queue.push(make)
     this.advance()
   }
 
-  /** Something became known. */
+  /** Emits the events that are complete now. */
   advance(): void {
     this.#drain(true)
-    if (this.#queue.length === 0) this.#timer = stopped(this.#timer)
+    if (this.#queue.length === 0) this.#timer = cancelled(this.#timer)
     else this.#timer ??= this.#clock.after(AWAITED_MS, () => this.#overdue())
   }
 
-  /** Tells everything now, with what is known. */
+  /** Emits all events now, with the transcripts known so far. */
   flush(): void {
-    this.#timer = stopped(this.#timer)
+    this.#timer = cancelled(this.#timer)
     this.#drain(false)
   }
 
   #overdue(): void {
     this.#timer = null
-    // The oldest has waited long enough; what came after it gets its own time.
+    // The oldest event has timed out. Later ones get their own time.
     const [make] = this.#queue.splice(0, 1)
     if (make !== undefined) this.#emitIfAny(make(false))
     this.advance()
@@ -130,7 +133,7 @@ export class EventQueue {
   }
 }
 
-function stopped(timer: Timer | null): null {
+function cancelled(timer: Timer | null): null {
   timer?.cancel()
   return null
 }

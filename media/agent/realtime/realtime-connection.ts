@@ -13,27 +13,27 @@ import type {
   VendorFailure,
 } from '../vendor-ports.js'
 
-/** A connection that soon has to end is replaced as soon as nobody speaks. */
+/** Within this time before its limit, a connection is replaced as soon as the call is idle. */
 const RENEW_BEFORE_MS = 5 * 60_000
-const LOOK_MS = 1000
+const IDLE_POLL_MS = 1000
 
 export interface RealtimeConnectionOptions {
   readonly model: SpeechToSpeech
   readonly open: Omit<SpeechToSpeechOptions, 'history'>
-  /** What a new connection has to be told. */
+  /** Returns the messages for a new connection. */
   history(): readonly ChatMessage[]
-  /** Nobody speaks, and nothing is owed to the caller. */
+  /** Returns whether neither side speaks and no reply is due. */
   idle(): boolean
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What is heard of the caller; `renewed`: on a connection that knows nothing of what was before. */
+/** Receives events about the caller. `renewed` reports a new connection, which knows only the history. */
 export type RealtimeListener = SpeechToSpeechEvents & { renewed(): void }
 
 /**
- * The connection of one call to its model. It is opened again when it was lost and something is to be
- * said, and before its time is over; the new one is told what was said on the old one.
+ * The connection of one call to its speech-to-speech model. Reconnects when a lost connection is needed and
+ * before the connection's time limit. A new connection receives the history.
  */
 export class RealtimeConnection {
   readonly #options: RealtimeConnectionOptions
@@ -46,14 +46,14 @@ export class RealtimeConnection {
     this.#options = options
   }
 
-  /** Returns why there is no connection; null: there is one, or one in the making. */
+  /** Connects unless connected. Returns the failure, or null. */
   connect(): VendorFailure | null {
     if (this.#closed) return new EngineError('closed', 'the conversation is over')
     if (this.#stream !== null) return null
     const { model, open, history, clock } = this.#options
     let stream: SpeechToSpeechStream | null = null
-    const live = () => stream !== null && this.#stream === stream
-    const listener = () => (live() ? this.#listener : null)
+    const isCurrent = () => stream !== null && this.#stream === stream
+    const listener = () => (isCurrent() ? this.#listener : null)
     try {
       stream = model.open(
         { ...open, history: history() },
@@ -63,7 +63,7 @@ export class RealtimeConnection {
           committed: (item) => listener()?.committed(item),
           transcript: (item, text) => listener()?.transcript(item, text),
           failed: (error) => {
-            if (live()) this.#lost(error)
+            if (isCurrent()) this.#lost(error)
           },
         },
       )
@@ -85,7 +85,7 @@ export class RealtimeConnection {
     this.#listener = listener
   }
 
-  /** A new connection for one that no longer answers. */
+  /** Replaces a connection that no longer answers. */
   renew(): void {
     this.#drop()
     if (this.connect() === null) this.#listener?.renewed()
@@ -107,7 +107,7 @@ export class RealtimeConnection {
     return this.#begin((stream) => stream.say(text, events), events)
   }
 
-  // Without a connection nothing of this is lost: the next one is told the history.
+  // These calls need no connection: the next one receives the history.
 
   truncate(item: string, audioMs: number): void {
     this.#stream?.truncate(item, audioMs)
@@ -125,7 +125,7 @@ export class RealtimeConnection {
     this.#stream?.toolResult(callId, output)
   }
 
-  /** Idempotent. */
+  /** Closes the connection. Idempotent. */
   close(): void {
     this.#closed = true
     this.#listener = null
@@ -152,9 +152,9 @@ export class RealtimeConnection {
 
   #lost(error: VendorFailure): void {
     const { log } = this.#options
-    log.info({ code: error.code, context: error.context }, 'the connection to the model was lost')
+    log.info({ code: error.code, context: error.context }, 'realtime.connection_lost')
     this.#drop()
-    // A reply that was cut is asked for anew at once, and opens the next connection.
+    // The retry of an interrupted reply opens the next connection at once.
     queueMicrotask(() => {
       if (this.#stream === null && !this.#closed) this.#listener?.failed(error)
     })
@@ -163,10 +163,10 @@ export class RealtimeConnection {
   #renewWhenIdle(): void {
     const { idle: quiet, clock, log } = this.#options
     if (!quiet()) {
-      this.#renewTimer = clock.after(LOOK_MS, () => this.#renewWhenIdle())
+      this.#renewTimer = clock.after(IDLE_POLL_MS, () => this.#renewWhenIdle())
       return
     }
-    log.info({}, 'the connection to the model is replaced before its time is over')
+    log.info({}, 'realtime.connection_renewed')
     this.renew()
   }
 

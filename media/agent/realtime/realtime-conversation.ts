@@ -27,47 +27,52 @@ import { FailoverReplySource } from './realtime-failover.js'
 import { RealtimeReplySource } from './realtime-reply-source.js'
 import { RealtimeTranscriber } from './realtime-transcriber.js'
 
-/** A line is one more thing for the model to say: longer than a synthesis takes, still below dead air. */
+/**
+ * First-audio deadline (ms) of a phrase. The model is slower than a TTS, but this is still below dead air.
+ */
 const PHRASE_WAIT_MS = 1800
-/** After the window in which a machine may answer, its words may still be on their way. */
+/** Words of a machine may arrive this long after the detection window. */
 const VERDICT_MS = 4000
 
-/** The first sound of a model that speaks takes as long as two tries of one that writes. */
+/** The first audio of this model takes as long as two attempts of an LLM. */
 const OWN_ATTEMPTS = 2
 
-/** Nothing is added to what the vendor takes for the end of a turn. */
+/** Adds no wait to the vendor's own end of turn. */
 const AT_ONCE = { ifFinished: 0, usual: 0, maxFromPauses: 0, ifContinuing: 0 }
 
 /**
- * A conversation with one model that hears, thinks and speaks, in the place of three vendors: the same
- * turn machine, voice and events. The model's own detector may end the caller's turns; who interrupts
- * whom is decided here, by our detector, as with every other agent. Throws EngineError `config_invalid`
- * when the agent names a vendor that is not configured.
+ * Opens a conversation with one speech-to-speech model in place of STT, LLM and TTS. The turn machine, speech
+ * and events are the same. The model may detect the end of the caller's turns, but our own VAD decides about
+ * barge-in. Throws EngineError `config_invalid` when the agent names an unconfigured vendor.
  */
 export function openRealtimeConversation(options: ConversationOptions): Conversation {
-  const line = new EventQueue(options.emit, options.clock)
-  return openConversation({ ...options, emit: (event) => line.push(event) }, (given, floor) =>
-    realtimeReplyModel(given, floor, line),
+  const eventQueue = new EventQueue(options.emit, options.clock)
+  return openConversation({ ...options, emit: (event) => eventQueue.push(event) }, (given, turnContext) =>
+    realtimeReplyModel(given, turnContext, eventQueue),
   )
 }
 
-/** What the agent's model makes of a conversation: one model for all, or a vendor for each part. */
+/** Opens the conversation that fits the agent's model: speech to speech, or a cascade. */
 export function openAgent(options: ConversationOptions): Conversation {
-  const whole = options.spec.languageModel.vendor === OPENAI_REALTIME
-  return whole ? openRealtimeConversation(options) : openConversation(options)
+  const speechToSpeech = options.spec.languageModel.vendor === OPENAI_REALTIME
+  return speechToSpeech ? openRealtimeConversation(options) : openConversation(options)
 }
 
-function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, line: EventQueue): ReplyModel {
+function realtimeReplyModel(
+  options: ConversationOptions,
+  turnContext: TurnContext,
+  eventQueue: EventQueue,
+): ReplyModel {
   const { spec, rate, vendors, clock, log, tools } = options
   const model = vendors.speechToSpeech(spec.languageModel.vendor)
-  const words = new CallerTranscripts()
+  const transcripts = new CallerTranscripts()
   const context = new ConversationContext(promptOf(spec), spec.languages)
-  const spares = fallbackParts(options, floor)
+  const fallbacks = fallbackParts(options, turnContext)
   let own: RealtimeReplySource | null = null
   let replies: FailoverReplySource | null = null
-  let spent = (_tokens: TokenCount | null): void => {}
-  const over = () => replies?.failedOver ?? false
-  const link = new RealtimeConnection({
+  let countTokens = (_tokens: TokenCount | null): void => {}
+  const failedOver = () => replies?.failedOver ?? false
+  const connection = new RealtimeConnection({
     model,
     open: {
       rate,
@@ -79,48 +84,51 @@ function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, li
       tools: toolDeclarations(spec.tools),
     },
     history: () => own?.history() ?? [],
-    idle: () => floor.phase === 'listening',
+    idle: () => turnContext.phase === 'listening',
     clock,
     log,
   })
-  // While it rings: the opening line is said by the same model. What fails shows when the call starts.
-  link.connect()
+  // Connects while the call rings because the model also speaks the opening line. A failure shows when the
+  // call starts.
+  connection.connect()
   const { windowSeconds, enabled } = spec.voicemail
-  const ears = new RealtimeTranscriber({
+  const transcriber = new RealtimeTranscriber({
     id: model.id,
     languages: spec.languages,
-    connection: link,
-    transcripts: words,
+    connection,
+    transcripts,
     turnEnd: model.capabilities.turnEnd,
-    turnContext: floor,
+    turnContext,
     clock,
-    transcriptResolved: () => line.advance(),
-    modelGone: over,
-    awaitWords: () => enabled && floor.now() < windowSeconds * 1000 + VERDICT_MS,
+    transcriptResolved: () => eventQueue.advance(),
+    modelGone: failedOver,
+    awaitWords: () => enabled && turnContext.now() < windowSeconds * 1000 + VERDICT_MS,
   })
-  const { model: heardBy, mode, languages = null } = spec.speechToText
+  const { model: sttModel, mode, languages = null } = spec.speechToText
   return {
-    recogniser: ears,
+    recogniser: transcriber,
     fallbackRecognisers:
-      spares === null
+      fallbacks === null
         ? []
         : [
-            // A connection may be lost; the next one is the same model's.
-            { recogniser: ears, model: heardBy, mode, languages },
-            ...spares.recognisers.map((choice) => ({
+            // A connection may be lost. The first fallback is a new connection to the same model.
+            { recogniser: transcriber, model: sttModel, mode, languages },
+            ...fallbacks.recognisers.map((choice) => ({
               ...choice,
-              recogniser: opening(choice.recogniser, () => replies?.failOver()),
+              recogniser: onOpen(choice.recogniser, () => replies?.failOver()),
             })),
           ],
     get firstTokenDeadlineMs() {
-      return over() && spares ? spares.models.firstTokenDeadlineMs : model.capabilities.firstAudioDeadlineMs
+      return failedOver() && fallbacks
+        ? fallbacks.models.firstTokenDeadlineMs
+        : model.capabilities.firstAudioDeadlineMs
     },
     get models() {
-      return (over() ? 0 : 1) + (spares?.models.size ?? 0)
+      return (failedOver() ? 0 : 1) + (fallbacks?.models.size ?? 0)
     },
     voices: [
       {
-        tts: phraseVoice(link, model, log, (tokens) => spent(tokens)),
+        tts: phraseVoice(connection, model, log, (tokens) => countTokens(tokens)),
         voice: spec.textToSpeech.voice,
         model: spec.textToSpeech.model,
         pace: spec.textToSpeech.pace,
@@ -128,74 +136,74 @@ function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, li
           return own?.unresponsive ? 0 : PHRASE_WAIT_MS
         },
         get unavailable() {
-          return over()
+          return failedOver()
         },
       },
       ...fallbackVoices(spec, vendors),
     ],
     get policy() {
-      // The spares' own tries come after those of the model that hears and speaks.
-      const modelAttempts = OWN_ATTEMPTS + (spares === null ? 0 : Math.max(3, spares.models.size + 1))
-      if (over()) return { modelAttempts }
+      // Attempts of the fallback models follow those of the speech-to-speech model.
+      const modelAttempts = OWN_ATTEMPTS + (fallbacks === null ? 0 : Math.max(3, fallbacks.models.size + 1))
+      if (failedOver()) return { modelAttempts }
       return {
         waitMs: { closed: AT_ONCE, open: AT_ONCE, spelling: AT_ONCE },
         openness: () => 'closed' as const,
         modelAttempts,
         modelFirstTokenMs: model.capabilities.firstAudioDeadlineMs,
-        // Its own words are the ones for the wait: a line between would have to be taken back.
+        // The model speaks its own filler. A phrase of ours would have to be withdrawn.
         modelSlowMs: Number.POSITIVE_INFINITY,
       }
     },
-    replies: (voice: AgentSpeech, tracer: TurnTracer) => {
+    replies: (speech: AgentSpeech, tracer: TurnTracer) => {
       const { vendor, model: name } = spec.languageModel
-      spent = (tokens) => {
+      countTokens = (tokens) => {
         tracer.modelRequested(vendor, name)
         tracer.modelAnswered(vendor, name, tokens)
       }
       const answered = () => {
-        ears.answered()
+        transcriber.answered()
         replies?.answered()
       }
       const parts = {
         spec,
         rate,
-        connection: link,
-        transcripts: words,
-        eventQueue: line,
+        connection,
+        transcripts,
+        eventQueue,
         context,
         tools,
-        speech: voice,
-        turnContext: floor,
+        speech,
+        turnContext,
         tracer,
       }
       const first = new RealtimeReplySource({ ...parts, answered })
       own = first
-      if (spares === null) return first
+      if (fallbacks === null) return first
       replies = new FailoverReplySource({
         own: first,
         ownId: vendor,
-        transcripts: words,
+        transcripts,
         context,
-        fallbackId: spares.models.first,
+        fallbackId: fallbacks.models.first,
         openFallback: () => {
           const before = first.handOver()
           return new LlmReplySource({
             spec,
-            models: spares.models,
+            models: fallbacks.models,
             tools,
-            speech: voice,
-            turnContext: floor,
+            speech,
+            turnContext,
             tracer,
             before,
           })
         },
         onFailover: () => {
           log.warn(
-            { conversation: options.id, vendor, instead: spares.models.first },
-            'the model is given up',
+            { conversation: options.id, vendor, instead: fallbacks.models.first },
+            'realtime.model_given_up',
           )
-          link.close()
-          ears.giveUp(new EngineError('vendor_unreachable', 'the model is gone'))
+          connection.close()
+          transcriber.giveUp(new EngineError('vendor_unreachable', 'the realtime model was given up'))
         },
       })
       return replies
@@ -203,44 +211,44 @@ function realtimeReplyModel(options: ConversationOptions, floor: TurnContext, li
   }
 }
 
-/** Who hears and thinks when the model is gone; null when that is nobody. */
+/** Returns the recognisers and models for the time after the model failed, or null when there are none. */
 function fallbackParts(
   { spec, vendors, clock }: ConversationOptions,
-  floor: TurnContext,
+  turnContext: TurnContext,
 ): { readonly recognisers: readonly RecogniserChoice[]; readonly models: ModelChain } | null {
   const [model, ...others] = spec.fallbacks?.languageModel ?? []
   const recognisers = fallbackRecognisers(spec, vendors)
   if (model === undefined || recognisers.length === 0) return null
-  return { recognisers, models: openModelChain([model, ...others], { vendors, clock, floor }) }
+  return { recognisers, models: openModelChain([model, ...others], { vendors, clock, turnContext }) }
 }
 
-/** Tells when it is asked to listen. */
-function opening(recogniser: SpeechToText, asked: () => void): SpeechToText {
+/** Wraps a recogniser and reports when it is opened. */
+function onOpen(recogniser: SpeechToText, opened: () => void): SpeechToText {
   return {
     id: recogniser.id,
     open: (options, events) => {
-      asked()
+      opened()
       return recogniser.open(options, events)
     },
   }
 }
 
-/** The model reads a line aloud, beside the conversation. */
+/** Returns a TTS in which the model reads a phrase aloud, outside the conversation. */
 function phraseVoice(
-  link: RealtimeConnection,
+  connection: RealtimeConnection,
   { id }: SpeechToSpeech,
   log: Log,
-  spent: (tokens: TokenCount | null) => void,
+  countTokens: (tokens: TokenCount | null) => void,
 ): TextToSpeech {
   return {
     id,
     firstAudioDeadlineMs: PHRASE_WAIT_MS,
     speak: ({ text }, events) => {
-      let sounded = false
+      let hasAudio = false
       let said = ''
-      return link.say(text, {
+      return connection.say(text, {
         audio: (_item, pcm, rate) => {
-          sounded = true
+          hasAudio = true
           events.audio(pcm, rate)
         },
         words: (_item, piece) => {
@@ -248,11 +256,11 @@ function phraseVoice(
         },
         progress: () => {},
         done: (_calls, tokens) => {
-          spent(tokens)
-          if (!alike(text, said)) log.warn({ vendor: id }, 'the model did not say a line as it is written')
-          if (sounded) events.done()
+          countTokens(tokens)
+          if (!similar(text, said)) log.warn({ vendor: id }, 'realtime.phrase_misread')
+          if (hasAudio) events.done()
           else
-            events.failed(new EngineError('vendor_failed', 'the vendor sent no sound', { retryable: true }))
+            events.failed(new EngineError('vendor_failed', 'the vendor sent no audio', { retryable: true }))
         },
         failed: (error) => events.failed(error),
       })
@@ -260,8 +268,8 @@ function phraseVoice(
   }
 }
 
-/** Most of the words are there; numbers and names are written in more than one way. */
-function alike(text: string, said: string): boolean {
+/** Returns whether most of the words match. Numbers and names have several spellings. */
+function similar(text: string, said: string): boolean {
   const heard = new Set(plainWords(said))
   const words = plainWords(text)
   return words.filter((word) => heard.has(word)).length >= words.length / 2

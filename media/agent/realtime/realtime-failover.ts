@@ -6,24 +6,24 @@ import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import { type CallerTranscripts, NOT_HEARD, UNTRANSCRIBED } from './caller-transcripts.js'
 import type { RealtimeReplySource } from './realtime-reply-source.js'
 
-/** Failures in a row after which a model is given up for the call. */
+/** Consecutive failures after which realtime.model_given_up for the call. */
 const FAILURES = 2
 export interface FailoverReplySourceOptions {
-  /** The model that hears and speaks. */
+  /** The speech-to-speech model. */
   readonly own: RealtimeReplySource
   readonly ownId: string
   readonly transcripts: CallerTranscripts
   readonly context: ConversationContext
-  /** Name of the one that writes and goes on. */
+  /** Name of the fallback LLM. */
   readonly fallbackId: string
   openFallback(): LlmReplySource
-  /** The first is over; ears and voice have to follow. */
+  /** The model was given up. Recognition and voice must follow. */
   onFailover(): void
 }
 
 /**
- * Replies of a model that hears and speaks, and when it fails for good, of one that writes: a recogniser
- * and a synthesis stand beside that one from then on. What was said, and the tools that run, stay.
+ * Replies of a speech-to-speech model, and after its failure those of an LLM with STT and TTS. The context
+ * and the running tools are kept.
  */
 export class FailoverReplySource implements ReplySource {
   readonly #options: FailoverReplySourceOptions
@@ -35,19 +35,19 @@ export class FailoverReplySource implements ReplySource {
     this.#options = options
   }
 
-  /** The first model is gone, for the rest of the call. */
+  /** Whether the model was given up. */
   get failedOver(): boolean {
     return this.#fallback !== null
   }
 
-  /** Idempotent. */
+  /** Gives up the model. Idempotent. */
   failOver(): void {
     if (this.#fallback !== null) return
     this.#fallback = this.#options.openFallback()
     this.#options.onFailover()
   }
 
-  /** The first model has given an answer. */
+  /** Records an answer of the model. */
   answered(): void {
     this.#failures = 0
   }
@@ -59,8 +59,8 @@ export class FailoverReplySource implements ReplySource {
     }
     this.#asked = true
     const caller = order.caller && this.#readable(order.caller)
-    const told = caller?.text === UNTRANSCRIBED ? { ...caller, text: NOT_HEARD } : caller
-    this.#fallback.ask({ ...order, caller: told }, mayUseTools)
+    const readable = caller?.text === UNTRANSCRIBED ? { ...caller, text: NOT_HEARD } : caller
+    this.#fallback.ask({ ...order, caller: readable }, mayUseTools)
   }
 
   cancelModel(): void {
@@ -102,7 +102,6 @@ export class FailoverReplySource implements ReplySource {
     return early && { ...early, begin: (caller) => early.begin(this.#readable(caller)) }
   }
 
-  /** Nothing is told any more. */
   close(): void {
     this.#fallback?.close()
     this.#options.own.close()
@@ -112,7 +111,7 @@ export class FailoverReplySource implements ReplySource {
     return this.#fallback ?? this.#options.own
   }
 
-  /** Marks as words; what was not written down is left out where other words are. */
+  /** Replaces marks by words. Drops unknown words when there are others. */
   #readable(caller: CallerTurn): CallerTurn {
     const text = this.#options.transcripts.read(caller.text, false) ?? ''
     const rest = text.replaceAll(UNTRANSCRIBED, ' ').replace(/\s+/g, ' ').trim()

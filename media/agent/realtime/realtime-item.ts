@@ -5,13 +5,13 @@ import type { StreamedAudio, StreamedSentence } from '../tts/speaker.js'
 import type { SynthesisEvents } from '../tts/synthesis.js'
 import type { Cancellable } from '../vendor-ports.js'
 
-/** Sound of one item of a reply: from the vendor's rate to the session's, without its leading silence. */
+/** Audio of one item of a reply, at the session's rate and without leading silence. */
 export class RealtimeItem {
   readonly id: string
   readonly #rate: SessionRate
   readonly #trim: LeadingSilenceTrimmer
   #resampler: Resampler | null = null
-  /** What came before it was this item's turn to be heard. */
+  /** Audio that arrived before the item was attached. */
   readonly #buffered: Int16Array[] = []
   #sink: SynthesisEvents | null = null
   #sentence: StreamedSentence | null = null
@@ -26,13 +26,13 @@ export class RealtimeItem {
     this.#trim = new LeadingSilenceTrimmer(rate)
   }
 
-  /** Seconds of sound so far. */
+  /** Length of the audio so far (s). */
   get seconds(): number {
     return this.#samples / this.#rate
   }
 
-  /** Hands the item to a speaker. */
-  attach(stream: (live: StreamedAudio) => StreamedSentence): void {
+  /** Attaches the item to a speaker. */
+  attach(stream: (streamed: StreamedAudio) => StreamedSentence): void {
     this.#sentence = stream((events) => this.#begin(events))
     this.#sentence.addWords(this.#words)
   }
@@ -44,27 +44,27 @@ export class RealtimeItem {
 
   push(pcm: Int16Array, from: Rate): void {
     if (from !== this.#rate) this.#resampler ??= openResampler(from, this.#rate)
-    // The resampler's output is its own scratch; ours is kept.
-    const sound = this.#trim.push(this.#resampler ? this.#resampler.process(pcm).slice() : pcm)
-    if (sound.length === 0 || this.#cancelled) return
-    this.#samples += sound.length
-    if (this.#sink === null) this.#buffered.push(sound)
-    else this.#sink.audio(sound)
+    // The resampler reuses its output buffer, so the samples are copied.
+    const trimmed = this.#trim.push(this.#resampler ? this.#resampler.process(pcm).slice() : pcm)
+    if (trimmed.length === 0 || this.#cancelled) return
+    this.#samples += trimmed.length
+    if (this.#sink === null) this.#buffered.push(trimmed)
+    else this.#sink.audio(trimmed)
   }
 
-  /** Nothing follows. */
+  /** Ends the item. */
   end(): void {
     if (this.#complete) return
     this.#complete = true
     this.#sink?.done()
   }
 
-  /** Everything that came was sent. */
+  /** Whether all of its audio was sent. */
   get fullySent(): boolean {
     return this.#complete && (this.#sentence?.sentSamples ?? 0) >= this.#samples
   }
 
-  /** How much of the vendor's sound was sent, silence at its beginning included; 0: nothing. */
+  /** Sent part of the vendor's audio (ms), including its leading silence. 0 when nothing was sent. */
   get sentMs(): number {
     const sent = this.#sentence?.sentSamples ?? 0
     return sent === 0 ? 0 : ((this.#trim.dropped + sent) * 1000) / this.#rate
@@ -72,8 +72,8 @@ export class RealtimeItem {
 
   #begin(events: SynthesisEvents): Cancellable {
     this.#sink = events
-    for (const sound of this.#buffered.splice(0)) events.audio(sound)
-    // The speaker needs its handle before the end.
+    for (const trimmed of this.#buffered.splice(0)) events.audio(trimmed)
+    // Deferred so that the speaker has the handle first.
     if (this.#complete) {
       queueMicrotask(() => {
         if (!this.#cancelled) events.done()

@@ -25,8 +25,8 @@ import {
 import type { RealtimeConnection } from './realtime-connection.js'
 import { RealtimeItem } from './realtime-item.js'
 
-/** Nobody speaks for so long without a breath; a model that does is broken. */
-const LONGEST_SECONDS = 120
+/** Longest reply (s). A model that exceeds it is broken. */
+const MAX_SECONDS = 120
 
 export interface RealtimeReplySourceOptions {
   readonly spec: AgentSpec
@@ -39,48 +39,48 @@ export interface RealtimeReplySourceOptions {
   readonly speech: AgentSpeech
   readonly turnContext: TurnContext
   readonly tracer: TurnTracer
-  /** A reply came to its end. */
+  /** A reply is complete. */
   answered?(): void
 }
 
-/** Replies of a model that hears and speaks: its sound goes to the voice, what was heard of it back. */
+/** Replies of a speech-to-speech model. Passes its audio to speech and reports back what was heard. */
 export class RealtimeReplySource implements ReplySource {
   readonly #options: RealtimeReplySourceOptions
   readonly #tools: ToolRounds
   #job: Cancellable | null = null
-  /** The reply that it is of. */
+  /** The reply of the running job. */
   #asked: TurnId | null = null
-  /** The running attempt was given up because nothing came. */
+  /** The running attempt was cancelled without a result. */
   #stalled = false
-  /** It was asked for an answer and has said nothing, or failed. */
+  /** The model was asked and has not answered, or has failed. */
   #unresponsive = false
-  /** Of the utterance in the making. */
+  /** Items of the current utterance. */
   readonly #items = new Set<RealtimeItem>()
-  /** The caller's words that are being answered and belong to the past only when the answer is heard. */
+  /** The caller's words in the current request. They are committed when the reply is audible. */
   #pending: string | null = null
-  /** Messages of the tool rounds that the model has. */
+  /** Number of tool-round messages that the model has received. */
   #sentToolMessages = 0
   #keys = { caller: 0, told: '' }
 
   constructor(options: RealtimeReplySourceOptions) {
     this.#options = options
-    const { spec, tools, speech: voice, turnContext: floor, context, connection: link } = options
-    this.#tools = openToolRounds(spec, tools, voice, floor, (name, result) => {
+    const { spec, tools, speech, turnContext, context, connection } = options
+    this.#tools = openToolRounds(spec, tools, speech, turnContext, (name, result) => {
       context.addLateToolResult(name, result)
-      link.addMessage('system', `The result of ${name}, which came late: ${result}`)
-      floor.feed({ type: 'learnt', atMs: floor.now() })
+      connection.addMessage('system', `The result of ${name}, which came late: ${result}`)
+      turnContext.feed({ type: 'contextChanged', atMs: turnContext.now() })
     })
   }
 
-  /** What another model needs to go on with the conversation. This one says nothing more. */
+  /** Stops this source. Returns what another model needs to continue the conversation. */
   handOver(): { readonly context: ConversationContext; readonly tools: ToolRounds } {
-    const { context, transcripts: words, turnContext: floor } = this.#options
+    const { context, transcripts: words, turnContext } = this.#options
     const turn = this.#asked
     this.#stop()
     for (const item of this.#items) item.end()
     if (turn !== null) {
-      const { code, message } = new EngineError('vendor_unreachable', 'the model is gone')
-      floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
+      const { code, message } = new EngineError('vendor_unreachable', 'the realtime model was given up')
+      turnContext.feed({ type: 'modelFailed', turn, code, message, atMs: turnContext.now() })
     }
     context.rewrite((text) => {
       const read = words.read(text, false) ?? ''
@@ -89,12 +89,12 @@ export class RealtimeReplySource implements ReplySource {
     return { context, tools: this.#tools }
   }
 
-  /** The model owes an answer, or failed to give one: a line is not worth waiting for either. */
+  /** Whether a reply of the model is pending or failed. A phrase would also have to wait. */
   get unresponsive(): boolean {
     return this.#unresponsive
   }
 
-  /** What a new connection is told; it has everything then. */
+  /** Returns the messages for a new connection. */
   history(): readonly ChatMessage[] {
     const { context, transcripts: words } = this.#options
     this.#sentToolMessages = this.#tools.messages.length
@@ -107,7 +107,7 @@ export class RealtimeReplySource implements ReplySource {
   }
 
   ask({ turn, caller, attempt }: TurnEffect & { type: 'ask' }, mayUseTools: boolean): void {
-    const { connection: link, spec, tracer } = this.#options
+    const { connection, spec, tracer } = this.#options
     const { vendor, model } = spec.languageModel
     const stalled = this.#stalled && attempt > 1
     this.#stop()
@@ -115,7 +115,7 @@ export class RealtimeReplySource implements ReplySource {
     this.#pending = caller?.text ?? null
     tracer.mark(turn, 'modelRequestMs')
     tracer.modelRequested(vendor, model)
-    if (stalled) link.renew()
+    if (stalled) connection.renew()
     else {
       if (caller) this.#sendKeys(caller)
       this.#sendToolResults()
@@ -129,49 +129,49 @@ export class RealtimeReplySource implements ReplySource {
     this.#stalled = this.#job !== null
     this.#unresponsive ||= this.#stalled
     this.#stop()
-    // What came of it is said, and then what is said instead of the rest.
+    // The audio received so far is spoken before its replacement.
     for (const item of this.#items) item.end()
   }
 
-  /** Nobody else can be asked: nobody else heard the caller. */
+  /** There is no replacement because no other model heard the caller. */
   modelFailed(): { readonly vendor: string; readonly instead: null } {
     return { vendor: this.#options.spec.languageModel.vendor, instead: null }
   }
 
   stop(turn: TurnId): SpokenUtterance | null {
-    const { connection: link, speech: voice } = this.#options
+    const { connection, speech } = this.#options
     this.#stop()
     this.#unresponsive = false
     this.#tools.detach()
-    const spoken = voice.stop(turn)
+    const spoken = speech.stop(turn)
     for (const { id, fullySent: whole, sentMs } of this.#items) {
       if (whole) continue
-      if (sentMs > 0) link.truncate(id, sentMs)
-      else link.deleteItem(id)
+      if (sentMs > 0) connection.truncate(id, sentMs)
+      else connection.deleteItem(id)
     }
     this.#items.clear()
     return spoken
   }
 
   commitAgent(turn: TurnId, cutAtMs: number | null): void {
-    const { context, turnContext: floor, connection: link, spec } = this.#options
-    const live = this.#items.size > 0
+    const { context, turnContext, connection, spec } = this.#options
+    const streamed = this.#items.size > 0
     const spoken = this.stop(turn)
     if (!spoken) return
     this.#sendToolResults()
     this.#sentToolMessages = 0
     const { text, heard, startMs, endMs, words } = spoken
     context.addAgentTurn(heard, cutAtMs !== null, this.#tools.take())
-    // Lines are said beside the model's conversation.
-    if (!live && heard !== '') link.addMessage('assistant', heard)
-    floor.emit({
+    // Phrases are spoken outside the model's conversation.
+    if (!streamed && heard !== '') connection.addMessage('assistant', heard)
+    turnContext.emit({
       type: 'turn',
       turn: {
         id: turn,
         speaker: 'agent',
         text,
         heardText: heard,
-        language: live ? languageOf(text, spec.languages, floor.language.current) : spoken.language,
+        language: streamed ? languageOf(text, spec.languages, turnContext.language.current) : spoken.language,
         startMs: Math.round(startMs),
         endMs: Math.round(endMs),
         ...(cutAtMs === null ? {} : { cutAtMs: Math.round(cutAtMs) }),
@@ -181,15 +181,15 @@ export class RealtimeReplySource implements ReplySource {
   }
 
   commitCaller({ id, text, startMs, endMs, words: timed }: CallerTurn, forModel: boolean): void {
-    const { context, transcripts: words, eventQueue: line, turnContext: floor } = this.#options
+    const { context, transcripts: words, eventQueue, turnContext } = this.#options
     this.#pending = null
     if (forModel) context.addCallerTurn(text)
-    line.pushDeferred((waiting) => {
+    eventQueue.pushDeferred((waiting) => {
       const said = words.read(text, waiting)
       if (said === null) return null
       if (said === '') return 'none'
-      // Only now is it known what was spoken: what is said from here on follows it.
-      if (forModel) floor.language.callerSaid(id, said)
+      // The language is known only with the words. It applies from here on.
+      if (forModel) turnContext.language.callerSaid(id, said)
       return {
         type: 'turn',
         turn: {
@@ -197,7 +197,7 @@ export class RealtimeReplySource implements ReplySource {
           speaker: 'caller',
           text: said,
           heardText: said,
-          language: floor.language.languageOfText(said),
+          language: turnContext.language.languageOfText(said),
           startMs: Math.round(startMs),
           endMs: Math.round(endMs),
           words: timed.length > 0 ? timed : null,
@@ -207,17 +207,17 @@ export class RealtimeReplySource implements ReplySource {
   }
 
   answeredBy(by: AnsweredBy): void {
-    const { context, connection: link } = this.#options
+    const { context, connection } = this.#options
     const note = context.answeredBy(by)
-    if (note !== null) link.addMessage('system', note)
+    if (note !== null) connection.addMessage('system', note)
   }
 
   close(): void {
-    const { eventQueue: line, connection: link } = this.#options
+    const { eventQueue, connection } = this.#options
     this.#stop()
     this.#tools.close()
-    link.close()
-    line.flush()
+    connection.close()
+    eventQueue.flush()
   }
 
   #stop(): void {
@@ -230,7 +230,7 @@ export class RealtimeReplySource implements ReplySource {
     this.#asked = null
   }
 
-  // ---- what the model is told
+  // ---- input of the model
 
   #sendKeys({ id, text }: CallerTurn): void {
     const keys = keyedDigits(text)
@@ -248,70 +248,70 @@ export class RealtimeReplySource implements ReplySource {
     this.#sentToolMessages = messages.length
   }
 
-  // ---- what the model says
+  // ---- output of the model
 
   #respond(turn: TurnId, mayUseTools: boolean): Cancellable {
-    const { turnContext: floor, connection: link, spec, tracer } = this.#options
+    const { turnContext, connection, spec, tracer } = this.#options
     const { vendor, model } = spec.languageModel
-    const texts = new Map<string, string>()
-    const mine: RealtimeItem[] = []
-    const job = link.respond(mayUseTools, {
+    const transcriptOf = new Map<string, string>()
+    const items: RealtimeItem[] = []
+    const job = connection.respond(mayUseTools, {
       audio: (id, pcm, rate) => {
         this.#unresponsive = false
         tracer.mark(turn, 'modelFirstTokenMs')
-        floor.feed({ type: 'token', turn, atMs: floor.now() })
-        // Whatever the machine made of that: it may have ended the reply.
+        turnContext.feed({ type: 'token', turn, atMs: turnContext.now() })
+        // The turn machine may have ended the reply.
         if (this.#job !== job) return
-        let item = mine.find((known) => known.id === id)
+        let item = items.find((known) => known.id === id)
         if (item === undefined) {
-          mine.at(-1)?.end()
-          item = this.#item(turn, id, texts.get(id) ?? '')
-          mine.push(item)
+          items.at(-1)?.end()
+          item = this.#item(turn, id, transcriptOf.get(id) ?? '')
+          items.push(item)
         }
         item.push(pcm, rate)
-        if (item.seconds > LONGEST_SECONDS) this.#failEndless(turn)
+        if (item.seconds > MAX_SECONDS) this.#failEndless(turn)
       },
       words: (id, piece) => {
-        texts.set(id, (texts.get(id) ?? '') + piece)
-        mine.find((known) => known.id === id)?.addWords(piece)
+        transcriptOf.set(id, (transcriptOf.get(id) ?? '') + piece)
+        items.find((known) => known.id === id)?.addWords(piece)
       },
-      progress: () => floor.feed({ type: 'token', turn, atMs: floor.now() }),
+      progress: () => turnContext.feed({ type: 'token', turn, atMs: turnContext.now() }),
       done: (calls, usage) => {
         this.#clearJob()
         this.#unresponsive = false
         this.#options.answered?.()
         tracer.modelAnswered(vendor, model, usage)
-        for (const item of mine) item.end()
+        for (const item of items) item.end()
         runAnswerTools(
-          { turn, text: [...texts.values()].join(' ').trim(), calls: calls },
+          { turn, text: [...transcriptOf.values()].join(' ').trim(), calls },
           { ...this.#options, tools: this.#tools },
         )
       },
       failed: ({ code, message }) => {
         this.#clearJob()
         this.#unresponsive = true
-        for (const item of mine) item.end()
-        floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
+        for (const item of items) item.end()
+        turnContext.feed({ type: 'modelFailed', turn, code, message, atMs: turnContext.now() })
       },
     })
     return job
   }
 
   #item(turn: TurnId, id: string, words: string): RealtimeItem {
-    const { turnContext: floor, speech: voice, spec, rate, tracer } = this.#options
+    const { turnContext, speech, spec, rate, tracer } = this.#options
     tracer.mark(turn, 'firstSentenceMs')
-    floor.feed({ type: 'sentence', turn, atMs: floor.now() })
+    turnContext.feed({ type: 'sentence', turn, atMs: turnContext.now() })
     const item = new RealtimeItem(id, rate)
     item.addWords(words)
     this.#items.add(item)
-    item.attach((live) => voice.stream(turn, spec.languages[0] ?? '', live))
+    item.attach((streamed) => speech.stream(turn, spec.languages[0] ?? '', streamed))
     return item
   }
 
   #failEndless(turn: TurnId): void {
-    const { turnContext: floor } = this.#options
+    const { turnContext } = this.#options
     this.#stop()
-    const { code, message } = new EngineError('vendor_failed', 'the reply does not end')
-    floor.feed({ type: 'modelFailed', turn, code, message, atMs: floor.now() })
+    const { code, message } = new EngineError('vendor_failed', 'the reply is too long')
+    turnContext.feed({ type: 'modelFailed', turn, code, message, atMs: turnContext.now() })
   }
 }

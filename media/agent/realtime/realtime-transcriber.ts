@@ -13,45 +13,45 @@ import type {
 import type { CallerTranscripts } from './caller-transcripts.js'
 import type { RealtimeConnection, RealtimeListener } from './realtime-connection.js'
 
-/** Our own end of a turn, from the last sound. */
+/** Our own end of turn (ms), from the last sound. */
 const OWN_END_MS = 600
-/** The vendor hears speech and does not end the turn: then we do, this long after the last sound. */
+/** When the vendor hears speech but does not end the turn, we end it after this time from the last sound. */
 const LATEST_END_MS = 1800
-/** The vendor has heard no speech in what our detector took for some. */
+/** Time after which speech that only our VAD detected counts as no speech. */
 const NO_SPEECH_MS = 700
-/** A sound so short may be a cough or a "yes": its words decide, and are waited for so long. */
+/** A shorter sound may be a cough or a "yes". Its words decide and are awaited for `SHORT_WORDS_MS`. */
 const SHORT_MS = 300
 const SHORT_WORDS_MS = 1000
-/** The same while the agent has the floor: without words it goes on speaking. */
+/** Wait for words during the agent's turn. Without words the agent goes on. */
 const ASIDE_WORDS_MS = 3000
-/** Sound before the detector's onset that belongs to it. */
+/** Audio before the VAD onset that belongs to the speech. */
 const PRE_ROLL_MS = 400
 
 const AGENT_PHASES: ReadonlySet<Phase> = new Set(['thinking', 'speaking', 'paused', 'ending'])
 
 export interface RealtimeTranscriberOptions {
-  /** Of the vendor. */
+  /** Id of the vendor. */
   readonly id: string
-  /** All that is spoken: the model needs not be told which. */
+  /** All languages that may be spoken. The model detects them. */
   readonly languages: readonly string[]
   readonly connection: RealtimeConnection
   readonly transcripts: CallerTranscripts
-  /** The vendor says when the caller's turn is over. */
+  /** The vendor detects the end of the caller's turn. */
   readonly turnEnd: boolean
   readonly turnContext: TurnContext
   readonly clock: Clock
   /** Words of the caller became known. */
   transcriptResolved(): void
-  /** Others hear the caller from now on. */
+  /** Returns whether another recogniser has taken over. */
   modelGone(): boolean
-  /** Who answered is still a question: what they say is wanted before they are answered. */
+  /** Returns whether answering-machine detection still runs, so that words are needed before an answer. */
   awaitWords(): boolean
 }
 
 /**
- * A recogniser made of a model that hears by itself. An utterance is final when the caller's turn is
- * over, not when it was written down: a mark stands for its words (realtime-words.ts), unless they decide
- * whether it is answered at all.
+ * A recogniser made of a speech-to-speech model. An utterance is final at the end of the caller's turn,
+ * before its transcript exists. A mark stands for the words (caller-transcripts.ts), unless the words decide
+ * whether it is answered.
  */
 export class RealtimeTranscriber implements SpeechToText {
   readonly id: string
@@ -64,9 +64,9 @@ export class RealtimeTranscriber implements SpeechToText {
   }
 
   open(options: { readonly rate: SessionRate }, events: SpeechToTextEvents): SpeechToTextStream {
-    const { connection: link, modelGone: over } = this.#options
-    if (over()) throw new EngineError('vendor_unreachable', 'the model is gone')
-    const failure = link.connect()
+    const { connection, modelGone } = this.#options
+    if (modelGone()) throw new EngineError('vendor_unreachable', 'the realtime model was given up')
+    const failure = connection.connect()
     if (failure !== null) throw failure
     const stream = new TranscriberStream(this.#options, options.rate, events, () => {
       if (this.#stream === stream) this.#stream = null
@@ -75,12 +75,12 @@ export class RealtimeTranscriber implements SpeechToText {
     return stream
   }
 
-  /** The model has answered: it has heard what it did not write down. */
+  /** Records a reply of the model, which heard speech that it did not transcribe. */
   answered(): void {
     this.#stream?.answered()
   }
 
-  /** It is over with the model: whoever listens by it has to listen by another. */
+  /** Fails the stream because the model was given up. Listeners must use another recogniser. */
   giveUp(error: VendorFailure): void {
     this.#stream?.failed(error)
   }
@@ -91,22 +91,22 @@ class TranscriberStream implements SpeechToTextStream, RealtimeListener {
   readonly #options: RealtimeTranscriberOptions
   readonly #events: SpeechToTextEvents
   readonly #gate: PreRoll | null
-  /** Items whose words decide, with what happens when they are late. */
+  /** Items whose words decide, each with the timer for late words. */
   readonly #undecided = new Map<string, Timer>()
   #timer: Timer | null = null
   #speaking = false
   #startMs = 0
-  /** Of what no final was told of. */
+  /** Start of the speech without a final. */
   #firstMs = 0
   #endMs = 0
-  /** Voiced time since the last final. */
+  /** Voiced time since the last final (ms). */
   #voicedMs = 0
-  /** Ends of utterances that the machine waits for. */
+  /** Ended utterances for which the turn machine waits. */
   #pendingFinals = 0
-  /** A final was told before the end of its sound. */
+  /** A final was reported before the end of its sound. */
   #finalBeforeEnd = false
   #vendorHears = false
-  /** The last that was taken for said, until there are words for it or an answer to it. */
+  /** The last committed speech, until it has a transcript or a reply. */
   #untranscribed: { readonly item: string; readonly startMs: number; readonly endMs: number } | null = null
 
   readonly #closed: () => void
@@ -179,7 +179,7 @@ class TranscriberStream implements SpeechToTextStream, RealtimeListener {
     this.#closed()
   }
 
-  // ---- what the vendor hears
+  // ---- events of the vendor
 
   callerStarted(): void {
     this.#vendorHears = true
@@ -194,10 +194,10 @@ class TranscriberStream implements SpeechToTextStream, RealtimeListener {
   committed(item: string): void {
     this.#vendorHears = false
     this.#stop()
-    const { turnContext: floor, transcripts: words } = this.#options
-    const mark = words.mark(item)
+    const { turnContext, transcripts } = this.#options
+    const mark = transcripts.mark(item)
     this.#untranscribed = { item, startMs: this.#firstMs, endMs: Math.max(this.#endMs, this.#firstMs) }
-    if (AGENT_PHASES.has(floor.phase)) {
+    if (AGENT_PHASES.has(turnContext.phase)) {
       this.#decide(item, ASIDE_WORDS_MS, () => this.#final(''))
     } else if (this.#heardMs() < SHORT_MS || this.#options.awaitWords()) {
       this.#decide(item, SHORT_WORDS_MS, () => this.#final(mark))
@@ -205,19 +205,19 @@ class TranscriberStream implements SpeechToTextStream, RealtimeListener {
   }
 
   transcript(item: string, text: string | null): void {
-    const { transcripts: words, connection: link } = this.#options
-    const late = this.#undecided.get(item)
+    const { transcripts, connection } = this.#options
+    const timer = this.#undecided.get(item)
     if (this.#untranscribed?.item === item) this.#untranscribed = null
-    words.resolve(item, text)
+    transcripts.resolve(item, text)
     this.#options.transcriptResolved()
-    if (late === undefined) return
-    late.cancel()
+    if (timer === undefined) return
+    timer.cancel()
     this.#undecided.delete(item)
-    if (text === null) this.#final(words.mark(item))
+    if (text === null) this.#final(transcripts.mark(item))
     else {
-      // Noise is nothing that the model should answer one day.
-      if (text === '') link.deleteItem(item)
-      this.#final(text === '' ? '' : words.mark(item, text))
+      // Noise must not be answered later.
+      if (text === '') connection.deleteItem(item)
+      this.#final(text === '' ? '' : transcripts.mark(item, text))
     }
   }
 
@@ -246,28 +246,28 @@ class TranscriberStream implements SpeechToTextStream, RealtimeListener {
     this.#options.connection.commit()
   }
 
-  #decide(item: string, waitMs: number, late: () => void): void {
+  #decide(item: string, waitMs: number, onTimeout: () => void): void {
     const timer = this.#options.clock.after(waitMs, () => {
       this.#undecided.delete(item)
-      late()
+      onTimeout()
     })
     this.#undecided.set(item, timer)
   }
 
-  /** One final for everything that the machine waits for. */
+  /** Reports one final for all pending utterances. */
   #final(text: string): void {
-    const owed = this.#pendingFinals
+    const pending = this.#pendingFinals
     this.#pendingFinals = 0
     this.#voicedMs = 0
-    this.#finalBeforeEnd = owed === 0 && this.#speaking
-    for (let i = 1; i < owed; i++) this.#events.final('', null)
+    this.#finalBeforeEnd = pending === 0 && this.#speaking
+    for (let n = 1; n < pending; n++) this.#events.final('', null)
     this.#events.final(text, null)
   }
 
   #after(atMs: number, run: () => void): void {
     this.#stop()
-    const { clock, turnContext: floor } = this.#options
-    this.#timer = clock.after(Math.max(0, atMs - floor.now()), () => {
+    const { clock, turnContext } = this.#options
+    this.#timer = clock.after(Math.max(0, atMs - turnContext.now()), () => {
       this.#timer = null
       run()
     })
@@ -279,7 +279,7 @@ class TranscriberStream implements SpeechToTextStream, RealtimeListener {
   }
 }
 
-/** Lets sound through while the caller speaks, from a little before: a vendor without a detector. */
+/** Passes audio on while the caller speaks, with a pre-roll. For a vendor without a VAD. */
 class PreRoll {
   readonly #connection: RealtimeConnection
   readonly #ring: Int16Array
@@ -288,8 +288,8 @@ class PreRoll {
   #kept = 0
   #isOpen = false
 
-  constructor(link: RealtimeConnection, rate: SessionRate) {
-    this.#connection = link
+  constructor(connection: RealtimeConnection, rate: SessionRate) {
+    this.#connection = connection
     this.#frame = (rate * FRAME_MS) / 1000
     this.#ring = new Int16Array((PRE_ROLL_MS / FRAME_MS) * this.#frame)
   }

@@ -1,8 +1,8 @@
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 
 /**
- * The caller's last seconds, for a recogniser that has to hear them again. Fixed size, nothing is
- * allocated per frame; the oldest frames leave.
+ * Keeps the caller's last seconds for a recogniser that must process them again. The size is fixed, the
+ * oldest frames are overwritten, and writing allocates nothing.
  */
 export class AudioHistory {
   readonly #frames: Int16Array
@@ -17,7 +17,7 @@ export class AudioHistory {
     this.#times = new Float64Array(slots)
   }
 
-  /** A frame of 20 ms; borrowed. */
+  /** Copies a 20 ms frame. `pcm` is borrowed. */
   write(pcm: Int16Array, atMs: number): void {
     const slot = this.#written++ % this.#times.length
     this.#times[slot] = atMs
@@ -25,7 +25,7 @@ export class AudioHistory {
     for (let i = 0; i < this.#size; i++) this.#frames[from + i] = pcm[i] ?? 0
   }
 
-  /** Frames that ended after `fromMs`, in order, each borrowed by `take`. */
+  /** Passes the frames that ended after `fromMs` to `take`, in order. Each is borrowed. */
   replay(fromMs: number, take: (pcm: Int16Array, atMs: number) => void): void {
     const slots = this.#times.length
     for (let n = Math.max(0, this.#written - slots); n < this.#written; n++) {

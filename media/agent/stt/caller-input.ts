@@ -16,28 +16,28 @@ import type { SpeechToTextCapabilities, VendorFailure } from '../vendor-ports.js
 import { EndpointingDelay } from './endpointing-delay.js'
 import { type AudioUsage, type RecogniserChoice, SttFailover } from './stt-failover.js'
 
-/** Shorter than what makes the agent go on, and longer than the gaps of sound that is one. */
-const LEAST_GAP_MS = 200
+/** Shorter than the silence that resumes the agent, longer than the gaps within speech. */
+const MIN_GAP_MS = 200
 
 export interface CallerInputOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
-  /** The agent's own, then those that go on when it fails. */
+  /** The agent's own recogniser, then its fallbacks. */
   readonly recognisers: readonly RecogniserChoice[]
   readonly breakers: CircuitBreakers
   readonly vad: VadFactory
   readonly turnDetector: TurnDetector | null
   readonly clock: Clock
   readonly turnContext: TurnContext
-  /** A recogniser failed; null: none goes on in its place. */
+  /** A recogniser failed. `instead` is null when none takes over. */
   recogniserFailed(error: VendorFailure, vendor: string, instead: string | null): void
-  /** The capabilities are other ones now. */
+  /** The recogniser's capabilities have changed. */
   capabilitiesChanged(): void
 }
 
 /**
- * What is heard of the far side: its voice apart from our own echo, its words, who it is. Tells the
- * machine of all of it.
+ * Processes the caller's audio: echo, VAD, recognition and answering-machine detection. Feeds the turn
+ * machine.
  */
 export class CallerInput {
   readonly #rate: SessionRate
@@ -48,26 +48,17 @@ export class CallerInput {
   readonly #echo: EchoEstimator
   readonly #quiet: Int16Array
   #echoReported = false
-  /** While it matters who answered. */
+  /** Null once it no longer matters who answered. */
   #answeringMachine: AnsweringMachineDetector | null
   #lastOffsetMs: number | null = null
-  /** The last voiced sound of one that holds the agent back. */
+  /** Last voiced sample of a sound that paused the agent. Null when there is none. */
   #pausedVoicedMs: number | null = null
   #lastFinalMs: number | null = null
 
   constructor(options: CallerInputOptions) {
-    const {
-      spec,
-      rate,
-      recognisers,
-      breakers,
-      vad,
-      turnDetector: ending,
-      clock,
-      turnContext: floor,
-    } = options
+    const { spec, rate, recognisers, breakers, vad, turnDetector: ending, clock, turnContext } = options
     this.#rate = rate
-    this.#turnContext = floor
+    this.#turnContext = turnContext
     this.#answeringMachine = spec.voicemail.enabled
       ? new AnsweringMachineDetector(spec.voicemail.windowSeconds * 1000)
       : null
@@ -81,20 +72,22 @@ export class CallerInput {
       recogniserFailed: options.recogniserFailed,
       capabilitiesChanged: options.capabilitiesChanged,
       partial: (text) => {
-        floor.feed({ type: 'partial', text, atMs: floor.now() })
-        this.#reportAnsweredBy(this.#answeringMachine?.words(text, floor.now()))
+        turnContext.feed({ type: 'partial', text, atMs: turnContext.now() })
+        this.#reportAnsweredBy(this.#answeringMachine?.words(text, turnContext.now()))
       },
       final: (text, words, language) => {
-        this.#lastFinalMs = floor.now()
-        if (text !== '') floor.language.languageDetected(language)
-        floor.feed({ type: 'final', text, words, atMs: floor.now() })
-        this.#reportAnsweredBy(this.#answeringMachine?.words(text, floor.now(), true))
+        this.#lastFinalMs = turnContext.now()
+        if (text !== '') turnContext.language.languageDetected(language)
+        turnContext.feed({ type: 'final', text, words, atMs: turnContext.now() })
+        this.#reportAnsweredBy(this.#answeringMachine?.words(text, turnContext.now(), true))
       },
-      eagerEndOfTurn: (complete) => floor.feed({ type: 'eager', complete, atMs: floor.now() }),
-      failed: ({ code, message }) => floor.feed({ type: 'deaf', code, message, atMs: floor.now() }),
+      eagerEndOfTurn: (complete) =>
+        turnContext.feed({ type: 'eagerEndOfTurn', complete, atMs: turnContext.now() }),
+      failed: ({ code, message }) =>
+        turnContext.feed({ type: 'recognitionFailed', code, message, atMs: turnContext.now() }),
     })
     this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
-    this.#endpointing = ending === null ? null : new EndpointingDelay(ending, rate, floor)
+    this.#endpointing = ending === null ? null : new EndpointingDelay(ending, rate, turnContext)
     this.#echo = new EchoEstimator(rate)
     this.#quiet = new Int16Array((rate / 1000) * FRAME_MS)
   }
@@ -103,7 +96,7 @@ export class CallerInput {
     return this.#stt.capabilities
   }
 
-  /** When the detector last heard the caller stop, and when the last final text came. */
+  /** Session time (ms) at which the VAD last reported the end of speech. */
   get lastOffsetMs(): number | null {
     return this.#lastOffsetMs
   }
@@ -112,12 +105,12 @@ export class CallerInput {
     return this.#lastFinalMs
   }
 
-  /** Sound given to recognition since the last call of this. */
+  /** Returns the audio given to recognition since the last call. */
   takeAudioUsage(): readonly AudioUsage[] {
     return this.#stt.takeAudioUsage()
   }
 
-  /** Returns why there is no recogniser, null when there is one. */
+  /** Opens the recogniser. Returns the failure, or null on success. */
   open(): VendorFailure | null {
     return this.#stt.open()
   }
@@ -126,7 +119,7 @@ export class CallerInput {
     this.#stt.reopen()
   }
 
-  /** The caller speaks this language now. */
+  /** Switches recognition to the caller's new language. */
   setLanguage(language: string): void {
     this.#stt.setLanguage(language)
   }
@@ -136,50 +129,50 @@ export class CallerInput {
   }
 
   push(frame: AudioFrame): void {
-    const floor = this.#turnContext
+    const turnContext = this.#turnContext
     const atMs = (frame.at * 1000) / frame.rate
     const detector = this.#detector
     const echo = this.#echo
     echo.processReceived(frame.pcm, atMs)
     if (echo.delayMs !== null && !this.#echoReported) this.#reportEcho(echo.delayMs, echo.gain)
-    // The recogniser must not take our own words for the caller's, nor the detector our voice for one.
+    // The recogniser must not transcribe our own words, and the VAD must not take the echo for a caller.
     const pcm = echo.isOnlyEcho && !detector.speaking ? this.#quiet : frame.pcm
     this.#stt.write(pcm, atMs)
     const change = detector.process(frame.pcm, atMs, echo.echoPower)
     if (change === 'onset') {
       this.#answeringMachine?.onset(detector.onsetMs)
-      floor.feed({ type: 'onset', fromMs: detector.onsetMs, atMs: floor.now() })
+      turnContext.feed({ type: 'onset', fromMs: detector.onsetMs, atMs: turnContext.now() })
       this.#stt.utteranceStart(detector.onsetMs)
     } else if (change === 'offset') {
       this.#answeringMachine?.offset(detector.lastVoicedMs)
-      this.#lastOffsetMs = floor.now()
-      floor.feed({ type: 'offset', lastVoicedMs: detector.lastVoicedMs, atMs: floor.now() })
+      this.#lastOffsetMs = turnContext.now()
+      turnContext.feed({ type: 'offset', lastVoicedMs: detector.lastVoicedMs, atMs: turnContext.now() })
       this.#stt.utteranceEnd(detector.lastVoicedMs)
     }
     this.#endpointing?.process(pcm, atMs, detector)
     if (this.#answeringMachine !== null) this.#reportAnsweredBy(this.#answeringMachine.tick(atMs))
-    if (floor.phase === 'paused') {
+    if (turnContext.phase === 'paused') {
       this.#pausedVoicedMs = detector.lastVoicedMs
-      floor.feed({
+      turnContext.feed({
         type: 'voice',
         voicedMs: detector.voicedMs,
         quietMs: atMs + FRAME_MS - detector.lastVoicedMs,
-        atMs: floor.now(),
+        atMs: turnContext.now(),
       })
     } else if (this.#pausedVoicedMs !== null) this.#reportContinuedSpeech(atMs, this.#pausedVoicedMs)
   }
 
-  /** What the far side is being sent: it may come back. */
+  /** Records audio sent to the far side, which may return as echo. */
   audioSent(pcm: Int16Array, at: number): void {
     this.#echo.processSent(pcm, (at * 1000) / this.#rate)
   }
 
-  /** Of the far side beside speech. */
+  /** Handles a detected sound of the far side other than speech. */
   detected(event: DetectorEvent): void {
     this.#reportAnsweredBy(this.#answeringMachine?.detected(event))
   }
 
-  /** Idempotent; nothing is told afterwards. */
+  /** Closes the detectors and the recogniser. Nothing is reported after that. Idempotent. */
   close(): void {
     this.#endpointing?.close()
     this.#stt.close()
@@ -187,14 +180,14 @@ export class CallerInput {
   }
 
   /**
-   * The agent went on because the caller was quiet, too shortly for the detector to call it the end: no
-   * onset follows when the caller goes on.
+   * Reports speech that continues after the agent resumed. The silence was too short for a VAD offset, so the
+   * VAD reports no new onset.
    */
-  #reportContinuedSpeech(atMs: number, weighedMs: number): void {
+  #reportContinuedSpeech(atMs: number, pausedVoicedMs: number): void {
     const detector = this.#detector
-    if (detector.speaking && detector.lastVoicedMs === weighedMs) return
+    if (detector.speaking && detector.lastVoicedMs === pausedVoicedMs) return
     this.#pausedVoicedMs = null
-    if (!detector.speaking || atMs - weighedMs < LEAST_GAP_MS) return
+    if (!detector.speaking || atMs - pausedVoicedMs < MIN_GAP_MS) return
     const { phase } = this.#turnContext
     if (phase !== 'speaking' && phase !== 'thinking') return
     this.#turnContext.feed({ type: 'onset', fromMs: detector.onsetMs, atMs: this.#turnContext.now() })
@@ -207,13 +200,15 @@ export class CallerInput {
     this.#turnContext.emit({ type: 'detected', event: { type: 'echo', delayMs, gainDb, atMs } })
   }
 
-  /** Who answered, as soon as it is known. Nobody talks to a recorder. */
+  /** Reports the party that answered. A voicemail or fax ends the conversation. */
   #reportAnsweredBy(verdict: AnswerVerdict | null | undefined): void {
-    const floor = this.#turnContext
+    const turnContext = this.#turnContext
     if (this.#answeringMachine?.settled) this.#answeringMachine = null
-    if (!verdict || floor.phase === 'ended') return
-    floor.emit({ type: 'answered_by', ...verdict, atMs: Math.round(floor.now()) })
-    if (verdict.by === 'voicemail') floor.feed({ type: 'machine', why: 'voicemail', atMs: floor.now() })
-    else if (verdict.by === 'fax') floor.feed({ type: 'machine', why: 'agent_hangup', atMs: floor.now() })
+    if (!verdict || turnContext.phase === 'ended') return
+    turnContext.emit({ type: 'answered_by', ...verdict, atMs: Math.round(turnContext.now()) })
+    if (verdict.by === 'voicemail')
+      turnContext.feed({ type: 'machineAnswered', why: 'voicemail', atMs: turnContext.now() })
+    else if (verdict.by === 'fax')
+      turnContext.feed({ type: 'machineAnswered', why: 'agent_hangup', atMs: turnContext.now() })
   }
 }

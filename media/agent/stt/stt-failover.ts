@@ -12,7 +12,7 @@ import type {
 } from '../vendor-ports.js'
 import { AudioHistory } from './audio-history.js'
 
-/** Before a stream is open: expect what most recognisers do. */
+/** Assumed before a stream is open. */
 const UNKNOWN: SpeechToTextCapabilities = {
   partials: false,
   endOfUtterance: false,
@@ -21,85 +21,89 @@ const UNKNOWN: SpeechToTextCapabilities = {
   finalDeadlineMs: 1500,
 }
 
-/** A recogniser that just failed gets this long to recover. */
+/** Delay before a failed recogniser is opened again. */
 const REOPEN_AFTER_MS = 250
-/** What another recogniser can be given of an utterance that was not answered. */
-const MEMORY_MS = 4000
-/** Before the detector's onset: the first consonant; and what the detector needs to tell it. */
+/** Length of unanswered speech that another recogniser can receive. */
+const HISTORY_MS = 4000
+/** Audio before the VAD onset (the first consonant), and the time that the VAD needs to report the onset. */
 const PRE_ROLL_MS = 300
-const ONSET_TOLD_MS = 100
-/** What the next recogniser may take at least, from being asked. */
-const RESCUE_MS = 700
-/** It is asked after this part of what the first one takes at most (p99): few answers are so late. */
-const LATE = 0.5
+const ONSET_DELAY_MS = 100
+/** Least time (ms) allowed for a hedge request. */
+const HEDGE_MS = 700
+/** The hedge starts after this part of the first recogniser's deadline (p99). Few finals are that late. */
+const HEDGE_AFTER = 0.5
 
-/** A recogniser as the agent uses it. */
+/** A recogniser with the settings that the agent uses. */
 export interface RecogniserChoice {
   readonly recogniser: SpeechToText
   readonly model: string | null
   readonly mode: RecognitionMode
-  /** What the model understands; null: whatever it is opened for. */
+  /** Languages that the model understands. Null means the language of the stream. */
   readonly languages: readonly string[] | null
 }
 
 export interface SttFailoverOptions {
-  /** All that may be spoken, and what is expected at first. */
+  /** All languages that may be spoken, and the one expected first. */
   readonly languages: readonly string[]
   readonly language: string
   readonly rate: SessionRate
-  /** The agent's own first, then those that go on when it fails. */
+  /** The agent's own recogniser, then its fallbacks. */
   readonly recognisers: readonly RecogniserChoice[]
   readonly breakers: CircuitBreakers
   readonly clock: Clock
   partial(text: string): void
   final(text: string, words: readonly TimedWord[] | null, language: string | null): void
   eagerEndOfTurn(complete: boolean): void
-  /** Nobody is left to go on; `reopen` begins again. */
+  /** All recognisers failed. `reopen` starts again. */
   failed(error: VendorFailure): void
-  /** It failed, or cannot hear what is spoken now; `instead` goes on, given what was not answered. */
+  /**
+   * A recogniser failed or does not understand the language. `instead` takes over with the unanswered speech,
+   * null when none does.
+   */
   recogniserFailed(error: VendorFailure, vendor: string, instead: string | null): void
-  /** The capabilities are other ones now. */
+  /** The capabilities have changed. */
   capabilitiesChanged(): void
 }
 
-/** What a recogniser was given to hear, for the account. */
+/** Audio given to one recogniser, for metering. */
 export interface AudioUsage {
   readonly vendor: string
   readonly model: string | null
   readonly ms: number
 }
 
-/** A stream and the recogniser it is of. */
+/** A stream and its recogniser. */
 interface SttStream {
   readonly choice: RecogniserChoice
-  /** Its place among the recognisers. */
+  /** Index in the list of recognisers. */
   readonly index: number
   readonly language: string
   readonly stream: SpeechToTextStream
 }
 
-/** What the detector heard and nobody has answered. */
+/** Speech that the VAD detected and that has no final text yet. */
 interface Utterance {
   readonly startMs: number
-  /** Null while it lasts. */
+  /** Null while the speech goes on. */
   readonly endMs: number | null
-  /** A final text came while it lasted; it may have been all. */
+  /** A final text arrived during the speech, which may be complete. */
   readonly finalReceived: boolean
 }
 
 /**
- * The recogniser's stream of one call. When it fails, or a final text is late, another recogniser hears
- * what was not answered (4 s at most); of two at work the first to answer stays. Opened again after a
- * failure of all, and when the caller speaks what the stream does not hear.
+ * The STT stream of one call with its fallbacks. When a stream fails or its final text is late, another
+ * recogniser receives the unanswered speech (at most 4 s). Of two active streams the first to answer stays. A
+ * stream is reopened after all have failed, and when the caller switches to a language that it does not
+ * understand.
  */
 export class SttFailover {
   readonly #options: SttFailoverOptions
   readonly #history: AudioHistory | null
   #active: SttStream | null = null
-  /** Asked beside the other, which is late. */
+  /** Second stream, opened because the first one is late (a hedged request). */
   #hedge: SttStream | null = null
   #hedgedAtMs = 0
-  /** Failed since a text last came. */
+  /** Recognisers that failed since the last text. */
   readonly #tried = new Set<RecogniserChoice>()
   #language: string
   #utterance: Utterance | null = null
@@ -107,7 +111,7 @@ export class SttFailover {
   #reopening: Timer | null = null
   #deadline: Timer | null = null
   #closed = false
-  /** Samples, by recogniser. */
+  /** Samples given to each recogniser. */
   readonly #givenSamples: number[]
 
   constructor(options: SttFailoverOptions) {
@@ -115,22 +119,25 @@ export class SttFailover {
     this.#language = options.language
     this.#givenSamples = options.recognisers.map(() => 0)
     const alone = options.recognisers.length < 2 && options.languages.length < 2
-    this.#history = alone ? null : new AudioHistory(options.rate, MEMORY_MS)
+    this.#history = alone ? null : new AudioHistory(options.rate, HISTORY_MS)
   }
 
   get capabilities(): SpeechToTextCapabilities {
     const capabilities = this.#active?.stream.capabilities ?? UNKNOWN
     if (this.#nextFallback() === null) return capabilities
     const { finalDeadlineMs } = capabilities
-    return { ...capabilities, finalDeadlineMs: Math.max(finalDeadlineMs, finalDeadlineMs * LATE + RESCUE_MS) }
+    return {
+      ...capabilities,
+      finalDeadlineMs: Math.max(finalDeadlineMs, finalDeadlineMs * HEDGE_AFTER + HEDGE_MS),
+    }
   }
 
-  /** Returns why none could be opened, null when one was. */
+  /** Opens the first usable recogniser. Returns the failure, or null on success. */
   open(): VendorFailure | null {
     return this.#openFirst()
   }
 
-  /** After `failed`, in a moment. What the caller is saying meanwhile is heard from its beginning. */
+  /** Reopens after `failed`, with a delay. Speech in progress is recognised from its beginning. */
   reopen(): void {
     this.#closeStreams()
     if (this.#reopening || this.#closed) return
@@ -144,25 +151,25 @@ export class SttFailover {
     })
   }
 
-  /** The caller speaks this language now. */
+  /** Switches to the caller's new language. */
   setLanguage(language: string): void {
     this.#language = language
-    const line = this.#active
-    if (line === null || this.#closed || languagesOf(line).includes(language)) return
+    const stt = this.#active
+    if (stt === null || this.#closed || languagesOf(stt).includes(language)) return
     const able = this.#options.recognisers.filter((choice) => supports(choice, language))
-    const next = able.find((choice) => choice === line.choice) ?? able.find((choice) => this.#usable(choice))
+    const next = able.find((choice) => choice === stt.choice) ?? able.find((choice) => this.#usable(choice))
     if (next === undefined) {
-      // The ear stays as it is: half understood is better than not at all.
-      const error = new EngineError('vendor_rejected', `no recogniser is there for ${language}`)
-      this.#options.recogniserFailed(error, line.choice.recogniser.id, null)
+      // The present stream goes on: partial understanding is better than none.
+      const error = new EngineError('vendor_rejected', `there is no recogniser for ${language}`)
+      this.#options.recogniserFailed(error, stt.choice.recogniser.id, null)
       return
     }
     const opened = this.#open(next)
     if (opened instanceof EngineError) {
-      this.#streamFailed(line, opened)
+      this.#streamFailed(stt, opened)
       return
     }
-    line.stream.close()
+    stt.stream.close()
     this.#activate(opened)
   }
 
@@ -173,7 +180,7 @@ export class SttFailover {
     if (this.#hedge !== null) this.#writeTo(this.#hedge, pcm, atMs)
   }
 
-  /** Sound given to each recogniser since the last call of this. */
+  /** Returns the audio given to each recogniser since the last call. */
   takeAudioUsage(): readonly AudioUsage[] {
     return this.#options.recognisers.flatMap(({ recogniser, model }, at) => {
       const samples = this.#givenSamples[at] ?? 0
@@ -193,28 +200,28 @@ export class SttFailover {
   utteranceEnd(atMs: number): void {
     const utterance = this.#utterance
     if (utterance !== null) this.#utterance = utterance.finalReceived ? null : { ...utterance, endMs: atMs }
-    // First the timer: a recogniser may answer within the call.
+    // The deadline is set first because a recogniser may answer within the call.
     this.#armDeadline()
     this.#active?.stream.utteranceEnd(atMs)
     this.#hedge?.stream.utteranceEnd(atMs)
   }
 
-  /** Idempotent; no event follows. */
+  /** Closes all streams. No event follows. Idempotent. */
   close(): void {
     this.#closed = true
     this.#reopening?.cancel()
     this.#closeStreams()
   }
 
-  // ---- who hears
+  // ---- choice of recogniser
 
-  /** The first that may be asked; the agent's own when none may. */
+  /** Opens the first recogniser that is available, or the agent's own when none is. */
   #openFirst(): VendorFailure | null {
     const { recognisers } = this.#options
     const [own] = recognisers
     if (own === undefined) return new EngineError('config_invalid', 'the agent has no recogniser')
     const able = recognisers.filter((choice) => supports(choice, this.#language))
-    // What rests is left out, unless all do.
+    // Recognisers with an open circuit are skipped, unless all have one.
     const first = able.find((choice) => this.#usable(choice)) ?? own
     const opened = this.#open(first)
     if (opened instanceof EngineError) {
@@ -223,14 +230,14 @@ export class SttFailover {
       return this.#failOver(first, opened) ? null : opened
     }
     if (first !== own) {
-      const resting = new EngineError('vendor_unreachable', 'the recogniser failed on other calls just now')
+      const resting = new EngineError('vendor_unreachable', 'the recogniser failed on recent calls')
       this.#options.recogniserFailed(resting, own.recogniser.id, first.recogniser.id)
     }
     this.#activate(opened)
     return null
   }
 
-  /** Who could go on for the present one. */
+  /** Returns the recogniser that could take over, or null. */
   #nextFallback(): RecogniserChoice | null {
     const { recognisers } = this.#options
     return (
@@ -249,23 +256,23 @@ export class SttFailover {
     return !this.#tried.has(choice) && this.#options.breakers.allows(keyOf(choice))
   }
 
-  #activate(line: SttStream): void {
-    this.#active = line
+  #activate(stt: SttStream): void {
+    this.#active = stt
     this.#options.capabilitiesChanged()
-    this.#replay(line)
+    this.#replay(stt)
   }
 
-  #writeTo(line: SttStream, pcm: Int16Array, atMs: number): void {
-    line.stream.write(pcm, atMs)
-    this.#givenSamples[line.index] = (this.#givenSamples[line.index] ?? 0) + pcm.length
+  #writeTo(stt: SttStream, pcm: Int16Array, atMs: number): void {
+    stt.stream.write(pcm, atMs)
+    this.#givenSamples[stt.index] = (this.#givenSamples[stt.index] ?? 0) + pcm.length
   }
 
   #open(choice: RecogniserChoice): SttStream | VendorFailure {
     const { languages, language: first, rate } = this.#options
     const known = choice.languages
     const language = known === null || known.includes(this.#language) ? this.#language : first
-    let line: SttStream | null = null
-    const mine = () => line !== null && (this.#active === line || this.#hedge === line)
+    let stt: SttStream | null = null
+    const inUse = () => stt !== null && (this.#active === stt || this.#hedge === stt)
     try {
       const stream = choice.recogniser.open(
         {
@@ -277,82 +284,82 @@ export class SttFailover {
         },
         {
           partial: (text) => {
-            if (line === null || this.#active !== line) return
-            // Something is said beyond what was answered.
+            if (stt === null || this.#active !== stt) return
+            // The caller has said more than was answered.
             if (this.#utterance?.finalReceived) this.#utterance = { ...this.#utterance, finalReceived: false }
             this.#options.partial(text)
           },
-          final: (text, words, heard = null) => {
-            if (line !== null && mine()) this.#finalReceived(line, text, words, heard)
+          final: (text, words, detected = null) => {
+            if (stt !== null && inUse()) this.#finalReceived(stt, text, words, detected)
           },
           eagerEndOfTurn: (complete) => {
-            if (line !== null && this.#active === line) this.#options.eagerEndOfTurn(complete)
+            if (stt !== null && this.#active === stt) this.#options.eagerEndOfTurn(complete)
           },
           failed: (error) => {
-            if (line !== null && mine()) this.#streamFailed(line, error)
+            if (stt !== null && inUse()) this.#streamFailed(stt, error)
           },
         },
       )
-      line = { choice, index: this.#options.recognisers.indexOf(choice), language, stream }
-      return line
+      stt = { choice, index: this.#options.recognisers.indexOf(choice), language, stream }
+      return stt
     } catch (error) {
       return toVendorFailure(error)
     }
   }
 
-  /** Gives it what is not answered yet. */
-  #replay(line: SttStream): void {
-    const { stream } = line
+  /** Gives the stream the unanswered speech. */
+  #replay(stt: SttStream): void {
+    const { stream } = stt
     const utterance = this.#utterance
     const fromMs = (utterance?.startMs ?? this.#lastMs) - PRE_ROLL_MS
-    let told = utterance === null
+    let onsetReported = utterance === null
     this.#history?.replay(fromMs, (pcm, atMs) => {
-      if (utterance !== null && !told && atMs >= utterance.startMs + ONSET_TOLD_MS) {
-        told = true
+      if (utterance !== null && !onsetReported && atMs >= utterance.startMs + ONSET_DELAY_MS) {
+        onsetReported = true
         stream.utteranceStart(utterance.startMs)
       }
-      this.#writeTo(line, pcm, atMs)
+      this.#writeTo(stt, pcm, atMs)
     })
     if (utterance === null) return
-    if (!told) stream.utteranceStart(utterance.startMs)
+    if (!onsetReported) stream.utteranceStart(utterance.startMs)
     if (utterance.endMs !== null) stream.utteranceEnd(utterance.endMs)
   }
 
-  // ---- what they say
+  // ---- results
 
   #finalReceived(
-    line: SttStream,
+    stt: SttStream,
     text: string,
     words: readonly TimedWord[] | null,
     language: string | null,
   ): void {
     const speaking = this.#utterance !== null && this.#utterance.endMs === null
-    if (line === this.#hedge) {
+    if (stt === this.#hedge) {
       if (text === '') {
-        // Nothing for the one and nothing for the other: a cough.
-        line.stream.close()
+        // Neither recogniser found words: it was a cough.
+        stt.stream.close()
         this.#hedge = null
         this.#utterance = null
         return
       }
-      const late = new EngineError('vendor_stalled', 'no text came in time for what the caller said')
+      const late = new EngineError('vendor_stalled', 'no final text arrived in time')
       this.#promoteHedge(late)
     }
     this.#deadline?.cancel()
     this.#hedge?.stream.close()
     this.#hedge = null
     this.#tried.clear()
-    this.#options.breakers.succeeded(keyOf(line.choice))
+    this.#options.breakers.succeeded(keyOf(stt.choice))
     this.#utterance = speaking ? { startMs: this.#lastMs, endMs: null, finalReceived: true } : null
     this.#options.final(text, words, language)
   }
 
-  #streamFailed(line: SttStream, error: VendorFailure): void {
-    this.#options.breakers.failed(keyOf(line.choice), false)
-    this.#tried.add(line.choice)
-    const unwritten = line.stream.untranscribed?.() ?? null
-    line.stream.close()
-    if (line === this.#hedge) {
+  #streamFailed(stt: SttStream, error: VendorFailure): void {
+    this.#options.breakers.failed(keyOf(stt.choice), false)
+    this.#tried.add(stt.choice)
+    const unwritten = stt.stream.untranscribed?.() ?? null
+    stt.stream.close()
+    if (stt === this.#hedge) {
       this.#hedge = null
       return
     }
@@ -360,13 +367,13 @@ export class SttFailover {
       this.#promoteHedge(error)
       return
     }
-    if (this.#failOver(line.choice, error, unwritten)) return
+    if (this.#failOver(stt.choice, error, unwritten)) return
     this.#active = null
     this.#deadline?.cancel()
     this.#options.failed(error)
   }
 
-  /** Another takes the place of one that failed; false when there is none. */
+  /** Replaces a failed recogniser. Returns false when there is none left. */
   #failOver(
     failed: RecogniserChoice,
     error: VendorFailure,
@@ -388,32 +395,32 @@ export class SttFailover {
     return false
   }
 
-  /** The one that was asked beside it takes the place of the first. */
+  /** Makes the hedge the active stream. */
   #promoteHedge(error: VendorFailure): void {
     const { breakers, clock, recogniserFailed: replaced } = this.#options
     const before = this.#active
-    const rescue = this.#hedge
-    if (rescue === null) return
+    const hedge = this.#hedge
+    if (hedge === null) return
     this.#hedge = null
     if (before !== null) {
       const stalled =
-        clock.now() - this.#hedgedAtMs >= before.stream.capabilities.finalDeadlineMs * (1 - LATE)
+        clock.now() - this.#hedgedAtMs >= before.stream.capabilities.finalDeadlineMs * (1 - HEDGE_AFTER)
       if (stalled && !this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
       before.stream.close()
-      replaced(error, before.choice.recogniser.id, rescue.choice.recogniser.id)
+      replaced(error, before.choice.recogniser.id, hedge.choice.recogniser.id)
     }
-    this.#active = rescue
+    this.#active = hedge
     this.#options.capabilitiesChanged()
   }
 
-  /** A final text is owed: when it is late, another recogniser is asked too. */
+  /** Starts the deadline of a pending final text. A late one starts a hedge. */
   #armDeadline(): void {
     this.#deadline?.cancel()
-    const line = this.#active
-    const owed = this.#utterance !== null && this.#utterance.endMs !== null
-    if (!owed || line === null || this.#hedge !== null || this.#nextFallback() === null) return
-    if (line.stream.capabilities.ownFinalDeadline) return
-    this.#deadline = this.#options.clock.after(line.stream.capabilities.finalDeadlineMs * LATE, () => {
+    const stt = this.#active
+    const pending = this.#utterance !== null && this.#utterance.endMs !== null
+    if (!pending || stt === null || this.#hedge !== null || this.#nextFallback() === null) return
+    if (stt.stream.capabilities.ownFinalDeadline) return
+    this.#deadline = this.#options.clock.after(stt.stream.capabilities.finalDeadlineMs * HEDGE_AFTER, () => {
       const next = this.#nextFallback()
       if (this.#closed || this.#utterance === null || this.#hedge !== null || next === null) return
       const opened = this.#open(next)
@@ -439,7 +446,7 @@ function supports({ languages }: RecogniserChoice, language: string): boolean {
   return languages === null || languages.includes(language)
 }
 
-/** What a stream understands now. */
+/** Returns the languages that a stream understands now. */
 function languagesOf({ stream, language }: SttStream): readonly string[] {
   return stream.capabilities.understoodLanguages ?? [language]
 }

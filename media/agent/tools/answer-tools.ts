@@ -6,14 +6,14 @@ import type { ToolCall } from '../vendor-ports.js'
 import { fillerOf } from './tool-calls.js'
 import type { ToolRounds } from './tool-rounds.js'
 
-/** What an answer of a model leads to. */
+/** An answer of a model with its tool calls. */
 export interface ModelAnswer {
   readonly turn: TurnId
   readonly text: string
   readonly calls: readonly ToolCall[]
 }
 
-/** A model has answered: its tools run, with words for the wait, and the turn machine hears what is next. */
+/** Runs the tools of an answer, speaks a filler, and feeds the turn machine with the next step. */
 export function runAnswerTools(
   { turn, text, calls }: ModelAnswer,
   {

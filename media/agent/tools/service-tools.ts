@@ -1,18 +1,18 @@
 import type { ServicePreset } from '../agent-spec.js'
 
-/** Presets that another part of the service carries out. */
+/** Presets that another part of the service runs. */
 export type ServiceKind = Exclude<ServicePreset, 'send_dtmf'>
 
 export type ServiceRequest =
   | {
       readonly kind: 'transfer_call'
-      /** One of the agent's; null: its default. */
+      /** One of the agent's destinations. Null means its default. */
       readonly destinationId: string | null
       readonly reason: string
-      /** What the person is told before the call reaches them. */
+      /** Said to the person before the call is connected. */
       readonly note: string
     }
-  /** The number that is called, or calls, wants no more calls. */
+  /** The other party wants no more calls. */
   | { readonly kind: 'opt_out'; readonly reason: string }
   | {
       readonly kind: 'schedule_callback'
@@ -21,7 +21,7 @@ export type ServiceRequest =
       readonly note: string
     }
 
-/** Why it was not done, as the contract names refusals of transfers; open. */
+/** Why a request was refused. */
 export type ServiceRefusal =
   | 'destination_not_verified'
   | 'destination_disabled'
@@ -32,31 +32,34 @@ export type ServiceRefusal =
   | 'not_supported'
   | 'insufficient_funds'
   | 'call_ending'
-  /** A time at which nobody may be called, or that is too far away. */
+  /** Calls are not allowed at this time, or it is too far away. */
   | 'time_not_allowed'
 
 export type ServiceAnswer =
   | { readonly status: 'done' }
   | { readonly status: 'refused'; readonly refusal: ServiceRefusal }
-  /** No part of this installation does it. */
+  /** This installation does not support the preset. */
   | { readonly status: 'not_available' }
-  /** It went wrong; nothing was done. */
+  /** An error occurred and nothing was done. */
   | { readonly status: 'failed' }
 
-/** Who carries out the presets of live calls. */
+/** Runs the presets of live calls. */
 export interface ServiceTools {
-  /** What is done when this resolves is done for good. May reject: the model is told `failed`. */
+  /**
+   * Runs a request. Its effects are permanent when the promise resolves. A rejection is reported to the model
+   * as `failed`.
+   */
   carryOut(callId: string, request: ServiceRequest): Promise<ServiceAnswer>
 }
 
-const MOST_TEXT = 500
+const MAX_TEXT = 500
 const IST_OFFSET = '+05:30'
-/** `2026-11-21T15:30`, with seconds or not, with an offset or meant in India. */
+/** `2026-11-21T15:30`, with optional seconds. Without an offset it is Indian time. */
 const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?$/
 
 /**
- * What a model's arguments ask for. The parameters of a preset are named by whoever made the agent: the usual
- * names are understood. A string says what is wrong, to the model.
+ * Parses a model's arguments. Authors of agents name the parameters of a preset, so all usual names are
+ * accepted. Returns a message for the model when the arguments are invalid.
  */
 export function serviceRequest(
   kind: ServiceKind,
@@ -85,7 +88,7 @@ export function serviceRequest(
   }
 }
 
-/** The answer as the model is told it: it can say so to the caller, and must not promise more. */
+/** Returns the result as the model receives it. The model can repeat it and must not promise more. */
 export function toolResultText(kind: ServiceKind, answer: ServiceAnswer): string {
   switch (answer.status) {
     case 'done':
@@ -130,11 +133,11 @@ const REFUSED: Readonly<Record<ServiceRefusal, string>> = {
   time_not_allowed: 'nobody may be called at that time.',
 }
 
-/** The first of these arguments that has a text, bounded. */
+/** Returns the first non-empty argument of these names, bounded in length. */
 function textOf(given: Readonly<Record<string, unknown>>, names: readonly string[]): string {
   for (const name of names) {
     const value = given[name]
-    if (typeof value === 'string' && value.trim() !== '') return value.trim().slice(0, MOST_TEXT)
+    if (typeof value === 'string' && value.trim() !== '') return value.trim().slice(0, MAX_TEXT)
   }
   return ''
 }
@@ -144,7 +147,7 @@ function timeOf(text: string): number | null {
   if (!found) return null
   const [, day, minute, second = ':00', offset = IST_OFFSET] = found
   const at = Date.parse(`${day}T${minute}${second}${offset}`)
-  // Engines take 30 February for 2 March.
+  // JavaScript reads 30 February as 2 March.
   const [month, date] = [Number(day?.slice(5, 7)), Number(day?.slice(8))]
   const real = new Date(`${day}T00:00:00Z`)
   if (Number.isNaN(at) || real.getUTCMonth() + 1 !== month || real.getUTCDate() !== date) return null

@@ -7,19 +7,19 @@ export interface ToolRequest {
   /** Name of a tool of the agent. */
   readonly tool: string
   readonly arguments: Readonly<Record<string, unknown>>
-  /** No result is waited for after it. */
+  /** A later result is ignored. */
   readonly timeoutMs: number
 }
 
 export interface ToolRunner {
   /**
-   * Carries it out; `done` is called once, never before this returned, with what the model is told: a
-   * failure too is told in words. Cancelling stops the waiting, not the request: it may have been taken.
+   * Runs a request. Calls `done` once, never synchronously, with the text for the model, which also describes
+   * a failure. Cancelling stops the wait, not the request.
    */
   run(request: ToolRequest, done: (result: string) => void): Cancellable
-  /** The same for a preset of the service (service-tools.ts); absent: none of them is available. */
+  /** Runs a preset of the service (service-tools.ts). Absent when no preset is available. */
   serve?(request: ToolRequest, done: (result: string) => void): Cancellable
-  /** Presses keys towards the far side; false when they cannot be sent. */
+  /** Sends DTMF to the far side. Returns false when that is impossible. */
   press(digits: string): boolean
 }
 
@@ -30,19 +30,19 @@ export interface ToolOutcome {
 
 export interface ToolRound {
   readonly outcomes: readonly ToolOutcome[]
-  /** `again`: the model gets the results. `end`: the call ends after the words of this answer. */
+  /** `again`: the model receives the results. `end`: the call ends after the words of this answer. */
   readonly next: 'nothing' | 'again' | 'end'
-  /** The exchange as the model has to see it afterwards. */
+  /** The exchange as it enters the model's context. */
   readonly messages: readonly ChatMessage[]
 }
 
-/** Of one result, in UTF-16 units: a model uses no more, and every turn of the call would cost it again. */
-const MOST_RESULT = 8000
+/** Limit of one result (UTF-16 units). Every turn of the call would send a longer one again. */
+const MAX_RESULT = 8000
 
-/** Another part of the service answers from its own database, mostly; a slow one is not waited for longer. */
+/** Timeout of a preset, which usually needs only a database. */
 const SERVICE_TIMEOUT_MS = 8000
 
-/** What stands for a result that had not come when the caller spoke. */
+/** Stands for a result that was pending when the caller spoke. */
 const UNFINISHED = 'No result yet: the caller spoke while this was still running. Do not call it again.'
 
 export function toolDeclarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
@@ -60,23 +60,22 @@ export function toolDeclarations(tools: readonly ToolSpec[]): readonly ToolDecla
   }))
 }
 
-/** The calls of one answer, while they run. */
+/** The running tool calls of one answer. */
 export interface RunningTools {
-  /** Tools whose result is still waited for, in the order of the calls. */
+  /** Tools with pending results, in the order of the calls. */
   readonly pending: readonly ToolSpec[]
   /**
-   * The caller took the floor: what the model has to know of it now. A result that comes later goes to
-   * `late`.
+   * Detaches from the calls after a barge-in. Returns the messages for the model. Results that arrive later
+   * go to `late`.
    */
   abandon(late: (outcome: ToolOutcome) => void): readonly ChatMessage[]
-  /** The call is over. */
+  /** Cancels all calls at the end of the call. */
   cancel(): void
 }
 
 /**
- * Runs the calls of one answer, at once and beside each other. `done` is called once, before this
- * returns when nothing has to be waited for. What the model got wrong (a name, a missing argument) is
- * told to the model, not thrown.
+ * Runs the calls of one answer in parallel. Calls `done` once, synchronously when no result is pending.
+ * Mistakes of the model (an unknown name, a missing argument) are reported to the model and not thrown.
  */
 export function runTools(
   text: string,
@@ -128,7 +127,7 @@ class Running implements RunningTools {
     this.#waiting.clear()
   }
 
-  /** The result, or null when it comes later. */
+  /** Returns the result, or null when it follows later. */
   #begin(at: number, call: ToolCall, tools: readonly ToolSpec[], runner: ToolRunner): string | null {
     const tool = tools.find(({ name }) => name === call.name)
     if (!tool) return `There is no tool named ${call.name}.`
@@ -161,9 +160,9 @@ class Running implements RunningTools {
 
   #resultReceived(at: number, call: ToolCall, result: string): void {
     if (!this.#waiting.delete(at)) return
-    const told = bounded(result)
-    this.#results[at] = told
-    if (this.#late !== null) this.#late({ call, result: told })
+    const content = bounded(result)
+    this.#results[at] = content
+    if (this.#late !== null) this.#late({ call, result: content })
     else if (this.#waiting.size === 0) this.#finish()
   }
 
@@ -189,14 +188,14 @@ class Running implements RunningTools {
 }
 
 function bounded(result: string): string {
-  if (result.length <= MOST_RESULT) return result
-  const beginning = result.slice(0, MOST_RESULT).replace(/[\ud800-\udbff]$/, '')
+  if (result.length <= MAX_RESULT) return result
+  const beginning = result.slice(0, MAX_RESULT).replace(/[\ud800-\udbff]$/, '')
   return `${beginning} [the rest of the result is left out]`
 }
 
 const KEYS = /^[0-9A-D*#]{1,32}$/i
 
-/** The keys stand in `digits`, or in the only argument there is. */
+/** Reads the keys from `digits`, or from the only argument. */
 function pressed(call: ToolCall, runner: ToolRunner): string {
   const values = Object.values(call.arguments)
   const given = call.arguments.digits ?? (values.length === 1 ? values[0] : null)
@@ -207,7 +206,9 @@ function pressed(call: ToolCall, runner: ToolRunner): string {
     : 'Failed: keys cannot be sent on this call. Nothing was sent.'
 }
 
-/** What is said while tools run: the first text that one of them has for the language. */
+/**
+ * Returns the filler for running tools: the first one that exists in the language. Null when there is none.
+ */
 export function fillerOf(pending: readonly ToolSpec[], language: string): string | null {
   for (const { speech } of pending) {
     const text = speech[language]?.trim()

@@ -5,16 +5,16 @@ import type { ChatMessage, ToolCall } from '../vendor-ports.js'
 import { type RunningTools, runTools, type ToolRound, type ToolRunner } from './tool-calls.js'
 
 export interface ToolRoundsEvents {
-  /** A tool of the agent has its result, whenever that comes. */
+  /** A tool has a result, also after its reply was over. */
   completed(call: ToolCall, result: string): void
-  /** A result came after its reply was over. */
+  /** A result arrived after its reply was over. */
   late(call: ToolCall, result: string): void
 }
 
 /**
- * The tools of one conversation: those of the running reply, and those whose reply ended before their
- * results came. What was done stays known to the model also when the reply is dropped unheard: it must
- * not be done twice.
+ * The tools of one conversation: those of the current reply, and those whose reply ended before their results
+ * arrived. Completed tools stay in the model's context when a reply is dropped unheard, so that the model
+ * does not run them twice.
  */
 export class ToolRounds {
   readonly #tools: readonly ToolSpec[]
@@ -30,13 +30,13 @@ export class ToolRounds {
     this.#events = events
   }
 
-  /** The rounds since the last `take`, as the model has to see them. */
+  /** The rounds since the last `take`, as they enter the model's context. */
   get messages(): readonly ChatMessage[] {
     return this.#messages
   }
 
   /**
-   * Runs the calls of one answer. Returns the tools that are waited for, or null when `done` was called
+   * Runs the calls of one answer. Returns the tools with pending results, or null when `done` was called
    * already.
    */
   run(
@@ -57,7 +57,7 @@ export class ToolRounds {
     return running.pending
   }
 
-  /** The reply is over: results that are still to come are told when they do. */
+  /** Detaches from the running tools because the reply is over. Their results are reported as late. */
   detach(): void {
     const running = this.#running
     if (running === null) return
@@ -71,14 +71,14 @@ export class ToolRounds {
     this.#messages.push(...messages)
   }
 
-  /** Hands over the rounds, which then belong to the conversation's past. */
+  /** Returns the rounds, which become part of the conversation's history. */
   take(): readonly ChatMessage[] {
     const messages = this.#messages
     this.#messages = []
     return messages
   }
 
-  /** The call is over; nothing is told any more. */
+  /** Cancels all tools at the end of the call. Nothing is reported after that. */
   close(): void {
     this.#running?.cancel()
     this.#running = null
@@ -87,26 +87,28 @@ export class ToolRounds {
   }
 }
 
-/** The tools of an agent that talks: told as events, and its voice waits for keys that are sent. */
+/**
+ * Returns the tools of a speaking agent. Results become events, and speech is held back while DTMF is sent.
+ */
 export function openToolRounds(
   spec: AgentSpec,
   runner: ToolRunner,
-  voice: AgentSpeech,
-  floor: TurnContext,
+  speech: AgentSpeech,
+  turnContext: TurnContext,
   late: (name: string, result: string) => void,
 ): ToolRounds {
-  const heard: ToolRunner = {
+  const holdingRunner: ToolRunner = {
     run: (request, done) => runner.run(request, done),
     ...(runner.serve && { serve: runner.serve.bind(runner) }),
     press: (digits) => {
       const sent = runner.press(digits)
-      if (sent) voice.holdForDtmf(digits.length)
+      if (sent) speech.holdForDtmf(digits.length)
       return sent
     },
   }
-  return new ToolRounds(spec.tools, heard, {
+  return new ToolRounds(spec.tools, holdingRunner, {
     completed: ({ name, arguments: given }, result) =>
-      floor.emit({ type: 'tool', name, arguments: given, result, atMs: floor.now() }),
+      turnContext.emit({ type: 'tool', name, arguments: given, result, atMs: turnContext.now() }),
     late: ({ name }, result) => late(name, result),
   })
 }

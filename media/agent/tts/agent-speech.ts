@@ -13,36 +13,36 @@ import { phraseText } from './phrases.js'
 import { Speaker, type SpokenUtterance, type StreamedAudio, type StreamedSentence } from './speaker.js'
 import { type OnVoiceFailure, Synthesiser, type VoiceChoice } from './synthesis.js'
 
-/** Sound waiting to be sent; more waits outside as the vendor delivered it. */
+/** Audio buffered for playout. More audio stays in the speaker's backlog. */
 const PLAYOUT_MS = 5000
 const KEY_MS = DTMF_TIMING.toneMs + DTMF_TIMING.gapMs
-/** Of words that wait for more keys some are lost: an agent that is silent for longer has failed. */
-const LONGEST_HOLD_MS = 3200
+/** Upper bound (ms) on speech held back for DTMF. More would be dead air. */
+const MAX_HOLD_MS = 3200
 
 export interface AgentSpeechOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
   readonly vendors: Vendors
-  /** In the order in which they are tried. */
+  /** In the order of use. */
   readonly voices: readonly VoiceChoice[]
   readonly clock: Clock
   readonly turnContext: TurnContext
-  /** Some of the reply was heard: it counts whether its sound goes on. */
+  /** Returns whether some of the reply was heard, so that gaps in its audio matter. */
   audible(): boolean
-  /** A frame with sound that is being sent; `at` is its first sample. */
+  /** A frame of audio is being sent. `at` is its first sample. */
   audioSent(pcm: Int16Array, at: number): void
-  /** A vendor is sent this much text; of no utterance when lines are prepared. */
+  /** Text is sent to a vendor. `turn` is null for a phrase that is prepared. */
   requested(turn: TurnId | null, choice: VoiceChoice, characters: number): void
-  /** Synthesis delivered the first sound of the utterance. */
+  /** Synthesis delivered the first audio of the utterance. */
   firstAudio(turn: TurnId): void
-  /** Its first packet with sound is being sent. */
+  /** Its first packet with audio is being sent. */
   firstPacket(turn: TurnId): void
-  /** It was stopped in the middle of sound: its last frame, which fades, need not wait for its time. */
+  /** Playout was stopped in mid-audio. Its last frame fades out and may be sent early. */
   flushEarly(): void
   readonly onFailure: OnVoiceFailure
 }
 
-/** What the agent sounds like: sentences and lines as sound on the beat, one utterance at a time. */
+/** The agent's speech: turns sentences and phrases into audio frames, one utterance at a time. */
 export class AgentSpeech {
   readonly #spec: AgentSpec
   readonly #rate: SessionRate
@@ -52,12 +52,12 @@ export class AgentSpeech {
   readonly #phrases: PhrasePreparation
   #firstSampleOf: TurnId | null = null
   #drainedOf: TurnId | null = null
-  /** The last frame of the utterance had sound. */
+  /** The last frame of the utterance carried audio. */
   #flowing = false
   #heldFrames = 0
 
   constructor(options: AgentSpeechOptions) {
-    const { spec, rate, vendors, voices, clock, turnContext: floor } = options
+    const { spec, rate, vendors, voices, clock, turnContext } = options
     this.#spec = spec
     this.#rate = rate
     this.#options = options
@@ -66,7 +66,7 @@ export class AgentSpeech {
       rate,
       clock,
       breakers: circuitBreakersOf(vendors, clock),
-      trouble: options.onFailure,
+      onFailure: options.onFailure,
     })
     this.#playout = new Playout(rate, PLAYOUT_MS)
     this.#playout.onFirstSample = (turn) => {
@@ -78,7 +78,7 @@ export class AgentSpeech {
     this.#speaker = new Speaker(this.#playout, rate, synthesiser, {
       requested: options.requested,
       firstAudio: options.firstAudio,
-      synthesisLost: (turn) => floor.feed({ type: 'mute', turn, atMs: floor.now() }),
+      synthesisLost: (turn) => turnContext.feed({ type: 'synthesisFailed', turn, atMs: turnContext.now() }),
     })
     this.#phrases = new PhrasePreparation({
       spec,
@@ -86,16 +86,16 @@ export class AgentSpeech {
       vendors,
       synthesiser,
       clock,
-      asked: (choice, characters) => options.requested(null, choice, characters),
+      requested: (choice, characters) => options.requested(null, choice, characters),
     })
   }
 
-  /** Synthesises the opening line. Bounded; never rejects. */
+  /** Synthesises the opening line. Takes bounded time and never rejects. */
   prepare(): Promise<void> {
     return this.#phrases.prepare()
   }
 
-  /** The lines the engine says by itself, in another language, for when they are needed. */
+  /** Prepares the canned phrases in another language. */
   prepareFor(language: string): void {
     this.#phrases.prepareFor(language)
   }
@@ -104,20 +104,20 @@ export class AgentSpeech {
     this.#speaker.say(turn, text, language)
   }
 
-  /** Sound of a model that speaks by itself. */
-  stream(turn: TurnId, language: string, live: StreamedAudio): StreamedSentence {
-    return this.#speaker.stream(turn, language, live)
+  /** Streams audio of a speech-to-speech model. */
+  stream(turn: TurnId, language: string, streamed: StreamedAudio): StreamedSentence {
+    return this.#speaker.stream(turn, language, streamed)
   }
 
-  sayPhrase(turn: TurnId, line: Phrase): void {
+  sayPhrase(turn: TurnId, phrase: Phrase): void {
     for (const { text, language, prepared } of this.#phrases.sentences(
-      phraseText(this.#spec, line, this.#options.turnContext.language.current),
+      phraseText(this.#spec, phrase, this.#options.turnContext.language.current),
     )) {
       this.#speaker.say(turn, text, language, prepared)
     }
   }
 
-  /** Nothing follows what was said so far. */
+  /** Ends the utterance after the sentences so far. */
   finish(turn: TurnId): void {
     this.#speaker.finish(turn)
   }
@@ -131,23 +131,25 @@ export class AgentSpeech {
     this.#playout.resume()
   }
 
-  /** Keys are sent in the place of sound from the next beat on: nothing is said meanwhile, and nothing lost. */
+  /**
+   * Holds speech back while DTMF is sent instead of audio, from the next frame tick on. No words are lost.
+   */
   holdForDtmf(count: number): void {
-    this.#heldFrames += Math.min(count * KEY_MS, LONGEST_HOLD_MS) / FRAME_MS
+    this.#heldFrames += Math.min(count * KEY_MS, MAX_HOLD_MS) / FRAME_MS
   }
 
-  /** Forgets what was not sent; returns what the utterance came to, null when there was none. */
+  /** Discards unsent audio. Returns the spoken part of the utterance, or null when there was none. */
   stop(turn: TurnId): SpokenUtterance | null {
     const spoken = this.#speaker.stop(turn)
-    // Also when nothing had been handed over yet: the pause ends with the reply.
+    // Playout is flushed even without an utterance because its pause ends with the reply.
     this.#playout.flush()
     if (this.#playout.fading) this.#options.flushEarly()
     return spoken
   }
 
-  /** The next frame; `at` is its first sample. False: nothing to send. */
+  /** Writes the next frame. `at` is its first sample. Returns false when there is nothing to send. */
   pull(into: Int16Array, at: number): boolean {
-    const { turnContext: floor } = this.#options
+    const { turnContext } = this.#options
     if (this.#heldFrames > 0) {
       this.#heldFrames--
       into.fill(0)
@@ -155,8 +157,8 @@ export class AgentSpeech {
     }
     const turn = this.#speaker.current
     const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
-    const sound = this.#playout.pull(into)
-    if (sound) this.#options.audioSent(into, at)
+    const audio = this.#playout.pull(into)
+    if (audio) this.#options.audioSent(into, at)
     if (turn !== null) this.#speaker.pulled(turn, sentBefore, (at * 1000) / this.#rate, FRAME_MS)
     const first = this.#firstSampleOf
     const drained = this.#drainedOf
@@ -164,11 +166,11 @@ export class AgentSpeech {
     this.#drainedOf = null
     if (first !== null) {
       this.#options.firstPacket(first)
-      floor.feed({ type: 'firstSample', turn: first, atMs: floor.now() })
+      turnContext.feed({ type: 'firstSample', turn: first, atMs: turnContext.now() })
     }
-    if (drained !== null) floor.feed({ type: 'drained', turn: drained, atMs: floor.now() })
-    else if (turn !== null && sound !== this.#flowing && !this.#playout.paused) this.#reportFlow(turn, sound)
-    return sound
+    if (drained !== null) turnContext.feed({ type: 'drained', turn: drained, atMs: turnContext.now() })
+    else if (turn !== null && audio !== this.#flowing && !this.#playout.paused) this.#reportFlow(turn, audio)
+    return audio
   }
 
   close(): void {
@@ -178,10 +180,10 @@ export class AgentSpeech {
     this.#phrases.close()
   }
 
-  /** The utterance ran dry, or goes on. */
-  #reportFlow(turn: TurnId, sounding: boolean): void {
-    const { turnContext: floor, audible } = this.#options
-    this.#flowing = sounding
-    if (audible()) floor.feed({ type: 'flow', turn, flowing: sounding, atMs: floor.now() })
+  /** Reports that the utterance ran out of audio, or has audio again. */
+  #reportFlow(turn: TurnId, flowing: boolean): void {
+    const { turnContext, audible } = this.#options
+    this.#flowing = flowing
+    if (audible()) turnContext.feed({ type: 'audioFlow', turn, flowing, atMs: turnContext.now() })
   }
 }

@@ -1,22 +1,22 @@
-/** A word of a sentence and the sample of the utterance at which it begins to sound. */
+/** A word of a sentence and the sample of the utterance at which it starts. */
 export interface SpokenWord {
   readonly offset: number
   readonly length: number
   readonly sample: number
 }
 
-/** One sentence of an utterance as it was handed to the playout. */
+/** One sentence of an utterance in playout. */
 export interface SpokenSentence {
   readonly text: string
-  /** First sample in the utterance. */
+  /** First sample within the utterance. */
   readonly start: number
   /** Samples so far. */
   readonly samples: number
-  /** Samples up to its last audible one: voices end with a pause that nobody has to hear. */
+  /** Samples up to the last audible one. Voices end with silence. */
   readonly voiced: number
-  /** Its synthesis is over: no samples will be added. */
+  /** Its synthesis is over and adds no more samples. */
   readonly complete: boolean
-  /** In order; empty when the vendor gives no word times. */
+  /** In order. Empty when the vendor gives no word times. */
   readonly words: readonly SpokenWord[]
 }
 
@@ -26,14 +26,14 @@ export interface HeardWord {
   readonly endSample: number
 }
 
-/** Characters a second of a brisk voice: the guess for a sentence whose length is not known yet. */
+/** Characters per second of a fast voice, to estimate a sentence of unknown length. */
 const CHARS_PER_SECOND = 14
 
-/** The words of an utterance whose audio was sent to their end, given the samples sent. */
+/** Returns the words of an utterance whose audio was sent completely, given the number of samples sent. */
 export function heardText(sentences: readonly SpokenSentence[], sent: number, rate: number): string {
   const parts: string[] = []
   for (const sentence of sentences) {
-    if (sentence.complete && sentence.voiced === 0) continue // nothing of it could be sounded
+    if (sentence.complete && sentence.voiced === 0) continue // no audio exists for it
     const heard = heardOf(sentence, sent, rate)
     if (heard !== '') parts.push(heard)
     if (heard.length < sentence.text.length) break
@@ -41,7 +41,7 @@ export function heardText(sentences: readonly SpokenSentence[], sent: number, ra
   return parts.join(' ')
 }
 
-/** The heard words with their place, for sentences that have word times; null when one has none. */
+/** Returns the heard words with their times. Returns null when a heard sentence has no word times. */
 export function heardWords(
   sentences: readonly SpokenSentence[],
   sent: number,
@@ -65,7 +65,7 @@ export function heardWords(
   return words
 }
 
-/** Where in the text of a broken sentence to go on, when `samples` of it exist. A word's beginning. */
+/** Returns the offset of the word at which to continue a broken sentence after `samples` of its audio. */
 export function resumeOffset(sentence: SpokenSentence, rate: number): number {
   const heard = heardOf({ ...sentence, complete: false }, sentence.start + sentence.samples, rate)
   const rest = sentence.text.slice(heard.length)
@@ -80,7 +80,7 @@ function heardOf(sentence: SpokenSentence, sent: number, rate: number): string {
     let end = 0
     for (const index of words.keys()) {
       const next = words[index + 1]
-      // The last word sounds until the voice ends, and that has not been sent.
+      // The last word lasts until the voice ends, which was not sent.
       if (next === undefined || next.sample > sent) break
       end = next.offset
     }
@@ -91,10 +91,10 @@ function heardOf(sentence: SpokenSentence, sent: number, rate: number): string {
   return wholeWords(text, Math.floor((text.length * (sent - start)) / Math.max(1, total)))
 }
 
-/** The text up to `length`, without a word that is cut by it. */
+/** Returns the text up to `length` without a partial word. */
 function wholeWords(text: string, length: number): string {
   if (length >= text.length) return text
   if (/\s/.test(text.charAt(length))) return text.slice(0, length).trimEnd()
-  const blank = text.slice(0, length).search(/\s\S*$/)
-  return blank < 0 ? '' : text.slice(0, blank).trimEnd()
+  const space = text.slice(0, length).search(/\s\S*$/)
+  return space < 0 ? '' : text.slice(0, space).trimEnd()
 }

@@ -1,10 +1,10 @@
 import type { SessionRate } from '../../base/frame.js'
 
-/** About -45 dBFS: synthesisers pad with digital or nearly digital silence. */
+/** About -45 dBFS. Synthesisers pad with digital or almost digital silence. */
 export const AUDIBLE_LEVEL = 180
 const KEEP_MS = 10
 
-/** Drops the silence a synthesis begins with, but for its last 10 ms. */
+/** Drops the silence at the start of a synthesis, except for its last 10 ms. */
 export class LeadingSilenceTrimmer {
   readonly #keep: number
   #tail = new Int16Array(0)
@@ -15,12 +15,12 @@ export class LeadingSilenceTrimmer {
     this.#keep = (rate / 1000) * KEEP_MS
   }
 
-  /** Samples dropped; final once `push` has returned sound. */
+  /** Samples dropped. Final once `push` has returned audio. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** The audible part, or an empty array while everything so far was silence. */
+  /** Returns the audible part, or an empty array while everything so far was silence. */
   push(pcm: Int16Array): Int16Array {
     if (this.#speechStarted) return pcm
     let first = 0

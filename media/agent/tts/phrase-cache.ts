@@ -1,6 +1,6 @@
 import type { SpokenWord } from './heard-text.js'
 
-/** A line synthesised ahead of time, at the session rate. */
+/** A phrase synthesised ahead of time, at the session rate. */
 export interface PreparedPhrase {
   readonly text: string
   readonly pcm: Int16Array
@@ -9,25 +9,25 @@ export interface PreparedPhrase {
 
 const BYTES = 4 * 1024 * 1024
 
-/** Fixed lines shared by the calls of one thread. Bounded; the least recently used leave. */
+/** Phrases shared by the calls of one thread. Bounded; evicts the least recently used. */
 export class PhraseCache {
   readonly #phrases = new Map<string, PreparedPhrase>()
   #bytes = 0
 
   get(key: string): PreparedPhrase | null {
-    const line = this.#phrases.get(key)
-    if (!line) return null
+    const phrase = this.#phrases.get(key)
+    if (!phrase) return null
     this.#phrases.delete(key)
-    this.#phrases.set(key, line)
-    return line
+    this.#phrases.set(key, phrase)
+    return phrase
   }
 
-  set(key: string, line: PreparedPhrase): void {
+  set(key: string, phrase: PreparedPhrase): void {
     const before = this.#phrases.get(key)
     if (before) this.#bytes -= before.pcm.byteLength
     this.#phrases.delete(key)
-    this.#phrases.set(key, line)
-    this.#bytes += line.pcm.byteLength
+    this.#phrases.set(key, phrase)
+    this.#bytes += phrase.pcm.byteLength
     for (const [oldest, { pcm }] of this.#phrases) {
       if (this.#bytes <= BYTES || oldest === key) break
       this.#phrases.delete(oldest)
@@ -38,7 +38,7 @@ export class PhraseCache {
 
 const caches = new WeakMap<object, PhraseCache>()
 
-/** The cache that belongs to a thread's vendors and goes with them. */
+/** Returns the cache of a thread's vendors. It lives as long as `vendors`. */
 export function phraseCacheOf(vendors: object): PhraseCache {
   let cache = caches.get(vendors)
   if (!cache) {

@@ -11,7 +11,7 @@ import { type PhraseCache, type PreparedPhrase, phraseCacheOf } from './phrase-c
 import { enginePhrases } from './phrases.js'
 import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
-/** The answer of a call does not wait longer for its opening line; the rest is synthesised live. */
+/** Longest time that the answer of a call waits for its opening line. The rest is synthesised live. */
 const PREPARE_LIMIT_MS = 3000
 
 export interface PhraseSentence {
@@ -20,7 +20,7 @@ export interface PhraseSentence {
   readonly prepared: PreparedPhrase | null
 }
 
-/** Synthesises the lines whose words are known before they are needed. */
+/** Synthesises known phrases before they are needed. */
 export class PhrasePreparation {
   readonly #spec: AgentSpec
   readonly #rate: SessionRate
@@ -28,15 +28,15 @@ export class PhrasePreparation {
   readonly #clock: Clock
   readonly #requested: (choice: VoiceChoice, characters: number) => void
   readonly #cache: PhraseCache
-  /** Those of this call stay until it ends, whatever leaves the cache. */
+  /** Phrases of this call. They stay until it ends, independent of the cache. */
   readonly #own = new Map<string, PreparedPhrase>()
   #job: Cancellable | null = null
   #limit: Timer | null = null
   #prepared: (() => void) | null = null
   #closed = false
-  /** For when what is being prepared is done. */
+  /** Prepared after the current job. */
   #due: readonly string[] = []
-  /** Of the call now. */
+  /** Current language of the call. */
   #language: string
 
   constructor(options: {
@@ -45,24 +45,26 @@ export class PhrasePreparation {
     readonly vendors: Vendors
     readonly synthesiser: Synthesiser
     readonly clock: Clock
-    /** A vendor is sent this much text. */
-    readonly asked: (choice: VoiceChoice, characters: number) => void
+    /** Text is sent to a vendor. */
+    readonly requested: (choice: VoiceChoice, characters: number) => void
   }) {
     this.#spec = options.spec
     this.#rate = options.rate
     this.#synthesiser = options.synthesiser
     this.#clock = options.clock
-    this.#requested = options.asked
+    this.#requested = options.requested
     this.#cache = phraseCacheOf(options.vendors)
     this.#language = options.spec.languages[0] ?? 'en-IN'
   }
 
-  /** The opening line, bounded; then, unawaited, the lines needed when something goes wrong. */
+  /**
+   * Synthesises the opening line in bounded time. Then, without waiting, prepares the phrases for failures.
+   */
   prepare(): Promise<void> {
     const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
-    const later = [...failurePhrases(languages[0] ?? ''), hangupLine ?? ''].flatMap((line) =>
-      this.#texts(line),
+    const later = [...failurePhrases(languages[0] ?? ''), hangupLine ?? ''].flatMap((phrase) =>
+      this.#texts(phrase),
     )
     return new Promise((resolve) => {
       if (this.#closed) {
@@ -79,10 +81,10 @@ export class PhrasePreparation {
     })
   }
 
-  /** The lines for trouble in another language of the agent, unawaited. */
+  /** Prepares the phrases for failures in another language, without waiting. */
   prepareFor(language: string): void {
     this.#language = language
-    this.#due = failurePhrases(language).flatMap((line) => this.#texts(line))
+    this.#due = failurePhrases(language).flatMap((phrase) => this.#texts(phrase))
     if (this.#job === null) this.#prepareDue()
   }
 
@@ -92,7 +94,7 @@ export class PhrasePreparation {
     if (due.length > 0) this.#each(due, () => this.#prepareDue())
   }
 
-  /** Idempotent. A `prepare` still waiting resolves. */
+  /** Stops all preparation. A pending `prepare` resolves. Idempotent. */
   close(): void {
     this.#closed = true
     this.#job?.cancel()
@@ -101,23 +103,23 @@ export class PhrasePreparation {
     this.#prepared?.()
   }
 
-  /** The sentences of a line, each with its sound when that is ready. */
-  sentences(line: string): readonly PhraseSentence[] {
-    return this.#texts(line).map((text) => {
+  /** Returns the sentences of a phrase, with their audio when it is ready. */
+  sentences(phrase: string): readonly PhraseSentence[] {
+    return this.#texts(phrase).map((text) => {
       const language = this.#languageOf(text)
       return { text, language, prepared: this.#find(this.#key(text, language)) }
     })
   }
 
-  #texts(line: string): readonly string[] {
+  #texts(phrase: string): readonly string[] {
     const splitter = new SentenceSplitter()
-    return [...splitter.push(line), ...splitter.end()]
+    return [...splitter.push(phrase), ...splitter.end()]
       .map(speakable)
       .filter((text) => text !== '')
       .map((text) => spokenForm(text, this.#languageOf(text)))
   }
 
-  /** One after the other: the voices of other calls are waiting too. */
+  /** One at a time, because other calls use the same voices. */
   #each(texts: readonly string[], done: () => void): void {
     const [text, ...rest] = texts
     if (text === undefined || this.#closed) {
@@ -145,13 +147,13 @@ export class PhrasePreparation {
         },
         done: () => {
           this.#job = null
-          const line = { text, pcm: joined(chunks), words }
-          this.#own.set(key, line)
-          // Other calls may still have the voice that this one lost.
-          if (!this.#synthesiser.degraded) this.#cache.set(key, line)
+          const phrase = { text, pcm: joined(chunks), words }
+          this.#own.set(key, phrase)
+          // Other calls may still have the voice that this call lost.
+          if (!this.#synthesiser.degraded) this.#cache.set(key, phrase)
           this.#each(rest, done)
         },
-        // It was reported; the line is tried again when it is needed.
+        // The failure was reported. The phrase is synthesised when it is needed.
         failed: () => {
           this.#job = null
           done()
@@ -179,10 +181,10 @@ export class PhrasePreparation {
   }
 }
 
-/** What is said when a vendor fails, and the last words then. */
+/** Returns the phrases for a vendor failure, including the goodbye. */
 function failurePhrases(language: string): readonly string[] {
-  const { trouble, wait, goodbye } = enginePhrases(language)
-  return [trouble, wait, goodbye]
+  const { failure, wait, goodbye } = enginePhrases(language)
+  return [failure, wait, goodbye]
 }
 
 function joined(chunks: readonly Int16Array[]): Int16Array {

@@ -2,27 +2,27 @@ import type { AgentSpec } from '../agent-spec.js'
 import { languageOf } from '../language/text-language.js'
 import type { Phrase } from '../turn/turn-types.js'
 
-/** Lines the engine says by itself, because no model can be asked for them at that moment. */
+/** Phrases that the agent speaks without the model. */
 export interface EnginePhrases {
-  /** A provider is in trouble; the answer is being tried again. */
-  readonly trouble: string
+  /** A provider failed and is tried again. */
+  readonly failure: string
   /** Another system is being asked. */
   readonly wait: string
-  /** It takes long. */
+  /** Another system takes long. */
   readonly stillWaiting: string
-  /** The caller spoke and no text came. */
+  /** The caller spoke and no text arrived. */
   readonly repeat: string
-  /** The caller says nothing; for an agent whose own words for it are in another language. */
+  /** The caller is silent. Replaces an agent's nudge that is written in another language. */
   readonly stillThere: string
-  /** Nobody recognises speech here. */
+  /** No recogniser is available. */
   readonly digitsOnly: string
-  /** The call ends because a provider is gone. */
+  /** The call ends because a provider failed. */
   readonly goodbye: string
 }
 
 const ENGLISH: EnginePhrases = {
   stillThere: 'Are you still there?',
-  trouble: 'Sorry, I am having trouble. One moment please.',
+  failure: 'Sorry, I am having trouble. One moment please.',
   wait: 'One moment please.',
   stillWaiting: 'Sorry, this is taking a little longer. Please stay on the line.',
   repeat: 'Sorry, I could not hear that. Please say it again.',
@@ -34,7 +34,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   'en-IN': ENGLISH,
   'hi-IN': {
     stillThere: 'क्या आप लाइन पर हैं?',
-    trouble: 'माफ़ कीजिए, कुछ दिक्कत हो रही है। कृपया एक पल रुकिए।',
+    failure: 'माफ़ कीजिए, कुछ दिक्कत हो रही है। कृपया एक पल रुकिए।',
     wait: 'एक पल रुकिए।',
     stillWaiting: 'माफ़ कीजिए, थोड़ा और समय लग रहा है। कृपया लाइन पर बने रहिए।',
     repeat: 'माफ़ कीजिए, मैं सुन नहीं पाई। कृपया फिर से कहिए।',
@@ -43,7 +43,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'bn-IN': {
     stillThere: 'আপনি কি লাইনে আছেন?',
-    trouble: 'দুঃখিত, একটু সমস্যা হচ্ছে। এক মুহূর্ত অপেক্ষা করুন।',
+    failure: 'দুঃখিত, একটু সমস্যা হচ্ছে। এক মুহূর্ত অপেক্ষা করুন।',
     wait: 'এক মুহূর্ত।',
     stillWaiting: 'দুঃখিত, আরও একটু সময় লাগছে। দয়া করে লাইনে থাকুন।',
     repeat: 'দুঃখিত, শুনতে পাইনি। দয়া করে আবার বলুন।',
@@ -52,7 +52,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'ta-IN': {
     stillThere: 'நீங்கள் இணைப்பில் இருக்கிறீர்களா?',
-    trouble: 'மன்னிக்கவும், சிறிய சிக்கல் உள்ளது. ஒரு நிமிடம் காத்திருங்கள்.',
+    failure: 'மன்னிக்கவும், சிறிய சிக்கல் உள்ளது. ஒரு நிமிடம் காத்திருங்கள்.',
     wait: 'ஒரு நிமிடம்.',
     stillWaiting: 'மன்னிக்கவும், இன்னும் சிறிது நேரம் ஆகும். இணைப்பில் இருங்கள்.',
     repeat: 'மன்னிக்கவும், கேட்கவில்லை. மீண்டும் சொல்லுங்கள்.',
@@ -61,7 +61,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'te-IN': {
     stillThere: 'మీరు లైన్‌లో ఉన్నారా?',
-    trouble: 'క్షమించండి, కొంచెం ఇబ్బంది ఉంది. ఒక్క క్షణం ఆగండి.',
+    failure: 'క్షమించండి, కొంచెం ఇబ్బంది ఉంది. ఒక్క క్షణం ఆగండి.',
     wait: 'ఒక్క క్షణం.',
     stillWaiting: 'క్షమించండి, ఇంకొంచెం సమయం పడుతోంది. లైన్‌లో ఉండండి.',
     repeat: 'క్షమించండి, వినపడలేదు. దయచేసి మళ్ళీ చెప్పండి.',
@@ -70,7 +70,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'kn-IN': {
     stillThere: 'ನೀವು ಲೈನ್‌ನಲ್ಲಿ ಇದ್ದೀರಾ?',
-    trouble: 'ಕ್ಷಮಿಸಿ, ಸ್ವಲ್ಪ ತೊಂದರೆ ಇದೆ. ಒಂದು ಕ್ಷಣ ಕಾಯಿರಿ.',
+    failure: 'ಕ್ಷಮಿಸಿ, ಸ್ವಲ್ಪ ತೊಂದರೆ ಇದೆ. ಒಂದು ಕ್ಷಣ ಕಾಯಿರಿ.',
     wait: 'ಒಂದು ಕ್ಷಣ.',
     stillWaiting: 'ಕ್ಷಮಿಸಿ, ಇನ್ನೂ ಸ್ವಲ್ಪ ಸಮಯ ಬೇಕು. ದಯವಿಟ್ಟು ಲೈನ್‌ನಲ್ಲಿ ಇರಿ.',
     repeat: 'ಕ್ಷಮಿಸಿ, ಕೇಳಿಸಲಿಲ್ಲ. ದಯವಿಟ್ಟು ಮತ್ತೆ ಹೇಳಿ.',
@@ -79,7 +79,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'ml-IN': {
     stillThere: 'നിങ്ങൾ ലൈനിലുണ്ടോ?',
-    trouble: 'ക്ഷമിക്കണം, ചെറിയ തടസ്സമുണ്ട്. ഒരു നിമിഷം കാത്തിരിക്കൂ.',
+    failure: 'ക്ഷമിക്കണം, ചെറിയ തടസ്സമുണ്ട്. ഒരു നിമിഷം കാത്തിരിക്കൂ.',
     wait: 'ഒരു നിമിഷം.',
     stillWaiting: 'ക്ഷമിക്കണം, കുറച്ചുകൂടി സമയം വേണം. ദയവായി ലൈനിൽ തുടരൂ.',
     repeat: 'ക്ഷമിക്കണം, കേൾക്കാൻ കഴിഞ്ഞില്ല. ദയവായി വീണ്ടും പറയൂ.',
@@ -88,7 +88,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'mr-IN': {
     stillThere: 'तुम्ही लाइनवर आहात का?',
-    trouble: 'माफ करा, थोडी अडचण येत आहे. कृपया एक क्षण थांबा.',
+    failure: 'माफ करा, थोडी अडचण येत आहे. कृपया एक क्षण थांबा.',
     wait: 'एक क्षण थांबा.',
     stillWaiting: 'माफ करा, थोडा अजून वेळ लागत आहे. कृपया लाइनवर राहा.',
     repeat: 'माफ करा, ऐकू आले नाही. कृपया पुन्हा सांगा.',
@@ -97,7 +97,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'gu-IN': {
     stillThere: 'શું તમે લાઇન પર છો?',
-    trouble: 'માફ કરશો, થોડી મુશ્કેલી છે. કૃપા કરીને એક ક્ષણ રાહ જુઓ.',
+    failure: 'માફ કરશો, થોડી મુશ્કેલી છે. કૃપા કરીને એક ક્ષણ રાહ જુઓ.',
     wait: 'એક ક્ષણ.',
     stillWaiting: 'માફ કરશો, થોડો વધુ સમય લાગે છે. કૃપા કરીને લાઇન પર રહો.',
     repeat: 'માફ કરશો, સંભળાયું નહીં. કૃપા કરીને ફરીથી કહો.',
@@ -106,7 +106,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'pa-IN': {
     stillThere: 'ਕੀ ਤੁਸੀਂ ਲਾਈਨ ਤੇ ਹੋ?',
-    trouble: 'ਮਾਫ਼ ਕਰਨਾ, ਕੁਝ ਮੁਸ਼ਕਲ ਆ ਰਹੀ ਹੈ। ਕਿਰਪਾ ਕਰਕੇ ਇੱਕ ਪਲ ਰੁਕੋ।',
+    failure: 'ਮਾਫ਼ ਕਰਨਾ, ਕੁਝ ਮੁਸ਼ਕਲ ਆ ਰਹੀ ਹੈ। ਕਿਰਪਾ ਕਰਕੇ ਇੱਕ ਪਲ ਰੁਕੋ।',
     wait: 'ਇੱਕ ਪਲ ਰੁਕੋ।',
     stillWaiting: 'ਮਾਫ਼ ਕਰਨਾ, ਥੋੜ੍ਹਾ ਹੋਰ ਸਮਾਂ ਲੱਗ ਰਿਹਾ ਹੈ। ਕਿਰਪਾ ਕਰਕੇ ਲਾਈਨ ਤੇ ਰਹੋ।',
     repeat: 'ਮਾਫ਼ ਕਰਨਾ, ਸੁਣਿਆ ਨਹੀਂ ਗਿਆ। ਕਿਰਪਾ ਕਰਕੇ ਦੁਬਾਰਾ ਕਹੋ।',
@@ -115,7 +115,7 @@ const PHRASES: Readonly<Record<string, EnginePhrases>> = {
   },
   'od-IN': {
     stillThere: 'ଆପଣ ଲାଇନରେ ଅଛନ୍ତି କି?',
-    trouble: 'କ୍ଷମା କରନ୍ତୁ, ଟିକେ ଅସୁବିଧା ହେଉଛି। ଦୟାକରି ଗୋଟିଏ ମୁହୂର୍ତ୍ତ ଅପେକ୍ଷା କରନ୍ତୁ।',
+    failure: 'କ୍ଷମା କରନ୍ତୁ, ଟିକେ ଅସୁବିଧା ହେଉଛି। ଦୟାକରି ଗୋଟିଏ ମୁହୂର୍ତ୍ତ ଅପେକ୍ଷା କରନ୍ତୁ।',
     wait: 'ଗୋଟିଏ ମୁହୂର୍ତ୍ତ।',
     stillWaiting: 'କ୍ଷମା କରନ୍ତୁ, ଆଉ ଟିକେ ସମୟ ଲାଗୁଛି। ଦୟାକରି ଲାଇନରେ ରୁହନ୍ତୁ।',
     repeat: 'କ୍ଷମା କରନ୍ତୁ, ଶୁଣିପାରିଲି ନାହିଁ। ଦୟାକରି ଆଉଥରେ କୁହନ୍ତୁ।',
@@ -128,16 +128,16 @@ export function enginePhrases(language: string): EnginePhrases {
   return PHRASES[language] ?? ENGLISH
 }
 
-/** The words of a line; empty when the agent has none for it. */
-export function phraseText(spec: AgentSpec, line: Phrase, language: string): string {
-  if (typeof line === 'object') {
-    const text = spec.nudges.steps[line.nudge]?.text ?? ''
-    // Written in one language: a caller who has left it gets the engine's own.
-    const left =
+/** Returns the text of a phrase, empty when the agent has none. */
+export function phraseText(spec: AgentSpec, phrase: Phrase, language: string): string {
+  if (typeof phrase === 'object') {
+    const text = spec.nudges.steps[phrase.nudge]?.text ?? ''
+    // Nudges are written in one language. After a switch of language the built-in phrase replaces them.
+    const switched =
       language !== spec.languages[0] && languageOf(text, spec.languages, spec.languages[0]) !== language
-    return left ? enginePhrases(language).stillThere : text
+    return switched ? enginePhrases(language).stillThere : text
   }
-  if (line === 'opening') return spec.openingLine ?? ''
-  if (line === 'hangup') return spec.hangupLine ?? ''
-  return enginePhrases(language)[line]
+  if (phrase === 'opening') return spec.openingLine ?? ''
+  if (phrase === 'hangup') return spec.hangupLine ?? ''
+  return enginePhrases(language)[phrase]
 }

@@ -9,15 +9,15 @@ import type { PreparedPhrase } from './phrase-cache.js'
 import type { SynthesisEvents, Synthesiser, VoiceChoice } from './synthesis.js'
 
 export interface SpeakerEvents {
-  /** A vendor is sent this much of the utterance's text. */
+  /** Text of the utterance is sent to a vendor. */
   requested(turn: TurnId, choice: VoiceChoice, characters: number): void
-  /** Synthesis delivered the first sound of the utterance. */
+  /** Synthesis delivered the first audio of the utterance. */
   firstAudio(turn: TurnId): void
-  /** No synthesis works; nothing more of the utterance will come. */
+  /** No synthesis works. The utterance gets no more audio. */
   synthesisLost(turn: TurnId): void
 }
 
-/** What an utterance came to. Times are session ms. */
+/** The spoken part of an utterance. Times are session ms. */
 export interface SpokenUtterance {
   readonly text: string
   readonly heard: string
@@ -27,21 +27,21 @@ export interface SpokenUtterance {
   readonly words: readonly TimedWord[] | null
 }
 
-/** Sound whose words come with it, from a model that speaks by itself. */
+/** A sentence of a speech-to-speech model, whose words arrive with its audio. */
 export interface StreamedSentence {
   addWords(piece: string): void
-  /** Samples of it that were sent; also after the utterance was stopped. */
+  /** Samples of it that were sent. Also valid after the utterance was stopped. */
   readonly sentSamples: number
 }
 
-/** Begins to deliver the sound; `done` and nothing else may be told later than at once. */
+/** Starts to deliver the audio. Only `done` must not be reported synchronously. */
 export type StreamedAudio = (events: SynthesisEvents) => Cancellable
 
 interface Sentence {
   text: string
   readonly language: string
   readonly prepared: PreparedPhrase | null
-  /** Null: it is to be synthesised. */
+  /** Null when the sentence is to be synthesised. */
   readonly streamed: StreamedAudio | null
   readonly words: SpokenWord[]
   start: number
@@ -50,27 +50,27 @@ interface Sentence {
   complete: boolean
 }
 
-const SILENT = { text: '', prepared: null, streamed: null, start: 0, samples: 0, voiced: 0, complete: false }
+const EMPTY = { text: '', prepared: null, streamed: null, start: 0, samples: 0, voiced: 0, complete: false }
 
 interface Utterance {
   readonly id: TurnId
   readonly sentences: Sentence[]
-  /** Sentences whose synthesis began. */
+  /** Number of sentences whose synthesis has begun. */
   begun: number
   job: Cancellable | null
-  /** Sound that the playout had no room for. */
+  /** Audio that did not fit into playout. */
   readonly backlog: Int16Array[]
   queued: number
   finished: boolean
   ended: boolean
-  /** Where unbroken stretches of sound began: sample of the utterance, session ms. */
+  /** Start of each continuous segment of audio: sample of the utterance and session ms. */
   readonly segments: { readonly sample: number; readonly atMs: number }[]
   segmentEndMs: number
 }
 
 /**
- * Turns the sentences of one utterance into sound, in order. A sentence is synthesised when the one
- * before it has begun to play, so that an interruption wastes little and nothing runs dry.
+ * Turns the sentences of an utterance into audio, in order. The synthesis of a sentence begins when the
+ * previous one begins to play, so that a barge-in wastes little and playout never runs dry.
  */
 export class Speaker {
   readonly #playout: Playout
@@ -86,14 +86,14 @@ export class Speaker {
     this.#events = events
   }
 
-  /** Adds a sentence to the utterance, which begins with its first one. */
+  /** Adds a sentence. The first sentence starts the utterance. */
   say(id: TurnId, text: string, language: string, prepared: PreparedPhrase | null = null): void {
-    this.#append(id, { ...SILENT, text, language, prepared, words: [] })
+    this.#append(id, { ...EMPTY, text, language, prepared, words: [] })
   }
 
-  /** Adds sound that is made elsewhere, with what is known of its words when it is. */
-  stream(id: TurnId, language: string, live: StreamedAudio): StreamedSentence {
-    const sentence: Sentence = { ...SILENT, language, streamed: live, words: [] }
+  /** Adds audio of a speech-to-speech model, with its words as they become known. */
+  stream(id: TurnId, language: string, streamed: StreamedAudio): StreamedSentence {
+    const sentence: Sentence = { ...EMPTY, language, streamed, words: [] }
     this.#append(id, sentence)
     const playout = this.#playout
     return {
@@ -106,14 +106,17 @@ export class Speaker {
     }
   }
 
-  /** No sentence will follow: the playout tells when the last sample was sent. */
+  /** Ends the utterance after the sentences so far. */
   finish(id: TurnId): void {
     const utterance = this.#utterance(id)
     utterance.finished = true
     this.#pump(utterance)
   }
 
-  /** Stops synthesis and forgets unsent sound; returns what the utterance came to. Null: not ours. */
+  /**
+   * Stops synthesis and discards unsent audio. Returns the spoken part, or null when `id` is not the current
+   * utterance.
+   */
   stop(id: TurnId): SpokenUtterance | null {
     const utterance = this.#current
     if (utterance?.id !== id) return null
@@ -124,7 +127,7 @@ export class Speaker {
     return spoken
   }
 
-  /** After every pull: `sentBefore` samples of `id` had been sent before it. */
+  /** Updates the utterance after a pull. `sentBefore` is the number of samples sent before it. */
   pulled(id: TurnId, sentBefore: number, atMs: number, frameMs: number): void {
     const utterance = this.#current
     if (utterance?.id !== id) return
@@ -256,13 +259,13 @@ export class Speaker {
     }
   }
 
-  /** When that sample of the utterance was sent. Pauses and gaps shift what comes after them. */
+  /** Returns the session time (ms) at which a sample was sent. Pauses and gaps shift later samples. */
   #sessionMs(utterance: Utterance, sample: number): number {
     let from = utterance.segments[0]
     if (!from) return 0
-    for (const stretch of utterance.segments) {
-      // The end of a word is the end of its stretch, not the beginning of the next one.
-      if (stretch.sample < sample) from = stretch
+    for (const segment of utterance.segments) {
+      // The end of a word belongs to its own segment, not to the start of the next one.
+      if (segment.sample < sample) from = segment
       else break
     }
     return from.atMs + ((sample - from.sample) * 1000) / this.#rate

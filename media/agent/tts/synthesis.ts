@@ -7,52 +7,55 @@ import type { Cancellable, TextToSpeech, VendorFailure } from '../vendor-ports.j
 import { resumeOffset, type SpokenWord } from './heard-text.js'
 import { LeadingSilenceTrimmer } from './leading-silence.js'
 
-/** A voice of one vendor; the first that works and speaks the language is used. */
+/** A voice of one vendor. */
 export interface VoiceChoice {
   readonly tts: TextToSpeech
   readonly voice: string
   readonly model: string | null
   readonly pace: number
-  /** How long its first sound is waited for where that is longer than usual. */
+  /** Deadline (ms) for the first audio when it differs from the default. */
   readonly firstAudioLimitMs?: number
-  /** Absent: every language of the agent. */
+  /** Languages that the voice speaks. Absent means every language of the agent. */
   readonly languages?: readonly string[]
-  /** It speaks no more: passed over without a word. */
+  /** The voice is gone and is skipped without a report. */
   readonly unavailable?: boolean
-  /** It needs no network and is nobody's choice: what is waited for when nothing else is left. */
+  /** The embedded voice. It needs no network and is the last resort. */
   readonly embedded?: boolean
 }
 
 export interface SynthesisEvents {
-  /** A vendor is sent this much text, at first and at every new try. */
+  /** Text is sent to a vendor, once per attempt. */
   requested(choice: VoiceChoice, characters: number): void
-  /** Sound at the session rate, leading silence removed. Owned by the receiver. */
+  /** Delivers audio at the session rate without leading silence. Owned by the receiver. */
   audio(pcm: Int16Array): void
-  /** `sample` counts from the first sample of this synthesis. */
+  /** Reports a word. `sample` counts from the first sample of this synthesis. */
   word(word: SpokenWord): void
   done(): void
   /** No voice is left. */
   failed(error: VendorFailure): void
 }
 
-/** A vendor's own deadline counts only up to this: two voices in turn must fit into 3 s. */
+/** Upper limit of a vendor's own first-audio deadline: two voices in turn must fit into 3 s. */
 const FIRST_AUDIO_LIMIT_MS = 1000
-/** The same when another hosted voice can speak instead (Dead_air in the table of figures). */
+/** The limit when another hosted voice can take over. */
 const FIRST_AUDIO_WITH_FALLBACK_MS = 600
-/** The last voice has nobody after it: beginning again would only take longer. */
+/** The limit of the last voice. Starting again would only take longer. */
 const FIRST_AUDIO_OF_LAST_MS = 1900
 /** Longest gap within one sentence. */
 const STALL_MS = 1500
-/** Nobody says a sentence for so long; a vendor that does is broken. */
-const LONGEST_MS = 60_000
+/** Longest audio of one sentence. A vendor that exceeds it is broken. */
+const MAX_SENTENCE_MS = 60_000
 
-/** A failure of a voice, and the vendor that speaks instead; null: the same one tries again, or nobody. */
+/**
+ * Reports a failed voice and the vendor that takes over. `instead` is null for a retry, or when none is left.
+ */
 export type OnVoiceFailure = (error: VendorFailure, vendor: string, instead: string | null) => void
 
 /**
- * Says sentences through the first voice that works and speaks their language: one retry after a quick
- * failure, then the next voice, for the rest of the call; for one sentence when it was only late, once. What was already said of a broken sentence is
- * not repeated. A vendor that failed on other calls just now is not waited for.
+ * Speaks sentences with the first working voice that speaks their language. A quick failure is retried once;
+ * then the next voice takes over for the rest of the call. A first timeout replaces the voice for one
+ * sentence only. The spoken part of a broken sentence is not repeated. Voices with an open circuit are
+ * skipped.
  */
 export class Synthesiser {
   readonly #voices: readonly VoiceChoice[]
@@ -61,9 +64,9 @@ export class Synthesiser {
   readonly #breakers: CircuitBreakers
   readonly #onFailure: OnVoiceFailure
   readonly #givenUp = new Set<VoiceChoice>()
-  /** Were waited for in vain once. */
+  /** Voices with one timeout. */
   readonly #late = new Set<VoiceChoice>()
-  /** Languages that the agent's own voice does not speak, told once. */
+  /** Languages already reported as not spoken by the agent's own voice. */
   readonly #reportedLanguages = new Set<string>()
 
   constructor(options: {
@@ -71,17 +74,17 @@ export class Synthesiser {
     readonly rate: SessionRate
     readonly clock: Clock
     readonly breakers: CircuitBreakers
-    /** Every failure, also those that a retry heals. */
-    readonly trouble: OnVoiceFailure
+    /** Reports every failure, including those that a retry fixes. */
+    readonly onFailure: OnVoiceFailure
   }) {
     this.#voices = options.voices
     this.#rate = options.rate
     this.#clock = options.clock
     this.#breakers = options.breakers
-    this.#onFailure = options.trouble
+    this.#onFailure = options.onFailure
   }
 
-  /** Whether another than the agent's own voice may have spoken. */
+  /** Whether a fallback voice may have spoken. */
   get degraded(): boolean {
     return (
       this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ unavailable: gone }) => gone === true)
@@ -89,8 +92,8 @@ export class Synthesiser {
   }
 
   /**
-   * Callbacks never come before this returned, nor after `cancel`. `patient`: nobody is on the line yet,
-   * so that a connection may take its time.
+   * Speaks a text. Callbacks never run before `speak` returns or after `cancel`. With `patient`, before the
+   * call is answered, a connection may take longer.
    */
   speak(text: string, language: string, events: SynthesisEvents, patient = false): Cancellable {
     return new Sentence(text, language, events, {
@@ -107,14 +110,14 @@ export class Synthesiser {
       failed: (choice, error, { timedOut, tries, skipped }) => {
         this.#breakers.failed(keyOf(choice), timedOut)
         const next = this.#fallbackFor(choice, language, skipped)
-        // Waiting twice for a silent vendor would be dead air.
+        // A second wait for a silent vendor would be dead air.
         if (tries < 2 && !(timedOut && next !== undefined)) {
           this.#onFailure(error, choice.tts.id, null)
           return true
         }
         this.#onFailure(error, choice.tts.id, next?.tts.id ?? null)
         if (next === undefined) return false
-        // Late once is a busy moment: the voice of the whole call does not change for it.
+        // One timeout may be a short overload, so the voice of the whole call stays.
         if (timedOut && !this.#late.has(choice)) {
           this.#late.add(choice)
           skipped.add(choice)
@@ -128,12 +131,12 @@ export class Synthesiser {
     return this.#voices.filter((choice) => !this.#givenUp.has(choice) && choice.unavailable !== true)
   }
 
-  /** Voices that can speak it, best first. */
+  /** Returns the available voices for a language, best first. */
   #speakersOf(language: string): readonly VoiceChoice[] {
     return this.#available.filter((choice) => speaks(choice, language))
   }
 
-  /** Who would speak instead of it. */
+  /** Returns the voice that would take over from `choice`. */
   #fallbackFor(
     choice: VoiceChoice,
     language: string,
@@ -147,9 +150,9 @@ export class Synthesiser {
     const [own] = this.#voices.filter(({ unavailable: gone }) => gone !== true)
     for (const [index, choice] of able.entries()) {
       const next = able[index + 1]
-      // The last one is asked in any case.
+      // The last voice is used in any case.
       if (next !== undefined && !this.#breakers.allows(keyOf(choice))) {
-        const resting = new EngineError('vendor_unreachable', 'the voice failed on other calls just now')
+        const resting = new EngineError('vendor_unreachable', 'the voice failed on recent calls')
         this.#onFailure(resting, choice.tts.id, next.tts.id)
         this.#givenUp.add(choice)
         continue
@@ -157,14 +160,14 @@ export class Synthesiser {
       if (own !== undefined && !speaks(own, language)) this.#reportUnsupported(own, choice, language)
       return choice
     }
-    // No voice speaks it: better an accent than silence.
+    // No voice speaks the language. An accent is better than silence.
     return this.#available[0] ?? this.#voices.at(-1)
   }
 
   #reportUnsupported(own: VoiceChoice, instead: VoiceChoice, language: string): void {
     if (this.#reportedLanguages.has(language)) return
     this.#reportedLanguages.add(language)
-    const error = new EngineError('vendor_rejected', `the voice ${own.voice} does not speak ${language}`)
+    const error = new EngineError('vendor_rejected', `the voice ${own.voice} does not support ${language}`)
     this.#onFailure(error, own.tts.id, instead.tts.id)
   }
 }
@@ -180,17 +183,20 @@ function keyOf({ tts, model }: VoiceChoice): string {
 interface SentenceDeps {
   readonly rate: SessionRate
   readonly clock: Clock
-  /** `skipped`: those that this sentence was waited for in vain from. */
+  /** Returns the voice for the next attempt. `skipped` holds voices that timed out for this sentence. */
   voice(skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined
-  /** By when its first sound has to be there. */
+  /** Returns the deadline (ms) for the first audio. */
   limitMs(choice: VoiceChoice, skipped: ReadonlySet<VoiceChoice>): number
-  /** It speaks. */
+  /** The voice delivered its first audio. */
   began(choice: VoiceChoice): void
-  /** Whether to try again; whoever is not asked again for this sentence is added to `skipped`. */
+  /**
+   * Handles a failure. Returns whether to try again. Adds a voice to `skipped` when it must not be used again
+   * for this sentence.
+   */
   failed(
     choice: VoiceChoice,
     error: VendorFailure,
-    how: { readonly timedOut: boolean; readonly tries: number; readonly skipped: Set<VoiceChoice> },
+    attempt: { readonly timedOut: boolean; readonly tries: number; readonly skipped: Set<VoiceChoice> },
   ): boolean
 }
 
@@ -215,7 +221,7 @@ class Sentence implements Cancellable {
     this.#language = language
     this.#events = events
     this.#deps = deps
-    // In a turn of its own: a vendor that fails at once must not answer before the caller has a handle.
+    // Deferred so that a vendor that fails at once reports after the caller has the handle.
     queueMicrotask(() => this.#begin())
   }
 
@@ -250,7 +256,7 @@ class Sentence implements Cancellable {
       this.#done()
       return
     }
-    const live = () => !this.#closed && this.#attempt === attempt
+    const isCurrent = () => !this.#closed && this.#attempt === attempt
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
     this.#arm(this.#deps.limitMs(choice, this.#skipped))
@@ -267,27 +273,27 @@ class Sentence implements Cancellable {
         },
         {
           audio: (pcm, rate) => {
-            if (live()) receive.audio(pcm, rate)
+            if (isCurrent()) receive.audio(pcm, rate)
           },
           word: (at, length, atMs) => {
-            if (live()) receive.word(at, length, atMs)
+            if (isCurrent()) receive.word(at, length, atMs)
           },
           done: () => {
-            if (live()) this.#done()
+            if (isCurrent()) this.#done()
           },
           failed: (error) => {
-            if (live()) this.#fail(error, false)
+            if (isCurrent()) this.#fail(error, false)
           },
         },
       )
-      if (live()) this.#job = job
+      if (isCurrent()) this.#job = job
       else job.cancel()
     } catch (error) {
-      if (live()) this.#fail(toVendorFailure(error), false)
+      if (isCurrent()) this.#fail(toVendorFailure(error), false)
     }
   }
 
-  /** Sound and words of one attempt; `offset` is where in the text it began. */
+  /** Returns the receiver of one attempt. `offset` is where in the text the attempt began. */
   #receiver(offset: number): {
     audio(pcm: Int16Array, rate: Rate): void
     word(at: number, length: number, atMs: number): void
@@ -296,8 +302,8 @@ class Sentence implements Cancellable {
     const trim = new LeadingSilenceTrimmer(rate)
     const first = this.#samples
     let resampler: ReturnType<typeof openResampler> | null = null
-    let early: { at: number; length: number; atMs: number }[] | null = []
-    const tell = (at: number, length: number, atMs: number) => {
+    let held: { at: number; length: number; atMs: number }[] | null = []
+    const report = (at: number, length: number, atMs: number) => {
       const sample = first + Math.max(0, Math.round((atMs * rate) / 1000) - trim.dropped)
       const word = { offset: offset + at, length, sample }
       this.#words.push(word)
@@ -306,24 +312,27 @@ class Sentence implements Cancellable {
     return {
       audio: (pcm, from) => {
         if (from !== rate) resampler ??= openResampler(from, rate)
-        // The resampler's output is its own scratch; ours is kept.
-        const sound = trim.push(resampler ? resampler.process(pcm).slice() : pcm)
-        if (sound.length === 0) return
+        // The resampler reuses its output buffer, so the samples are copied.
+        const trimmed = trim.push(resampler ? resampler.process(pcm).slice() : pcm)
+        if (trimmed.length === 0) return
         if (this.#lastAudioMs < 0 && this.#triedVoice) this.#deps.began(this.#triedVoice)
         this.#lastAudioMs = this.#deps.clock.now()
-        this.#samples += sound.length
-        if (this.#samples > (LONGEST_MS * rate) / 1000) {
-          return this.#fail(new EngineError('vendor_failed', 'the synthesis does not end'), false)
+        this.#samples += trimmed.length
+        if (this.#samples > (MAX_SENTENCE_MS * rate) / 1000) {
+          return this.#fail(
+            new EngineError('vendor_failed', 'the synthesis of one sentence is too long'),
+            false,
+          )
         }
-        // Until here the number of dropped samples was not known.
-        const waiting = early
-        early = null
-        for (const word of waiting ?? []) tell(word.at, word.length, word.atMs)
-        this.#events.audio(sound)
+        // The number of dropped samples is known only now.
+        const waiting = held
+        held = null
+        for (const word of waiting ?? []) report(word.at, word.length, word.atMs)
+        this.#events.audio(trimmed)
       },
       word: (at, length, atMs) => {
-        if (early) early.push({ at, length, atMs })
-        else tell(at, length, atMs)
+        if (held) held.push({ at, length, atMs })
+        else report(at, length, atMs)
       },
     }
   }
@@ -332,12 +341,12 @@ class Sentence implements Cancellable {
     this.#timer?.cancel()
     this.#timer = this.#deps.clock.after(ms, () => {
       this.#timer = null
-      // One timer for all chunks: it looks when the last one came.
+      // One timer serves all chunks. It checks the time of the last one.
       if (this.#lastAudioMs >= 0) {
         const left = this.#lastAudioMs + STALL_MS - this.#deps.clock.now()
         if (left > 1) return this.#arm(left)
       }
-      const what = this.#lastAudioMs < 0 ? 'did not begin to speak in time' : 'stopped within a sentence'
+      const what = this.#lastAudioMs < 0 ? 'sent no audio in time' : 'stalled within a sentence'
       this.#fail(new EngineError('vendor_stalled', `the synthesis ${what}`, { retryable: true }), true)
     })
   }
@@ -350,8 +359,8 @@ class Sentence implements Cancellable {
   #fail(error: VendorFailure, timedOut: boolean): void {
     this.#stopAttempt()
     const choice = this.#triedVoice
-    const how = { timedOut, tries: this.#tries, skipped: this.#skipped }
-    const again = choice !== undefined && this.#deps.failed(choice, error, how)
+    const attempt = { timedOut, tries: this.#tries, skipped: this.#skipped }
+    const again = choice !== undefined && this.#deps.failed(choice, error, attempt)
     if (this.#closed) return
     if (again) {
       this.#begin()

@@ -4,7 +4,7 @@ import { EMBEDDED, EMBEDDED_VOICE } from '../vendors/catalogue.js'
 import { ESPEAK_VOICES } from '../vendors/espeak/voices.js'
 import type { VoiceChoice } from './synthesis.js'
 
-/** The agent's voice, those that stand in for it, then the embedded one, which needs no network. */
+/** Returns the agent's voice, its fallbacks, and last the embedded voice, which needs no network. */
 export function voicesFor(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {
   const { vendor, voice, model, pace, languages } = spec.textToSpeech
   const tts = vendors.textToSpeech(vendor)
@@ -12,17 +12,17 @@ export function voicesFor(spec: AgentSpec, vendors: Vendors): readonly VoiceChoi
   return vendor === EMBEDDED ? [own] : [own, ...fallbackVoices(spec, vendors)]
 }
 
-/** Those that stand in for the agent's voice, the embedded one last. */
+/** Returns the fallbacks of the agent's voice, the embedded voice last. */
 export function fallbackVoices(spec: AgentSpec, vendors: Vendors): readonly VoiceChoice[] {
-  const spares = (spec.fallbacks?.textToSpeech ?? []).map((spare) => ({
-    ...spare,
-    tts: vendors.textToSpeech(spare.vendor),
+  const fallbacks = (spec.fallbacks?.textToSpeech ?? []).map((fallback) => ({
+    ...fallback,
+    tts: vendors.textToSpeech(fallback.vendor),
   }))
   const embedded = vendors.textToSpeech(EMBEDDED)
-  return [...spares, { tts: embedded, voice: embeddedVoice(spec), model: null, pace: 1, embedded: true }]
+  return [...fallbacks, { tts: embedded, voice: embeddedVoice(spec), model: null, pace: 1, embedded: true }]
 }
 
-/** Of the gender that the agent's voice is known to have. */
+/** Returns an embedded voice of the same gender as the agent's voice, if that is known. */
 function embeddedVoice({ textToSpeech: { gender } }: AgentSpec): string {
   return ESPEAK_VOICES.find((voice) => voice.gender === gender)?.voice ?? EMBEDDED_VOICE
 }

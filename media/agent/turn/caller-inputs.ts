@@ -4,20 +4,17 @@ import { join, type TurnDraft } from './turn-draft.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { CALL, type TurnInput, type TurnState } from './turn-types.js'
 
-/*
- * The caller's side of the turn machine: sound, words and keys. What each means depends on who has the
- * floor.
- */
+/* The caller's side of the turn machine: sound, words and keys. Their meaning depends on whose turn it is. */
 
 export function onset(t: TurnDraft, fromMs: number): void {
   const { s } = t
   t.forgetSpeculation()
   const begin = () => {
-    // From here on a final text belongs to the new utterance.
+    // From here on, a final text belongs to the new utterance.
     s.usedPartial = null
     if (!s.caller) t.newCaller(fromMs)
     else if (s.caller.text === '' && s.phase !== 'waitingFinal') t.caller({ startMs: fromMs })
-    // Silence lasted: a text still owed for an earlier sound is not worth waiting for.
+    // After lasting silence, a final text for an earlier sound is not worth waiting for.
     if (s.phase === 'listening') t.caller({ pendingFinals: 0 })
     t.caller({ voiced: true, endMs: fromMs, finalBeforeEnd: false })
   }
@@ -25,7 +22,7 @@ export function onset(t: TurnDraft, fromMs: number): void {
     case 'listening':
     case 'waitingFinal':
       if (s.caller?.awaitingMore) t.pausedFor(fromMs - s.caller.endMs)
-      // Sound that flickers is one sound, as long as no words come.
+      // Flickering sound counts as one sound until words arrive.
       if (s.phase === 'listening') s.callerConfirmedMs = t.atMs
       begin()
       if (s.caller) t.effects.push({ type: 'cancelTimers', turn: s.caller.id })
@@ -82,9 +79,9 @@ export function offset(t: TurnDraft, lastVoicedMs: number): void {
     t.awaitFinal()
     return
   }
-  // Words that came while the sound lasted.
+  // These words arrived during the sound.
   if (caller.text !== '' && done) {
-    weigh(t)
+    bargeInOrAside(t)
     return
   }
   if (s.phase === 'paused' && s.reply) {
@@ -92,8 +89,8 @@ export function offset(t: TurnDraft, lastVoicedMs: number): void {
   }
 }
 
-/** A model's judgement of the pause; one that comes after the decision, or for an earlier pause, is late. */
-export function turnEstimated(t: TurnDraft, lastVoicedMs: number, likely: number): void {
+/** Handles an estimate of the turn detector. It is late when the turn was decided or the pause is over. */
+export function turnEstimated(t: TurnDraft, lastVoicedMs: number, probability: number): void {
   const { s } = t
   const caller = s.caller
   const waiting = s.phase === 'callerSpeaking' || s.phase === 'waitingFinal'
@@ -101,7 +98,7 @@ export function turnEstimated(t: TurnDraft, lastVoicedMs: number, likely: number
     t.unexpected()
     return
   }
-  t.caller({ turnEstimate: { endMs: lastVoicedMs, probability: likely } })
+  t.caller({ turnEstimate: { endMs: lastVoicedMs, probability } })
   if (s.phase === 'waitingFinal' && caller.awaitingMore && caller.pendingFinals === 0) t.endCallerTurn(false)
 }
 
@@ -113,7 +110,7 @@ export function partial(t: TurnDraft, text: string): void {
   }
   t.caller({ partial: text.trim() })
   if (text.trim() !== '') t.callerConfirmed()
-  // Words confirm an interruption. Without a sound of its own a partial text is an old utterance's.
+  // Words confirm a barge-in. A partial without sound of its own belongs to an earlier utterance.
   if (s.phase === 'paused' && text.trim() !== '' && !isAside(t, text)) t.confirm('words')
 }
 
@@ -124,15 +121,15 @@ export function final(t: TurnDraft, input: TurnInput & { type: 'final' }): void 
   const late = s.usedPartial
   s.usedPartial = null
   const text = late === null ? input.text.trim() : remainder(late, input.text.trim())
-  hear(t, text, late === null ? (input.words ?? []) : [], false)
+  wordsReceived(t, text, late === null ? (input.words ?? []) : [], false)
 }
 
-/** Complete words of the caller, spoken or keyed. */
-function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: boolean): void {
+/** Handles complete words of the caller, spoken or keyed. */
+function wordsReceived(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: boolean): void {
   const { s } = t
   if (!s.caller) {
     if (text === '') return
-    // Without a sound of its own it is the late rest of what is being answered.
+    // Words without a sound of their own are the late rest of the answered turn.
     const spokenMs = keyed ? t.atMs : (s.answering?.endMs ?? t.atMs)
     t.newCaller(words[0]?.startMs ?? spokenMs)
     t.caller({ endMs: words.at(-1)?.endMs ?? spokenMs })
@@ -154,12 +151,12 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
   switch (s.phase) {
     case 'listening':
       if (text === '' || s.digits !== '') return
-      // Keys are complete when they are given; words may ask for more.
+      // Keyed input is complete. Words may be incomplete.
       if (keyed) t.answer()
       else t.endCallerTurn(false)
       return
     case 'callerSpeaking':
-      // The recogniser heard the end before the detector did.
+      // The recogniser detected the end before the VAD.
       if (s.caller?.finalBeforeEnd) {
         t.speculate()
         t.callerSpeaks()
@@ -170,12 +167,12 @@ function hear(t: TurnDraft, text: string, words: readonly TimedWord[], keyed: bo
       return
     default:
       if (keyed && s.phase !== 'ending') t.confirm('words')
-      else weigh(t)
+      else bargeInOrAside(t)
   }
 }
 
-/** Complete words while the agent has the floor: an interruption, or said beside it. */
-function weigh(t: TurnDraft): void {
+/** Decides whether complete words during the agent's turn are a barge-in or an aside. */
+function bargeInOrAside(t: TurnDraft): void {
   const { s } = t
   const caller = s.caller
   if (!caller) return
@@ -190,22 +187,22 @@ function weigh(t: TurnDraft): void {
 }
 
 function isAside(t: TurnDraft, text: string): boolean {
-  // Before the agent is heard, "yes" adds to what the caller just said.
-  const over = t.s.reply
-  return over?.audible === true && t.policy.isBackchannel(text, over.opening)
+  // Before the agent is audible, "yes" belongs to what the caller just said.
+  const reply = t.s.reply
+  return reply?.audible === true && t.policy.isBackchannel(text, reply.opening)
 }
 
-/** The recogniser failed; it is opened again until it fails too often. */
+/** Handles a failed recogniser: reopens it until it has failed too often. */
 export function recognitionFailed(t: TurnDraft, code: string, message: string): void {
   const { s, policy } = t
-  t.effects.push({ type: 'trouble', part: 'speech_to_text', code, message })
+  t.effects.push({ type: 'reportFailure', part: 'speech_to_text', code, message })
   s.recognitionFailures++
   if (s.phase === 'ending') return
   if (s.recognitionFailures > policy.giveUpAfter) {
     t.end('provider_failure')
     return
   }
-  t.effects.push({ type: 'reopenEars' })
+  t.effects.push({ type: 'reopenRecogniser' })
   t.caller({ pendingFinals: 0 })
   if (s.phase !== 'waitingFinal') return
   if (join(s.caller?.text ?? '', s.caller?.partial ?? '') !== '') {
@@ -224,7 +221,7 @@ export function digit(t: TurnDraft, pressed: string): void {
   s.digits += pressed
   const agentHasFloor = s.phase === 'thinking' || s.phase === 'speaking' || s.phase === 'paused'
   if (agentHasFloor && s.reply?.interruptible) {
-    // A pressed key is never an accident of sound: the agent stops at once.
+    // A pressed key is always intended, so the agent stops at once.
     t.callerConfirmed()
     t.stopAgent()
     if (s.caller?.voiced) t.callerSpeaks()
@@ -249,5 +246,5 @@ export function digitsComplete(t: TurnDraft): void {
     t.unexpected()
     return
   }
-  hear(t, typed, [], true)
+  wordsReceived(t, typed, [], true)
 }

@@ -1,7 +1,7 @@
 import type { TurnId } from '../conversation-events.js'
 import type { CallerTurn, Reply, TurnState } from './turn-types.js'
 
-/* What the turn machine begins with: a call, a turn of the caller, a reply. */
+/* Initial states of the machine, a caller's turn and a reply. */
 
 export const initialTurnState: TurnState = {
   phase: 'opening',
@@ -42,7 +42,7 @@ export function initialCallerTurn(id: TurnId, startMs: number): CallerTurn {
   }
 }
 
-/** What is the same of all replies. */
+/** Returns the fields that all new replies share. */
 export function initialReply(
   id: TurnId,
   askedAtMs: number,

@@ -2,8 +2,8 @@ import type { TurnDraft } from './turn-draft.js'
 import type { Reply, TimerName } from './turn-types.js'
 
 /*
- * The model's side of a reply: first token and stall deadlines, retries while nothing was spoken, the
- * spoken excuse, and giving up. The caller of these functions has checked that the reply is current.
+ * The model's side of a reply: token deadlines, retries while nothing was spoken, apologies and giving up.
+ * The caller of these functions has checked that the reply is current.
  */
 
 export function modelToken(t: TurnDraft): void {
@@ -13,38 +13,38 @@ export function modelToken(t: TurnDraft): void {
     t.cancel(reply.id, 'modelFirst')
     t.timer(reply.id, 'modelStall', t.policy.modelStallMs)
   }
-  // A timer per token would be wasteful: the one that runs looks at this time when it fires.
+  // One timer serves all tokens. It checks this time when it fires.
   t.reply({ lastTokenMs: t.atMs })
 }
 
-/** The caller waits for other systems: they get the time they are allowed, he gets a word now and then. */
-export function toolsRun(t: TurnDraft, bridged: boolean): void {
+/** Handles running tools. They have their own timeouts; the caller hears a filler phrase now and then. */
+export function toolsRun(t: TurnDraft, fillerSpoken: boolean): void {
   const { policy } = t
   const reply = t.s.reply
   if (!reply) return
   cancelDeadlines(t)
-  t.reply({ toolsRun: true, waits: bridged ? 1 : 0, flowing: reply.flowing || bridged })
-  // While words are heard, or about to be, the wait begins after them.
-  if (bridged || reply.flowing) return
-  // Else it counts from when the caller stopped, whatever the model took of it.
+  t.reply({ toolsRun: true, waits: fillerSpoken ? 1 : 0, flowing: reply.flowing || fillerSpoken })
+  // While words are or will be audible, the wait starts after them.
+  if (fillerSpoken || reply.flowing) return
+  // Otherwise it starts when the caller stopped, including the model's time.
   const waitedMs = t.atMs - (t.s.answering?.endMs ?? t.atMs)
   t.timer(reply.id, 'tools', Math.min(policy.toolsFirstMs, Math.max(0, policy.toolsLatestMs - waitedMs)))
 }
 
-/** Tools run, or their results were just given to the model. */
+/** Returns whether tools run, or the model has just received their results. */
 function waitsForTools(reply: Reply): boolean {
   return reply.toolsRun || (reply.modelBusy && reply.round > 0)
 }
 
-/** Where the agent's sound ends while tools run, the next words for the wait are due. */
-export function audioFlow(t: TurnDraft, sounding: boolean): void {
+/** Starts the filler timer when audio ends while tools run. */
+export function audioFlow(t: TurnDraft, flowing: boolean): void {
   const reply = t.s.reply
   if (!reply) return
-  t.reply({ flowing: sounding })
-  if (!sounding && waitsForTools(reply)) t.timer(reply.id, 'tools', t.policy.toolsAgainMs)
+  t.reply({ flowing })
+  if (!flowing && waitsForTools(reply)) t.timer(reply.id, 'tools', t.policy.toolsAgainMs)
 }
 
-/** A sentence of the answer goes to synthesis. */
+/** Handles a sentence that was given to synthesis. */
 export function sentence(t: TurnDraft): void {
   const reply = t.s.reply
   if (!reply) return
@@ -59,14 +59,14 @@ export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void
   cancelDeadlines(t)
   t.reply({ modelBusy: false, toolsRun: false })
   if (next === 'again') {
-    // The model asked for tools in spite of not being offered any: it will not stop by itself.
+    // The model called tools although none were offered, so it will not stop by itself.
     if (reply.round >= policy.toolRounds) {
       t.reply({ modelBusy: true })
       modelFailed(t, 'vendor_failed', 'the model did not stop calling tools')
       return
     }
     t.reply({ round: reply.round + 1, attempt: 1, failedSinceMs: null })
-    // The caller still waits: words for that stay due until the answer begins.
+    // The caller still waits, so the filler timer runs until the answer begins.
     t.ask()
     return
   }
@@ -79,7 +79,7 @@ export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void
     t.reply({ finishReason: 'agent_hangup' })
   } else if (!reply.sentenceGiven) {
     t.reply({ modelBusy: true })
-    modelFailed(t, 'vendor_failed', 'the model answered nothing')
+    modelFailed(t, 'vendor_failed', 'the model returned an empty answer')
     return
   }
   s.brokenReplies = 0
@@ -92,18 +92,18 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
   if (!reply) return
   cancelDeadlines(t)
   t.cancel(reply.id, 'tools')
-  // Asking again cannot help against a refusal (a wrong key, an unknown model); another model may.
+  // A retry cannot fix a rejection such as a wrong key or unknown model. Another model may help.
   const hopeless = code === 'vendor_rejected' && reply.attempt >= policy.models
   const failedSinceMs = reply.failedSinceMs ?? t.atMs
-  // Three refusals within a moment are no reason to end a call: the next tries are spread.
-  const early = t.atMs - failedSinceMs < policy.retryWindowMs && reply.round < policy.toolRounds
-  const patient = early && reply.attempt < 2 * policy.modelAttempts
+  // Three quick failures must not end a call, so the next attempts are spread over time.
+  const withinWindow = t.atMs - failedSinceMs < policy.retryWindowMs && reply.round < policy.toolRounds
+  const patient = withinWindow && reply.attempt < 2 * policy.modelAttempts
   const again = !reply.sentenceGiven && !hopeless && (reply.attempt < policy.modelAttempts || patient)
   t.effects.push(
     { type: 'cancelModel', turn: reply.id },
-    { type: 'trouble', part: 'language_model', code, message, again },
+    { type: 'reportFailure', part: 'language_model', code, message, again },
   )
-  // What was already given to synthesis is said; the rest of the answer is lost.
+  // Sentences given to synthesis are spoken. The rest of the answer is lost.
   if (reply.sentenceGiven) {
     s.brokenReplies++
     if (s.brokenReplies >= policy.giveUpAfter * policy.models) {
@@ -112,7 +112,7 @@ export function modelFailed(t: TurnDraft, code: string, message: string): void {
     }
     t.reply({ modelBusy: false })
     t.effects.push(
-      { type: 'say', turn: reply.id, phrase: 'trouble' },
+      { type: 'sayPhrase', turn: reply.id, phrase: 'failure' },
       { type: 'finishSpeech', turn: reply.id },
     )
     return
@@ -139,7 +139,7 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
         t.unexpected()
         return
       }
-      slow(t)
+      firstTokenLate(t)
       return
     case 'modelStall': {
       if (!reply.modelBusy) {
@@ -151,7 +151,7 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
         t.timer(reply.id, 'modelStall', left)
         return
       }
-      modelFailed(t, 'vendor_stalled', 'the model stopped in the middle of its answer')
+      modelFailed(t, 'vendor_stalled', 'the model stalled within its answer')
       return
     }
     case 'tools': {
@@ -160,13 +160,17 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
         return
       }
       t.reply({ waits: reply.waits + 1, flowing: true })
-      t.effects.push({ type: 'say', turn: reply.id, phrase: reply.waits === 0 ? 'wait' : 'stillWaiting' })
+      t.effects.push({
+        type: 'sayPhrase',
+        turn: reply.id,
+        phrase: reply.waits === 0 ? 'wait' : 'stillWaiting',
+      })
       return
     }
     case 'retry':
       t.ask()
       return
-    case 'floor':
+    case 'agentSilence':
       agentSilent(t)
       return
     default:
@@ -174,24 +178,24 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
   }
 }
 
-/** No token yet: the caller gets a word, and the model what is left of its time. */
-function slow(t: TurnDraft): void {
+/** Handles a late first token: speaks a filler and waits for the rest of the deadline. */
+function firstTokenLate(t: TurnDraft): void {
   const { policy } = t
   const reply = t.s.reply
   if (!reply) return
   const leftMs = reply.askedAtMs + policy.modelFirstTokenMs - t.atMs
   if (leftMs <= 1) {
-    modelFailed(t, 'vendor_stalled', 'the model did not begin to answer in time')
+    modelFailed(t, 'vendor_stalled', 'the model sent no token in time')
     return
   }
   t.timer(reply.id, 'modelFirst', leftMs)
-  // Tools have words of their own for the wait.
+  // Waiting for tools has its own filler phrases.
   if (reply.apologised || reply.sentenceGiven || waitsForTools(reply)) return
   t.reply({ apologised: true })
-  t.effects.push({ type: 'say', turn: reply.id, phrase: 'wait' })
+  t.effects.push({ type: 'sayPhrase', turn: reply.id, phrase: 'wait' })
 }
 
-/** The agent has the floor and nothing of it was heard for too long. */
+/** Handles an agent's turn without audio for too long. */
 function agentSilent(t: TurnDraft): void {
   const { s, policy } = t
   const reply = s.reply
@@ -201,26 +205,26 @@ function agentSilent(t: TurnDraft): void {
   }
   t.reply({ silenceTimeouts: reply.silenceTimeouts + 1 })
   if (s.phase !== 'paused') {
-    // The second time even the excuse was not heard: synthesis is gone.
+    // The second time, not even the apology was audible, so synthesis has failed.
     if (reply.silenceTimeouts >= 1) {
       t.finish(reply.finishReason ?? 'provider_failure')
       return
     }
     if (reply.modelBusy && !reply.toolsRun && !reply.sentenceGiven && !reply.apologised) apologise(t)
   }
-  t.timer(reply.id, 'floor', policy.maxAgentSilenceMs)
+  t.timer(reply.id, 'agentSilence', policy.maxAgentSilenceMs)
 }
 
 function apologise(t: TurnDraft): void {
   const reply = t.s.reply
   if (!reply) return
   t.reply({ apologised: true })
-  // Who was waited for himself is not told of trouble: most of the time was his.
-  const line = t.s.answering?.awaitingMore ? 'wait' : 'trouble'
-  t.effects.push({ type: 'say', turn: reply.id, phrase: line })
+  // Most of the wait was for more words of the caller, so the phrase does not mention a problem.
+  const phrase = t.s.answering?.awaitingMore ? 'wait' : 'failure'
+  t.effects.push({ type: 'sayPhrase', turn: reply.id, phrase })
 }
 
-/** Says goodbye after whatever is still being said, and ends the call. */
+/** Says goodbye after the words in progress, then ends the call. */
 function giveUp(t: TurnDraft): void {
   const { s, policy } = t
   const reply = s.reply
@@ -228,7 +232,10 @@ function giveUp(t: TurnDraft): void {
   if (s.phase === 'paused') t.resume()
   t.reply({ modelBusy: false, kind: 'last', interruptible: false, finishReason: 'provider_failure' })
   s.phase = 'ending'
-  t.effects.push({ type: 'say', turn: reply.id, phrase: 'goodbye' }, { type: 'finishSpeech', turn: reply.id })
+  t.effects.push(
+    { type: 'sayPhrase', turn: reply.id, phrase: 'goodbye' },
+    { type: 'finishSpeech', turn: reply.id },
+  )
   t.timer(reply.id, 'ending', policy.endingLimitMs)
 }
 

@@ -3,11 +3,11 @@ import type { TurnPolicy } from './turn-policy.js'
 import type { CallerTurn, Speculation, TurnState } from './turn-types.js'
 
 /*
- * A model asked before it is decided that the caller has finished. It is heard by nobody and does nothing
- * until then; when the words turn out to be others, or anything else has changed, it never was.
+ * Speculative model requests, made before the end of the caller's turn is decided. An answer stays unheard
+ * and runs no tools until then. It is discarded when the words or anything else has changed.
  */
 
-/** What to ask for now, or null: one try for a turn, and only for words that look complete. */
+/** Returns the request to make now, or null. Each turn allows one, and only for words that look complete. */
 export function newSpeculation(s: TurnState, policy: TurnPolicy): Speculation | null {
   const { caller } = s
   if (!policy.speculates || !caller || !waits(s)) return null
@@ -17,19 +17,19 @@ export function newSpeculation(s: TurnState, policy: TurnPolicy): Speculation | 
   return { caller: caller.id, words, live: true }
 }
 
-/** Whether what was asked is still what would be asked. */
+/** Returns whether the speculative request still matches the turn. */
 export function speculationHolds(s: TurnState): boolean {
   const { speculation, caller } = s
   if (!speculation?.live || !caller || !waits(s)) return false
   return speculation.caller === caller.id && wordsOf(caller) === speculation.words
 }
 
-/** Nothing but the decision is missing: the caller's words are there, and nobody else acts on them. */
+/** Returns whether only the decision is missing: the words are there and no keys are pending. */
 function waits({ phase, digits }: TurnState): boolean {
   return digits === '' && (phase === 'waitingFinal' || phase === 'callerSpeaking')
 }
 
-/** Two recognitions of one thing differ in capitals and points: no model answers them differently. */
+/** Normalises words. Recognitions that differ in capitals and punctuation need no new answer. */
 function wordsOf({ text, partial }: CallerTurn): string {
   return [...plainWords(text), ...plainWords(partial)].join(' ')
 }

@@ -2,17 +2,17 @@ import type { ConversationEvent } from '../conversation-events.js'
 import type { CallLanguage } from '../language/call-language.js'
 import type { Phase, TurnInput } from './turn-types.js'
 
-/** What the parts of a conversation have in common: its time, and the turn machine they report to. */
+/** What the parts of a conversation share: session time and the turn machine to which they report. */
 export interface TurnContext {
-  /** Session ms; 0 before the start. */
+  /** Returns the session time (ms), 0 before the start. */
   now(): number
   readonly phase: Phase
-  /** When the caller began what is being said or waited for; null while there is nothing of it. */
+  /** Start of the caller's current turn (session ms). Null when there is none. */
   readonly callerStartMs: number | null
   readonly language: CallLanguage
-  /** Tells the machine; its effects have run when this returns, unless an effect is what brought it. */
+  /** Feeds the machine. Runs all effects before it returns, unless called from an effect. */
   feed(input: TurnInput): void
-  /** Nothing that was begun can be relied on any more: the conversation is over. */
+  /** Ends the conversation after an internal error. */
   failed(error: unknown): void
   emit(event: ConversationEvent): void
 }

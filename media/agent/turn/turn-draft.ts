@@ -15,7 +15,7 @@ import {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** One step in the making: a private copy of the state, and the moves that several inputs share. */
+/** One step in progress: a private copy of the state, and the transitions that several inputs share. */
 export class TurnDraft {
   readonly s: Mutable<TurnState>
   readonly effects: TurnEffect[] = []
@@ -54,9 +54,9 @@ export class TurnDraft {
     return caller
   }
 
-  // ---- the caller's floor
+  // ---- the caller's turn
 
-  /** The caller has the floor and is silent. */
+  /** Starts the caller's turn in silence. */
   listen(): void {
     const { s, policy } = this
     s.phase = 'listening'
@@ -65,28 +65,28 @@ export class TurnDraft {
     if (delay !== null) this.timer(caller.id, 'nudge', delay)
   }
 
-  /** The caller has the floor and is heard. */
+  /** Starts or continues the caller's turn with speech. */
   callerSpeaks(): void {
     const { s } = this
     s.phase = 'callerSpeaking'
     if (s.caller) this.timer(s.caller.id, 'wordless', this.remainingWordlessMs())
   }
 
-  /** How long sound may still go on without words. */
+  /** Returns the time (ms) for which sound may continue without words. */
   remainingWordlessMs(): number {
     const { s, policy } = this
     const over = s.caller?.finalBeforeEnd === true && s.caller.partial === ''
     return s.callerConfirmedMs + (over ? policy.afterWordsMs : policy.wordlessMs) - this.atMs
   }
 
-  /** Words of the caller: whatever sounded was no noise. */
+  /** Records words of the caller, which prove that the sound was no noise. */
   callerConfirmed(): void {
     this.s.callerConfirmedMs = this.atMs
     this.s.interruptedBySound = null
     this.s.ignoreWordlessSound = false
   }
 
-  /** The caller stopped: wait for the text that is owed, from the end of speech. */
+  /** Waits for the pending final text, from the end of speech. */
   awaitFinal(): void {
     const { s, policy } = this
     const caller = s.caller
@@ -103,7 +103,7 @@ export class TurnDraft {
     this.speculate()
   }
 
-  /** Asks the model already, when there is a reason to and it was not done for this turn. */
+  /** Asks the model early when the turn allows it, once per turn. */
   speculate(): void {
     const { s, policy } = this
     const begun = newSpeculation(s, policy)
@@ -121,7 +121,7 @@ export class TurnDraft {
     this.effects.push({ type: 'dropSpeculation' })
   }
 
-  /** Nothing more is expected of the caller's turn: answer it, or go on listening. */
+  /** Ends the caller's turn: answers it, or goes on listening. */
   endCallerTurn(late: boolean): void {
     const caller = this.s.caller
     if (!caller) {
@@ -130,7 +130,7 @@ export class TurnDraft {
     }
     const text = join(caller.text, late ? caller.partial : '')
     if (this.s.digits !== '') {
-      // Keys are still being pressed: they belong to the same turn.
+      // More digits may follow in the same turn.
       this.effects.push({ type: 'cancelTimers', turn: caller.id })
       this.s.caller = { ...caller, text, partial: '' }
       this.s.phase = 'listening'
@@ -146,7 +146,7 @@ export class TurnDraft {
     this.nothingUnderstood(caller, late)
   }
 
-  /** Waits for the rest of what the caller says; false when it has been waited for long enough. */
+  /** Waits for more words. Returns false when the wait is over. */
   waitForMore(caller: CallerTurn, text: string): boolean {
     const { s } = this
     const leftMs = caller.endMs + this.waitMs(caller, text) - this.atMs
@@ -158,30 +158,33 @@ export class TurnDraft {
     return true
   }
 
-  /** What words, this caller's habits and the sound together make of the wait after the last sound. */
-  waitMs({ endMs, turnEstimate: judged }: CallerTurn, text: string): number {
+  /**
+   * Returns the wait (ms) after the last sound, from the words, the caller's usual pauses and the turn
+   * detector.
+   */
+  waitMs({ endMs, turnEstimate }: CallerTurn, text: string): number {
     const { s, policy } = this
     const open = policy.openness(text)
     const { ifFinished: sure, usual, maxFromPauses: own, ifContinuing: most } = policy.waitMs[open]
-    const ownMs = open === 'closed' ? s.earlyAnswerPauseMs : (s.pauseMs ?? 0) * 1.5
-    const waitMs = Math.min(own, Math.max(usual, ownMs))
-    // A judgement of an earlier pause says nothing about this one.
-    if (judged === null || judged.endMs !== endMs) return waitMs
-    const lean = 2 * judged.probability - 1
-    return lean > 0
-      ? waitMs + lean * (Math.min(sure, waitMs) - waitMs)
-      : waitMs - lean * (Math.max(most, waitMs) - waitMs)
+    const callerMs = open === 'closed' ? s.earlyAnswerPauseMs : (s.pauseMs ?? 0) * 1.5
+    const waitMs = Math.min(own, Math.max(usual, callerMs))
+    // An estimate for an earlier pause does not apply to this one.
+    if (turnEstimate === null || turnEstimate.endMs !== endMs) return waitMs
+    const bias = 2 * turnEstimate.probability - 1
+    return bias > 0
+      ? waitMs + bias * (Math.min(sure, waitMs) - waitMs)
+      : waitMs - bias * (Math.max(most, waitMs) - waitMs)
   }
 
-  /** The caller went on after words that were being answered: they were not complete. */
+  /** Records that the caller went on after words that were being answered. */
   answeredTooEarly(ms: number): void {
-    // Who was kept waiting for so long did not pause: he asks whether anybody is there.
+    // After such a long wait the caller did not pause but asks whether the agent is there.
     if (ms <= 0 || ms > this.policy.maxAgentSilenceMs) return
     this.pausedFor(ms)
     this.s.earlyAnswerPauseMs = Math.max(this.s.earlyAnswerPauseMs, ms)
   }
 
-  /** The caller went on after a pause: the next one may last as long. */
+  /** Records a pause of the caller within a turn. The next one may be as long. */
   pausedFor(ms: number): void {
     const { s } = this
     s.pauseMs = s.pauseMs === null ? ms : (s.pauseMs + ms) / 2
@@ -192,7 +195,7 @@ export class TurnDraft {
     const { s, policy } = this
     this.effects.push({ type: 'cancelTimers', turn: caller.id })
     const heardMs = caller.endMs - caller.startMs
-    const cut = s.interruptedBySound
+    const interrupted = s.interruptedBySound
     s.interruptedBySound = null
     if (!policy.understandsSpeech) {
       s.caller = null
@@ -204,39 +207,39 @@ export class TurnDraft {
       this.speak(['digitsOnly'])
       return
     }
-    s.ignoreWordlessSound ||= cut !== null
-    if (!late && cut !== null) {
+    s.ignoreWordlessSound ||= interrupted !== null
+    if (!late && interrupted !== null) {
       s.caller = null
-      this.speakAgain(cut)
+      this.speakAgain(interrupted)
       return
     }
     if (!late || heardMs < policy.minUnheardMs) {
-      // The late text may still come: it finds the same turn.
+      // A late final text still finds this turn.
       if (!late) s.caller = null
       this.listen()
       return
     }
     s.recognitionFailures++
     this.effects.push({
-      type: 'trouble',
+      type: 'reportFailure',
       part: 'speech_to_text',
       code: 'vendor_stalled',
-      message: 'no text came for what the caller said',
+      message: 'no final text arrived',
     })
     if (s.recognitionFailures > policy.giveUpAfter) {
       this.end('provider_failure')
       return
     }
-    this.speakAgain(cut)
+    this.speakAgain(interrupted)
   }
 
-  /** After a sound in which nothing was understood. */
-  speakAgain(cut: TurnState['interruptedBySound']): void {
-    if (cut === 'opening') this.speak(['opening'], { opening: true })
+  /** Speaks again after a sound without words. */
+  speakAgain(interrupted: TurnState['interruptedBySound']): void {
+    if (interrupted === 'opening') this.speak(['opening'], { opening: true })
     else this.askToRepeat()
   }
 
-  /** Nothing came of what the caller said: once more, please; after that, the keys still work. */
+  /** Asks the caller to repeat. The second time, offers the keys instead. */
   askToRepeat(): void {
     this.speak([this.s.askedToRepeat ? 'digitsOnly' : 'repeat'])
     this.s.askedToRepeat = true
@@ -248,7 +251,7 @@ export class TurnDraft {
     const caller = s.caller
     if (!caller) return
     this.effects.push({ type: 'cancelTimers', turn: caller.id })
-    // A partial text that is left is not answered.
+    // A partial text that is left over is not answered.
     const kept = speculationHolds({ ...s, caller: { ...caller, partial: '' } })
     s.caller = null
     s.answering = { ...caller, partial: '', voiced: false, finalBeforeEnd: false }
@@ -257,10 +260,10 @@ export class TurnDraft {
     s.phase = 'thinking'
     if (kept) this.keepSpeculation(s.answering)
     else this.ask()
-    this.timer(reply.id, 'floor', Math.max(200, caller.endMs + policy.maxAgentSilenceMs - this.atMs))
+    this.timer(reply.id, 'agentSilence', Math.max(200, caller.endMs + policy.maxAgentSilenceMs - this.atMs))
   }
 
-  /** The answer is there, or on its way: the model's time counts from now. */
+  /** Uses the speculative answer. The model's deadline counts from now. */
   keepSpeculation(caller: CallerTurn): void {
     const { s, policy } = this
     if (!s.reply || !s.speculation) return
@@ -279,7 +282,7 @@ export class TurnDraft {
     this.timer(id, 'modelFirst', Math.min(policy.modelSlowMs, policy.modelFirstTokenMs))
   }
 
-  // ---- the agent's floor
+  // ---- the agent's turn
 
   newReply(change: Pick<Reply, 'kind' | 'interruptible' | 'modelBusy'> & Partial<Reply>): Reply {
     const reply = { ...initialReply(this.s.nextTurn++, this.atMs), ...change }
@@ -287,23 +290,23 @@ export class TurnDraft {
     return reply
   }
 
-  /** Speaks fixed lines as one utterance. */
-  speak(lines: readonly Phrase[], change: Partial<Reply> = {}): void {
+  /** Speaks canned phrases as one utterance. */
+  speak(phrases: readonly Phrase[], change: Partial<Reply> = {}): void {
     const reply = this.newReply({
-      kind: 'line',
+      kind: 'phrase',
       interruptible: true,
       modelBusy: false,
       sentenceGiven: true,
       ...change,
     })
     this.s.phase = reply.kind === 'last' ? 'ending' : 'thinking'
-    for (const line of lines) this.effects.push({ type: 'say', turn: reply.id, phrase: line })
+    for (const phrase of phrases) this.effects.push({ type: 'sayPhrase', turn: reply.id, phrase })
     this.effects.push({ type: 'finishSpeech', turn: reply.id })
-    this.timer(reply.id, 'floor', this.policy.maxAgentSilenceMs)
+    this.timer(reply.id, 'agentSilence', this.policy.maxAgentSilenceMs)
     if (reply.kind === 'last') this.timer(reply.id, 'ending', this.policy.endingLimitMs)
   }
 
-  /** The caller made a sound: hold the agent's audio where it is. */
+  /** Pauses playout because the caller made a sound. */
   pause(): void {
     const reply = this.s.reply
     if (!reply) return
@@ -313,7 +316,7 @@ export class TurnDraft {
     this.timer(reply.id, 'pause', this.policy.pauseLimitMs)
   }
 
-  /** It was no interruption: go on from the same sample. */
+  /** Resumes playout at the same sample. The sound was no barge-in. */
   resume(): void {
     const reply = this.s.reply
     if (!reply) return
@@ -329,13 +332,13 @@ export class TurnDraft {
   }
 
   /**
-   * It was an interruption, proved by words or by the length of a sound. What the caller says belongs
-   * to the caller's turn, old words included.
+   * Confirms a barge-in by words or by the length of a sound. The caller's words so far belong to the
+   * caller's turn.
    */
   confirm(by: 'words' | 'sound'): void {
     const { s } = this
     if (by === 'words') this.callerConfirmed()
-    // An answer that was not heard is merged with its question, and given anew.
+    // An unheard answer is merged with its question and asked again.
     else if (s.reply?.audible || !s.answering) s.interruptedBySound = s.reply?.opening ? 'opening' : 'other'
     s.callerConfirmedMs = this.atMs
     if (s.answering && s.caller) this.answeredTooEarly(s.caller.startMs - s.answering.endMs)
@@ -344,7 +347,7 @@ export class TurnDraft {
     else this.awaitFinal()
   }
 
-  /** Stops the agent for the caller; a reply that was not heard leaves its question to be merged. */
+  /** Stops the agent for the caller. The question of an unheard reply is merged into the caller's turn. */
   stopAgent(): void {
     const { s } = this
     const reply = s.reply
@@ -352,7 +355,7 @@ export class TurnDraft {
       this.effects.push(
         reply.audible
           ? { type: 'interrupt', turn: reply.id, atMs: reply.pausedAtMs ?? this.atMs }
-          : { type: 'drop', turn: reply.id },
+          : { type: 'dropReply', turn: reply.id },
         { type: 'cancelTimers', turn: reply.id },
       )
     }
@@ -373,7 +376,7 @@ export class TurnDraft {
     if (caller) this.effects.push({ type: 'cancelTimers', turn: caller.id })
   }
 
-  /** What the caller said beside the agent's speech: in the transcript, no turn of its own. */
+  /** Records words said alongside the agent's speech. They are in the transcript but are not a turn. */
   aside(): void {
     const caller = this.s.caller
     if (!caller) return
@@ -384,21 +387,21 @@ export class TurnDraft {
     this.s.caller = null
   }
 
-  // ---- the end
+  // ---- the end of the call
 
-  /** Says the last line, when there is one, then finishes. */
+  /** Speaks the last phrase, if any, then finishes. */
   end(why: FinishReason): void {
     this.clear()
-    const line: Phrase | null =
+    const phrase: Phrase | null =
       why === 'provider_failure' ? 'goodbye' : this.policy.hangupLine ? 'hangup' : null
-    if (line === null) {
+    if (phrase === null) {
       this.finish(why)
       return
     }
-    this.speak([line], { kind: 'last', interruptible: false, finishReason: why })
+    this.speak([phrase], { kind: 'last', interruptible: false, finishReason: why })
   }
 
-  /** All was said: lets the last samples be heard, then finishes. */
+  /** Finishes after the far side has played the last samples. */
   finishAfterTail(why: FinishReason): void {
     this.s.phase = 'ending'
     this.s.finishReason = why
@@ -411,14 +414,14 @@ export class TurnDraft {
     this.effects.push({ type: 'stop' }, { type: 'finish', why })
   }
 
-  /** Ends whatever either side is doing; heard words are kept. */
+  /** Ends the turns of both sides and keeps the heard words. */
   clear(): void {
     const { s } = this
     if (s.answering) this.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true })
     s.answering = null
     if (s.reply) {
       this.effects.push(
-        { type: s.reply.audible ? 'cut' : 'drop', turn: s.reply.id },
+        { type: s.reply.audible ? 'stopSpeech' : 'dropReply', turn: s.reply.id },
         { type: 'cancelTimers', turn: s.reply.id },
       )
       s.reply = null

@@ -8,11 +8,11 @@ export interface TurnLoopOptions {
   readonly clock: Clock
   readonly policy: TurnPolicy
   run(effect: TurnEffect): void
-  /** Once; without it the error is thrown where it happened. */
+  /** Called once. Without it the error is thrown at its origin. */
   readonly onFault: ((error: unknown) => void) | undefined
 }
 
-/** Runs the turn machine of one conversation: its state, its timers and the session's time. */
+/** Runs the turn machine of one conversation: its state, its timers and session time. */
 export class TurnLoop {
   readonly #clock: Clock
   readonly #run: (effect: TurnEffect) => void
@@ -69,20 +69,20 @@ export class TurnLoop {
     return this.#startedAtMs === null ? 0 : this.#clock.now() - this.#startedAtMs
   }
 
-  /** Session time 0 is now. */
+  /** Sets session time 0 to now. */
   begin(): void {
     this.#startedAtMs = this.#clock.now()
   }
 
-  /** What the vendors turned out to declare when they were opened. */
+  /** Sets the policy after the vendors were opened or changed. */
   setPolicy(policy: TurnPolicy): void {
     this.#policy = policy
   }
 
   /**
-   * Session time counts from the first beat, which comes up to 20 ms after the start. Beats may be late and
-   * are never early: the most punctual one so far tells when the first one was due. Until then the session
-   * would be behind its own packets for the whole call, by what a busy host made its first beat late.
+   * Adjusts session time to the frame clock. Its first tick arrives up to 20 ms after the start. Ticks may be
+   * late but never early, so the most punctual tick so far defines time 0. Without this, a late first tick
+   * would shift session time against the packets for the whole call.
    */
   tick(atMs: number): void {
     if (this.#startedAtMs === null) return
@@ -92,7 +92,7 @@ export class TurnLoop {
     this.#startedAtMs = zeroMs
   }
 
-  /** An effect may bring the next input before the last one is done: inputs wait their turn. */
+  /** Queues an input. An effect may feed the next input before the current one is done. */
   feed(input: TurnInput): void {
     this.#inputs.push(input)
     if (this.#stepping) return
@@ -110,7 +110,7 @@ export class TurnLoop {
     }
   }
 
-  /** The machine and the shell no longer agree: nothing more is done, and the owner closes the call. */
+  /** Stops after an internal error. The owner closes the call. */
   failed(error: unknown): void {
     this.#inputs.length = 0
     this.#state = { ...this.#state, phase: 'ended' }

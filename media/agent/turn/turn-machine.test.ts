@@ -95,7 +95,7 @@ const WAYS: Readonly<Record<Phase, readonly TurnInput[]>> = {
     { type: 'firstSample', turn: 2, atMs: 2800 },
     { type: 'onset', fromMs: 3000, atMs: 3060 },
   ],
-  ending: [START, { type: 'timer', turn: CALL, name: 'limit', atMs: 120_000 }],
+  ending: [START, { type: 'timer', turn: CALL, name: 'callLimit', atMs: 120_000 }],
   ended: [START, { type: 'close', atMs: 500 }],
 }
 
@@ -106,17 +106,17 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'voice:long': (at) => ({ type: 'voice', voicedMs: 560, quietMs: 0, atMs: at }),
   'voice:quiet': (at) => ({ type: 'voice', voicedMs: 200, quietMs: 280, atMs: at }),
   offset: (at) => ({ type: 'offset', lastVoicedMs: at - 300, atMs: at }),
-  judged: (at) => ({ type: 'judged', lastVoicedMs: at - 200, probability: 0.1, atMs: at }),
+  turnEstimate: (at) => ({ type: 'turnEstimate', lastVoicedMs: at - 200, probability: 0.1, atMs: at }),
   'partial:words': (at) => ({ type: 'partial', text: 'wait a', atMs: at }),
   'partial:mm': (at) => ({ type: 'partial', text: 'mm-hmm', atMs: at }),
-  eager: (at) => ({ type: 'eager', complete: true, atMs: at }),
-  'eager:not': (at) => ({ type: 'eager', complete: false, atMs: at }),
-  learnt: (at) => ({ type: 'learnt', atMs: at }),
+  eagerEndOfTurn: (at) => ({ type: 'eagerEndOfTurn', complete: true, atMs: at }),
+  'eagerEndOfTurn:not': (at) => ({ type: 'eagerEndOfTurn', complete: false, atMs: at }),
+  contextChanged: (at) => ({ type: 'contextChanged', atMs: at }),
   speculationFailed: (at) => ({ type: 'speculationFailed', atMs: at }),
   'final:words': (at) => ({ type: 'final', text: 'Wait a moment.', words: null, atMs: at }),
   'final:mm': (at) => ({ type: 'final', text: 'Haan.', words: null, atMs: at }),
   'final:empty': (at) => ({ type: 'final', text: '', words: null, atMs: at }),
-  deaf: (at) => ({ type: 'deaf', code: 'vendor_failed', message: 'x', atMs: at }),
+  recognitionFailed: (at) => ({ type: 'recognitionFailed', code: 'vendor_failed', message: 'x', atMs: at }),
   digit: (at) => ({ type: 'digit', digit: '4', atMs: at }),
   'digit:#': (at) => ({ type: 'digit', digit: '#', atMs: at }),
   token: (at) => ({ type: 'token', turn: 2, atMs: at }),
@@ -128,19 +128,19 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'timer:tools': (at) => ({ type: 'timer', turn: 2, name: 'tools', atMs: at }),
   modelFailed: (at) => ({ type: 'modelFailed', turn: 2, code: 'vendor_failed', message: 'x', atMs: at }),
   firstSample: (at) => ({ type: 'firstSample', turn: 2, atMs: at }),
-  'flow:dry': (at) => ({ type: 'flow', turn: 2, flowing: false, atMs: at }),
+  'audioFlow:dry': (at) => ({ type: 'audioFlow', turn: 2, flowing: false, atMs: at }),
   drained: (at) => ({ type: 'drained', turn: 2, atMs: at }),
-  mute: (at) => ({ type: 'mute', turn: 2, atMs: at }),
+  synthesisFailed: (at) => ({ type: 'synthesisFailed', turn: 2, atMs: at }),
   'timer:final': (at) => ({ type: 'timer', turn: 1, name: 'final', atMs: at }),
   'timer:wordless': (at) => ({ type: 'timer', turn: 1, name: 'wordless', atMs: at }),
   'timer:nudge': (at) => ({ type: 'timer', turn: 1, name: 'nudge', atMs: at }),
   'timer:modelFirst': (at) => ({ type: 'timer', turn: 2, name: 'modelFirst', atMs: at }),
   'timer:modelStall': (at) => ({ type: 'timer', turn: 2, name: 'modelStall', atMs: at }),
-  'timer:floor': (at) => ({ type: 'timer', turn: 2, name: 'floor', atMs: at }),
+  'timer:agentSilence': (at) => ({ type: 'timer', turn: 2, name: 'agentSilence', atMs: at }),
   'timer:pause': (at) => ({ type: 'timer', turn: 2, name: 'pause', atMs: at }),
   'timer:resume': (at) => ({ type: 'timer', turn: 2, name: 'resume', atMs: at }),
   'timer:ending': (at) => ({ type: 'timer', turn: 2, name: 'ending', atMs: at }),
-  'timer:limit': (at) => ({ type: 'timer', turn: CALL, name: 'limit', atMs: at }),
+  'timer:callLimit': (at) => ({ type: 'timer', turn: CALL, name: 'callLimit', atMs: at }),
   'timer:stale': (at) => ({ type: 'timer', turn: 99, name: 'final', atMs: at }),
   close: (at) => ({ type: 'close', atMs: at }),
 }
@@ -152,63 +152,63 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
 const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>> = {
   opening: { start: 'thinking', close: 'ended' },
   listening: {
-    learnt: '=',
+    contextChanged: '=',
     onset: 'callerSpeaking',
     'partial:words': '=',
     'partial:mm': '=',
     'final:words': 'thinking',
     'final:mm': 'thinking',
     'final:empty': '=',
-    deaf: '=',
+    recognitionFailed: '=',
     digit: '=',
     'digit:#': 'thinking',
     'timer:nudge': 'thinking',
-    'timer:limit': 'ending',
+    'timer:callLimit': 'ending',
     close: 'ended',
   },
   callerSpeaking: {
-    learnt: '=',
-    eager: '=',
-    'eager:not': '=',
+    contextChanged: '=',
+    eagerEndOfTurn: '=',
+    'eagerEndOfTurn:not': '=',
     offset: 'waitingFinal',
-    judged: '=',
+    turnEstimate: '=',
     'partial:words': '=',
     'partial:mm': '=',
     'final:words': '=',
     'final:mm': '=',
     'final:empty': '=',
-    deaf: '=',
+    recognitionFailed: '=',
     digit: '=',
     'digit:#': '=',
     'timer:wordless': '=',
-    'timer:limit': 'ending',
+    'timer:callLimit': 'ending',
     close: 'ended',
   },
   waitingFinal: {
-    learnt: '=',
-    eager: '=',
-    'eager:not': '=',
+    contextChanged: '=',
+    eagerEndOfTurn: '=',
+    'eagerEndOfTurn:not': '=',
     onset: 'callerSpeaking',
-    judged: '=',
+    turnEstimate: '=',
     'partial:words': '=',
     'partial:mm': '=',
     'final:words': 'thinking',
     'final:mm': 'thinking',
     'final:empty': 'listening',
-    deaf: 'thinking',
+    recognitionFailed: 'thinking',
     digit: '=',
     'digit:#': '=',
     'timer:final': 'thinking',
-    'timer:limit': 'ending',
+    'timer:callLimit': 'ending',
     close: 'ended',
   },
   thinking: {
-    learnt: '=',
+    contextChanged: '=',
     onset: 'paused',
     'final:words': 'thinking',
     'final:mm': 'thinking',
     'final:empty': '=',
-    deaf: '=',
+    recognitionFailed: '=',
     digit: 'listening',
     'digit:#': 'thinking',
     token: '=',
@@ -217,24 +217,24 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'modelDone:again': '=',
     'modelDone:end': 'ending',
     toolsRun: '=',
-    'flow:dry': '=',
+    'audioFlow:dry': '=',
     modelFailed: '=',
     firstSample: 'speaking',
-    mute: 'ended',
+    synthesisFailed: 'ended',
     'timer:modelFirst': '=',
     'timer:modelStall': '=',
-    'timer:floor': '=',
+    'timer:agentSilence': '=',
     'timer:ending': 'ended',
-    'timer:limit': 'ending',
+    'timer:callLimit': 'ending',
     close: 'ended',
   },
   speaking: {
-    learnt: '=',
+    contextChanged: '=',
     onset: 'paused',
     'final:words': 'thinking',
     'final:mm': '=',
     'final:empty': '=',
-    deaf: '=',
+    recognitionFailed: '=',
     digit: 'listening',
     'digit:#': 'thinking',
     token: '=',
@@ -243,17 +243,17 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'modelDone:again': '=',
     'modelDone:end': '=',
     toolsRun: '=',
-    'flow:dry': '=',
+    'audioFlow:dry': '=',
     modelFailed: '=',
-    mute: 'ended',
+    synthesisFailed: 'ended',
     'timer:modelFirst': '=',
     'timer:modelStall': '=',
     'timer:ending': 'ended',
-    'timer:limit': 'ending',
+    'timer:callLimit': 'ending',
     close: 'ended',
   },
   paused: {
-    learnt: '=',
+    contextChanged: '=',
     onset: '=',
     'voice:long': 'callerSpeaking',
     'voice:quiet': 'speaking',
@@ -263,7 +263,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'final:words': 'callerSpeaking',
     'final:mm': '=',
     'final:empty': '=',
-    deaf: '=',
+    recognitionFailed: '=',
     digit: 'callerSpeaking',
     'digit:#': 'callerSpeaking',
     token: '=',
@@ -272,31 +272,31 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'modelDone:again': '=',
     'modelDone:end': '=',
     toolsRun: '=',
-    'flow:dry': '=',
+    'audioFlow:dry': '=',
     modelFailed: '=',
-    mute: 'ended',
+    synthesisFailed: 'ended',
     'timer:modelFirst': '=',
     'timer:modelStall': '=',
     'timer:pause': 'speaking',
     'timer:resume': 'speaking',
     'timer:ending': 'ended',
-    'timer:limit': 'ending',
+    'timer:callLimit': 'ending',
     close: 'ended',
   },
   ending: {
-    learnt: '=',
+    contextChanged: '=',
     onset: '=',
     'final:words': '=',
     'final:mm': '=',
     'final:empty': '=',
-    deaf: '=',
+    recognitionFailed: '=',
     digit: '=',
     'digit:#': '=',
     firstSample: '=',
-    'flow:dry': '=',
+    'audioFlow:dry': '=',
     drained: '=',
-    mute: 'ended',
-    'timer:floor': '=',
+    synthesisFailed: 'ended',
+    'timer:agentSilence': '=',
     'timer:ending': 'ended',
     close: 'ended',
   },
@@ -349,7 +349,7 @@ t.test('sound alone that proved nothing does not stop the agent again until word
   const { state, effects } = walk(again)
   t.equal(state.phase, 'thinking')
   t.ok(
-    effects.some((effect) => effect.type === 'say' && effect.phrase === 'repeat'),
+    effects.some((effect) => effect.type === 'sayPhrase' && effect.phrase === 'repeat'),
     'the agent asks',
   )
   const reply = state.reply?.id ?? 0
@@ -407,7 +407,7 @@ t.test('a model that is refused is not asked again', async (t) => {
     { type: 'modelFailed', turn: 2, code: 'vendor_rejected', message: 'wrong key', atMs: 2500 },
   ])
   t.equal(state.phase, 'ending')
-  t.ok(effects.some((effect) => effect.type === 'say' && effect.phrase === 'goodbye'))
+  t.ok(effects.some((effect) => effect.type === 'sayPhrase' && effect.phrase === 'goodbye'))
 })
 
 t.test('a vendor that ends utterances itself is not waited for', async (t) => {
@@ -461,7 +461,7 @@ function numbers(seed: number): () => number {
  * caller who speaks, coughs and presses keys at random. Breaks a rule of the targets: throws.
  */
 /** Lines that are synthesised when the call begins. */
-const PREPARED: ReadonlySet<unknown> = new Set(['trouble', 'wait', 'goodbye'])
+const PREPARED: ReadonlySet<unknown> = new Set(['failure', 'wait', 'goodbye'])
 
 class RandomCall {
   readonly clock = new VirtualClock()
@@ -593,7 +593,7 @@ class RandomCall {
       }
       if (this.#voice === voice && voice.started && voice.sounding !== sound && !voice.finished) {
         voice.sounding = sound
-        this.feed({ type: 'flow', turn: voice.turn, flowing: sound, atMs: this.now })
+        this.feed({ type: 'audioFlow', turn: voice.turn, flowing: sound, atMs: this.now })
       }
       if (this.#voice === voice && voice.finished && voice.pendingMs === 0 && voice.synthesising === 0) {
         this.#voice = voice
@@ -628,8 +628,9 @@ class RandomCall {
       this.#silentMs = 0
       this.feed({ type: 'digit', digit: this.random() < 0.3 ? '#' : '5', atMs: at })
     }
-    if (this.random() < 0.001) this.feed({ type: 'learnt', atMs: at })
-    if (this.random() < 0.0004) this.feed({ type: 'deaf', code: 'vendor_failed', message: 'x', atMs: at })
+    if (this.random() < 0.001) this.feed({ type: 'contextChanged', atMs: at })
+    if (this.random() < 0.0004)
+      this.feed({ type: 'recognitionFailed', code: 'vendor_failed', message: 'x', atMs: at })
     const speech = this.#speaking
     const vad = this.#vad
     if (speech && at >= speech.untilMs) this.#speaking = null
@@ -643,14 +644,15 @@ class RandomCall {
         const heard = this.random() < 0.3 ? (text.split(' ')[0] ?? text) : text
         this.#later(200 + this.random() * 300, () => {
           this.feed({ type: 'partial', text: heard, atMs: this.now })
-          if (this.random() < 0.3) this.feed({ type: 'eager', complete: this.random() < 0.8, atMs: this.now })
+          if (this.random() < 0.3)
+            this.feed({ type: 'eagerEndOfTurn', complete: this.random() < 0.8, atMs: this.now })
         })
       }
     } else if (vad.speaking && at - vad.lastMs >= 200 && at - vad.lastMs < 220) {
       const lastVoicedMs = vad.lastMs
       const likely = this.random()
       this.#later(this.random() * 1200, () =>
-        this.feed({ type: 'judged', lastVoicedMs, probability: likely, atMs: this.now }),
+        this.feed({ type: 'turnEstimate', lastVoicedMs, probability: likely, atMs: this.now }),
       )
     } else if (vad.speaking && at - vad.lastMs >= 300) {
       vad.speaking = false
@@ -708,7 +710,7 @@ class RandomCall {
         this.#paused = false
         return
       case 'interrupt':
-      case 'cut':
+      case 'stopSpeech':
       case 'commitAgent':
         if (this.#voice?.turn !== effect.turn || !this.#voice.started)
           throw new Error(`${effect.type}: nothing was heard`)
@@ -718,7 +720,7 @@ class RandomCall {
           throw new Error('unheard text committed')
         this.#end()
         return
-      case 'drop':
+      case 'dropReply':
         if (this.#voice?.started) throw new Error('heard words dropped')
         this.#end()
         return
@@ -757,7 +759,7 @@ class RandomCall {
         this.#model?.timer.cancel()
         this.#model = null
         return
-      case 'say':
+      case 'sayPhrase':
         this.#synthesise(effect.turn, PREPARED.has(effect.phrase))
         return
       case 'finishSpeech':
@@ -821,7 +823,7 @@ class RandomCall {
     this.#later(prepared ? 0 : 50 + this.random() * 650, () => {
       if (this.#voice !== voice) return
       voice.synthesising--
-      if (gone) this.feed({ type: 'mute', turn, atMs: this.now })
+      if (gone) this.feed({ type: 'synthesisFailed', turn, atMs: this.now })
       else voice.pendingMs += 400 + this.random() * 2500
     })
   }

@@ -30,11 +30,11 @@ export { initialTurnState }
 const NOTHING: readonly TurnEffect[] = []
 
 /**
- * Who has the floor. Pure: the shell (conversation.ts) runs the effects and brings the time. An
- * input that the state does not expect changes nothing but the count of such inputs.
+ * Decides whose turn it is. Pure: the conversation runs the effects and supplies the time. An unexpected
+ * input only increments the count of unexpected inputs.
  */
 export function step(state: TurnState, input: TurnInput, policy: TurnPolicy): Step {
-  // Every frame while paused: decided without a copy when nothing happens.
+  // This input arrives every frame while paused, so it takes no copy when nothing happens.
   if (input.type === 'voice' && !voiceEndsPause(state, input.voicedMs, input.quietMs, policy)) {
     return { next: state, effects: NOTHING }
   }
@@ -58,7 +58,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      t.timer(CALL, 'limit', t.policy.maxCallMs)
+      t.timer(CALL, 'callLimit', t.policy.maxCallMs)
       if (input.opening) t.speak(['opening'], { opening: true })
       else t.listen()
       return
@@ -72,7 +72,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'offset':
       offset(t, input.lastVoicedMs)
       return
-    case 'judged':
+    case 'turnEstimate':
       turnEstimated(t, input.lastVoicedMs, input.probability)
       return
     case 'partial':
@@ -81,19 +81,19 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'final':
       final(t, input)
       return
-    case 'eager':
+    case 'eagerEndOfTurn':
       if (s.phase !== 'callerSpeaking' && s.phase !== 'waitingFinal') t.unexpected()
       else if (input.complete) t.speculate()
       else t.forgetSpeculation()
       return
-    case 'learnt':
+    case 'contextChanged':
       t.forgetSpeculation()
       return
     case 'speculationFailed':
       if (s.speculation?.live) t.forgetSpeculation()
       else t.unexpected()
       return
-    case 'deaf':
+    case 'recognitionFailed':
       recognitionFailed(t, input.code, input.message)
       return
     case 'digit':
@@ -132,14 +132,14 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'drained':
       drained(t, input.turn)
       return
-    case 'flow':
+    case 'audioFlow':
       if (s.reply?.id !== input.turn) {
         t.unexpected()
         return
       }
       audioFlow(t, input.flowing)
       return
-    case 'mute':
+    case 'synthesisFailed':
       if (s.reply?.id !== input.turn) {
         t.unexpected()
         return
@@ -149,7 +149,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'timer':
       timer(t, input)
       return
-    case 'machine':
+    case 'machineAnswered':
       t.finish(input.why)
       return
     case 'close':
@@ -162,7 +162,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
   }
 }
 
-// ---- sound of the agent
+// ---- the agent's audio
 
 function firstSample(t: TurnDraft, turn: number): void {
   const { s } = t
@@ -172,12 +172,15 @@ function firstSample(t: TurnDraft, turn: number): void {
     return
   }
   t.reply({ audible: true })
-  t.cancel(turn, 'floor')
+  t.cancel(turn, 'agentSilence')
   if (s.phase === 'thinking') s.phase = 'speaking'
   if (s.answering) {
-    t.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true }, { type: 'trace', turn })
+    t.effects.push(
+      { type: 'commitCaller', caller: s.answering, forModel: true },
+      { type: 'replyAudible', turn },
+    )
     s.answering = null
-    // The words were complete: half of the caution goes.
+    // The words were complete, so less caution is needed.
     s.earlyAnswerPauseMs = s.earlyAnswerPauseMs < VAD_STOP_MS ? 0 : s.earlyAnswerPauseMs / 2
   }
 }
@@ -190,8 +193,8 @@ function drained(t: TurnDraft, turn: number): void {
     return
   }
   if (s.phase === 'paused') t.resume()
-  // An utterance in which nothing could be made audible has nothing to commit.
-  t.effects.push(reply.audible ? { type: 'commitAgent', turn } : { type: 'drop', turn })
+  // An utterance without audible audio has nothing to commit.
+  t.effects.push(reply.audible ? { type: 'commitAgent', turn } : { type: 'dropReply', turn })
   t.effects.push({ type: 'cancelTimers', turn })
   s.reply = null
   if (s.answering) {
@@ -225,7 +228,7 @@ function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
       t.finish(s.finishReason)
       return
     }
-    if (name === 'limit' && s.phase !== 'ending') {
+    if (name === 'callLimit' && s.phase !== 'ending') {
       t.end('max_duration')
       return
     }
@@ -238,7 +241,7 @@ function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
       return
     }
     if (name === 'wordless' && s.phase === 'callerSpeaking') {
-      // Less than a timer's own error is nothing.
+      // Tolerates the error of a timer.
       if (t.remainingWordlessMs() <= 1) {
         s.callerConfirmedMs = t.atMs
         t.effects.push({ type: 'learnNoise' })

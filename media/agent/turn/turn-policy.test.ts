@@ -52,7 +52,7 @@ function said(text: string, ...judged: readonly TurnInput[]): readonly TurnInput
 }
 
 const sound = (likely: number, at = 2260, lastVoicedMs = 2000): TurnInput => ({
-  type: 'judged',
+  type: 'turnEstimate',
   lastVoicedMs,
   probability: likely,
   atMs: at,

@@ -2,80 +2,79 @@ import type { AgentSpec } from '../agent-spec.js'
 import { isBackchannel } from '../language/backchannel.js'
 import { type Openness, openness } from '../language/completeness.js'
 
-/** How long a caller may go on, counted from the last sound, before the words are answered. */
+/** Waits (ms) from the caller's last sound until the words are answered. */
 export interface WaitLimits {
-  /** When a model is sure by the sound that the caller has finished. */
+  /** When the turn detector is sure that the caller has finished. */
   readonly ifFinished: number
-  /** When nothing more is known. 0: no longer than detector and recogniser take. */
+  /** When nothing else is known. 0 means only the time of the VAD and the recogniser. */
   readonly usual: number
-  /** The most that this caller's own pauses make of it. */
+  /** Upper limit for a wait derived from this caller's own pauses. */
   readonly maxFromPauses: number
-  /** When a model is sure that the caller goes on. */
+  /** When the turn detector is sure that the caller goes on. */
   readonly ifContinuing: number
 }
 
-/** The numbers of turn-taking. All in ms. */
+/** Turn-taking values. Times are in ms. */
 export interface TurnPolicy {
   /**
-   * Voiced time that proves an interruption without words: of a fit of coughing a third is voiced, up to
-   * 400 ms, of "mm-hmm" up to 620, of speech four fifths. The agent is silent meanwhile, so waiting
-   * costs the caller nothing.
+   * Voiced time that confirms a barge-in without words. A cough has up to 400 ms voiced, "mm-hmm" up to 620
+   * ms, speech 80 %. The agent is paused meanwhile, so the wait costs the caller nothing.
    */
   readonly confirmSpeechMs: number
-  /** The same while the text so far is only a backchannel ("haan, haan"). */
+  /** As `confirmSpeechMs`, while the text so far is only a backchannel ("haan, haan"). */
   readonly confirmBackchannelMs: number
-  /** Sound that lasts this long without words of the caller is noise: music, a machine, another's talk. */
+  /** Sound of this length without words is noise: music, a machine, background talk. */
   readonly wordlessMs: number
-  /** The same once the recogniser has said that the caller's words are over. */
+  /** As `wordlessMs`, after the recogniser reported the end of the caller's words. */
   readonly afterWordsMs: number
-  /** Quiet after a sound that was no interruption before the agent goes on. */
+  /** Silence after a sound that was no barge-in, before the agent resumes. */
   readonly resumeAfterMs: number
-  /** Longest pause without proof, when even the caller's packets stop coming. */
+  /** Longest pause of playout, also when the caller's packets stop. */
   readonly pauseLimitMs: number
-  /** A final text is expected this long after the end of speech. */
+  /** Deadline of a final text, from the end of speech. */
   readonly finalDeadlineMs: number
-  /** From the last sound of a caller to the answer, by what the words ask for. */
+  /** Waits from the caller's last sound to the answer, by completeness of the words. */
   readonly waitMs: Readonly<Record<Openness, WaitLimits>>
-  /** Sound shorter than this, for which no text came, is not worth asking about. */
+  /** Shorter sound without text does not lead to a question. */
   readonly minUnheardMs: number
-  /** A model that has not begun by then is given up, */
+  /** First-token deadline of the model. */
   readonly modelFirstTokenMs: number
-  /** and by then the caller is told to wait. */
+  /** After this wait for the first token the agent speaks the filler phrase. */
   readonly modelSlowMs: number
-  /** Models that can answer, the agent's own included. */
+  /** Number of models that can answer, including the agent's own. */
   readonly models: number
   /** Longest gap between two tokens. */
   readonly modelStallMs: number
   /** Attempts for one reply while nothing of it was spoken. */
   readonly modelAttempts: number
-  /** For so long after the first failure there are more of them: quick failures do not end a call. */
+  /** Quick failures within this time allow more attempts, so that they do not end a call. */
   readonly retryWindowMs: number
-  /** Before the third attempt (the first retry is immediate), twice as long before each that follows. */
+  /** Delay before the third attempt, doubled for each one after. The second attempt is immediate. */
   readonly retryDelayMs: number
-  /** After a failure this long into the wait, the caller is told before the retry. */
+  /** After a failure this late, the agent apologises before the retry. */
   readonly apologiseAfterMs: number
-  /** Longest silence of an agent that has the floor, from the end of the caller's speech. */
+  /** Longest silence of the agent in its turn, from the end of the caller's speech. */
   readonly maxAgentSilenceMs: number
   readonly toolRounds: number
-  /** While tools run and nothing is heard: before the first words, and after words before the next. */
+  /** Wait for tools without audio: before the first filler phrase, and between filler phrases. */
   readonly toolsFirstMs: number
-  /** The first words come no later than this after the caller's last. */
+  /** Latest time of the first filler phrase, from the caller's last sound. */
   readonly toolsLatestMs: number
   readonly toolsAgainMs: number
   readonly digitsIdleMs: number
   readonly understandsSpeech: boolean
-  /** The model is asked before the caller's turn is decided, once a turn, when the words look complete. */
+  /** Asks the model once per turn before the end of the turn is decided, when the words look complete. */
   readonly speculates: boolean
   readonly maxCallMs: number
   readonly endingLimitMs: number
-  /** After the last sample was sent: the far side's jitter buffer still plays it. */
+  /** Time after the last sample was sent in which the far side's jitter buffer still plays it. */
   readonly tailMs: number
-  /** Silence before each nudge, counted from the end of the agent's last words. */
+  /** Silence before each nudge, from the end of the agent's last words. */
   readonly nudgesMs: readonly number[]
-  /** Silence after the last nudge that ends the call; null never does. */
+  /** Silence after the last nudge that ends the call. Null means never. */
   readonly hangupAfterMs: number | null
   readonly hangupLine: boolean
-  /** Failures in a row after which a provider is given up. */
+  /** Consecutive failures after which a provider is given up. */
   readonly giveUpAfter: number
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
   readonly openness: (text: string) => Openness
@@ -85,23 +84,26 @@ export interface TurnPolicy {
 export interface VendorLimits {
   readonly finalDeadlineMs: number
   readonly firstTokenDeadlineMs: number
-  /** Models that can answer; absent: the agent's own alone. */
+  /** Number of models that can answer. Absent means only the agent's own. */
   readonly models?: number
   readonly understandsSpeech: boolean
-  /** Words come while the caller still speaks. */
+  /** Words arrive while the caller still speaks. */
   readonly partials: boolean
-  /** Whether the model may be asked in vain: it costs requests, and saves the recogniser's last word. */
+  /** Whether speculative requests are allowed. They cost requests and save the wait for the final text. */
   readonly speculates?: boolean
 }
 
-/** A first token later than this is felt as silence. */
+/** A later first token is felt as silence. */
 const SLOW_MS = 1200
 
-/** VAD: sound this long is an onset, quiet this long an offset. */
+/** VAD: length of sound for an onset and of silence for an offset. */
 export const VAD_START_MS = 60
 export const VAD_STOP_MS = 300
 
-/** `language`: of the call, whose words tell listening sounds and unfinished sentences. */
+/**
+ * Returns the policy of an agent. `language` selects the word lists for backchannels and incomplete
+ * sentences.
+ */
 export function policyFor(spec: AgentSpec, limits: VendorLimits, language: string | null = null): TurnPolicy {
   const nudgesMs = nudgeDelays(spec)
   const last = nudgesMs.at(-1)
@@ -109,41 +111,40 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
   return {
     confirmSpeechMs: 700,
     confirmBackchannelMs: 1200,
-    // Partial texts come within a second; without them a text comes at the first breath, which the
-    // longest sentences of telephone talk do not reach 15 s without.
+    // Partials arrive within a second. Without partials, text arrives at the first breath, which even long
+    // sentences reach within 15 s.
     wordlessMs: limits.partials ? 4000 : 15_000,
-    // A caller who goes on is heard to within a second; a television would go on for ever.
+    // A caller who goes on is recognised within a second. A television would never stop.
     afterWordsMs: limits.partials ? 1000 : 15_000,
     resumeAfterMs: 260,
     pauseLimitMs: 2000,
-    // The promise is no dead air over 3 s: a slower recogniser meets a question, and its late text
-    // interrupts that question.
+    // Dead air must stay below 3 s: a slower recogniser meets a question, and its late text interrupts that
+    // question.
     finalDeadlineMs: Math.min(limits.finalDeadlineMs, 2200),
-    // Chosen on the tuning set of fixtures/turns, below the 2.3 s after which an agent that has the floor
-    // must be heard.
+    // Chosen on the tuning set of fixtures/turns, below the 2.3 s after which the agent must be audible.
     waitMs: {
       closed: { ifFinished: 0, usual: 0, maxFromPauses: 500, ifContinuing: 1600 },
       open: { ifFinished: 500, usual: 960, maxFromPauses: 2000, ifContinuing: 2000 },
       spelling: { ifFinished: 700, usual: 1800, maxFromPauses: 2000, ifContinuing: 2000 },
     },
     minUnheardMs: 400,
-    // With another to ask, nobody waits longer (Dead_air in the table of figures).
+    // With a second model available, waiting longer would only add dead air.
     modelFirstTokenMs:
       models > 1 ? Math.min(limits.firstTokenDeadlineMs, SLOW_MS) : limits.firstTokenDeadlineMs,
     modelSlowMs: SLOW_MS,
     models,
     modelStallMs: 1500,
     modelAttempts: Math.max(3, models + 1),
-    // The excuse lasts about as long.
+    // About the length of the spoken apology.
     retryWindowMs: 2400,
-    // With two first-token deadlines still below the 3 s of dead air.
+    // Two first-token deadlines plus this delay stay below 3 s of dead air.
     retryDelayMs: 400,
     apologiseAfterMs: 900,
     maxAgentSilenceMs: 2300,
     toolRounds: 4,
     toolsFirstMs: 900,
     toolsLatestMs: 1600,
-    // With a synthesis that takes its time, still below the 3 s of dead air.
+    // With a slow synthesis this still stays below 3 s of dead air.
     toolsAgainMs: 2000,
     digitsIdleMs: 2000,
     understandsSpeech: limits.understandsSpeech,
@@ -161,8 +162,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
 }
 
 /**
- * `afterSeconds` of the steps counts from the beginning of the silence (10 s, 20 s: a nudge every
- * 10 s); a step that is not later than the one before counts from that nudge instead.
+ * Returns the delay before each nudge. `afterSeconds` counts from the start of the silence (10 s and 20 s: a
+ * nudge every 10 s). A step that is not later than the one before counts from that nudge instead.
  */
 function nudgeDelays(spec: AgentSpec): readonly number[] {
   if (!spec.nudges.enabled) return []

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { TurnId } from '../conversation-events.js'
 import type { TimerName } from './turn-types.js'
 
-/** The running timers of a conversation, each owned by a turn (or the call) and named. */
+/** The running timers of a conversation. Each has a name and belongs to a turn or to the call. */
 export class TurnTimers {
   readonly #clock: Clock
   readonly #fired: (turn: TurnId, name: TimerName) => void
@@ -13,7 +13,7 @@ export class TurnTimers {
     this.#fired = fired
   }
 
-  /** Starts anew when it runs already. */
+  /** Starts or restarts a timer. */
   start(turn: TurnId, name: TimerName, ms: number): void {
     const key = `${turn}:${name}`
     this.#running.get(key)?.cancel()
@@ -30,7 +30,7 @@ export class TurnTimers {
     this.#running.delete(key)
   }
 
-  /** All of a turn; without one, all. */
+  /** Cancels all timers of a turn, or all timers when `turn` is absent. */
   cancelAll(turn?: TurnId): void {
     for (const [key, timer] of this.#running) {
       if (turn !== undefined && !key.startsWith(`${turn}:`)) continue

@@ -2,193 +2,201 @@ import type { TimedWord } from '../agent-spec.js'
 import type { TurnId } from '../conversation-events.js'
 
 /*
- * The vocabulary of the turn machine (turn.ts): what it knows, what it is told, what it orders.
- * Every time is session ms and comes in with the input; the machine has no clock.
+ * Types of the turn machine (turn-machine.ts): its state, inputs and effects. All times are session ms and
+ * come with the input because the machine has no clock.
  */
 
 export type Phase =
   /** Media is not live yet. */
   | 'opening'
-  /** The caller has the floor and is silent. */
+  /** It is the caller's turn and the caller is silent. */
   | 'listening'
   | 'callerSpeaking'
-  /** The caller stopped; the recogniser owes the text. */
+  /** The caller stopped speaking. The final text is pending. */
   | 'waitingFinal'
-  /** The agent has the floor, none of its sound was sent. */
+  /** It is the agent's turn. No audio of the reply was sent yet. */
   | 'thinking'
   | 'speaking'
-  /** The agent's sound is held at a sample until the caller's sound proves to be an interruption or not. */
+  /** Playout is paused until the caller's sound proves to be a barge-in or not. */
   | 'paused'
-  /** The last line is being spoken; nothing interrupts it. */
+  /** The last phrase is being spoken and cannot be interrupted. */
   | 'ending'
   | 'ended'
 
 export type FinishReason = 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
 
-/** Lines that do not come from the model. */
+/** Canned phrases, spoken without the model. */
 export type Phrase =
   | 'opening'
   | 'hangup'
   | { readonly nudge: number }
-  /** Trouble with a provider; one moment, please. */
-  | 'trouble'
-  /** A tool takes its time; and it still does. */
+  /** "I am having trouble. One moment please." */
+  | 'failure'
+  /** A tool takes time, then takes even longer. */
   | 'wait'
   | 'stillWaiting'
-  /** Could you say that again? */
+  /** "Please say it again." */
   | 'repeat'
-  /** Speech is not understood here; digits are. */
+  /** "I cannot understand speech. You can use the keys." */
   | 'digitsOnly'
-  /** Technical trouble; goodbye. */
+  /** "There is a technical problem. Goodbye." */
   | 'goodbye'
 
-/** What a caller said so far in one turn, still growing. */
+/** A turn of the caller that still grows. */
 export interface CallerTurn {
   readonly id: TurnId
   readonly startMs: number
   /** Last voiced sample. */
   readonly endMs: number
-  /** The detector hears the caller now. */
+  /** The VAD detects speech now. */
   readonly voiced: boolean
-  /** Final texts, joined. */
+  /** The final texts, joined. */
   readonly text: string
   readonly words: readonly TimedWord[]
-  /** Text after the last final one, not yet final. */
+  /** Partial text after the last final. */
   readonly partial: string
-  /** Utterances that ended and whose final text has not come. */
+  /** Utterances that ended and have no final text yet. */
   readonly pendingFinals: number
-  /** A final text came before the detector heard the end. */
+  /** A final text arrived before the VAD detected the end of speech. */
   readonly finalBeforeEnd: boolean
-  /** More is expected, and being waited for. */
+  /** The machine waits because the words seem incomplete. */
   readonly awaitingMore: boolean
-  /** A model's judgement of the sound up to `endMs`: how likely the caller has finished, 0 to 1. */
+  /** The turn detector's probability (0 to 1) that the caller has finished, from the audio up to `endMs`. */
   readonly turnEstimate: { readonly endMs: number; readonly probability: number } | null
 }
 
-/** The agent's utterance in the making or on the wire. */
+/** The agent's current utterance. */
 export interface Reply {
   readonly id: TurnId
-  readonly kind: 'reply' | 'line' | 'last'
+  readonly kind: 'reply' | 'phrase' | 'last'
   readonly opening: boolean
   readonly interruptible: boolean
   /** Its first sample was sent. */
   readonly audible: boolean
-  /** At least one sentence was handed to synthesis. */
+  /** At least one sentence was given to synthesis. */
   readonly sentenceGiven: boolean
   readonly pausedAtMs: number | null
   readonly askedAtMs: number
   readonly attempt: number
-  /** When the model first failed, in this round. */
+  /** Time of the model's first failure in this round. */
   readonly failedSinceMs: number | null
   readonly round: number
   readonly modelBusy: boolean
-  /** Of the running attempt; null until its first token. */
+  /** Last token of the running attempt. Null before its first token. */
   readonly lastTokenMs: number | null
   readonly apologised: boolean
-  /** Tools of the last answer run; the model is asked again when they are done. */
+  /** The tools of the last answer are running. The model is asked again with their results. */
   readonly toolsRun: boolean
-  /** Sound is being sent, or was handed to synthesis and comes. */
+  /** Audio is being sent, or was given to synthesis and will follow. */
   readonly flowing: boolean
-  /** Lines said to bridge the wait for tools, one after the other. */
+  /** Filler phrases spoken during this wait for tools. */
   readonly waits: number
-  /** The floor watchdog fired this often. */
+  /** Number of times that the silence timer fired. */
   readonly silenceTimeouts: number
   /** Set when the call ends after this utterance. */
   readonly finishReason: FinishReason | null
 }
 
-/** A model asked before the caller's turn is decided. */
+/** A model request made before the end of the caller's turn is decided. */
 export interface Speculation {
-  /** The caller's turn. */
+  /** Id of the caller's turn. */
   readonly caller: TurnId
-  /** What it answers, in plain words. */
+  /** The words it answers, normalised. */
   readonly words: string
-  /** False: it was used or thrown away, and there is no other for the turn. */
+  /** False after the answer was used or discarded. There is no second speculation for the turn. */
   readonly live: boolean
 }
 
 export interface TurnState {
   readonly phase: Phase
   readonly nextTurn: TurnId
-  /** Awaited, speaking, or overlapping the agent. */
+  /** The caller's turn: expected, in progress, or overlapping the agent. */
   readonly caller: CallerTurn | null
-  /** The caller's turn the reply answers; final once the reply is audible, merged into the next before. */
+  /**
+   * The caller's turn that the reply answers. Final once the reply is audible; merged into the next turn
+   * before that.
+   */
   readonly answering: CallerTurn | null
   readonly reply: Reply | null
   readonly speculation: Speculation | null
-  /** Nudges spoken since the caller last said something. */
+  /** Nudges spoken since the caller last spoke. */
   readonly nudged: number
   readonly digits: string
   readonly digitsOnlySaid: boolean
-  /** Replies in a row that a model failure cut short. */
+  /** Consecutive replies that a model failure cut short. */
   readonly brokenReplies: number
   readonly recognitionFailures: number
-  /** The caller was asked to say it again, and no text has come since. */
+  /** The caller was asked to repeat and no text has arrived since. */
   readonly askedToRepeat: boolean
-  /** How long this caller pauses in the middle of what he says, in ms; null until it was heard. */
+  /** Typical pause of this caller within a turn (ms). Null before the first one. */
   readonly pauseMs: number | null
-  /** The same after words that seemed complete; half as long after every turn that was. */
+  /**
+   * Longest recent pause after words that seemed complete but were not (ms). Halves after each complete turn.
+   */
   readonly earlyAnswerPauseMs: number
-  /** A partial text used as final when the recogniser was late: its final must not count twice. */
+  /** Partial text that was answered because the final was late. The late final must not count again. */
   readonly usedPartial: string | null
-  /** Sound without words took the floor from this: when no words follow, the agent speaks again. */
+  /** The utterance that wordless sound interrupted. When no words follow, the agent speaks again. */
   readonly interruptedBySound: 'opening' | 'other' | null
-  /** Sound without words took the floor for nothing: until words come, only words take it again. */
+  /** Wordless sound interrupted for nothing. Until words arrive, only words can interrupt. */
   readonly ignoreWordlessSound: boolean
-  /** When the caller's present sound took the floor, or words of the caller last came. */
+  /** Time at which the caller's present sound took the turn, or at which words last arrived. */
   readonly callerConfirmedMs: number
-  /** Everything is said; the call ends when the last samples had time to be heard. */
+  /** Everything was said. The call ends when the last samples have been played. */
   readonly finishReason: FinishReason | null
-  /** Inputs that the state did not expect. */
+  /** Number of inputs that did not fit the state. */
   readonly unexpected: number
 }
 
 export type TimerName =
-  | 'limit'
+  | 'callLimit'
   | 'digits'
   | 'final'
-  /** The caller's sound lasts, and no words come. */
+  /** The caller's sound goes on without words. */
   | 'wordless'
   | 'nudge'
   | 'modelFirst'
   | 'modelStall'
-  /** The next line while tools run. */
+  /** The next filler phrase while tools run. */
   | 'tools'
   | 'retry'
-  | 'floor'
+  | 'agentSilence'
   | 'pause'
   | 'resume'
   | 'ending'
   | 'tail'
 
-/** Owner of the timers that belong to the call and to no turn. */
+/** Owner of the timers that belong to the call, not to a turn. */
 export const CALL: TurnId = 0
 
 export type TurnInput = { readonly atMs: number } & (
   | { readonly type: 'start'; readonly opening: boolean }
-  /** The detector heard the caller begin, at `fromMs`. */
+  /** The VAD detected the onset of speech at `fromMs`. */
   | { readonly type: 'onset'; readonly fromMs: number }
-  /** Every frame while paused: voiced time of the sound so far, and how long it has been quiet. */
+  /** Every frame while paused: voiced time of the sound so far and current silence (ms). */
   | { readonly type: 'voice'; readonly voicedMs: number; readonly quietMs: number }
   | { readonly type: 'offset'; readonly lastVoicedMs: number }
-  /** A model judged from the sound up to `lastVoicedMs` how likely the caller has finished, 0 to 1. */
-  | { readonly type: 'judged'; readonly lastVoicedMs: number; readonly probability: number }
+  /**
+   * The turn detector's probability (0 to 1) that the caller has finished, from the audio up to
+   * `lastVoicedMs`.
+   */
+  | { readonly type: 'turnEstimate'; readonly lastVoicedMs: number; readonly probability: number }
   | { readonly type: 'partial'; readonly text: string }
   | { readonly type: 'final'; readonly text: string; readonly words: readonly TimedWord[] | null }
-  /** The recogniser takes the words so far for complete, and is not sure yet; or no longer does. */
-  | { readonly type: 'eager'; readonly complete: boolean }
-  /** The model would be told something else now than a moment ago: a tool's late result. */
-  | { readonly type: 'learnt' }
-  /** What was asked before the decision cannot be answered. */
+  /** The recogniser considers the words complete but is not sure (true), or no longer does (false). */
+  | { readonly type: 'eagerEndOfTurn'; readonly complete: boolean }
+  /** The context of the model has changed, for example by a late tool result. */
+  | { readonly type: 'contextChanged' }
+  /** The speculative request failed. */
   | { readonly type: 'speculationFailed' }
-  | { readonly type: 'deaf'; readonly code: string; readonly message: string }
+  | { readonly type: 'recognitionFailed'; readonly code: string; readonly message: string }
   | { readonly type: 'digit'; readonly digit: string }
   | { readonly type: 'token'; readonly turn: TurnId }
-  /** A sentence of the model went to synthesis. */
+  /** A sentence of the model was given to synthesis. */
   | { readonly type: 'sentence'; readonly turn: TurnId }
-  /** The answer is complete and its tools run. `bridged`: words for the wait were given to synthesis. */
+  /** The answer is complete and its tools run. `fillerSpoken`: filler words were given to synthesis. */
   | { readonly type: 'toolsRun'; readonly turn: TurnId; readonly fillerSpoken: boolean }
-  /** `again`: tool results wait for the model. `end`: the model ended the call. */
+  /** `again`: tool results are ready for the model. `end`: the model ended the call. */
   | { readonly type: 'modelDone'; readonly turn: TurnId; readonly next: 'nothing' | 'again' | 'end' }
   | {
       readonly type: 'modelFailed'
@@ -198,13 +206,13 @@ export type TurnInput = { readonly atMs: number } & (
     }
   | { readonly type: 'firstSample'; readonly turn: TurnId }
   | { readonly type: 'drained'; readonly turn: TurnId }
-  /** The utterance ran out of sound before its end, or has some again. Not told while paused. */
-  | { readonly type: 'flow'; readonly turn: TurnId; readonly flowing: boolean }
-  /** Nothing can be spoken any more, by any synthesis. */
-  | { readonly type: 'mute'; readonly turn: TurnId }
+  /** The utterance ran out of audio before its end, or has audio again. Not sent while paused. */
+  | { readonly type: 'audioFlow'; readonly turn: TurnId; readonly flowing: boolean }
+  /** No synthesis works any more. */
+  | { readonly type: 'synthesisFailed'; readonly turn: TurnId }
   | { readonly type: 'timer'; readonly turn: TurnId; readonly name: TimerName }
-  /** No person is there: a recorder, or a fax machine. */
-  | { readonly type: 'machine'; readonly why: FinishReason }
+  /** A voicemail or a fax machine answered. */
+  | { readonly type: 'machineAnswered'; readonly why: FinishReason }
   /** The far side or the operator ended the call. */
   | { readonly type: 'close' }
 )
@@ -219,17 +227,19 @@ export type TurnEffect =
   | { readonly type: 'cancelTimer'; readonly turn: TurnId; readonly name: TimerName }
   | { readonly type: 'cancelTimers'; readonly turn: TurnId }
   | { readonly type: 'pause'; readonly turn: TurnId }
-  /** Goes on from the same sample. `pausedAtMs` null: nothing was audible, nothing to report. */
-  | { readonly type: 'resume'; readonly turn: TurnId; readonly pausedAtMs: number | null }
-  /** The caller stopped the agent: discard what was not sent, keep what was heard. */
-  | { readonly type: 'interrupt'; readonly turn: TurnId; readonly atMs: number }
-  /** Stop speaking for a reason that is not the caller's; keep what was heard. */
-  | { readonly type: 'cut'; readonly turn: TurnId }
-  /** Nothing of it was sent: forget it. */
-  | { readonly type: 'drop'; readonly turn: TurnId }
   /**
-   * Ask the model, for the caller's words and the tool results of earlier rounds. `caller` null: its
-   * words are committed already.
+   * Resumes at the same sample. `pausedAtMs` is null when nothing was audible, so there is nothing to report.
+   */
+  | { readonly type: 'resume'; readonly turn: TurnId; readonly pausedAtMs: number | null }
+  /** The caller interrupted the agent: discards unsent audio and keeps the heard words. */
+  | { readonly type: 'interrupt'; readonly turn: TurnId; readonly atMs: number }
+  /** Stops speech for another reason and keeps the heard words. */
+  | { readonly type: 'stopSpeech'; readonly turn: TurnId }
+  /** Discards a reply of which nothing was sent. */
+  | { readonly type: 'dropReply'; readonly turn: TurnId }
+  /**
+   * Asks the model with the caller's words and the tool results of earlier rounds. `caller` is null when its
+   * words were committed already.
    */
   | {
       readonly type: 'ask'
@@ -238,34 +248,36 @@ export type TurnEffect =
       readonly attempt: number
       readonly round: number
     }
-  /** Ask the model what `ask` would ask. Nothing of it is heard, no tool of it runs. */
+  /** Asks the model as `ask` would, without speaking the answer or running its tools. */
   | { readonly type: 'speculate'; readonly caller: CallerTurn }
-  /** It was in vain. */
+  /** Cancels the speculative request. */
   | { readonly type: 'dropSpeculation' }
-  /** As `ask`, at first, with the answer that was begun already. */
+  /** Uses the speculative answer as the first answer of this reply. */
   | { readonly type: 'keepSpeculation'; readonly turn: TurnId; readonly caller: CallerTurn }
   | { readonly type: 'cancelModel'; readonly turn: TurnId }
-  | { readonly type: 'say'; readonly turn: TurnId; readonly phrase: Phrase }
-  /** Nothing follows the sentences given so far; `drained` comes when the last sample was sent. */
+  | { readonly type: 'sayPhrase'; readonly turn: TurnId; readonly phrase: Phrase }
+  /** Ends the utterance after the sentences so far. `drained` follows when the last sample was sent. */
   | { readonly type: 'finishSpeech'; readonly turn: TurnId }
-  /** The caller's turn is complete. `forModel` false: heard beside the conversation (a backchannel). */
+  /**
+   * Completes the caller's turn. With `forModel` false, it stays out of the model's context (a backchannel).
+   */
   | { readonly type: 'commitCaller'; readonly caller: CallerTurn; readonly forModel: boolean }
   | { readonly type: 'commitAgent'; readonly turn: TurnId }
   /** The reply's first sample was sent. */
-  | { readonly type: 'trace'; readonly turn: TurnId }
+  | { readonly type: 'replyAudible'; readonly turn: TurnId }
   | {
-      readonly type: 'trouble'
+      readonly type: 'reportFailure'
       readonly part: 'speech_to_text' | 'language_model'
       readonly code: string
       readonly message: string
-      /** The model is asked once more for the same reply. */
+      /** The model is asked again for the same reply. */
       readonly again?: boolean
     }
-  | { readonly type: 'reopenEars' }
-  /** What the detector takes for the caller's speech is noise. */
+  | { readonly type: 'reopenRecogniser' }
+  /** Treats the sound that the VAD takes for speech as noise. */
   | { readonly type: 'learnNoise' }
   | { readonly type: 'finish'; readonly why: FinishReason }
-  /** Everything that belongs to the conversation ends: timers, jobs, sound. */
+  /** Ends all timers, jobs and audio of the conversation. */
   | { readonly type: 'stop' }
 
 export interface Step {
