@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { languageModels, voices } from '../../media/agent/vendors/catalogue.js'
+import { languageModels, voices } from '../../media/vendors/catalogue.js'
 import { listOperation } from '../api/operation.js'
 import { openEnum } from '../base/schemas.js'
 

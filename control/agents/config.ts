@@ -4,8 +4,8 @@ import {
   EMBEDDED_RECOGNITION_MODEL,
   EMBEDDED_SPEECH_MODEL,
   EMBEDDED_VOICE,
-} from '../../media/agent/vendors/catalogue.js'
-import { VOICE_LANGUAGES } from '../../media/agent/vendors/espeak/voices.js'
+} from '../../media/vendors/catalogue.js'
+import { VOICE_LANGUAGES } from '../../media/vendors/espeak/voices.js'
 
 /*
  * The configuration of an agent: every field, its bounds and its default, once. The whole schema

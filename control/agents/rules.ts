@@ -5,7 +5,7 @@ import {
   findVoice,
   OPENAI_REALTIME,
   voices,
-} from '../../media/agent/vendors/catalogue.js'
+} from '../../media/vendors/catalogue.js'
 import type { AgentConfig } from './config.js'
 
 /** A field that contradicts another field or the catalogue. */

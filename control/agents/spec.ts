@@ -5,8 +5,8 @@ import {
   findLanguageModel,
   findRecognitionModel,
   findVoice,
-} from '../../media/agent/vendors/catalogue.js'
-import { fallbacksOf } from '../../media/agent/vendors/fallbacks.js'
+} from '../../media/vendors/catalogue.js'
+import { fallbacksOf } from '../../media/vendors/fallbacks.js'
 import type { AgentConfig } from './config.js'
 import { type BuiltInVariable, fillPlaceholders, type VariableValues } from './placeholders.js'
 

@@ -5,9 +5,9 @@ import {
   OPENAI_REALTIME,
   SARVAM,
   SECOND_CHAT,
-} from '../../media/agent/vendors/catalogue.js'
-import { openAiLanguageModel } from '../../media/agent/vendors/openai/llm.js'
-import { sarvamLanguageModel } from '../../media/agent/vendors/sarvam/llm.js'
+} from '../../media/vendors/catalogue.js'
+import { openAiLanguageModel } from '../../media/vendors/openai/llm.js'
+import { sarvamLanguageModel } from '../../media/vendors/sarvam/llm.js'
 import type { Deps } from '../api/deps.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'

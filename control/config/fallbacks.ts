@@ -3,7 +3,7 @@ import {
   type FallbackNames,
   recognitionModels,
   voices,
-} from '../../media/agent/vendors/catalogue.js'
+} from '../../media/vendors/catalogue.js'
 import { httpUrl, invalid, type Parsed, valid } from './parsers.js'
 
 /** Who stands in when a vendor fails. */

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import type { SynthesisRequest } from '../../media/agent/vendors/espeak/synthesis-port.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
+import type { SynthesisRequest } from '../../media/vendors/espeak/synthesis-port.js'
 import { openSynthesisJobs, type SynthesisJobs } from './synthesis-jobs.js'
 
 const LONG = 'This sentence is said again and again, so that it takes its time. '.repeat(55)

@@ -1,13 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { isTimeoutError, StaticPool } from 'node-worker-threads-pool'
-import type {
-  Synthesis,
-  SynthesisPort,
-  SynthesisRequest,
-} from '../../media/agent/vendors/espeak/synthesis-port.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import type { Synthesis, SynthesisPort, SynthesisRequest } from '../../media/vendors/espeak/synthesis-port.js'
 import { logThreadErrors } from './job-errors.js'
 import type { SynthesisJob, SynthesisReply } from './synthesis-thread.js'
 

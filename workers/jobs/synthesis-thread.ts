@@ -3,9 +3,9 @@
  * uncaught: the pool library would respawn the thread without a pause.
  */
 import { parentPort } from 'node:worker_threads'
-import type { Synthesis, SynthesisRequest } from '../../media/agent/vendors/espeak/synthesis-port.js'
-import type { EspeakSynthesizer } from '../../media/agent/vendors/espeak/synthesizer.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../media/base/errors.js'
+import type { Synthesis, SynthesisRequest } from '../../media/vendors/espeak/synthesis-port.js'
+import type { EspeakSynthesizer } from '../../media/vendors/espeak/synthesizer.js'
 import { resetThreadPriority } from '../thread/thread-priority.js'
 
 export interface SynthesisJob {
@@ -26,7 +26,7 @@ export type SynthesisReply =
 let engine: Promise<EspeakSynthesizer> | null = null
 
 function loadEngine(): Promise<EspeakSynthesizer> {
-  engine ??= import('../../media/agent/vendors/espeak/synthesizer.js').then((module) => module.openEspeak())
+  engine ??= import('../../media/vendors/espeak/synthesizer.js').then((module) => module.openEspeak())
   return engine
 }
 

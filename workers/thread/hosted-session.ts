@@ -3,7 +3,6 @@ import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import { openPersona } from '../../media/agent/persona.js'
 import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
-import { withSandboxScript } from '../../media/agent/vendors/sandbox/stt.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
@@ -18,6 +17,7 @@ import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/se
 import { openSession, type Session } from '../../media/session/session.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
 import type { VadFactory } from '../../media/vad/vad.js'
+import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
 import type {
   ClosedSession,
   OpenedSession,

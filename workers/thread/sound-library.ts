@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseWav } from '../../media/agent/vendors/shared/wav.js'
 import { EngineError } from '../../media/base/errors.js'
 import { FRAME_MS, type SessionRate } from '../../media/base/frame.js'
 import { projectRoot } from '../../media/base/project-root.js'
 import { type InputRate, openResampler } from '../../media/codec/resampler.js'
 import { makeSeamless } from '../../media/sounds/endpoints.js'
+import { parseWav } from '../../media/vendors/shared/wav.js'
 
 const FOLDER = join(projectRoot, 'media', 'sounds')
 const NAMES = ['office', 'cafe', 'call_center', 'hold'] as const

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseWav } from '../../media/agent/vendors/shared/wav.js'
 import { EngineError } from '../../media/base/errors.js'
 import type { Rate, SessionRate } from '../../media/base/frame.js'
 import { projectRoot } from '../../media/base/project-root.js'
 import { resample } from '../../media/codec/resampler.js'
+import { parseWav } from '../../media/vendors/shared/wav.js'
 
 const FOLDER = join(projectRoot, 'signalling', 'sandbox', 'clips')
 

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readFileSync, realpathSync, statSync, writeSync } from 'node:fs'
-import { parseWav } from '../../../media/agent/vendors/shared/wav.js'
 import { errorText } from '../../../media/base/errors.js'
 import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
 import { type InputRate, resample } from '../../../media/codec/resampler.js'
 import { littleEndian, WAV_HEADER_BYTES, wavHeader } from '../../../media/recording/wav-header.js'
+import { parseWav } from '../../../media/vendors/shared/wav.js'
 import { UsageError } from '../options.js'
 
 const RATES: readonly number[] = [8000, 16000, 22050, 24000, 44100, 48000] satisfies InputRate[]

@@ -6,9 +6,9 @@ import type {
   ScriptedReply,
   ScriptedTranscript,
 } from '../../../fixtures/vendors/scripted-realtime-model.js'
+import { OPENAI_REALTIME } from '../../vendors/catalogue.js'
 import type { ToolSpec } from '../agent-spec.js'
 import type { Turn } from '../conversation-events.js'
-import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 import { openRealtimeConversation } from './realtime-conversation.js'
 
 /*

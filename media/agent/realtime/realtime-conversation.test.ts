@@ -5,8 +5,8 @@ import {
   openRealtimeRig,
   TEN_SECOND_ANSWER,
 } from '../../../fixtures/rigs/realtime-rig.js'
+import { OPENAI_REALTIME } from '../../vendors/catalogue.js'
 import type { ToolSpec } from '../agent-spec.js'
-import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 
 /* Conversations with a model that hears and speaks, on a virtual clock. */
 

@@ -1,5 +1,6 @@
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { OPENAI_REALTIME } from '../../vendors/catalogue.js'
 import {
   type Conversation,
   type ConversationOptions,
@@ -20,7 +21,6 @@ import type { AgentSpeech } from '../tts/agent-speech.js'
 import { fallbackVoices } from '../tts/voices.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { SpeechToSpeech, SpeechToText, TextToSpeech } from '../vendor-ports.js'
-import { OPENAI_REALTIME } from '../vendors/catalogue.js'
 import { CallerTranscripts, EventQueue } from './caller-transcripts.js'
 import { RealtimeConnection } from './realtime-connection.js'
 import { FailoverReplySource } from './realtime-failover.js'

@@ -3,9 +3,9 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import { DEEPGRAM_LISTEN, SARVAM_REALTIME } from '../../../fixtures/vendors/recognition-messages.js'
 import { silentLog } from '../../base/log.js'
+import { deepgramSpeechToText } from '../../vendors/deepgram/stt.js'
+import { sarvamSpeechToText } from '../../vendors/sarvam/stt.js'
 import { CircuitBreakers } from '../circuit-breaker.js'
-import { deepgramSpeechToText } from '../vendors/deepgram/stt.js'
-import { sarvamSpeechToText } from '../vendors/sarvam/stt.js'
 import { SttFailover } from './stt-failover.js'
 
 /* The recognisers of one call on real sockets: what each of them was sent, to the sample. */

@@ -1,7 +1,7 @@
+import { EMBEDDED, EMBEDDED_VOICE } from '../../vendors/catalogue.js'
+import { ESPEAK_VOICES } from '../../vendors/espeak/voices.js'
 import type { AgentSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
-import { EMBEDDED, EMBEDDED_VOICE } from '../vendors/catalogue.js'
-import { ESPEAK_VOICES } from '../vendors/espeak/voices.js'
 import type { VoiceChoice } from './synthesis.js'
 
 /** Returns the agent's voice, its fallbacks, and last the embedded voice, which needs no network. */

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { silentLog } from '../base/log.js'
+import {
+  EMBEDDED_LANGUAGE_MODEL,
+  EMBEDDED_RECOGNITION_MODEL,
+  EMBEDDED_SPEECH_MODEL,
+  EMBEDDED_VOICE,
+  findLanguageModel,
+  findRecognitionModel,
+  findVoice,
+  languageModels,
+  recognitionModels,
+  voices,
+} from './catalogue.js'
+import { openVendors } from './registry.js'
+
+const NONE = { openai: null }
+const OPENAI = {
+  openai: {
+    baseUrl: 'http://127.0.0.1:1/v1',
+    apiKey: null,
+    chatModel: 'local-llm',
+    transcriptionModel: 'local-stt',
+    speechModel: 'local-tts',
+    speechVoice: 'nila',
+    speechRate: 24_000,
+  },
+} as const
+
+t.test('embedded entries are always there, OpenAI ones when configured', async (t) => {
+  t.equal(findVoice(EMBEDDED_SPEECH_MODEL, EMBEDDED_VOICE, NONE)?.languages.length, 11)
+  t.equal(findVoice(EMBEDDED_SPEECH_MODEL, 'ravi', NONE)?.gender, 'male')
+  t.equal(findVoice(EMBEDDED_SPEECH_MODEL, 'nobody', NONE), null)
+  t.equal(findVoice('other', EMBEDDED_VOICE, NONE), null)
+  t.equal(findLanguageModel(EMBEDDED_LANGUAGE_MODEL, NONE)?.vendor, 'embedded')
+  t.equal(findRecognitionModel(EMBEDDED_RECOGNITION_MODEL, NONE)?.vendor, 'embedded')
+  t.equal(findLanguageModel('local-llm', NONE), null)
+  t.equal(findLanguageModel('local-llm', OPENAI)?.vendor, 'openai')
+  t.equal(findRecognitionModel('local-stt', OPENAI)?.vendor, 'openai')
+  t.equal(findVoice('local-tts', 'nila', OPENAI)?.vendor, 'openai')
+  t.equal(findVoice('local-tts', 'alloy', OPENAI), null, 'a clone has the configured voice only')
+  const own = { openai: { ...OPENAI.openai, speechModel: 'gpt-4o-mini-tts', speechVoice: 'alloy' } }
+  t.ok(findVoice('gpt-4o-mini-tts', 'cedar', own))
+  t.equal(voices(own).filter(({ ttsVoice }) => ttsVoice === 'alloy').length, 1)
+})
+
+t.test('every vendor that the catalogue names is in the registry', async (t) => {
+  const synthesis = { synthesize: () => Promise.reject(new Error('unused')) }
+  const vendors = openVendors({ providers: OPENAI, synthesis, clock: new VirtualClock(), log: silentLog })
+  for (const { vendor } of voices(OPENAI)) t.equal(vendors.textToSpeech(vendor).id, vendor)
+  for (const { vendor } of languageModels(OPENAI)) t.equal(vendors.languageModel(vendor).id, vendor)
+  for (const { vendor } of recognitionModels(OPENAI)) t.equal(vendors.speechToText(vendor).id, vendor)
+  const bare = openVendors({ providers: NONE, synthesis, clock: new VirtualClock(), log: silentLog })
+  t.throws(() => bare.languageModel('openai'), { code: 'config_invalid' })
+  t.throws(() => bare.speechToText('nobody'), { code: 'config_invalid' })
+})

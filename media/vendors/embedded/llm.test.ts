@@ -1,0 +1,189 @@
+import t from 'tap'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import type { ChatMessage, GenerateRequest, ToolCall, ToolDeclaration } from '../../agent/vendor-ports.js'
+import { replyTo, rulesLanguageModel } from './llm.js'
+
+const PROMPT: ChatMessage = {
+  role: 'system',
+  content: 'You are Asha, the receptionist of Sunrise Dental Clinic. Be polite.',
+}
+const END: ToolDeclaration = { name: 'end_call', description: 'Ends.', parameters: {} }
+
+function ask(...talk: readonly string[]): GenerateRequest {
+  // Alternating, the last one the caller's.
+  const messages = talk.map(
+    (content, i): ChatMessage => ({
+      role: (talk.length - i) % 2 === 1 ? 'user' : 'assistant',
+      content,
+    }),
+  )
+  return { model: 'parley-rules-1', messages: [PROMPT, ...messages], tools: [END] }
+}
+
+const said = (...talk: readonly string[]): string => replyTo(ask(...talk)).text
+const ends = (...talk: readonly string[]): boolean =>
+  replyTo(ask(...talk)).calls.some(({ name }) => name === 'end_call')
+
+t.test('what a caller may want', async (t) => {
+  t.match(said('Who is calling please?'), /Asha from Sunrise Dental Clinic/)
+  t.match(said('Hello?'), /Hello, this is Asha/)
+  t.match(said('How much does it cost?'), /five hundred rupees/)
+  t.match(said('Can I book an appointment for tomorrow morning?'), /tomorrow morning at ten/)
+  t.match(said('Wait, one moment please.'), /take your time/)
+  t.match(said('Sorry, can I ask something?'), /go ahead/)
+  t.match(said('I want to talk to a real person.'), /person/)
+  t.match(said('Please say your name and why you are calling.'), /This is Asha from Sunrise/)
+  t.match(said('12 34'), /1 2 3 4/)
+  t.match(said('Blorb.'), /did not catch/)
+  t.match(said('Blorb.', 'I am sorry, I did not catch that.', 'Blorb blorb.'), /still did not understand/)
+})
+
+t.test('long answers have several sentences to interrupt', async (t) => {
+  for (const text of [
+    said('Okay, please tell me more.'),
+    said('How much does it cost?'),
+    said('दाम कितना है?'),
+  ]) {
+    t.ok((text.match(/[.?!।]/gu) ?? []).length >= 4, text)
+  }
+})
+
+t.test('a conversation goes somewhere', async (t) => {
+  const opening = 'Hello, am I speaking with Mr Rao?'
+  t.match(said(opening, 'Yes, speaking.'), /next visit/)
+  t.match(said('x', 'Shall I book a visit for you?', 'That sounds good to me.'), /booked/)
+  t.match(said('x', 'Which of them would you like?', 'Tomorrow at ten.'), /booked/)
+  t.match(said('x', 'Is there anything else that I can do for you?', 'No.'), /pleasant day/)
+  t.ok(ends('x', 'Is there anything else that I can do for you?', 'No, thank you.'))
+})
+
+t.test('the call is ended when it is over, and only then', async (t) => {
+  t.ok(ends('Okay, thank you. Goodbye.'))
+  t.ok(ends('Please do not call me again.'))
+  t.ok(ends('You have reached my voicemail. Please leave a message after the tone.'))
+  t.notOk(ends('Hello?'))
+  t.notOk(ends('Stop, I understand.'))
+  t.notOk(ends('Thank you.'))
+  const without = replyTo({ ...ask('Goodbye.'), tools: [] })
+  t.match(without, { text: /Goodbye/, calls: [] }, 'without the tool it only says so')
+})
+
+t.test('Hindi is answered in Hindi', async (t) => {
+  for (const [heard, expected] of [
+    ['नमस्ते, कौन बोल रहे हैं?', /बोल रही हूँ/u],
+    ['दाम कितना है?', /रुपये/u],
+    ['मुझे अपॉइंटमेंट चाहिए', /दस बजे/u],
+    ['रुकिए', /आराम से/u],
+    ['मुझे दोबारा कॉल मत करना', /दोबारा फ़ोन नहीं/u],
+    ['किसी इंसान से बात करनी है', /साथी/u],
+    ['धन्यवाद', /स्वागत/u],
+    ['१२३', /1 2 3/],
+    ['ब्लब', /सुन नहीं पाई/u],
+  ] as const) {
+    t.match(said(heard), expected, heard)
+  }
+  t.ok(ends('मुझे दोबारा कॉल मत करना'))
+})
+
+t.test('after an interruption it answers briefly', async (t) => {
+  const whole = said('x', 'It costs five', 'Okay, please tell me more.')
+  const cut = said('x', 'It costs five [interrupted by the caller]', 'Okay, please tell me more.')
+  t.match(cut, /^Sure\. Gladly\./)
+  t.ok(cut.length < whole.length)
+  t.match(said('x', 'It costs [interrupted by the caller]', 'Wait, one moment.'), /^Of course/)
+  const request = ask('Hello?')
+  const about: ChatMessage = { role: 'system', content: 'A note says that you were interrupted.' }
+  t.equal(
+    replyTo({ ...request, messages: [about, ...request.messages.slice(1)] }).text.startsWith('Sure'),
+    false,
+  )
+})
+
+t.test('tools: booking is looked up, its answer is read out, data is not', async (t) => {
+  const tool: ToolDeclaration = {
+    name: 'check_availability',
+    description: 'Free places.',
+    parameters: { type: 'object', properties: { day: { type: 'string' }, count: { type: 'integer' } } },
+  }
+  const request = { ...ask('Book me for 3 people.'), tools: [tool, END] }
+  const { calls } = replyTo(request)
+  t.match(calls, [{ name: 'check_availability', arguments: { day: 'Book me for 3 people.', count: 3 } }])
+  const after = (content: string, called: readonly ToolCall[] = calls): string =>
+    replyTo({
+      ...request,
+      messages: [
+        ...request.messages,
+        { role: 'assistant', content: null, toolCalls: called },
+        { role: 'tool', toolCallId: called[0]?.id ?? '', content },
+      ],
+    }).text
+  t.equal(after('Ten and eleven are free'), 'Ten and eleven are free.')
+  t.equal(after('{"free":[10]}'), '')
+  t.equal(after('done', [{ id: 'e', name: 'end_call', arguments: {} }]), '')
+})
+
+t.test('the same messages give the same answer; names come from the prompt', async (t) => {
+  const request = ask('Hello?', 'Hello, this is Asha.', 'Who is this?')
+  t.same(replyTo(request), replyTo(structuredClone(request)))
+  const nameless = { ...request, messages: [{ role: 'user', content: 'Who is this?' }] as const }
+  t.match(replyTo(nameless).text, /the assistant from our office/)
+  const other = {
+    role: 'system',
+    content: 'Your name is Ravi. You work for Lotus & Sons Bakery, of course.',
+  } as const
+  t.match(
+    replyTo({ ...nameless, messages: [other, ...nameless.messages] }).text,
+    /Ravi from Lotus & Sons Bakery\./,
+  )
+})
+
+t.test('streams words after generate returned; cancelling stops them', async (t) => {
+  const words: string[] = []
+  let done = 0
+  const events = {
+    text: (delta: string) => words.push(delta),
+    toolCalls: () => {},
+    done: () => done++,
+    failed: () => t.fail('it cannot fail'),
+  }
+  rulesLanguageModel().generate(ask('Hello?'), events)
+  t.same(words, [])
+  await Promise.resolve()
+  t.equal(words.join(''), said('Hello?'))
+  t.ok(words.length > 5)
+  t.equal(done, 1)
+  words.length = 0
+  rulesLanguageModel().generate(ask('Hello?'), events).cancel()
+  await Promise.resolve()
+  t.same(words, [])
+})
+
+t.test('with timing it waits like a provider', async (t) => {
+  const clock = new VirtualClock()
+  const words: string[] = []
+  let usage: unknown = null
+  const model = rulesLanguageModel({ clock, firstTokenMs: 300, tokenMs: 20 })
+  const run = () =>
+    model.generate(ask('Hello?'), {
+      text: (delta) => words.push(delta),
+      toolCalls: () => {},
+      done: (figures) => {
+        usage = figures
+      },
+      failed: () => t.fail('it cannot fail'),
+    })
+  run()
+  clock.advance(299)
+  t.equal(words.length, 0)
+  clock.advance(1)
+  t.equal(words.length, 1)
+  clock.advance(20)
+  t.equal(words.length, 2)
+  clock.advance(10_000)
+  t.equal(words.join(''), said('Hello?'))
+  t.match(usage, { completionTokens: words.length })
+  const handle = run()
+  clock.advance(320)
+  handle.cancel()
+  t.equal(clock.pending, 0)
+})

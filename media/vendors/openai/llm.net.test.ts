@@ -1,0 +1,332 @@
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
+import {
+  eventStream,
+  type FakeOpenAi,
+  jsonReply,
+  openFakeOpenAi,
+} from '../../../fixtures/vendors/fake-openai.js'
+import {
+  chatFrames,
+  DONE_FRAME,
+  deltaFrame,
+  errorBody,
+  finishFrame,
+  ROLE_FRAME,
+  TOOL_CALL_FRAMES,
+  textFrame,
+} from '../../../fixtures/vendors/openai-frames.js'
+import {
+  type Cancellable,
+  type GenerateRequest,
+  type LanguageModel,
+  PROMPT_TOO_LONG,
+  type ToolCall,
+} from '../../agent/vendor-ports.js'
+import { type Clock, systemClock } from '../../base/clock.js'
+import type { EngineError } from '../../base/errors.js'
+import { silentLog } from '../../base/log.js'
+import { openAiLanguageModel } from './llm.js'
+
+const REQUEST: GenerateRequest = {
+  model: 'm',
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'नमस्ते' },
+  ],
+  tools: [],
+}
+
+interface Answer {
+  readonly text: string
+  readonly calls: readonly ToolCall[]
+  readonly usage: unknown
+  readonly error: EngineError | null
+}
+
+async function setUp(
+  t: Test,
+  clock: Clock = systemClock,
+): Promise<{ fake: FakeOpenAi; model: LanguageModel }> {
+  assertNothingLeft(t)
+  const fake = await openFakeOpenAi()
+  t.teardown(() => fake.close())
+  return { fake, model: modelOf(fake.baseUrl, clock) }
+}
+
+function modelOf(baseUrl: string, clock: Clock = systemClock): LanguageModel {
+  return openAiLanguageModel(
+    {
+      baseUrl,
+      apiKey: 'sk-test',
+      chatModel: 'm',
+      transcriptionModel: 'w',
+      speechModel: 's',
+      speechVoice: 'v',
+      speechRate: 24_000,
+    },
+    { clock, log: silentLog },
+  )
+}
+
+/** Runs one request to its end. `onText` may cancel. */
+function ask(
+  model: LanguageModel,
+  request: GenerateRequest = REQUEST,
+  onText: (handle: Cancellable) => void = () => {},
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    let text = ''
+    let calls: readonly ToolCall[] = []
+    const handle = model.generate(request, {
+      text: (delta) => {
+        text += delta
+        onText(handle)
+      },
+      toolCalls: (all) => {
+        calls = all
+      },
+      done: (usage) => resolve({ text, calls, usage, error: null }),
+      failed: (error) => resolve({ text, calls, usage: null, error }),
+    })
+  })
+}
+
+t.test('a plain answer: text, usage, and the request as the vendor wants it', async (t) => {
+  const { fake, model } = await setUp(t)
+  const answer = await ask(model, {
+    model: 'big',
+    messages: [
+      ...REQUEST.messages,
+      { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: { x: 1 } }] },
+      { role: 'tool', toolCallId: 'c1', content: 'nothing' },
+      { role: 'assistant', content: 'So.' },
+    ],
+    tools: [{ name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }],
+  })
+  t.same(answer, {
+    text: 'Namaste. How can I help you?',
+    calls: [],
+    usage: { promptTokens: 9, completionTokens: 5 },
+    error: null,
+  })
+  const request = fake.requests[0]
+  t.equal(request?.path, '/v1/chat/completions')
+  t.equal(request?.headers.authorization, 'Bearer sk-test')
+  t.equal(request?.headers['content-type'], 'application/json')
+  t.same(JSON.parse(String(request?.body)), {
+    model: 'big',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'नमस्ते' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"x":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'nothing' },
+      { role: 'assistant', content: 'So.' },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } },
+      },
+    ],
+    tool_choice: 'auto',
+  })
+})
+
+t.test('bytes cut anywhere, comments, CRLF', async (t) => {
+  const { fake, model } = await setUp(t)
+  const frames = [': keep-alive\n\n', ...chatFrames(['नमस्ते', ' 👍 जी'])]
+  const bytes = Buffer.from(frames.join('').replaceAll('\n', '\r\n'))
+  // Prime-sized pieces fall into characters, line ends and keywords alike.
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) =>
+    bytes.subarray(i * 7, i * 7 + 7),
+  )
+  fake.enqueue('chat', eventStream(pieces))
+  t.match(await ask(model), { text: 'नमस्ते 👍 जी', error: null })
+})
+
+t.test('tool calls from fragments, also when the finish reason says stop', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue('chat', eventStream([textFrame('Bye.'), ...TOOL_CALL_FRAMES]))
+  fake.enqueue(
+    'chat',
+    eventStream(TOOL_CALL_FRAMES.map((frame) => frame.replace('"tool_calls"}', '"stop"}'))),
+  )
+  const calls = [{ id: 'call_9', name: 'end_call', arguments: { reason: 'done' } }]
+  t.match(await ask(model), { text: 'Bye.', calls, error: null })
+  t.match(await ask(model), { text: '', calls, error: null })
+})
+
+t.test('what clones leave out or add', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue(
+    'chat',
+    eventStream([
+      'data:\n\n',
+      deltaFrame('{"content":null,"reasoning_content":"The caller greets."}'),
+      deltaFrame('{"content":"Ji","obfuscation":"xx"}'),
+      'data: {"choices":[{"delta":{"content":"."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n',
+    ]),
+    jsonReply(
+      '{"choices":[{"index":0,"message":{"role":"assistant","content":"Whole."},"finish_reason":"stop"}]}',
+    ),
+    eventStream([deltaFrame('{"refusal":"I cannot."}'), finishFrame('content_filter'), DONE_FRAME]),
+  )
+  t.same(
+    await ask(model),
+    { text: 'Ji.', calls: [], usage: { promptTokens: 1, completionTokens: 2 }, error: null },
+    'no [DONE], usage in the last chunk, reasoning is not spoken',
+  )
+  t.match(await ask(model), { text: 'Whole.', error: null }, 'an answer that is no stream')
+  t.match(await ask(model), { text: 'I cannot.', error: null }, 'a refusal is what the model says')
+})
+
+t.test('stream_options refused: asked again without, and remembered', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue('chat', jsonReply(errorBody('Unknown parameter: stream_options'), 400))
+  t.match(await ask(model), { text: 'Namaste. How can I help you?', error: null })
+  t.match(await ask(model), { error: null })
+  const sent = fake.requests.map(({ body }) => 'stream_options' in JSON.parse(String(body)))
+  t.same(sent, [true, false, false])
+})
+
+t.test('errors are classed, with the vendor’s words', async (t) => {
+  const { fake, model } = await setUp(t)
+  for (const [status, code, retryable] of [
+    [400, 'vendor_rejected', false],
+    [401, 'vendor_rejected', false],
+    [403, 'vendor_rejected', false],
+    [404, 'vendor_rejected', false],
+    [302, 'vendor_rejected', false],
+    [408, 'vendor_failed', true],
+    [409, 'vendor_failed', true],
+    [429, 'vendor_rate_limited', true],
+    [500, 'vendor_failed', true],
+    [503, 'vendor_failed', true],
+  ] as const) {
+    const before = fake.requests.length
+    const refused = jsonReply(errorBody('Because.'), status, { 'retry-after-ms': '1' })
+    const tries = retryable || status === 400 ? 2 : 1
+    fake.enqueue('chat', ...Array.from({ length: tries }, () => refused))
+    const { error } = await ask(model)
+    t.match(error, { code, retryable, message: `the vendor answered ${status}: Because.` }, `${status}`)
+    t.equal(fake.requests.length - before, tries, `${status}: tries`)
+  }
+})
+
+t.test('a prompt that is too long is told apart from every other refusal', async (t) => {
+  const { fake, model } = await setUp(t)
+  const body = (message: string, code: string | null = null) =>
+    JSON.stringify({ error: { message, type: 'invalid_request_error', param: 'messages', code } })
+  for (const said of [
+    body('Please shorten it.', 'context_length_exceeded'),
+    body("This model's maximum context length is 8192 tokens."),
+    body('the request exceeds the available context size, try increasing it'),
+    body('prompt is too long: 210000 tokens > 200000 maximum'),
+  ]) {
+    const before = fake.requests.length
+    fake.enqueue('chat', jsonReply(said, 400))
+    t.match((await ask(model)).error, { code: 'vendor_rejected', context: { reason: PROMPT_TOO_LONG } }, said)
+    t.equal(fake.requests.length - before, 1, 'the options are not to blame')
+  }
+  fake.enqueue('chat', jsonReply(body('Bad tools.'), 400), jsonReply(body('Bad tools.'), 400))
+  t.equal((await ask(model)).error?.context.reason, undefined)
+})
+
+t.test('429 with a short Retry-After is tried once more, a long one fails at once', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue('chat', jsonReply(errorBody('Slow down.'), 429, { 'retry-after': '0' }))
+  t.match(await ask(model), { text: 'Namaste. How can I help you?', error: null })
+  fake.enqueue('chat', jsonReply(errorBody('Slow down.'), 429, { 'retry-after': '30' }))
+  t.match(await ask(model), { error: { code: 'vendor_rate_limited' } })
+  fake.enqueue('chat', jsonReply(errorBody('No.'), 429, { 'retry-after': 'Wed, 21 Oct 2037 07:28:00 GMT' }))
+  t.match(await ask(model), { error: { code: 'vendor_rate_limited' } })
+  t.equal(fake.requests.length, 4)
+})
+
+t.test('errors in the middle of the stream', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue(
+    'chat',
+    eventStream([ROLE_FRAME, textFrame('Na'), `data: ${errorBody('Overloaded', 'server_error')}\n\n`]),
+    eventStream([`event: error\ndata: ${errorBody('Slow down', 'rate_limit_exceeded')}\n\n`]),
+    { headers: { 'content-type': 'text/event-stream' }, steps: [{ send: textFrame('Na') }, { cut: true }] },
+    eventStream([ROLE_FRAME, textFrame('Na')]),
+    eventStream(['data: {"choices":\n\n']),
+    eventStream([
+      deltaFrame('{"tool_calls":[{"index":0,"function":{"name":"x","arguments":"{"}}]}'),
+      finishFrame('length'),
+    ]),
+  )
+  t.match(await ask(model), { text: 'Na', error: { code: 'vendor_failed', message: /Overloaded/ } })
+  t.match(await ask(model), { error: { code: 'vendor_rate_limited' } })
+  t.match(await ask(model), { text: 'Na', error: { code: 'vendor_failed', retryable: true } }, 'cut')
+  t.match(await ask(model), { text: 'Na', error: { code: 'vendor_failed' } }, 'ended before it was finished')
+  t.match(await ask(model), { error: { code: 'vendor_failed' } }, 'not JSON')
+  t.match(await ask(model), { calls: [], error: { code: 'vendor_failed' } }, 'arguments cut short')
+  t.equal(fake.requests.length, 6, 'nothing is repeated once an answer had begun')
+})
+
+t.test('a vendor that opens and stalls is given up at the deadline', async (t) => {
+  const clock = new VirtualClock()
+  const { fake, model } = await setUp(t, clock)
+  for (const steps of [[{ stall: true }], [{ send: textFrame('Na') }, { stall: true }]] as const) {
+    fake.enqueue('chat', { headers: { 'content-type': 'text/event-stream' }, steps })
+    let heard = 0
+    const answer = ask(model, REQUEST, () => heard++)
+    await fake.until(() => fake.requests.length > 0)
+    // The stall begins when the fake has sent what it sends; `heard` follows over the socket.
+    while (heard < steps.length - 1) await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    clock.advance(8001)
+    t.match(await answer, { error: { code: 'vendor_stalled', retryable: true } })
+    await fake.until(() => fake.requests.every(({ aborted }) => aborted))
+  }
+  t.equal(clock.pending, 0)
+})
+
+t.test('cancelling stops the vendor and all callbacks', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue('chat', eventStream(chatFrames(Array.from({ length: 100 }, (_, i) => ` w${i}`)), 5))
+  let texts = 0
+  let ended = false
+  const handle = model.generate(REQUEST, {
+    text: () => {
+      texts++
+      if (texts === 3) handle.cancel()
+    },
+    toolCalls: () => {},
+    done: () => {
+      ended = true
+    },
+    failed: () => {
+      ended = true
+    },
+  })
+  await fake.until(() => fake.requests[0]?.aborted === true)
+  handle.cancel()
+  t.equal(texts, 3)
+  t.notOk(ended)
+})
+
+t.test('an unreachable vendor', async (t) => {
+  assertNothingLeft(t)
+  const fake = await openFakeOpenAi()
+  await fake.close()
+  t.match(await ask(modelOf(fake.baseUrl)), { error: { code: 'vendor_unreachable', retryable: true } })
+})
+
+t.test('connections are kept for the next answers', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.setDefault('chat', eventStream([...chatFrames(['A'])], 1))
+  for (let i = 0; i < 5; i++) await ask(model)
+  // The tail of one answer may still be on its way when the next question is asked.
+  t.ok(fake.connections <= 2, `${fake.connections} connections for 5 answers`)
+})

@@ -1,0 +1,227 @@
+import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
+import type { Clock } from '../../base/clock.js'
+import { EngineError, errorText } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import { OPENAI } from '../catalogue.js'
+import { type SseEvent, SseParser } from '../shared/sse.js'
+import { errorMessageOf, joinUrl, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
+import type { OpenAiSettings } from './settings.js'
+import { isRecord, ToolCallAssembly } from './tool-calls.js'
+
+const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 1024 * 1024 }
+
+/** Differences of another vendor's endpoint with the same protocol. */
+export interface ChatDialect {
+  /** Id of the vendor. */
+  readonly id?: string
+  /** Fields added to every request. */
+  readonly extra?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Opens chat completions over server-sent events, as OpenAI and compatible servers offer them.
+ * https://platform.openai.com/docs/api-reference/chat/create
+ */
+export function openAiLanguageModel(
+  settings: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> & Partial<OpenAiSettings>,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { id = OPENAI, extra = {} }: ChatDialect = {},
+): LanguageModel {
+  // Some servers reject `stream_options`; this is remembered for the life of the thread.
+  let streamOptions = true
+
+  const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
+    const url = joinUrl(settings.baseUrl, 'chat/completions')
+    const send = (withOptions: boolean): Promise<VendorResponse> =>
+      post({
+        url,
+        apiKey: settings.apiKey,
+        body: JSON.stringify({ ...bodyOf(request, withOptions), ...extra }),
+        limits: LIMITS,
+        clock,
+        signal,
+      })
+    if (!streamOptions) return send(false)
+    try {
+      return await send(true)
+    } catch (error) {
+      if (!(error instanceof VendorHttpError) || error.status !== 400) throw error
+      // The error names another reason.
+      if (error.context.reason !== undefined) throw error
+      const response = await send(false)
+      streamOptions = false
+      log.info({}, 'llm.stream_options_unsupported')
+      return response
+    }
+  }
+
+  return {
+    id,
+    firstTokenDeadlineMs: 1800,
+    generate(request, events) {
+      const stop = new AbortController()
+      const { signal } = stop
+      run(request, events, signal, ask).catch((error: unknown) => {
+        if (signal.aborted) return
+        stop.abort()
+        events.failed(
+          error instanceof EngineError
+            ? error
+            : new EngineError('vendor_failed', errorText(error), { cause: error }),
+        )
+      })
+      return { cancel: () => stop.abort() }
+    },
+  }
+}
+
+async function run(
+  request: GenerateRequest,
+  events: GenerateEvents,
+  signal: AbortSignal,
+  ask: (request: GenerateRequest, signal: AbortSignal) => Promise<VendorResponse>,
+): Promise<void> {
+  const response = await ask(request, signal)
+  const reply = new ReplyReader(events, signal)
+  if (response.contentType.startsWith('application/json')) {
+    // The server ignored `stream`.
+    const decoder = new TextDecoder()
+    let text = ''
+    await response.read((bytes) => {
+      text += decoder.decode(bytes, { stream: true })
+      return true
+    })
+    reply.take({ event: '', data: text })
+  } else {
+    const parser = new SseParser()
+    const take = (event: SseEvent): void => reply.take(event)
+    await response.read((bytes) => {
+      parser.push(bytes, take)
+      return !reply.complete && !signal.aborted
+    })
+    if (!reply.complete) parser.end(take)
+  }
+  reply.finish()
+}
+
+/** Reads the chunks of one reply and reports them; reports nothing once the signal is aborted. */
+class ReplyReader {
+  readonly #events: GenerateEvents
+  readonly #signal: AbortSignal
+  readonly #tools = new ToolCallAssembly()
+  #finished = false
+  #usage: { promptTokens: number; completionTokens: number } | null = null
+  /** `[DONE]` was received; anything after it is ignored. */
+  complete = false
+
+  constructor(events: GenerateEvents, signal: AbortSignal) {
+    this.#events = events
+    this.#signal = signal
+  }
+
+  take({ event, data }: SseEvent): void {
+    if (this.complete || this.#signal.aborted || data.trim() === '') return
+    if (data.trim() === '[DONE]') {
+      this.complete = true
+      return
+    }
+    let chunk: unknown
+    try {
+      chunk = JSON.parse(data)
+    } catch (error) {
+      throw new EngineError('vendor_failed', 'the language model sent invalid JSON', {
+        cause: error,
+        context: { length: data.length },
+      })
+    }
+    if (!isRecord(chunk)) return
+    if (event === 'error' || (chunk.error !== undefined && chunk.error !== null))
+      throw streamedError(data, chunk)
+    this.#readUsage(chunk.usage)
+    const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined
+    if (!isRecord(choice)) return
+    if (typeof choice.finish_reason === 'string') this.#finished = true
+    const delta = choice.delta ?? choice.message
+    if (isRecord(delta)) this.#readDelta(delta)
+  }
+
+  /** Ends the reply. Throws when the stream broke off before the model had finished. */
+  finish(): void {
+    if (this.#signal.aborted) return
+    if (!this.complete && !this.#finished) {
+      throw new EngineError('vendor_failed', 'the language model closed the stream before it had finished', {
+        retryable: true,
+      })
+    }
+    // Some servers report `stop` although they called tools, so the collected calls decide.
+    const calls = this.#tools.finish()
+    if (calls.length > 0) this.#events.toolCalls(calls)
+    if (!this.#signal.aborted) this.#events.done(this.#usage)
+  }
+
+  #readDelta(delta: Record<string, unknown>): void {
+    // `reasoning_content` is not spoken. A refusal replaces the content.
+    for (const text of [delta.content, delta.refusal]) {
+      if (typeof text === 'string' && text !== '' && !this.#signal.aborted) this.#events.text(text)
+    }
+    this.#tools.add(delta.tool_calls)
+  }
+
+  #readUsage(usage: unknown): void {
+    if (!isRecord(usage)) return
+    const { prompt_tokens: prompt, completion_tokens: completion } = usage
+    if (typeof prompt === 'number' && typeof completion === 'number') {
+      this.#usage = { promptTokens: prompt, completionTokens: completion }
+    }
+  }
+}
+
+function streamedError(data: string, chunk: Record<string, unknown>): EngineError {
+  const detail = isRecord(chunk.error) ? chunk.error : chunk
+  const limited = /rate_limit|insufficient_quota/.test(`${String(detail.code)} ${String(detail.type)}`)
+  return new EngineError(
+    limited ? 'vendor_rate_limited' : 'vendor_failed',
+    `the language model reported: ${errorMessageOf(data).slice(0, 300)}`,
+    { retryable: true },
+  )
+}
+
+function bodyOf(request: GenerateRequest, streamOptions: boolean): Record<string, unknown> {
+  const body: Record<string, unknown> = {
+    model: request.model,
+    stream: true,
+    messages: request.messages.map(messageBody),
+  }
+  if (streamOptions) body.stream_options = { include_usage: true }
+  if (request.tools.length > 0) {
+    body.tools = request.tools.map(({ name, description, parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    }))
+    body.tool_choice = 'auto'
+  }
+  return body
+}
+
+function messageBody(message: ChatMessage): Record<string, unknown> {
+  switch (message.role) {
+    case 'system':
+    case 'user':
+      return { role: message.role, content: message.content }
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolCallId, content: message.content }
+    case 'assistant': {
+      const calls = message.toolCalls ?? []
+      if (calls.length === 0) return { role: 'assistant', content: message.content ?? '' }
+      return {
+        role: 'assistant',
+        content: message.content,
+        tool_calls: calls.map((call) => ({
+          id: call.id,
+          type: 'function',
+          function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+        })),
+      }
+    }
+  }
+}

@@ -1,0 +1,309 @@
+import type {
+  Cancellable,
+  SpeechToSpeech,
+  SpeechToSpeechEvents,
+  SpeechToSpeechOptions,
+  SpeechToSpeechStream,
+  SpokenReplyEvents,
+  VendorFailure,
+} from '../../agent/vendor-ports.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { EngineError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import { OPENAI_REALTIME } from '../catalogue.js'
+import { VendorSocket } from '../shared/vendor-socket.js'
+import { openRealtimeAudio, type RealtimeAudio } from './realtime-audio.js'
+import {
+  classifyClose,
+  historyItems,
+  phraseResponse,
+  type RealtimeMessage,
+  realtimeError,
+  SETUP_EVENT_ID,
+  sessionUpdate,
+  textItem,
+  toolOutput,
+} from './realtime-messages.js'
+import { RealtimeResponses } from './realtime-responses.js'
+import type { OpenAiSettings, RealtimeSettings } from './settings.js'
+import { isRecord } from './tool-calls.js'
+
+const CONNECT_MS = 4000
+/** Deadline from the open socket to the configured session (ms). */
+const SETUP_MS = 4000
+/** Audio per message (ms). */
+const CHUNK_MS = 40
+/** Bounds of audio and messages kept until the session is configured. */
+const MAX_PENDING_CHUNKS = 100
+const MAX_PENDING_MESSAGES = 200
+/** A reply arrives in chunks of a second at most; returned items may be larger. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+const MAX_BUFFERED_BYTES = 512 * 1024
+/** The vendor ends a session after 60 minutes; sessions cannot be resumed. */
+const MAX_SESSION_MS = 60 * 60_000
+const FIRST_AUDIO_MS = 2500
+
+/**
+ * Opens OpenAI Realtime, or a compatible server, over its WebSocket.
+ * https://platform.openai.com/docs/guides/realtime
+ */
+export function openAiSpeechToSpeech(
+  settings: OpenAiSettings,
+  realtime: RealtimeSettings,
+  deps: { readonly clock: Clock; readonly log: Log },
+): SpeechToSpeech {
+  return {
+    id: OPENAI_REALTIME,
+    capabilities: {
+      turnEnd: realtime.turns !== 'ours',
+      firstAudioDeadlineMs: FIRST_AUDIO_MS,
+      maxConnectionMs: MAX_SESSION_MS,
+    },
+    open: (options, events) => new RealtimeStream(settings, realtime, options, events, deps),
+  }
+}
+
+class RealtimeStream implements SpeechToSpeechStream {
+  readonly #realtime: RealtimeSettings
+  readonly #options: SpeechToSpeechOptions
+  readonly #events: SpeechToSpeechEvents
+  readonly #log: Log
+  readonly #socket: VendorSocket
+  readonly #audioFormat: RealtimeAudio
+  readonly #responses: RealtimeResponses
+  readonly #chunk: Int16Array
+  #filled = 0
+  /** Messages kept until the session is configured. */
+  readonly #pendingAudio: string[] = []
+  readonly #pendingMessages: string[] = []
+  #setupTimer: Timer | null = null
+  #ready = false
+  #closed = false
+
+  constructor(
+    settings: OpenAiSettings,
+    realtime: RealtimeSettings,
+    options: SpeechToSpeechOptions,
+    events: SpeechToSpeechEvents,
+    { clock, log }: { readonly clock: Clock; readonly log: Log },
+  ) {
+    this.#realtime = realtime
+    this.#options = options
+    this.#events = events
+    this.#log = log
+    this.#audioFormat = openRealtimeAudio(options.rate)
+    this.#chunk = new Int16Array((options.rate * CHUNK_MS) / 1000)
+    this.#responses = new RealtimeResponses({
+      send: (message) => this.#send(message),
+      audioFormat: this.#audioFormat,
+      clock,
+    })
+    this.#socket = new VendorSocket(
+      {
+        url: `${settings.baseUrl.replace(/^http/, 'ws')}/realtime?model=${encodeURIComponent(options.model)}`,
+        headers: settings.apiKey === null ? {} : { Authorization: `Bearer ${settings.apiKey}` },
+        clock,
+        connectMs: CONNECT_MS,
+        maxMessageBytes: MAX_MESSAGE_BYTES,
+        maxBufferedBytes: MAX_BUFFERED_BYTES,
+        classify: classifyClose,
+      },
+      {
+        open: () => {
+          this.#setupTimer = clock.after(SETUP_MS, () =>
+            this.#fail(
+              new EngineError('vendor_stalled', 'the vendor did not open a session', { retryable: true }),
+            ),
+          )
+        },
+        message: (message) => this.#read(message),
+        closed: (error) => this.#fail(error),
+      },
+    )
+  }
+
+  write(pcm: Int16Array): void {
+    let from = 0
+    while (from < pcm.length && !this.#closed) {
+      const take = Math.min(pcm.length - from, this.#chunk.length - this.#filled)
+      this.#chunk.set(pcm.subarray(from, from + take), this.#filled)
+      this.#filled += take
+      from += take
+      if (this.#filled === this.#chunk.length) this.#append(this.#chunk)
+    }
+  }
+
+  commit(): void {
+    if (this.#filled > 0) this.#append(this.#chunk.subarray(0, this.#filled))
+    this.#send({ type: 'input_audio_buffer.commit' })
+  }
+
+  respond({ mayUseTools }: { readonly mayUseTools: boolean }, events: SpokenReplyEvents): Cancellable {
+    return this.#begin(mayUseTools ? {} : { tool_choice: 'none' }, true, events)
+  }
+
+  say(text: string, events: SpokenReplyEvents): Cancellable {
+    return this.#begin(phraseResponse(text), false, events)
+  }
+
+  truncate(item: string, audioMs: number): void {
+    this.#send({
+      type: 'conversation.item.truncate',
+      item_id: item,
+      content_index: 0,
+      audio_end_ms: Math.floor(audioMs),
+    })
+  }
+
+  deleteItem(item: string): void {
+    this.#send({ type: 'conversation.item.delete', item_id: item })
+  }
+
+  addMessage(role: 'user' | 'assistant' | 'system', text: string): void {
+    this.#send(textItem(role, text))
+  }
+
+  toolResult(callId: string, output: string): void {
+    this.#send(toolOutput(callId, output))
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#end()
+    this.#responses.close()
+    this.#socket.close()
+  }
+
+  #begin(body: RealtimeMessage, inBand: boolean, events: SpokenReplyEvents): Cancellable {
+    let cancelled = false
+    let job: Cancellable | null = null
+    // The caller needs its handle before the first event.
+    queueMicrotask(() => {
+      if (cancelled) return
+      if (this.#closed)
+        events.failed(new EngineError('closed', 'the connection is gone', { retryable: true }))
+      else job = this.#responses.begin(body, inBand, events)
+    })
+    return {
+      cancel: () => {
+        cancelled = true
+        job?.cancel()
+      },
+    }
+  }
+
+  #append(pcm: Int16Array): void {
+    this.#filled = 0
+    const message = `{"type":"input_audio_buffer.append","audio":"${this.#audioFormat.encode(pcm)}"}`
+    if (this.#ready) {
+      this.#socket.send(message)
+      return
+    }
+    this.#pendingAudio.push(message)
+    if (this.#pendingAudio.length > MAX_PENDING_CHUNKS) this.#pendingAudio.shift()
+  }
+
+  #send(message: RealtimeMessage): void {
+    if (this.#closed) return
+    const text = JSON.stringify(message)
+    if (this.#ready) {
+      this.#socket.send(text)
+      return
+    }
+    this.#pendingMessages.push(text)
+    if (this.#pendingMessages.length > MAX_PENDING_MESSAGES) {
+      this.#fail(new EngineError('vendor_stalled', 'the vendor does not open a session', { retryable: true }))
+    }
+  }
+
+  // ---- messages from the vendor
+
+  #read(message: RealtimeMessage): void {
+    if (this.#closed || this.#responses.read(message)) return
+    const { type } = message
+    switch (type) {
+      case 'session.created':
+        this.#socket.send(
+          JSON.stringify(sessionUpdate(this.#options, this.#realtime, this.#audioFormat.format)),
+        )
+        return
+      case 'session.updated':
+        this.#configured()
+        return
+      case 'input_audio_buffer.speech_started':
+        this.#events.callerStarted()
+        return
+      case 'input_audio_buffer.speech_stopped':
+        this.#events.callerStopped()
+        return
+      case 'input_audio_buffer.committed':
+        if (typeof message.item_id === 'string') this.#events.committed(message.item_id)
+        return
+      case 'conversation.item.input_audio_transcription.completed':
+      case 'conversation.item.input_audio_transcription.failed':
+        this.#transcript(message)
+        return
+      case 'rate_limits.updated':
+        this.#limits(message.rate_limits)
+        return
+      case 'error':
+        if (isRecord(message.error)) this.#error(message.error)
+        return
+      default:
+    }
+  }
+
+  #configured(): void {
+    if (this.#ready) return
+    this.#ready = true
+    this.#setupTimer?.cancel()
+    for (const item of historyItems(this.#options.history)) this.#send(item)
+    for (const message of this.#pendingAudio.splice(0)) this.#socket.send(message)
+    for (const message of this.#pendingMessages.splice(0)) this.#socket.send(message)
+  }
+
+  #transcript({ item_id, transcript }: RealtimeMessage): void {
+    if (typeof item_id !== 'string') return
+    this.#events.transcript(item_id, typeof transcript === 'string' ? transcript.trim() : null)
+  }
+
+  #limits(limits: unknown): void {
+    if (!Array.isArray(limits)) return
+    for (const limit of limits) {
+      if (isRecord(limit) && limit.remaining === 0) {
+        this.#log.warn(
+          { limit: limit.name, resetSeconds: limit.reset_seconds },
+          'realtime.rate_limit_exhausted',
+        )
+      }
+    }
+  }
+
+  /** Most errors concern a single message: a cancel that came too late, an empty buffer. */
+  #error(error: RealtimeMessage): void {
+    const { code, event_id } = error
+    if (typeof event_id === 'string' && this.#responses.rejected(event_id, error)) return
+    const failure = realtimeError(error, 'the vendor reports')
+    if (event_id === SETUP_EVENT_ID || code === 'session_expired' || code === 'invalid_api_key') {
+      this.#fail(failure)
+      return
+    }
+    // Without a configured session no error is recoverable.
+    if (!this.#ready) this.#fail(failure)
+    else this.#log.info({ vendorCode: code ?? error.type }, 'realtime.message_error')
+  }
+
+  #fail(error: VendorFailure): void {
+    if (this.#closed) return
+    this.#end()
+    this.#socket.close()
+    // The connection fails first, so that handlers of failed replies find it closed.
+    this.#events.failed(error)
+    this.#responses.fail(error)
+  }
+
+  #end(): void {
+    this.#closed = true
+    this.#setupTimer?.cancel()
+  }
+}

@@ -1,0 +1,295 @@
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
+import {
+  eventStream,
+  type FakeOpenAi,
+  type FakeReply,
+  type FakeRequest,
+  jsonReply,
+  openFakeOpenAi,
+} from '../../../fixtures/vendors/fake-openai.js'
+import { errorBody } from '../../../fixtures/vendors/openai-frames.js'
+import type { RecognitionMode } from '../../agent/agent-spec.js'
+import type { SpeechToTextStream } from '../../agent/vendor-ports.js'
+import { type Clock, systemClock } from '../../base/clock.js'
+import { silentLog } from '../../base/log.js'
+import { parseWav } from '../shared/wav.js'
+import { openAiSpeechToText } from './stt.js'
+
+type Heard = { readonly final: string; readonly language?: string } | { readonly failed: string }
+
+interface Rig {
+  readonly fake: FakeOpenAi
+  readonly stream: SpeechToTextStream
+  readonly heard: Heard[]
+  /** Resolves when that many finals and failures came. */
+  heardSome(count: number): Promise<readonly Heard[]>
+  /** Plays a ramp from session ms `from` to `to`: sample n has the value n / 8. */
+  play(fromMs: number, toMs: number): void
+}
+
+async function setUp(
+  t: Test,
+  options: {
+    language?: string
+    languages?: readonly string[]
+    mode?: RecognitionMode
+    clock?: Clock
+  } = {},
+): Promise<Rig> {
+  assertNothingLeft(t)
+  const fake = await openFakeOpenAi()
+  t.teardown(() => fake.close())
+  const heard: Heard[] = []
+  let wake = (): void => {}
+  const add = (what: Heard): void => {
+    heard.push(what)
+    wake()
+  }
+  const stream = openAiSpeechToText(
+    {
+      baseUrl: `${fake.baseUrl}/`,
+      apiKey: null,
+      chatModel: 'm',
+      transcriptionModel: 'whisper-1',
+      speechModel: 's',
+      speechVoice: 'v',
+      speechRate: 24_000,
+    },
+    { clock: options.clock ?? systemClock, log: silentLog },
+  ).open(
+    {
+      rate: 8000,
+      language: options.language ?? 'hi-IN',
+      ...(options.languages ? { languages: options.languages } : {}),
+      model: null,
+      mode: options.mode ?? 'transcribe',
+    },
+    {
+      partial: () => t.fail('whole utterances have no partials'),
+      final: (text, words, language = null) => {
+        t.equal(words, null)
+        add(language === null ? { final: text } : { final: text, language })
+      },
+      failed: (error) => add({ failed: error.code }),
+    },
+  )
+  t.teardown(() => stream.close())
+  return {
+    fake,
+    stream,
+    heard,
+    async heardSome(count) {
+      const until = performance.now() + 30_000
+      while (heard.length < count && performance.now() < until) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, 200)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      return heard
+    },
+    play(fromMs, toMs) {
+      for (let at = fromMs; at < toMs; at += 20) {
+        stream.write(
+          Int16Array.from({ length: 160 }, (_, i) => at + i / 8),
+          at,
+        )
+      }
+    },
+  }
+}
+
+/** One utterance of 800 ms with its marks, as the detector would give them. */
+function utter(rig: Rig, fromMs: number): void {
+  rig.play(fromMs, fromMs + 160)
+  rig.stream.utteranceStart(fromMs + 100)
+  rig.play(fromMs + 160, fromMs + 1200)
+  rig.stream.utteranceEnd(fromMs + 900)
+}
+
+function parts(request: FakeRequest | undefined): Map<string, Buffer> {
+  const boundary = /boundary=(.+)$/.exec(String(request?.headers['content-type']))?.[1]
+  const body = request?.body.toString('latin1') ?? ''
+  const found = new Map<string, Buffer>()
+  for (const part of body.split(`--${boundary}`).slice(1, -1)) {
+    const split = part.indexOf('\r\n\r\n')
+    const name = /name="([^"]+)"(?:; filename="([^"]+)")?/.exec(part.slice(0, split))
+    const content = Buffer.from(part.slice(split + 4, -2), 'latin1')
+    found.set(name?.[2] === undefined ? String(name?.[1]) : `${name[1]}:${name[2]}`, content)
+  }
+  return found
+}
+
+t.test('an utterance goes out as WAV with its pre-roll, and its text comes back', async (t) => {
+  const rig = await setUp(t)
+  rig.play(0, 1000)
+  utter(rig, 1000)
+  t.same(await rig.heardSome(1), [{ final: 'Namaste' }])
+  const request = rig.fake.requests[0]
+  t.equal(request?.path, '/v1/audio/transcriptions')
+  t.equal(request?.headers.authorization, undefined, 'no key, no header')
+  const form = parts(request)
+  t.equal(String(form.get('model')), 'whisper-1')
+  t.equal(String(form.get('language')), 'hi')
+  t.equal(String(form.get('response_format')), 'json')
+  const file = form.get('file:utterance.wav') ?? Buffer.alloc(0)
+  const format = parseWav(file)
+  t.match(format, { rate: 8000, channels: 1, dataOffset: 44, dataBytes: file.length - 44 })
+  // From 300 ms before the onset at 1100 ms to 300 ms after the last voiced sample at 1900 ms.
+  t.equal((file.length - 44) / 2, 8 * 1400)
+  t.equal(file.readInt16LE(44), 800, 'the first sample is the one of session ms 800')
+  t.equal(file.readInt16LE(file.length - 2), 2199)
+})
+
+t.test('language tags become ISO 639-1', async (t) => {
+  for (const [tag, iso] of [
+    ['od-IN', 'or'],
+    ['en-IN', 'en'],
+    ['ta-IN', 'ta'],
+  ] as const) {
+    const rig = await setUp(t, { language: tag })
+    utter(rig, 0)
+    await rig.heardSome(1)
+    t.equal(String(parts(rig.fake.requests[0]).get('language')), iso)
+  }
+})
+
+t.test('translation has an endpoint of its own and takes no language', async (t) => {
+  const rig = await setUp(t, { mode: 'translate' })
+  utter(rig, 0)
+  await rig.heardSome(1)
+  t.equal(rig.fake.requests[0]?.path, '/v1/audio/translations')
+  t.notOk(parts(rig.fake.requests[0]).has('language'))
+  t.equal(String(parts(rig.fake.requests[0]).get('model')), 'whisper-1')
+})
+
+t.test('short sounds and known hallucinations are nothing', async (t) => {
+  const rig = await setUp(t)
+  rig.play(0, 500)
+  rig.stream.utteranceStart(400)
+  rig.play(500, 1000)
+  rig.stream.utteranceEnd(660)
+  t.same(await rig.heardSome(1), [{ final: '' }])
+  t.equal(rig.fake.requests.length, 0, 'nothing was sent')
+  const texts = ['Thank you for watching!', ' ... ', 'Subtitles by the Amara.org community', 'Thank you.', '']
+  for (const [i, text] of texts.entries()) {
+    rig.fake.enqueue('transcriptions', jsonReply(JSON.stringify({ text })))
+    utter(rig, 2000 + i * 2000)
+    await rig.heardSome(i + 2)
+  }
+  t.same(rig.heard.slice(1), [
+    { final: '' },
+    { final: '' },
+    { final: '' },
+    { final: 'Thank you.' },
+    { final: '' },
+  ])
+})
+
+t.test('finals keep the order of the utterances', async (t) => {
+  const rig = await setUp(t)
+  const slow: FakeReply = {
+    headers: { 'content-type': 'application/json' },
+    steps: [{ waitMs: 150 }, { send: '{"text":"first"}' }],
+  }
+  rig.fake.setDefault('transcriptions', () =>
+    rig.fake.requests.length === 1 ? slow : jsonReply('{"text":"second"}'),
+  )
+  utter(rig, 0)
+  await rig.fake.until(() => rig.fake.requests.length === 1)
+  utter(rig, 2000)
+  t.same(await rig.heardSome(2), [{ final: 'first' }, { final: 'second' }])
+})
+
+t.test('other answer shapes: event stream, plain text', async (t) => {
+  const rig = await setUp(t)
+  rig.fake.enqueue(
+    'transcriptions',
+    eventStream([
+      'data: {"type":"transcript.text.delta","delta":"Nama"}\n\n',
+      'data: {"type":"transcript.text.done","text":"Namaste ji"}\n\n',
+    ]),
+    { headers: { 'content-type': 'text/plain; charset=utf-8' }, steps: [{ send: ' Haan. \n' }] },
+  )
+  utter(rig, 0)
+  await rig.heardSome(1)
+  utter(rig, 2000)
+  t.same(await rig.heardSome(2), [{ final: 'Namaste ji' }, { final: 'Haan.' }])
+})
+
+t.test('failures are classed and do not end the stream', async (t) => {
+  const rig = await setUp(t)
+  const quick = { 'retry-after-ms': '1' }
+  const refusals = [
+    [jsonReply(errorBody('bad'), 400)],
+    [jsonReply(errorBody('x'), 429, quick), jsonReply(errorBody('x'), 429, quick)],
+    [jsonReply(errorBody('x'), 500, quick), jsonReply(errorBody('x'), 500, quick)],
+    [jsonReply('{"nothing":1}')],
+    [jsonReply('<html>')],
+  ]
+  for (const [i, replies] of refusals.entries()) {
+    rig.fake.enqueue('transcriptions', ...replies)
+    utter(rig, i * 2000)
+    await rig.heardSome(i + 1)
+  }
+  utter(rig, 20_000)
+  t.same(await rig.heardSome(6), [
+    { failed: 'vendor_rejected' },
+    { failed: 'vendor_rate_limited' },
+    { failed: 'vendor_failed' },
+    { failed: 'vendor_failed' },
+    { failed: 'vendor_failed' },
+    { final: 'Namaste' },
+  ])
+})
+
+t.test('a stalled vendor ends at the deadline', async (t) => {
+  const clock = new VirtualClock()
+  const rig = await setUp(t, { clock })
+  rig.fake.enqueue('transcriptions', { steps: [{ stall: true }] })
+  utter(rig, 0)
+  await rig.fake.until(() => rig.fake.requests.length === 1)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  clock.advance(8001)
+  t.same(await rig.heardSome(1), [{ failed: 'vendor_stalled' }])
+})
+
+t.test('closing aborts the request; nothing is told afterwards', async (t) => {
+  const rig = await setUp(t)
+  rig.fake.enqueue('transcriptions', { steps: [{ stall: true }] })
+  utter(rig, 0)
+  await rig.fake.until(() => rig.fake.requests.length === 1)
+  rig.stream.close()
+  await rig.fake.until(() => rig.fake.requests[0]?.aborted === true)
+  rig.stream.utteranceEnd(5000)
+  t.same(rig.heard, [])
+})
+
+t.test('an utterance without end keeps its first 30 s', async (t) => {
+  const rig = await setUp(t)
+  rig.play(0, 200)
+  rig.stream.utteranceStart(100)
+  rig.play(200, 40_000)
+  rig.stream.utteranceEnd(40_000)
+  await rig.heardSome(1)
+  t.equal(parts(rig.fake.requests[0]).get('file:utterance.wav')?.length, 44 + 30 * 16_000)
+})
+
+t.test('of several languages it finds out, and tells which', async (t) => {
+  const rig = await setUp(t, { languages: ['en-IN', 'hi-IN'] })
+  rig.fake.enqueue(
+    'transcriptions',
+    jsonReply('{"task":"transcribe","language":"hindi","duration":0.8,"text":"नमस्ते"}'),
+  )
+  rig.play(0, 1000)
+  utter(rig, 1000)
+  t.same(await rig.heardSome(1), [{ final: 'नमस्ते', language: 'hi-IN' }])
+  const form = parts(rig.fake.requests[0])
+  t.equal(form.get('language'), undefined)
+  t.equal(String(form.get('response_format')), 'verbose_json')
+})

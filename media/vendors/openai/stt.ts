@@ -1,0 +1,249 @@
+import { contractTag, heardTogether, vendorTag } from '../../agent/language/language-tags.js'
+import type {
+  SpeechToText,
+  SpeechToTextCapabilities,
+  SpeechToTextEvents,
+  SpeechToTextStream,
+} from '../../agent/vendor-ports.js'
+import type { Clock } from '../../base/clock.js'
+import { EngineError, errorText } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import { OPENAI } from '../catalogue.js'
+import { VOICE_LANGUAGES } from '../espeak/voices.js'
+import { SseParser } from '../shared/sse.js'
+import { joinUrl, post } from '../shared/vendor-http.js'
+import { wavFile } from '../shared/wav.js'
+import type { OpenAiSettings } from './settings.js'
+import { isRecord } from './tool-calls.js'
+import { UtteranceBuffer } from './utterance-buffer.js'
+
+const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 12_000, maxBytes: 1024 * 1024 }
+
+/** Shorter speech (ms) is a click or a breath, for which models invent words. */
+const MIN_SPEECH_MS = 300
+
+/** Utterances waiting for their text; a caller cannot outrun the model by more. */
+const MAX_IN_FLIGHT = 4
+
+/**
+ * Texts these models produce for silence: subtitles from their training data. Compared without case and
+ * punctuation.
+ */
+const HALLUCINATIONS = new Set([
+  'you',
+  'thank you for watching',
+  'thanks for watching',
+  'thank you so much for watching',
+  'please subscribe',
+  'like and subscribe',
+  'please like and subscribe',
+  'subtitles by the amara org community',
+  'transcription by castingwords',
+  'silence',
+  'blank audio',
+  'music',
+])
+
+/** A text and the language the endpoint detected, or null. */
+interface Recognition {
+  readonly text: string
+  readonly language: string | null
+}
+
+const NOTHING: Recognition = { text: '', language: null }
+
+/** The only model family that reports the detected language, and only in `verbose_json`. */
+const REPORTS_LANGUAGE = /^whisper-1$/
+
+/**
+ * Opens transcription of whole utterances, which our VAD delimits.
+ * https://platform.openai.com/docs/api-reference/audio
+ */
+export function openAiSpeechToText(
+  settings: OpenAiSettings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): SpeechToText {
+  return {
+    id: OPENAI,
+    open({ rate, language, languages = [language], model, mode }, events) {
+      // Translation has its own endpoint and detects the language itself.
+      const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
+      const stop = new AbortController()
+      const understood = heardTogether(language, languages, VOICE_LANGUAGES)
+      const name = model ?? settings.transcriptionModel
+      // A translation is in English, regardless of the detected language.
+      const several = understood.length > 1 && mode !== 'translate'
+      const recognise = async (pcm: Int16Array): Promise<Recognition> => {
+        const form = new FormData()
+        form.set('file', new Blob([wavFile(pcm, rate)], { type: 'audio/wav' }), 'utterance.wav')
+        form.set('model', name)
+        // Without this field the endpoint detects the language.
+        if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
+        form.set('response_format', several && REPORTS_LANGUAGE.test(name) ? 'verbose_json' : 'json')
+        const heard = await recognised(settings, path, form, clock, stop.signal)
+        return several ? heard : { ...heard, language: null }
+      }
+      return new UtteranceStream({ rate, events, recognise, stop, log, understood })
+    },
+  }
+}
+
+class UtteranceStream implements SpeechToTextStream {
+  readonly capabilities: SpeechToTextCapabilities
+  readonly #buffer: UtteranceBuffer
+  readonly #events: SpeechToTextEvents
+  readonly #recognise: (pcm: Int16Array) => Promise<Recognition>
+  readonly #stop: AbortController
+  readonly #log: Log
+  #startMs = 0
+  #inFlight = 0
+  /** Final texts are reported in the order of the utterances, regardless of the order of the responses. */
+  #previous: Promise<void> = Promise.resolve()
+
+  constructor(options: {
+    readonly rate: number
+    readonly events: SpeechToTextEvents
+    readonly recognise: (pcm: Int16Array) => Promise<Recognition>
+    readonly stop: AbortController
+    readonly log: Log
+    readonly understood: readonly string[]
+  }) {
+    this.capabilities = {
+      partials: false,
+      endOfUtterance: false,
+      wordTimes: false,
+      understandsSpeech: true,
+      finalDeadlineMs: 1500,
+      understoodLanguages: options.understood,
+      detectsLanguage: options.understood.length > 1,
+    }
+    this.#buffer = new UtteranceBuffer(options.rate)
+    this.#events = options.events
+    this.#recognise = options.recognise
+    this.#stop = options.stop
+    this.#log = options.log
+  }
+
+  write(pcm: Int16Array, atMs: number): void {
+    if (!this.#stop.signal.aborted) this.#buffer.write(pcm, atMs)
+  }
+
+  utteranceStart(atMs: number): void {
+    if (this.#stop.signal.aborted) return
+    this.#startMs = atMs
+    this.#buffer.start(atMs)
+  }
+
+  utteranceEnd(atMs: number): void {
+    if (this.#stop.signal.aborted) return
+    const pcm = this.#buffer.end(atMs)
+    if (pcm === null) return
+    this.#previous = this.#deliver(this.#textOf(pcm, atMs - this.#startMs), this.#previous)
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  #textOf(pcm: Int16Array, speechMs: number): Promise<Recognition> {
+    if (speechMs < MIN_SPEECH_MS) return Promise.resolve(NOTHING)
+    if (this.#inFlight >= MAX_IN_FLIGHT) {
+      this.#log.warn({ inFlight: this.#inFlight }, 'stt.utterance_dropped')
+      return Promise.resolve(NOTHING)
+    }
+    this.#inFlight++
+    return this.#recognise(pcm).finally(() => {
+      this.#inFlight--
+    })
+  }
+
+  async #deliver(text: Promise<Recognition>, previous: Promise<void>): Promise<void> {
+    // Awaiting both together keeps either rejection from being unhandled.
+    const [outcome] = await Promise.allSettled([text, previous])
+    if (this.#stop.signal.aborted) return
+    if (outcome.status === 'fulfilled') this.#events.final(outcome.value.text, null, outcome.value.language)
+    else this.#events.failed(asEngineError(outcome.reason))
+  }
+}
+
+async function recognised(
+  settings: OpenAiSettings,
+  path: string,
+  form: FormData,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Recognition> {
+  const response = await post({
+    url: joinUrl(settings.baseUrl, path),
+    apiKey: settings.apiKey,
+    body: form,
+    limits: LIMITS,
+    clock,
+    signal,
+  })
+  if (response.contentType.startsWith('text/event-stream'))
+    return { text: withoutHallucination(await readStream(response)), language: null }
+  const decoder = new TextDecoder()
+  let body = ''
+  await response.read((bytes) => {
+    body += decoder.decode(bytes, { stream: true })
+    return true
+  })
+  if (!response.contentType.startsWith('application/json')) {
+    return { text: withoutHallucination(body), language: null }
+  }
+  const { text, language } = readJson(body)
+  return { text: withoutHallucination(text), language }
+}
+
+async function readStream(response: {
+  read(take: (bytes: Uint8Array) => boolean): Promise<void>
+}): Promise<string> {
+  const parser = new SseParser()
+  let deltas = ''
+  let done: string | null = null
+  const take = ({ data }: { data: string }): void => {
+    if (data === '' || data === '[DONE]') return
+    const event = parseJson(data)
+    if (!isRecord(event)) return
+    if (event.type === 'transcript.text.delta' && typeof event.delta === 'string') deltas += event.delta
+    if (event.type === 'transcript.text.done' && typeof event.text === 'string') done = event.text
+  }
+  await response.read((bytes) => {
+    parser.push(bytes, take)
+    return done === null
+  })
+  parser.end(take)
+  return done ?? deltas
+}
+
+function readJson(body: string): Recognition {
+  const parsed = parseJson(body)
+  if (isRecord(parsed) && typeof parsed.text === 'string') {
+    return { text: parsed.text, language: contractTag(parsed.language) }
+  }
+  throw new EngineError('vendor_failed', 'the STT vendor sent no text', { context: { length: body.length } })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new EngineError('vendor_failed', 'the STT vendor sent invalid JSON', { cause: error })
+  }
+}
+
+function withoutHallucination(text: string): string {
+  const trimmed = text.trim()
+  const bare = trimmed
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim()
+  return bare === '' || HALLUCINATIONS.has(bare) ? '' : trimmed
+}
+
+function asEngineError(error: unknown): EngineError {
+  return error instanceof EngineError
+    ? error
+    : new EngineError('vendor_failed', errorText(error), { cause: error })
+}

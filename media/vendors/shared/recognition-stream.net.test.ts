@@ -1,0 +1,363 @@
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
+import {
+  DEEPGRAM_LISTEN,
+  RECOGNITION_PROTOCOLS,
+  type RecognitionProtocol,
+  SARVAM_LEGACY,
+  SARVAM_REALTIME,
+} from '../../../fixtures/vendors/recognition-messages.js'
+import type { TimedWord } from '../../agent/agent-spec.js'
+import type { SpeechToText, SpeechToTextStream } from '../../agent/vendor-ports.js'
+import type { EngineError } from '../../base/errors.js'
+import { silentLog } from '../../base/log.js'
+import { deepgramSpeechToText } from '../deepgram/stt.js'
+import { sarvamSpeechToText } from '../sarvam/stt.js'
+
+/* What every recognition over a socket must do, shown for each vendor against its own literal messages. */
+
+interface Rig {
+  readonly fake: FakeVendorSocket
+  readonly clock: VirtualClock
+  readonly stream: SpeechToTextStream
+  readonly partials: string[]
+  readonly finals: { text: string; words: readonly TimedWord[] | null }[]
+  readonly failures: EngineError[]
+}
+
+const FRAME = 160
+
+/** Speech-like numbers: each frame its own, so that order and completeness show. */
+const frame = (n: number): Int16Array => Int16Array.from({ length: FRAME }, (_, i) => n * 7 + i)
+
+async function rig(
+  t: Test,
+  wire: RecognitionProtocol,
+  setUp: (fake: FakeVendorSocket) => void = () => {},
+  language = 'hi-IN',
+): Promise<Rig> {
+  const fake = await openFakeVendorSocket()
+  fake.script = {
+    connected: (connection) => {
+      for (const message of wire.greeting) connection.send(message)
+    },
+  }
+  setUp(fake)
+  const clock = new VirtualClock()
+  const deps = { clock, log: silentLog }
+  const vendor: SpeechToText = wire.name.startsWith('Deepgram')
+    ? deepgramSpeechToText({ baseUrl: fake.baseUrl, apiKey: 'secret-key' }, deps)
+    : sarvamSpeechToText(
+        { baseUrl: fake.baseUrl, apiKey: 'secret-key', languageField: 'target_language_code' },
+        deps,
+      )
+  const partials: string[] = []
+  const finals: Rig['finals'] = []
+  const failures: EngineError[] = []
+  const stream = vendor.open(
+    { rate: 8000, language, model: wire.model, mode: 'transcribe' },
+    {
+      partial: (text) => partials.push(text),
+      final: (text, words) => finals.push({ text, words }),
+      failed: (error) => failures.push(error),
+    },
+  )
+  t.teardown(async () => {
+    stream.close()
+    await fake.close()
+    if (clock.pending > 0) throw new Error(`${clock.pending} timers are left`)
+  })
+  return { fake, clock, stream, partials, finals, failures }
+}
+
+/** Sound from frame `from` on, one after the other in session time. */
+function speak({ stream }: Rig, from: number, count: number): void {
+  for (let n = from; n < from + count; n++) stream.write(frame(n), n * 20)
+}
+
+function bytes(from: number, count: number): Buffer {
+  return Buffer.concat(
+    Array.from({ length: count }, (_, n) => Buffer.from(frame(from + n).buffer as ArrayBuffer)),
+  )
+}
+
+for (const wire of RECOGNITION_PROTOCOLS) {
+  t.test(wire.name, async (t) => {
+    t.test('asks for what the session has, and proves who it is', async (t) => {
+      const { fake } = await rig(t, wire)
+      await fake.until(() => fake.connections.length === 1, 'a connection')
+      t.equal(fake.last.url.pathname, wire.path)
+      t.match(Object.fromEntries(fake.last.url.searchParams), wire.query)
+      t.equal(fake.last.headers[wire.auth[0]], wire.auth[1])
+      t.equal(fake.last.headers['sec-websocket-extensions'], undefined, 'no compression')
+    })
+
+    t.test('sound arrives whole and in order, texts come back', async (t) => {
+      const r = await rig(t, wire)
+      const { fake, stream } = r
+      // Written before the connection is open: nothing of it is lost.
+      speak(r, 0, 30)
+      await fake.until(() => fake.connections.length === 1, 'a connection')
+      speak(r, 30, 18)
+      stream.utteranceStart(100)
+      stream.utteranceEnd(900)
+      await fake.until(() => wire.sound(fake.last).length >= 48 * FRAME * 2, 'the sound')
+      t.ok(wire.sound(fake.last).equals(bytes(0, 48)))
+      if (wire.flushed(fake.last) !== null) {
+        await fake.until(() => wire.flushed(fake.last) === true, 'the request for the final text')
+      }
+      for (const message of wire.partial('नमस्ते') ?? []) fake.last.send(message)
+      for (const message of wire.final('नमस्ते जी')) fake.last.send(message)
+      await settled(() => r.finals.length > 0)
+      t.same(
+        r.finals.map(({ text }) => text),
+        ['नमस्ते जी'],
+      )
+      if (wire.partial('x') !== null) t.ok(r.partials.includes('नमस्ते'))
+      t.same(r.failures, [])
+    })
+
+    t.test('few messages while nobody speaks, all of the sound at once when somebody does', async (t) => {
+      const r = await rig(t, wire)
+      const { fake, stream } = r
+      const sent = () => fake.last.texts.length + fake.last.binaries.length
+      const arrived = (frames: number) =>
+        fake.until(() => wire.sound(fake.last).length === frames * FRAME * 2, `${frames} frames`)
+      await fake.until(() => fake.connections.length === 1, 'a connection')
+      await settled(() => fake.last.open)
+      speak(r, 0, 53)
+      await arrived(45)
+      t.equal(sent(), 5, 'messages of 180 ms')
+      stream.utteranceStart(1040)
+      await settled(() => wire.sound(fake.last).length > 45 * FRAME * 2)
+      const before = sent()
+      t.ok(wire.sound(fake.last).length >= 48 * FRAME * 2, 'what waited, but for less than a chunk')
+      speak(r, 53, 24)
+      await settled(() => sent() >= before + 6)
+      t.ok(sent() <= before + 13, 'and chunks from then on')
+      stream.utteranceEnd(1540)
+      await arrived(77)
+    })
+
+    t.test('does not mind what it does not know', async (t) => {
+      const r = await rig(t, wire)
+      await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      const odd = [
+        '',
+        'not json',
+        '[1,2]',
+        'null',
+        '{"type":"Sunshine","event":"sunshine"}',
+        ...wire.oddities,
+      ]
+      for (const message of odd) r.fake.last.send(message)
+      for (const message of wire.final('sab theek')) r.fake.last.send(message)
+      await settled(() => r.finals.length > 0)
+      t.same(
+        r.finals.map(({ text }) => text),
+        ['sab theek'],
+      )
+      t.same(r.failures, [])
+    })
+
+    t.test('keeps a connection without sound', async (t) => {
+      const r = await rig(t, wire)
+      await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      await opened(r)
+      r.clock.advance(wire.keepAliveMs)
+      await r.fake.until(() => wire.keptAlive(r.fake.last), 'a keep-alive')
+      t.pass('kept')
+    })
+
+    t.test('a refused key is not tried again', async (t) => {
+      const r = await rig(t, wire, (fake) =>
+        fake.refuse({ status: 401, body: '{"error":{"message":"bad key"}}' }),
+      )
+      await settled(() => r.failures.length > 0)
+      t.match(r.failures, [{ code: 'vendor_rejected', retryable: false, message: /401.*bad key/ }])
+      t.equal(r.fake.connections.length, 0)
+    })
+
+    t.test('a permanent close is not tried again, a failure that may pass is', async (t) => {
+      const r = await rig(t, wire)
+      await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      await opened(r)
+      if (wire.failure !== null) r.fake.last.send(wire.failure)
+      else r.fake.last.close(1011, 'NET-0000')
+      await reconnected(r, 2)
+      await opened(r)
+      r.fake.last.close(...wire.permanentClose)
+      await settled(() => r.failures.length > 0)
+      t.match(r.failures, [{ code: 'vendor_rejected', retryable: false }])
+    })
+
+    t.test('three refusals in a row are a failure', async (t) => {
+      const busy = { status: 429, body: '{"err_code":"TOO_MANY","err_msg":"slow down"}' }
+      const r = await rig(t, wire, (fake) => fake.refuse(busy, busy, busy, busy))
+      await settled(() => {
+        r.clock.advance(100)
+        return r.failures.length > 0
+      })
+      t.match(r.failures, [{ code: 'vendor_rate_limited', retryable: true }])
+    })
+
+    t.test('an utterance that the connection cut is sent again from its beginning', async (t) => {
+      const r = await rig(t, wire)
+      await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      speak(r, 0, 60)
+      r.stream.utteranceStart(60 * 20 - 200)
+      await r.fake.until(() => wire.sound(first(r)).length >= 59 * FRAME * 2, 'the sound')
+      r.fake.last.break()
+      await settled(() => !first(r).open)
+      // Said while nothing listens.
+      speak(r, 60, 12)
+      await reconnected(r, 2)
+      speak(r, 72, 12)
+      r.stream.utteranceEnd(84 * 20)
+      // From 300 ms before the onset at frame 50 on.
+      await r.fake.until(() => wire.sound(r.fake.last).length >= 49 * FRAME * 2, 'the sound again')
+      t.ok(wire.sound(r.fake.last).equals(bytes(35, 49)))
+      for (const message of wire.final('poora')) r.fake.last.send(message)
+      await settled(() => r.finals.length > 0)
+      t.same(
+        r.finals.map(({ text }) => text),
+        ['poora'],
+      )
+      t.same(r.failures, [])
+    })
+
+    t.test('a half-open connection is noticed', async (t) => {
+      const r = await rig(t, wire)
+      await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      await opened(r)
+      r.fake.last.freeze()
+      await settled(() => {
+        r.clock.advance(2500)
+        return r.fake.connections.length > 1
+      })
+      t.equal(r.fake.connections.length, 2)
+      t.same(r.failures, [])
+    })
+
+    t.test('says goodbye, and nothing comes after', async (t) => {
+      const r = await rig(t, wire)
+      await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      await opened(r)
+      r.stream.close()
+      for (const message of wire.final('zu spaet')) r.fake.last.send(message)
+      await r.fake.until(() => r.fake.last.closeCode !== null, 'the close')
+      t.equal(r.fake.last.closeCode, 1000)
+      t.match(r.fake.last.texts.at(-1), wire.goodbye)
+      t.same(r.finals, [])
+      t.same(r.failures, [])
+    })
+  })
+}
+
+t.test('Deepgram: pieces of an utterance are one text, its words in session time', async (t) => {
+  const r = await rig(t, DEEPGRAM_LISTEN)
+  await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+  // The call is 5 s old when recognition begins.
+  for (let n = 0; n < 40; n++) r.stream.write(frame(n), 5000 + n * 20)
+  r.stream.utteranceStart(5400)
+  r.stream.utteranceEnd(5800)
+  await r.fake.until(() => DEEPGRAM_LISTEN.flushed(first(r)) === true, 'Finalize')
+  const piece = (text: string, flags: string) => first(r).send(deepgramPiece(text, flags))
+  piece('haan', '"is_final":true,"speech_final":false,"from_finalize":false')
+  piece('ji', '"is_final":true,"speech_final":false,"from_finalize":true')
+  await settled(() => r.finals.length > 0)
+  t.same(r.finals, [
+    {
+      text: 'haan ji',
+      words: [
+        { text: 'haan', startMs: 5500, endMs: 5900 },
+        { text: 'ji', startMs: 5500, endMs: 5900 },
+      ],
+    },
+  ])
+  // The end of the utterance, told once more: there is nothing left of it.
+  first(r).send('{"type":"UtteranceEnd","channel":[0,1],"last_word_end":0.9}')
+  piece('kal', '"is_final":true,"speech_final":false,"from_finalize":false')
+  first(r).send('{"type":"UtteranceEnd","channel":[0,1],"last_word_end":1.4}')
+  await settled(() => r.finals.length > 1)
+  t.same(
+    r.finals.map(({ text }) => text),
+    ['haan ji', 'kal'],
+  )
+})
+
+t.test('Deepgram: Finalize of nothing is an empty final', async (t) => {
+  const r = await rig(t, DEEPGRAM_LISTEN)
+  await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+  speak(r, 0, 10)
+  r.stream.utteranceStart(0)
+  r.stream.utteranceEnd(200)
+  await r.fake.until(() => DEEPGRAM_LISTEN.flushed(first(r)) === true, 'Finalize')
+  first(r).send(deepgramPiece('', '"is_final":true,"speech_final":false,"from_finalize":true'))
+  await settled(() => r.finals.length > 0)
+  t.same(r.finals, [{ text: '', words: [] }])
+})
+
+t.test('Sarvam: Odia has two names', async (t) => {
+  for (const [wire, field, tag] of [
+    [SARVAM_LEGACY, 'language-code', 'od-IN'],
+    [SARVAM_REALTIME, 'language_code', 'or-IN'],
+  ] as const) {
+    const { fake } = await rig(t, wire, () => {}, 'od-IN')
+    await fake.until(() => fake.connections.length === 1, 'a connection')
+    t.equal(fake.last.url.searchParams.get(field), tag)
+  }
+})
+
+t.test('a hole in the sound is silence, so that times stay right', async (t) => {
+  const r = await rig(t, DEEPGRAM_LISTEN)
+  await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+  speak(r, 0, 10)
+  r.stream.write(frame(10), 10 * 20 + 100)
+  r.stream.utteranceEnd(400)
+  await r.fake.until(() => DEEPGRAM_LISTEN.sound(first(r)).length >= 16 * FRAME * 2, 'the sound')
+  t.ok(
+    DEEPGRAM_LISTEN.sound(first(r)).equals(
+      Buffer.concat([bytes(0, 10), Buffer.alloc(5 * FRAME * 2), bytes(10, 1)]),
+    ),
+  )
+})
+
+function deepgramPiece(text: string, flags: string): string {
+  const words = text === '' ? '' : `{"word":"${text}","start":0.5,"end":0.9,"confidence":0.98}`
+  return `{"type":"Results","channel_index":[0,1],"start":0,"duration":0.9,${flags},"channel":{"alternatives":[{"transcript":"${text}","confidence":0.97,"words":[${words}]}]}}`
+}
+
+function first(r: Rig) {
+  const connection = r.fake.connections[0]
+  if (connection === undefined) throw new Error('no connection')
+  return connection
+}
+
+/** The adapter has seen that its newest connection is open: it answers on it. */
+async function opened(r: Rig): Promise<void> {
+  const before = r.fake.last.texts.length + r.fake.last.binaries.length
+  let n = 1000
+  await settled(() => {
+    r.stream.write(frame(n), n * 20)
+    n++
+    return r.fake.last.texts.length + r.fake.last.binaries.length > before
+  })
+}
+
+async function reconnected(r: Rig, count: number): Promise<void> {
+  await settled(() => {
+    r.clock.advance(1)
+    return r.fake.connections.length >= count
+  })
+}
+
+/** Turns of the event loop until it holds, 5 s at most. */
+async function settled(done: () => boolean): Promise<void> {
+  const give = Date.now() + 30_000
+  while (!done()) {
+    if (Date.now() > give) throw new Error('did not happen in 5 s')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,324 @@
+import t, { type Test } from 'tap'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
+import { pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
+import { SARVAM, SPEECH_PROTOCOLS, type SpeechProtocol } from '../../../fixtures/vendors/speech-messages.js'
+import type { Cancellable, SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
+import type { EngineError } from '../../base/errors.js'
+import { silentLog } from '../../base/log.js'
+import { cartesiaTextToSpeech } from '../cartesia/tts.js'
+import { elevenLabsTextToSpeech } from '../elevenlabs/tts.js'
+import { sarvamTextToSpeech } from '../sarvam/tts.js'
+
+/* What every synthesis over a socket must do, shown for each vendor against its own literal messages. */
+
+interface Rig {
+  readonly fake: FakeVendorSocket
+  readonly clock: VirtualClock
+  readonly vendor: TextToSpeech
+}
+
+/** What one text brought. */
+interface Spoken {
+  readonly job: Cancellable
+  readonly pcm: number[]
+  readonly words: [offset: number, length: number, atMs: number][]
+  readonly ends: ('done' | EngineError)[]
+}
+
+const VOICES = [{ name: 'asha', id: 'voice-id-1' }]
+
+async function rig(t: Test, wire: SpeechProtocol): Promise<Rig> {
+  const fake = await openFakeVendorSocket()
+  const clock = new VirtualClock()
+  const deps = { clock, log: silentLog }
+  const apiKey = 'secret-key'
+  const { baseUrl } = fake
+  const vendor = wire.name.startsWith('Eleven')
+    ? elevenLabsTextToSpeech({ baseUrl, apiKey, voices: VOICES }, deps)
+    : wire.name.startsWith('Cartesia')
+      ? cartesiaTextToSpeech({ baseUrl, apiKey, version: '2026-03-01', voices: VOICES }, deps)
+      : sarvamTextToSpeech({ baseUrl, apiKey, languageField: 'target_language_code' }, deps)
+  t.teardown(() => fake.close())
+  return { fake, clock, vendor }
+}
+
+function speak(
+  { vendor }: Rig,
+  wire: SpeechProtocol,
+  text: string,
+  over: Partial<SpeakRequest> = {},
+): Spoken {
+  const spoken = { pcm: [] as number[], words: [] as Spoken['words'], ends: [] as Spoken['ends'] }
+  const voice = wire === SARVAM ? 'shubh' : 'asha'
+  const request = { text, voice, model: null, language: 'hi-IN', pace: 1, rate: 8000 as const, ...over }
+  const job = vendor.speak(request, {
+    audio: (pcm) => spoken.pcm.push(...pcm),
+    word: (offset, length, atMs) => spoken.words.push([offset, length, atMs]),
+    done: () => spoken.ends.push('done'),
+    failed: (error) => spoken.ends.push(error),
+  })
+  return { job, ...spoken }
+}
+
+const ramp = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => from + i)
+
+for (const wire of SPEECH_PROTOCOLS) {
+  t.test(wire.name, async (t) => {
+    t.test('asks as the vendor wants it, and gives the sound back sample by sample', async (t) => {
+      const r = await rig(t, wire)
+      const spoken = speak(r, wire, 'Namaste ji')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      t.match(r.fake.last.url.pathname, wire.path)
+      t.match(Object.fromEntries(r.fake.last.url.searchParams), wire.query)
+      t.equal(r.fake.last.headers[wire.auth[0]], wire.auth[1])
+      t.match(wire.voiceMessage(r.fake.last), wire.voice)
+      const [request] = asked(r, wire)
+      t.equal(request?.text, 'Namaste ji')
+      for (const odd of ['', 'not json', '{"type":"sunshine"}', ...wire.oddities]) r.fake.last.send(odd)
+      const context = request?.context ?? null
+      // 1,000 samples, cut in the middle of one.
+      const bytes = pcmBytes(ramp(-500, 1000))
+      for (const piece of [bytes.subarray(0, 333), bytes.subarray(333, 334), bytes.subarray(334)]) {
+        r.fake.last.send(wire.audio(context, piece))
+      }
+      r.fake.last.send(wire.done(context))
+      await settled(() => spoken.ends.length > 0)
+      t.same(spoken.pcm, ramp(-500, 1000))
+      t.same(spoken.ends, ['done'])
+      r.fake.last.send(wire.audio(context, bytes))
+      r.fake.last.send(wire.done(context))
+      await turns()
+      t.equal(spoken.ends.length, 1, 'it ends once')
+      t.equal(spoken.pcm.length, 1000)
+    })
+
+    t.test('tells where words are', async (t) => {
+      const r = await rig(t, wire)
+      const spoken = speak(r, wire, 'Namaste ji')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      const context = asked(r, wire)[0]?.context ?? null
+      const message = wire.words(context)
+      if (message === null) return
+      r.fake.last.send(message)
+      r.fake.last.send(wire.audio(context, new Uint8Array(4)))
+      r.fake.last.send(wire.done(context))
+      await settled(() => spoken.ends.length > 0)
+      t.match(spoken.words, [
+        [0, 7, Number],
+        [8, 2, Number],
+      ])
+      t.ok((spoken.words[1]?.[2] ?? 0) > (spoken.words[0]?.[2] ?? 0))
+    })
+
+    t.test('a second text needs no second connection', async (t) => {
+      const r = await rig(t, wire)
+      for (const text of ['Ek.', 'Do.']) {
+        const spoken = speak(r, wire, text)
+        await r.fake.until(() => asked(r, wire).at(-1)?.text === text, text)
+        const context = asked(r, wire).at(-1)?.context ?? null
+        r.fake.last.send(wire.audio(context, pcmBytes([1, 2, 3])))
+        r.fake.last.send(wire.done(context))
+        await settled(() => spoken.ends.length > 0)
+        t.same(spoken.pcm, [1, 2, 3])
+      }
+      t.equal(r.fake.connections.length, 1)
+    })
+
+    t.test('a stopped text is silent at once, and the next one is its own', async (t) => {
+      const r = await rig(t, wire)
+      const first = speak(r, wire, 'A long sentence.')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      const connection = r.fake.last
+      const context = asked(r, wire)[0]?.context ?? null
+      connection.send(wire.audio(context, pcmBytes([1])))
+      await settled(() => first.pcm.length > 0)
+      first.job.cancel()
+      first.job.cancel()
+      if (wire.stopped(connection) === null) {
+        await r.fake.until(() => connection.closeCode !== null, 'the close')
+        await r.fake.until(() => r.fake.connections.length === 2, 'a connection ahead of need')
+      } else {
+        await r.fake.until(() => wire.stopped(connection)?.length === 1, 'the stop')
+        t.same(wire.stopped(connection), [context])
+        connection.send(wire.audio(context, pcmBytes([7, 7, 7])))
+      }
+      const second = speak(r, wire, 'Another.')
+      await r.fake.until(() => asked(r, wire).at(-1)?.text === 'Another.', 'the next text')
+      const next = asked(r, wire).at(-1)?.context ?? null
+      r.fake.last.send(wire.audio(next, pcmBytes([2, 3])))
+      r.fake.last.send(wire.done(next))
+      await settled(() => second.ends.length > 0)
+      t.same(second.pcm, [2, 3])
+      t.same(first.pcm, [1])
+      t.same(first.ends, [])
+      t.ok(r.fake.connections.length <= 2)
+    })
+
+    t.test('its failures are failures of the text', async (t) => {
+      const r = await rig(t, wire)
+      const spoken = speak(r, wire, 'Ek.')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      r.fake.last.send(wire.failure(asked(r, wire)[0]?.context ?? null))
+      await settled(() => spoken.ends.length > 0)
+      t.match(spoken.ends, [{ code: 'vendor_rejected' }])
+    })
+
+    t.test('a text without sound failed', async (t) => {
+      const r = await rig(t, wire)
+      const spoken = speak(r, wire, 'Ek.')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      r.fake.last.send(wire.done(asked(r, wire)[0]?.context ?? null))
+      await settled(() => spoken.ends.length > 0)
+      t.match(spoken.ends, [{ code: 'vendor_failed', retryable: true }])
+    })
+
+    t.test('a lost connection fails its texts, the next text opens another', async (t) => {
+      const r = await rig(t, wire)
+      const spoken = speak(r, wire, 'Ek.')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      r.fake.last.break()
+      await settled(() => spoken.ends.length > 0)
+      t.match(spoken.ends, [{ retryable: true }])
+      const again = speak(r, wire, 'Ek.')
+      await r.fake.until(
+        () => r.fake.connections.length === 2 && asked(r, wire).length === 1,
+        'the text again',
+      )
+      r.fake.last.close(...wire.permanentClose)
+      await settled(() => again.ends.length > 0)
+      t.match(again.ends, [{ code: 'vendor_rejected', retryable: false }])
+    })
+
+    t.test('a refused connection and one that never opens', async (t) => {
+      const r = await rig(t, wire)
+      r.fake.refuse({ status: 401, body: '{"detail":"no such key"}' }, { status: 503, body: '' })
+      const refused = speak(r, wire, 'Ek.')
+      await settled(() => refused.ends.length > 0)
+      t.match(refused.ends, [{ code: 'vendor_rejected', retryable: false }])
+      const busy = speak(r, wire, 'Ek.')
+      await settled(() => busy.ends.length > 0)
+      t.match(busy.ends, [{ code: 'vendor_failed', retryable: true }])
+      const late = speak(r, wire, 'Ek.')
+      r.clock.advance(4000)
+      t.match(late.ends, [{ code: 'vendor_unreachable', retryable: true }])
+    })
+
+    t.test('an idle connection is kept, then given up; no timer is left', async (t) => {
+      const r = await rig(t, wire)
+      const spoken = speak(r, wire, 'Ek.')
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      const context = asked(r, wire)[0]?.context ?? null
+      r.fake.last.send(wire.audio(context, pcmBytes([1])))
+      r.fake.last.send(wire.done(context))
+      await settled(() => spoken.ends.length > 0)
+      const { keepAlive } = wire
+      if (keepAlive !== null) {
+        for (let ms = 0; ms < keepAlive.afterMs; ms += 5000) {
+          r.clock.advance(5000)
+          await turns()
+        }
+        await r.fake.until(() => r.fake.last.texts.length > 3, 'a keep-alive')
+        t.match(r.fake.last.texts.at(-1), keepAlive.message)
+      }
+      for (let n = 0; n < 40 && r.fake.last.closeCode === null; n++) {
+        r.clock.advance(9000)
+        await turns()
+      }
+      t.equal(r.fake.last.closeCode, 1000)
+      t.equal(r.clock.pending, 0)
+    })
+  })
+}
+
+t.test('Sarvam: what the vendor would refuse without a reason is refused here', async (t) => {
+  const r = await rig(t, SARVAM)
+  t.throws(() => speak(r, SARVAM, 'Ek.', { voice: 'anushka' }), {
+    code: 'vendor_rejected',
+    message: /anushka/,
+  })
+  t.throws(() => speak(r, SARVAM, 'a'.repeat(2501)), { code: 'vendor_rejected', message: /2500/ })
+  t.equal(r.fake.connections.length, 0)
+})
+
+t.test('Sarvam: the other name of the language field is tried after a validation error', async (t) => {
+  const r = await rig(t, SARVAM)
+  const refused = speak(r, SARVAM, 'Ek.')
+  await r.fake.until(() => asked(r, SARVAM).length === 1, 'the text')
+  r.fake.last.send(SARVAM.failure(null))
+  await settled(() => refused.ends.length > 0)
+  speak(r, SARVAM, 'Ek.', { language: 'or-IN' })
+  await r.fake.until(() => r.fake.connections.length === 2 && asked(r, SARVAM).length === 1, 'the text again')
+  const config = r.fake.last.texts[0]?.data
+  t.match(config, { language_code: 'od-IN' })
+  t.notOk(Object.hasOwn(Object(config), 'target_language_code'))
+})
+
+t.test('ElevenLabs: no more texts at once on a connection than the vendor allows', async (t) => {
+  const [wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  for (let n = 0; n < 6; n++) speak(r, wire, `Text ${n}.`)
+  await r.fake.until(
+    () => r.fake.connections.flatMap((connection) => wire.requestOf(connection)).length === 6,
+    'all texts',
+  )
+  t.same(
+    r.fake.connections.map((connection) => wire.requestOf(connection).length),
+    [4, 2],
+  )
+})
+
+t.test('ElevenLabs: a stopped text counts until its last message', async (t) => {
+  const [wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  const texts = (count: number) =>
+    r.fake.until(
+      () => r.fake.connections.flatMap((connection) => wire.requestOf(connection)).length === count,
+      `${count} texts`,
+    )
+  const first = Array.from({ length: 4 }, (_, n) => speak(r, wire, `Text ${n}.`))
+  await texts(4)
+  const [connection] = r.fake.connections
+  for (const { job } of first) job.cancel()
+  await r.fake.until(() => (connection ? wire.stopped(connection)?.length : 0) === 4, 'four stops')
+  speak(r, wire, 'On another connection.')
+  await texts(5)
+  t.equal(connection && wire.requestOf(connection).length, 4, 'the vendor still counts four')
+  const stopped = connection ? wire.requestOf(connection)[0]?.context : null
+  connection?.send(wire.done(stopped ?? null))
+  await turns()
+  speak(r, wire, 'Where there is room again.')
+  await texts(6)
+  t.equal(connection && wire.requestOf(connection).length, 5)
+})
+
+t.test('ElevenLabs: megabytes in one message', async (t) => {
+  const [wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  const spoken = speak(r, wire, 'A long text.')
+  await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+  const context = asked(r, wire)[0]?.context ?? null
+  const times = `"normalizedAlignment":"${'x'.repeat(4 * 1024 * 1024)}"`
+  r.fake.last.send(wire.audio(context, pcmBytes([1, 2, 3])).replace('"normalizedAlignment":null', times))
+  r.fake.last.send(wire.done(context))
+  await settled(() => spoken.ends.length > 0)
+  t.same(spoken.pcm, [1, 2, 3])
+})
+
+function asked(r: Rig, wire: SpeechProtocol) {
+  return r.fake.connections.length === 0 ? [] : wire.requestOf(r.fake.last)
+}
+
+/** Turns of the event loop until it holds, 5 s at most. */
+async function settled(done: () => boolean): Promise<void> {
+  const give = Date.now() + 30_000
+  while (!done()) {
+    if (Date.now() > give) throw new Error('did not happen in 5 s')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Long enough for a message on loopback to have come. */
+async function turns(): Promise<void> {
+  for (let n = 0; n < 200; n++) await new Promise((resolve) => setImmediate(resolve))
+}
