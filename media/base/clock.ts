@@ -1,31 +1,36 @@
-/** A pending callback. Cancelling twice, or after it ran, does nothing. */
+/** A pending callback. A second `cancel`, or one after the callback ran, does nothing. */
 export interface Timer {
   cancel(): void
 }
 
-/** The only source of time. Injected everywhere, so that tests own it. */
+/** The only source of time. It is injected everywhere, so that tests control it. */
 export interface Clock {
   /**
-   * Monotonic milliseconds with a sub-millisecond fraction. The origin is the machine's own
-   * (CLOCK_MONOTONIC), so values from different threads and processes of one host compare.
+   * Returns monotonic time (ms, with fractions). Its origin belongs to the host (CLOCK_MONOTONIC), so values
+   * of different threads and processes of one host are comparable.
    */
   now(): number
-  /** Unix epoch milliseconds, integer. For timestamps people read, never for intervals. */
+  /** Returns the Unix time (ms, integer). Use it for timestamps that people read, never for intervals. */
   wall(): number
   /**
-   * Runs `run` once, not earlier than `ms` from now. Real time that comes late (the thread was busy, or its
-   * host stood still) lets sockets be read first: what came in time is known before a timer judges it.
+   * Runs `run` once, at the earliest `ms` from now. A real timer that fires late (the thread was busy, or the
+   * host stood still) lets sockets be read first, so that `run` sees everything that arrived in time.
    */
   after(ms: number, run: () => void): Timer
 }
 
-// performance.now() counts from thread start; hrtime is the machine's monotonic clock. Their
+// performance.now() counts from thread start and hrtime from the origin of the monotonic clock. Their
 // difference is constant, and performance.now() allocates nothing.
 const origin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
-/** A timer so late was kept by more than other timers: sockets may have what came before it was due. */
+/**
+ * A timer this late (ms) was delayed by more than other timers, so sockets may hold unread data from before
+ * its due time.
+ */
 const LATE_MS = 5
-/** Late timers that wait until sockets were read; those behind them wait too, so that order stays. */
+/**
+ * Number of late timers that wait for the sockets. Later timers wait behind them, so that the order is kept.
+ */
 let waiting = 0
 
 export const systemClock: Clock = {

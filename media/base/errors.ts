@@ -1,6 +1,6 @@
 /**
- * Every way the engine itself can fail, in one closed list. HTTP and SIP answers are looked up by
- * code in their own tables; nobody matches on message text.
+ * All failures of the engine in one closed list. HTTP problems and SIP responses are looked up by code in
+ * their own tables; no code matches on message text.
  */
 export type EngineErrorCode =
   | 'config_invalid'
@@ -23,12 +23,12 @@ export type EngineErrorCode =
   | 'storage_failed'
   | 'internal'
 
-/** The engine's only thrown error. Expected refusals are returned values, never thrown. */
+/** The only error that the engine throws. Expected refusals are returned values instead. */
 export class EngineError extends Error {
   readonly code: EngineErrorCode
-  /** Whether the same request may succeed later without a change. */
+  /** True when the same request may succeed later without a change. */
   readonly retryable: boolean
-  /** Values for the log: sizes, names, codes. Never secrets, numbers or text people said. */
+  /** Values for the log: sizes, names and codes. Never secrets, phone numbers or transcripts. */
   readonly context: Readonly<Record<string, unknown>>
 
   constructor(
@@ -44,7 +44,7 @@ export class EngineError extends Error {
   }
 }
 
-/** The text of anything thrown, for a log line or an `error` field. */
+/** Returns the text of any thrown value, for a log line or an `error` field. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

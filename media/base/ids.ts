@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * Resource prefixes of the contract (decisions 2.1), `req` for requests, and what the contract names
- * nothing for: `vrf` verifications of organizations, `aud` audit entries.
+ * Prefixes of resource ids in the API. `req` marks requests, `vrf` verifications of organizations, `aud`
+ * audit entries.
  */
 export type IdPrefix =
   | 'org'
@@ -29,17 +29,17 @@ export type IdPrefix =
   | 'aud'
   | 'req'
 
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as ULID asks
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as the ULID specification requires (https://github.com/ulid/spec)
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 let lastTime = 0
 let lastRandom = new Uint8Array(10)
 
 /**
- * A ULID: 48 bits of milliseconds, 80 random bits, 26 characters, sortable. Within one
- * millisecond the random part is incremented, so that ids of one process sort by creation. Six of the
- * random bits are fixed, so that the same 128 bits are a UUID of version 7 too (RFC 9562, 5.7): there
- * are readers that take no other.
+ * Returns a ULID: 48 bits of milliseconds and 80 random bits in 26 sortable characters. Within one
+ * millisecond the random part is incremented, so that ids of one process sort by creation. Six of the random
+ * bits are fixed, so that the same 128 bits are also a version 7 UUID (RFC 9562 section 5.7), which some
+ * protocols require.
  */
 export function ulid(wallMs: number): string {
   if (wallMs > lastTime) {
@@ -63,7 +63,7 @@ export function ulid(wallMs: number): string {
   return text
 }
 
-/** 80 random bits with the version and the variant of a UUID among them. */
+/** Returns 80 random bits with the version and the variant of a UUID in place. */
 function drawn(): Uint8Array<ArrayBuffer> {
   const random = new Uint8Array(randomBytes(10))
   random[0] = 0x70 | ((random[0] ?? 0) & 0x0f)
@@ -71,7 +71,7 @@ function drawn(): Uint8Array<ArrayBuffer> {
   return random
 }
 
-/** Adds one to what stands behind the fixed bits; false when there is no room for more. */
+/** Increments the bits behind the fixed ones. Returns false on overflow. */
 function increment(random: Uint8Array): boolean {
   for (let i = 9; i > 2; i--) {
     const next = ((random[i] ?? 0) + 1) & 0xff
@@ -81,12 +81,15 @@ function increment(random: Uint8Array): boolean {
   return false
 }
 
-/** `<prefix>_<ULID>`, for example `call_01J...`. */
+/** Returns a new id `<prefix>_<ULID>`, for example `call_01J...`. */
 export function newId(prefix: IdPrefix, wallMs: number): string {
   return `${prefix}_${ulid(wallMs)}`
 }
 
-/** Sorts before every id of that kind made at `wallMs` or later, and after every earlier one. */
+/**
+ * Returns an id that sorts before every id of that prefix made at `wallMs` or later, and after all earlier
+ * ones.
+ */
 export function minimumId(prefix: IdPrefix, wallMs: number): string {
   return `${prefix}_${timePart(wallMs)}${'0'.repeat(16)}`
 }
@@ -101,7 +104,7 @@ function timePart(wallMs: number): string {
   return text
 }
 
-/** The 128 bits of an id's ULID written as a UUID, as other makers' protocols want them. */
+/** Returns the 128 bits of an id's ULID as a UUID, for protocols that require one. */
 export function uuidOf(id: string): string {
   let bits = 0n
   for (const character of id.slice(id.lastIndexOf('_') + 1)) {
@@ -111,7 +114,9 @@ export function uuidOf(id: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** The id of that kind whose ULID a UUID is; dashes may be missing. Null for anything else. */
+/**
+ * Returns the id whose ULID equals a UUID, with or without dashes. Returns null when the text is not a UUID.
+ */
 export function idOfUuid(prefix: IdPrefix, uuid: string): string | null {
   const hex = uuid.replaceAll('-', '')
   if (!/^[0-9a-f]{32}$/i.test(hex)) return null
@@ -124,7 +129,7 @@ export function idOfUuid(prefix: IdPrefix, uuid: string): string | null {
   return `${prefix}_${text}`
 }
 
-/** Whether `text` is a well-formed id of that kind. A malformed id is answered 404, not 400. */
+/** Returns true for a well-formed id of that prefix. The API answers a malformed id with 404, not 400. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && ULID.test(text.slice(prefix.length + 1))
 }

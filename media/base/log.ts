@@ -1,6 +1,6 @@
 /**
- * What the engine needs from a logger (pino satisfies it). Static message, values as fields.
- * Personal data (phone numbers, digits, text people said, URLs) goes only under `personal`.
+ * The part of a logger that the engine uses; pino implements it. Messages are static, values are fields.
+ * Personal data (phone numbers, digits, transcripts, URLs) is allowed only under `personal`.
  */
 export interface Log {
   debug(fields: object, message: string): void

@@ -12,5 +12,5 @@ function findRoot(): string {
   return folder
 }
 
-/** The folder of package.json: shipped data (fixtures, documents) is read from below it. */
+/** The folder of package.json. Shipped data files are read from below it. */
 export const projectRoot = findRoot()

@@ -3,20 +3,20 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { EngineError, errorText } from './errors.js'
 
 /*
- * Which addresses a customer may have us connect to. Here, and not with the rest of the rules for
- * targets, because a media worker connects to customers' bots by itself.
+ * Rules for the addresses that customers may make Parley connect to. Media workers connect to customers' bots
+ * on their own, so these rules are part of the media code.
  */
 
-/** An address a name resolves to. */
+/** An address of a host name. */
 export interface ResolvedAddress {
   readonly address: string
   readonly family: 4 | 6
 }
 
-/** All addresses of a name; rejects when there are none. */
+/** Resolves all addresses of a host name. Rejects when there are none. */
 export type Resolver = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
-/** IANA special-purpose registries for IPv4 and IPv6, plus multicast: nothing a customer may name. */
+/** Special-purpose IPv4 registries of IANA, and multicast. Customers must not name any of them. */
 const IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8',
@@ -38,7 +38,7 @@ const IPV4 = [
   '240.0.0.0/4', // reserved and broadcast
 ]
 
-/** Only 2000::/3 is global unicast at all; these parts of it are not. */
+/** Only 2000::/3 is global unicast, except for these parts of it. */
 const IPV6 = [
   '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarking
   '2001:db8::/32', // documentation
@@ -53,29 +53,29 @@ for (const range of IPV4) addRange(blocked, range, 'ipv4')
 for (const range of IPV6) addRange(blocked, range, 'ipv6')
 addRange(global6, '2000::/3', 'ipv6')
 
-/** Whether an address literal (no brackets, no zone) is public unicast. */
+/** Returns true when an address literal (without brackets or zone) is public unicast. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !blocked.check(address, 'ipv4')
     case 6:
-      // Also refuses IPv4-mapped, NAT64, unique local, link-local and multicast addresses.
+      // This also refuses IPv4-mapped, NAT64, unique local, link-local and multicast addresses.
       return global6.check(address, 'ipv6') && !blocked.check(address, 'ipv6')
     default:
       return false
   }
 }
 
-/** Names looked up so that they can be connected to. */
+/** Resolves host names to addresses that may be connected to. */
 export interface SafeResolver {
   /**
-   * The addresses of a name, all allowed: one private one among them condemns the name. Rejects with
-   * EngineError `egress_refused`.
+   * Resolves a host name. A single private address refuses the whole name. Rejects with EngineError
+   * `egress_refused`.
    */
   addresses(hostname: string): Promise<readonly ResolvedAddress[]>
   /**
-   * For `net.connect`, `tls.connect` and WebSocket clients, which connect to exactly the address that
-   * was looked at. A socket to a literal address never asks a lookup: look at those before.
+   * A lookup for `net.connect`, `tls.connect` and WebSocket clients, which then connect to exactly the
+   * checked address. Sockets skip the lookup for literal addresses: check those first.
    */
   readonly lookup: LookupFunction
 }

@@ -5,9 +5,9 @@ export interface Closable {
 }
 
 /**
- * Owns what must not outlive a thing: sockets, timers, listeners, children. Closing runs the owned
- * closers newest first, once; whatever is added afterwards is closed at once. `size` is what tests
- * assert to be zero.
+ * Owns resources that must not outlive their owner: sockets, timers, listeners, children. Closing runs the
+ * closers once, newest first. A closer that is added afterwards runs at once. Tests assert that `size` is
+ * zero.
  */
 export class Scope {
   readonly #owned = new Set<() => void | Promise<void>>()
@@ -21,7 +21,7 @@ export class Scope {
     return this.#closed !== undefined
   }
 
-  /** Adds a closer; the returned function forgets it without running it. */
+  /** Adds a closer. The returned function removes it without running it. */
   own(close: () => void | Promise<void>): () => void {
     if (this.#closed) {
       void close()
@@ -38,7 +38,7 @@ export class Scope {
     return thing
   }
 
-  /** A child that closes itself leaves this scope. */
+  /** Creates a child scope. A child that closes itself leaves this scope. */
   child(): Scope {
     const child = new Scope()
     const forget = this.own(() => child.close())
@@ -46,7 +46,7 @@ export class Scope {
     return child
   }
 
-  /** A timer that dies with the scope and leaves it when it fires. */
+  /** Starts a timer that is cancelled with the scope and leaves the scope when it fires. */
   after(clock: Clock, ms: number, run: () => void): Timer {
     const timer = clock.after(ms, () => {
       forget()
@@ -62,8 +62,8 @@ export class Scope {
   }
 
   /**
-   * Idempotent. Every closer runs even when an earlier one fails; the failures are rethrown
-   * together as an AggregateError.
+   * Closes everything. Idempotent. Every closer runs even when an earlier one fails. The failures are
+   * rethrown together as an AggregateError.
    */
   close(): Promise<void> {
     this.#closed ??= this.#closeAll()
@@ -74,7 +74,7 @@ export class Scope {
     const failures: unknown[] = []
     const closers = [...this.#owned].reverse()
     for (const close of closers) {
-      // A closer may forget another one (a child leaving its parent).
+      // A closer may remove another one, as a child does when it leaves its parent.
       if (!this.#owned.delete(close)) continue
       try {
         await close()

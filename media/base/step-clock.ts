@@ -7,8 +7,8 @@ interface PendingTimer {
 }
 
 /**
- * Time that only `advance` moves: what falls due runs in order of due time, then of creation, including
- * timers made meanwhile; `now()` inside a callback is its due time.
+ * A clock that only `advance` moves. Timers run in order of due time, then of creation, including timers that
+ * are created meanwhile. Inside a callback `now()` is its due time.
  */
 export class StepClock implements Clock {
   readonly #timers = new Set<PendingTimer>()
@@ -16,18 +16,18 @@ export class StepClock implements Clock {
   #nowMs: number
   #order = 0
 
-  /** `wallMs`: the time of day at which it begins, Unix ms; `nowMs`: what `now()` is then. */
+  /** @param wallMs the Unix time at the start (ms); `nowMs` is the value of `now()` then */
   constructor(wallMs: number, nowMs = 0) {
     this.#nowMs = nowMs
     this.#wallAtZero = wallMs - nowMs
   }
 
-  /** Timers that neither ran nor were cancelled. */
+  /** Number of timers that neither ran nor were cancelled. */
   get pending(): number {
     return this.#timers.size
   }
 
-  /** Due time of the next timer, or null when nothing waits. */
+  /** Due time of the next timer, or null when there is none. */
   get nextDueMs(): number | null {
     return this.#next()?.dueMs ?? null
   }
@@ -46,7 +46,7 @@ export class StepClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) }
   }
 
-  /** Moves time forward by `ms`. A throwing callback stops the move at its due time. */
+  /** Moves time forward by `ms`. A callback that throws stops the clock at its due time. */
   advance(ms: number): void {
     const targetMs = this.#nowMs + ms
     for (let next = this.#next(); next !== null && next.dueMs <= targetMs; next = this.#next()) {

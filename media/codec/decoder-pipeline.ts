@@ -3,18 +3,21 @@ import type { CodecName, Decoder } from './codec.js'
 import { codecOf } from './registry.js'
 import { openResampler, type Resampler } from './resampler.js'
 
-/** Longest packet taken, in ms: Opus has none longer (RFC 6716 section 2.1.4). */
+/** Longest packet that is decoded (ms). No Opus packet is longer (RFC 6716 section 2.1.4). */
 export const MAX_PACKET_MS = 120
 
-/** From payloads of one codec to samples of the session's rate. Packets in order; allocates nothing. */
+/**
+ * Decodes payloads of one codec and resamples them to the session's rate. Packets come in order. Allocates
+ * nothing.
+ */
 export class DecoderPipeline {
   readonly codec: CodecName
-  /** The samples of the last `decode`, as many as it returned; valid until the next one. */
+  /** The samples of the last `decode`, as many as it returned. Valid until the next `decode`. */
   pcm: Int16Array
   readonly #decoder: Decoder
   readonly #resampler: Resampler | null
   readonly #decoded: Int16Array
-  /** `#decoded` cut to the length that packets have. */
+  /** A view of `#decoded` with the usual length of a packet. */
   #view: Int16Array
 
   constructor(codec: CodecName, session: SessionRate) {
@@ -27,7 +30,7 @@ export class DecoderPipeline {
     this.pcm = this.#decoded
   }
 
-  /** Returns the number of samples now in `pcm`; 0 for a payload that is none of this codec. */
+  /** Decodes a payload into `pcm`. Returns the number of samples, 0 for an invalid payload. */
   decode(data: Uint8Array, offset: number, length: number): number {
     const samples = this.#decoder.decode(data, offset, length, this.#decoded)
     if (this.#resampler === null || samples === 0) return samples

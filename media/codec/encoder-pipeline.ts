@@ -4,24 +4,24 @@ import { codecOf } from './registry.js'
 import { openResampler, type Resampler } from './resampler.js'
 
 /**
- * From 20 ms frames of the session to payloads of `ptime`. Frames go in by `push`, and whole packets come
- * out by `take` until there is none: two a frame for 10 ms, one every third frame for 60 ms.
+ * Resamples and encodes 20 ms frames of the session to packets of `ptime`. `push` takes frames, `take`
+ * returns packets while `ready`: two per frame for 10 ms, one every third frame for 60 ms.
  */
 export class EncoderPipeline {
   readonly codec: Codec
   readonly ptime: Ptime
   readonly parameters: CodecParameters
-  /** Session position of the first sample that waits. */
+  /** Session position of the first pending sample. */
   at = 0
-  /** Sound, not silence, is among what waits. */
+  /** The pending samples contain audio, not only silence. */
   hasAudio = false
   readonly #encoder: Encoder
   readonly #resampler: Resampler | null
-  /** Samples at the encoder's rate. */
+  /** Pending samples at the encoder's rate. */
   readonly #pending: Int16Array
   readonly #packet: Int16Array
   readonly #frame: number
-  /** Session samples of a packet. */
+  /** Session samples per packet. */
   readonly #step: number
   #filled = 0
 
@@ -38,7 +38,10 @@ export class EncoderPipeline {
     this.#step = (session / 1000) * ptime
   }
 
-  /** Whether it does what these words ask for: then it goes on, with what it has learned. */
+  /**
+   * Returns true when codec, ptime and parameters are unchanged, so that the encoder and its state can be
+   * kept.
+   */
   matches(name: CodecName, ptime: Ptime, parameters: CodecParameters): boolean {
     const mine = this.parameters
     return (
@@ -52,7 +55,7 @@ export class EncoderPipeline {
     )
   }
 
-  /** 20 ms that begin at session position `at`. After a gap what waited is dropped. */
+  /** Takes 20 ms that begin at session position `at`. Pending samples before a gap are dropped. */
   push(pcm: Int16Array, at: number, hasAudio: boolean): void {
     const waited = (this.#filled * this.#step) / this.#packet.length
     if (this.#filled > 0 && this.at + waited !== at) this.clear()
@@ -65,19 +68,19 @@ export class EncoderPipeline {
     this.#filled += this.#frame
   }
 
-  /** Nothing waits: the next packet may as well be none. */
+  /** Nothing is pending, so the next packet may be comfort noise instead. */
   get empty(): boolean {
     return this.#filled === 0
   }
 
-  /** Whether a whole packet waits. */
+  /** A whole packet is pending. */
   get ready(): boolean {
     return this.#filled >= this.#packet.length
   }
 
   /**
-   * Encodes the packet that waits into `into` from `offset`; only when `ready`. Returns its bytes, 0 when
-   * it need not be sent; `at` goes on by its length.
+   * Encodes the pending packet into `into` from `offset`; call it only when `ready`. Returns the number of
+   * bytes, 0 when the packet need not be sent. Advances `at` by the length of the packet.
    */
   take(into: Uint8Array, offset: number): number {
     const packet = this.#packet
@@ -89,7 +92,7 @@ export class EncoderPipeline {
     return this.#encoder.encode(packet, into, offset)
   }
 
-  /** Forgets what waits. */
+  /** Drops the pending samples. */
   clear(): void {
     this.#filled = 0
   }

@@ -4,12 +4,12 @@ import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from './g711.js'
 type Expand = typeof decodeAlaw
 type Compress = typeof encodeAlaw
 
-/** G.711 on the wire: one byte a sample, 8 kHz (RFC 3551 section 4.5.14). */
+/** G.711 in RTP: one byte per sample, 8 kHz (RFC 3551 section 4.5.14). */
 export const pcma = g711('PCMA', 8, decodeAlaw, encodeAlaw)
 export const pcmu = g711('PCMU', 0, decodeUlaw, encodeUlaw)
 
 function g711(name: 'PCMA' | 'PCMU', payloadType: number, expand: Expand, compress: Compress): Codec {
-  // Stateless: every stream can share them.
+  // Stateless, so all streams share them.
   const encoder: Encoder = {
     rate: 8000,
     encode(pcm, into, offset) {

@@ -1,10 +1,10 @@
 /*
- * G.711 by table: 256 entries to decode, 64 Ki entries to encode, built once per thread from the
- * companding rules of ITU-T G.711 (as in the G.191 software tools). Every function writes into a
- * caller's array and allocates nothing.
+ * ITU-T G.711 by table: 256 entries to decode and 65,536 to encode, built once per thread by the companding
+ * rules of the Recommendation (as in the G.191 software tools). All functions write into arrays of the caller
+ * and allocate nothing.
  */
 
-/** Smallest-amplitude positive code of each law: what silence looks like on the wire. */
+/** The positive code with the smallest amplitude of each law: encoded silence. */
 export const ALAW_SILENCE = 0xd5
 export const ULAW_SILENCE = 0xff
 
@@ -22,32 +22,36 @@ for (let value = -32768; value < 32768; value++) {
   linearToUlaw[value & 0xffff] = compressUlaw(value)
 }
 
-/** Expands `len` A-law bytes of `src` from `off` into `dst` from `dstOff`. Both must be long enough. */
+/**
+ * Expands `len` A-law bytes of `src` from `off` into `dst` from `dstOff`. Both arrays must be long enough.
+ */
 export function decodeAlaw(src: Uint8Array, off: number, len: number, dst: Int16Array, dstOff: number): void {
   for (let i = 0; i < len; i++) dst[dstOff + i] = alawToLinear[src[off + i] as number] as number
 }
 
-/** Expands `len` mu-law bytes of `src` from `off` into `dst` from `dstOff`. Both must be long enough. */
+/**
+ * Expands `len` mu-law bytes of `src` from `off` into `dst` from `dstOff`. Both arrays must be long enough.
+ */
 export function decodeUlaw(src: Uint8Array, off: number, len: number, dst: Int16Array, dstOff: number): void {
   for (let i = 0; i < len; i++) dst[dstOff + i] = ulawToLinear[src[off + i] as number] as number
 }
 
-/** Compresses `len` samples of `src` from `off` into `dst` from `dstOff`, A-law. */
+/** Compresses `len` samples of `src` from `off` into `dst` from `dstOff` to A-law. */
 export function encodeAlaw(src: Int16Array, off: number, len: number, dst: Uint8Array, dstOff: number): void {
   for (let i = 0; i < len; i++) {
     dst[dstOff + i] = linearToAlaw[(src[off + i] as number) & 0xffff] as number
   }
 }
 
-/** Compresses `len` samples of `src` from `off` into `dst` from `dstOff`, mu-law. */
+/** Compresses `len` samples of `src` from `off` into `dst` from `dstOff` to mu-law. */
 export function encodeUlaw(src: Int16Array, off: number, len: number, dst: Uint8Array, dstOff: number): void {
   for (let i = 0; i < len; i++) {
     dst[dstOff + i] = linearToUlaw[(src[off + i] as number) & 0xffff] as number
   }
 }
 
-// Even bits are inverted on the wire (0x55). Four bits of mantissa, three of exponent; the half step
-// (8, left-aligned to 16 bits) places the value in the middle of its interval.
+// Even bits are inverted in transmission (0x55). Four bits are mantissa, three are exponent. The half step
+// (8, left-aligned to 16 bits) puts the value in the middle of its interval.
 function expandAlaw(code: number): number {
   const bits = code ^ 0x55
   const exponent = (bits >> 4) & 7

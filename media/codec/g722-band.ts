@@ -1,20 +1,20 @@
 /*
- * One sub-band of ITU-T G.722 as encoder and decoder share it: the adaptive quantizer scale and the
- * predictor of two poles and six zeros. Names in comments are the block names of the Recommendation.
- * Whole numbers throughout: shifts and saturations are where the Recommendation has them.
+ * One sub-band of ITU-T G.722, shared by encoder and decoder: the adaptive quantizer scale and the predictor
+ * with two poles and six zeros. Capital names in comments are the block names of the Recommendation. All
+ * arithmetic is integer, with shifts and saturation exactly as in the Recommendation.
  */
 
 /** Logarithmic to linear scale factors, one octave (table for ILA and ILB). */
 const SCALE = Int32Array.from({ length: 32 }, (_, i) => Math.round(2048 * 2 ** (i / 32)))
 
-/** Scale factor arithmetic of one band. */
+/** Constants of the scale factor of one band. */
 export interface BandScale {
-  /** Steps of the logarithmic scale by code. */
+  /** Steps of the logarithmic scale, indexed by code. */
   readonly steps: Int32Array
-  /** Highest value of the logarithmic scale. */
+  /** Maximum of the logarithmic scale. */
   readonly limit: number
   readonly shift: number
-  /** First quantizer step. */
+  /** Initial quantizer step. */
   readonly start: number
 }
 
@@ -33,21 +33,21 @@ export const HIGH_BAND: BandScale = {
 }
 
 export class G722Band {
-  /** What the next sample is predicted to be (SL, SH). */
+  /** Prediction of the next sample (SL, SH). */
   predicted = 0
   /** Quantizer step (DETL, DETH). */
   step: number
   readonly #scale: BandScale
   #log = 0
   #zeroPart = 0
-  // Poles, their last two reconstructed signals, and the signs they adapt by.
+  // Poles, the last two reconstructed samples, and the signs for the adaptation.
   #a1 = 0
   #a2 = 0
   #r1 = 0
   #r2 = 0
   #p1 = 0
   #p2 = 0
-  /** Zeros 1 to 6, and the last six differences. */
+  /** Zeros 1 to 6 and the last six differences. */
   readonly #b = new Int32Array(6)
   readonly #d = new Int32Array(6)
 
@@ -56,7 +56,7 @@ export class G722Band {
     this.step = scale.start
   }
 
-  /** Takes the quantized difference and the code it came from: scale (LOGSC, SCALE) and predictor go on. */
+  /** Updates the scale (LOGSC, SCALE) and the predictor with a quantized difference and its code. */
   adapt(code: number, difference: number): void {
     const { steps, limit, shift } = this.#scale
     const log = ((this.#log * 127) >> 7) + (steps[code] as number)
@@ -84,7 +84,7 @@ export class G722Band {
     this.predicted = saturate(poles + this.#zeroPart) // PREDIC
   }
 
-  /** UPPOL2 and UPPOL1: the signs of the last partial reconstructions say where the poles go. */
+  /** UPPOL2 and UPPOL1: the signs of the last partial reconstructions move the poles. */
   #adaptPoles(p0: number): void {
     const same1 = p0 < 0 === this.#p1 < 0
     const same2 = p0 < 0 === this.#p2 < 0
@@ -99,7 +99,7 @@ export class G722Band {
     this.#a2 = a2
   }
 
-  /** UPZERO, DELAYA and FILTEZ in one walk. */
+  /** UPZERO, DELAYA and FILTEZ in one loop. */
   #zeros(difference: number): number {
     const b = this.#b
     const d = this.#d
@@ -119,7 +119,7 @@ export class G722Band {
   }
 }
 
-/** To 16 bits. */
+/** Saturates to 16 bits. */
 export function saturate(value: number): number {
   return Math.max(-32768, Math.min(32767, value))
 }

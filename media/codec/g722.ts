@@ -2,23 +2,26 @@ import { type Codec, type Decoder, type Encoder, PTIMES } from './codec.js'
 import { G722Band, HIGH_BAND, LOW_BAND, saturate } from './g722-band.js'
 
 /*
- * ITU-T G.722 at 64 kbit/s: two half bands of 8 kHz, six bits for the lower and two for the upper one in
- * every byte. Bit-exact by the Recommendation's integer arithmetic.
+ * ITU-T G.722 at 64 kbit/s: two sub-bands sampled at 8 kHz, with six bits for the lower and two for the upper
+ * one in every byte. Bit-exact integer arithmetic of the Recommendation.
  */
 
 const RATE = 16000
-/** Taps of the half-band filters; symmetric, so half of them are stored. */
+/** Coefficients of the quadrature mirror filters. They are symmetric, so half of them are stored. */
 const QMF = new Int32Array([3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11])
 const TAPS = 24
 /** 120 ms. */
 const MAX_SAMPLES = 1920
 
-/** Decision levels of the lower band's 6-bit quantizer, from the second on; above the last is the last code. */
+/**
+ * Decision levels of the lower band's 6-bit quantizer from the second one on. A value above the last level
+ * has the last code.
+ */
 const LEVELS = new Int32Array([
   35, 72, 110, 150, 190, 233, 276, 323, 370, 422, 473, 530, 587, 650, 714, 786, 858, 940, 1023, 1121, 1219,
   1339, 1458, 1612, 1765, 1980, 2195, 2557, 2919,
 ])
-/** Output values of the lower band, 6 bits: of the codes 0 to 63. */
+/** Output values of the lower band for the 6-bit codes 0 to 63. */
 const LOW6 = new Int32Array([
   -136, -136, -136, -136, -24808, -21904, -19008, -16704, -14984, -13512, -12280, -11192, -10232, -9360,
   -8576, -7856, -7192, -6576, -6000, -5456, -4944, -4464, -4008, -3576, -3168, -2776, -2400, -2032, -1688,
@@ -26,7 +29,7 @@ const LOW6 = new Int32Array([
   6576, 6000, 5456, 4944, 4464, 4008, 3576, 3168, 2776, 2400, 2032, 1688, 1360, 1040, 728, 432, 136, -432,
   -136,
 ])
-/** The same of its four upper bits, which is what the predictor adapts by. */
+/** Output values for its four upper bits, which adapt the predictor. */
 const LOW4 = new Int32Array([
   0, -20456, -12896, -8968, -6288, -4240, -2584, -1200, 20456, 12896, 8968, 6288, 4240, 2584, 1200, 0,
 ])
@@ -38,27 +41,27 @@ class G722Encoder implements Encoder {
   readonly rate = RATE
   readonly #low = new G722Band(LOW_BAND)
   readonly #high = new G722Band(HIGH_BAND)
-  /** The last samples of the packet before, then this one. */
-  readonly #line = new Int32Array(TAPS - 2 + MAX_SAMPLES)
+  /** The last samples of the previous packet, then this packet. */
+  readonly #delayLine = new Int32Array(TAPS - 2 + MAX_SAMPLES)
 
   encode(pcm: Int16Array, into: Uint8Array, offset: number): number {
-    const line = this.#line
+    const delayLine = this.#delayLine
     const bytes = pcm.length >> 1
-    line.set(pcm, TAPS - 2)
+    delayLine.set(pcm, TAPS - 2)
     for (let i = 0; i < bytes; i++) {
       let odd = 0
       let even = 0
       let at = i * 2
       for (let k = 0; k < 12; k++) {
-        odd = (odd + Math.imul(line[at] as number, QMF[k] as number)) | 0
-        even = (even + Math.imul(line[at + 1] as number, QMF[11 - k] as number)) | 0
+        odd = (odd + Math.imul(delayLine[at] as number, QMF[k] as number)) | 0
+        even = (even + Math.imul(delayLine[at + 1] as number, QMF[11 - k] as number)) | 0
         at += 2
       }
       const low = lowCode(this.#low, (even + odd) >> 14)
       const high = highCode(this.#high, (even - odd) >> 14)
       into[offset + i] = (high << 6) | low
     }
-    line.copyWithin(0, bytes * 2, bytes * 2 + TAPS - 2)
+    delayLine.copyWithin(0, bytes * 2, bytes * 2 + TAPS - 2)
     return bytes
   }
 }
@@ -67,10 +70,10 @@ class G722Decoder implements Decoder {
   readonly rate = RATE
   readonly #low = new G722Band(LOW_BAND)
   readonly #high = new G722Band(HIGH_BAND)
-  readonly #line = new Int32Array(TAPS - 2 + MAX_SAMPLES)
+  readonly #delayLine = new Int32Array(TAPS - 2 + MAX_SAMPLES)
 
   decode(data: Uint8Array, offset: number, length: number, into: Int16Array): number {
-    const line = this.#line
+    const delayLine = this.#delayLine
     const bytes = Math.min(length, into.length >> 1, MAX_SAMPLES / 2)
     for (let i = 0; i < bytes; i++) {
       const code = data[offset + i] as number
@@ -82,30 +85,30 @@ class G722Decoder implements Decoder {
       const high = half(this.#high.predicted + difference)
       this.#high.adapt(two, difference)
       const newest = TAPS - 2 + i * 2
-      line[newest] = low + high
-      line[newest + 1] = low - high
+      delayLine[newest] = low + high
+      delayLine[newest + 1] = low - high
       let first = 0
       let second = 0
       let at = i * 2
       for (let k = 0; k < 12; k++) {
-        second = (second + Math.imul(line[at] as number, QMF[k] as number)) | 0
-        first = (first + Math.imul(line[at + 1] as number, QMF[11 - k] as number)) | 0
+        second = (second + Math.imul(delayLine[at] as number, QMF[k] as number)) | 0
+        first = (first + Math.imul(delayLine[at + 1] as number, QMF[11 - k] as number)) | 0
         at += 2
       }
       into[i * 2] = saturate(first >> 11)
       into[i * 2 + 1] = saturate(second >> 11)
     }
-    line.copyWithin(0, bytes * 2, bytes * 2 + TAPS - 2)
+    delayLine.copyWithin(0, bytes * 2, bytes * 2 + TAPS - 2)
     return bytes * 2
   }
 }
 
-/** Quantizes a sample of the lower band (SUBTRA, QUANTL) and adapts to it. */
+/** Quantizes a sample of the lower band (SUBTRA, QUANTL) and adapts the band. */
 function lowCode(band: G722Band, sample: number): number {
   const error = saturate(sample - band.predicted)
   const size = error >= 0 ? error : -(error + 1)
   const { step } = band
-  // The first level above the error; they grow, so it is found by halving.
+  // A binary search finds the first level above the error.
   let level = 0
   let end = LEVELS.length
   while (level < end) {
@@ -113,14 +116,14 @@ function lowCode(band: G722Band, sample: number): number {
     if (size >= Math.imul(LEVELS[middle] as number, step) >> 12) level = middle + 1
     else end = middle
   }
-  // Codes of both signs count down from the quietest; the two quietest negative ones stand apart.
+  // Codes of both signs count down from the quietest. The two quietest negative codes are an exception.
   const code = error >= 0 ? 61 - level : level < 2 ? 63 - level : 33 - level
   const four = code >> 2
   band.adapt(four, Math.imul(step, LOW4[four] as number) >> 15)
   return code
 }
 
-/** Quantizes a sample of the upper band (SUBTRA, QUANTH) and adapts to it. */
+/** Quantizes a sample of the upper band (SUBTRA, QUANTH) and adapts the band. */
 function highCode(band: G722Band, sample: number): number {
   const error = saturate(sample - band.predicted)
   const size = error >= 0 ? error : -(error + 1)
@@ -130,14 +133,14 @@ function highCode(band: G722Band, sample: number): number {
   return code
 }
 
-/** To 15 bits (LIMIT). */
+/** Saturates to 15 bits (LIMIT). */
 function half(value: number): number {
   return Math.max(-16384, Math.min(16383, value))
 }
 
 /**
- * G.722 on the wire. Its clock is 8000 although it samples at 16 kHz: an old mistake that every peer
- * repeats (RFC 3551 section 4.5.2).
+ * G.722 in RTP. Its RTP clock is 8000 although it samples at 16 kHz, by a historical error (RFC 3551 section
+ * 4.5.2).
  */
 export const g722: Codec = {
   name: 'G722',
@@ -153,6 +156,6 @@ export const g722: Codec = {
   maxBytes: (ptime) => ptime * 8,
   openEncoder: () => new G722Encoder(),
   openDecoder: () => new G722Decoder(),
-  // The bit rate is 64 kbit/s without exception over RTP.
+  // In RTP the bit rate is always 64 kbit/s.
   readFmtp: () => ({}),
 }

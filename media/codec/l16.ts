@@ -1,8 +1,8 @@
 import { type Codec, type CodecName, type Decoder, type Encoder, PTIMES } from './codec.js'
 
 /**
- * Linear PCM, 16 bits, big-endian (RFC 3551 section 4.5.11). Its static payload types are 44.1 kHz;
- * telephony uses 8 and 16 kHz under numbers of its own.
+ * Linear PCM, 16 bits, big-endian (RFC 3551 section 4.5.11). The static payload types are for 44.1 kHz;
+ * telephony uses 8 and 16 kHz with dynamic ones.
  */
 export const l16 = linear('L16', 16000, 98)
 export const l16Narrow = linear('L16/8000', 8000, 99)

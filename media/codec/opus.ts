@@ -3,13 +3,12 @@ import type { SessionRate } from '../base/frame.js'
 import type { Codec, CodecParameters, Decoder, Encoder, EncoderOptions } from './codec.js'
 
 /*
- * Opus (RFC 6716) by the native library, always mono and at the session's own rate: its decoder gives
- * 8 or 16 kHz whatever was encoded. The library can neither conceal nor decode in-band error
- * correction, so a lost packet is the jitter buffer's to hide. It hands out a new Buffer per call; we
- * add nothing to that.
+ * Opus (RFC 6716) by the native library, always mono and at the session's rate: the decoder produces 8 or 16
+ * kHz from any encoding. The library can neither conceal nor decode in-band FEC, so the jitter buffer
+ * conceals losses. The library allocates a Buffer per call; this file adds no allocation.
  */
 
-// Of opus_defines.h, which the package does not export.
+// From opus_defines.h, which the package does not export.
 const SET_APPLICATION = 4000
 const APPLICATION_VOIP = 2048
 const SET_MAX_BANDWIDTH = 4004
@@ -24,18 +23,21 @@ const SET_DTX = 4016
 const SET_SIGNAL = 4024
 const SIGNAL_VOICE = 3001
 
-/** Half the cost of the full 10, and hardly to be told from it at these rates. */
+/** Half the CPU cost of the maximum of 10, with hardly audible difference at these rates. */
 const COMPLEXITY = 5
-/** Where RFC 7587 section 3.1.1 sees the sweet spot of speech: 8-12 kbit/s narrow, 16-20 kbit/s wide; and room for FEC. */
+/**
+ * RFC 7587 section 3.1.1 recommends 8-12 kbit/s for narrowband and 16-20 kbit/s for wideband speech; the rest
+ * is for FEC.
+ */
 const BITRATE: Readonly<Record<SessionRate, number>> = { 8000: 16_000, 16000: 24_000 }
-/** What error correction is dimensioned for; without a figure above 0 the encoder makes none. */
+/** The loss rate that FEC is dimensioned for. At 0 the encoder produces none. */
 const EXPECTED_LOSS_PERCENT = 10
 /** RFC 7587 section 6.1. */
 const LOWEST_BITRATE = 6000
 const HIGHEST_BITRATE = 510_000
-/** A payload so short says: nothing to hear (RFC 6716 section 2.1.9). */
+/** A payload this short is a DTX frame (RFC 6716 section 2.1.9). */
 const DTX_BYTES = 2
-/** The longest single frame; a packet of 60 ms is three of them. */
+/** The longest frame; a packet of 60 ms contains three. */
 const FRAME_BYTES = 1275
 
 class OpusEncoder implements Encoder {
@@ -77,7 +79,7 @@ class OpusDecoder implements Decoder {
   readonly rate: SessionRate
   readonly #opus: opus.OpusEncoder
   readonly #scratch = Buffer.alloc(2048)
-  /** The scratch cut to each length seen: the library takes whole buffers only. */
+  /** Views of the scratch buffer by length, because the library takes whole buffers only. */
   readonly #views: (Buffer | undefined)[] = []
 
   constructor(rate: SessionRate) {
@@ -86,7 +88,7 @@ class OpusDecoder implements Decoder {
   }
 
   decode(data: Uint8Array, offset: number, length: number, into: Int16Array): number {
-    // Nothing, or a frame the far side did not want to send: nobody speaks.
+    // An empty payload or a DTX frame: silence.
     if (length <= DTX_BYTES || length > this.#scratch.length) return 0
     let view = this.#views[length]
     if (view === undefined) {
@@ -98,7 +100,7 @@ class OpusDecoder implements Decoder {
     try {
       pcm = this.#opus.decode(view)
     } catch {
-      // Anybody can send bytes that are no Opus; they count as lost.
+      // Invalid payloads count as lost.
       return 0
     }
     const samples = Math.min(pcm.length >> 1, into.length)
@@ -109,25 +111,25 @@ class OpusDecoder implements Decoder {
   }
 }
 
-/** The audio bandwidth that a sample rate can carry, as far as a session has it. */
+/** Returns the audio bandwidth for a sample rate, at most the session's. */
 function bandwidthOf(rate: number): number {
   return rate < 12_000 ? BANDWIDTH_NARROW : rate < 16_000 ? BANDWIDTH_MEDIUM : BANDWIDTH_WIDE
 }
 
-/** Opus on the wire by RFC 7587. */
+/** Opus in RTP (RFC 7587). */
 export const opusCodec: Codec = {
   name: 'OPUS',
   encoding: 'opus',
   clockRate: 48000,
-  // Always written so, whatever is sent (RFC 7587 section 7).
+  // Always written as 2 (RFC 7587 section 7).
   channels: 2,
   staticPayloadType: null,
   offeredPayloadType: 111,
   wideband: true,
   statefulDecoder: true,
-  // 30 ms is no length of an Opus frame.
+  // Opus has no frames of 30 ms.
   ptimes: [10, 20, 40, 60],
-  // No `useinbandfec`: we could not use what it brings.
+  // No `useinbandfec`, because the library cannot decode FEC.
   fmtp: 'maxplaybackrate=16000;sprop-maxcapturerate=16000;stereo=0;sprop-stereo=0;usedtx=1',
   maxBytes: (ptime) => Math.ceil(ptime / 20) * FRAME_BYTES,
   openEncoder: (options) => new OpusEncoder(options),
@@ -141,7 +143,7 @@ function readOpusFmtp(fmtp: string): CodecParameters {
     const [name = '', value = ''] = part.split('=')
     values.set(name.trim().toLowerCase(), value.trim())
   }
-  // Values that make no sense are as good as absent: all of these only advise us (RFC 7587 section 6.1).
+  // Invalid values are ignored, because all of these parameters are only advice (RFC 7587 section 6.1).
   const number = (name: string, least: number, most: number) => {
     const value = values.get(name) ?? ''
     const read = /^\d{1,7}$/.test(value) ? Number(value) : Number.NaN

@@ -4,7 +4,7 @@ import { g722 } from './g722.js'
 import { l16, l16Narrow } from './l16.js'
 import { opusCodec } from './opus.js'
 
-/** Every codec there is: a new one is a file of its own and a line here. */
+/** All codecs. To add one, add a file and a line here. */
 const CODECS: Readonly<Record<CodecName, Codec>> = {
   PCMA: pcma,
   PCMU: pcmu,
@@ -14,7 +14,7 @@ const CODECS: Readonly<Record<CodecName, Codec>> = {
   'L16/8000': l16Narrow,
 }
 
-/** All names, in the order in which we would rather speak them when nobody says otherwise. */
+/** All names in order of preference when no other order is configured. */
 export const CODEC_NAMES = Object.keys(CODECS) as readonly CodecName[]
 
 export function codecOf(name: CodecName): Codec {
@@ -25,7 +25,7 @@ export function isCodecName(text: string): text is CodecName {
   return Object.hasOwn(CODECS, text)
 }
 
-/** The codec of an rtpmap; null for one that we do not speak. */
+/** Returns the codec of an rtpmap, or null for an unsupported one. */
 export function findCodec(encoding: string, clockRate: number, channels: number): Codec | null {
   const upper = encoding.toUpperCase()
   for (const name of CODEC_NAMES) {

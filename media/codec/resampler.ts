@@ -2,8 +2,8 @@ import type { Rate } from '../base/frame.js'
 import { type FirKernel, type KernelRows, MAX_CHUNK, openFirKernel } from './fir-kernel.js'
 
 /**
- * 22050 Hz is what eSpeak NG speaks; 44100 Hz is what an operator's music may have; the others are what
- * customers' bots may send. All have a whole number of samples in 20 ms.
+ * eSpeak NG produces 22050 Hz, an operator's music may have 44100 Hz, and customers' bots may send the
+ * others. 20 ms are a whole number of samples at every rate.
  */
 export type InputRate = Rate | 12000 | 22050 | 32000 | 44100 | 64000 | 96000 | 192000
 
@@ -16,11 +16,11 @@ interface Filter {
   readonly up: number
   readonly down: number
   readonly taps: number
-  /** One row of `taps` coefficients a phase, oldest sample first. */
+  /** One row of `taps` coefficients per phase, oldest sample first. */
   readonly rows: Float32Array
-  /** Group delay in output samples. */
+  /** Group delay (output samples). */
   readonly delay: number
-  /** The rows where the kernel has them. */
+  /** The rows in the kernel's memory; null before their first use. */
   kernelRows: KernelRows | null
 }
 
@@ -28,27 +28,26 @@ export interface Resampler {
   readonly from: InputRate
   readonly to: Rate
   /**
-   * Converts the next piece of a stream. The result is scratch of this resampler, valid until its next
-   * call. Over time exactly `to / from` samples come out for each that goes in; for frames of 20 ms
-   * every call gives 20 ms.
+   * Converts the next piece of a stream. The result is scratch memory, valid until the next call. Over time
+   * exactly `to / from` samples come out per input sample; frames of 20 ms result in frames of 20 ms.
    */
   process(input: Int16Array): Int16Array
 }
 
 /**
- * A streaming converter with its own state. At equal rates it copies. Flat within 0.02 dB up to 0.425 of
- * the lower rate (3.4 kHz of 8 kHz), -0.2 dB at 0.45 and -6 dB at half of it; what the lower rate cannot
- * carry is at least 69 dB down from 0.575 of it on (4.6 kHz), images of what the input has below 0.425 are
- * at least 66 dB down. 2 ms of delay at 8 kHz. `simd` false does without WebAssembly: the same but for the
- * rounding of the last bit.
+ * Opens a streaming converter. At equal rates it copies. The passband is flat within 0.02 dB up to 0.425 of
+ * the lower rate (3.4 kHz of 8 kHz), -0.2 dB at 0.45 and -6 dB at 0.5. Aliases are at least 69 dB down from
+ * 0.575 of the lower rate on (4.6 kHz), and images of the passband at least 66 dB down. The delay is 2 ms at
+ * 8 kHz. With `simd` false it runs without WebAssembly, with the same result except for rounding of the last
+ * bit.
  */
 export function openResampler(from: InputRate, to: Rate, simd = true): Resampler {
   return new PolyphaseResampler(from, to, simd ? kernel : null)
 }
 
 /**
- * Converts a whole sound, aligned: sample n of the result lies where n * from / to was. The result is
- * owned by the caller.
+ * Converts a whole clip without delay: sample n of the result corresponds to input sample n * from / to. The
+ * caller owns the result.
  */
 export function resample(pcm: Int16Array, from: InputRate, to: Rate): Int16Array {
   if (from === to) return pcm.slice()
@@ -65,11 +64,11 @@ class PolyphaseResampler implements Resampler {
   readonly to: Rate
   readonly #filter: Filter
   readonly #kernel: FirKernel | null
-  /** The last `taps - 1` inputs. */
+  /** The last `taps - 1` input samples. */
   readonly #history: Float32Array
   #out = new Int16Array(0)
   #view = this.#out
-  /** Position of the next output, in 1/up input samples from the start of the next piece. */
+  /** Position of the next output sample, in 1/up input samples from the start of the next piece. */
   #position = 0
 
   constructor(from: InputRate, to: Rate, kernel: FirKernel | null) {
@@ -121,7 +120,7 @@ class PolyphaseResampler implements Resampler {
   }
 }
 
-/** What the kernel does, in plain JavaScript: where there is no SIMD, and what it is tested against. */
+/** The kernel in plain JavaScript, for hosts without SIMD and for the test of the kernel. */
 function filterInto(
   { up, down, taps, rows }: Filter,
   history: Float32Array,
@@ -133,30 +132,30 @@ function filterInto(
 ): void {
   const before = taps - 1
   if (work.length < before + input.length) work = new Float32Array(before + input.length)
-  const line = work
-  line.set(history)
-  for (let i = 0; i < input.length; i++) line[before + i] = input[i] as number
+  const samples = work
+  samples.set(history)
+  for (let i = 0; i < input.length; i++) samples[before + i] = input[i] as number
   for (let n = 0; n < count; n++) {
     const place = position + n * down
     let row = (place % up) * taps
     let from = Math.floor(place / up)
-    // Four sums: a single one would make every addition wait for the one before it.
+    // Four sums, because a single one would make each addition wait for the previous one.
     let a = 0
     let b = 0
     let c = 0
     let d = 0
     for (let k = 0; k < taps; k += 4) {
-      a += (rows[row] as number) * (line[from] as number)
-      b += (rows[row + 1] as number) * (line[from + 1] as number)
-      c += (rows[row + 2] as number) * (line[from + 2] as number)
-      d += (rows[row + 3] as number) * (line[from + 3] as number)
+      a += (rows[row] as number) * (samples[from] as number)
+      b += (rows[row + 1] as number) * (samples[from + 1] as number)
+      c += (rows[row + 2] as number) * (samples[from + 2] as number)
+      d += (rows[row + 3] as number) * (samples[from + 3] as number)
       row += 4
       from += 4
     }
     const sum = a + b + (c + d)
     out[at + n] = sum >= 32767 ? 32767 : sum <= -32768 ? -32768 : Math.round(sum)
   }
-  for (let i = 0; i < before; i++) history[i] = line[input.length + i] as number
+  for (let i = 0; i < before; i++) history[i] = samples[input.length + i] as number
 }
 
 /** Work area of `filterInto`. */
@@ -165,7 +164,7 @@ const kernel = openFirKernel()
 
 const filters = new Map<string, Filter>()
 
-/** A Kaiser-windowed sinc with its -6 dB point at the lower Nyquist frequency; cached per thread. */
+/** Designs a Kaiser-windowed sinc with its -6 dB point at the lower Nyquist frequency. Cached per thread. */
 function designFilter(from: InputRate, to: Rate): Filter {
   const key = `${from}>${to}`
   const known = filters.get(key)
@@ -191,9 +190,9 @@ function identity(): Filter {
 
 function windowedSinc(up: number, down: number): Filter {
   const wide = Math.max(up, down)
-  // Taps per phase grow with decimation, and are a multiple of eight for the kernel's loop.
+  // The taps per phase grow with decimation. The loop of the kernel needs a multiple of eight.
   const taps = Math.ceil((TAPS * wide) / up / 8) * 8
-  // Centre at a whole number of output samples, so that `resample` can align exactly.
+  // The centre is a whole number of output samples, so that `resample` can align exactly.
   const delay = Math.floor((taps * up) / 2 / down)
   const centre = delay * down
   const half = Math.min(centre, taps * up - centre)
@@ -208,7 +207,7 @@ function windowedSinc(up: number, down: number): Filter {
       rows[phase * taps + taps - 1 - k] = value
       sum += value
     }
-    // Every phase passes a constant unchanged: no tone at the phase rate.
+    // Every phase has a DC gain of exactly 1; otherwise a tone at the phase rate would appear.
     for (let k = 0; k < taps; k++) rows[phase * taps + k] = (rows[phase * taps + k] as number) / sum
   }
   return { up, down, taps, rows, delay, kernelRows: null }
@@ -218,7 +217,7 @@ function kaiser(x: number): number {
   return Math.abs(x) >= 1 ? 0 : bessel(KAISER_BETA * Math.sqrt(1 - x * x)) / bessel(KAISER_BETA)
 }
 
-/** Modified Bessel function of the first kind, order 0. */
+/** Returns the modified Bessel function of the first kind, order 0. */
 function bessel(x: number): number {
   let sum = 1
   let term = 1

@@ -1,4 +1,4 @@
-/** What of WebAssembly is used here: Node has it, the types of Node leave it to those of browsers. */
+/** The part of the WebAssembly API that Parley uses. The types of Node.js do not declare it. */
 declare namespace WebAssembly {
   interface Memory {
     readonly buffer: ArrayBuffer

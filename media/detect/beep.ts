@@ -5,18 +5,18 @@ import { type FrameView, powerOfDb } from './frame-view.js'
 import { isNetworkBurst } from './tone-plans.js'
 import { ToneRun } from './tone-run.js'
 
-/** Where answering machines beep. */
+/** Frequency range of answering machine beeps (Hz). */
 const LOW_HERTZ = 350
 const HIGH_HERTZ = 2000
 const MIN_POWER = powerOfDb(-36)
-/** Shorter ones are clicks and ends of vowels, longer ones are tones of the network. */
+/** Shorter tones are clicks and ends of vowels, longer ones are network tones. */
 const MIN_MS = 110
 const MAX_MS = 1500
-/** A beep stands alone: another tone within this time makes it part of a melody or of an announcement. */
+/** A beep stands alone: another tone within this time (ms) makes it part of a melody or an announcement. */
 const ALONE_MS = 100
 const BEFORE_MS = 300
 
-/** The tone after which an answering machine records. */
+/** Opens the detector of the tone after which an answering machine records. */
 export function openBeep({ report: tell }: DetectorOptions): Detector {
   return new BeepDetector(tell)
 }
@@ -24,7 +24,7 @@ export function openBeep({ report: tell }: DetectorOptions): Detector {
 class BeepDetector implements Detector {
   readonly #report: ReportEvent
   readonly #run = new ToneRun(LOW_HERTZ, HIGH_HERTZ)
-  /** The tone that may be a beep, 0 Hz when there is none, and the time since its end. */
+  /** The candidate tone (0 Hz when there is none), and the time since its end. */
   #hertz = 0
   #startMs = 0
   #ms = 0
@@ -38,7 +38,7 @@ class BeepDetector implements Detector {
     const run = this.#run
     if (run.process(view)) {
       const { hertz, startMs, ms, power } = run.ended
-      // Bits of tone within speech do not make a melody.
+      // Short tones within speech do not make a melody.
       if (ms >= MIN_MS / 2) this.#ended(hertz, startMs, ms, power)
     }
     if (run.active) return

@@ -2,17 +2,19 @@ import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import type { FrameView } from './frame-view.js'
 
 /**
- * The top codes of both laws of G.711 are 32,124 and 32,256, of 16 bits 32,767; the codes below them are
- * under 31,300.
+ * The highest codes of both G.711 laws are 32,124 and 32,256, and 32,767 is the 16-bit maximum. The next
+ * lower codes are below 31,300.
  */
 const RAIL = 31_900
-/** Samples in a row at the rail, at 8 kHz: a loud sine is there for three, one that is cut for more. */
+/** Consecutive samples at full scale, at 8 kHz. A loud sine stays there for three, a clipped one for more. */
 const RUN_SAMPLES = 4
 const WINDOW_FRAMES = 50
-/** Told when a tenth of a second's frames were cut, forgotten after a second with none. */
+/**
+ * Clipping is reported when this many frames of a second were clipped. A second without clipping resets it.
+ */
 const MANY_FRAMES = 5
 
-/** Sound that is cut off at full scale. */
+/** Opens the detector of audio that is clipped at full scale. */
 export function openClipping({ rate, report: tell }: DetectorOptions): Detector {
   return new ClippingDetector(rate / 8000, tell)
 }

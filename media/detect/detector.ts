@@ -4,9 +4,9 @@ import type { FrameView } from './frame-view.js'
 
 export type ReportEvent = (event: DetectorEvent) => void
 
-/** One listener for one kind of sound of one party. Allocates only when it has something to tell. */
+/** Detects one kind of sound of one party. Allocates only when it reports an event. */
 export interface Detector {
-  /** Consecutive 20 ms frames. Borrowed. */
+  /** Processes consecutive 20 ms frames. Borrowed. */
   process(view: FrameView): void
 }
 

@@ -10,7 +10,7 @@ import { openOneWay } from './one-way.js'
 import { openProgress } from './progress-tone.js'
 import { openSilence } from './silence.js'
 
-/** All detectors by name: to add one, write its file and name it here. */
+/** All detectors by name. To add one, add a file and a line here. */
 export const DETECTORS = {
   dtmf: openDtmf,
   beep: openBeep,
@@ -24,7 +24,7 @@ export const DETECTORS = {
 
 export type DetectorName = keyof typeof DETECTORS
 
-/** Listens to one party with the detectors named; `tell` is called from within `process`. */
+/** Runs the named detectors on the audio of one party. Calls `report` from within `process`. */
 export class Detectors {
   readonly #view: FrameView
   readonly #rate: SessionRate
@@ -38,19 +38,19 @@ export class Detectors {
     for (const name of names) this.start(name)
   }
 
-  /** From the next frame on; nothing when it runs already. */
+  /** Starts a detector with the next frame. Does nothing when it is running. */
   start(name: DetectorName): void {
     if (this.#running.some((one) => one.name === name)) return
     this.#running.push({ name, detector: DETECTORS[name]({ rate: this.#rate, report: this.#report }) })
   }
 
-  /** Forgets it; from the next frame on it costs nothing. */
+  /** Stops a detector. It costs nothing from the next frame on. */
   stop(name: DetectorName): void {
     const index = this.#running.findIndex((one) => one.name === name)
     if (index !== -1) this.#running.splice(index, 1)
   }
 
-  /** What the leg's packets tell beside their sound; a second old is good enough. */
+  /** Updates the packet counts of the leg. Counts that are a second old are good enough. */
   traffic(sent: number, received: number, expected: boolean): void {
     const { traffic } = this.#view
     traffic.sent = sent
@@ -58,7 +58,7 @@ export class Detectors {
     traffic.expected = expected
   }
 
-  /** Consecutive 20 ms of the party; a frame of another length is left out. Allocates nothing. */
+  /** Processes consecutive 20 ms of the party. Ignores a frame of any other length. Allocates nothing. */
   process(pcm: Int16Array, atMs: number): void {
     const view = this.#view
     if (this.#running.length === 0 || pcm.length !== this.#rate / 50) return

@@ -4,10 +4,10 @@ import { type FrameView, powerOfDb } from './frame-view.js'
 import { ToneBank } from './tone-bank.js'
 
 /*
- * Keys heard as sound. The limits are those of ITU-T Q.24 (its AT&T column) and Bellcore TR-TSY-000763:
- * frequencies within 1.5 % are taken and from 3.5 % refused, the high tone up to 4 dB above and 8 dB
- * below the low one, tones of 40 ms taken and of 23 ms refused, a break of 10 ms is no end of a digit
- * and one of 40 ms is.
+ * Detects DTMF digits in audio by the limits of ITU-T Q.24 (AT&T column) and Bellcore TR-TSY-000763:
+ * frequencies within 1.5 % are accepted and beyond 3.5 % refused; the high tone may be up to 4 dB above and 8
+ * dB below the low one; tones of 40 ms are accepted and tones of 23 ms refused; a break of 10 ms does not end
+ * a digit and a break of 40 ms does.
  */
 
 const ROWS = [697, 770, 852, 941]
@@ -32,31 +32,34 @@ const KEYS: readonly Digit[] = [
 ]
 
 const BLOCK_MS = 10
-/** A tone is at least -38 dBm0 (Q.24 asks for -25); 0 dBm0 is 3.14 dB below a full-scale sine (G.711). */
+/** A tone has at least -38 dBm0 (Q.24 requires -25). 0 dBm0 is 3.14 dB below a full-scale sine (G.711). */
 const MIN_POWER = powerOfDb(-41)
-/** Blocks this much softer than the softest tone are silence: most of a call. */
+/** Blocks this much softer than the softest tone are silence, which is most of a call. */
 const SILENCE = 0.01
-/** Limits of the twist with 1.5 and 2 dB for tones beside their frequency, which weigh less. */
+/** Limits of the twist, with 1.5 and 2 dB added for tones off their frequency, which are measured weaker. */
 const MAX_HIGH_OVER_LOW = 10 ** 0.55
 const MAX_LOW_OVER_HIGH = 10
-/** The next tone of a group is at least 6 dB softer: 20 ms tell 73 Hz apart by 13 dB. */
+/** The second loudest tone of a group is at least 6 dB softer: 20 ms separate tones 73 Hz apart by 13 dB. */
 const GROUP_RATIO = 4
-/** What the two tones must be of all power: 1.5 % off the top tone costs 0.19, noise at 12 dB 0.06. */
+/**
+ * Least share of the two tones in the total power. 1.5 % off the top tone costs 0.19, noise at 12 dB costs
+ * 0.06.
+ */
 const MIN_SHARE = 0.6
 /**
- * The turn of the phase in 10 ms cannot tell 57 Hz too high (3.5 % of the top tone) from 43 Hz too low:
- * there the tones themselves are looked for, which tones within 1.5 % are always louder than.
+ * The phase change in 10 ms cannot separate 57 Hz too high (3.5 % of the top tone) from 43 Hz too low. The
+ * power at these two limits is measured too: tones within 1.5 % are always louder.
  */
 const TOP = 7
 const GUARDS = [1633 * 0.965, 1633 * 1.035]
-/** Frequency by the turn of the phase from block to block, for one window and on average. */
+/** Deviation of the frequency by the phase change between blocks, for one window and on average. */
 const MAX_DEVIATION = 0.031
 const MAX_MEAN_DEVIATION = 0.0245
-/** Between the 23 ms that are none and the 40 ms that are one. */
+/** Between 23 ms, which must be refused, and 40 ms, which must be accepted. */
 const MIN_TONE_MS = 31
-/** A tone of 40 ms fills three blocks, which are two windows, wherever it begins. */
+/** A tone of 40 ms fills three blocks and thereby two windows, wherever it begins. */
 const MIN_WINDOWS = 2
-/** A break of 10 ms spoils three windows at most, one of 40 ms four at least. */
+/** A break of 10 ms spoils at most three windows, a break of 40 ms at least four. */
 const END_WINDOWS = 4
 
 export function openDtmf({ rate, report: tell }: DetectorOptions): Detector {
@@ -68,23 +71,23 @@ class DtmfDetector implements Detector {
   readonly #rate: SessionRate
   readonly #samples: number
   readonly #bank: ToneBank
-  /** Amplitudes and energy of the block before. */
+  /** Amplitudes and energy of the previous block. */
   readonly #re = new Float64Array(10)
   readonly #im = new Float64Array(10)
   #energy = 0
-  /** The digit being heard, -1 for none; those of one window are found in `#found`. */
+  /** The current digit, -1 for none. `#found` is the digit of one window. */
   #key = -1
   #found = -1
   #rowDeviation = 0
   #columnDeviation = 0
-  // Of the digit being heard:
+  // State of the current digit:
   #startMs = 0
   #lastMs = 0
   #windows = 0
   #misses = 0
   #peak = 0
   #filled = 0
-  /** Amplitudes since the last window that held the digit: counted once one more does. */
+  /** Amplitudes since the last window with the digit. They count once another window has it. */
   #pending = 0
   #rowSum = 0
   #columnSum = 0
@@ -116,11 +119,11 @@ class DtmfDetector implements Detector {
     this.#energy = energy
   }
 
-  /** What key the last 20 ms are. */
+  /** Detects the digit of the last 20 ms. */
   #window(energy: number): void {
     this.#found = -1
     const total = this.#energy + energy
-    // Half of a window at the softest level: nothing to look for, which is most of a call.
+    // Less than half a window at the minimum level: nothing to detect, which is most of a call.
     if (total < MIN_POWER * this.#samples) return
     const row = this.#loudest(0)
     const column = this.#loudest(4)
@@ -142,7 +145,7 @@ class DtmfDetector implements Detector {
     this.#found = row * 4 + column - 4
   }
 
-  /** The loudest of four tones in the window, -1 when another one is nearly as loud. */
+  /** Returns the loudest of four tones in the window, or -1 when another one is nearly as loud. */
   #loudest(first: number): number {
     let best = -1
     let most = 0
@@ -158,7 +161,7 @@ class DtmfDetector implements Detector {
     return most > next * GROUP_RATIO ? best : -1
   }
 
-  /** Of both blocks as one window of 20 ms. */
+  /** Returns the power of both blocks as one window of 20 ms. */
   #windowPower(k: number): number {
     const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
     const a = re[k] as number
@@ -170,21 +173,21 @@ class DtmfDetector implements Detector {
     return sumRe * sumRe + sumIm * sumIm
   }
 
-  /** Mean of both blocks alone, which a tone beside its nominal frequency weakens less. */
+  /** Returns the mean power of the two blocks, which is less sensitive to a deviation of the frequency. */
   #blockPower(k: number): number {
     const before = (this.#re[k] as number) ** 2 + (this.#im[k] as number) ** 2
     const now = (this.#bank.re[k] as number) ** 2 + (this.#bank.im[k] as number) ** 2
     return (before + now) / (this.#samples * this.#samples)
   }
 
-  /** How far the tone is from `hertz`, as a share of it. */
+  /** Returns the deviation of the tone from `hertz`, as a share of `hertz`. */
   #deviation(k: number, hertz: number): number {
     const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
     const c = turnRe[k] as number
     const d = turnIm[k] as number
-    // This block, turned to where the one before began, against the one before.
+    // Compares the phase of this block, rotated to the start of the previous one, with the previous block.
     const nowRe = a * c - b * d
     const nowIm = a * d + b * c
     const thenRe = this.#re[k] as number
@@ -243,7 +246,7 @@ class DtmfDetector implements Detector {
       return
     }
     this.#misses++
-    // The rest of a tone that ends in the middle of a block belongs to it.
+    // The end of a tone that stops within a block belongs to the tone.
     if (this.#misses === 1) {
       this.#filled += this.#pending
       this.#pending = 0
@@ -255,7 +258,7 @@ class DtmfDetector implements Detector {
     const key = this.#key
     if (key === -1) return
     this.#key = -1
-    // How long it would have been at its full level: its first and last block are partly silence.
+    // Length at full level: the first and the last block are partly silence.
     const toneMs = (this.#filled / this.#peak) * BLOCK_MS
     if (toneMs < MIN_TONE_MS || this.#windows < MIN_WINDOWS) return
     if (Math.abs(this.#rowSum / this.#windows) > MAX_MEAN_DEVIATION) return

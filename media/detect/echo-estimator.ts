@@ -1,86 +1,86 @@
 import type { SessionRate } from '../base/frame.js'
 
 /*
- * Our own speech in what we hear: a speakerphone, a hybrid, a bad headset. It is found by how alike the
- * loudness of both is, 10 ms by 10 ms, at each delay: whatever the far side's codec does to the
- * waveform, its envelope stays. Covariances fade over two seconds, so that each block costs the same
- * few hundred additions, whatever the delay is.
+ * Estimates the echo of the agent in the caller's audio (speakerphone, hybrid, bad headset). It correlates
+ * the envelopes of sent and received audio in blocks of 10 ms at each delay, because codecs of the peer
+ * change the waveform but not the envelope. Covariances decay over two seconds, so each block costs the same
+ * few hundred additions at any delay.
  */
 
 const BLOCK_MS = 10
 const BLOCKS = 2
-/** Longest echo: two mobile networks and their buffers. */
+/** Longest echo delay (blocks): two mobile networks and their buffers. */
 const MAX_LAG = 80
-/** Blocks of sent loudness that are kept: the longest delay, the tail behind it, and a stall. */
+/** Blocks of sent loudness that are kept: the longest delay, the tail behind it and a stall. */
 const RING = 256
-/** As in the voice detector: rumble is no speech, and gains are compared with its powers. */
+/** As in the VAD: rumble is not speech, and gains are compared with VAD powers. */
 const HIGH_PASS_HERTZ = 250
-/** What was sent is softer than this: nothing of it comes back. */
+/** Sent audio below this power has no echo. */
 const ACTIVE_POWER = 32768 ** 2 * 10 ** -4.8
 /**
- * Compared is how loudness changes, against its mean of the last 80 ms: that both are silent and then
- * loud is no likeness.
+ * Changes of the loudness against its mean of the last 80 ms are compared. Joint silence and joint speech are
+ * no evidence of an echo.
  */
 const MEAN_SHARE = 1 / 8
-/** Changes must be spread over this many blocks: one beginning that fits another proves nothing. */
+/** Changes must be spread over this many blocks, because a single matching onset is no evidence. */
 const MIN_SPREAD = 20
-/** Forgetting, per block in which we were heard. */
+/** Decay per block with sent speech. */
 const KEEP = 1 - 1 / 200
-/** Blocks of our speech before anything is believed. */
+/** Blocks of sent speech before any decision. */
 const MIN_WEIGHT = 35
-/** Two voices that talk at once are alike by chance, at the best of 80 delays: in a second up to 0.9 ... */
+/** At the best of 80 delays, two independent voices correlate by up to 0.9 within a second ... */
 const FOUND_EARLY = 0.93
-/** ... and in two up to 0.75; an echo is by 0.95 and more. */
+/** ... and by up to 0.75 within two. An echo correlates by 0.95 and more. */
 const FOUND = 0.82
 const EARLY_WEIGHT = 120
 /**
- * Where jitter and pauses leave less likeness, a delay that stays the best for four seconds of our speech
- * is the echo's: of 150 callers who talk over 26 s of it none has one.
+ * Jitter and pauses lower the correlation. A delay that stays the best for four seconds of sent speech is an
+ * echo even then; in a test of 150 callers who talk over 26 s of speech no such delay occurs.
  */
 const PERSISTENT = 0.45
 const PERSISTENT_LOOKS = 100
-/** A known echo has moved to another delay when that is this much more alike. */
+/** A known echo moved to another delay when the correlation there is this high, and higher by `MOVED_BY`. */
 const MOVED = 0.42
 const MOVED_BY = 0.05
 const MOVE_KEEP = 0.3
-/** Of the loudness it had before, in a look: half of it is gone in a second. */
+/** Decay of the remembered gain per search: half of it is gone in a second. */
 const HELD_FADE = 0.97
-/** ... what was found stays believed above this, ... */
+/** ... A known echo stays valid above this correlation. */
 const KEPT = 0.35
-/** ... when the same delay was the best one so many looks in a row. */
+/** ... The same delay must be the best in this many consecutive searches. */
 const SAME_LOOKS = 4
 const LOOK_BLOCKS = 4
-/** A speakerphone is softer than what it was sent; what is not is a talker. */
+/** An echo is softer than the sent audio. Louder audio is a talker. */
 const MAX_GAIN = 0.8
-/** Loudness that an echo explains: 6 dB above what is expected, for its peaks. */
+/** The echo power is set 6 dB above the expected one, to cover its peaks. */
 const MARGIN = 4
-/** Blocks around the delay that count: jitter of both networks before, the room's tail after it. */
+/** Blocks around the delay that count: network jitter before it, and the tail of the room after it. */
 const EARLY_BLOCKS = 4
 const LATE_BLOCKS = 4
 const TAIL_BLOCKS = 12
-/** The tail of a room with an RT60 of 300 ms falls by 2 dB in a block. */
+/** The tail of a room with an RT60 of 300 ms decays by 2 dB per block. */
 const TAIL_FALL = 10 ** -0.2
 
-/** Estimates the echo of one call. No allocation after its construction. */
+/** Estimates the echo of one call. Allocates nothing after construction. */
 export class EchoEstimator {
-  /** Power (high-passed, mean square) up to which the last heard frame is our own echo; 0: no echo. */
+  /** Power (high-passed mean square) up to which the last received frame is echo; 0 without echo. */
   echoPower = 0
-  /** High-passed power of the last heard frame: of its louder half. */
+  /** High-passed power of the louder half of the last received frame. */
   power = 0
-  /** Of the echo that is believed in; null when there is none. */
+  /** Delay of the detected echo (ms); null when there is none. */
   delayMs: number | null = null
   gain = 0
   readonly #samples: number
   readonly #pole: number
-  // High-pass filters of what is sent and heard.
+  // High-pass filters of sent and received audio.
   #sentIn = 0
   #sentOut = 0
   #heardIn = 0
   #heardOut = 0
-  /** Loudness (root of power) of sent blocks by their number, and which number that is. */
+  /** Loudness (root of power) of sent blocks in a ring, and the block number of each slot. */
   readonly #sent = new Float64Array(RING)
   readonly #numbers = new Float64Array(RING).fill(-1)
-  /** Of the same blocks: loudness against its mean. */
+  /** Loudness of the same blocks relative to its mean. */
   readonly #changes = new Float64Array(RING)
   #sentMean = 0
   #heardMean = 0
@@ -101,7 +101,7 @@ export class EchoEstimator {
     this.#pole = Math.exp((-2 * Math.PI * HIGH_PASS_HERTZ) / rate)
   }
 
-  /** 20 ms that leave at session time `atMs`. Silence need not be told. */
+  /** Takes 20 ms that are sent at session time `atMs`. Silence may be omitted. */
   processSent(pcm: Int16Array, atMs: number): void {
     const first = Math.round(atMs / BLOCK_MS)
     const samples = this.#samples
@@ -120,7 +120,7 @@ export class EchoEstimator {
       const power = sum / samples
       const slot = (first + b) % RING
       const loudness = Math.sqrt(power)
-      // After silence that was not told the mean is that silence.
+      // After omitted silence the mean is zero.
       if (this.#numbers[(slot + RING - 1) % RING] !== first + b - 1) this.#sentMean = 0
       this.#sent[slot] = loudness
       this.#numbers[slot] = first + b
@@ -130,7 +130,7 @@ export class EchoEstimator {
     }
   }
 
-  /** 20 ms that were heard, spoken at session time `atMs`: sets `explained`. */
+  /** Takes 20 ms that were received, spoken at session time `atMs`, and sets `echoPower`. */
   processReceived(pcm: Int16Array, atMs: number): void {
     const first = Math.round(atMs / BLOCK_MS)
     const samples = this.#samples
@@ -161,7 +161,7 @@ export class EchoEstimator {
     }
   }
 
-  /** Whether the last heard frame holds nothing but our own speech. */
+  /** True when the last received frame contains only echo. */
   get isOnlyEcho(): boolean {
     return this.power <= this.echoPower
   }
@@ -189,7 +189,7 @@ export class EchoEstimator {
     if (++this.#blocks % LOOK_BLOCKS === 0 && this.#weight >= MIN_WEIGHT) this.#searchDelay()
   }
 
-  /** Which delay fits best, and whether to believe it. */
+  /** Finds the delay with the best correlation and decides whether it is an echo. */
   #searchDelay(): void {
     let best = -1
     let most = 0
@@ -205,7 +205,7 @@ export class EchoEstimator {
     const needed = this.#weight < EARLY_WEIGHT ? FOUND_EARLY : FOUND
     const spread = this.#sumYY === 0 ? 0 : this.#sumAbsY ** 2 / this.#sumYY
     const steady = spread >= MIN_SPREAD && this.#looks >= SAME_LOOKS
-    // One that is known may move: the far side's buffer grows and shrinks with its network.
+    // A known echo may move, because the peer's jitter buffer grows and shrinks.
     const moved = this.#lag !== -1 && most >= MOVED && most > this.#correlation(this.#lag) + MOVED_BY
     const persistent = this.#looks >= PERSISTENT_LOOKS && most >= PERSISTENT
     if (steady && (most >= needed || moved || persistent)) {
@@ -226,7 +226,7 @@ export class EchoEstimator {
     this.gain = gain
   }
 
-  /** What was learned at the old delay counts little at the new one; the loudness is the same. */
+  /** Statistics of the old delay count little at the new one. The gain stays the same. */
   #discountHistory(): void {
     this.#heldGain = this.gain
     this.#weight *= MOVE_KEEP

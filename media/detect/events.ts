@@ -1,21 +1,21 @@
 import type { Digit } from '../base/frame.js'
 
-/** Tones of the network that tell how a call goes on. */
+/** Network tones that signal the progress of a call. */
 export type ProgressTone = 'ringback' | 'busy' | 'congestion' | 'unobtainable'
 
-/** What the special information tones before a recorded announcement say (ITU-T E.180, Bellcore SR-2275). */
+/** Meaning of the special information tones before an announcement (ITU-T E.180, Bellcore SR-2275). */
 export type InformationTone = 'intercept' | 'vacant_number' | 'reorder' | 'no_circuit' | 'unknown'
 
-/** What detectors tell of one party. Times are session ms of the sound itself, not of its detection. */
+/** An event of a detector. Times are session times (ms) of the sound itself, not of its detection. */
 export type DetectorEvent =
-  /** A key heard as sound, when its tone was over. */
+  /** A DTMF digit in the audio, reported at the end of its tone. */
   | {
       readonly type: 'digit'
       readonly digit: Digit
       readonly startMs: number
       readonly durationMs: number
     }
-  /** The tone after which an answering machine records, when it was over: speak now. */
+  /** The tone after which an answering machine records, reported at its end. */
   | {
       readonly type: 'beep'
       readonly hertz: number
@@ -24,7 +24,7 @@ export type DetectorEvent =
     }
   /** A fax machine that calls (CNG, 1100 Hz) or answers (CED and ANSam, 2100 Hz). */
   | { readonly type: 'fax'; readonly side: 'calling' | 'answering'; readonly startMs: number }
-  /** Once for each stretch of one tone. `plan`: the country or plan it is of, as in `plans.ts`. */
+  /** Reported once per continuous tone. `plan` is a key of `tone-plans.ts`. */
   | {
       readonly type: 'progress'
       readonly tone: ProgressTone
@@ -32,11 +32,11 @@ export type DetectorEvent =
       readonly startMs: number
     }
   | { readonly type: 'information_tone'; readonly meaning: InformationTone; readonly startMs: number }
-  /** Nothing above the noise of a line for a while; `over` when sound came back. */
+  /** Nothing above line noise for a while. `over` is true when sound returned. */
   | { readonly type: 'silence'; readonly startMs: number; readonly over: boolean }
-  /** The sound is cut off at full scale: someone's gain is too high. Once a stretch. */
+  /** Audio is clipped at full scale, because a gain is too high. Reported once per occurrence. */
   | { readonly type: 'clipping'; readonly startMs: number; readonly share: number }
-  /** Our own speech comes back so much later and softer: once, when it was first sure. */
+  /** The agent's speech returns as an echo. Reported once. */
   | {
       readonly type: 'echo'
       readonly delayMs: number
@@ -44,8 +44,8 @@ export type DetectorEvent =
       readonly atMs: number
     }
   /**
-   * We are probably not heard, or do not hear: no packet of the far side came although we send
-   * (`nothing_comes`), or its packets hold not even the noise of a line (`only_silence`).
+   * Audio probably flows in one direction only: no packet arrives although Parley sends (`nothing_comes`), or
+   * the packets contain not even line noise (`only_silence`).
    */
   | {
       readonly type: 'one_way'

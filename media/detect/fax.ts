@@ -3,8 +3,8 @@ import type { FrameView } from './frame-view.js'
 import { ToneRun } from './tone-run.js'
 
 /*
- * ITU-T T.30: a calling fax sends 1100 Hz within 38 Hz, half a second within 15 % every three seconds;
- * an answering one 2100 Hz within 15 Hz for 2.6 to 4 s (V.8: its phase may turn every 450 ms).
+ * ITU-T T.30: a calling fax sends 1100 Hz within 38 Hz for half a second (within 15 %) every three seconds.
+ * An answering fax sends 2100 Hz within 15 Hz for 2.6 to 4 s (V.8 may reverse the phase every 450 ms).
  */
 const CALLING_HERTZ = 1100
 const CALLING_WITHIN = 38
@@ -12,14 +12,14 @@ const CALLING_MIN_MS = 425
 const CALLING_MAX_MS = 575
 const ANSWERING_HERTZ = 2100
 const ANSWERING_WITHIN = 25
-/** Enough of the answering tone to be sure; nothing else holds 2100 Hz so long. */
+/** Enough of the answering tone: no other tone stays at 2100 Hz for this long (ms). */
 const ANSWERING_MS = 700
 
 export function isFaxCall(hertz: number, ms: number): boolean {
   return Math.abs(hertz - CALLING_HERTZ) <= CALLING_WITHIN && ms >= CALLING_MIN_MS && ms <= CALLING_MAX_MS
 }
 
-/** Fax machines, once each way. */
+/** Opens the detector of fax machines. It reports each side once. */
 export function openFax({ report: tell }: DetectorOptions): Detector {
   return new FaxDetector(tell)
 }

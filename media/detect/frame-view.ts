@@ -1,23 +1,23 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import { ToneMeter } from './tone-meter.js'
 
-/** Power of a full-scale sine: levels in dB are relative to it. */
+/** Power of a full-scale sine, the reference of levels in dB. */
 export const FULL_SCALE_POWER = 32768 ** 2 / 2
 
 export function powerOfDb(db: number): number {
   return FULL_SCALE_POWER * 10 ** (db / 10)
 }
 
-/** One frame as all detectors of a party see it: what several of them need is measured once. */
+/** One frame for all detectors of a party. Values that several detectors need are computed once. */
 export class FrameView {
   readonly rate: SessionRate
-  /** Exactly 20 ms; borrowed. */
+  /** Exactly 20 ms. Borrowed. */
   pcm: Int16Array
-  /** Session ms of the first sample. */
+  /** Session time of the first sample (ms). */
   atMs = 0
   /** Mean square of the samples. */
   power = 0
-  /** Packets of the party's leg so far, and whether it may send; set by the owner now and then. */
+  /** Packet counts of the leg so far, and whether the peer may send. The owner updates them now and then. */
   readonly traffic = { sent: 0, received: 0, expected: false }
   readonly #tone: ToneMeter
   #toneMeasured = false
@@ -40,7 +40,7 @@ export class FrameView {
     this.#toneMeasured = false
   }
 
-  /** The single tone in this frame, if it is one. */
+  /** The single tone of this frame. */
   get tone(): ToneMeter {
     if (!this.#toneMeasured) {
       this.#tone.measure(this.pcm, this.power)

@@ -4,9 +4,9 @@ import type { FrameView } from './frame-view.js'
 import { ToneRun } from './tone-run.js'
 
 /*
- * Special information tones: three tones that rise, each a third of a second, before an announcement
- * (E.180: 950, 1400 and 1800 Hz within 50 Hz). North America codes the reason in the lengths of the first
- * two, 276 or 380 ms (and shifts them by 35 Hz, which lines do as well).
+ * Special information tones: three rising tones of a third of a second each before an announcement (E.180:
+ * 950, 1400 and 1800 Hz within 50 Hz). North America encodes the reason in the lengths of the first two, 276
+ * or 380 ms, and shifts them by 35 Hz, which telephone lines do as well.
  */
 const LOW_HERTZ = 850
 const HIGH_HERTZ = 1900
@@ -17,7 +17,7 @@ const MAX_MS = 480
 const MAX_GAP_MS = 60
 const LONG_MS = 330
 
-/** The special information tones. */
+/** Opens the detector of special information tones. */
 export function openInformationTone({ report: tell }: DetectorOptions): Detector {
   return new InformationToneDetector(tell)
 }
@@ -25,7 +25,7 @@ export function openInformationTone({ report: tell }: DetectorOptions): Detector
 class InformationToneDetector implements Detector {
   readonly #report: ReportEvent
   readonly #run = new ToneRun(LOW_HERTZ, HIGH_HERTZ)
-  /** How many of the three were heard, and when the last one ended. */
+  /** Number of tones detected so far, and the end of the last one. */
   #heard = 0
   #startMs = 0
   #endMs = 0
@@ -69,7 +69,7 @@ class InformationToneDetector implements Detector {
   }
 
   #meaning(): InformationTone {
-    // E.180's own three equal tones at 950 Hz carry no reason.
+    // The three equal tones of E.180 at 950 Hz encode no reason.
     if (Math.abs(this.#firstHertz - 950) < 15) return 'unknown'
     if (this.#firstLong) return this.#secondLong ? 'no_circuit' : 'vacant_number'
     return this.#secondLong ? 'reorder' : 'intercept'

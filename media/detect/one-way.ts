@@ -1,9 +1,9 @@
 import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 
-/** Nothing came for this long although we send and the far side may send: three RTCP-less seconds. */
+/** No packet arrived for this long (ms) although Parley sends and the peer may send. */
 const NOTHING_MS = 3000
-/** Packets we sent meanwhile: without, nobody has reason to answer. */
+/** Packets sent meanwhile. Without them the peer has no reason to answer. */
 const MIN_SENT = 100
 /** Below the noise of any microphone and line. */
 const DEAD_POWER = powerOfDb(-66)
@@ -11,7 +11,7 @@ const DEAD_MS = 10_000
 
 type OneWayFault = 'nothing_comes' | 'only_silence'
 
-/** Audio that goes one way only. Needs `Detectors.traffic`. */
+/** Opens the detector of one-way audio. It needs `Detectors.traffic`. */
 export function openOneWay({ report: tell }: DetectorOptions): Detector {
   return new OneWayDetector(tell)
 }
@@ -48,7 +48,7 @@ class OneWayDetector implements Detector {
       return
     }
     if (this.#deadFromMs < 0) this.#deadFromMs = atMs
-    // Half of all packets at least: a sender with silence suppression is not dead.
+    // At least half of all packets must arrive: a peer with silence suppression sends fewer.
     const enough = (atMs - this.#deadFromMs) / 40
     if (atMs - this.#deadFromMs >= DEAD_MS && this.#packetsSinceDead >= enough) {
       this.#raise('only_silence', this.#deadFromMs)

@@ -4,23 +4,23 @@ import { type FrameView, powerOfDb } from './frame-view.js'
 import { ToneBank } from './tone-bank.js'
 import { similarDuration, TONE_PLANS, type ToneEntry } from './tone-plans.js'
 
-/** Bins every 25 Hz from 325 to 675 Hz: over 40 ms they do not leak into one another. */
+/** Frequency bins every 25 Hz from 325 to 675 Hz. Over 40 ms they do not leak into each other. */
 const FIRST_HERTZ = 325
 const STEP_HERTZ = 25
 const BINS = 15
 const BAND = Array.from({ length: BINS }, (_, k) => FIRST_HERTZ + k * STEP_HERTZ)
 const MIN_POWER = powerOfDb(-42)
-/** Share of a frame's power in the band for it to be on, and of a burst's at the tones of an entry. */
+/** Least share of the band in a frame's power, and of an entry's frequencies in a burst's power. */
 const BAND_SHARE = 0.7
 const ENTRY_SHARE = 0.72
-/** Each of two tones has at least this share. */
+/** Least share of each of two tones. */
 const TONE_SHARE = 0.2
 const MAX_MISSED = 1
-/** The shortest burst of any plan is 225 ms. */
+/** The shortest burst of any plan has 225 ms. */
 const MIN_BURST_MS = 150
-/** No tone of any plan is silent so long within its cadence. */
+/** No cadence of any plan has a pause this long. */
 const OVER_MS = 5000
-/** An entry whose pause is this long is proved by one burst and a second of silence. */
+/** An entry with a pause this long needs only one burst and a second of silence as evidence. */
 const LONG_PAUSE_MS = 1900
 const PROOF_PAUSE_MS = 1000
 
@@ -32,7 +32,9 @@ interface Burst {
   total: number
 }
 
-/** Ringback, busy, congestion and number-unobtainable tones, by frequency and cadence. */
+/**
+ * Opens the detector of ringback, busy, congestion and number-unobtainable tones by frequency and cadence.
+ */
 export function openProgress({ rate, report: tell }: DetectorOptions): Detector {
   return new ProgressDetector(rate, tell)
 }
@@ -43,7 +45,7 @@ class ProgressDetector implements Detector {
   readonly #samples: number
   readonly #re = new Float64Array(BINS)
   readonly #im = new Float64Array(BINS)
-  /** The burst that sounds or sounded last, and the one before it. */
+  /** The current or last burst, and the one before it. */
   #burst: Burst = emptyBurst()
   #before: Burst = emptyBurst()
   #on = false
@@ -64,13 +66,13 @@ class ProgressDetector implements Detector {
   process(view: FrameView): void {
     if (this.#isInBand(view)) this.#continue(view)
     else if (!this.#on) this.#onPause(view.atMs + FRAME_MS)
-    // The trough of a soft modulated tone may be missed: no plan's pause is that short.
+    // The trough of a soft modulated tone may be missed: no plan has a pause this short.
     else if (++this.#missed > MAX_MISSED) this.#end()
   }
 
-  /** The frame's power lies in the band. Only frames that may be are measured in full. */
+  /** Returns true when the frame's power lies in the band. Only candidates are measured in full. */
   #isInBand(view: FrameView): boolean {
-    // Half of a fully modulated tone's frames are 8 dB softer than its mean.
+    // Half of the frames of a fully modulated tone are 8 dB softer than its mean.
     if (view.power < (this.#on ? MIN_POWER / 8 : MIN_POWER)) return false
     const { hertz } = view.tone
     if (hertz < FIRST_HERTZ || hertz > FIRST_HERTZ + (BINS - 1) * STEP_HERTZ) return false
@@ -78,7 +80,7 @@ class ProgressDetector implements Detector {
     const energy = bank.measure(view.pcm, 0)
     let sum = 0
     for (let k = 0; k < BINS; k++) sum += (bank.re[k] as number) ** 2 + (bank.im[k] as number) ** 2
-    // 20 ms resolve 50 Hz, the bins stand twice as close.
+    // 20 ms resolve 50 Hz, but the bins are 25 Hz apart.
     return sum / this.#samples >= BAND_SHARE * energy
   }
 
@@ -104,7 +106,7 @@ class ProgressDetector implements Detector {
     this.#im.set(this.#bank.im)
   }
 
-  /** This frame and the one before it as one window. */
+  /** Adds this frame and the previous one as one window. */
   #addWindow(): void {
     const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
     const { bins } = this.#burst
@@ -126,7 +128,7 @@ class ProgressDetector implements Detector {
   #end(): void {
     this.#on = false
     const burst = this.#burst
-    // What part of its first and last frame the tone filled, by their power.
+    // Share of the first and of the last frame that the tone filled, by power.
     const first = Math.min(1, this.#firstPower / this.#peak)
     const last = Math.min(1, this.#lastPower / this.#peak)
     burst.startMs += (1 - first) * FRAME_MS
@@ -159,7 +161,7 @@ class ProgressDetector implements Detector {
     }
   }
 
-  /** The entry whose cadence the last two bursts and the pause between them are part of. */
+  /** Returns the entry whose cadence matches the last two bursts and the pause between them. */
   #twoBursts(): ToneEntry | null {
     const [first, second] = [this.#before, this.#burst]
     if (first.ms === 0) return null
@@ -193,10 +195,10 @@ function emptyBurst(): Burst {
   return { startMs: 0, endMs: 0, ms: 0, bins: new Float64Array(BINS), total: 0 }
 }
 
-/** The burst's power lies at the frequencies of the entry, at each of them. */
+/** Returns true when the power of the burst lies at the frequencies of the entry, at each of them. */
 function fits(burst: Burst, entry: ToneEntry): boolean {
   const reach = entry.modulated ? 34 : 20
-  // Two frequencies beside the carrier belong to it, but it is the strongest.
+  // Two sidebands belong to the carrier, which must be the strongest.
   if (entry.modulated && Math.abs(strongest(burst.bins) - (entry.hertz[0] ?? 0)) > STEP_HERTZ / 2)
     return false
   let sum = 0

@@ -2,14 +2,14 @@ import { FRAME_MS } from '../base/frame.js'
 import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
 
-/** Softer is the noise of a line. */
+/** Softer audio is line noise. */
 const QUIET_POWER = powerOfDb(-50)
-/** Longer than anybody listens to one sentence. */
+/** Longer than the pause of a listener during one sentence. */
 const TELL_AFTER_MS = 10_000
-/** Sound for this long ends it: a click does not. */
+/** Sound must last this long (ms) to end the silence; a click does not. */
 const SOUND_MS = 60
 
-/** Long silence of a party. */
+/** Opens the detector of long silence. */
 export function openSilence({ report: tell }: DetectorOptions): Detector {
   return new SilenceDetector(tell)
 }

@@ -5,18 +5,18 @@ interface Tables {
   readonly rotationIm: Float64Array
 }
 
-/** All listeners of one kind share theirs: there are a few kinds, and many calls. */
+/** All detectors of one kind share their tables. */
 const tables = new Map<string, Tables>()
 
 /**
- * Complex amplitudes of fixed frequencies in blocks of fixed length, by correlation with tables: the
- * sums of several blocks can be joined to one of a longer window by turning them (`turn`).
+ * Computes complex amplitudes of fixed frequencies in blocks of fixed length by correlation. The sums of
+ * several blocks can be combined to a longer window after a rotation by `rotationRe` and `rotationIm`.
  */
 export class ToneBank {
   readonly count: number
   readonly re: Float64Array
   readonly im: Float64Array
-  /** What a block of this length turns each frequency by. */
+  /** Rotation of each frequency by one block. */
   readonly rotationRe: Float64Array
   readonly rotationIm: Float64Array
   readonly #samples: number
@@ -38,8 +38,8 @@ export class ToneBank {
   }
 
   /**
-   * Measures one block from `from` on; returns its energy. A block of less than `least` counts as without
-   * any tone, which costs next to nothing.
+   * Measures one block from `from` on and returns its energy. A block with less energy than `least` counts as
+   * having no tone, which saves the computation.
    */
   measure(pcm: Int16Array, from: number, least = 0): number {
     const samples = this.#samples

@@ -1,19 +1,19 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 
-/** Softer than -52 dB of a full-scale sine nothing is measured: the idle noise of a line. */
+/** Frames below -52 dB of a full-scale sine are not measured: idle line noise. */
 const MIN_POWER = (32768 ** 2 / 2) * 10 ** -5.2
 
 /**
- * The frequency of a frame that is one tone, and how much of the frame it is.
+ * Measures the frequency of a frame that is a single tone, and the share of the tone in its power.
  *
- * A sine obeys x[n-1] + x[n+1] = 2 cos(w) x[n]; the least-squares solution of that over the frame is
- * its frequency, for the cost of three sums. How much of the power really lies there (within the 50 Hz
- * that 20 ms resolve) is then measured at that one frequency: speech has its harmonics elsewhere.
+ * A sine satisfies x[n-1] + x[n+1] = 2 cos(w) x[n]. The least-squares solution over the frame gives the
+ * frequency for the cost of three sums. The power at that frequency is then measured (within the 50 Hz that
+ * 20 ms resolve), because speech has harmonics elsewhere.
  */
 export class ToneMeter {
-  /** 0 when the frame is too soft. */
+  /** Frequency (Hz); 0 when the frame is too soft. */
   hertz = 0
-  /** Share of the frame's power at `hertz`, 0..1. */
+  /** Share of the frame's power at `hertz`, 0 to 1. */
   share = 0
   readonly #rate: SessionRate
   readonly #step: number
@@ -21,7 +21,7 @@ export class ToneMeter {
 
   constructor(rate: SessionRate) {
     this.#rate = rate
-    // The same angle between the three samples at both rates.
+    // The three samples span the same angle at both rates.
     this.#step = rate / 8000
     this.#samples = (rate / 1000) * FRAME_MS
   }
@@ -42,7 +42,7 @@ export class ToneMeter {
       both += around * around
     }
     if (own === 0) return
-    // White noise adds to `own` but not to `cross`; the residue tells how much of it there is.
+    // White noise adds to `own` but not to `cross`. The residue shows how much noise there is.
     const slope = cross / own
     const residue = Math.max(0, both / own - slope * slope)
     const noise = Math.min(0.5, residue / (2 + slope * slope))
@@ -53,7 +53,7 @@ export class ToneMeter {
     this.share = this.#powerAt(pcm, hertz) / power
   }
 
-  /** Power of the tone at `hertz` in the frame: one Goertzel filter. */
+  /** Returns the power of the tone at `hertz` in the frame, by a Goertzel filter. */
   #powerAt(pcm: Int16Array, hertz: number): number {
     const coefficient = 2 * Math.cos((2 * Math.PI * hertz) / this.#rate)
     let s1 = 0

@@ -1,18 +1,18 @@
 import type { ProgressTone } from './events.js'
 
-/** One tone of a network: its frequencies sound together, by the cadence [on, off, ...] in ms. */
+/** A network tone: its frequencies sound together, with the cadence [on, off, ...] (ms). */
 export interface ToneEntry {
   readonly tone: ProgressTone
   readonly plan: string
   readonly hertz: readonly number[]
-  /** The tone may be modulated with a frequency of 15 to 33 Hz. */
+  /** The tone may be modulated by 15 to 33 Hz. */
   readonly modulated?: boolean
   readonly cadence: readonly number[]
 }
 
 /**
- * Tones by ITU-T E.180, supplement 2, the first fitting entry counts. India's come first; plans with the
- * same tones share an entry under the name of the first (`eu`: CEPT countries and most that follow them).
+ * Tones of ITU-T E.180, supplement 2. The first matching entry wins. India comes first. Plans with equal
+ * tones share the entry of the first one (`eu`: CEPT countries and most that follow them).
  */
 export const TONE_PLANS: readonly ToneEntry[] = [
   { plan: 'in', tone: 'ringback', hertz: [400], modulated: true, cadence: [400, 200, 400, 2000] },
@@ -37,12 +37,12 @@ export const TONE_PLANS: readonly ToneEntry[] = [
   { plan: 'fr', tone: 'busy', hertz: [440], cadence: [500, 500] },
 ]
 
-/** Two lengths that are meant to be the same. */
+/** Returns true when a measured duration matches a nominal one. */
 export function similarDuration(ms: number, nominalMs: number): boolean {
   return Math.abs(ms - nominalMs) <= Math.max(30, nominalMs * 0.08)
 }
 
-/** A burst of one frequency that is a tone of a network rather than anything a machine says by itself. */
+/** Returns true when a burst of one frequency is a network tone and not a sound of an answering machine. */
 export function isNetworkBurst(hertz: number, ms: number): boolean {
   for (const entry of TONE_PLANS) {
     const [own, second] = entry.hertz

@@ -1,20 +1,20 @@
 import { FRAME_MS } from '../base/frame.js'
 import type { FrameView } from './frame-view.js'
 
-/** A frame that is all one tone has at least this share of its power there; noise at 7 dB leaves 0.83. */
+/** A frame that is a single tone has at least this share of its power there. Noise at 7 dB leaves 0.83. */
 const MIN_SHARE = 0.8
-/** From frame to frame a tone stays within 1.5 % and 6 dB. */
+/** A tone stays within 1.5 % and 6 dB from frame to frame. */
 const MAX_DRIFT = 0.015
 const MAX_STEP = 4
 
-/** Follows a steady single tone from frame to frame, between two frequencies. */
+/** Follows a steady single tone between two frequencies from frame to frame. */
 export class ToneRun {
-  /** Of the tone that sounds now; 0 when none does. */
+  /** The current tone; 0 when there is none. */
   ms = 0
   hertz = 0
   power = 0
   startMs = 0
-  /** Of the one that ended with the last frame, when `frame` said so. */
+  /** The tone that ended with the last frame, when `process` returned true. */
   readonly ended = { hertz: 0, power: 0, startMs: 0, ms: 0 }
   readonly #low: number
   readonly #high: number
@@ -24,7 +24,7 @@ export class ToneRun {
   #shareBefore = 0
   #hertzBefore = 0
 
-  /** @param bridge frames that may be missing within a tone, for tones whose phase turns round. */
+  /** @param bridge number of frames that may be missing within a tone, for tones with phase reversals */
   constructor(low: number, high: number, bridge = 0) {
     this.#low = low
     this.#high = high
@@ -35,7 +35,7 @@ export class ToneRun {
     return this.#frames > 0
   }
 
-  /** True when a tone ended with this frame; the next one may begin with it. */
+  /** Returns true when a tone ended with this frame. The next one may begin with it. */
   process(view: FrameView): boolean {
     const { hertz, share } = view.tone
     const tonal = share >= MIN_SHARE && hertz >= this.#low && hertz <= this.#high
@@ -51,7 +51,7 @@ export class ToneRun {
         this.#missed++
         this.ms += FRAME_MS
       } else {
-        // A frame that the tone fills in part holds as much of it as its share says.
+        // A frame that the tone fills in part contributes by its share.
         if (!tonal && Math.abs(hertz - this.hertz) <= this.hertz * 0.05) this.ms += share * FRAME_MS
         over = this.#end()
       }

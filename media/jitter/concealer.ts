@@ -1,49 +1,51 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import { PitchFinder } from './pitch-finder.js'
 
-/** Pitch is looked for between 66 and 400 Hz. */
+/** The pitch is searched between 66 and 400 Hz. */
 const MIN_PERIOD_MS = 2.5
 const MAX_PERIOD_MS = 15
-/** This much of the last sound is compared with what was before. */
+/** Length of the last audio that is compared with earlier audio (ms). */
 const MATCH_MS = 10
-/** One period is repeated for 10 ms, then two, then three: a single one would buzz. */
+/** The loop repeats one pitch period for 10 ms, then two, then three: a single period would buzz. */
 const GROW_MS = 10
 const MAX_PERIODS = 3
-/** Noise goes on at this level, a steady voice at its own. */
+/** Level at which noise continues. A steady voice continues at its own level. */
 const LEAST_LEVEL = 0.5
-/** Full level for 10 ms, then down in a line; nothing after 60 ms. */
+/** Full level for 10 ms, then a linear fade to silence at 60 ms. */
 const HOLD_MS = 10
 const GONE_MS = 60
-/** Coming back fades over a quarter period and 0.4 of the gap, within these. */
+/** The fade back to received audio lasts a quarter period plus 0.4 of the gap, within these bounds. */
 const MIN_FADE_MS = 4
 const MAX_FADE_MS = 7.5
-/** This much of what follows a gap is compared with what comes a period later. */
+/** Length of the audio after a gap that is compared with the audio one period later (ms). */
 const BACK_MATCH_MS = 6
-/** What leads up to it may be stretched or pressed by this share, and is when it comes out like it. */
+/**
+ * Synthesized audio before the end of a gap is stretched or compressed by at most this share, and only when
+ * it then correlates with the audio after the gap by at least `IN_STEP`.
+ */
 const MAX_WARP = 1 / 12
 const IN_STEP = 0.5
-/** A jump in the stream, with no gap, fades over this. */
+/** Fade over a discontinuity of the stream that has no gap (ms). */
 const CUT_FADE_MS = 8
 
 /**
- * Makes up sound where packets are missing, in the manner of G.711 Appendix I: the last pitch periods go
- * on, fading, and what comes after the gap is cross-faded with them. Unlike there nothing is delayed: a
- * step where the made-up sound begins is taken out by an offset that dies away; and where what follows
- * is known already, the gap is filled from both sides and what follows is left as it is. Everything that
- * is played must pass through `good`, `conceal` or `bridge`, in order. Nothing is allocated after
- * construction.
+ * Conceals packet loss in the manner of ITU-T G.711 Appendix I: the last pitch periods continue and fade, and
+ * the audio after the gap is cross-faded with them. Unlike Appendix I it adds no delay: a decaying offset
+ * removes the step at the start of a gap, and when the audio after the gap is already known, the gap is
+ * filled from both sides. All audio that is played must pass through `played`, `conceal` or `interpolate`, in
+ * order. Allocates nothing after construction.
  */
 export class Concealer {
   readonly #perMs: number
   readonly #maxPeriod: number
   readonly #finder: PitchFinder
   readonly #history: Int16Array
-  /** The history as it was at the beginning of the gap. */
+  /** The history at the beginning of the gap. */
   readonly #pitchHistory: Int16Array
-  /** Samples of history that were really played. */
+  /** Number of history samples that were played. */
   #historyLength = 0
   readonly #loop: Float32Array
-  /** A gap's worth of made-up sound and some more, then what follows the gap. */
+  /** Synthesized audio that covers a gap and a margin, followed by the audio after the gap. */
   readonly #wave: Int16Array
   readonly #previousLoop: Float32Array
   #loopLength = 0
@@ -53,13 +55,15 @@ export class Concealer {
   #period = 0
   #quarter = 0
   #periods = 0
-  /** Samples since the loop grew. */
+  /** Samples since the loop last grew. */
   #sinceGrown = 0
-  /** What the made-up sound must rise by to begin where the real one ended. */
+  /** Offset that makes the synthesized audio begin at the last received sample. */
   #step = 0
-  /** Level of what is made up: lower, the less the sound repeats itself, for then it is a guess. */
+  /**
+   * Level of the synthesized audio. It is lower for audio that is less periodic, because the guess is worse.
+   */
   #level = 1
-  /** Samples made up in this gap, those under a cross-fade included. */
+  /** Samples synthesized in this gap, including those under a cross-fade. */
   #synthesized = 0
   #concealing = false
   #fade = 0
@@ -77,14 +81,14 @@ export class Concealer {
     this.#previousLoop = new Float32Array(longest)
   }
 
-  /** Whether the next good samples will be changed. */
+  /** The next received samples will be changed by a cross-fade. */
   get fading(): boolean {
     return this.#concealing || this.#fadeDone < this.#fade
   }
 
   /**
-   * Real samples, `pcm[from..from + count)`, about to be played: remembered, and changed in place where
-   * they follow a gap or a cut.
+   * Takes received samples `pcm[from..from + count)` that are about to be played. Changes them in place where
+   * they follow a gap or a discontinuity.
    */
   played(pcm: Int16Array, from: number, count: number): void {
     if (this.#concealing) {
@@ -100,7 +104,10 @@ export class Concealer {
     this.#remember(pcm, from, count)
   }
 
-  /** Fills `into[from..from + count)`; false when there is nothing to go on with, or it has faded away. */
+  /**
+   * Fills `into[from..from + count)`. Returns false when there is no history, or when the audio has faded to
+   * silence.
+   */
   conceal(into: Int16Array, from: number, count: number): boolean {
     if (!this.#concealing && !this.#beginGap()) {
       into.fill(0, from, from + count)
@@ -112,8 +119,8 @@ export class Concealer {
   }
 
   /**
-   * As `conceal`, for the last samples of a gap when `known` real ones that follow it are in `after`:
-   * made up from both sides, so that those need no change.
+   * Conceals the last samples of a gap when `known` samples that follow it are in `after`: synthesizes from
+   * both sides, so that the audio after the gap needs no change.
    */
   interpolate(into: Int16Array, from: number, count: number, after: Int16Array, known: number): boolean {
     if (!this.#concealing && !this.#beginGap()) return this.conceal(into, from, count)
@@ -135,14 +142,14 @@ export class Concealer {
     return true
   }
 
-  /** What comes next does not follow what was played last: it is faded over. */
+  /** Cross-fades the next samples, because they do not continue the audio played last. */
   crossfadeNext(): void {
     if (!this.fading && this.#beginGap()) this.#startFade(CUT_FADE_MS * this.#perMs)
   }
 
   /**
-   * The last periods go on up to the end of the gap, stretched or pressed a little so that they come out in
-   * step with what follows.
+   * Continues the last periods up to the end of the gap, stretched or compressed a little so that they end in
+   * phase with the audio after it.
    */
   #forward(into: Int16Array, from: number, count: number, after: Int16Array): boolean {
     const match = BACK_MATCH_MS * this.#perMs
@@ -162,7 +169,10 @@ export class Concealer {
     return sounding
   }
 
-  /** The pitch after the gap: near the one before it, and the same where too little is known. */
+  /**
+   * Returns the pitch period after the gap: near the one before it, and the same one when too few samples are
+   * known.
+   */
   #periodOf(after: Int16Array, known: number): number {
     const match = BACK_MATCH_MS * this.#perMs
     const shortest = Math.ceil(this.#period * 0.75)
@@ -204,11 +214,11 @@ export class Concealer {
     this.#step = (history[size - 1] as number) - (history[size - 1 - period] as number)
     this.#grow()
     this.#loopPosition = 0
-    this.#sinceGrown = this.#quarter // nothing before to fade from
+    this.#sinceGrown = this.#quarter // no previous loop to fade from
     return true
   }
 
-  /** One period more in the loop; its end leads into its beginning. */
+  /** Adds a period to the loop and cross-fades its end into its beginning. */
   #grow(): void {
     const model = this.#pitchHistory
     const size = model.length

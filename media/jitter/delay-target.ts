@@ -1,26 +1,26 @@
-/** What the target begins with, and its bounds: stated in README, tested in jitter.test.ts. */
+/** Initial target and its bounds (ms). */
 const START_MS = 40
 const MIN_MS = 21
-/** Enough for packets that come up to 120 ms late, with the margin and two periods to adjust by. */
+/** Enough for packets up to 120 ms late, with the margin and two pitch periods for adjustment. */
 const MAX_MS = 160
 /**
- * Above the jitter: a beat wants 20 ms at once, and the packet that ends them may be as old as that; the
- * drift of the sender's clock is known a little late.
+ * Margin above the jitter (ms): a tick needs 20 ms at once, and the packet that completes them may be that
+ * old. The rest covers drift that is detected late.
  */
 const MARGIN_MS = 21
-/** One step down at a time, so that a pause between two bursts of jitter costs little. */
+/** The target shrinks one step at a time, so that a pause between two bursts of jitter costs little. */
 const SHRINK_MS = 20
 const SHRINK_EVERY_FRAMES = 50
-/** The largest delay is known of the last 8 s or so (400 packets). */
+/** The peak delay covers about the last 8 s (400 packets). */
 const PEAKS = 8
 const PEAK_PACKETS = 50
 
 /**
- * How long packets should wait before they are played, from how late they come: mean + 4 sigma of about
- * 32 packets, but no more than the latest of the last 400. Up at once, down by 20 ms a second.
+ * Computes the playout delay from the lateness of packets: mean + 4 sigma of about 32 packets, but no more
+ * than the peak of the last 400. It grows at once and shrinks by 20 ms per second.
  */
 export class DelayTarget {
-  /** In samples. */
+  /** The target delay (samples). */
   target: number
   readonly #perMs: number
   readonly #peaks = new Float64Array(PEAKS)
@@ -35,12 +35,12 @@ export class DelayTarget {
     this.target = START_MS * this.#perMs
   }
 
-  /** The most it can be, in samples. */
+  /** The upper bound of the target (samples). */
   get maximum(): number {
     return MAX_MS * this.#perMs
   }
 
-  /** A packet came this many samples after the quickest ones would have. */
+  /** Takes the lateness of a packet against the fastest packets (samples). */
   observe(late: number): void {
     const delay = Math.min(late, 2 * MAX_MS * this.#perMs)
     if (++this.#peakPackets > PEAK_PACKETS) {
@@ -56,7 +56,7 @@ export class DelayTarget {
     if (wanted > this.target) this.target = wanted
   }
 
-  /** Once a frame that is played. */
+  /** Takes note of a played frame. */
   framePlayed(): void {
     if (++this.#frames < SHRINK_EVERY_FRAMES) return
     this.#frames = 0

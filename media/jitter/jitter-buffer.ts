@@ -3,43 +3,48 @@ import { Concealer } from './concealer.js'
 import { DelayTarget } from './delay-target.js'
 import { PitchFinder } from './pitch-finder.js'
 
-/** About a second: a burst after a stall fits. A power of two: places are found without a division. */
+/**
+ * About one second, so that the burst after a network stall fits. A power of two, so that an index needs no
+ * division.
+ */
 const RING_AT_8K = 8192
 /**
- * Periods are put in as soon as the delay is below its target, for then the next frame may run dry, but
- * left out only this much above it, which costs nothing but time.
+ * A period is inserted as soon as the delay is below its target, because the next frame could underrun. It is
+ * discarded only when the delay exceeds the target by this much (ms), because excess delay is harmless.
  */
 const TOO_LONG_MS = 12.5
-/** Differing by this much, it is done in every frame, whether the sound repeats itself well or not. */
+/** Beyond this deviation (ms) every frame is stretched, however little its audio repeats. */
 const URGENT_MS = 40
-/** Standing delay above target + this is cut at once: beyond what a stall of 300 ms leaves. */
+/**
+ * A delay this far above the target (ms) is cut at once. It is more than a network stall of 300 ms leaves.
+ */
 const FAR_TOO_LONG_MS = 240
-/** What is left out or put in: one period of 80 to 400 Hz, joined over `JOIN_MS`. */
+/** One period of 80 to 400 Hz is discarded or inserted, cross-faded over `JOIN_MS`. */
 const MIN_PERIOD_MS = 2.5
 const MAX_PERIOD_MS = 12.5
 const JOIN_MS = 7.5
-/** A worse likeness is heard. */
+/** A join of periods with a lower correlation would be audible. */
 const ALIKE = 0.6
-/** Below about -50 dBFS any two pieces join well. */
+/** Below about -50 dBFS any two periods join well. */
 const SILENT_POWER = 100 * 100
 
-/** Nothing held and no place known. */
+/** The buffer holds nothing, and no position is known. */
 const EMPTY = 0
-/** Ran dry: what comes may go on from here, or later. */
+/** The buffer ran dry. The next packet continues here or later. */
 const DRY = 1
-/** Waits until the first sample held is as old as the target. */
+/** Playout waits until the first sample is as old as the target. */
 const FILLING = 2
 const PLAYING = 3
 
 /**
- * Reorders and evens out one RTP stream for playing on the beat. Timestamps address a ring of
- * samples, allocated once, so that order, duplicates and packet size do not matter. What is missing is
- * made up; the delay follows its target (`DelayTarget`), and with it the drift of the sender's clock, by
- * whole pitch periods left out or put in. No clock and no socket inside: all values are samples of the
- * decoded stream, `nowTs` being the timestamp that an undelayed packet would carry now.
+ * Reorders one RTP stream and evens out its jitter for playout on the tick. Timestamps address a preallocated
+ * ring of samples, so order, duplicates and packet size do not matter. Gaps are concealed. The delay follows
+ * `DelayTarget`, and thereby the drift of the sender's clock, by discarding or inserting whole pitch periods.
+ * The buffer has no clock and no socket: all values are samples of the decoded stream, and `nowTs` is the
+ * timestamp that an undelayed packet would have now.
  */
 export class JitterBuffer {
-  /** Packets of which nothing could be played any more. */
+  /** Packets that arrived after all of their audio was due. */
   late = 0
   readonly #rate: SessionRate
   readonly #size: number
@@ -49,7 +54,7 @@ export class JitterBuffer {
   readonly #delay: DelayTarget
   readonly #concealer: Concealer
   readonly #finder: PitchFinder
-  /** The samples that come next, in a line, for stretching. */
+  /** The next samples to play, contiguous, for stretching. */
   readonly #ahead: Int16Array
   readonly #minPeriod: number
   readonly #maxPeriod: number
@@ -58,10 +63,10 @@ export class JitterBuffer {
   #play = 0
   /** One past the newest sample held. */
   #newest = 0
-  /** What lies before was played, or given up: it is not gone back to. */
+  /** Samples before this timestamp were played or given up; playout never goes back behind it. */
   #minimum = 0
   #state = EMPTY
-  /** Samples made up while nothing was there, which may or may not have been lost. */
+  /** Samples concealed while no later packet was there, so that they may or may not be lost. */
   #provisional = 0
   #sinceStretch = 0
   #concealed = 0
@@ -86,32 +91,32 @@ export class JitterBuffer {
     this.#ahead = new Int16Array(this.#size + this.#maxPeriod)
   }
 
-  /** Wanted delay between an undelayed packet and its playing, in ms. */
+  /** Target delay between an undelayed packet and its playout (ms). */
   get targetMs(): number {
     return (this.#delay.target * 1000) / this.#rate
   }
 
-  /** Delay of what was played last, in ms. */
+  /** Delay of the audio played last (ms). */
   get delayMs(): number {
     return (this.#lastDelay * 1000) / this.#rate
   }
 
-  /** Made up because packets were missing, in frames. */
+  /** Number of concealed frames. */
   get concealed(): number {
     return Math.round(this.#concealed / this.#size)
   }
 
-  /** Left out to bring the delay down, in ms. */
+  /** Audio discarded to reduce the delay (ms). */
   get discardedMs(): number {
     return (this.#discarded * 1000) / this.#rate
   }
 
-  /** Put in to bring the delay up, in ms. */
+  /** Audio inserted to increase the delay (ms). */
   get insertedMs(): number {
     return (this.#inserted * 1000) / this.#rate
   }
 
-  /** Takes the samples of a packet; true unless it came too late. */
+  /** Stores the samples of a packet. Returns false when the packet is too late. */
   put(ts: number, pcm: Int16Array, length: number, nowTs: number): boolean {
     this.#delay.observe(Math.max(0, nowTs - ts))
     const end = ts + length
@@ -134,7 +139,7 @@ export class JitterBuffer {
     return true
   }
 
-  /** The next 20 ms; false (and zeros) when there is nothing to play. */
+  /** Writes the next 20 ms. Returns false, and writes zeros, when there is nothing to play. */
   pull(into: Int16Array, nowTs: number): boolean {
     if (this.#state === FILLING && nowTs - this.#play >= this.#delay.target) this.#state = PLAYING
     if (this.#state !== PLAYING) return this.#concealTail(into, 0)
@@ -152,7 +157,7 @@ export class JitterBuffer {
     return this.#read(into)
   }
 
-  /** Forgets what it holds; the learned target stays, and what was playing fades away. */
+  /** Drops all samples. The learned target stays, and the audio being played fades out. */
   flush(): void {
     this.#state = EMPTY
     this.#valid.fill(0)
@@ -160,7 +165,7 @@ export class JitterBuffer {
     this.#concealer.crossfadeNext()
   }
 
-  /** Where the stream goes on, now that samples up to `end` are coming. */
+  /** Moves the playout position for samples up to `end`. */
   #advanceTo(ts: number, end: number): void {
     switch (this.#state) {
       case EMPTY:
@@ -168,7 +173,7 @@ export class JitterBuffer {
         this.#minimum = ts - this.#delay.maximum
         break
       case DRY:
-        // What was waited for, or speech after a pause of the sender.
+        // The awaited packet, or speech after a pause of the sender.
         this.#startAt(Math.max(ts, this.#minimum))
         break
       case FILLING:
@@ -176,7 +181,7 @@ export class JitterBuffer {
         break
       default:
         if (this.#provisional > 0) {
-          // What was made up meanwhile stands for what is missing before this packet, if it is.
+          // The concealed samples replace those that are missing before this packet, as far as any are.
           const missing = Math.max(0, ts - this.#play)
           const covered = Math.min(missing, this.#provisional)
           this.#play += covered
@@ -184,7 +189,7 @@ export class JitterBuffer {
           this.#provisional = 0
         }
     }
-    // Further ahead than the ring is long: the oldest goes.
+    // Samples more than a ring ahead displace the oldest ones.
     const first = end - this.#pcm.length
     if (this.#play < first) {
       this.#skipTo(first)
@@ -211,7 +216,7 @@ export class JitterBuffer {
     if (this.#newest < ts) this.#newest = ts
   }
 
-  /** Plays a frame with one period less or more in it; false when the sound does not allow it now. */
+  /** Plays a frame with one period less or more. Returns false when the audio does not allow that now. */
   #stretch(into: Int16Array, excess: number): boolean {
     if (this.#concealer.fading) return false
     const size = this.#size
@@ -228,7 +233,8 @@ export class JitterBuffer {
     if (finder.score < ALIKE && !silent && !urgent) return false
     const period = finder.lag
     const join = this.#crossfade
-    // Shorter: from here into what comes one period later. Longer: one period, then from it into itself.
+    // Shorter: cross-fade into the audio one period later. Longer: play one period, then cross-fade into it
+    // again.
     const before = shorter ? 0 : period
     const after = shorter ? period : 0
     for (let i = 0; i < before; i++) into[i] = ahead[i] as number
@@ -247,7 +253,7 @@ export class JitterBuffer {
     return true
   }
 
-  /** Copies what is there without a hole, up to a frame and the longest period; how much that is. */
+  /** Copies the contiguous samples ahead, at most a frame and the longest period. Returns their number. */
   #peekAhead(): number {
     const ahead = this.#ahead
     const ring = this.#pcm
@@ -300,13 +306,13 @@ export class JitterBuffer {
         this.#concealer.played(into, from, at - from)
         sounding = true
       } else if (this.#newest > this.#play) {
-        // Later ones are here: these are lost.
+        // Later packets are here, so these samples are lost.
         this.#play += at - from
         if (valid[this.#play & mask] === 1 ? this.#bridge(into, from, at) : this.#conceal(into, from, at)) {
           sounding = true
         }
       } else {
-        // Nothing later is here: lost, late, or the sender paused. The place is kept for a while.
+        // No later packet is here: lost, late, or the sender paused. The playout position waits for a while.
         this.#provisional += size - from
         return this.#concealTail(into, from) || sounding
       }
@@ -314,7 +320,9 @@ export class JitterBuffer {
     return sounding
   }
 
-  /** Fills the rest of a frame while nothing is there; when that has faded the buffer is dry. */
+  /**
+   * Conceals the rest of a frame while no packet is there. The buffer is dry once the concealment has faded.
+   */
   #concealTail(into: Int16Array, from: number): boolean {
     if (this.#conceal(into, from, this.#size)) return true
     if (this.#state === PLAYING) {

@@ -1,23 +1,29 @@
-/** A period must be better by this than half of it, which is as good in a steady sound. */
+/**
+ * A longer period must beat a shorter one by this much: a multiple of the period correlates as well in a
+ * steady tone.
+ */
 const MUCH_BETTER = 0.01
 
-/** Finds where a wave repeats itself. One per user: results are fields, so that nothing is allocated. */
+/**
+ * Finds the period of a waveform by normalised correlation. Results are fields, so that a search allocates
+ * nothing; each user needs an instance.
+ */
 export class PitchFinder {
-  /** Of the last search: the distance at which the window is found again. */
+  /** Result: the lag at which the window repeats (samples). */
   lag = 0
-  /** Normalised correlation there, 0 (or worse) to 1. */
+  /** Result: normalised correlation at `lag`, at most 1. */
   score = 0
   readonly #coarse: number
 
-  /** `rate` decides how coarse the first look may be: speech repeats below 2 kHz. */
+  /** @param rate decides the step of the coarse search: the periodic part of speech lies below 2 kHz. */
   constructor(rate: number) {
     this.#coarse = Math.max(1, Math.round(rate / 4000))
   }
 
   /**
-   * Compares `wave[at..at + length)` with the same window `lag` samples later (`direction` 1) or earlier
-   * (-1), for every lag in `shortest..longest`, both inclusive; all of it must lie inside `wave`. First
-   * coarsely, then exactly around the best. Of equals the shortest wins.
+   * Compares `wave[at..at + length)` with the window `lag` samples later (`direction` 1) or earlier (-1), for
+   * every lag from `shortest` to `longest`. All samples must lie inside `wave`. A coarse search is refined
+   * around its best lag. Of equal lags the shortest wins.
    */
   search(
     wave: Int16Array,

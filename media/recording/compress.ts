@@ -7,19 +7,19 @@ import { granules, OggOpusWriter } from './ogg-opus.js'
 import { readWavHeader, WAV_HEADER_BYTES, type WavFormat } from './wav-header.js'
 
 const FRAME_MS = 20
-/** For each channel: speech on the telephone, hardly to be told from the original. */
+/** Bit rate per channel: nearly transparent for telephone speech. */
 const BITRATE = 20_000
 const FRAMES_READ = 200
 
-/** Where the compressed copy of a recording lies. */
+/** Returns the path of the Opus copy of a recording. */
 export function opusPath(path: string): string {
   return path.replace(/(?:\.wav)?$/, '.opus')
 }
 
 /**
- * Writes an Opus copy (RFC 7845) beside a finished recording; returns its size. It takes its name when
- * it is whole: a copy that is there can be played. Throws what the disk throws, and EngineError
- * `internal` for a file that is no recording of ours.
+ * Writes an Opus copy (RFC 7845) beside a finished recording and returns its size (bytes). The copy gets its
+ * final name when it is complete. Throws file system errors, and EngineError `internal` when the file is not
+ * a recording of Parley.
  */
 export async function compressRecording(path: string): Promise<number> {
   const wav = await open(path, 'r')
@@ -27,7 +27,7 @@ export async function compressRecording(path: string): Promise<number> {
     const header = new Uint8Array(WAV_HEADER_BYTES)
     await wav.read(header, 0, WAV_HEADER_BYTES, 0)
     const shape = readWavHeader(header)
-    if (shape === null) throw new EngineError('internal', 'no recording of ours')
+    if (shape === null) throw new EngineError('internal', 'not a Parley recording')
     const frames = ((await wav.stat()).size - WAV_HEADER_BYTES) / (2 * shape.channels)
     return await compress(wav, shape, frames, opusPath(path))
   } finally {
@@ -37,7 +37,7 @@ export async function compressRecording(path: string): Promise<number> {
 
 async function compress(wav: FileHandle, shape: WavFormat, frames: number, path: string): Promise<number> {
   const { rate, channels } = shape
-  if (channels !== 1 && channels !== 2) throw new EngineError('internal', 'neither mono nor stereo')
+  if (channels !== 1 && channels !== 2) throw new EngineError('internal', 'unsupported number of channels')
   const encoder = new opus.OpusEncoder(rate, channels)
   encoder.setBitrate(BITRATE * channels)
   const serial = createHash('sha256').update(basename(path)).digest().readUInt32LE(0)
@@ -54,7 +54,7 @@ async function compress(wav: FileHandle, shape: WavFormat, frames: number, path:
     const frame = (rate / 1000) * FRAME_MS
     const frameBytes = frame * channels * 2
     const chunk = Buffer.alloc(frameBytes * FRAMES_READ)
-    // The encoder is behind by its look-ahead: one more packet brings out the last sound.
+    // The encoder lags by its look-ahead, so one more packet is needed for the last audio.
     const packets = Math.ceil(frames / frame) + 1
     for (let done = 0; done < packets; ) {
       const read = await fill(wav, chunk, WAV_HEADER_BYTES + done * frameBytes)

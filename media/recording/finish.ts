@@ -5,21 +5,21 @@ import { softClip } from '../session/limiter.js'
 import type { RawRecording } from './recorder.js'
 import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavFormat, wavHeader } from './wav-header.js'
 
-/** Read and worked on at a time: about 4 s of stereo at 8 kHz. */
+/** Frames processed at a time: about 4 s of stereo at 8 kHz. */
 const CHUNK_FRAMES = 32_768
 
 export interface RecordedFile {
   readonly path: string
   readonly bytes: number
   readonly durationMs: number
-  /** Hex, of the whole file. */
+  /** SHA-256 of the whole file (hex). */
   readonly sha256: string
 }
 
 /**
- * Makes one stereo file of what a call left: the people of its transfers are mixed into the agent's
- * channel, then it is hashed. Safe to be killed at any point: done again
- * (`recoverRecording`) it gives the same file. Throws what the disk throws. Null when there is no sound.
+ * Turns the raw files of a call into one stereo file: mixes the persons of transfers into the agent's channel
+ * and computes the hash. A killed process can repeat it after `recoverRecording` with the same result. Throws
+ * file system errors. Returns null when there is no audio.
  */
 export async function finishRecording(raw: RawRecording): Promise<RecordedFile | null> {
   if (raw.persons.length > 0) await mixPeople(raw)
@@ -36,7 +36,7 @@ export async function finishRecording(raw: RawRecording): Promise<RecordedFile |
   }
 }
 
-/** Names of the files of a folder; none when there is no such folder. */
+/** Returns the names of the files in a folder; none when the folder does not exist. */
 export async function filesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder)
@@ -47,9 +47,9 @@ export async function filesIn(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * What a killed process left at `path`: headers are made to say all that is there, a piece of a sample
- * at the end is cut off, and a mixing that was under way is completed or forgotten. Null when there is
- * nothing that can be played. `names` are the files of its folder, for who recovers many.
+ * Repairs the files that a killed process left at `path`: corrects the headers, cuts an incomplete sample,
+ * and completes or discards a mix in progress. Returns null when there is no audio. `names` are the files of
+ * the folder, for callers that recover many recordings.
  */
 export async function recoverRecording(
   path: string,
@@ -76,8 +76,8 @@ async function recovered(path: string, names: readonly string[]): Promise<RawRec
 }
 
 /*
- * Mixing writes a new file under one name, gives it another when it is whole, and only then removes
- * the tracks and takes the recording's own name: each step can be told from the next after a crash.
+ * A mix is written under one name and renamed when it is complete; only then the tracks are removed and the
+ * mix takes the name of the recording. After a crash the names show which step was the last.
  */
 function mixingPath(path: string): string {
   return `${path}.mixing`
@@ -131,7 +131,7 @@ async function completeMix({ path, persons: people }: RawRecording): Promise<voi
   await rename(mixedPath(path), path)
 }
 
-/** Brings a file's header and length in line with its samples; false when it holds none. */
+/** Corrects the header and the length of a file to match its samples. Returns false when it holds none. */
 async function repair(path: string): Promise<boolean> {
   if ((await stat(path)).size <= WAV_HEADER_BYTES) return false
   const file = await open(path, 'r+')
@@ -156,11 +156,11 @@ async function shapeOf(file: FileHandle, path: string): Promise<WavFormat> {
   const header = new Uint8Array(WAV_HEADER_BYTES)
   await file.read(header, 0, WAV_HEADER_BYTES, 0)
   const shape = readWavHeader(header)
-  if (shape === null) throw new Error(`${basename(path)} is no recording of ours`)
+  if (shape === null) throw new Error(`${basename(path)} is not a Parley recording`)
   return shape
 }
 
-/** Reads up to `frames` frames from frame `at` on; returns how many there were. */
+/** Reads up to `frames` frames from frame `at` on. Returns the number of frames read. */
 async function samplesAt(
   file: FileHandle,
   channels: number,

@@ -1,41 +1,42 @@
 /*
- * Ogg pages (RFC 3533) of one Opus stream (RFC 7845). Bytes only: no codec, no file.
+ * Ogg pages (RFC 3533) with one Opus stream (RFC 7845). This file handles bytes only, without codec or file
+ * access.
  */
 
 const PAGE_HEADER_BYTES = 27
 const MAX_SEGMENTS = 255
 const FIRST_PAGE = 2
 const LAST_PAGE = 4
-/** Granule positions count samples of 48 kHz, whatever was encoded. */
+/** Granule positions count samples at 48 kHz, whatever the input rate. */
 const GRANULE_RATE = 48_000
-/** What libopus' encoder looks ahead, 6.5 ms: the decoder leaves it out (RFC 7845 section 4.2). */
+/** Look-ahead of the libopus encoder (6.5 ms), which the decoder skips (RFC 7845 section 4.2). */
 export const PRE_SKIP = 312
 
 export interface OggOpusOptions {
-  /** Names the stream in the file; any number. */
+  /** Serial number of the stream; any number. */
   readonly serial: number
   readonly channels: 1 | 2
-  /** Of the sound before it was encoded; a remark for players. */
+  /** Sample rate of the original audio, for information only. */
   readonly inputRate: number
   readonly vendor: string
-  /** About a second of sound on each page. */
+  /** Packets per page; about one second of audio by default. */
   readonly packetsPerPage?: number
 }
 
-/** Makes an Ogg file of Opus packets: call `head`, then `packet` for each, the last one marked. */
+/** Writes an Ogg file of Opus packets: call `head`, then `packet` for each packet, and mark the last one. */
 export class OggOpusWriter {
   readonly #options: OggOpusOptions
   readonly #packets: Uint8Array[] = []
   #segments = 0
   #sequence = 0
-  /** Samples of 48 kHz up to the end of the last packet, the skipped beginning included. */
+  /** Samples at 48 kHz up to the end of the last packet, including the pre-skip. */
   #granule = 0
 
   constructor(options: OggOpusOptions) {
     this.#options = options
   }
 
-  /** Identification and comment header, a page each (section 3). */
+  /** Returns the identification and comment headers, one page each (section 3). */
   head(): Uint8Array {
     const { channels, inputRate, vendor } = this.#options
     const id = new Uint8Array(19)
@@ -56,9 +57,9 @@ export class OggOpusWriter {
   }
 
   /**
-   * Adds a packet of `samples` samples of 48 kHz; returns a page when one is full, else null. `last`
-   * ends the stream at `end` samples of sound: what the decoder gives beyond it is cut off
-   * (section 4.4). The bytes are copied when the page is made: leave them alone until then.
+   * Adds a packet of `samples` samples at 48 kHz. Returns a page when one is full, otherwise null. `last`
+   * ends the stream at `end` samples of audio, and the decoder cuts the rest (section 4.4). The bytes are
+   * copied when the page is made, so they must not change until then.
    */
   packet(bytes: Uint8Array, samples: number, last: { readonly end: number } | null): Uint8Array | null {
     this.#packets.push(bytes)
@@ -66,7 +67,7 @@ export class OggOpusWriter {
     this.#granule += samples
     const full =
       this.#packets.length >= (this.#options.packetsPerPage ?? 50) ||
-      // The next packet could be as long as any.
+      // The next packet could have any length.
       this.#segments > MAX_SEGMENTS - 6
     if (last === null && !full) return null
     const granule = last === null ? this.#granule : Math.min(this.#granule, PRE_SKIP + last.end)
@@ -105,7 +106,7 @@ export class OggOpusWriter {
   }
 }
 
-/** Samples of 48 kHz in so many of another rate. */
+/** Converts a number of samples at `rate` to samples at 48 kHz. */
 export function granules(samples: number, rate: number): number {
   return Math.round((samples * GRANULE_RATE) / rate)
 }
@@ -116,7 +117,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc >>> 0
 })
 
-/** CRC-32 of RFC 3533 section 6: not reflected, from 0. */
+/** Computes the CRC-32 of RFC 3533 section 6: not reflected, initial value 0. */
 function checksum(bytes: Uint8Array): number {
   let crc = 0
   for (const byte of bytes) crc = ((crc << 8) ^ (CRC_TABLE[((crc >>> 24) ^ byte) & 0xff] as number)) >>> 0

@@ -1,12 +1,15 @@
 import type { WavFormat } from './wav-header.js'
 
-/** A stretch of session samples that must not be recorded; `to` is open while it lasts. */
+/** A range of session samples that must not be recorded. `to` is infinite until the pause ends. */
 export interface RecordingPause {
   readonly from: number
   to: number
 }
 
-/** A soft beep at the beginning of a pause and every three seconds: who listens knows why nobody speaks. */
+/**
+ * A soft beep at the start of a pause and every three seconds tells listeners of the recording that it is
+ * paused.
+ */
 const EVERY_MS = 3000
 const BEEP_MS = 150
 const BEEP_HERTZ = 1000
@@ -15,8 +18,8 @@ const BEEP_LEVEL = 0.016 * 32767
 const EDGE_MS = 10
 
 /**
- * Puts the mark of a pause over what was recorded during it, in place. `samples` holds `frames` frames
- * from session sample `from` on. A second channel beeps too; a track of its own only falls silent.
+ * Overwrites recorded audio with the beeps of its pauses, in place. `samples` holds `frames` frames from
+ * session sample `from` on. A mono track gets silence instead of beeps.
  */
 export function maskPauses(
   pauses: readonly RecordingPause[],

@@ -2,13 +2,13 @@ import { open } from 'node:fs/promises'
 import { EngineError } from '../base/errors.js'
 import { littleEndian, readWavHeader, WAV_HEADER_BYTES } from './wav-header.js'
 
-/** More than any screen is wide. */
+/** More pixels than any screen is wide. */
 export const MAX_PEAKS = 16_384
 const CHUNK_FRAMES = 32_768
 
 /**
- * A waveform in the JSON format of BBC's audiowaveform, version 2, which players of waveforms read:
- * for each `samples_per_pixel` samples the lowest and highest value, -128 to 127, channel by channel.
+ * A waveform in the JSON format, version 2, of the BBC's audiowaveform
+ * (https://github.com/bbc/audiowaveform): the lowest and highest value, -128 to 127, per pixel and channel.
  */
 export interface Peaks {
   readonly version: 2
@@ -16,14 +16,15 @@ export interface Peaks {
   readonly sample_rate: number
   readonly samples_per_pixel: number
   readonly bits: 8
-  /** Of the waveform, in pixels. */
+  /** Length of the waveform (pixels). */
   readonly length: number
   readonly data: readonly number[]
 }
 
 /**
- * The waveform of a recording, `perSecond` pixels a second or as many as `MAX_PEAKS` allows. Throws
- * what the disk throws, and EngineError `internal` for a file that is no recording of ours.
+ * Returns the waveform of a recording with `perSecond` pixels per second, or with `MAX_PEAKS` pixels if there
+ * would be more. Throws file system errors, and EngineError `internal` when the file is not a recording of
+ * Parley.
  */
 export async function readPeaks(path: string, perSecond: number): Promise<Peaks> {
   const file = await open(path, 'r')
@@ -31,7 +32,7 @@ export async function readPeaks(path: string, perSecond: number): Promise<Peaks>
     const header = new Uint8Array(WAV_HEADER_BYTES)
     await file.read(header, 0, WAV_HEADER_BYTES, 0)
     const shape = readWavHeader(header)
-    if (shape === null) throw new EngineError('internal', 'no recording of ours')
+    if (shape === null) throw new EngineError('internal', 'not a Parley recording')
     const { rate, channels } = shape
     const frames = Math.floor(((await file.stat()).size - WAV_HEADER_BYTES) / (2 * channels))
     const pixel = Math.max(1, Math.round(rate / perSecond), Math.ceil(frames / MAX_PEAKS))

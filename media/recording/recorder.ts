@@ -3,32 +3,31 @@ import { maskPauses, type RecordingPause } from './pause-mask.js'
 import { Track } from './track.js'
 import { type Disk, systemDisk } from './wav-file.js'
 
-/** People of transfers, one after the other, that one call can have. */
+/** Most persons of transfers in one call, one after the other. */
 const MAX_PEOPLE = 16
-/** Pauses not yet written; more are one long pause. */
+/** Most pauses that are not yet written; later ones merge into one long pause. */
 const MAX_PAUSES = 64
 
-/** What a call left on the disk, before it is made one stereo file (finish.ts). */
+/** The files of a call before `finishRecording` mixes them to one stereo file. */
 export interface RawRecording {
   /** Stereo WAV: caller left, agent right. */
   readonly path: string
-  /** Mono WAV each: what a person of a transfer said, from that sample of the session on. */
+  /** Mono WAV files of the persons of transfers, each from this session sample on. */
   readonly persons: readonly { readonly path: string; readonly start: number }[]
 }
 
 export interface RecorderOptions {
   readonly path: string
   readonly rate: SessionRate
-  /** Once: from then on nothing more is written. */
+  /** Called once. Nothing is written afterwards. */
   readonly onFailed: (message: string) => void
   readonly disk?: Disk
 }
 
 /**
- * The voices of a call on one time line of samples since session start: the caller and a transfer's
- * person are placed where they were on the wire, the agent on its beat, so that no length of call
- * moves one against the other. Between the calls per beat nothing is allocated; files are written in
- * the background.
+ * Records the voices of a call on one time line of session samples. The caller and the person of a transfer
+ * are placed by their time on the network, the agent by its tick, so the tracks never drift apart. Nothing is
+ * allocated on a tick. Files are written in the background.
  */
 export class Recorder {
   readonly #options: RecorderOptions
@@ -43,30 +42,30 @@ export class Recorder {
     this.#main = this.#open(options.path, 2, 0)
   }
 
-  /** Seconds of sound, over all tracks, that a failing disk did not take. */
+  /** Seconds of audio, over all tracks, that a failing disk did not take. */
   get lostSeconds(): number {
     let lost = this.#main.dropped
     for (const { track } of this.#persons) lost += track.dropped
     return lost
   }
 
-  /** Replaces what the caller's channel has from sample `at` on. Too old or too far ahead is dropped. */
+  /** Writes the caller's channel from sample `at` on. Audio that is too old or too far ahead is dropped. */
   writeCaller(at: number, pcm: Int16Array): void {
     this.#main.write(0, at, pcm)
   }
 
-  /** Replaces what the agent's channel has from sample `at` on. */
+  /** Writes the agent's channel from sample `at` on. */
   writeAgent(at: number, pcm: Int16Array): void {
     this.#main.write(1, at, pcm)
   }
 
-  /** Replaces what the person of a transfer has from sample `at` on; before `beginPerson` it is dropped. */
+  /** Writes the person's track from sample `at` on. Audio before `beginPerson` is dropped. */
   writePerson(at: number, pcm: Int16Array): void {
     const last = this.#persons[this.#persons.length - 1]
     if (last !== undefined && last.closed === null) last.track.write(0, at, pcm)
   }
 
-  /** A person comes into the call at sample `at`: a track of their own. Ends the one before. */
+  /** Begins a track for a person at sample `at`, and ends the previous person's track. */
   beginPerson(at: number): void {
     this.endPerson(at)
     if (this.#closed !== null || this.#persons.length >= MAX_PEOPLE) return
@@ -74,13 +73,13 @@ export class Recorder {
     this.#persons.push({ track, start: at, closed: null })
   }
 
-  /** The person has left. */
+  /** Ends the person's track. */
   endPerson(at: number): void {
     const last = this.#persons[this.#persons.length - 1]
     if (last !== undefined) last.closed ??= last.track.close(at)
   }
 
-  /** From sample `at` on nothing said is kept: a soft beep now and then, silence between. */
+  /** Masks all audio from sample `at` on: silence with a soft beep. */
   pause(at: number): void {
     const last = this.#pauses[this.#pauses.length - 1]
     if (last !== undefined && (last.to === Infinity || this.#pauses.length >= MAX_PAUSES)) last.to = Infinity
@@ -92,18 +91,18 @@ export class Recorder {
     if (last !== undefined && last.to === Infinity) last.to = at
   }
 
-  /** Session time is now `at` samples: hands what is old enough to the files. */
+  /** Moves session time to `at`, and hands audio that is old enough to the files. */
   advance(at: number): void {
     this.#main.advance(at)
     const last = this.#persons[this.#persons.length - 1]
     if (last !== undefined && last.closed === null) last.track.advance(at)
-    // A person's track lags no more than the main one: what that has passed is no longer needed.
+    // A person's track lags no more than the main track, so pauses behind the main track are done.
     while (this.#pauses.length > 1 && (this.#pauses[0] as RecordingPause).to < at - this.#main.depth) {
       this.#pauses.shift()
     }
   }
 
-  /** Idempotent; the recording ends at sample `at`. Null when nothing was written. */
+  /** Ends the recording at sample `at`. Idempotent. Resolves with null when nothing was written. */
   close(at: number): Promise<RawRecording | null> {
     this.#closed ??= this.#finish(at)
     return this.#closed
@@ -136,7 +135,10 @@ export class Recorder {
   }
 }
 
-/** Beside the recording, its beginning in its name: a process that is killed can write no list. */
+/**
+ * Returns the path of a person's track. Its name holds the start, because a killed process cannot write a
+ * list.
+ */
 function personPath(path: string, start: number): string {
   return path.replace(/(?:\.wav)?$/, `.person-${start}.wav`)
 }

@@ -1,9 +1,9 @@
 import { type Disk, WavFile } from './wav-file.js'
 import type { WavFormat } from './wav-header.js'
 
-/** Sound may still be placed this long after its time: a stalled network delivers late. */
+/** Audio may arrive this late (ms), because a stalled network delivers late. */
 const LOOK_BACK_MS = 1000
-/** Written to the file at once. */
+/** Length of a write (ms). */
 const BATCH_MS = 1000
 const RING_MS = LOOK_BACK_MS + 2 * BATCH_MS
 
@@ -13,15 +13,15 @@ export interface TrackOptions {
   /** Session sample at which the file begins. */
   readonly start: number
   readonly disk: Disk
-  /** Last look at a batch: interleaved samples from session sample `from` on. */
+  /** Masks a batch before it is written: interleaved samples from session sample `from` on. */
   readonly mask: (from: number, samples: Int16Array, frames: number) => void
   readonly onFailed: (message: string) => void
 }
 
-/** The last seconds of one file in memory, where voices still find their places. Times are session samples. */
+/** The last seconds of one file in memory, where audio can still be placed. Positions are session samples. */
 export class Track {
   readonly path: string
-  /** The oldest sound still here is no older than this. */
+  /** Length of the ring (samples): no audio in it is older. */
   readonly depth: number
   readonly #file: WavFile
   readonly #mask: TrackOptions['mask']
@@ -66,12 +66,14 @@ export class Track {
     }
   }
 
-  /** Session time is now `at`. */
+  /** Moves session time to `at`. */
   advance(at: number): void {
     while (at - this.#committed >= this.#lookBack + this.#batch) this.#commit(this.#batch)
   }
 
-  /** Once. Ends the file at `at`; resolves with its bytes, 0 when there is none. */
+  /**
+   * Ends the file at `at`. Call it once. Resolves with the size of the file (bytes), 0 when there is none.
+   */
   close(at: number): Promise<number> {
     while (this.#committed < at) this.#commit(Math.min(this.#batch, at - this.#committed))
     return this.#file.close()

@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { errorText } from '../base/errors.js'
 import { littleEndian, WAV_HEADER_BYTES, type WavFormat, wavHeader } from './wav-header.js'
 
-/** Batches waiting for the disk; beyond it the disk counts as failed (each holds about a second). */
+/** Most batches waiting for the disk, about a second each. Beyond it the disk counts as failed. */
 const MAX_QUEUED = 20
 
-/** What a growing file needs of the disk. */
+/** The disk operations for a growing file. */
 export interface Disk {
-  /** Makes a new file; fails when it exists. */
+  /** Creates a file. Rejects when it exists. */
   create(path: string): Promise<DiskFile>
   remove(path: string): Promise<void>
 }
@@ -24,7 +24,7 @@ export interface DiskFile {
   close(): Promise<void>
 }
 
-/** The real one. Recordings are nobody's but the service's. */
+/** The file system. Files are created with mode 0600. */
 export const systemDisk: Disk = {
   async create(path) {
     await mkdir(dirname(path), { recursive: true })
@@ -39,9 +39,9 @@ interface Batch {
 }
 
 /**
- * A WAV file of 16-bit PCM that grows batch by batch, written in the background. After every batch the
- * header is brought up to date, so that a killed process leaves a playable file. The first failure is
- * reported once; from then on batches are dropped and counted.
+ * A growing WAV file of 16-bit PCM, written batch by batch in the background. Every batch updates the header,
+ * so that a killed process leaves a playable file. The first failure is reported once; later batches are
+ * dropped and counted.
  */
 export class WavFile {
   readonly path: string
@@ -57,7 +57,7 @@ export class WavFile {
   #dropped = 0
   #failed = false
 
-  /** The file is created with the first batch; an existing file is never overwritten. */
+  /** The first batch creates the file. An existing file is never overwritten. */
   constructor(path: string, shape: WavFormat, onFailed: (message: string) => void, disk = systemDisk) {
     this.path = path
     this.#format = shape
@@ -65,18 +65,21 @@ export class WavFile {
     this.#disk = disk
   }
 
-  /** Batches that were not written since the disk failed. */
+  /** Batches that were not written after the disk failed. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** A buffer of `samples` interleaved samples for `append`, reused after it was written. */
+  /**
+   * Returns a buffer of `samples` interleaved samples for `append`. Buffers are reused after they were
+   * written.
+   */
   buffer(samples: number): Int16Array {
     const spare = this.#freeBuffers.pop()
     return spare !== undefined && spare.length === samples ? spare : new Int16Array(samples)
   }
 
-  /** Queues the first `length` samples of a buffer, which is the file's from now on. */
+  /** Queues the first `length` samples of a buffer, which belongs to the file from now on. */
   append(samples: Int16Array, length: number): void {
     if (this.#closed !== null) return
     if (this.#failed) {
@@ -93,8 +96,8 @@ export class WavFile {
   }
 
   /**
-   * Idempotent. Waits for what is queued and closes the file, also after a failure. Resolves with the
-   * bytes it has; 0 when there is none.
+   * Waits for queued batches and closes the file, also after a failure. Idempotent. Resolves with the size of
+   * the file (bytes), 0 when there is none.
    */
   close(): Promise<number> {
     this.#closed ??= this.#finish()
@@ -106,7 +109,7 @@ export class WavFile {
       for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
         if (this.#file === null) {
           this.#file = await this.#disk.create(this.path)
-          // Before any sound: at no moment is the file anything but a WAV file.
+          // The header comes first, so that the file is a WAV file at any moment.
           await writeAll(this.#file, wavHeader(this.#format, 0), 0)
         }
         const bytes = littleEndian(batch.samples, batch.length)
@@ -145,7 +148,7 @@ export class WavFile {
         await this.#disk.remove(this.path)
         return 0
       }
-      // A failed write may have left a piece of a batch beyond what the header says.
+      // A failed write may have left part of a batch beyond the length in the header.
       const bytes = WAV_HEADER_BYTES + this.#dataBytes
       if (this.#failed) {
         await file.truncate(bytes)
@@ -155,7 +158,7 @@ export class WavFile {
       return bytes
     } catch (error) {
       this.#fail(errorText(error), 0)
-      await file.close().catch(() => {}) // the failure before it is the one that is told
+      await file.close().catch(() => {}) // the earlier failure is the one to report
       return 0
     }
   }

@@ -9,7 +9,7 @@ export interface WavFormat {
   readonly channels: number
 }
 
-/** The header of a WAV file of 16-bit PCM with so many bytes of samples. */
+/** Returns the header of a WAV file of 16-bit PCM with this many bytes of samples. */
 export function wavHeader({ rate, channels }: WavFormat, dataBytes: number): Uint8Array {
   const header = new Uint8Array(WAV_HEADER_BYTES)
   const view = new DataView(header.buffer)
@@ -29,7 +29,7 @@ export function wavHeader({ rate, channels }: WavFormat, dataBytes: number): Uin
   return header
 }
 
-/** What a header of `wavHeader` says, its sizes left aside; null when it is none. */
+/** Parses a header written by `wavHeader`, ignoring its sizes. Returns null for any other header. */
 export function readWavHeader(header: Uint8Array): WavFormat | null {
   if (header.length < WAV_HEADER_BYTES) return null
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
@@ -42,7 +42,7 @@ export function readWavHeader(header: Uint8Array): WavFormat | null {
     : null
 }
 
-/** The first `length` samples as bytes of a file, or back: swapped in place where the host is big-endian. */
+/** Converts the first `length` samples to little-endian bytes or back, in place on a big-endian host. */
 export function littleEndian(samples: Int16Array, length: number): Uint8Array {
   const bytes = Buffer.from(samples.buffer, samples.byteOffset, length * SAMPLE_BYTES)
   return endianness() === 'LE' ? bytes : bytes.swap16()

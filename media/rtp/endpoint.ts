@@ -245,7 +245,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
     if (this.#listener !== null) this.#transport.close(this.#clock.now())
     this.#ports?.rtp.close()
     this.#ports?.rtcp.close()
-    this.#log.debug({ end: this.id, why, stats: this.stats() }, 'rtp end closed')
+    this.#log.debug({ endpoint: this.id, why, stats: this.stats() }, 'rtp.closed')
   }
 
   #restartTimeout(): void {

@@ -4,9 +4,9 @@ import type { ArrivalListener, Endpoint } from './endpoint.js'
 import type { Member } from './route.js'
 
 /**
- * What a network leg hears goes to the recording and to whoever listens to it without delay. In the
- * recording a sent packet begins when it left; a received one begins 10 ms before it came, which is
- * within 10 ms of both views of it: the packets on the wire, and the mouth and ear behind them.
+ * Delivers the audio that a network leg receives to the recording and to the endpoints with arrival delivery.
+ * The recording places a sent packet at its departure and a received packet 10 ms before its arrival. That is
+ * within 10 ms of both time lines: the packets on the network, and the voices behind them.
  */
 export class ArrivalFanOut implements ArrivalListener {
   readonly #member: Member
@@ -21,8 +21,8 @@ export class ArrivalFanOut implements ArrivalListener {
     const { track } = this.#member
     if (track === 'caller') this.#recorder?.writeCaller(frame.at + frame.pcm.length / 2, frame.pcm)
     else if (track === 'person') this.#recorder?.writePerson(frame.at + frame.pcm.length / 2, frame.pcm)
-    const ears = this.#member.arrivalTargets
-    for (let i = 0; i < ears.length; i++) (ears[i] as Endpoint).push(frame)
+    const targets = this.#member.arrivalTargets
+    for (let i = 0; i < targets.length; i++) (targets[i] as Endpoint).push(frame)
     const observers = this.#member.observers
     for (let i = 0; i < observers.length; i++) observers[i]?.(frame)
   }

@@ -1,22 +1,24 @@
 import type { Clock, Timer } from '../base/clock.js'
 import { FRAME_MS } from '../base/frame.js'
 
-/** Upper bounds in ms of the lateness histogram's bins; one more bin holds what is above. */
+/** Upper bounds of the lateness histogram's bins (ms). One more bin holds larger values. */
 export const LATENESS_BOUNDS_MS = [0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 40, 100] as const
 
 const PHASES = 4
-/** Members can be moved by this. */
+/** The step by which `advancePhase` moves a member (ms). */
 export const PHASE_MS = FRAME_MS / PHASES
-/** After a stall each member is given at most this many frames at once; the rest is skipped. */
+/** After a stall of the thread a member catches up by at most this many frames and skips the others. */
 const CATCH_UP_FRAMES = 3
-/** A frame that is not ready is put off by three phases at most: it still goes before the next one. */
+/** A frame that is not ready waits for at most three phases, so that it still precedes the next one. */
 const PATIENCE_MS = 2.5 * PHASE_MS
-// Node's timers count whole milliseconds and may fire up to half of one early.
+// Timers of Node.js count whole milliseconds and may fire up to half of one early.
 const EARLY_MS = 0.5
 
-/** So late, the thread stood still, and sockets have what came meanwhile. */
+/** A tick this late means that the thread was stalled, and that sockets hold unread packets. */
 const STALL_MS = PHASE_MS
-/** Members may choose a phase while it holds few, or no more than this share of all. */
+/**
+ * `advancePhase` refuses a phase that holds more members than this and more than this share of all members.
+ */
 const FEW_MEMBERS = 50
 const MOST_OF_ALL = 0.5
 
@@ -27,71 +29,72 @@ const FINE_PER_MS = 8
 const COARSE_MS = 4
 const BINS = 256
 
-/** What runs once a frame. */
+/** Runs once per frame. */
 export interface FrameClockMember {
-  /** `idealMs`: clock time at which this frame was due. */
+  /** Runs a frame. `idealMs` is the clock time at which it was due. */
   tick(idealMs: number): void
-  /** This many frames are left out because the thread was stalled. */
+  /** Skips frames after a stall of the thread. */
   skip(frames: number): void
   /**
-   * Asked when a frame is due: false when what it is made of is about to come. It is then given when
-   * `Beat.came` tells so, or up to 15 ms later as it is. Ready always, when not there.
+   * Returns false when the audio of a due frame is about to arrive. The frame then runs when
+   * `FrameClock.audioReady` is called, or up to 15 ms late without it. A member without this method is always
+   * ready.
    */
   ready?(): boolean
 }
 
-/** A member and the frames that were put off, the first of which was due at `owedMs`. */
+/** A member and its deferred frames, the first of which was due at `pendingDueMs`. */
 interface Slot {
   readonly member: FrameClockMember
-  /** Its next frame was given before its time. */
+  /** `flushEarly` already ran its next frame. */
   flushedEarly: boolean
   pending: number
   pendingDueMs: number
   deadlineMs: number
 }
 
-/** How late frames were. */
+/** Lateness of frames. */
 export interface FrameClockLoad {
   readonly members: number
-  /** Over the last 10 s, to 0.125 ms; 0 when nothing ran. */
+  /** Over the last 10 s, in steps of 0.125 ms; 0 when nothing ran. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
   /**
-   * Time that the frames of one 5 ms phase took, over the last 10 s: lateness beyond it is of the rest of
-   * the thread or of the machine.
+   * CPU time of the frames of one 5 ms phase over the last 10 s. Lateness beyond it comes from the rest of
+   * the thread or from the host.
    */
   readonly workP99Ms: number
   readonly workMaxMs: number
-  /** Frames since start by lateness; bins as `LATENESS_BOUNDS_MS`, last is above. */
+  /** Frames since start by lateness. The bins are `LATENESS_BOUNDS_MS`, the last bin holds larger values. */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
 }
 
 export interface FrameClock {
-  /** Joins the emptiest phase; the returned function leaves. Safe from inside `tick`. */
+  /** Adds a member to the emptiest phase. The returned function removes it. Both are safe inside `tick`. */
   add(member: FrameClockMember): () => void
   /**
-   * Only from inside a member's `tick`: its next frame, and all after it, come `phases` of 5 ms earlier, 1
-   * to 3. False, and nothing changes, when that phase has its share of members already.
+   * Moves the next frame of a member and all later ones `phases` (1 to 3) times 5 ms earlier. Call it only
+   * from the member's `tick`. Returns false, and changes nothing, when that phase is full.
    */
   advancePhase(member: FrameClockMember, phases: number): boolean
   /**
-   * Never from inside a tick: runs the member's next frame now when it is due more than `leastMs` from now;
-   * its time then passes without, and the beat goes on as before. False when it is not, or was run already.
+   * Runs the member's next frame now when it is due more than `leastMs` from now, and skips it when it is
+   * due. Never call it from a tick. Returns false when the frame is due sooner or already ran.
    */
   flushEarly(member: FrameClockMember, leastMs: number): boolean
-  /** Gives the frames that were put off, while the member is ready for them. Outside of `tick` only. */
+  /** Runs the deferred frames of a member while it is ready. Never call it from a tick. */
   audioReady(member: FrameClockMember): void
   load(): FrameClockLoad
-  /** Idempotent; forgets all members. */
+  /** Removes all members. Idempotent. */
   close(): void
 }
 
 /**
- * The one 20 ms beat of a thread: a single timer to absolute deadlines every 5 ms, members spread
- * over four phases, none while there are no members. A member that throws is removed and handed to
- * `onFault`; the others never notice.
+ * Starts the 20 ms clock of a thread: one timer with absolute deadlines every 5 ms, and members spread over
+ * four phases. Without members no timer runs. A member that throws is removed and passed to `onFault`; the
+ * others continue.
  */
 export function startFrameClock(
   clock: Clock,
@@ -105,7 +108,7 @@ class PhasedFrameClock implements FrameClock {
   readonly #onFault: (member: FrameClockMember, error: unknown) => void
   readonly #phases: (Slot | null)[][] = Array.from({ length: PHASES }, () => [])
   readonly #slots = new Map<FrameClockMember, Slot>()
-  /** Seats with frames put off. */
+  /** Slots with deferred frames. */
   readonly #deferred: Slot[] = []
   readonly #lateness: Lateness
   readonly #work: Lateness
@@ -148,7 +151,7 @@ class PhasedFrameClock implements FrameClock {
   }
 
   advancePhase(member: FrameClockMember, phases: number): boolean {
-    // The phase that runs is the one before the next.
+    // The running phase is the one before the next.
     const here = (this.#next + PHASES - 1) % PHASES
     const from = this.#phases[here] as (Slot | null)[]
     const at = from.findIndex((seat) => seat?.member === member)
@@ -169,7 +172,7 @@ class PhasedFrameClock implements FrameClock {
     const idealMs = this.#origin + next * PHASE_MS
     if (idealMs - this.#clock.now() <= leastMs) return false
     seat.flushedEarly = true
-    // As on the beat: who leaves meanwhile only leaves a hole.
+    // As in a regular tick, a member removed meanwhile leaves a hole in its list.
     this.#running = true
     this.#tick(member, idealMs)
     this.#running = false
@@ -215,7 +218,7 @@ class PhasedFrameClock implements FrameClock {
     seat.pending = 0
     for (const list of this.#phases) {
       const at = list.indexOf(seat)
-      if (at !== -1) list[at] = null // the list may be walked right now
+      if (at !== -1) list[at] = null // the list may be iterated right now
     }
     this.#hasHoles = true
     this.#members--
@@ -246,7 +249,7 @@ class PhasedFrameClock implements FrameClock {
     this.#timer = null
     const now = this.#clock.now()
     if (!this.#yielded && now - (this.#origin + this.#next * PHASE_MS) > STALL_MS) {
-      // Timers run before sockets are read: sound that came in time would be missed now.
+      // Node.js runs timers before it reads sockets, so audio that arrived in time would be missed now.
       this.#yielded = true
       this.#timer = this.#clock.after(0, this.#wake)
       return
@@ -261,7 +264,7 @@ class PhasedFrameClock implements FrameClock {
       const list = this.#phases[this.#next % PHASES] as (Slot | null)[]
       const idealMs = this.#origin + this.#next * PHASE_MS
       this.#next++
-      // Not for-of: members may join or leave meanwhile.
+      // Not for-of: the list may change meanwhile.
       const length = list.length
       const beganMs = length === 0 ? 0 : this.#clock.now()
       for (let i = 0; i < length; i++) {
@@ -304,7 +307,7 @@ class PhasedFrameClock implements FrameClock {
     if (seat.pending > CATCH_UP_FRAMES) this.#runPending(seat)
   }
 
-  /** The first of the frames put off. */
+  /** Runs the first deferred frame. */
   #runPending(seat: Slot): void {
     const idealMs = seat.pendingDueMs
     seat.pending--
@@ -312,7 +315,7 @@ class PhasedFrameClock implements FrameClock {
     this.#tick(seat.member, idealMs)
   }
 
-  /** Gives what waited long enough. */
+  /** Runs the deferred frames whose deadline has passed. */
   #runOverdue(nowMs: number): void {
     let kept = 0
     for (const seat of this.#deferred) {
@@ -342,7 +345,7 @@ class PhasedFrameClock implements FrameClock {
   }
 }
 
-/** Counts without allocating: bins of the whole life, and finer ones for each of the last 10 s. */
+/** Counts without allocation: one histogram since start, and a finer one for each of the last 10 s. */
 class Lateness {
   skippedFrames = 0
   readonly #life = new Float64Array(LATENESS_BOUNDS_MS.length + 1)
@@ -407,7 +410,7 @@ function fineBin(lateMs: number): number {
   return Math.min(coarse, BINS - 1)
 }
 
-/** Upper edge of the bin in which the `rank`-th value lies. */
+/** Returns the upper edge of the bin that holds the value of this rank. */
 function quantile(counts: Float64Array, rank: number): number {
   if (rank === 0) return 0
   let seen = 0

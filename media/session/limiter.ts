@@ -1,23 +1,23 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 
-/** A stretch of one gain: 2.5 ms. */
+/** Blocks per frame, 2.5 ms each. A block has one target gain. */
 const BLOCKS = 8
-/** -1 dBFS: what the gain alone keeps the mix below. */
+/** The gain keeps the mix below this level, -1 dBFS. */
 export const CEILING = 29_204
-/** What is left above it for the one stretch whose peak came without warning. */
+/** Headroom for a peak in the first block, for which the gain could not prepare. */
 const ROOM = 32_767 - CEILING
-/** The gain comes back by 0.15 dB a stretch: 6 dB in a tenth of a second. */
+/** The gain recovers by 0.15 dB per block, which is 6 dB in 0.1 s. */
 const RELEASE = 1.0174
 const REST = RELEASE ** BLOCKS
 
 /**
- * Brings a sum of voices into 16 bits without wrap or hard clip. The gain of a stretch is known from
- * its own peak and the next one's, so within a frame it is down before the peak comes; a peak in the
- * first stretch is bent smoothly instead. A mix that fits passes unchanged. No allocation.
+ * Limits a mix to 16 bits without wrap-around or hard clipping. The gain of a block follows from its own peak
+ * and from that of the next block, so the gain is down before a peak arrives. A peak in the first block is
+ * clipped softly. A mix below the ceiling passes unchanged. Allocates nothing.
  */
 export class Limiter {
   readonly #samples: number
-  /** Gain each stretch needs. */
+  /** The gain that each block needs. */
   readonly #neededGain = new Float64Array(BLOCKS)
   #gain = 1
 
@@ -25,17 +25,17 @@ export class Limiter {
     this.#samples = ((rate / 1000) * FRAME_MS) / BLOCKS
   }
 
-  /** Nothing is being held down: a frame that needs no mixing may go past it. */
+  /** The gain is 1: a frame that needs no mixing may bypass the limiter. */
   get idle(): boolean {
     return this.#gain === 1
   }
 
-  /** A frame of silence went by. */
+  /** Lets the gain recover over a silent frame. */
   silentFrame(): void {
     if (this.#gain < 1) this.#gain = Math.min(1, this.#gain * REST)
   }
 
-  /** One frame: `mix` in units of a 16-bit sample, of any height. */
+  /** Limits one frame. `mix` holds 16-bit sample values of any size. */
   process(mix: Float32Array, out: Int16Array): void {
     const length = this.#samples
     const needs = this.#neededGain
@@ -57,7 +57,7 @@ export class Limiter {
     }
   }
 
-  /** One stretch from `at` on, its gain going straight to `until`. */
+  /** Applies a linear gain ramp that ends at `until` to one block. */
   #ramp(mix: Float32Array, out: Int16Array, at: number, until: number): void {
     const step = (until - this.#gain) / this.#samples
     let gain = this.#gain
@@ -69,7 +69,7 @@ export class Limiter {
   }
 }
 
-/** The sample itself up to the ceiling; above it a curve of the same slope that never reaches 16 bits. */
+/** Returns the sample itself up to the ceiling, and above it a smooth curve that stays within 16 bits. */
 export function softClip(sample: number): number {
   const size = Math.abs(sample)
   if (size <= CEILING) return sample

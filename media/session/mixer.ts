@@ -1,6 +1,7 @@
 /**
- * Adds `source` to `mix` with a gain that goes straight from `levels[0]` to `levels[1]`; in an array,
- * because numbers handed over one by one are allocated. Same lengths.
+ * Adds `source` to `mix` (16-bit sample values, unclipped) with a linear gain that ramps from `levels[0]` to
+ * `levels[1]`. Both arrays have the same length. The gains come in an array because number arguments would be
+ * allocated.
  */
 export function mixInto(mix: Float32Array, source: Int16Array, levels: Float64Array): void {
   const from = levels[0] as number

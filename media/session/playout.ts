@@ -5,27 +5,29 @@ const REMEMBERED = 32
 
 interface Utterance {
   readonly id: number
-  /** Own copies, oldest first, each gone once it was pulled. */
+  /** Copies of the audio, oldest first. A piece is dropped after its last sample was pulled. */
   readonly pieces: Int16Array[]
-  /** Samples of the first piece already pulled. */
+  /** Number of pulled samples of the first piece. */
   offset: number
-  /** Samples accepted and pulled so far. */
+  /** Number of samples accepted and pulled. */
   queued: number
   sent: number
   ended: boolean
 }
 
 /**
- * What one party is going to say: a bounded queue of utterances, taken 20 ms at a time on the beat.
- * It can stop within the current frame and go on from the very sample where it stopped.
- * Single thread, no timers; `enqueue`, `end`, `pause`, `resume`, `flush` between beats, `pull` on them.
+ * A bounded queue of utterances for one party, pulled 20 ms at a time on the tick. Playout can stop within
+ * the current frame and resume at exactly the next sample. `enqueue`, `end`, `pause`, `resume` and `flush`
+ * are called between ticks, `pull` on them.
  */
 export class Playout {
   readonly rate: SessionRate
   readonly capacityMs: number
-  /** All samples of an ended utterance were pulled. Called from `pull`. Never for a flushed one. */
+  /**
+   * Called from `pull` when all samples of an ended utterance were pulled. Never called for a flushed one.
+   */
   onDrained: ((utterance: number) => void) | null = null
-  /** Called in the pull that takes the first sample of an utterance. */
+  /** Called from the `pull` that takes the first sample of an utterance. */
   onFirstSample: ((utterance: number) => void) | null = null
 
   readonly #capacity: number
@@ -34,17 +36,17 @@ export class Playout {
   /** Samples queued in all utterances. */
   #size = 0
   #paused = false
-  /** The last pull ended in the middle of sound, so that stopping now would click. */
+  /** The last pull ended inside audio, so that an abrupt stop would click. */
   #sounding = false
-  /** A faded tail waits for the next pull. */
+  /** The next pull returns the fade-out. */
   #tailReady = false
   #fadeIn = false
-  /** Utterances with samples queued or not yet told drained, oldest first. */
+  /** Utterances with queued samples, or not yet reported as drained, oldest first. */
   readonly #live: Utterance[] = []
-  /** The last finished or flushed ones, for `sentSamples`. */
+  /** The last finished or flushed utterances, for `sentSamples`. */
   readonly #past: Utterance[] = []
 
-  /** @param capacityMs most sound it holds; memory is taken by what is really queued. */
+  /** @param capacityMs capacity (ms); memory is allocated only for queued audio. */
   constructor(rate: SessionRate, capacityMs: number) {
     this.rate = rate
     this.capacityMs = capacityMs
@@ -57,7 +59,7 @@ export class Playout {
     return this.#paused
   }
 
-  /** The next pull gives the fade of what was stopped in the middle, and nothing else. */
+  /** The next pull returns only the fade-out of stopped audio. */
   get fading(): boolean {
     return this.#tailReady
   }
@@ -67,10 +69,9 @@ export class Playout {
   }
 
   /**
-   * Adds sound to the end of an utterance, copied. A new id begins one; ids are never reused, and
-   * utterances are said in the order in which they began. Returns the number of samples taken: fewer
-   * than given when full. Sound of an utterance that is already over or was flushed is taken and
-   * dropped: nobody may hear it.
+   * Appends a copy of `pcm` to an utterance. A new id begins an utterance; ids are never reused, and
+   * utterances play in the order of their first audio. Returns the number of accepted samples, fewer than
+   * given when the queue is full. Audio of a finished or flushed utterance is accepted and dropped.
    */
   enqueue(utterance: number, pcm: Int16Array): number {
     if (this.#isPast(utterance)) return pcm.length
@@ -83,33 +84,33 @@ export class Playout {
     return taken
   }
 
-  /** No more sound will come for it. */
+  /** Marks the end of the audio of an utterance. */
   end(utterance: number): void {
     if (!this.#isPast(utterance)) this.#entry(utterance).ended = true
   }
 
-  /** From the next pull on silence, after a fade of 5 ms within that one frame. Nothing is lost. */
+  /** Pauses with a fade of 5 ms in the next frame. No sample is lost. */
   pause(): void {
     if (this.#paused) return
     this.#paused = true
     this.#keepTail()
   }
 
-  /** Goes on with the first sample that was not pulled. */
+  /** Resumes with the first sample that was not pulled. */
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
-    // Resumed before the next beat, there was no gap to fade around.
+    // Resumed before the next tick: there is no gap to fade around.
     this.#fadeIn = !this.#tailReady
     this.#tailReady = false
   }
 
   /**
-   * Forgets all sound and utterances (`sentSamples` stays readable) and ends a pause. What sounded fades
-   * out in the next pull.
+   * Drops all audio and utterances and ends a pause. The audio being played fades out in the next pull.
+   * `sentSamples` stays readable.
    */
   flush(): void {
-    // Flushed again, it still has to fade.
+    // A second flush must keep the fade-out.
     if (!this.#paused && this.#size > 0) this.#keepTail()
     this.#paused = false
     this.#fadeIn = false
@@ -118,14 +119,16 @@ export class Playout {
     this.#live.length = 0
   }
 
-  /** Samples of this utterance that were pulled, 0 for an unknown one. The last 32 are remembered. */
+  /**
+   * Returns the number of pulled samples of an utterance, 0 for an unknown one. The last 32 are remembered.
+   */
   sentSamples(utterance: number): number {
     for (const entry of this.#live) if (entry.id === utterance) return entry.sent
     for (const entry of this.#past) if (entry.id === utterance) return entry.sent
     return 0
   }
 
-  /** Fills `into` with the next frame; false (and zeros) when there is nothing to say. */
+  /** Fills `into` with the next frame. Returns false, and writes zeros, when there is nothing to play. */
   pull(into: Int16Array): boolean {
     if (this.#tailReady) {
       this.#tailReady = false
@@ -148,10 +151,10 @@ export class Playout {
           if (isFirst) this.onFirstSample?.(entry.id)
           continue
         }
-        if (!entry.ended) break // the synthesis is behind: wait for it, the order must hold
+        if (!entry.ended) break // synthesis is behind: wait, to keep the order
         this.#finish(entry)
       }
-      // The end of an utterance is told in the pull that takes its last sample.
+      // Reports the end of an utterance in the pull that takes its last sample.
       const entry = this.#live[0]
       if (entry?.ended && entry.sent === entry.queued) this.#finish(entry)
     }

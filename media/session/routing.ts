@@ -1,48 +1,51 @@
 import type { EndpointId, MediaSession, RouteTo } from './endpoint.js'
 
-/** The ends of one call by what they are in it; null where there is none. */
+/** The endpoints of a call by role; null when the call has none in that role. */
 export interface CallParties {
   readonly caller: EndpointId
-  /** An agent of ours or a bot behind a media socket. */
+  /** An agent of Parley, or a customer's bot. */
   readonly agent: EndpointId | null
   /** The person of a transfer, or a coach. */
   readonly human: EndpointId | null
-  /** What a caller on hold hears. */
+  /** Hold music for the caller. */
   readonly music: EndpointId | null
-  /** Sounds around the agent; volume 0 to 1. */
+  /** Background sound around the agent; volume 0 to 1. */
   readonly ambience: { readonly id: EndpointId; readonly volume: number } | null
-  /** Keys pressed as tones towards the caller. */
+  /** DTMF tones towards the caller. */
   readonly dtmf: EndpointId | null
 }
 
 export type RoutingMode =
-  /** Caller and agent talk; the human hears nobody. */
+  /** Caller and agent talk; the human audience nothing. */
   | 'agent'
-  /** The caller hears music, nobody hears the caller. */
+  /** The caller audience music and is not heard. */
   | 'hold'
-  /** Agent and human talk, the caller waits. */
+  /** Agent and human talk while the caller is on hold. */
   | 'briefing'
-  /** Caller and human talk, the agent hears and says nothing. */
+  /** Caller and human talk; the agent only listens. */
   | 'bridge'
   | 'three_way'
-  /** The human hears both, and only the agent hears the human. */
+  /** The human audience both, but only the agent audience the human. */
   | 'whisper'
 
-/** Ambience while the agent speaks: 10 dB softer, and back within 0.4 s. */
+/** Background sound is 10 dB softer while the agent speaks, and recovers within 0.4 s. */
 const DUCKED = 0.32
 const DUCK_RELEASE_MS = 400
-/** Nothing may sound beside a key: a detector would not take it. */
-const KEY_RELEASE_MS = 40
+/** Everything else is muted during a DTMF tone, so that a detector accepts it. */
+const DTMF_RELEASE_MS = 40
 
 interface PlannedRoute {
   readonly from: EndpointId
   readonly to: readonly RouteTo[]
 }
 
-/** Who hears whom: an entry for each end there is, so that carrying it out leaves no route of before. */
-export function routesFor(situation: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
+/**
+ * Returns the routes of a mode, with one entry per endpoint, so that applying them removes all earlier
+ * routes.
+ */
+export function routesFor(mode: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
   const { caller, agent, human, music, ambience, dtmf } = parties
-  const hears: Readonly<
+  const audience: Readonly<
     Record<RoutingMode, readonly (readonly [EndpointId | null, readonly (EndpointId | null)[]])[]>
   > = {
     agent: [
@@ -70,33 +73,33 @@ export function routesFor(situation: RoutingMode, parties: CallParties): readonl
       [human, [agent]],
     ],
   }
-  const underDtmf = dtmf === null ? [] : [{ endpoint: dtmf, gain: 0, releaseMs: KEY_RELEASE_MS }]
+  const duckedByDtmf = dtmf === null ? [] : [{ endpoint: dtmf, gain: 0, releaseMs: DTMF_RELEASE_MS }]
   const routes: PlannedRoute[] = []
   for (const from of [caller, agent, human, music]) {
     if (from === null) continue
-    const listeners = hears[situation].find(([speaker]) => speaker === from)?.[1] ?? []
+    const listeners = audience[mode].find(([speaker]) => speaker === from)?.[1] ?? []
     routes.push({
       from,
       to: listeners.flatMap((to) => {
         if (to === null) return []
-        return to === caller && underDtmf.length > 0 ? [{ to, duckedBy: underDtmf }] : [{ to }]
+        return to === caller && duckedByDtmf.length > 0 ? [{ to, duckedBy: duckedByDtmf }] : [{ to }]
       }),
     })
   }
   if (ambience !== null) {
-    const talks = agent !== null && ['agent', 'three_way', 'whisper'].includes(situation)
-    const under = [...underDtmf]
-    if (agent !== null) under.push({ endpoint: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
+    const talks = agent !== null && ['agent', 'three_way', 'whisper'].includes(mode)
+    const duckedBy = [...duckedByDtmf]
+    if (agent !== null) duckedBy.push({ endpoint: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
     routes.push({
       from: ambience.id,
-      to: talks ? [{ to: caller, gain: ambience.volume, duckedBy: under }] : [],
+      to: talks ? [{ to: caller, gain: ambience.volume, duckedBy }] : [],
     })
   }
   if (dtmf !== null) routes.push({ from: dtmf, to: [{ to: caller }] })
   return routes
 }
 
-/** Carries a situation out. Throws EngineError `internal` when an end is not in the session. */
-export function applyRouting(session: MediaSession, situation: RoutingMode, parties: CallParties): void {
-  for (const { from, to } of routesFor(situation, parties)) session.route(from, to)
+/** Applies the routes of a mode. Throws EngineError `internal` when an endpoint is not in the session. */
+export function applyRouting(session: MediaSession, mode: RoutingMode, parties: CallParties): void {
+  for (const { from, to } of routesFor(mode, parties)) session.route(from, to)
 }

@@ -2,7 +2,7 @@ import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.j
 import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
 import { dtmfTone, ToneGenerator, type ToneSpec } from './tone.js'
 
-/** Sounds a tone with its cadence, from now on and until told otherwise. Hears nothing. */
+/** Plays a tone with its cadence until it is stopped. Ignores received audio. */
 export class ToneEndpoint implements Endpoint {
   readonly id: EndpointId
   readonly kind = 'tone'
@@ -41,8 +41,8 @@ export class ToneEndpoint implements Endpoint {
 const MAX_KEYS = 64
 
 /**
- * Keys as tones in the audio (ITU-T Q.23), for a far side that takes no telephone-event. It sounds
- * through the pauses between keys too, so that whatever is routed under it stays away until the end.
+ * Plays DTMF digits as audio tones (ITU-T Q.23) for a peer without telephone-event. It also counts as audio
+ * during the pauses between digits, so that ducked routes stay silent until the end.
  */
 export class DtmfToneEndpoint implements Endpoint {
   readonly id: EndpointId
@@ -56,7 +56,7 @@ export class DtmfToneEndpoint implements Endpoint {
     this.#generator = new ToneGenerator(rate)
   }
 
-  /** Queues keys; false, and none queued, when they do not fit. */
+  /** Queues digits. Returns false, and queues none, when they do not all fit. */
   press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     if (this.#queue.length + digits.length > MAX_KEYS) return false
     for (const digit of digits) this.#queue.push(dtmfTone(digit, timing))
@@ -82,9 +82,9 @@ export class DtmfToneEndpoint implements Endpoint {
 }
 
 /**
- * Plays a sound round and round: ambience, hold music. The samples are shared and their end leads into
- * their beginning (`seamless`). Where it is depends on session time alone, so that beats left out by a
- * stalled thread do not shift it. Hears nothing.
+ * Plays a clip in a loop: background sound or hold music. The samples are shared and must be seamless
+ * (`makeSeamless`). The position depends only on session time, so that skipped ticks do not shift it. Ignores
+ * received audio.
  */
 export class LoopEndpoint implements Endpoint {
   readonly id: EndpointId
@@ -93,7 +93,7 @@ export class LoopEndpoint implements Endpoint {
   readonly #pcm: Int16Array
   readonly #from: number
 
-  /** @param from sample of it at session time 0. */
+  /** @param from sample of the clip at session time 0 */
   constructor(id: EndpointId, pcm: Int16Array, from = 0) {
     this.id = id
     this.#pcm = pcm
@@ -103,10 +103,10 @@ export class LoopEndpoint implements Endpoint {
   pull(into: Int16Array, at: number): boolean {
     const pcm = this.#pcm
     if (pcm.length === 0) return false
-    let place = (this.#from + at) % pcm.length
+    let position = (this.#from + at) % pcm.length
     for (let i = 0; i < into.length; i++) {
-      into[i] = pcm[place++] as number
-      if (place === pcm.length) place = 0
+      into[i] = pcm[position++] as number
+      if (position === pcm.length) position = 0
     }
     return true
   }
@@ -117,8 +117,8 @@ export class LoopEndpoint implements Endpoint {
 }
 
 /**
- * A sound whose end leads into its beginning: the last `fadeMs` are laid, with equal power, over the
- * first ones. Owned by the caller; a sound too short for it is only copied.
+ * Returns a copy of a clip whose end joins its beginning: the last `fadeMs` are cross-faded with equal power
+ * over the first ones. A clip too short for that is only copied. The caller owns the result.
  */
 export function makeSeamless(pcm: Int16Array, rate: number, fadeMs = 250): Int16Array {
   const fade = Math.round((rate / 1000) * fadeMs)

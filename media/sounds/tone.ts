@@ -1,26 +1,26 @@
 import type { Digit, DtmfTiming, SessionRate } from '../base/frame.js'
 
-/** A stretch of a cadence, in ms. */
+/** One step of a cadence (ms). */
 export interface CadenceStep {
   readonly on: number
   readonly off: number
 }
 
 export interface ToneSpec {
-  /** Sounded together; level of each in dBm0. */
+  /** Sine waves that sound together, with the level of each (dBm0). */
   readonly parts: readonly { readonly hertz: number; readonly dbm0: number }[]
-  /** Its loudness swings wholly up and down this often a second. */
+  /** Frequency of a full amplitude modulation (Hz). */
   readonly tremoloHertz?: number
-  /** Empty: without end. */
+  /** An empty cadence is a continuous tone. */
   readonly cadence: readonly CadenceStep[]
-  /** How often the cadence is played; null for ever. */
+  /** Repetitions of the cadence; null repeats it forever. */
   readonly times: number | null
 }
 
 const LEVEL = -13
 const plain400 = [{ hertz: 400, dbm0: LEVEL }]
 
-/** Call progress tones of India as ITU-T E.180 Supplement 2 lists them, and our own beep. */
+/** Call progress tones of India (ITU-T E.180 Supplement 2), and the beep of Parley. */
 export const TONES = {
   ringback: {
     parts: plain400,
@@ -42,13 +42,13 @@ export type ToneName = keyof typeof TONES
 const LOW = [697, 770, 852, 941]
 const HIGH = [1209, 1336, 1477, 1633]
 const KEYS = '123A456B789C*0#D'
-/** ITU-T Q.23; the high group 2 dB louder, since lines lose more of it. */
+/** Levels of ITU-T Q.23. The high group is 2 dB louder, because lines attenuate it more. */
 const LOW_DBM0 = -10
 const HIGH_DBM0 = -8
-/** As our RFC 4733 events: well above the 40 ms of ITU-T Q.24, and slow enough for old receivers. */
+/** The timing of the RFC 4733 events: well above the 40 ms of ITU-T Q.24, for slow receivers. */
 const DTMF_TIMING: DtmfTiming = { toneMs: 160, gapMs: 100 }
 
-/** The two tones of a key, once, and the pause after it. */
+/** Returns the two tones of a digit, played once, and the pause after it. */
 export function dtmfTone(digit: Digit, { toneMs, gapMs } = DTMF_TIMING): ToneSpec {
   const key = KEYS.indexOf(digit)
   return {
@@ -61,17 +61,17 @@ export function dtmfTone(digit: Digit, { toneMs, gapMs } = DTMF_TIMING): ToneSpe
   }
 }
 
-/** Each tone comes and goes over 4 ms: no click, and no loss of time for a detector. */
+/** Each tone fades in and out over 4 ms: no click, and no loss of time for a detector. */
 const EDGE_MS = 4
 const TABLE_BITS = 12
 const TABLE = Float32Array.from({ length: 1 << TABLE_BITS }, (_, i) =>
   Math.sin((2 * Math.PI * i) / (1 << TABLE_BITS)),
 )
-/** A sine of full scale is +3.14 dBm0 in A-law (G.711). */
+/** A full-scale sine has +3.14 dBm0 in A-law (G.711). */
 const FULL_SCALE_DBM0 = 3.14
 const MAX_PARTS = 2
 
-/** Makes one tone, sample by sample, with no break of phase between frames. No allocation but in `play`. */
+/** Generates a tone with continuous phase across frames. Only `play` allocates. */
 export class ToneGenerator {
   readonly #rate: SessionRate
   readonly #edge: number
@@ -83,7 +83,7 @@ export class ToneGenerator {
   #spec: ToneSpec | null = null
   #cadenceIndex = 0
   #rounds = 0
-  /** Samples since the stretch began. */
+  /** Samples since the start of the cadence step. */
   #at = 0
   #on = 0
   #off = 0
@@ -93,12 +93,12 @@ export class ToneGenerator {
     this.#edge = (rate / 1000) * EDGE_MS
   }
 
-  /** Something is being played, be it the pause in it. */
+  /** A tone is playing, including the pauses in its cadence. */
   get playing(): boolean {
     return this.#spec !== null
   }
 
-  /** Begins a tone in the place of any other. Two parts at most. */
+  /** Starts a tone and replaces the current one. At most two parts. */
   play(spec: ToneSpec): void {
     this.#spec = spec
     this.#cadenceIndex = 0
@@ -119,7 +119,7 @@ export class ToneGenerator {
     this.#spec = null
   }
 
-  /** The next samples; false, and zeros, when none of them sounds. */
+  /** Writes the next samples. Returns false, and writes zeros, when all of them are silent. */
   pull(into: Int16Array): boolean {
     let sounding = false
     let filled = 0
@@ -141,10 +141,10 @@ export class ToneGenerator {
   }
 
   #begin(): void {
-    const beat = this.#spec?.cadence[this.#cadenceIndex]
+    const step = this.#spec?.cadence[this.#cadenceIndex]
     this.#at = 0
-    this.#on = beat === undefined ? Number.POSITIVE_INFINITY : (beat.on * this.#rate) / 1000
-    this.#off = beat === undefined ? 0 : (beat.off * this.#rate) / 1000
+    this.#on = step === undefined ? Number.POSITIVE_INFINITY : (step.on * this.#rate) / 1000
+    this.#off = step === undefined ? 0 : (step.off * this.#rate) / 1000
   }
 
   #next(): void {
@@ -180,7 +180,7 @@ export class ToneGenerator {
   }
 }
 
-/** `phase` in turns, 0 to below 1. */
+/** Returns the sine of `phase` (turns, 0 to below 1). */
 function sine(phase: number): number {
   return TABLE[(phase * (1 << TABLE_BITS)) | 0] as number
 }

@@ -1,36 +1,37 @@
 import type { SessionRate } from '../base/frame.js'
 
-/** What such a model hears at most: the end of what a caller says. */
+/** Longest audio that a turn detector uses (ms): the end of the caller's speech. */
 export const TURN_DETECTOR_MS = 8000
 
 /**
- * A model that tells from the sound whether a caller has finished, asked in a pause and outside of the
- * beat. One for each thread; streams are one party each.
+ * A neural model that estimates from audio whether a caller has finished the turn. It is asked in a pause and
+ * runs on another thread. There is one model per thread and one stream per party.
  */
 export interface TurnDetector {
   open(rate: SessionRate): TurnDetectorStream
 }
 
 export interface TurnDetectorStats {
-  /** Pauses it was asked about, and how many of those it answered in time. */
+  /** Questions asked, and questions answered in time. */
   readonly asked: number
   readonly answered: number
-  /** Answers that came too late or not at all: the words alone decided. */
+  /** Answers that arrived too late or never, so that the transcript alone decided. */
   readonly late: number
-  /** Questions put aside because too many waited. */
+  /** Questions refused because too many were queued. */
   readonly refused: number
-  /** Times the thread failed or hung and was replaced. */
+  /** Number of times the model thread failed or hung and was replaced. */
   readonly restarts: number
 }
 
 export interface TurnDetectorStream {
-  /** The next sound of the party, copied. Allocates nothing, never waits. */
+  /** Takes a copy of the party's next audio. Allocates nothing and never waits. */
   push(pcm: Int16Array): void
   /**
-   * How likely the party has finished, 0 to 1, by the last `ms` that were heard. `answered` is called
-   * once and later, or never: when the model is late, overloaded or gone, or the next question comes.
+   * Asks for the probability that the party has finished, 0 to 1, from the last `ms` of audio. `answered` is
+   * called at most once, later. It is never called when the model is late, overloaded or gone, or when the
+   * next question follows.
    */
   ask(ms: number, answered: (likely: number) => void): void
-  /** Idempotent; nothing is answered afterwards. */
+  /** Idempotent. No answer follows. */
   close(): void
 }

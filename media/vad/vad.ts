@@ -4,90 +4,101 @@ import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import type { SpeechModel, SpeechModelStream } from './speech-model.js'
 
 /*
- * The constants were chosen on the tuning set of fixtures/speech (clean, car at 12 dB, office at 15 dB,
- * far talker), said into calls full of the same noise, and checked on its test set: no miss, and no
- * false alarm before, between and after the utterances.
+ * The constants were tuned on the tuning set of fixtures/speech (clean, car at 12 dB, office at 15 dB,
+ * distant talker) in calls full of the same noise, and checked on its test set: no miss, and no false alarm
+ * before, between and after the utterances.
  */
 
-/** libfvad mode: 0 misses least, 3 has the fewest false alarms. The gate has removed most noise already. */
+/**
+ * libfvad mode: 0 misses least, 3 has the fewest false alarms. The energy gate already removes most noise.
+ */
 const FVAD_MODE = 1
-/** Loudness is measured in blocks of 2.5 ms, which is the precision of onset and last voiced ms. */
+/** Blocks per frame. Their length of 2.5 ms is the precision of `onsetMs` and `lastVoicedMs`. */
 const BLOCKS = 8
 const BLOCK_MS = FRAME_MS / BLOCKS
-/** High-pass before measuring, a pole at 250 Hz: rumble and hum are loud but not speech. */
+/**
+ * Power is measured behind a high-pass with a pole at 250 Hz, because rumble and hum are loud but not speech.
+ */
 const HIGH_PASS_HERTZ = 250
-/** Speech goes on in frames 9 dB above the tracked noise floor, as a power ratio ... */
+/** Speech continues in frames 9 dB above the noise floor (power ratio) ... */
 const FRAME_RATIO = 8
-/** ... but begins only 11 dB above it: the loudest syllables of a babble come to 10 dB ... */
+/** ... but begins only 11 dB above it, because the loudest syllables of babble noise reach 10 dB ... */
 const START_RATIO = 12
-/** ... unless that is less than 10 dB below the talker: one who is hardly above the noise is let in. */
+/** ... unless that is less than 10 dB below the talker: a talker hardly above the noise must be detected. */
 const START_BELOW_TALKER = 0.1
-/** Loudness of a talker before one was heard: -26 dBFS, the nominal level of ITU-T P.56. */
+/** Initial loudness of the talker: -26 dBFS, the nominal level of ITU-T P.56. */
 const TALKER_START_POWER = 32768 ** 2 * 10 ** -2.6
-/** The talker's loudness follows voiced frames: louder ones in 10 frames, softer ones in 50. */
+/** The talker's loudness follows louder frames within 10 frames and softer ones within 50. */
 const TALKER_RISE = 0.1
 const TALKER_FALL = 0.02
-/** Noise by order: 8 dB above what was taken for the talker, and 2 dB a second less from then on. */
+/** `learnNoise` raises the gate to 8 dB above the assumed talker; it then falls by 2 dB per second. */
 const LEARNED_RATIO = 6
 const LEARNED_DECAY = 0.99
-/** A voiced frame begins or ends with a block 6 dB above the floor ... */
+/** A voiced frame begins and ends with a block 6 dB above the noise floor ... */
 const BLOCK_RATIO = 4
-/** ... and -52 dBFS at all: what G.711 idle noise and comfort noise never reach. */
+/** ... and above -52 dBFS, a level that G.711 idle noise and comfort noise never reach. */
 const GATE_MIN_POWER = 32768 ** 2 * 10 ** -5.2
 /**
- * The floor goes this share of the way to a quieter frame: slowly, else it lies in the dips of a babble
- * and the babble's swells look like speech ...
+ * The noise floor moves by this share towards a quieter frame. A faster floor would follow the dips of babble
+ * noise and take its swells for speech ...
  */
 const FLOOR_FALL = 0.1
-/** ... and faster when 100 ms in a row were 12 dB below it: then the noise itself is gone, ... */
+/** ... but it falls faster after 100 ms at 12 dB below it, because then the noise itself has ended, ... */
 const FLOOR_DROP = 0.3
 const FLOOR_DROP_RATIO = 16
 const FLOOR_DROP_FRAMES = 5
-/** ... to a louder one that the detector does not take for speech ... */
+/** ... rises towards a louder frame that is not speech ... */
 const FLOOR_LEARN = 0.1
-/** ... and to one it does, outside of speech and within 8 dB of the floor. */
+/** ... and rises towards speech outside of an utterance when it is within 8 dB of the floor. */
 const FLOOR_NEAR = 0.05
 const NEAR_RATIO = 6
-/** Under anything louder it creeps up: 2.6 dB a second, a third of that during speech. */
+/** Any louder frame raises the floor by 2.6 dB per second, and by a third of that during speech. */
 const FLOOR_CREEP = 1.012
 const FLOOR_CREEP_SPEECH = 1.004
-/** Speech always has a quieter frame within 1.6 s; the quietest of it is never below the noise. */
+/**
+ * Speech has a quieter frame at least every 1.6 s, so the quietest frame of 1.6 s is never below the noise.
+ */
 const WINDOW_BUCKETS = 8
 const BUCKET_FRAMES = 10
 const FLOOR_MIN_POWER = 32768 ** 2 * 10 ** -7
-/** Above this only what stands still for the whole window is learned: a talker never does. */
+/**
+ * Above this level the floor learns only sound that is steady for the whole window, which speech never is.
+ */
 const FLOOR_MAX_POWER = 32768 ** 2 * 10 ** -3
-/** The first frame sets the floor, but not above -38 dBFS: the caller may be speaking already. */
+/** The first frame initialises the floor, at most at -38 dBFS, because the caller may already be speaking. */
 const FLOOR_START_MAX_POWER = 32768 ** 2 * 10 ** -3.8
-/** The detector wakes a frame or three after a soft beginning: look back no further than this. */
+/**
+ * libfvad detects a soft onset up to three frames late. The search for the onset goes back no further than
+ * this.
+ */
 const LOOK_BACK_MS = 80
 
 export interface VadOptions {
   readonly rate: SessionRate
-  /** Voiced time before an onset is told. */
+  /** Voiced time before an onset is reported (ms). */
   readonly startMs: number
-  /** Silence after the last voiced sample before an offset is told. */
+  /** Silence after the last voiced sample before an offset is reported (ms). */
   readonly stopMs: number
 }
 
-/** One listener. Feed it consecutive 20 ms frames of one party. */
+/** Voice activity detection for one party, fed with consecutive 20 ms frames. */
 export interface Vad {
   /**
-   * Exactly 20 ms; `atMs` is session time of its first sample. Sound up to `explained` (a mean square,
-   * above 250 Hz) is known to be something else, our own echo. Allocates nothing.
+   * Processes exactly 20 ms; `atMs` is the session time of the first sample. Audio up to `echoPower` (mean
+   * square above 250 Hz) is known to be the echo of the agent. Allocates nothing.
    */
-  process(pcm: Int16Array, atMs: number, explained?: number): 'onset' | 'offset' | null
-  /** Between onset and offset. */
+  process(pcm: Int16Array, atMs: number, echoPower?: number): 'onset' | 'offset' | null
+  /** True between onset and offset. */
   readonly speaking: boolean
-  /** Session ms of the first voiced sample of the latest speech, not of its detection. */
+  /** Session time of the first voiced sample of the latest speech (ms), not of its detection. */
   readonly onsetMs: number
-  /** Session ms just after the last voiced sample heard so far. */
+  /** Session time just after the last voiced sample (ms). */
   readonly lastVoicedMs: number
-  /** Voiced time of the latest speech, its gaps left out: the bursts of a cough are mostly gaps. */
+  /** Voiced time of the latest speech without its gaps (ms). The bursts of a cough are mostly gaps. */
   readonly voicedMs: number
   /**
-   * What is heard now turned out not to be a talker: from here on sound as loud as it is noise. The
-   * offset follows when nothing louder does.
+   * Treats sound as loud as the current one as noise from now on. The offset follows unless something louder
+   * does.
    */
   learnNoise(): void
   /** Idempotent. */
@@ -98,13 +109,13 @@ export interface VadFactory {
   open(options: VadOptions): Vad
 }
 
-/** A model calls it speech from here on, and goes on doing so down to there. */
+/** The speech probability of the model that begins speech, and the one below which speech ends. */
 const MODEL_BEGINS = 0.5
 const MODEL_GOES_ON = 0.35
 
 /**
  * Loads the detector, once per thread. Throws EngineError `internal` when it cannot be loaded. With a
- * `model` its judgement takes the place of the WebRTC detector's whenever it comes in time.
+ * `model`, its result replaces that of libfvad whenever it arrives in time.
  */
 export async function loadVad(model: SpeechModel | null = null): Promise<VadFactory> {
   let fvad: Fvad
@@ -113,12 +124,12 @@ export async function loadVad(model: SpeechModel | null = null): Promise<VadFact
   } catch (cause) {
     throw new EngineError('internal', 'the voice activity detector could not be loaded', { cause })
   }
-  // One frame at 16 kHz; shared by all detectors, because each call fills it anew.
+  // One frame at 16 kHz. All detectors share it, because each call fills it anew.
   const frame = fvad._malloc(320 * 2)
   return { open: (options) => new FvadDetector(fvad, frame, options, model?.open(options.rate) ?? null) }
 }
 
-/** An energy gate with an adaptive floor in front of the WebRTC detector: speech is what both hear. */
+/** An energy gate with an adaptive noise floor in front of libfvad: speech is detected when both agree. */
 class FvadDetector implements Vad {
   onsetMs = 0
   lastVoicedMs = 0
@@ -140,16 +151,16 @@ class FvadDetector implements Vad {
   /** Power of the noise; 0 before the first frame. */
   #noiseFloor = 0
   #talkerPower = TALKER_START_POWER
-  /** Sound softer than this is noise because the owner said so. */
+  /** Gate set by `learnNoise`. */
   #learnedPower = 0
-  /** Frames in a row far below the floor. */
+  /** Consecutive frames far below the floor. */
   #farBelow = 0
   /** Quietest frame of each 200 ms; 0 until the window is full. */
   readonly #quietest = new Float64Array(WINDOW_BUCKETS)
   #bucket = 0
   #bucketFrames = 0
   #bucketMin = Number.POSITIVE_INFINITY
-  /** Voiced ms collected towards an onset; unvoiced frames take it back. */
+  /** Voiced time collected towards an onset (ms). Unvoiced frames reduce it. */
   #collectedMs = 0
   #collectedFromMs = 0
   /** Start of the unbroken run of loud blocks up to now, or -1. */
@@ -173,11 +184,11 @@ class FvadDetector implements Vad {
     }
   }
 
-  process(pcm: Int16Array, atMs: number, explained = 0): 'onset' | 'offset' | null {
+  process(pcm: Int16Array, atMs: number, echoPower = 0): 'onset' | 'offset' | null {
     if (this.#closed || pcm.length !== this.#samples) return null
-    // The gates of this frame use the floor before it, else a burst would lift its own threshold.
-    const blockGate = Math.max(this.#noiseFloor * BLOCK_RATIO, GATE_MIN_POWER, explained)
-    const frameGate = Math.max(this.#frameGate(), explained)
+    // The gates use the floor before this frame; otherwise a burst would raise its own threshold.
+    const blockGate = Math.max(this.#noiseFloor * BLOCK_RATIO, GATE_MIN_POWER, echoPower)
+    const frameGate = Math.max(this.#frameGate(), echoPower)
     const blockSamples = this.#samples / BLOCKS
     let power = 0
     let firstLoud = -1
@@ -208,7 +219,7 @@ class FvadDetector implements Vad {
     if (lastLoud === -1) loudFromMs = -1
     this.#loudFromMs = loudFromMs
 
-    // The detector models noise itself, so it hears every frame, also the quiet ones.
+    // libfvad models noise by itself, so it must process every frame, including quiet ones.
     this.#fvad.HEAP16.set(pcm, this.#frame >> 1)
     const own = this.#fvad._fvad_process(this.#handle, this.#frame, this.#samples) === 1
     const likely = this.#model === null ? null : this.#model.process(pcm)
@@ -216,8 +227,8 @@ class FvadDetector implements Vad {
     const first = this.#noiseFloor === 0
     const voiced = heard && lastLoud !== -1 && power > frameGate && !first
     if (first) this.#noiseFloor = Math.min(power, FLOOR_START_MAX_POWER)
-    // An echo is not the noise of the line: it ends with our own speech.
-    if (explained === 0 || power > explained || power < this.#noiseFloor)
+    // Echo is not line noise: it ends when the agent stops speaking.
+    if (echoPower === 0 || power > echoPower || power < this.#noiseFloor)
       this.#trackNoiseFloor(power, heard, voiced)
     if (voiced && this.speaking) {
       this.#talkerPower +=
@@ -227,7 +238,7 @@ class FvadDetector implements Vad {
   }
 
   learnNoise(): void {
-    // Twice as much as before at least, so that repeated orders end what one does not.
+    // At least twice the previous gate, so that repeated calls succeed where one does not.
     this.#learnedPower = Math.max(this.#talkerPower * LEARNED_RATIO, this.#learnedPower * 2)
   }
 
@@ -289,7 +300,10 @@ class FvadDetector implements Vad {
     this.#noiseFloor = Math.max(FLOOR_MIN_POWER, floor, this.#windowMin(power))
   }
 
-  /** Minimum of the last 1.6 s: a steady noise that set in during speech is learned after that. */
+  /**
+   * Returns the minimum of the last 1.6 s, so that steady noise that began during speech is learned after
+   * that time.
+   */
   #windowMin(power: number): number {
     if (power < this.#bucketMin) this.#bucketMin = power
     if (++this.#bucketFrames === BUCKET_FRAMES) {
