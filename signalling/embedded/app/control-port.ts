@@ -12,14 +12,6 @@ import { decodePayload, encodeFrame, type Frame, FrameReader } from './wire-form
 /** The version sent to applications; drachtio-srf parses the three numbers and pings from v0.8.2 on. */
 const VERSION = 'v0.9.10-parley'
 
-/** One connected application. */
-export interface App {
-  /** False once its connection is closed; `send` then does nothing. */
-  readonly connected: boolean
-  /** Writes `uuid|<line>` and an optional SIP message. */
-  send(line: string, sip: Buffer | null): void
-}
-
 /** A `sip` command; the body is the SIP text, valid during the call only. */
 export interface Command {
   readonly messageId: string
@@ -84,9 +76,9 @@ export async function openControlPort(settings: ControlSettings): Promise<Contro
 export class ControlPort {
   readonly #settings: ControlSettings
   readonly #server = createServer({ noDelay: true, keepAlive: true })
-  readonly #apps = new Set<Connection>()
+  readonly #apps = new Set<App>()
   /** The applications for each verb, the next one in turn first. */
-  readonly #routes = new Map<string, Connection[]>()
+  readonly #routes = new Map<string, App[]>()
   #closing: Promise<void> | null = null
 
   constructor(settings: ControlSettings) {
@@ -130,7 +122,7 @@ export class ControlPort {
       socket.destroy()
       return
     }
-    const app: Connection = new Connection(socket, this.#settings, {
+    const app: App = new App(socket, this.#settings, {
       onFrame: (frame) => this.#handle(app, frame),
       onGone: () => {
         this.#apps.delete(app)
@@ -145,7 +137,7 @@ export class ControlPort {
     })
   }
 
-  #handle(app: Connection, frame: Frame): void {
+  #handle(app: App, frame: Frame): void {
     const { tokens, body } = frame
     const [messageId = '', type = ''] = tokens
     if (tokens.length < 2 || messageId === '') {
@@ -199,13 +191,13 @@ export class ControlPort {
   }
 
   /** Idempotent, because drachtio-srf repeats all its verbs when one is added. */
-  #route(app: Connection, verb: string): void {
+  #route(app: App, verb: string): void {
     const apps = this.#routes.get(verb)
     if (apps === undefined) this.#routes.set(verb, [app])
     else if (!apps.includes(app)) apps.push(app)
   }
 
-  #unroute(app: Connection, verb: string): void {
+  #unroute(app: App, verb: string): void {
     const apps = this.#routes.get(verb)
     if (apps === undefined) return
     const left = apps.filter((other) => other !== app)
@@ -238,17 +230,18 @@ function duration(text: string): number | null {
   return value > 0 ? value : null
 }
 
-interface ConnectionEvents {
+interface AppEvents {
   onFrame(frame: Frame): void
   onGone(): void
 }
 
-class Connection implements App {
+/** One connected application. */
+export class App {
   readonly #socket: Socket
   readonly #backlog: number
   authenticated = false
 
-  constructor(socket: Socket, settings: ControlSettings, events: ConnectionEvents) {
+  constructor(socket: Socket, settings: ControlSettings, events: AppEvents) {
     this.#socket = socket
     this.#backlog = settings.limits.applicationBacklogBytes
     const reader = new FrameReader(
@@ -275,10 +268,12 @@ class Connection implements App {
     socket.on('close', () => events.onGone())
   }
 
+  /** False once the connection is closed; `send` then does nothing. */
   get connected(): boolean {
     return !this.#socket.destroyed && !this.#socket.writableEnded
   }
 
+  /** Writes `uuid|<line>` and an optional SIP message. */
   send(line: string, sip: Buffer | null): void {
     if (!this.connected) return
     if (this.#socket.writableLength > this.#backlog) {

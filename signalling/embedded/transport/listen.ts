@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { EngineError } from '../../../media/base/errors.js'
 import { parseNetwork } from './advertised-address.js'
-import type { ConnectionSettings } from './stream-connection.js'
+import type { ConnectionSettings } from './connection.js'
 import { openStreamTransport } from './stream-transport.js'
 import type { TlsContext } from './tls-context.js'
 import { isSecure, type Protocol, type Transport } from './transport.js'

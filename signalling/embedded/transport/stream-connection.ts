@@ -1,32 +1,17 @@
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../../../media/base/clock.js'
-import type { Log } from '../../../media/base/log.js'
-import type { Limits } from '../limits.js'
-import type { Timers } from '../transaction/timers.js'
+import type { Timer } from '../../../media/base/clock.js'
+import { Connection, type ConnectionSettings } from './connection.js'
 import { StreamFramer } from './stream-framer.js'
-import type { Flow, SocketAddress, Transport, TransportEvents } from './transport.js'
-
-export interface ConnectionSettings {
-  readonly events: TransportEvents
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly limits: Limits
-  readonly log: Log
-}
+import type { SocketAddress, Transport } from './transport.js'
 
 const PING = Buffer.from('\r\n\r\n')
 const PONG = Buffer.from('\r\n')
 
-/** One TCP or TLS connection, accepted or opened by this server. */
-export class StreamConnection implements Flow {
+/** One TCP or TLS connection. */
+export class StreamConnection extends Connection {
   readonly protocol: 'tcp' | 'tls'
-  readonly reliable = true
-  readonly transport: Transport
-  readonly remote: SocketAddress
-  readonly #settings: ConnectionSettings
   readonly #socket: Socket
   readonly #framer: StreamFramer
-  readonly #listeners = new Set<() => void>()
   #deadline: Timer | null = null
   #keepAlive: Timer | null = null
   #open = true
@@ -35,10 +20,7 @@ export class StreamConnection implements Flow {
   /** Whether an incomplete message is buffered. */
   #partial = false
 
-  /**
-   * `readyEvent` is the socket event that completes an outgoing connection, null for an accepted one.
-   * `onClose` is called once when the socket has closed.
-   */
+  /** `readyEvent` is the socket event that completes an outgoing connection, null for an accepted one. */
   constructor(
     transport: Transport,
     protocol: 'tcp' | 'tls',
@@ -48,11 +30,9 @@ export class StreamConnection implements Flow {
     readyEvent: 'connect' | 'secureConnect' | null,
     onClose: () => void,
   ) {
+    super(transport, settings, remote, onClose)
     const { events, limits, log, clock, timers } = settings
-    this.transport = transport
     this.protocol = protocol
-    this.remote = remote
-    this.#settings = settings
     this.#socket = socket
     this.#messageReceived = readyEvent !== null
     this.#framer = new StreamFramer(limits, {
@@ -75,9 +55,7 @@ export class StreamConnection implements Flow {
       this.#open = false
       this.#stopDeadline()
       this.#keepAlive?.cancel()
-      onClose()
-      for (const listener of [...this.#listeners]) listener()
-      this.#listeners.clear()
+      this.socketClosed()
     })
     if (readyEvent === null) {
       this.#startDeadline(timers.firstMessage)
@@ -96,19 +74,12 @@ export class StreamConnection implements Flow {
 
   send(bytes: Buffer): boolean {
     if (!this.open) return false
-    if (this.#socket.writableLength > this.#settings.limits.connectionBacklogBytes) {
+    if (this.#socket.writableLength > this.settings.limits.connectionBacklogBytes) {
       this.#socket.destroy()
       return false
     }
     this.#socket.write(bytes)
     return true
-  }
-
-  onBroken(broken: () => void): () => void {
-    this.#listeners.add(broken)
-    return () => {
-      this.#listeners.delete(broken)
-    }
   }
 
   destroy(): void {
@@ -127,13 +98,13 @@ export class StreamConnection implements Flow {
       if (this.#messageReceived) this.#stopDeadline()
     } else if (!this.#partial) {
       this.#partial = true
-      this.#startDeadline(this.#settings.timers.partialMessage)
+      this.#startDeadline(this.settings.timers.partialMessage)
     }
   }
 
   /** The side that opened the connection keeps NAT bindings alive (RFC 5626 3.5.1). */
   #scheduleKeepAlive(): void {
-    const { clock, timers } = this.#settings
+    const { clock, timers } = this.settings
     this.#keepAlive = clock.after(timers.keepAlive, () => {
       if (this.send(PING)) this.#scheduleKeepAlive()
     })
@@ -141,7 +112,7 @@ export class StreamConnection implements Flow {
 
   #startDeadline(ms: number): void {
     this.#stopDeadline()
-    this.#deadline = this.#settings.clock.after(ms, () => this.#socket.destroy())
+    this.#deadline = this.settings.clock.after(ms, () => this.#socket.destroy())
   }
 
   #stopDeadline(): void {

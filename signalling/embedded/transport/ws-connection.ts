@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { RawData, WebSocket } from 'ws'
 import type { Timer } from '../../../media/base/clock.js'
-import type { ConnectionSettings } from './stream-connection.js'
-import type { Flow, SocketAddress, Transport } from './transport.js'
+import { Connection, type ConnectionSettings } from './connection.js'
+import type { SocketAddress, Transport } from './transport.js'
 
 /** Close code of RFC 6455 7.4.1. */
 const GOING_AWAY = 1001
@@ -17,14 +17,9 @@ const PING = '\r\n\r\n'
 const PONG = '\r\n'
 
 /** One WebSocket, which carries one SIP message per WebSocket message (RFC 7118 5). */
-export class WsConnection implements Flow {
+export class WsConnection extends Connection {
   readonly protocol: 'ws' | 'wss'
-  readonly reliable = true
-  readonly transport: Transport
-  readonly remote: SocketAddress
-  readonly #settings: ConnectionSettings
   readonly #socket: WebSocket
-  readonly #listeners = new Set<() => void>()
   /** Messages queued until the connection is open; null afterwards. */
   #queue: Buffer[] | null
   #timer: Timer | null = null
@@ -39,11 +34,9 @@ export class WsConnection implements Flow {
     remote: SocketAddress,
     onClose: () => void,
   ) {
+    super(transport, settings, remote, onClose)
     const { log, clock, timers } = settings
-    this.transport = transport
     this.protocol = protocol
-    this.remote = remote
-    this.#settings = settings
     this.#socket = socket
     this.#queue = socket.readyState === socket.CONNECTING ? [] : null
     socket.on('message', (data) => this.#received(bytesOf(data)))
@@ -60,9 +53,7 @@ export class WsConnection implements Flow {
     socket.on('close', () => {
       this.#open = false
       this.#timer?.cancel()
-      onClose()
-      for (const listener of [...this.#listeners]) listener()
-      this.#listeners.clear()
+      this.socketClosed()
     })
     if (this.#queue === null) {
       this.#schedulePing()
@@ -90,20 +81,13 @@ export class WsConnection implements Flow {
       this.#queue.push(bytes)
       return true
     }
-    if (this.#socket.bufferedAmount > this.#settings.limits.connectionBacklogBytes) {
+    if (this.#socket.bufferedAmount > this.settings.limits.connectionBacklogBytes) {
       this.#socket.terminate()
       return false
     }
     // SIP stacks in browsers expect text; a message that is not UTF-8 must be binary.
     this.#socket.send(bytes, { binary: !isUtf8(bytes) })
     return true
-  }
-
-  onBroken(broken: () => void): () => void {
-    this.#listeners.add(broken)
-    return () => {
-      this.#listeners.delete(broken)
-    }
   }
 
   destroy(): void {
@@ -119,12 +103,12 @@ export class WsConnection implements Flow {
       if (text === PING) this.#socket.send(PONG)
       if (text === PING || text === PONG) return
     }
-    this.#settings.events.onMessage(bytes, this)
+    this.settings.events.onMessage(bytes, this)
   }
 
   /** A browser that vanished sends no FIN; unanswered pings reveal it (RFC 7118 6). */
   #schedulePing(): void {
-    const { clock, timers } = this.#settings
+    const { clock, timers } = this.settings
     this.#timer = clock.after(timers.keepAlive, () => {
       if (!this.#pongReceived) {
         this.#socket.close(GOING_AWAY)
