@@ -58,3 +58,12 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       readonly recording: RecordingFile | null
     }
 )
+
+/** Returns the only event of a call that ended before it began; `at` is Unix time (ms). */
+export function callNeverBegan(
+  callId: CallId,
+  ending: Ending,
+  at: number,
+): CallEvent & { readonly type: 'ended' } {
+  return { callId, seq: 1, at, type: 'ended', ending, rtp: null, recording: null }
+}

@@ -107,7 +107,13 @@ export function step(state: CallState, input: CallInput): CallStep {
 const GUARD: Ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'call outlived its limit' }
 const RING_OUT: Ending = { by: 'engine', cause: 'no_answer', fault: 'none', note: 'ring timeout' }
 const NO_ACK: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'ACK timeout' }
-const NO_MEDIA: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'media timeout' }
+const NO_MEDIA: Ending = {
+  by: 'engine',
+  cause: 'carrier_error',
+  fault: 'carrier',
+  note: 'media timeout',
+  closeReason: 'media_timeout',
+}
 
 /** Sends BYE before it closes media, so that the peer does not hear cut-off audio before the BYE. */
 function end(ending: Ending, legOpen: boolean): CallStep {

@@ -11,8 +11,8 @@ import { uriUser } from '../sip/sip-uri.js'
 import type { InviteSource, TrunkAuthenticator } from '../trunk/trunk-authenticator.js'
 import { TrunkLimiter, type TrunkRefusal } from '../trunk/trunk-limiter.js'
 import { Call, callTimers } from './call.js'
-import type { CallEvent, CallId } from './call-events.js'
-import type { Ending } from './ending.js'
+import { type CallId, callNeverBegan } from './call-events.js'
+import { type Ending, SHUTDOWN } from './ending.js'
 import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
@@ -56,7 +56,6 @@ export interface CallManager extends CallControl {
 
 /** Seconds after which a caller may try again (RFC 3261 21.5.4). */
 const RETRY_AFTER = { 'Retry-After': '10' }
-const SHUTDOWN: Ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'shutdown' }
 
 /** Routes INVITEs to calls, places calls under permits and keeps every live call. */
 export async function openCallManager(options: CallManagerOptions): Promise<CallManager> {
@@ -263,16 +262,7 @@ class LiveCallManager implements CallManager {
   }
 
   #neverBegan(callId: CallId, ending: Ending): void {
-    const event: CallEvent = {
-      callId,
-      seq: 1,
-      at: this.#options.clock.wall(),
-      type: 'ended',
-      ending,
-      rtp: null,
-      recording: null,
-    }
-    this.#options.events.publish(event)
+    this.#options.events.publish(callNeverBegan(callId, ending, this.#options.clock.wall()))
   }
 
   #gone(callId: CallId, trunkId: string | null): void {

@@ -4,7 +4,6 @@ import type { SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/dialect.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import type { CloseReason } from '../../media/session/endpoint.js'
 import type {
   ClosedSession,
   MediaPool,
@@ -23,7 +22,7 @@ import {
   type CallTimerName,
   step,
 } from './call-machine.js'
-import { type Ending, endingOfConversation, endingOfError } from './ending.js'
+import { closeReasonOf, type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { AgentTools, EventSink, TransferHandler } from './ports.js'
 
@@ -402,10 +401,4 @@ export class Call {
     })
     this.#options.onEnded(ending)
   }
-}
-
-function closeReasonOf({ note, cause }: Ending): CloseReason {
-  if (note === 'media timeout') return 'media_timeout'
-  if (cause === 'internal') return note === 'shutdown' ? 'shutdown' : 'error'
-  return cause === 'api_hangup' ? 'api_hangup' : 'hangup'
 }

@@ -1,4 +1,5 @@
 import { EngineError, errorText } from '../../media/base/errors.js'
+import type { CloseReason } from '../../media/session/endpoint.js'
 
 /** Why a call ended: the values of the API field `endedReason` (an open set). */
 export type Cause =
@@ -22,7 +23,26 @@ export interface Ending {
   readonly cause: Cause
   readonly fault: 'none' | 'customer' | 'carrier' | 'ours' | 'unclear'
   readonly sip?: number
+  /** Detail for people; never compared. */
   readonly note?: string
+  /** Why the media session closes, where the cause does not say it. */
+  readonly closeReason?: CloseReason
+}
+
+/** The ending of calls that are live when the service stops. */
+export const SHUTDOWN: Ending = {
+  by: 'engine',
+  cause: 'internal',
+  fault: 'ours',
+  note: 'shutdown',
+  closeReason: 'shutdown',
+}
+
+/** Returns why the media session of a call with this ending closes. */
+export function closeReasonOf({ cause, closeReason }: Ending): CloseReason {
+  if (closeReason !== undefined) return closeReason
+  if (cause === 'internal') return 'error'
+  return cause === 'api_hangup' ? 'api_hangup' : 'hangup'
 }
 
 /** The values of the API field `disposition`. */

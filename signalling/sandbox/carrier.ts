@@ -6,6 +6,7 @@ import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import type { MediaPool } from '../../workers/channel/protocol.js'
 import { Call, callTimers } from '../call/call.js'
+import { SHUTDOWN } from '../call/ending.js'
 import { InboundLeg } from '../call/inbound-leg.js'
 import type { Leg, LegEvents } from '../call/leg.js'
 import { OutboundLeg } from '../call/outbound-leg.js'
@@ -216,7 +217,7 @@ class Carrier implements SandboxCarrier {
   async #hangUpAll(): Promise<void> {
     this.#sip.onInvite(null)
     for (const call of this.#calls.values()) {
-      call.finish({ by: 'engine', cause: 'internal', fault: 'ours', note: 'shutdown' })
+      call.finish(SHUTDOWN)
     }
     if (this.#calls.size === 0) return
     await new Promise<void>((resolve) => {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
+import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { findAgent, findVersion } from '../../agents/store.js'
@@ -98,11 +99,7 @@ async function admit(
           fault: 'customer',
           note: full,
         } as const
-        await storeCallEvent(
-          trx,
-          { callId, seq: 0, at: now, type: 'ended', ending, rtp: null, recording: null },
-          options.folder,
-        )
+        await storeCallEvent(trx, callNeverBegan(callId, ending, now), options.folder)
       }
     })
   } catch (error) {

@@ -1,5 +1,6 @@
 import { errorText } from '../../../media/base/errors.js'
 import { isId, newId } from '../../../media/base/ids.js'
+import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import { endingOfError } from '../../../signalling/call/ending.js'
 import { findAgent, findVersion } from '../../agents/store.js'
 import type { Deps } from '../../api/deps.js'
@@ -86,21 +87,11 @@ export async function placeCall(
     })
   } catch (error) {
     deps.log.error({ callId, error: errorText(error) }, 'call not dialled')
-    await deps.db.transaction().execute((trx) =>
-      storeCallEvent(
-        trx,
-        {
-          callId,
-          seq: 0,
-          at: deps.clock.wall(),
-          type: 'ended',
-          ending: endingOfError(error),
-          rtp: null,
-          recording: null,
-        },
-        folder,
-      ),
-    )
+    await deps.db
+      .transaction()
+      .execute((trx) =>
+        storeCallEvent(trx, callNeverBegan(callId, endingOfError(error), deps.clock.wall()), folder),
+      )
   }
   const call = await findCall(deps.db, owner, callId)
   // Its row was committed above and is never deleted.
