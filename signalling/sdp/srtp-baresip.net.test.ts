@@ -125,7 +125,7 @@ function verify(t: Test, leg: Awaited<ReturnType<typeof openLeg>>, theirs: Int16
   t.ok(usualLevel(ours, THEIRS_HZ) > 0.05, 'their tone is heard here')
   t.ok(usualLevel(theirs, OURS_HZ) > 0.1, 'our tone is heard there')
   const stats = leg.end.stats()
-  t.match(stats, { strangers: 0, alien: 0, lost: 0 })
+  t.match(stats, { unknownSources: 0, otherProtocols: 0, lost: 0 })
   t.ok(stats.authFailures <= 1, 'its BYE, which this version sends in the clear')
   t.ok(stats.packetsReceived > SPEAK_FRAMES / 2, `${stats.packetsReceived} packets`)
   t.ok(stats.rtcp > 0, 'their SRTCP is genuine')
