@@ -1,13 +1,13 @@
 import { vendorHangups } from '../calls/vendor-hangup-api.js'
-import { type HttpServer, type HttpServerOptions, openHttpServer } from '../http/server.js'
+import { type HttpListener, type HttpServer, type HttpServerOptions, serveHttp } from '../http/server.js'
 import { docsPages } from '../openapi/docs-pages.js'
 
-/**
- * Serves the operations, the documentation pages and the hang-up requests of other vendors' bots.
- * Throws EngineError `port_unavailable` when the port cannot be bound.
- */
-export function openHttpApi(options: Omit<HttpServerOptions, 'pages' | 'routers'>): Promise<HttpServer> {
-  return openHttpServer({
+/** Serves the operations, the documentation pages and the hang-up requests of other vendors' bots. */
+export function serveHttpApi(
+  listener: HttpListener,
+  options: Pick<HttpServerOptions, 'operations' | 'deps'>,
+): HttpServer {
+  return serveHttp(listener, {
     ...options,
     pages: [docsPages()],
     routers: (keys) => [vendorHangups(options.deps, keys)],

@@ -13,6 +13,7 @@ import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { health, ready } from '../system/api.js'
 import { buildRoutes } from './routes.js'
+import { bindHttp } from './server.js'
 
 async function openApi(t: Test, operations: readonly Operation[], deps: Partial<Deps> = {}) {
   const database = openDatabase('sqlite::memory:', silentLog)
@@ -84,9 +85,7 @@ t.test('closing cuts what does not finish in time', async (t) => {
 
 t.test('a taken port is an error that names it', async (t) => {
   const { api } = await openApi(t, [health])
-  const { openHttpServer } = await import('./server.js')
-  const options = { operations: [], deps: api.deps, address: '127.0.0.1' }
-  await t.rejects(openHttpServer({ ...options, port: api.server.port }), {
+  await t.rejects(bindHttp({ address: '127.0.0.1', port: api.server.port }), {
     code: 'port_unavailable',
     message: new RegExp(`port ${api.server.port}`),
   })

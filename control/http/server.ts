@@ -1,9 +1,8 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
-import { Scope } from '../../media/base/scope.js'
 import type { KeyVerifier } from '../access/keys/api-keys.js'
 import { openLastUsedWriter } from '../access/keys/last-used.js'
 import type { Deps } from '../api/deps.js'
@@ -18,22 +17,31 @@ import { crossOrigin } from './origins.js'
 import { sendRefusal } from './reply.js'
 import { buildRoutes, type Route } from './routes.js'
 
-export interface HttpServerOptions {
-  readonly operations: readonly Operation[]
-  readonly deps: Deps
+export interface HttpAddress {
   readonly address: string
   /** 0 takes any free port. */
   readonly port: number
+}
+
+/** A bound port. Requests wait until `serveHttp` answers them. */
+export interface HttpListener extends HttpAddress {
+  readonly server: Server
+  /** Hands the waiting requests and all later ones to `listener`. */
+  serve(listener: RequestListener): void
+  close(): void
+}
+
+export interface HttpServerOptions {
+  readonly operations: readonly Operation[]
+  readonly deps: Deps
   /** Public pages, served without CORS headers. */
   readonly pages?: readonly RequestHandler[]
   /** Builds the routers for paths that are no operation; they check API keys themselves. */
   readonly routers?: (keys: KeyVerifier) => readonly RequestHandler[]
 }
 
-export interface HttpServer {
-  readonly address: string
-  readonly port: number
-  /** Takes no new connections, lets running requests finish for `graceMs`, then cuts them. */
+export interface HttpServer extends HttpAddress {
+  /** Accepts no new connections, lets running requests finish for `graceMs`, then cuts them. */
   close(graceMs: number): Promise<void>
 }
 
@@ -43,11 +51,37 @@ const HEAD_MS = 10_000
 const IDLE_MS = 65_000 // above the 60 s of common load balancers, so that they close first
 const HEAD_BYTES = 16 * 1024
 
-/** Serves the operations. Throws EngineError `port_unavailable` when the port cannot be bound. */
-export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+/** Binds the port. Throws EngineError `port_unavailable` when that fails. */
+export async function bindHttp(options: HttpAddress): Promise<HttpListener> {
+  const server = createServer({
+    maxHeaderSize: HEAD_BYTES,
+    requestTimeout: REQUEST_MS,
+    headersTimeout: HEAD_MS,
+    keepAliveTimeout: IDLE_MS,
+    connectionsCheckingInterval: 5000,
+  })
+  const waiting: Parameters<RequestListener>[] = []
+  const hold: RequestListener = (...exchange) => void waiting.push(exchange)
+  server.on('request', hold)
+  await listen(server, options)
+  const { address, port } = server.address() as AddressInfo
+  return {
+    address,
+    port,
+    server,
+    serve(listener) {
+      server.off('request', hold).on('request', listener)
+      for (const exchange of waiting) listener(...exchange)
+    },
+    close: () => void server.close(),
+  }
+}
+
+/** Serves the operations on a bound port. */
+export function serveHttp(listener: HttpListener, options: HttpServerOptions): HttpServer {
   const { deps } = options
-  const scope = new Scope()
-  const lastUsed = scope.add(openLastUsedWriter(deps.db, deps.clock, deps.log))
+  const { server, address, port } = listener
+  const lastUsed = openLastUsedWriter(deps.db, deps.clock, deps.log)
   const handling: HandlerDeps = {
     deps,
     keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, lastUsed },
@@ -68,30 +102,14 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   })
   app.use(failed(deps))
 
-  const server = createServer(
-    {
-      maxHeaderSize: HEAD_BYTES,
-      requestTimeout: REQUEST_MS,
-      headersTimeout: HEAD_MS,
-      keepAliveTimeout: IDLE_MS,
-      connectionsCheckingInterval: 5000,
-    },
-    app,
-  )
   server.on('clientError', (error, socket) => rejectGarbage(deps, error, socket as Socket))
-  try {
-    await listen(server, options)
-  } catch (error) {
-    await scope.close()
-    throw error
-  }
-  const bound = server.address() as AddressInfo
+  listener.serve(app)
   let closing: Promise<void> | undefined
   return {
-    address: bound.address,
-    port: bound.port,
+    address,
+    port,
     close(graceMs) {
-      closing ??= drain(server, deps, graceMs).then(() => scope.close())
+      closing ??= drain(server, deps, graceMs).then(() => lastUsed.close())
       return closing
     },
   }
@@ -218,7 +236,7 @@ function rejectGarbage(deps: Deps, error: Error, socket: Socket): void {
   )
 }
 
-function listen(server: Server, { address, port }: { address: string; port: number }): Promise<void> {
+function listen(server: Server, { address, port }: HttpAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
       reject(

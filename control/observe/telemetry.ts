@@ -24,6 +24,8 @@ export interface Telemetry {
   delivery(outcome: AttemptOutcome, seconds: number): void
   /** One statement of the database. */
   query(seconds: number, failed: boolean): void
+  /** Reads these from now on whenever metrics are asked for. */
+  readFrom(sources: MetricSources): void
   /** Everything counted, in Prometheus' text format. */
   metrics(): Promise<string>
 }
@@ -65,7 +67,9 @@ const MARKS: readonly CallEvent['type'][] = [
 /** A call of two hours has thousands of turns; its span need not hold them all. */
 const MOST_MARKS = 200
 
-export function openTelemetry(tracing: Tracing | null, sources: () => MetricSources | null): Telemetry {
+/** Opens the metrics, and the traces when there is a `tracing`. */
+export function openTelemetry(tracing: Tracing | null): Telemetry {
+  let sources: MetricSources | null = null
   const requests = new Counter('parley_http_requests_total', 'Requests answered, by operation and status.')
   const seconds = new Histogram('parley_http_request_seconds', 'Time to answer, by operation.', SECONDS)
   const live = new Gauge('parley_calls', 'Calls that are not over, by state.')
@@ -155,7 +159,7 @@ export function openTelemetry(tracing: Tracing | null, sources: () => MetricSour
     const now = performance.eventLoopUtilization()
     loop.set({}, performance.eventLoopUtilization(now, looked).utilization)
     looked = now
-    const from = sources()
+    const from = sources
     if (from === null) return
     const events = from.callEvents()
     waiting.set({}, events.waiting)
@@ -238,6 +242,9 @@ export function openTelemetry(tracing: Tracing | null, sources: () => MetricSour
     query(took, failed) {
       queries.observe({}, took)
       if (failed) failures.add({})
+    },
+    readFrom(from) {
+      sources = from
     },
     async metrics() {
       await collect()

@@ -134,7 +134,7 @@ t.test('killed during a call: the next start settles it and keeps its recording'
   t.strictSame(await readdir(join(folder, 'data', 'recordings')), [`${callId}.wav`])
 
   const again = await startService(t, folder, { key: service.key })
-  await again.cli.logged('settled calls that an earlier run left behind')
+  await again.cli.logged('calls.abandoned_settled')
   const record = await again.api('GET', `/v1/calls/${callId}`)
   t.match(record, {
     status: 'ended',

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Clock } from '../../media/base/clock.js'
+import { EngineError } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { Scope } from '../../media/base/scope.js'
+import { type EmbeddedServer, openEmbeddedServer } from '../../signalling/embedded/server.js'
+import { isLoopback } from '../../signalling/embedded/transport/local-address.js'
+import type { SipServer } from '../../signalling/sip/sip-port.js'
+import { openSipServer } from '../../signalling/sip/sip-server.js'
+import type { WireMessage } from '../../signalling/trace/wire-tap.js'
+import type { SipAddress } from '../config/parsers.js'
+import type { Settings } from '../config/settings.js'
+import { readTls } from '../config/tls-files.js'
+
+export interface SipEndpoint {
+  readonly transport: string
+  readonly address: string
+  readonly port: number
+}
+
+export interface SipConnection {
+  readonly sip: SipServer
+  readonly endpoints: readonly SipEndpoint[]
+  /** Null when an operator's drachtio-server is used. */
+  readonly embedded: EmbeddedServer | null
+}
+
+const LOOPBACK = '127.0.0.1'
+
+/** Connects the SIP application to the embedded SIP server, or to an operator's drachtio-server. */
+export async function connectSip(
+  settings: Settings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  scope: Scope,
+  onWire: (message: WireMessage) => void,
+): Promise<SipConnection> {
+  if (settings.drachtio !== null) {
+    const sip = scope.add(await openSipServer({ ...settings.drachtio, clock, log, onWire }))
+    return { sip, endpoints: sip.endpoints.map(parseEndpoint), embedded: null }
+  }
+  const secret = randomBytes(24).toString('base64url')
+  const embedded = scope.add(
+    await withSettingName(
+      'PARLEY_SIP_LISTEN',
+      openEmbeddedServer({
+        listen: settings.sipListen.map((address) => ({ ...address, ...advertised(settings, address) })),
+        ...(settings.sipTls === null ? {} : { tls: readTls(settings.sipTls) }),
+        control: { address: LOOPBACK, port: 0, secret },
+        clock,
+        log,
+      }),
+    ),
+  )
+  const server = { host: LOOPBACK, port: embedded.controlPort, secret }
+  const sip = scope.add(await openSipServer({ ...server, clock, log, onWire }))
+  // Behind a NAT the SIP application sees the advertised addresses, which cannot be reached from here.
+  return { sip, endpoints: embedded.endpoints, embedded }
+}
+
+/** Returns the advertised address for listeners of its family. Loopback listeners have none. */
+function advertised({ sipAdvertise }: Settings, { address }: SipAddress): { readonly advertise?: string } {
+  const fits = sipAdvertise !== null && isIP(sipAdvertise) === isIP(address) && !isLoopback(address)
+  return fits ? { advertise: sipAdvertise } : {}
+}
+
+/** Adds the setting's name and a remedy to the error of a port that cannot be bound. */
+export async function withSettingName<T>(variable: string, opening: Promise<T>): Promise<T> {
+  try {
+    return await opening
+  } catch (error) {
+    if (!(error instanceof EngineError && error.code === 'port_unavailable')) throw error
+    const fix = 'choose an address of this machine and a free port'
+    throw new EngineError(error.code, `${variable}: ${error.message}; ${fix}`, { cause: error })
+  }
+}
+
+/** Parses `udp/127.0.0.1:5060`, the form in which drachtio servers list their transports. */
+function parseEndpoint(text: string): SipEndpoint {
+  const match = /^(\w+)\/\[?(.*?)\]?:(\d+)$/.exec(text)
+  if (match === null) throw new EngineError('sip_failed', `the SIP server named an endpoint ${text}`)
+  return { transport: match[1] ?? '', address: match[2] ?? '', port: Number(match[3]) }
+}
+
+/** Returns the address at which the simulated carrier reaches the service. Prefers UDP to TCP. */
+export function sandboxTarget(endpoints: readonly SipEndpoint[]) {
+  for (const transport of ['udp', 'tcp'] as const) {
+    const endpoint = endpoints.find((candidate) => candidate.transport === transport)
+    if (endpoint !== undefined) {
+      const wildcard = endpoint.address === '0.0.0.0' || endpoint.address === '::'
+      return { host: wildcard ? LOOPBACK : endpoint.address, port: endpoint.port, transport }
+    }
+  }
+  throw new EngineError('config_invalid', 'PARLEY_SIP_LISTEN: name at least one udp or tcp address')
+}
