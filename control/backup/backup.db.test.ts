@@ -94,7 +94,7 @@ t.test('PostgreSQL', async (t) => {
 
 t.test('the commands', async (t) => {
   const folder = t.testdir({})
-  const program = join(import.meta.dirname, '..', 'cli.js')
+  const program = join(import.meta.dirname, '..', 'cli', 'main.js')
   const parley = (data: string, ...args: string[]) =>
     promisify(execFile)(process.execPath, [program, ...args], {
       cwd: folder,
