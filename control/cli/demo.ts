@@ -153,7 +153,7 @@ function howToUse(parley: Parley, key: string, made: Made): void {
     say('Call in with a softphone on this machine (no account; PCMA or PCMU):')
     say(`  sip:${made.from}@${sip.address}:${sip.port}`)
     say('  The sandbox does not understand a real voice; it says so and listens to key presses.')
-    say('  With an OpenAI-compatible endpoint it does: see "Real speech and models" in the README.')
+    say('  With an OpenAI-compatible endpoint it does: see docs/vendors.md.')
   }
   say('Place another call:')
   say(`  curl -sX POST ${parley.httpUrl}/v1/calls \\`)

@@ -99,7 +99,7 @@ export interface Variable {
   readonly secret?: true
 }
 
-/** Every variable, in the order `parley --help` and the README show them. */
+/** Every variable, in the order `parley --help` and docs/settings.md show them. */
 export const VARIABLES = [
   { name: 'PARLEY_HTTP_PORT', default: '8080', description: 'Port of the API; 0 takes any free one' },
   { name: 'PARLEY_HTTP_ADDRESS', default: '127.0.0.1', description: 'Address the API listens on' },

@@ -205,7 +205,7 @@ export const PLAIN_SETTINGS: Pick<AgentSpec, 'background' | 'voicemail' | 'trans
 
 /** One clip of a simulated speaker, in script order. */
 export interface ScriptedUtterance {
-  /** Name of the clip in `fixtures/speech`. */
+  /** Name of the clip. */
   readonly clip: string
   readonly text: string
   readonly language: string
