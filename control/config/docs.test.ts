@@ -55,9 +55,9 @@ t.test('every link and every path of a document exists', (t) => {
       .map(([, link = '']) => link)
       .filter((link) => !/^[a-z]+:/.test(link))
       .map((link) => join(dirname(page), link))
-    const paths = [...text.matchAll(/`((?:media|workers|signalling|control|fixtures|deploy)\/[\w./-]+)`/g)].map(
-      ([, path = '']) => path,
-    )
+    const paths = [
+      ...text.matchAll(/`((?:media|workers|signalling|control|fixtures|deploy)\/[\w./-]+)`/g),
+    ].map(([, path = '']) => path)
     for (const path of [...links, ...paths]) {
       if (!existsSync(join(projectRoot, path))) t.fail(`${page} names ${path}, which does not exist`)
     }
