@@ -6,6 +6,7 @@ import { codecOf } from '../codec/registry.js'
 import type { ArrivalListener, CloseReason, EndpointId, NetworkEndpoint } from '../session/endpoint.js'
 import type { DatagramListener, PortRange, RtpPortPair, RtpPorts } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
+import { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
 import { callQuality } from './rtcp/call-quality.js'
 import { RtpSender } from './sender.js'
@@ -87,7 +88,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
   readonly #onTimeout: (silentMs: number) => void
   readonly #mediaTimeoutMs: number
   readonly #perMs: number
-  readonly #observer: ((digit: Digit, durationMs: number) => void) | null
+  readonly #onDigit: ((digit: Digit, durationMs: number) => void) | null
   readonly #transport: RtpTransport
   readonly #receiver: RtpReceiver
   readonly #sender: RtpSender
@@ -108,25 +109,23 @@ class UdpRtpEndpoint implements RtpEndpoint {
     this.#onTimeout = options.onTimeout
     this.#mediaTimeoutMs = options.mediaTimeoutMs
     this.#perMs = options.rate / 1000
-    this.#observer = options.onDigit
+    this.#onDigit = options.onDigit
     this.#onFault = options.onFault
     this.#sender = new RtpSender(options.rate, randomBytes(10))
+    const latch = new SourceLatch()
+    this.#receiver = new RtpReceiver(options.rate, latch, (digit, durationMs) => {
+      this.#listener?.onDigit(digit, durationMs)
+      this.#onDigit?.(digit, durationMs)
+    })
     this.#transport = new RtpTransport({
       clock: options.clock,
+      latch,
+      reception: this.#receiver.reception,
       ssrc: this.#sender.ssrc,
       // RFC 7022 section 4.2: random, for this call only.
       cname: Buffer.from(randomBytes(12).toString('base64')),
       random: Math.random,
     })
-    this.#receiver = new RtpReceiver(
-      options.rate,
-      this.#transport.latch,
-      (frame) => this.#listener?.onFrame(frame),
-      (digit, durationMs) => {
-        this.#listener?.onDigit(digit, durationMs)
-        this.#observer?.(digit, durationMs)
-      },
-    )
   }
 
   get address(): string {
@@ -167,6 +166,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
     if (this.#closed || this.#listener !== null) return
     this.#originMs = originMs
     this.#listener = listener
+    this.#receiver.start(listener)
     this.#restartTimeout()
   }
 
@@ -176,10 +176,9 @@ class UdpRtpEndpoint implements RtpEndpoint {
     const packet = this.#transport.receive(data, from, nowMs)
     if (packet === null) return
     try {
-      const late = this.#receiver.late
       const now = (nowMs - this.#originMs) * this.#perMs
       if (!this.#receiver.receive(packet, from.address, from.port, nowMs, now)) return
-      this.#transport.accepted(packet, this.#receiver.late > late, nowMs)
+      this.#transport.accepted(nowMs)
     } catch (error) {
       if (this.#onFault === undefined) throw error
       // The socket's callback belongs to the thread: other calls must not pay for this one.
@@ -234,7 +233,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
       floodDropped: wire.floodDropped,
       filterActivations: wire.filterActivations,
       latches: wire.latch.latches,
-      quality: callQuality(wire.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
+      quality: callQuality(receiver.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
       playout: receiver.playout(),
     }
   }

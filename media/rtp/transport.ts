@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.js'
 import { isRtcp, RTP_HEADER_BYTES } from './packet.js'
 import type { RtpPortPair } from './port.js'
-import { SourceLatch } from './receive/source-latch.js'
+import type { ReceptionStatistics } from './receive/reception.js'
+import type { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
-import { ReceptionStatistics } from './rtcp/reception.js'
 import { RtcpSession } from './rtcp/session.js'
 import type { SrtpKey, SrtpKeys } from './srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
@@ -27,6 +27,8 @@ export interface SourceAddress {
 
 export interface RtpTransportOptions {
   readonly clock: Clock
+  readonly latch: SourceLatch
+  readonly reception: ReceptionStatistics
   /** Of the stream we send. */
   readonly ssrc: number
   readonly cname: Uint8Array
@@ -40,8 +42,7 @@ export interface RtpTransportOptions {
  * `node:crypto` allocates.
  */
 export class RtpTransport {
-  readonly latch = new SourceLatch()
-  readonly reception = new ReceptionStatistics()
+  readonly latch: SourceLatch
   readonly rtcp: RtcpSession
   /** Datagrams for which there is nobody here. */
   stun = 0
@@ -75,11 +76,11 @@ export class RtpTransport {
   #isFiltered = false
   #isRtcpFiltered = false
   #lastHeardMs = Number.NEGATIVE_INFINITY
-  #clockRate = 8000
 
-  constructor({ clock, ssrc, cname, random }: RtpTransportOptions) {
+  constructor({ clock, latch, reception, ssrc, cname, random }: RtpTransportOptions) {
     this.#clock = clock
-    this.rtcp = new RtcpSession(clock, ssrc, this.reception, cname, random)
+    this.latch = latch
+    this.rtcp = new RtcpSession(clock, ssrc, reception, cname, random)
   }
 
   bind(ports: RtpPortPair): void {
@@ -89,7 +90,6 @@ export class RtpTransport {
   /** What SDP says; `clockRate` of the codec in use. */
   setRemote(remote: RtpRemote, clockRate: number): void {
     this.#remote = remote
-    this.#clockRate = clockRate
     this.rtcp.setClockRate(clockRate)
     this.#removeFilters()
     this.latch.setSdpAddress(remote.address, remote.port)
@@ -151,12 +151,9 @@ export class RtpTransport {
     return null
   }
 
-  /** That packet belongs to the stream; `discarded` when it came too late to be heard. */
-  accepted(packet: Uint8Array, discarded: boolean, nowMs: number): void {
+  /** Confirms that the last RTP packet belongs to the stream. */
+  accepted(nowMs: number): void {
     this.#lastHeardMs = nowMs
-    const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
-    const arrival = Math.round((nowMs * this.#clockRate) / 1000)
-    this.reception.packet(readUint32(packet, 8), sequence, readUint32(packet, 4), arrival, discarded)
   }
 
   /** A datagram of the RTCP port. */

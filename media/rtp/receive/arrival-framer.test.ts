@@ -12,17 +12,20 @@ interface Heard {
 
 function rig(rate: 8000 | 16000 = 8000) {
   const heard: Heard[] = []
-  const ear = new ArrivalFramer(rate, (frame) => {
-    t.equal(frame.pcm.length, rate / 50)
-    heard.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
+  const framer = new ArrivalFramer(rate)
+  framer.start({
+    onFrame: (frame) => {
+      t.equal(frame.pcm.length, rate / 50)
+      heard.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
+    },
   })
   const frame = rate / 50
   const pcm = new Int16Array(frame)
   return {
     heard,
-    ear,
+    framer,
     packet: (index: number, now: number, value = 1000 + index) => {
-      ear.put(100 + index, index * frame, pcm.fill(value), frame, now)
+      framer.put(100 + index, index * frame, pcm.fill(value), frame, now)
     },
     firsts: () => heard.map((frame) => frame.first),
     places: () => heard.map((frame) => frame.at / (rate / 50)),
@@ -41,10 +44,10 @@ t.test('packets in order are frames at once', (t) => {
 })
 
 t.test('a swapped pair is put right; a doubled or late one is dropped', (t) => {
-  const { packet, firsts, ear } = rig()
+  const { packet, firsts, framer } = rig()
   for (const index of [0, 2, 1, 3, 1, 4]) packet(index, index * FRAME)
   t.strictSame(firsts(), [1000, 1001, 1002, 1003, 1004])
-  t.equal(ear.late, 1)
+  t.equal(framer.late, 1)
   t.end()
 })
 
@@ -84,23 +87,23 @@ t.test('a burst loss of ten is three fading frames, silence, and one that leads 
 })
 
 t.test('held packets come out when the stream stops', (t) => {
-  const { packet, ear, heard } = rig()
+  const { packet, framer, heard } = rig()
   packet(0, 0)
   packet(2, 2 * FRAME)
-  ear.tick(3 * FRAME, BEHIND)
+  framer.tick(3 * FRAME, BEHIND)
   t.equal(heard.length, 1)
-  ear.tick(6 * FRAME, BEHIND)
+  framer.tick(6 * FRAME, BEHIND)
   t.equal(heard.length, 3)
   t.end()
 })
 
 t.test('a sender that is silent is heard as silence, and speech goes on in its place', (t) => {
-  const { packet, ear, firsts, places } = rig()
+  const { packet, framer, firsts, places } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
-  for (let beat = 5; beat < 50; beat++) ear.tick(beat * FRAME, BEHIND)
+  for (let beat = 5; beat < 50; beat++) framer.tick(beat * FRAME, BEHIND)
   t.equal(places().at(-1), 45, 'three frames behind the clock')
   // The sequence goes on without a hole, the timestamp has moved.
-  ear.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
+  framer.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
   t.strictSame(
     places(),
     Array.from({ length: 51 }, (_, i) => i),
@@ -115,16 +118,16 @@ t.test('a sender that is silent is heard as silence, and speech goes on in its p
 })
 
 t.test('silence flows before the first packet', (t) => {
-  const { ear, places } = rig()
-  for (let beat = 0; beat < 10; beat++) ear.tick(beat * FRAME, BEHIND)
+  const { framer, places } = rig()
+  for (let beat = 0; beat < 10; beat++) framer.tick(beat * FRAME, BEHIND)
   t.strictSame(places(), [0, 1, 2, 3, 4, 5])
   t.end()
 })
 
 t.test('after a stall nothing is lost: the late frames keep their own place', (t) => {
-  const { packet, ear, firsts, places } = rig()
+  const { packet, framer, firsts, places } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
-  for (let beat = 5; beat < 20; beat++) ear.tick(beat * FRAME, BEHIND)
+  for (let beat = 5; beat < 20; beat++) framer.tick(beat * FRAME, BEHIND)
   for (let i = 5; i < 22; i++) packet(i, 21 * FRAME)
   const speech = firsts().filter((value) => value !== 0)
   t.strictSame(
@@ -139,15 +142,15 @@ t.test('after a stall nothing is lost: the late frames keep their own place', (t
 })
 
 t.test('a sender that stood still and goes on where it was is heard in one piece', (t) => {
-  const { packet, ear, firsts } = rig()
+  const { packet, framer, firsts } = rig()
   const frames = 30
   // From the tenth packet on all come 300 ms late.
   const pause = 15
   for (let i = 0; i < frames; i++) {
-    if (i === 10) for (let beat = 0; beat < pause; beat++) ear.tick((i + beat) * FRAME, BEHIND)
+    if (i === 10) for (let beat = 0; beat < pause; beat++) framer.tick((i + beat) * FRAME, BEHIND)
     const now = (i + (i < 10 ? 0 : pause)) * FRAME
     packet(i, now)
-    ear.tick(now, BEHIND)
+    framer.tick(now, BEHIND)
   }
   const heard = firsts()
   const silent = heard.filter((first) => first === 0).length
@@ -161,9 +164,9 @@ t.test('a sender that stood still and goes on where it was is heard in one piece
 })
 
 t.test('small differences of the time line move nothing, a drift of 5 ms does', (t) => {
-  const { ear, heard } = rig()
+  const { framer, heard } = rig()
   const pcm = new Int16Array(FRAME).fill(5)
-  for (let i = 0; i < 200; i++) ear.put(i, i * FRAME + Math.floor(i / 2), pcm, FRAME, i * FRAME)
+  for (let i = 0; i < 200; i++) framer.put(i, i * FRAME + Math.floor(i / 2), pcm, FRAME, i * FRAME)
   t.equal(heard.length, 200)
   const steps = heard.slice(1).map((frame, i) => frame.at - (heard[i]?.at ?? 0))
   t.equal(steps.filter((step) => step !== FRAME).length, 2)
@@ -173,10 +176,11 @@ t.test('small differences of the time line move nothing, a drift of 5 ms does', 
 t.test('10, 30 and 60 ms packets become 20 ms frames', (t) => {
   for (const size of [80, 240, 480]) {
     const values: number[] = []
-    const ear = new ArrivalFramer(8000, (frame) => values.push(...frame.pcm))
+    const framer = new ArrivalFramer(8000)
+    framer.start({ onFrame: ({ pcm }) => values.push(...pcm) })
     for (let i = 0; i * size < 4800; i++) {
       const pcm = Int16Array.from({ length: size }, (_, k) => i * size + k)
-      ear.put(i, i * size, pcm, size, i * size)
+      framer.put(i, i * size, pcm, size, i * size)
     }
     t.strictSame(
       values,
@@ -194,13 +198,14 @@ t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => 
     [480, 3],
   ] as const) {
     const values: number[] = []
-    const ear = new ArrivalFramer(8000, (frame) => values.push(...frame.pcm))
+    const framer = new ArrivalFramer(8000)
+    framer.start({ onFrame: ({ pcm }) => values.push(...pcm) })
     const wave = Int16Array.from({ length: 9600 }, (_, i) => 6000 * Math.sin((2 * Math.PI * 200 * i) / 8000))
     for (let i = 0; i * size < 4800; i++) {
       if (i === lost) continue
-      ear.put(i, i * size, wave.subarray(i * size, (i + 1) * size), size, i * size)
+      framer.put(i, i * size, wave.subarray(i * size, (i + 1) * size), size, i * size)
     }
-    ear.tick(20_000, BEHIND)
+    framer.tick(20_000, BEHIND)
     let worst = 0
     for (let i = 0; i < 4640; i++) worst = Math.max(worst, Math.abs((values[i] ?? 0) - (wave[i] ?? 0)))
     t.ok(worst < (size === 480 ? 7000 : 600), `${size} samples, packet ${lost}: off by ${worst} of 6000`)
@@ -215,15 +220,16 @@ t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => 
 
 t.test('at 16 kHz on the wire, too', (t) => {
   const heard: { at: number; pcm: Int16Array }[] = []
-  const ear = new ArrivalFramer(16000, ({ at, pcm }) => heard.push({ at, pcm: pcm.slice() }))
+  const framer = new ArrivalFramer(16000)
+  framer.start({ onFrame: ({ at, pcm }) => heard.push({ at, pcm: pcm.slice() }) })
   for (let i = 0; i < 6; i++) {
-    if (i !== 3) ear.put(i, i * 320, new Int16Array(320).fill(1000 + i), 320, i * 320)
+    if (i !== 3) framer.put(i, i * 320, new Int16Array(320).fill(1000 + i), 320, i * 320)
   }
   t.strictSame(
     heard.map(({ at }) => at),
     [0, 320, 640],
   )
-  ear.tick(320 * 9, 960)
+  framer.tick(320 * 9, 960)
   t.strictSame(
     heard.slice(0, 6).map(({ at, pcm }) => (at === 960 ? 'made up' : `${at} ${pcm[0]}`)),
     ['0 1000', '320 1001', '640 1002', 'made up', '1280 1004', '1600 1005'],
@@ -232,9 +238,9 @@ t.test('at 16 kHz on the wire, too', (t) => {
 })
 
 t.test('a packet without audio leaves no gap in the order', (t) => {
-  const { packet, ear, heard } = rig()
+  const { packet, framer, heard } = rig()
   packet(0, 0)
-  ear.skip(101)
+  framer.skip(101)
   packet(2, 2 * FRAME)
   t.equal(heard.length, 3)
   t.equal(heard[1]?.first, 0, 'silence, not concealment')

@@ -12,6 +12,11 @@ const SLACK_MS = 5
 /** A gap longer than a second is not filled: time simply goes on. */
 const MAX_FILL_FRAMES = 50
 
+/** Takes frames of 20 ms. A frame is borrowed until the call returns. */
+export interface FrameListener {
+  onFrame(frame: AudioFrame): void
+}
+
 interface HeldPacket {
   sequence: number
   position: number
@@ -34,7 +39,7 @@ interface BorrowedFrame extends AudioFrame {
 export class ArrivalFramer {
   /** Packets that came after a later one had been handed out. */
   late = 0
-  readonly #onFrame: (frame: AudioFrame) => void
+  #listener: FrameListener | null = null
   readonly #samples: number
   readonly #maxHeld: number
   readonly #slack: number
@@ -51,8 +56,7 @@ export class ArrivalFramer {
   #cursor = 0
   #filled = 0
 
-  constructor(rate: SessionRate, out: (frame: AudioFrame) => void) {
-    this.#onFrame = out
+  constructor(rate: SessionRate) {
     const perMs = rate / 1000
     this.#samples = perMs * FRAME_MS
     this.#maxHeld = perMs * MAX_HELD_MS
@@ -66,6 +70,11 @@ export class ArrivalFramer {
       pcm: new Int16Array(perMs * MAX_PACKET_MS),
     }))
     this.#frame = { pcm: this.#pcm, rate: rate as Rate, at: 0 }
+  }
+
+  /** Delivers frames to `listener` from now on. */
+  start(listener: FrameListener): void {
+    this.#listener = listener
   }
 
   /** A packet, once: its unwrapped sequence number, the place of its first sample, and the time now. */
@@ -199,6 +208,6 @@ export class ArrivalFramer {
     this.#frame.pcm = this.#pcm
     this.#frame.at = this.#cursor
     this.#cursor += this.#samples
-    this.#onFrame(this.#frame)
+    this.#listener?.onFrame(this.#frame)
   }
 }

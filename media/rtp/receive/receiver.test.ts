@@ -21,17 +21,15 @@ const REMOTE: RtpRemote = {
 function rig() {
   const frames: { at: number; first: number; flat: boolean; power: number }[] = []
   const source = new SourceLatch()
-  const receiver = new RtpReceiver(
-    8000,
-    source,
-    ({ at, pcm }) => {
+  const receiver = new RtpReceiver(8000, source, () => {})
+  receiver.start({
+    onFrame: ({ at, pcm }) => {
       let power = 0
       for (const sample of pcm) power += sample * sample
       const first = pcm[0] ?? 0
       frames.push({ at, first, flat: pcm.at(-1) === first, power })
     },
-    () => {},
-  )
+  })
   receiver.setRemote(REMOTE)
   source.setSdpAddress(REMOTE.address, REMOTE.port)
   return { receiver, frames }
@@ -174,12 +172,8 @@ t.test('a packet allocates next to nothing', (t) => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const source = new SourceLatch()
-  const receiver = new RtpReceiver(
-    8000,
-    source,
-    () => {},
-    () => {},
-  )
+  const receiver = new RtpReceiver(8000, source, () => {})
+  receiver.start({ onFrame: () => {} })
   receiver.setRemote(REMOTE)
   const data = new Uint8Array(172)
   const out = new Int16Array(160)

@@ -1,4 +1,4 @@
-import { type AudioFrame, type Digit, FRAME_MS, type SessionRate } from '../../base/frame.js'
+import { type Digit, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { DecoderPipeline } from '../../codec/decoder-pipeline.js'
 import { codecOf } from '../../codec/registry.js'
 import { JitterBuffer } from '../../jitter/jitter-buffer.js'
@@ -7,9 +7,9 @@ import { RtpPacket } from '../packet.js'
 import type { ReceiveFormat, RtpRemote } from '../remote-description.js'
 import type { PlayoutStats } from '../stats.js'
 import { DtmfReceiver } from '../telephone-event.js'
-import { ArrivalFramer } from './arrival-framer.js'
+import { ArrivalFramer, type FrameListener } from './arrival-framer.js'
+import { DUPLICATE, RESTART, ReceptionStatistics, STALE } from './reception.js'
 import { type QueuedPacket, ReorderBuffer } from './reorder-buffer.js'
-import { DUPLICATE, RESTART, SequenceTracker, STALE } from './sequence.js'
 import type { SourceLatch } from './source-latch.js'
 import { RtpTimeline } from './timeline.js'
 
@@ -29,9 +29,9 @@ const NOISE: ReceiveFormat = { payloadType: COMFORT_NOISE, kind: 'noise' }
 export class RtpReceiver {
   packetsReceived = 0
   refused = 0
-  readonly #source: SourceLatch
+  readonly reception = new ReceptionStatistics()
+  readonly #latch: SourceLatch
   readonly #packet = new RtpPacket()
-  readonly #sequence = new SequenceTracker()
   readonly #timeline: RtpTimeline
   readonly #jitter: JitterBuffer
   readonly #framer: ArrivalFramer
@@ -50,25 +50,25 @@ export class RtpReceiver {
   #standingSince = -1
   #staleCount = 0
 
-  constructor(
-    rate: SessionRate,
-    source: SourceLatch,
-    onFrame: (frame: AudioFrame) => void,
-    onDigit: (digit: Digit, durationMs: number) => void,
-  ) {
-    this.#source = source
+  constructor(rate: SessionRate, latch: SourceLatch, onDigit: (digit: Digit, durationMs: number) => void) {
+    this.#latch = latch
     this.#rate = rate
     this.#perMs = rate / 1000
     this.#timeline = new RtpTimeline(rate)
     this.#jitter = new JitterBuffer(rate)
-    this.#framer = new ArrivalFramer(rate, onFrame)
+    this.#framer = new ArrivalFramer(rate)
     this.#dtmf = new DtmfReceiver(onDigit)
     this.#reorder = new ReorderBuffer((data, arrival) => this.#receiveAudio(data, arrival))
     this.#comfortNoise = new ComfortNoiseGenerator(rate, 8000)
   }
 
+  /** Delivers frames to `listener` from now on. */
+  start(listener: FrameListener): void {
+    this.#framer.start(listener)
+  }
+
   get lost(): number {
-    return this.#sequence.lost
+    return this.reception.lost
   }
 
   get late(): number {
@@ -76,7 +76,7 @@ export class RtpReceiver {
   }
 
   get duplicates(): number {
-    return this.#sequence.duplicates
+    return this.reception.duplicates
   }
 
   get concealedFrames(): number {
@@ -124,14 +124,14 @@ export class RtpReceiver {
       this.refused++
       return false
     }
-    const verdict = this.#source.accept(address, port, packet.ssrc, nowMs)
+    const verdict = this.#latch.accept(address, port, packet.ssrc, nowMs)
     if (verdict === 'refused') {
       this.refused++
       return false
     }
     if (verdict === 'new') this.#restart()
     this.packetsReceived++
-    const order = this.#sequence.update(packet.sequence)
+    const order = this.reception.packet(packet.ssrc, packet.sequence)
     if (order === RESTART) {
       this.#reorder.restart()
       this.#restartTime()
@@ -141,7 +141,7 @@ export class RtpReceiver {
       this.#staleCount++
       return true
     }
-    const sequence = this.#sequence.extended
+    const sequence = this.reception.extended
     if (format.kind === 'audio') {
       this.#reorder.put(data, packet, sequence, now, codecOf(format.codec).statefulDecoder)
       return true
@@ -194,11 +194,13 @@ export class RtpReceiver {
       this.#restartTime()
       ts = this.#timeline.observe(packet.timestamp, now)
     }
+    this.reception.jitter = this.#timeline.jitterTicks
     this.#silent = false
     const { pcm } = line
     // On hold the stream is followed, so that it goes on smoothly, but nothing of it is heard.
     if (this.#remote?.receive !== true) pcm.fill(0, 0, length)
-    this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
+    const played = this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
+    if (!played) this.reception.discard(sequence)
     // A packet leaves when its last sample was spoken: its first one is as old as the packet is long.
     const spoken = this.#timeline.position(ts) - length
     this.#framer.put(sequence, spoken, pcm, length, now)
@@ -216,7 +218,7 @@ export class RtpReceiver {
   #restart(): void {
     this.#silent = false
     this.#comfortNoise.stop()
-    if (this.packetsReceived > 0) this.#sequence.restart()
+    this.reception.restart()
     this.#dtmf.restart()
     this.#reorder.restart()
     this.#restartTime()

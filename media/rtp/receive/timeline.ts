@@ -49,6 +49,11 @@ export class RtpTimeline {
     return this.#drift.ppm
   }
 
+  /** `jitter` in ticks of the RTP clock, as RTCP reports it. */
+  get jitterTicks(): number {
+    return this.jitter / this.#scale
+  }
+
   get started(): boolean {
     return this.#started
   }

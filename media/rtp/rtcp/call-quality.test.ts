@@ -2,7 +2,6 @@ import t from 'tap'
 import { seeded } from '../../../fixtures/host/random.js'
 import { BurstCounter } from './burst-loss.js'
 import { estimateMos } from './call-quality.js'
-import { ReceptionStatistics } from './reception.js'
 
 /** Runs a pattern of packets through the counter: `.` came, `x` did not, `d` came too late. */
 function bursts(pattern: string) {
@@ -64,42 +63,4 @@ t.test('the E-model: no loss is best, bursts and delay cost', async (t) => {
   t.ok(mos(0, 1, 150) > 4.3 && mos(0, 1, 300) < mos(0, 1, 177) - 0.3)
   t.equal(mos(1, 1000), 1, 'never below 1')
   for (let loss = 0; loss < 1; loss += 0.01) t.ok(mos(loss) >= mos(loss + 0.01))
-})
-
-t.test('reception: loss of a stream and of its reports, by RFC 3550', async (t) => {
-  const reception = new ReceptionStatistics()
-  const packet = (n: number, ssrc = 9) => reception.packet(ssrc, n & 0xffff, n * 160, n * 160, false)
-  t.equal(reception.report(0), null)
-  for (let n = 65_530; n < 65_630; n++) if (n % 10 !== 0) packet(n)
-  t.match(reception.report(0), {
-    ssrc: 9,
-    lost: 9,
-    fractionLost: Math.floor((9 * 256) / 100),
-    highestSequence: 65_629,
-  })
-  for (let n = 65_630; n < 65_650; n++) packet(n)
-  t.match(reception.report(0), { lost: 9, fractionLost: 0, highestSequence: 65_649 })
-  t.equal(reception.report(0), null, 'nothing new')
-  for (let n = 65_640; n < 65_650; n++) packet(n)
-  t.match(reception.report(0), { lost: -1, fractionLost: 0 }, 'duplicates count as received')
-  packet(7000, 10)
-  t.match(reception.report(0), { ssrc: 10, lost: 0, highestSequence: 7000 })
-  t.match(reception, { expected: 120, received: 121 })
-})
-
-t.test('reception: one wild sequence number is passed over, two in a row are a restart', async (t) => {
-  const reception = new ReceptionStatistics()
-  for (let n = 100; n < 110; n++) reception.packet(9, n, 0, 0, false)
-  reception.packet(9, 40_000, 0, 0, false)
-  t.match(reception.report(0), { highestSequence: 109, lost: 0 })
-  reception.packet(9, 50_000, 0, 0, false)
-  reception.packet(9, 50_001, 0, 0, false)
-  t.match(reception.report(0), { highestSequence: 50_001, lost: 0 })
-})
-
-t.test('reception: jitter by appendix A.8', async (t) => {
-  const reception = new ReceptionStatistics()
-  // Arrivals 8 ms early and late in turn: |D| is 128 from the second packet on.
-  for (let n = 0; n < 200; n++) reception.packet(9, n, n * 160, n * 160 + (n % 2) * 128, false)
-  t.ok(Math.abs(reception.jitter - 128) < 1, `${reception.jitter}`)
 })

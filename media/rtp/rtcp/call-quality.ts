@@ -1,5 +1,5 @@
+import type { ReceptionStatistics } from '../receive/reception.js'
 import type { CallQuality, DirectionQuality } from '../stats.js'
-import type { ReceptionStatistics } from './reception.js'
 import type { RtcpSession } from './session.js'
 
 /**
@@ -51,8 +51,7 @@ export function callQuality(
   playoutMs: number,
 ): CallQuality {
   const bursts = reception.bursts()
-  const { expected, received } = reception
-  const lost = Math.max(0, expected - received)
+  const { expected, lost } = reception
   const loss = expected === 0 ? 0 : lost / expected
   const wayMs = (rttMs ?? 0) / 2 + OWN_DELAY_MS
   return {

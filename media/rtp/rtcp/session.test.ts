@@ -2,8 +2,8 @@ import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { seeded } from '../../../fixtures/host/random.js'
 import { writeRtpHeader } from '../packet.js'
+import { ReceptionStatistics } from '../receive/reception.js'
 import { isValidRtcp, type RtcpListener, readRtcp } from './parser.js'
-import { ReceptionStatistics } from './reception.js'
 import { RtcpSession } from './session.js'
 import { writeBye, writeCname, writeReport } from './writer.js'
 
@@ -138,7 +138,7 @@ function rtp(from: End, to: End, sequence: number, nowMs: number): void {
   const packet = Buffer.alloc(172)
   writeRtpHeader(packet, 8, false, sequence & 0xffff, sequence * 160, from.ssrc)
   from.rtcp.packetSent(packet, 160, nowMs)
-  to.reception.packet(from.ssrc, sequence & 0xffff, sequence * 160, Math.round(nowMs * 8), false)
+  to.reception.packet(from.ssrc, sequence & 0xffff)
 }
 
 t.test(

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.js'
+import type { ReceptionStatistics } from '../receive/reception.js'
 import { timestampDelta } from '../receive/sequence.js'
 import { readUint32 } from '../srtp/transform.js'
 import { type ReceptionReport, readRtcp, type SenderInfo } from './parser.js'
-import type { ReceptionStatistics } from './reception.js'
 import { type OwnSenderInfo, writeBye, writeCname, writeReport } from './writer.js'
 
 /** RFC 3550, section 6.2: with two parties the bandwidth share allows more, this least time rules. */
@@ -94,7 +94,7 @@ export class RtcpSession {
   /** The reports that are due, or null. Borrowed until the next call. */
   tick(nowMs: number): Buffer | null {
     if (this.#dueMs === -1) this.#dueMs = nowMs + this.#interval() / 2
-    if (nowMs < this.#dueMs || this.#packets + this.#reception.received === 0) return null
+    if (nowMs < this.#dueMs || this.#packets + this.#reception.expected === 0) return null
     this.#dueMs = nowMs + this.#interval()
     return this.#compound(nowMs, false)
   }
