@@ -1,6 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { CircuitBreakers, circuitBreakersOf } from './circuit-breaker.js'
+import { CircuitBreakers } from './circuit-breaker.js'
 
 const KEY = 'language_model a m'
 
@@ -57,10 +57,3 @@ t.test(
     t.ok(breakers.allows(KEY))
   },
 )
-
-t.test('the calls of a thread share them', async (t) => {
-  const clock = new VirtualClock()
-  const vendors = {}
-  t.equal(circuitBreakersOf(vendors, clock), circuitBreakersOf(vendors, clock))
-  t.not(circuitBreakersOf({}, clock), circuitBreakersOf(vendors, clock))
-})

@@ -73,18 +73,6 @@ export class CircuitBreakers {
   }
 }
 
-const shared = new WeakMap<object, CircuitBreakers>()
-
-/** Returns the circuit breakers of a thread's vendors. They live as long as `vendors`. */
-export function circuitBreakersOf(vendors: object, clock: Clock): CircuitBreakers {
-  let breakers = shared.get(vendors)
-  if (!breakers) {
-    breakers = new CircuitBreakers(clock)
-    shared.set(vendors, breakers)
-  }
-  return breakers
-}
-
 export type VendorPart = 'speech_to_text' | 'text_to_speech' | 'language_model'
 
 export function breakerKey(part: VendorPart, vendor: string, model: string | null): string {

@@ -5,6 +5,8 @@ import { loudnessVad } from '../../fixtures/audio/loudness-vad.js'
 import { joined, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { DEFAULT_SPEC } from '../../fixtures/rigs/conversation-rig.js'
 import { openRtpPeer, type RtpPeer } from '../../fixtures/rtp/rtp-peer.js'
+import { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
+import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import type { SpeechToTextEvents, Vendors } from '../../media/agent/vendor-ports.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
@@ -93,6 +95,8 @@ async function thread(t: Test) {
       providers: { openai: null },
     },
     vendors: vendors(ears),
+    breakers: new CircuitBreakers(clock),
+    phrases: new PhraseCache(),
     vad: loudnessVad,
     turnDetector: null,
     lookup: openSafeResolver(false).lookup,

@@ -1,7 +1,9 @@
 import type { LookupFunction } from 'node:net'
 import type { SpeakerScript } from '../../media/agent/agent-spec.js'
+import type { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
 import { openPersona } from '../../media/agent/persona.js'
 import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
+import type { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -43,6 +45,8 @@ const SOON_MS = FRAME_MS / 2
 export interface SessionHost {
   readonly settings: WorkerSettings
   readonly vendors: Vendors
+  readonly breakers: CircuitBreakers
+  readonly phrases: PhraseCache
   readonly vad: VadFactory
   readonly turnDetector: TurnDetector | null
   readonly clips: SpeechClips
@@ -347,12 +351,14 @@ class LegSession implements HostedSession {
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
-    const { vendors, vad, turnDetector: ending, clock, log, settings } = this.#host
+    const { vendors, breakers, phrases, vad, turnDetector: ending, clock, log, settings } = this.#host
     const conversation = openAgent({
       id: PARTY,
       spec: party.agent,
       rate: this.#order.rate,
       vendors: withSandboxScript(vendors, () => this.#sandboxScript),
+      breakers,
+      phrases,
       vad,
       turnDetector: ending,
       speculate: settings.speculate,

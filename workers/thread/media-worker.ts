@@ -5,6 +5,8 @@
  */
 import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
+import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
@@ -50,6 +52,8 @@ const endingModel =
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
+  breakers: new CircuitBreakers(clock),
+  phrases: new PhraseCache(),
   vad: await loadVad(speechModel),
   turnDetector: endingModel,
   clips: openSpeechClips(),

@@ -1,5 +1,7 @@
 import type { AgentSpec, SpeakerScript } from '../../../media/agent/agent-spec.js'
+import { CircuitBreakers } from '../../../media/agent/circuit-breaker.js'
 import { openAgent } from '../../../media/agent/realtime/realtime-conversation.js'
+import { PhraseCache } from '../../../media/agent/tts/phrase-cache.js'
 import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
 import { silentLog } from '../../../media/base/log.js'
@@ -81,6 +83,8 @@ export async function talkInAudio(
       spec,
       rate,
       vendors: withSandboxScript(vendors, () => script),
+      breakers: new CircuitBreakers(clock),
+      phrases: new PhraseCache(),
       vad,
       clock,
       emit: (event) => printer.event(event),

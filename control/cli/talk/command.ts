@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { ZodError } from 'zod'
 import type { AgentSpec } from '../../../media/agent/agent-spec.js'
+import { CircuitBreakers } from '../../../media/agent/circuit-breaker.js'
 import { openConversation } from '../../../media/agent/conversation/conversation.js'
+import { PhraseCache } from '../../../media/agent/tts/phrase-cache.js'
 import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { EngineError, errorText } from '../../../media/base/errors.js'
 import { FRAME_MS } from '../../../media/base/frame.js'
@@ -119,6 +121,8 @@ async function talk(
     spec,
     rate: RATE,
     vendors: { ...vendors, speechToText: () => caller.recogniser, textToSpeech: () => printedVoice },
+    breakers: new CircuitBreakers(clock),
+    phrases: new PhraseCache(),
     vad: caller.vad,
     clock,
     emit: (event) => printer.event(event),

@@ -5,6 +5,8 @@ import { joined } from '../../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { DEFAULT_SPEC } from '../../../fixtures/rigs/conversation-rig.js'
 import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
+import { CircuitBreakers } from '../../../media/agent/circuit-breaker.js'
+import { PhraseCache } from '../../../media/agent/tts/phrase-cache.js'
 import { silentLog } from '../../base/log.js'
 import { loadVad } from '../../vad/vad.js'
 import type { ConversationEvent } from '../conversation-events.js'
@@ -66,6 +68,8 @@ async function call(path: EchoPath | null, caller?: { readonly atMs: number; rea
     spec: { ...DEFAULT_SPEC, openingLine: 'A long story.' },
     rate: 8000,
     vendors,
+    breakers: new CircuitBreakers(clock),
+    phrases: new PhraseCache(),
     vad,
     clock,
     emit: (event) => events.push(event),

@@ -6,7 +6,7 @@ import type { CloseReason, Endpoint } from '../../session/endpoint.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { VadFactory } from '../../vad/vad.js'
 import type { AgentSpec } from '../agent-spec.js'
-import { circuitBreakersOf } from '../circuit-breaker.js'
+import type { CircuitBreakers } from '../circuit-breaker.js'
 import type { ConversationEvent } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
 import { LlmReplySource, type ReplySource } from '../llm/llm-reply-source.js'
@@ -14,6 +14,7 @@ import { CallerInput } from '../stt/caller-input.js'
 import type { RecogniserChoice } from '../stt/stt-failover.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
 import { AgentSpeech } from '../tts/agent-speech.js'
+import type { PhraseCache } from '../tts/phrase-cache.js'
 import type { VoiceChoice } from '../tts/synthesis.js'
 import { voicesFor } from '../tts/voices.js'
 import type { TurnContext } from '../turn/turn-context.js'
@@ -30,6 +31,10 @@ export interface ConversationOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
   readonly vendors: Vendors
+  /** Shared by the calls of a thread. */
+  readonly breakers: CircuitBreakers
+  /** Shared by the calls of a thread. */
+  readonly phrases: PhraseCache
   readonly vad: VadFactory
   /**
    * Estimates from the sound of a pause whether the caller has finished. Without a detector the words alone
@@ -101,9 +106,9 @@ export function openConversation(
 }
 
 /** Connects STT to an LLM, and the LLM's sentences to TTS. */
-const cascade: OpenReplyModel = ({ spec, vendors, tools, clock }, turnContext) => {
+const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools }, turnContext) => {
   const chosen = [spec.languageModel, ...(spec.fallbacks?.languageModel ?? [])] as const
-  const models = openModelChain(chosen, { vendors, clock, turnContext })
+  const models = openModelChain(chosen, { vendors, breakers, turnContext })
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
     fallbackRecognisers: fallbackRecognisers(spec, vendors),
@@ -135,7 +140,7 @@ class AgentConversation implements Conversation {
   readonly #account: ConversationAccount
 
   constructor(options: ConversationOptions, openMind: OpenReplyModel) {
-    const { id, spec, rate, vendors, vad, turnDetector: ending = null, clock, emit, log, onFault } = options
+    const { id, spec, rate, vad, turnDetector: ending = null, clock, emit, log, onFault } = options
     this.id = id
     this.#spec = spec
     this.#rate = rate
@@ -151,7 +156,8 @@ class AgentConversation implements Conversation {
     this.#speech = new AgentSpeech({
       spec,
       rate,
-      vendors,
+      breakers: options.breakers,
+      phrases: options.phrases,
       voices: replyModel.voices,
       clock,
       turnContext,
@@ -173,7 +179,7 @@ class AgentConversation implements Conversation {
         { recogniser: replyModel.recogniser, model, mode, languages },
         ...(replyModel.fallbackRecognisers ?? []),
       ],
-      breakers: circuitBreakersOf(vendors, clock),
+      breakers: options.breakers,
       vad,
       turnDetector: ending,
       clock,

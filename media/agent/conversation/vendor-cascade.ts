@@ -1,6 +1,5 @@
-import type { Clock } from '../../base/clock.js'
 import type { AgentSpec, ChosenModel } from '../agent-spec.js'
-import { circuitBreakersOf } from '../circuit-breaker.js'
+import type { CircuitBreakers } from '../circuit-breaker.js'
 import { ModelChain, type ModelChoice } from '../llm/model-chain.js'
 import type { RecogniserChoice } from '../stt/stt-failover.js'
 import type { TurnContext } from '../turn/turn-context.js'
@@ -24,13 +23,13 @@ export function openModelChain(
   chosen: readonly [ChosenModel, ...ChosenModel[]],
   {
     vendors,
-    clock,
+    breakers,
     turnContext,
-  }: { readonly vendors: Vendors; readonly clock: Clock; readonly turnContext: TurnContext },
+  }: { readonly vendors: Vendors; readonly breakers: CircuitBreakers; readonly turnContext: TurnContext },
 ): ModelChain {
   const choice = (one: ChosenModel): ModelChoice => ({ ...one, vendor: vendors.languageModel(one.vendor) })
   const [own, ...fallbacks] = chosen
-  return new ModelChain([choice(own), ...fallbacks.map(choice)], circuitBreakersOf(vendors, clock), (who) => {
+  return new ModelChain([choice(own), ...fallbacks.map(choice)], breakers, (who) => {
     const message = 'the model failed on recent turns'
     turnContext.emit({
       type: 'trouble',

@@ -213,13 +213,13 @@ function realtimeReplyModel(
 
 /** Returns the recognisers and models for the time after the model failed, or null when there are none. */
 function fallbackParts(
-  { spec, vendors, clock }: ConversationOptions,
+  { spec, vendors, breakers }: ConversationOptions,
   turnContext: TurnContext,
 ): { readonly recognisers: readonly RecogniserChoice[]; readonly models: ModelChain } | null {
   const [model, ...others] = spec.fallbacks?.languageModel ?? []
   const recognisers = fallbackRecognisers(spec, vendors)
   if (model === undefined || recognisers.length === 0) return null
-  return { recognisers, models: openModelChain([model, ...others], { vendors, clock, turnContext }) }
+  return { recognisers, models: openModelChain([model, ...others], { vendors, breakers, turnContext }) }
 }
 
 /** Wraps a recogniser and reports when it is opened. */

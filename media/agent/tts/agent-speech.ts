@@ -3,11 +3,11 @@ import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { DTMF_TIMING } from '../../rtp/telephone-event.js'
 import { Playout } from '../../session/playout.js'
 import type { AgentSpec } from '../agent-spec.js'
-import { circuitBreakersOf } from '../circuit-breaker.js'
+import type { CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnId } from '../conversation-events.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { Phrase } from '../turn/turn-types.js'
-import type { Vendors } from '../vendor-ports.js'
+import type { PhraseCache } from './phrase-cache.js'
 import { PhrasePreparation } from './phrase-preparation.js'
 import { phraseText } from './phrases.js'
 import { Speaker, type SpokenUtterance, type StreamedAudio, type StreamedSentence } from './speaker.js'
@@ -22,7 +22,8 @@ const MAX_HOLD_MS = 3200
 export interface AgentSpeechOptions {
   readonly spec: AgentSpec
   readonly rate: SessionRate
-  readonly vendors: Vendors
+  readonly breakers: CircuitBreakers
+  readonly phrases: PhraseCache
   /** In the order of use. */
   readonly voices: readonly VoiceChoice[]
   readonly clock: Clock
@@ -57,7 +58,7 @@ export class AgentSpeech {
   #heldFrames = 0
 
   constructor(options: AgentSpeechOptions) {
-    const { spec, rate, vendors, voices, clock, turnContext } = options
+    const { spec, rate, breakers, voices, clock, turnContext } = options
     this.#spec = spec
     this.#rate = rate
     this.#options = options
@@ -65,7 +66,7 @@ export class AgentSpeech {
       voices,
       rate,
       clock,
-      breakers: circuitBreakersOf(vendors, clock),
+      breakers,
       onFailure: options.onFailure,
     })
     this.#playout = new Playout(rate, PLAYOUT_MS)
@@ -83,7 +84,7 @@ export class AgentSpeech {
     this.#phrases = new PhrasePreparation({
       spec,
       rate,
-      vendors,
+      cache: options.phrases,
       synthesiser,
       clock,
       requested: (choice, characters) => options.requested(null, choice, characters),

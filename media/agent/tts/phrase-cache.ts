@@ -35,15 +35,3 @@ export class PhraseCache {
     }
   }
 }
-
-const caches = new WeakMap<object, PhraseCache>()
-
-/** Returns the cache of a thread's vendors. It lives as long as `vendors`. */
-export function phraseCacheOf(vendors: object): PhraseCache {
-  let cache = caches.get(vendors)
-  if (!cache) {
-    cache = new PhraseCache()
-    caches.set(vendors, cache)
-  }
-  return cache
-}

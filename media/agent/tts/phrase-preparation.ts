@@ -5,9 +5,9 @@ import { SentenceSplitter } from '../language/sentence-splitter.js'
 import { speakable } from '../language/speakable.js'
 import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
-import type { Cancellable, Vendors } from '../vendor-ports.js'
+import type { Cancellable } from '../vendor-ports.js'
 import type { SpokenWord } from './heard-text.js'
-import { type PhraseCache, type PreparedPhrase, phraseCacheOf } from './phrase-cache.js'
+import type { PhraseCache, PreparedPhrase } from './phrase-cache.js'
 import { enginePhrases } from './phrases.js'
 import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
@@ -42,7 +42,7 @@ export class PhrasePreparation {
   constructor(options: {
     readonly spec: AgentSpec
     readonly rate: SessionRate
-    readonly vendors: Vendors
+    readonly cache: PhraseCache
     readonly synthesiser: Synthesiser
     readonly clock: Clock
     /** Text is sent to a vendor. */
@@ -53,7 +53,7 @@ export class PhrasePreparation {
     this.#synthesiser = options.synthesiser
     this.#clock = options.clock
     this.#requested = options.requested
-    this.#cache = phraseCacheOf(options.vendors)
+    this.#cache = options.cache
     this.#language = options.spec.languages[0] ?? 'en-IN'
   }
 
