@@ -5,28 +5,28 @@ import type { Page, PageRequest } from './pagination.js'
 import type { ErrorCode, Refusal } from './problem.js'
 
 export type Environment = 'test' | 'live'
-/** Each implies those before it. */
+/** Each scope includes the previous ones. */
 export type Scope = 'read' | 'write' | 'admin'
 
 /**
- * Who may call. `key`: an API key, or a session whose role reaches the scope. `session`: a signed-in
- * member of an organization. `account`: anyone signed in, staff too. `staff`: a signed-in member of the
- * service's staff. `signed`: another service, by its signature. `operator`: who runs this installation,
- * by its token. `public`: anyone.
+ * Audience of an operation. `key`: an API key, or a session whose role has the scope. `session`: a
+ * signed-in member of an organization. `account`: any signed-in user, including staff. `staff`: signed-in
+ * staff of the service. `signed`: another service, by its signature. `operator`: the operator of this
+ * installation, by token. `public`: everyone.
  */
 export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'operator' | 'public'
 
-/** An API key. Everything it reads is pinned to its organization and environment. */
+/** An API key. All data it accesses belongs to its organization and environment. */
 export interface KeyActor {
   readonly kind: 'key'
   readonly keyId: string
   readonly organizationId: string
   readonly environment: Environment
-  /** Effective scopes: stored ones under the creator's present role ceiling. */
+  /** Effective scopes: the scopes of the key, limited by the current role of its creator. */
   readonly scopes: readonly Scope[]
 }
 
-/** A person signed in, acting for one of their organizations in one environment. */
+/** A signed-in user who acts for one organization in one environment. */
 export interface SessionActor {
   readonly kind: 'session'
   readonly sessionId: string
@@ -34,28 +34,28 @@ export interface SessionActor {
   readonly organizationId: string
   readonly environment: Environment
   readonly role: Role
-  /** What the role reaches at most. */
+  /** Scopes that the role has. */
   readonly scopes: readonly Scope[]
 }
 
-/** A person signed in, whatever organization they belong to, if any. */
+/** A signed-in user, independent of organizations. */
 export interface AccountActor {
   readonly kind: 'account'
   readonly sessionId: string
-  /** Unix ms at which the session ends at the latest. */
+  /** Latest end of the session (Unix ms). */
   readonly sessionEndsAt: number
   readonly userId: string
   readonly staff: boolean
 }
 
-/** A member of the service's staff, signed in. */
+/** A signed-in member of the staff of the service. */
 export interface StaffActor {
   readonly kind: 'staff'
   readonly sessionId: string
   readonly userId: string
 }
 
-/** Who acts for an organization. */
+/** A caller that acts for an organization. */
 export type Actor = KeyActor | SessionActor
 export type AnyActor = Actor | AccountActor | StaffActor
 
@@ -71,12 +71,12 @@ interface Actors {
 
 export type ActorOf<A extends Audience> = Actors[A]
 
-/** Whose signature a `signed` operation takes; each signer has its own secret. */
+/** Sender of a `signed` operation. Each signer has its own secret. */
 export type Signer = 'secret-scanning'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-/** What a handler is given. It never sees the HTTP request or response. */
+/** Input of a handler. Handlers have no access to the HTTP request and response. */
 export interface Input<P, Q, B, A extends Audience> {
   readonly params: P
   readonly query: Q
@@ -85,27 +85,27 @@ export interface Input<P, Q, B, A extends Audience> {
   readonly deps: Deps
   readonly requestId: string
   /**
-   * With an `Idempotency-Key`: an id that stays the same over every retry of the same request, also
-   * after a crash. Store it under a unique key with the effect, and return the existing resource
-   * when it is there already. Null without the header.
+   * Id that is the same for every retry of the same request, even after a crash. Store it under a unique
+   * key with the change, and return the existing resource if it is there already. Null without an
+   * `Idempotency-Key` header.
    */
   readonly idempotencyId: string | null
 }
 
 export type ListInput<P, Q, A extends Audience> = Input<P, Q, undefined, A> & { readonly page: PageRequest }
 
-/** A file to send; byte ranges and conditional requests are handled by the server. */
+/** A file to send. The server handles byte ranges and conditional requests. */
 export interface FileReply {
   /** Absolute path. */
   readonly path: string
   readonly contentType: string
-  /** Suggested name for saving. */
+  /** File name suggested to the client. */
   readonly fileName: string
 }
 
 const headed = Symbol('headed')
 
-/** A result with response headers of its own, for example cookies. */
+/** A result with additional response headers, for example cookies. */
 export interface ResultWithHeaders<T> {
   readonly [headed]: true
   readonly value: T
@@ -114,7 +114,7 @@ export interface ResultWithHeaders<T> {
 
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>
 
-/** Sends `headers` with the result; not repeated when an idempotent answer is replayed. */
+/** Adds response headers to a result. They are not repeated when an idempotent response is replayed. */
 export function withHeaders<T>(value: T, headers: ResponseHeaders): ResultWithHeaders<T> {
   return { [headed]: true, value, headers }
 }
@@ -137,22 +137,26 @@ interface Base<P extends z.ZodObject, A extends Audience> {
   /** Details that do not fit the summary; full sentences. */
   readonly description?: string
   readonly audience: A
-  /** Minimum scope; required for audience `key`. */
+  /** Minimum scope. Required for audience `key`. */
   readonly scope?: Scope
-  /** Which members may call, for audience `session`; all of them unless given. Others get 403 `forbidden`. */
+  /**
+   * Roles that may call an operation of audience `session`. Default: all. Other roles get 403 `forbidden`.
+   */
   readonly roles?: readonly Role[]
   /**
-   * Only keys of this environment may call; others get 403 `forbidden`. What asks for a live key is
-   * open to sessions in either environment (decisions 2.4).
+   * Environment of the keys that may call. Others get 403 `forbidden`. Operations that need a live key are
+   * open to sessions in both environments.
    */
   readonly environment?: Environment
-  /** Requests a minute from one address, for audience `public`; more get 429. */
+  /** Requests per minute and address for audience `public`. More get 429. */
   readonly perMinute?: number
   /** Required for audience `signed`. */
   readonly signer?: Signer
-  /** One entry per `:name` of the path. A failing `idParam` answers 404, anything else 400. */
+  /**
+   * One entry per `:name` of the path. An invalid `idParam` results in 404, any other invalid value in 400.
+   */
   readonly params?: P
-  /** Codes the handler itself may refuse with; those of the common checks need not be listed. */
+  /** Error codes that the handler returns. Codes of the common checks need not be listed. */
   readonly fails: readonly ErrorCode[]
 }
 
@@ -164,11 +168,11 @@ export interface OperationSpec<
   A extends Audience,
 > extends Base<P, A> {
   readonly method: Method
-  /** Unknown parameters are refused whatever the schema says. Values arrive as strings. */
+  /** Unknown parameters are always rejected. Values are strings. */
   readonly query?: Q
-  /** Use `z.strictObject` at every level: unknown fields are an error. */
+  /** Use `z.strictObject` at every level, so that unknown fields are errors. */
   readonly body?: B
-  /** The object inside `{ data }`, parsed before it is sent. Absent only with status 204. */
+  /** Object inside `{ data }`, parsed before it is sent. Missing only with status 204. */
   readonly result?: R
   readonly status: 200 | 201 | 202 | 204
   /** The result is the whole body, without `{ data }`. */
@@ -186,19 +190,19 @@ export interface ListSpec<
   R extends z.ZodType,
   A extends Audience,
 > extends Base<P, A> {
-  /** Filters only; `limit` and `cursor` are added (unless `paged` is false). */
+  /** Filters. `limit` and `cursor` are added unless `paged` is false. */
   readonly query?: Q
-  /** One item. */
+  /** Schema of one item. */
   readonly result: R
-  /** Default 25. */
+  /** Page size if the client sets none. Default: 25. */
   readonly defaultLimit?: number
-  /** False for short lists that always fit one page. */
+  /** False for short lists that always fit on one page. */
   readonly paged?: false
   run(input: ListInput<z.output<P>, z.output<Q>, A>): Answer<Page<z.input<R>>>
 }
 
 export interface FileSpec<P extends z.ZodObject, A extends Audience> extends Base<P, A> {
-  /** For the API description, for example `audio/wav`. */
+  /** Media type for the OpenAPI description, for example `audio/wav`. */
   readonly contentType: string
   run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<FileReply>
 }
@@ -208,7 +212,7 @@ export interface TextSpec<P extends z.ZodObject, A extends Audience> extends Bas
   run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<string>
 }
 
-/** An operation with its types erased: what routing, checks and the API description work from. */
+/** An operation without its type parameters, used for routing, checks and the OpenAPI description. */
 export interface Operation {
   readonly id: string
   readonly method: Method
@@ -247,10 +251,10 @@ export interface ErasedInput {
   readonly page: PageRequest | null
 }
 
-/** 1 MiB, decisions 2.1. */
+/** Default limit of the body: 1 MiB. */
 const BODY_BYTES = 1024 * 1024
 
-/** An operation that answers one object, or nothing. */
+/** Defines an operation that returns one object or nothing. */
 export function operation<
   A extends Audience,
   P extends z.ZodObject = z.ZodObject<Record<string, never>>,
@@ -274,7 +278,7 @@ export function operation<
   }
 }
 
-/** A GET that answers a page of objects. */
+/** Defines a GET operation that returns a page of objects. */
 export function listOperation<
   A extends Audience,
   R extends z.ZodType,
@@ -297,21 +301,21 @@ export function listOperation<
   }
 }
 
-/** A GET that answers a file. */
+/** Defines a GET operation that returns a file. */
 export function fileOperation<A extends Audience, P extends z.ZodObject = z.ZodObject<Record<string, never>>>(
   spec: FileSpec<P, A>,
 ): Operation {
   return { ...plainGet(spec), reply: 'file', run: async (input) => spec.run(typed(input)) }
 }
 
-/** A GET that answers text that is not JSON. */
+/** Defines a GET operation that returns text other than JSON. */
 export function textOperation<A extends Audience, P extends z.ZodObject = z.ZodObject<Record<string, never>>>(
   spec: TextSpec<P, A>,
 ): Operation {
   return { ...plainGet(spec), reply: 'text', run: async (input) => spec.run(typed(input)) }
 }
 
-/** A GET whose answer is no JSON. */
+/** Returns the common part of GET operations that do not return JSON. */
 function plainGet<P extends z.ZodObject, A extends Audience>(
   spec: Base<P, A> & { readonly contentType: string },
 ): Omit<Operation, 'reply' | 'run'> {
@@ -347,7 +351,7 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: Base<P, A>) {
   }
 }
 
-/** The server has parsed params, query and body with the operation's own schemas. */
+/** The server has parsed params, query and body with the schemas of the operation. */
 function typed<T>(input: ErasedInput): T {
   return input as unknown as T
 }

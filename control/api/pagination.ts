@@ -1,34 +1,32 @@
 import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from '../db/database.js'
 
-/** Where a page ended: the value sorted by and the id that breaks ties. */
+/** End of a page: the sort value, and the id that breaks ties. */
 export interface Position {
   readonly key: number | string
   readonly id: string
 }
 
-/** What a list handler is asked for. */
+/** Page requested by a client. */
 export interface PageRequest {
   readonly limit: number
-  /** Continue after this; null on the first page. */
+  /** Position after which the page starts. Null on the first page. */
   readonly after: Position | null
 }
 
-/** What a list handler returns. */
+/** Page returned by a list handler. */
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Position of the last item when more exist, else null. */
+  /** Position of the last item if there are more items, else null. */
   readonly next: Position | null
-  /** Only on the first page: matching results counted up to `COUNT_LIMIT` + 1. */
+  /** Number of matching items, counted up to `COUNT_LIMIT` + 1. Only on the first page. */
   readonly total?: number
 }
 
-/** Totals are counted up to here. */
+/** Maximum exact total. */
 export const COUNT_LIMIT = 10_000
 
-/**
- * Cuts rows fetched with `limit + 1` into a page. Item by item conversion is `convert`'s.
- */
+/** Returns a page of rows that were fetched with `limit + 1`. `convert` converts each item. */
 export function pageOf<Row, T>(
   rows: readonly Row[],
   page: PageRequest,
@@ -43,8 +41,8 @@ export function pageOf<Row, T>(
 }
 
 /**
- * Keyset condition of a list sorted by `key desc, id desc`; true on the first page. Columns may be
- * qualified (`calls.createdAt`).
+ * Returns the keyset condition of a list sorted by `key desc, id desc`, which is true on the first page.
+ * Columns may be qualified (`calls.createdAt`).
  */
 export function olderThan(page: PageRequest, keyColumn: string, idColumn: string): RawBuilder<SqlBool> {
   if (page.after === null) return sql<SqlBool>`1 = 1`
@@ -56,9 +54,9 @@ interface Created {
 }
 
 /**
- * A page of a query, newest first: sorted by `createdAt desc`, ties broken by id. Name the table's alias
- * when the query joins others, and the column that tells its rows apart when it is not `id`. With
- * `count`, a query of all that matches, the first page carries the total.
+ * Returns a page of a query, newest first: sorted by `createdAt desc`, ties broken by id. Pass `alias` if
+ * the query joins tables, and `id` if another column identifies the rows. With `count`, a query of all
+ * matching rows, the first page includes the total.
  */
 export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
   query: SelectQueryBuilder<DB, TB, Row>,
@@ -83,7 +81,7 @@ export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
   return pageOf(rows, page, position, (row) => row, total)
 }
 
-/** Counts the rows of a query up to `COUNT_LIMIT` + 1. Give it no order and no limit. */
+/** Counts the rows of a query up to `COUNT_LIMIT` + 1. The query must have no order and no limit. */
 export async function countCapped(db: Db, query: Expression<unknown>): Promise<number> {
   const counted = await sql<{ n: number }>`
     select count(*) as n from (select 1 from (${query}) as matching limit ${COUNT_LIMIT + 1}) as counted`.execute(

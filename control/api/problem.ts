@@ -1,4 +1,4 @@
-/** The families clients fall back on when they do not know a code (contract 7). */
+/** Families of error codes, for clients that do not know a code. */
 export type ErrorType =
   | 'invalid_request'
   | 'authentication'
@@ -13,15 +13,15 @@ export type ErrorType =
 interface Problem {
   readonly status: number
   readonly type: ErrorType
-  /** When it happens; goes into the API description. */
+  /** Condition of the error, used in the OpenAPI description. */
   readonly when: string
 }
 
 const problem = (status: number, type: ErrorType, when: string): Problem => ({ status, type, when })
 
 /**
- * Every error code of the API: status, type and condition. Codes are added, never renamed. The one
- * place where a code meets an HTTP status.
+ * All error codes of the API with status, type and condition. Codes are added, never renamed. This is the
+ * only mapping of codes to HTTP statuses.
  */
 export const PROBLEMS = {
   bad_request: problem(400, 'invalid_request', 'The request as a whole is malformed.'),
@@ -122,20 +122,20 @@ export const PROBLEMS = {
 
 export type ErrorCode = keyof typeof PROBLEMS
 
-/** Structured context of an error, as the API documents it per code. */
+/** Structured context of an error, documented per code. */
 export type Details = Readonly<Record<string, unknown>>
 
 const refused = Symbol('refused')
 
-/** An expected no, returned by use-cases and handlers; never thrown. */
+/** An expected error, returned by handlers and their functions. Never thrown. */
 export interface Refusal<C extends ErrorCode = ErrorCode> {
   readonly [refused]: true
   readonly code: C
   readonly message: string
   readonly details: Details | null
-  /** When it is not the code's own: `internal_error` may be any 5xx. */
+  /** HTTP status. Differs from that of the code for `internal_error`, which may be any 5xx. */
   readonly status: number
-  /** Extra response headers, for example `Retry-After`. */
+  /** Additional response headers, for example `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -148,7 +148,7 @@ export function refuse<C extends ErrorCode>(
   return { [refused]: true, code, message, details, headers, status: PROBLEMS[code].status }
 }
 
-/** 503: the service itself cannot take this now (starting, draining, overloaded, store away). */
+/** Returns a 503 refusal: the service is starting, draining or overloaded, or the database is unavailable. */
 export function unavailable(message: string, details: Details | null): Refusal<'internal_error'> {
   return { ...refuse('internal_error', message, details, { 'retry-after': '1' }), status: 503 }
 }
@@ -157,7 +157,7 @@ export function isRefusal(value: unknown): value is Refusal {
   return typeof value === 'object' && value !== null && refused in value
 }
 
-/** The error body of the contract. */
+/** Error body of the API. */
 export interface ErrorEnvelope {
   readonly error: {
     readonly type: ErrorType

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { type IdPrefix, isId } from '../../media/base/ids.js'
 
-/** Marks the issue of a malformed id in a path: such a resource cannot exist, so it answers 404. */
+/**
+ * Marks the validation issue of a malformed id in a path. Such a resource cannot exist, so the response is
+ * 404.
+ */
 export const MALFORMED_ID = { malformedId: true } as const
 
-/** An id in a path. Malformed ones answer 404 `not_found`, as decisions 2.1 ask. */
+/** Schema of an id in a path. A malformed id results in 404 `not_found`. */
 export function idParam(prefix: IdPrefix) {
   return z
     .string()
@@ -12,7 +15,7 @@ export function idParam(prefix: IdPrefix) {
     .meta({ examples: [`${prefix}_01JZ0000000000000000000000`] })
 }
 
-/** A timestamp column (Unix ms) as the API shows it: RFC 3339 UTC with milliseconds. */
+/** Formats a timestamp (Unix ms) as RFC 3339 in UTC with milliseconds. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
@@ -21,23 +24,23 @@ export function timestampOrNull(ms: number | null): string | null {
   return ms === null ? null : timestamp(ms)
 }
 
-/** RFC 3339 UTC in results. */
+/** Schema of a timestamp in results: RFC 3339, UTC. */
 export const Timestamp = z.string().meta({ format: 'date-time' })
 
 /**
- * An open set: known values are documented, unknown ones must be expected by clients. For results
- * only; in bodies use `z.enum`.
+ * Schema of an open enumeration in results: known values are documented, and clients must accept unknown
+ * ones. Use `z.enum` in bodies.
  */
 export function openEnum<const T extends string>(...known: readonly T[]) {
   return z.string().meta({ 'x-known-values': [...known] })
 }
 
-/** E.164 in canonical form; Indian numbers have 10 or 11 digits after +91. */
+/** Schema of a canonical E.164 number. Indian numbers have 10 or 11 digits after +91. */
 export const E164 = z
   .string()
   .regex(/^\+(?:91\d{10,11}|(?!91)[1-9]\d{6,14})$/, 'must be an E.164 number, for example +919876543210')
 
-/** A whole number in a query string or path. */
+/** Schema of an integer in a query string or path. */
 export function integerParam(minimum: number, maximum: number) {
   return z
     .string()
@@ -50,7 +53,7 @@ export function integerParam(minimum: number, maximum: number) {
     .meta({ type: 'integer', minimum, maximum, pattern: undefined })
 }
 
-/** A PATCH body: every field may be left out, but not all of them. */
+/** Schema of a PATCH body: every field is optional, but at least one is required. */
 export function patchBody<T extends z.ZodRawShape>(shape: T) {
   return z
     .strictObject(shape)

@@ -13,18 +13,18 @@ import { type Exchange, isSafe } from './exchange.js'
 import { readBytes } from './json-body.js'
 import { sessionOrigins } from './origins.js'
 
-/** A request that may go on. */
+/** An authenticated request that may continue. */
 export interface Admitted {
   readonly actor: AnyActor | null
-  /** The body of a signed request, which had to be read for its signature; null for all others. */
+  /** Body of a signed request, read to verify the signature. Null for other requests. */
   readonly body: Buffer | null
-  /** The signature that was spent; null without one. */
+  /** Accepted signature of a signed request. Null for other requests. */
   readonly signature: AcceptedSignature | null
 }
 
 /**
- * The challenge of a 401, by who an operation is for. There is no registered scheme for sessions and
- * signed requests; browsers, which would ask for a password at `Basic`, leave unknown ones alone.
+ * `WWW-Authenticate` challenge of a 401 by audience. Sessions and signatures have no registered scheme.
+ * Browsers ignore unknown schemes, whereas `Basic` would open a password dialog.
  */
 export const CHALLENGES: Readonly<Record<Audience, string>> = {
   key: 'Bearer realm="api"',
@@ -32,7 +32,7 @@ export const CHALLENGES: Readonly<Record<Audience, string>> = {
   session: 'Session realm="dashboard"',
   account: 'Session realm="dashboard"',
   staff: 'Session realm="staff"',
-  // Signing in: the password was wrong.
+  // Sign-in: the password was wrong.
   public: 'Session realm="dashboard"',
   signed: 'Signature realm="service"',
 }
@@ -42,7 +42,10 @@ export interface AdmissionDeps {
   readonly keys: KeyVerifier
 }
 
-/** Authentication, limits, scope or role, and the environment rule, in the order of decisions 2.1. */
+/**
+ * Authenticates the request, then checks the rate limit, the scope or role, and the environment, in this
+ * order.
+ */
 export async function admit(
   admission: AdmissionDeps,
   operation: Operation,
@@ -59,10 +62,10 @@ export async function admit(
 }
 
 function admitOperator({ settings }: Deps, { request }: Exchange): Admitted | Refusal {
-  const sent = /^Bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1]
-  // Without a token set, nobody is the operator.
-  if (settings.opsToken === null || sent === undefined || !constantTimeEqual(sent, settings.opsToken)) {
-    return refuse('unauthenticated', 'This needs the token of the operator as Bearer token.')
+  const token = /^Bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1]
+  // Without a configured token no request is accepted as the operator.
+  if (settings.opsToken === null || token === undefined || !constantTimeEqual(token, settings.opsToken)) {
+    return refuse('unauthenticated', 'Send the operator token in the header Authorization: Bearer <token>.')
   }
   return { actor: null, body: null, signature: null }
 }
@@ -108,7 +111,10 @@ async function admitActor(
     return isRefusal(actor) ? actor : admitKey(deps, actor, operation, exchange)
   }
   if (credential !== undefined) {
-    return refuse('unauthenticated', 'This operation takes a session of the dashboard, not an API key.')
+    return refuse(
+      'unauthenticated',
+      'This operation needs a dashboard session. Remove the Authorization header and sign in.',
+    )
   }
   const rules = { ...deps, origins: () => sessionOrigins(deps) }
   const actor = await sessionActor(rules, audience, {
@@ -128,30 +134,41 @@ async function admitKey(
   operation: Operation,
   exchange: Exchange,
 ): Promise<KeyActor | Refusal> {
-  const spent = await deps.requests.take(actor, requestCost(operation))
-  exchange.response.set(budgetHeaders(spent))
-  if (!spent.allowed) return rateLimited(spent)
+  const budget = await deps.requests.take(actor, requestCost(operation))
+  exchange.response.set(budgetHeaders(budget))
+  if (!budget.allowed) return rateLimited(budget)
   if (operation.scope !== null && !actor.scopes.includes(operation.scope)) {
-    return refuse('insufficient_scope', `This operation needs a key with the scope ${operation.scope}.`, {
-      required: operation.scope,
-      granted: actor.scopes,
-    })
+    return refuse(
+      'insufficient_scope',
+      `This operation needs an API key with the scope "${operation.scope}". Use or create such a key.`,
+      {
+        required: operation.scope,
+        granted: actor.scopes,
+      },
+    )
   }
   if (operation.environment !== null && operation.environment !== actor.environment) {
-    return refuse('forbidden', `This operation needs a ${operation.environment} key.`)
+    return refuse('forbidden', `This operation needs a ${operation.environment} API key.`)
   }
   return actor
 }
 
-/** Sessions spend no request budget (contract 8). */
+/** Checks the scope, role and environment of a session. Sessions do not use the request budget. */
 function admitMember(actor: SessionActor, operation: Operation): SessionActor | Refusal {
   const allowed =
     (operation.scope === null || actor.scopes.includes(operation.scope)) &&
     (operation.roles === null || operation.roles.includes(actor.role))
-  if (!allowed) return refuse('forbidden', `Your role ${actor.role} may not do this.`)
-  // A live key stands for trust that a session has in either environment (decisions 2.4).
+  if (!allowed)
+    return refuse(
+      'forbidden',
+      `The role "${actor.role}" is not allowed to use this operation. Ask an owner or admin.`,
+    )
+  // A session may use operations that need a live key in both environments.
   if (operation.environment === 'test' && actor.environment !== 'test') {
-    return refuse('forbidden', 'This operation needs the header x-svc-environment: test.')
+    return refuse(
+      'forbidden',
+      'This operation is available in the test environment only. Send the header x-svc-environment: test.',
+    )
   }
   return actor
 }

@@ -5,24 +5,24 @@ import { constantTimeEqual } from '../base/crypto.js'
 import type { RootKey } from '../base/root-key.js'
 import { fingerprint } from './idempotency.js'
 
-/** What a cursor may be used with: a cursor of one list means nothing to another. */
+/** Scope of a cursor. A cursor is valid only for the list, filters and owner it was created for. */
 export interface CursorScope {
   readonly organizationId: string
   readonly environment: string
   readonly operation: string
-  /** The parsed filters; `limit` may change from page to page. */
+  /** Parsed filters. `limit` is not part of them and may change from page to page. */
   readonly filters: Json
 }
 
 const MAC_BYTES = 16
 
-/** `base64url(HMAC || position)`; the HMAC also covers the scope. */
+/** Returns `base64url(HMAC || position)`. The HMAC also covers the scope. */
 export function writeCursor(rootKey: RootKey, scope: CursorScope, position: Position): string {
   const payload = JSON.stringify([position.key, position.id])
   return Buffer.concat([mac(rootKey, scope, payload), Buffer.from(payload)]).toString('base64url')
 }
 
-/** Null for anything this service did not hand out for this very list. */
+/** Returns the position of a cursor, or null if this service did not create it for this scope. */
 export function readCursor(rootKey: RootKey, scope: CursorScope, cursor: string): Position | null {
   const bytes = Buffer.from(cursor, 'base64url')
   const payload = bytes.subarray(MAC_BYTES).toString('utf8')

@@ -6,17 +6,17 @@ export function errorDocsUrl(deps: Pick<Deps, 'publicUrl'>): string {
   return `${deps.publicUrl()}/docs/errors`
 }
 
-/** One request being answered. */
+/** An HTTP request and its response. */
 export interface Exchange {
   readonly request: Request
   readonly response: Response
   readonly requestId: string
   readonly docsUrl: string
-  /** What a 401 asks for (RFC 9110 11.6.1): the way to authenticate on this path. */
+  /** `WWW-Authenticate` value of a 401 on this path (RFC 9110, 11.6.1). */
   readonly challenge: string
 }
 
-/** Methods that change nothing (RFC 9110 9.2.1). */
+/** Returns true for safe methods (RFC 9110, 9.2.1). */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }

@@ -16,12 +16,15 @@ import { readInput, type ValidInput } from './read-input.js'
 import { type RenderedResponse, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
 import type { MountedOperation } from './routes.js'
 
-/** What answering any request takes. */
+/** Dependencies for handling requests. */
 export interface HandlerDeps extends AdmissionDeps {
   readonly idempotency: IdempotencyStore
 }
 
-/** Answers one request in the order of decisions 2.1. Throws only what is a fault of the service. */
+/**
+ * Handles a request: admission, validation, idempotency, the operation, the response. Throws only for
+ * internal errors.
+ */
 export async function handle(
   handling: HandlerDeps,
   mounted: MountedOperation,
@@ -32,16 +35,19 @@ export async function handle(
   if (isRefusal(admitted)) return sendRefusal(exchange, admitted)
   try {
     await answer(handling, mounted, admitted, exchange)
-  } catch (fault) {
+  } catch (thrown) {
     await admitted.signature?.release().catch((error: unknown) => {
       const fields = { requestId: exchange.requestId, error: errorText(error) }
-      handling.deps.log.warn(fields, 'signature of a failed request not freed')
+      handling.deps.log.warn(fields, 'signature.release_failed')
     })
-    throw fault
+    throw thrown
   }
 }
 
-/** Only what succeeds uses a signature up: the sender may repeat everything else. */
+/**
+ * Runs the operation. A signature is used up only by a successful request, so that the sender may repeat a
+ * failed one.
+ */
 async function answer(
   handling: HandlerDeps,
   mounted: MountedOperation,
@@ -51,33 +57,33 @@ async function answer(
   const { operation } = mounted
   const { deps } = handling
   const { actor } = admitted
-  const checked = await readInput(deps, mounted, admitted, exchange)
-  if (isRefusal(checked)) {
+  const valid = await readInput(deps, mounted, admitted, exchange)
+  if (isRefusal(valid)) {
     await admitted.signature?.release()
-    return sendRefusal(exchange, checked)
+    return sendRefusal(exchange, valid)
   }
-  const input = inputOf(deps, actor, checked, exchange)
+  const input = inputOf(deps, actor, valid, exchange)
 
-  if (checked.idempotencyKey !== null && (actor?.kind === 'key' || actor?.kind === 'session')) {
-    return once(handling, operation, actor, { ...checked, key: checked.idempotencyKey }, input, exchange)
+  if (valid.idempotencyKey !== null && (actor?.kind === 'key' || actor?.kind === 'session')) {
+    return runOnce(handling, operation, actor, { ...valid, key: valid.idempotencyKey }, input, exchange)
   }
   const outcome = await operation.run(input)
   if (operation.reply !== 'file' || isRefusal(outcome)) {
-    const rendered = render(handling, operation, outcome, checked, exchange)
-    // Before the answer: the sender may repeat the request as soon as it has it.
+    const rendered = render(handling, operation, outcome, valid, exchange)
+    // Released before the response is sent, because the sender may repeat the request immediately.
     if (rendered.status > 299) await admitted.signature?.release()
     return send(exchange, rendered)
   }
-  // `fileOperation` types the handler's result.
+  // `fileOperation` guarantees this type.
   return sendFile(exchange, outcome as FileReply)
 }
 
-/** Runs the operation at most once per idempotency key, and answers repetitions alike. */
-async function once(
+/** Runs the operation at most once per idempotency key and returns the stored response for repetitions. */
+async function runOnce(
   handling: HandlerDeps,
   operation: Operation,
   actor: Actor,
-  checked: ValidInput & { readonly key: string },
+  valid: ValidInput & { readonly key: string },
   input: ErasedInput,
   exchange: Exchange,
 ): Promise<void> {
@@ -87,8 +93,8 @@ async function once(
     environment: actor.environment,
     method: operation.method,
     path: exchange.request.path,
-    key: checked.key,
-    fingerprint: fingerprint(checked.rawBody),
+    key: valid.key,
+    fingerprint: fingerprint(valid.rawBody),
   })
   if (isRefusal(claim)) return sendRefusal(exchange, claim)
   if (claim.kind === 'replay') {
@@ -97,13 +103,16 @@ async function once(
   let rendered: RenderedResponse
   try {
     const outcome = await operation.run({ ...input, idempotencyId: claim.id })
-    rendered = render(handling, operation, outcome, checked, exchange)
-  } catch (fault) {
+    rendered = render(handling, operation, outcome, valid, exchange)
+  } catch (thrown) {
     await idempotency.release(claim).catch((error: unknown) => {
-      // Its lease frees it later; the fault itself is what must be reported.
-      deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'idempotency key not freed')
+      // The lease of the key expires later. Report the original error.
+      deps.log.warn(
+        { requestId: exchange.requestId, error: errorText(error) },
+        'idempotency_key.release_failed',
+      )
     })
-    throw fault
+    throw thrown
   }
   if (isFinalStatus(rendered.status)) await idempotency.finish(claim, rendered)
   else await idempotency.release(claim)
@@ -114,33 +123,33 @@ function render(
   handling: HandlerDeps,
   operation: Operation,
   outcome: unknown,
-  checked: ValidInput,
+  valid: ValidInput,
   exchange: Exchange,
 ): RenderedResponse {
   const { rootKey, log } = handling.deps
   if (hasOwnHeaders(outcome)) {
-    const rendered = renderResult(rootKey, operation, outcome.value, checked.cursorScope)
+    const rendered = renderResult(rootKey, operation, outcome.value, valid.cursorScope)
     return { ...rendered, headers: { ...rendered.headers, ...outcome.headers } }
   }
-  if (!isRefusal(outcome)) return renderResult(rootKey, operation, outcome, checked.cursorScope)
+  if (!isRefusal(outcome)) return renderResult(rootKey, operation, outcome, valid.cursorScope)
   if (!operation.fails.includes(outcome.code) && !COMMON.includes(outcome.code)) {
-    log.error({ operation: operation.id, code: outcome.code }, 'an operation failed in an undeclared way')
+    log.error({ operation: operation.id, code: outcome.code }, 'operation.undeclared_error')
   }
   return renderRefusal(outcome, exchange.docsUrl, exchange.requestId)
 }
 
-/** What any operation may answer without declaring it. */
+/** Error codes that every operation may return without declaring them. */
 const COMMON: readonly ErrorCode[] = ['not_found', 'validation_error', 'internal_error']
 
-function inputOf(deps: Deps, actor: AnyActor | null, checked: ValidInput, exchange: Exchange): ErasedInput {
+function inputOf(deps: Deps, actor: AnyActor | null, valid: ValidInput, exchange: Exchange): ErasedInput {
   return {
-    params: checked.params,
-    query: checked.query,
-    body: checked.body,
+    params: valid.params,
+    query: valid.query,
+    body: valid.body,
     actor,
     deps,
     requestId: exchange.requestId,
     idempotencyId: null,
-    page: checked.page,
+    page: valid.page,
   }
 }

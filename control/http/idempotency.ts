@@ -7,18 +7,21 @@ import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 
-/** A crashed attempt blocks its key no longer than this. */
+/** A key stays locked for this time (ms) after a crash. */
 export const LOCK_MS = 90_000
 export const RETENTION_MS = 24 * 3_600_000
 
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** Whether a header value can be an `Idempotency-Key`. */
+/** Returns true for a valid `Idempotency-Key` header value. */
 export function isIdempotencyKey(value: string): boolean {
   return KEY.test(value)
 }
 
-/** SHA-256 of the canonical JSON (RFC 8785), hex: equal for bodies that mean the same. */
+/**
+ * Returns the SHA-256 (hex) of the canonical JSON (RFC 8785). Bodies with the same meaning have the same
+ * fingerprint.
+ */
 export function fingerprint(value: Json): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
@@ -27,41 +30,47 @@ export interface IdempotentRequest {
   readonly organizationId: string
   readonly environment: 'test' | 'live'
   readonly method: string
-  /** The path as requested, ids included. */
+  /** Request path, including ids. */
   readonly path: string
   readonly key: string
-  /** Of the parsed body's canonical JSON. */
+  /** Fingerprint of the parsed body. */
   readonly fingerprint: string
 }
 
 export interface StoredResponse {
   readonly status: number
-  /** JSON text. */
+  /** Body as JSON text. */
   readonly body: string
 }
 
 export type Claim =
-  /** Run it, then `finish` or `free`. `id` is the same for every attempt of the same request. */
+  /**
+   * Run the operation, then call `finish` or `release`. `id` is the same for every attempt of the same
+   * request.
+   */
   | { readonly kind: 'run'; readonly id: string; readonly lock: string }
   | { readonly kind: 'replay'; readonly response: StoredResponse }
   | Refusal<'idempotency_key_in_use' | 'idempotency_key_reused_with_different_params'>
 
-/** Which outcomes are final; anything else frees the key for a retry (decisions 1, row 1). */
+/**
+ * Returns true for final statuses, whose responses are stored. Any other status releases the key for a
+ * retry.
+ */
 export function isFinalStatus(status: number): boolean {
   return (status >= 200 && status < 300) || [402, 403, 404, 409, 422].includes(status)
 }
 
 export interface IdempotencyStore {
   claim(request: IdempotentRequest): Promise<Claim>
-  /** Keeps a final response. A lock that was lost to a later attempt changes nothing. */
+  /** Stores a final response. Has no effect if a later attempt took over the lock. */
   finish(claim: { id: string; lock: string }, response: StoredResponse): Promise<void>
-  /** Frees the key without a stored response; the same request continues under the same id. */
+  /** Releases the key without a stored response. The same request continues under the same id. */
   release(claim: { id: string; lock: string }): Promise<void>
 }
 
 /**
- * Each step is one conditional statement, so that two requests racing on any number of processes
- * get exactly one `run` between them.
+ * Opens the store. Each step is one conditional statement, so that exactly one of several concurrent
+ * requests gets `run`, with any number of processes.
  */
 export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): IdempotencyStore {
   const encryptionKey = rootKey.subkey('idempotency-encryption')
@@ -109,19 +118,19 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
       .executeTakeFirst()
   }
 
-  /** Takes over a free or abandoned row, if it still is as we saw it. */
-  async function takeOver(seen: { id: string; lock: string; state: string }): Promise<Claim | null> {
+  /** Takes over a free or abandoned row unless it changed since it was read. */
+  async function takeOver(row: { id: string; lock: string; state: string }): Promise<Claim | null> {
     const now = clock.wall()
     const lock = ulid(now)
     const taken = await db
       .updateTable('idempotencyKeys')
       .set({ state: 'running', lock, lockedUntil: now + LOCK_MS })
-      .where('id', '=', seen.id)
-      .where('lock', '=', seen.lock)
-      .where('state', '=', seen.state as 'free' | 'running')
+      .where('id', '=', row.id)
+      .where('lock', '=', row.lock)
+      .where('state', '=', row.state as 'free' | 'running')
       .returning('id')
       .executeTakeFirst()
-    return taken === undefined ? null : { kind: 'run', id: seen.id, lock }
+    return taken === undefined ? null : { kind: 'run', id: row.id, lock }
   }
 
   async function attempt(request: IdempotentRequest): Promise<Claim | null> {
@@ -134,14 +143,15 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
     const expired = row.expiresAt <= now && (row.state === 'done' || freeNow)
     const sameBody = row.fingerprint === request.fingerprint
     if (expired || (row.state === 'free' && !sameBody)) {
-      // Nothing came of the earlier request, or it is forgotten: this one starts anew with its own id.
+      // The earlier request had no final response, or its response expired. This request starts with a new
+      // id.
       await db.deleteFrom('idempotencyKeys').where('id', '=', row.id).where('lock', '=', row.lock).execute()
       return null
     }
     if (!sameBody) {
       return refuse(
         'idempotency_key_reused_with_different_params',
-        'This Idempotency-Key was used with a different body.',
+        'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
       )
     }
     if (row.state === 'done' && row.status !== null && row.response !== null) {
@@ -149,14 +159,19 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
       return { kind: 'replay', response: { status: row.status, body } }
     }
     if (freeNow) return takeOver(row)
-    return refuse('idempotency_key_in_use', 'The first request with this Idempotency-Key still runs.', null, {
-      'retry-after': '1',
-    })
+    return refuse(
+      'idempotency_key_in_use',
+      'The first request with this Idempotency-Key is still running. Retry after a short delay.',
+      null,
+      {
+        'retry-after': '1',
+      },
+    )
   }
 
   return {
     async claim(request) {
-      // Each round that gives null lost a race against another request, which made progress.
+      // Null means that another request won the race and made progress.
       for (;;) {
         const claim = await attempt(request)
         if (claim !== null) return claim
@@ -187,12 +202,12 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
   }
 }
 
-/** Removed by one statement. */
-const CHUNK = 500
+/** Rows removed by one statement. */
+const SWEEP_BATCH = 500
 
-/** Forgets requests of more than a day ago, but none that still runs. */
+/** Removes requests that are older than a day, except running ones. Returns true if there may be more. */
 export async function sweepIdempotencyKeys(db: Db, now: number): Promise<boolean> {
-  const gone = await db
+  const removed = await db
     .deleteFrom('idempotencyKeys')
     .where('id', 'in', (query) =>
       query
@@ -200,9 +215,9 @@ export async function sweepIdempotencyKeys(db: Db, now: number): Promise<boolean
         .select('id')
         .where('expiresAt', '<=', now)
         .where('lockedUntil', '<=', now)
-        .limit(CHUNK),
+        .limit(SWEEP_BATCH),
     )
     .returning('id')
     .execute()
-  return gone.length === CHUNK
+  return removed.length === SWEEP_BATCH
 }

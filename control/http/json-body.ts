@@ -2,17 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
 import { type Refusal, refuse } from '../api/problem.js'
 
-/** Deeper bodies are refused before anything recursive walks them. */
+/** Maximum nesting depth. Deeper bodies are rejected before recursive code reads them. */
 export const MAX_DEPTH = 64
 
-/** A body, or that there was none. */
+/** A JSON body. Null if the request has no body. */
 export type JsonBody = { readonly json: unknown } | null
 
 type BadBody = Refusal<'bad_request'>
 
 /**
- * Reads the request's JSON body of at most `maxBytes`. Refuses with `bad_request`: another content
- * type, a compressed, oversized, truncated or broken body, text that is not Unicode.
+ * Reads the JSON body of a request, at most `maxBytes` long. Returns a `bad_request` refusal for another
+ * content type, for a compressed, oversized, truncated or malformed body, and for text that is not valid
+ * Unicode.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -28,7 +29,7 @@ export async function readJsonBody(
   return parseJson(bytes)
 }
 
-/** The same for a body that was read already. */
+/** Parses a JSON body that was read already. */
 export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): JsonBody | BadBody {
   if (bytes.length === 0) return null
   return typeProblem(request) ?? parseJson(bytes)
@@ -36,18 +37,21 @@ export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): JsonBody | 
 
 function typeProblem(request: IncomingMessage): BadBody | null {
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    return refuse('bad_request', 'A request with a body needs Content-Type: application/json.')
+    return refuse('bad_request', 'Send the body with the header Content-Type: application/json.')
   }
   return null
 }
 
-/** Whether the message announces content (RFC 9112 6.3). */
+/** Returns true if the message has content (RFC 9112, 6.3). */
 export function hasBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length']
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }
 
-/** The raw body of at most `maxBytes`; empty without one. Refuses like `readJsonBody`. */
+/**
+ * Reads the raw body, at most `maxBytes` long. Returns an empty buffer if there is none. Refuses like
+ * `readJsonBody`.
+ */
 export function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
@@ -55,7 +59,8 @@ export function readBytes(
 ): Promise<Buffer | BadBody> {
   const read = express.raw({ type: () => true, limit: maxBytes, inflate: false })
   return new Promise((resolve) => {
-    // Express types its middleware on its own request; this one only reads the stream and sets body.
+    // Express declares its middleware for its own request type. This middleware only reads the stream and
+    // sets `body`.
     read(request as express.Request, response as express.Response, (error?: unknown) => {
       if (error !== undefined) resolve(refuse('bad_request', readProblem(error, maxBytes)))
       else if ('body' in request && Buffer.isBuffer(request.body)) resolve(request.body)
@@ -66,12 +71,12 @@ export function readBytes(
 
 function readProblem(error: unknown, maxBytes: number): string {
   const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
-  if (type === 'entity.too.large') return `The body is larger than ${maxBytes} bytes.`
-  if (type === 'encoding.unsupported') return 'Compressed bodies are not accepted.'
+  if (type === 'entity.too.large') return `The body is too large. The limit is ${maxBytes} bytes.`
+  if (type === 'encoding.unsupported') return 'The body is compressed. Send it without Content-Encoding.'
   return 'The body could not be read.'
 }
 
-/** Parses strict UTF-8 JSON; `bytes` is not kept. */
+/** Parses strict UTF-8 JSON. Does not keep `bytes`. */
 export function parseJson(bytes: Uint8Array): JsonBody | BadBody {
   let json: unknown
   try {
@@ -83,24 +88,28 @@ export function parseJson(bytes: Uint8Array): JsonBody | BadBody {
   return problem === null ? { json } : refuse('bad_request', problem)
 }
 
-/** Whether text can be stored and hashed exactly: no NUL (PostgreSQL), no half surrogate pair (RFC 8785). */
+/**
+ * Returns true if text can be stored and hashed exactly: no NUL character (PostgreSQL) and no unpaired
+ * surrogate (RFC 8785).
+ */
 export function isCleanText(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
 }
 
-// Not recursive: the input is a stranger's.
+// Iterative, because the input is not trusted.
 function structureProblem(root: unknown): string | null {
   const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, depth } = next
     if (typeof value === 'string' && !isCleanText(value)) {
-      return 'The body holds text with a NUL character or half a surrogate pair.'
+      return 'The body contains text with a NUL character or an unpaired surrogate.'
     }
     if (typeof value !== 'object' || value === null) continue
-    if (depth >= MAX_DEPTH) return `The body is nested deeper than ${MAX_DEPTH} levels.`
+    if (depth >= MAX_DEPTH) return `The body is nested too deeply. The limit is ${MAX_DEPTH} levels.`
     for (const [key, member] of Object.entries(value)) {
-      // JSON.parse makes it an own member; assigned further on, it would change a prototype.
-      if (key === '__proto__' || !isCleanText(key)) return 'The body has a field name that cannot be used.'
+      // JSON.parse creates an own property. Assigned to another object, it would set the prototype.
+      if (key === '__proto__' || !isCleanText(key))
+        return 'The body contains an invalid field name (__proto__, a NUL character or an unpaired surrogate).'
       open.push({ value: member, depth: depth + 1 })
     }
   }

@@ -1,12 +1,15 @@
 import type { RequestHandler } from 'express'
 import type { Deps } from '../api/deps.js'
 
-/** Where people see the service: mails link there, and its pages may use sessions. No slash at the end. */
+/**
+ * Returns the base URL of the dashboard without a trailing slash. Mails link to it, and its pages may use
+ * sessions.
+ */
 export function dashboardUrl(deps: Pick<Deps, 'settings' | 'publicUrl'>): string {
   return deps.settings.dashboardUrl ?? deps.publicUrl()
 }
 
-/** Origins whose pages may make changes in a session. */
+/** Returns the origins whose pages may change data in a session. */
 export function sessionOrigins(deps: Pick<Deps, 'settings' | 'publicUrl'>): readonly string[] {
   const origins = [dashboardUrl(deps), deps.publicUrl()].flatMap(originOf)
   return [...new Set([...origins, ...origins.flatMap(otherLoopbacks)])]
@@ -14,7 +17,7 @@ export function sessionOrigins(deps: Pick<Deps, 'settings' | 'publicUrl'>): read
 
 const LOOPBACKS = ['localhost', '127.0.0.1', '[::1]']
 
-/** On one's own machine the same service has several names. */
+/** Returns the other loopback origins, because a local service is reachable under several names. */
 function otherLoopbacks(origin: string): string[] {
   const url = new URL(origin)
   if (!LOOPBACKS.includes(url.hostname)) return []
@@ -22,14 +25,14 @@ function otherLoopbacks(origin: string): string[] {
 }
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE'
-// Not `authorization`: browsers are no place for API keys.
+// Without `authorization`: API keys must not be used in browsers.
 const HEADERS = 'content-type, idempotency-key, x-svc-csrf, x-svc-environment, x-svc-organization'
 const EXPOSED = 'x-request-id, retry-after, idempotency-replayed'
 const PREFLIGHT_SECONDS = 600
 
 /**
- * Cross-origin rules: the dashboard's pages may call with their session, all others get no permission
- * (decisions 10). A preflight by the dashboard is answered here.
+ * Applies the cross-origin rules: pages of the dashboard may use sessions, other origins get no permission.
+ * Responds to preflight requests of the dashboard.
  */
 export function crossOrigin(deps: Deps): RequestHandler {
   return (request, response, next) => {

@@ -235,7 +235,7 @@ const BAD: readonly BadInput[] = [
     path: `/v1/things/${ID}?depth=%00`,
     status: 400,
     code: 'validation_error',
-    issues: ['query.depth: holds a NUL character', 'query.depth: must be a whole number from 1 to 3'],
+    issues: ['query.depth: contains a NUL character or an unpaired surrogate', 'query.depth: must be a whole number from 1 to 3'],
   },
   {
     name: 'body on a GET',

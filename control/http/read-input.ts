@@ -11,69 +11,69 @@ import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
 import type { MountedOperation } from './routes.js'
 import { readQuery, type ValidationIssue, validate } from './validate.js'
 
-/** What a client sent, valid. */
+/** Validated input of a request. */
 export interface ValidInput {
   readonly params: unknown
-  /** Without `limit` and `cursor` of a list. */
+  /** Filters, without `limit` and `cursor` of a list. */
   readonly query: unknown
   readonly body: unknown
-  /** The body before defaults were filled in; null without one. */
+  /** Body before defaults are applied. Null without a body. */
   readonly rawBody: Json
   readonly idempotencyKey: string | null
   readonly page: PageRequest | null
-  /** What cursors of the answer are bound to; null when it has none. */
+  /** Scope of the cursors of a list. Null for other operations. */
   readonly cursorScope: CursorScope | null
 }
 
-/** Reads and validates all a client sent; every issue is reported, not only the first. */
+/** Reads and validates the input of a request. Reports all issues, not only the first. */
 export async function readInput(
   deps: Deps,
   mounted: MountedOperation,
-  { actor, body: readAlready }: Pick<Admitted, 'actor' | 'body'>,
+  { actor, body: signedBody }: Pick<Admitted, 'actor' | 'body'>,
   exchange: Exchange,
 ): Promise<ValidInput | Refusal> {
   const { operation } = mounted
   const { request, response } = exchange
   if (mounted.body === null && hasBody(request))
-    return refuse('bad_request', `${request.method} takes no body.`)
+    return refuse('bad_request', `Remove the body: ${request.method} requests to this path have none.`)
   const body =
     mounted.body === null
       ? null
-      : readAlready === null
+      : signedBody === null
         ? await readJsonBody(request, response, operation.bodyBytes)
-        : jsonBodyOf(request, readAlready)
+        : jsonBodyOf(request, signedBody)
   if (isRefusal(body)) return body
   if (body === null && operation.body !== null && !operation.body.safeParse(undefined).success) {
-    return refuse('bad_request', 'This operation needs a JSON body.')
+    return refuse('bad_request', 'The JSON body is missing.')
   }
   const idempotencyKey = operation.idempotent === null ? undefined : request.header('idempotency-key')
   if (operation.idempotent === 'required' && idempotencyKey === undefined) {
-    return refuse('bad_request', 'This operation needs an Idempotency-Key header.')
+    return refuse('bad_request', 'The header Idempotency-Key is missing.')
   }
 
   const params = validate(mounted.params, request.params, 'path')
-  if (!params.ok && params.malformedId) return refuse('not_found', 'No such resource.')
-  const sent = readQuery(queryText(request.originalUrl))
-  const query = validate(mounted.query, sent.values, 'query')
-  const parsed = mounted.body === null ? NO_BODY : validate(mounted.body, body?.json, 'body')
+  if (!params.ok && params.malformedId) return refuse('not_found', 'The resource does not exist.')
+  const rawQuery = readQuery(queryText(request.originalUrl))
+  const query = validate(mounted.query, rawQuery.values, 'query')
+  const bodyResult = mounted.body === null ? NO_BODY : validate(mounted.body, body?.json, 'body')
   const issues: ValidationIssue[] = [
     ...(params.ok ? [] : params.issues),
-    ...sent.issues,
+    ...rawQuery.issues,
     ...(query.ok ? [] : query.issues),
-    ...(parsed.ok ? [] : parsed.issues),
+    ...(bodyResult.ok ? [] : bodyResult.issues),
   ]
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
     issues.push({ path: 'header.idempotency-key', reason: 'must be 1 to 255 printable ASCII characters' })
   }
-  if (!params.ok || !query.ok || !parsed.ok || issues.length > 0) return invalid(issues)
+  if (!params.ok || !query.ok || !bodyResult.ok || issues.length > 0) return invalid(issues)
 
   const paging = readPaging(deps, operation, actor, query.value)
   if (isRefusal(paging)) return paging
   return {
     params: params.value,
     ...paging,
-    body: parsed.value,
-    // It came out of JSON.parse.
+    body: bodyResult.value,
+    // The value comes from JSON.parse.
     rawBody: (body?.json ?? null) as Json,
     idempotencyKey: idempotencyKey ?? null,
   }
@@ -82,7 +82,7 @@ export async function readInput(
 const NO_BODY = { ok: true, value: undefined } as const
 
 function invalid(issues: readonly ValidationIssue[]): Refusal {
-  return refuse('validation_error', 'The request is not valid; details.issues lists what to change.', {
+  return refuse('validation_error', 'The request is invalid. details.issues lists every invalid field.', {
     issues,
   })
 }
@@ -104,7 +104,7 @@ function readPaging(
   if (!operation.list.paged) {
     return { query, page: { limit: Number.MAX_SAFE_INTEGER, after: null }, cursorScope: null }
   }
-  // `querySchema` put limit and cursor in.
+  // `querySchema` adds limit and cursor.
   const { limit, cursor, ...filters } = query as { limit: number; cursor?: string } & Record<string, Json>
   const pinned = actor !== null && (actor.kind === 'key' || actor.kind === 'session') ? actor : null
   const cursorScope: CursorScope = {
@@ -116,7 +116,12 @@ function readPaging(
   if (cursor === undefined) return { query: filters, page: { limit, after: null }, cursorScope }
   const after = readCursor(deps.rootKey, cursorScope, cursor)
   if (after === null) {
-    return invalid([{ path: 'query.cursor', reason: 'is not a cursor of this list with these filters' }])
+    return invalid([
+      {
+        path: 'query.cursor',
+        reason: 'is not a cursor of this list with these filters; start without a cursor',
+      },
+    ])
   }
   return { query: filters, page: { limit, after }, cursorScope }
 }

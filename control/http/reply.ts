@@ -8,7 +8,7 @@ import type { RootKey } from '../base/root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
 
-/** JSON text with a status: what is sent, and what idempotency keeps and replays. */
+/** Rendered response. The idempotency store keeps and replays it. */
 export interface RenderedResponse {
   readonly status: number
   readonly headers: ResponseHeaders
@@ -16,8 +16,8 @@ export interface RenderedResponse {
 }
 
 /**
- * What a handler returned, through the operation's result schema: a column nobody listed cannot
- * leave. Throws EngineError `internal` when it does not fit.
+ * Renders the result of a handler with the result schema of the operation, so that fields that are not in
+ * the schema cannot leak. Throws EngineError `internal` if the result does not match the schema.
  */
 export function renderResult(
   rootKey: RootKey,
@@ -29,12 +29,12 @@ export function renderResult(
   if (reply === 'text') return { status, headers: { 'content-type': contentType }, body: String(outcome) }
   if (reply === 'empty' || result === null) return { status, headers: {}, body: '' }
   if (reply !== 'list') {
-    const value = fit(operation, result, outcome)
+    const value = parseResult(operation, result, outcome)
     return { status, headers: {}, body: JSON.stringify(reply === 'bare' ? value : { data: value }) }
   }
-  // `listOperation` types the handler's result.
+  // `listOperation` guarantees this type.
   const page = outcome as Page<unknown>
-  const data = page.items.map((item) => fit(operation, result, item))
+  const data = page.items.map((item) => parseResult(operation, result, item))
   const cursor =
     page.next === null || cursorScope === null ? null : writeCursor(rootKey, cursorScope, page.next)
   const pagination = { cursor, hasMore: page.next !== null, ...totals(page.total) }
@@ -56,7 +56,7 @@ export function send(exchange: Exchange, rendered: RenderedResponse): void {
     return
   }
   const bytes = Buffer.from(rendered.body)
-  // Not Express' own `set`, which adds a charset that application/json does not define.
+  // `response.set` of Express would add a charset, which application/json does not define.
   if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json')
   response.setHeader('content-length', bytes.length)
   response.end(bytes)
@@ -67,8 +67,8 @@ export function sendRefusal(exchange: Exchange, refusal: Refusal): void {
 }
 
 /**
- * Sends a file with byte ranges and conditions (RFC 9110 13, 14). A file that is gone is 404.
- * Rejects only with what is a fault of the service.
+ * Sends a file, with support for byte ranges and conditional requests (RFC 9110, 13 and 14). Sends 404 if
+ * the file no longer exists. Rejects only for internal errors.
  */
 export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
   const { response } = exchange
@@ -76,7 +76,7 @@ export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
   return new Promise((resolve, reject) => {
     response.sendFile(
       basename(file.path),
-      // The folder may itself lie below one whose name starts with a dot.
+      // A parent folder may have a name that starts with a dot.
       { root: dirname(file.path), dotfiles: 'allow', cacheControl: false },
       (error?: Error) => {
         const status = error !== undefined && 'status' in error ? error.status : undefined
@@ -85,7 +85,9 @@ export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
         response.removeHeader('content-disposition')
         const refusal = refuse(
           status === 404 ? 'not_found' : 'bad_request',
-          status === 404 ? 'The file is gone.' : 'The file has no such range or version.',
+          status === 404
+            ? 'The file no longer exists.'
+            : 'The requested range or version of the file does not exist.',
         )
         sendRefusal(exchange, { ...refusal, status })
         resolve()
@@ -94,7 +96,7 @@ export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
   })
 }
 
-function fit(operation: Operation, schema: z.ZodType, value: unknown): unknown {
+function parseResult(operation: Operation, schema: z.ZodType, value: unknown): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new EngineError('internal', 'a result does not fit the schema of its operation', {

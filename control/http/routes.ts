@@ -3,20 +3,20 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Method, Operation } from '../api/operation.js'
 import { integerParam } from '../base/schemas.js'
 
-/** An operation with everything the server derives from it, made once. */
+/** An operation and the schemas derived from it. */
 export interface MountedOperation {
   readonly operation: Operation
   readonly params: z.ZodType
   readonly query: z.ZodType
-  /** Null: a body is refused. */
+  /** Schema of the body. Null if a body is rejected. */
   readonly body: z.ZodType | null
 }
 
-/** One path and what answers on it. */
+/** A path and its operations. */
 export interface Route {
   readonly path: string
   readonly byMethod: ReadonlyMap<Method, MountedOperation>
-  /** Value of `Allow`. */
+  /** Value of the `Allow` header. */
   readonly allow: string
 }
 
@@ -25,18 +25,18 @@ export const MAX_PAGE = 100
 const NOTHING = z.strictObject({})
 
 /**
- * Groups operations by path, static segments before parameters. Throws EngineError `internal` for a
- * list that contradicts itself: a programming mistake, found at start.
+ * Groups operations by path. Static segments come before parameters. Throws EngineError `internal` for
+ * inconsistent operations, which are programming errors found at start.
  */
 export function buildRoutes(operations: readonly Operation[]): readonly Route[] {
   const ids = new Set<string>()
   const paths = new Map<string, Map<Method, MountedOperation>>()
   for (const operation of operations) {
-    check(operation)
-    if (ids.has(operation.id)) throw mistake(operation, 'its id is used twice')
+    checkOperation(operation)
+    if (ids.has(operation.id)) throw inconsistent(operation, 'its id is used twice')
     ids.add(operation.id)
     const byMethod = paths.get(operation.path) ?? new Map<Method, MountedOperation>()
-    if (byMethod.has(operation.method)) throw mistake(operation, 'its method and path are used twice')
+    if (byMethod.has(operation.method)) throw inconsistent(operation, 'its method and path are used twice')
     byMethod.set(operation.method, mounted(operation))
     paths.set(operation.path, byMethod)
   }
@@ -45,12 +45,12 @@ export function buildRoutes(operations: readonly Operation[]): readonly Route[] 
     .sort((a, b) => compareSegments(a.path.split('/'), b.path.split('/')))
 }
 
-/** Names of the `:name` segments of a path. */
+/** Returns the names of the `:name` segments of a path. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/:(\w+)/g)].flatMap((match) => match[1] ?? [])
 }
 
-/** The query an operation accepts: its filters and, for lists, `limit` and `cursor`. */
+/** Returns the query schema of an operation: its filters and, for lists, `limit` and `cursor`. */
 export function querySchema(operation: Operation): z.ZodObject {
   const filters = operation.query ?? z.object({})
   if (operation.list === null || !operation.list.paged) return filters.strict()
@@ -65,44 +65,44 @@ export function querySchema(operation: Operation): z.ZodObject {
 }
 
 function mounted(operation: Operation): MountedOperation {
-  const withBody = operation.method !== 'get' && operation.method !== 'delete'
+  const takesBody = operation.method !== 'get' && operation.method !== 'delete'
   return {
     operation,
     params: operation.params ?? NOTHING,
     query: querySchema(operation),
-    // An action without fields still takes `{}`, which many clients send with every POST.
-    body: operation.body ?? (withBody ? NOTHING.optional() : null),
+    // Without a body schema the body may be missing or `{}`, which many clients send with every POST.
+    body: operation.body ?? (takesBody ? NOTHING.optional() : null),
   }
 }
 
-function check(operation: Operation): void {
+function checkOperation(operation: Operation): void {
   const named = pathParameters(operation.path)
   const declared = Object.keys(operation.params?.shape ?? {})
   if ([...named].sort().join() !== [...declared].sort().join()) {
-    throw mistake(operation, 'its params are not those of its path')
+    throw inconsistent(operation, 'its params are not those of its path')
   }
   if ((operation.audience === 'key') !== (operation.scope !== null)) {
-    throw mistake(operation, 'a key operation names a scope, any other does not')
+    throw inconsistent(operation, 'a key operation names a scope, any other does not')
   }
   if (operation.roles !== null && operation.audience !== 'session') {
-    throw mistake(operation, 'roles belong to session operations')
+    throw inconsistent(operation, 'roles belong to session operations')
   }
   if (operation.perMinute !== null && operation.audience !== 'public') {
-    throw mistake(operation, 'a limit by address belongs to public operations')
+    throw inconsistent(operation, 'a limit by address belongs to public operations')
   }
   if ((operation.audience === 'signed') !== (operation.signer !== null)) {
-    throw mistake(operation, 'a signed operation names its signer, any other does not')
+    throw inconsistent(operation, 'a signed operation names its signer, any other does not')
   }
   if ((operation.status === 204) !== (operation.reply === 'empty')) {
-    throw mistake(operation, 'exactly the 204 answers have no result')
+    throw inconsistent(operation, 'exactly the 204 answers have no result')
   }
   const forOrganization = operation.audience === 'key' || operation.audience === 'session'
   if (operation.idempotent !== null && !forOrganization) {
-    throw mistake(operation, 'idempotency keys belong to an organization')
+    throw inconsistent(operation, 'idempotency keys belong to an organization')
   }
 }
 
-function mistake(operation: Operation, what: string): EngineError {
+function inconsistent(operation: Operation, what: string): EngineError {
   return new EngineError('internal', `operation ${operation.id} ${operation.path}: ${what}`)
 }
 

@@ -19,14 +19,14 @@ import { buildRoutes, type Route } from './routes.js'
 
 export interface HttpAddress {
   readonly address: string
-  /** 0 takes any free port. */
+  /** Port to listen on. 0 selects a free port. */
   readonly port: number
 }
 
-/** A bound port. Requests wait until `serveHttp` answers them. */
+/** A bound port. Requests are queued until `serveHttp` serves them. */
 export interface HttpListener extends HttpAddress {
   readonly server: Server
-  /** Hands the waiting requests and all later ones to `listener`. */
+  /** Passes the queued requests and all later ones to `listener`. */
   serve(listener: RequestListener): void
   close(): void
 }
@@ -36,22 +36,22 @@ export interface HttpServerOptions {
   readonly deps: Deps
   /** Public pages, served without CORS headers. */
   readonly pages?: readonly RequestHandler[]
-  /** Builds the routers for paths that are no operation; they check API keys themselves. */
+  /** Returns routers for paths that are no operation. They check API keys themselves. */
   readonly routers?: (keys: KeyVerifier) => readonly RequestHandler[]
 }
 
 export interface HttpServer extends HttpAddress {
-  /** Accepts no new connections, lets running requests finish for `graceMs`, then cuts them. */
+  /** Rejects new connections, waits up to `graceMs` for running requests, then closes all connections. */
   close(graceMs: number): Promise<void>
 }
 
-// Bounds on what one client can hold open: a whole request, its head, and an idle connection.
+// Time limits for a whole request, for its head, and for an idle connection.
 const REQUEST_MS = 30_000
 const HEAD_MS = 10_000
-const IDLE_MS = 65_000 // above the 60 s of common load balancers, so that they close first
+const IDLE_MS = 65_000 // longer than the 60 s of common load balancers, so that they close first
 const HEAD_BYTES = 16 * 1024
 
-/** Binds the port. Throws EngineError `port_unavailable` when that fails. */
+/** Binds the port. Throws EngineError `port_unavailable` if this fails. */
 export async function bindHttp(options: HttpAddress): Promise<HttpListener> {
   const server = createServer({
     maxHeaderSize: HEAD_BYTES,
@@ -92,17 +92,17 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
   app.disable('x-powered-by').disable('etag').set('query parser', false)
   app.set('case sensitive routing', true).set('strict routing', true)
   if (deps.settings.trustedProxies.length > 0) app.set('trust proxy', [...deps.settings.trustedProxies])
-  app.use(prepare(deps))
+  app.use(prepareExchange(deps))
   for (const page of options.pages ?? []) app.use(page)
   app.use(crossOrigin(deps))
-  for (const route of buildRoutes(options.operations)) app.all(route.path, serve(handling, route))
+  for (const route of buildRoutes(options.operations)) app.all(route.path, routeHandler(handling, route))
   for (const router of options.routers?.(handling.keys) ?? []) app.use(router)
   app.use((_request, response) => {
-    sendRefusal(response.locals.exchange, refuse('not_found', 'No such path.'))
+    sendRefusal(response.locals.exchange, refuse('not_found', 'There is no operation at this path.'))
   })
-  app.use(failed(deps))
+  app.use(errorHandler(deps))
 
-  server.on('clientError', (error, socket) => rejectGarbage(deps, error, socket as Socket))
+  server.on('clientError', (error, socket) => rejectUnparsable(deps, error, socket as Socket))
   listener.serve(app)
   let closing: Promise<void> | undefined
   return {
@@ -115,8 +115,8 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
   }
 }
 
-/** Gives every request its id and every response its headers. */
-function prepare(deps: Deps): RequestHandler {
+/** Sets the request id and the common response headers. */
+function prepareExchange(deps: Deps): RequestHandler {
   return (request, response, next) => {
     const requestId = newId('req', deps.clock.wall())
     const docsUrl = errorDocsUrl(deps)
@@ -134,7 +134,7 @@ function prepare(deps: Deps): RequestHandler {
     const startedAt = deps.clock.wall()
     response.once('close', () => {
       const ms = deps.clock.now() - started
-      // The pattern, not the address: addresses hold ids and what people searched for.
+      // Log the route pattern instead of the URL, which contains ids and search terms.
       const route = request.route === undefined ? null : String(request.route.path)
       const operation: unknown = response.locals.operation
       deps.telemetry.request({
@@ -154,22 +154,27 @@ function prepare(deps: Deps): RequestHandler {
         status: response.statusCode,
         ms: Math.round(ms),
       }
-      if (response.writableFinished) deps.log.info(fields, 'request')
-      else deps.log.info(fields, 'request given up by the client')
+      if (response.writableFinished) deps.log.info(fields, 'http.request')
+      else deps.log.info(fields, 'http.request_aborted')
     })
     next()
   }
 }
 
-function serve(handling: HandlerDeps, route: Route): RequestHandler {
+function routeHandler(handling: HandlerDeps, route: Route): RequestHandler {
   return async (_request, response) => {
     const exchange: Exchange = response.locals.exchange
     const method = exchange.request.method === 'HEAD' ? 'get' : exchange.request.method.toLowerCase()
     const mounted = route.byMethod.get(method as Method)
     if (mounted === undefined) {
-      const refusal = refuse('method_not_allowed', `${exchange.request.method} is not served here.`, null, {
-        allow: route.allow,
-      })
+      const refusal = refuse(
+        'method_not_allowed',
+        `This path does not support ${exchange.request.method}. The Allow header lists the supported methods.`,
+        null,
+        {
+          allow: route.allow,
+        },
+      )
       return sendRefusal(exchange, refusal)
     }
     response.locals.operation = mounted.operation.id
@@ -177,23 +182,23 @@ function serve(handling: HandlerDeps, route: Route): RequestHandler {
   }
 }
 
-/** The last resort: whatever was thrown is logged under the request id and told to nobody. */
-function failed(deps: Deps): ErrorRequestHandler {
-  // Express tells error handlers by their four parameters.
+/** Handles errors that handlers throw: logs them with the request id and sends a generic error. */
+function errorHandler(deps: Deps): ErrorRequestHandler {
+  // Express recognises error handlers by their four parameters.
   return (error: unknown, _request, response, _next) => {
     const exchange: Exchange = response.locals.exchange
     if (error instanceof URIError) {
-      sendRefusal(exchange, refuse('bad_request', 'The path is not valid percent-encoding.'))
+      sendRefusal(exchange, refuse('bad_request', 'The path contains invalid percent-encoding.'))
       return
     }
     if (error instanceof EngineError && error.code === 'overloaded' && error.retryable) {
-      deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'request turned away')
-      sendRefusal(exchange, unavailable('The service is busy; try again in a moment.', null))
+      deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'http.request_rejected')
+      sendRefusal(exchange, unavailable('The service is busy. Retry in a moment.', null))
       return
     }
     if (isTransient(error) && !response.headersSent) {
-      deps.log.error({ requestId: exchange.requestId, error: errorText(error) }, 'database busy or away')
-      sendRefusal(exchange, unavailable('The service is busy; try again in a moment.', null))
+      deps.log.error({ requestId: exchange.requestId, error: errorText(error) }, 'http.database_unavailable')
+      sendRefusal(exchange, unavailable('The service is busy. Retry in a moment.', null))
       return
     }
     deps.log.error(
@@ -203,16 +208,16 @@ function failed(deps: Deps): ErrorRequestHandler {
         ...(error instanceof Error ? { stack: error.stack, cause: errorText(error.cause) } : {}),
         ...(error instanceof EngineError ? { code: error.code, context: error.context } : {}),
       },
-      'request failed',
+      'http.request_failed',
     )
-    // With the head sent already, only cutting the connection tells the client.
+    // The head is sent already, so the only way to report the error is to close the connection.
     if (response.headersSent) response.destroy()
-    else sendRefusal(exchange, refuse('internal_error', 'The service failed. Retry with backoff.'))
+    else sendRefusal(exchange, refuse('internal_error', 'Internal error. Retry with backoff.'))
   }
 }
 
-/** Answers what the HTTP parser could not read; there is no request to speak of. */
-function rejectGarbage(deps: Deps, error: Error, socket: Socket): void {
+/** Responds to bytes that the HTTP parser rejected. */
+function rejectUnparsable(deps: Deps, error: Error, socket: Socket): void {
   const code = 'code' in error ? error.code : undefined
   if (!socket.writable || code === 'ECONNRESET') {
     socket.destroy()
@@ -227,7 +232,7 @@ function rejectGarbage(deps: Deps, error: Error, socket: Socket): void {
   const requestId = newId('req', deps.clock.wall())
   const refusal = refuse(
     'bad_request',
-    'The request is not readable HTTP, too large in its head, or too slow.',
+    'The request is not valid HTTP, its headers are too large, or it was sent too slowly.',
   )
   const body = JSON.stringify(errorEnvelope(refusal, errorDocsUrl(deps), requestId))
   socket.end(
@@ -251,12 +256,12 @@ function listen(server: Server, { address, port }: HttpAddress): Promise<void> {
 
 function drain(server: Server, deps: Deps, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const cut = deps.clock.after(graceMs, () => server.closeAllConnections())
+    const deadline = deps.clock.after(graceMs, () => server.closeAllConnections())
     server.close(() => {
-      cut.cancel()
+      deadline.cancel()
       resolve()
     })
-    // Connections that become idle from now on would otherwise stay for their keep-alive time.
+    // Without this, connections that become idle during shutdown would stay open for the keep-alive time.
     server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
     server.keepAliveTimeout = 1
     server.closeIdleConnections()

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { MALFORMED_ID } from '../base/schemas.js'
 import { isCleanText } from './json-body.js'
 
-/** One entry of `details.issues`. */
+/** An entry of `details.issues`. */
 export interface ValidationIssue {
-  /** `query.x`, `path.x`, `header.x`, or bare for the body: `a.b[3].c`. */
+  /** Location: `query.x`, `path.x`, `header.x`, or for the body the plain path `a.b[3].c`. */
   readonly path: string
   readonly reason: string
 }
@@ -15,7 +15,7 @@ export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: readonly ValidationIssue[]; readonly malformedId: boolean }
 
-/** Checks one part of a request and lists everything that is wrong with it. */
+/** Validates one part of a request and lists all issues. */
 export function validate(schema: z.ZodType, input: unknown, part: InputPart): ValidationResult {
   const parsed = schema.safeParse(input)
   if (parsed.success) return { ok: true, value: parsed.data }
@@ -24,8 +24,8 @@ export function validate(schema: z.ZodType, input: unknown, part: InputPart): Va
 }
 
 /**
- * The parameters of a query string. A name that is given twice, or holds text that cannot be
- * stored, is an issue; so is, later, one that the operation does not know.
+ * Parses a query string. Reports an issue for duplicate parameters and for text that cannot be stored.
+ * Validation against the schema reports unknown parameters later.
  */
 export function readQuery(search: string): {
   values: Record<string, string>
@@ -35,7 +35,8 @@ export function readQuery(search: string): {
   const issues: ValidationIssue[] = []
   for (const [name, value] of new URLSearchParams(search)) {
     if (values.has(name)) issues.push({ path: `query.${name}`, reason: 'given more than once' })
-    else if (!isCleanText(value)) issues.push({ path: `query.${name}`, reason: 'holds a NUL character' })
+    else if (!isCleanText(value))
+      issues.push({ path: `query.${name}`, reason: 'contains a NUL character or an unpaired surrogate' })
     values.set(name, value)
   }
   return { values: Object.fromEntries(values), issues }
@@ -49,7 +50,7 @@ function explain(issue: ZodIssue, input: unknown, part: InputPart): ValidationIs
     return issue.keys.map((key) => ({ path: pathOf([...issue.path, key], part), reason }))
   }
   if (issue.code === 'invalid_union') {
-    const branch = likeliest(issue.errors)
+    const branch = bestVariant(issue.errors)
     if (branch !== null) {
       return branch.flatMap((inner) =>
         explain({ ...inner, path: [...issue.path, ...inner.path] }, input, part),
@@ -60,10 +61,13 @@ function explain(issue: ZodIssue, input: unknown, part: InputPart): ValidationIs
   return [{ path: pathOf(issue.path, part), reason: missing ? 'required' : issue.message }]
 }
 
-/** Of the variants of a union the one that was nearly met; null when none accepts this type at all. */
-function likeliest(variants: readonly (readonly ZodIssue[])[]): readonly ZodIssue[] | null {
-  const near = variants.filter((issues) => issues.every((issue) => issue.path.length > 0))
-  return near.toSorted((a, b) => a.length - b.length)[0] ?? null
+/**
+ * Returns the issues of the union variant that matches best, or null if no variant accepts values of this
+ * type.
+ */
+function bestVariant(variants: readonly (readonly ZodIssue[])[]): readonly ZodIssue[] | null {
+  const candidates = variants.filter((issues) => issues.every((issue) => issue.path.length > 0))
+  return candidates.toSorted((a, b) => a.length - b.length)[0] ?? null
 }
 
 function isMalformedId(issue: ZodIssue): boolean {
