@@ -23,10 +23,10 @@ import { clearExpiredSecrets } from '../webhooks/endpoint-store.js'
 const KIND = 'retention'
 const HOUR_MS = 3_600_000
 
-/** Removes some of what is past its time; false when nothing is left of it. */
+/** Removes some expired rows. Returns false if none are left. */
 type Sweep = (db: Db, now: number) => Promise<boolean>
 
-/** What is removed from the database, by the name of its job. Each is done by one process at a time. */
+/** Sweeps of the database by job name. One process at a time runs each of them. */
 const SWEEPS: Readonly<Record<string, Sweep>> = {
   events: sweepEvents,
   'webhook-deliveries': sweepDeliveries,
@@ -52,27 +52,30 @@ export interface RetentionOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** Whose folder `recordings` is. */
+  /** Id of the node that owns the folder `recordings`. */
   readonly nodeId: string
   readonly recordings: string
 }
 
-/** Removes what is past its time, every hour: rows in any of the processes, files in each its own. */
+/**
+ * Returns the handlers that remove expired data every hour: rows in any process, files in the process that
+ * owns them.
+ */
 export function retentionHandlers(options: RetentionOptions): readonly JobHandler[] {
   const { db, clock, log, nodeId, recordings } = options
-  const later: JobOutcome = async () => clock.wall() + HOUR_MS
+  const hourly: JobOutcome = async () => clock.wall() + HOUR_MS
   return [
     {
       kind: KIND,
       concurrency: 1,
       async run(job) {
         const sweep = SWEEPS[job.payload]
-        // A sweep of another release: its job is not ours to keep.
+        // The job belongs to a sweep of another release: remove it.
         if (sweep === undefined) return async () => null
         while (!job.signal.aborted && (await sweep(db, clock.wall()))) {
-          // Each round removes the next part; other writers get their turn in between.
+          // Each round removes one batch. Other writers can write between batches.
         }
-        return later
+        return hourly
       },
     },
     {
@@ -80,13 +83,13 @@ export function retentionHandlers(options: RetentionOptions): readonly JobHandle
       concurrency: 1,
       async run(job) {
         await sweepRecordingFiles(recordings, clock.wall(), log, job.signal)
-        return later
+        return hourly
       },
     },
   ]
 }
 
-/** Makes sure that every sweep has its job, and this process one for its files. */
+/** Adds the jobs of all sweeps that do not exist yet, and the job for the files of this process. */
 export async function scheduleRetention(db: Db, nodeId: string, now: number): Promise<void> {
   const jobs = Object.keys(SWEEPS).map((name) => ({
     id: `${KIND}:${name}`,
@@ -98,7 +101,7 @@ export async function scheduleRetention(db: Db, nodeId: string, now: number): Pr
   await addJobs(db, [...jobs, { id: files, kind: files, dueAt: now }], now)
 }
 
-/** A kind per process: no other can reach the files. */
+/** Returns the job kind for the files of a process, which other processes cannot access. */
 function fileKind(nodeId: string): string {
   return `${KIND}-files:${nodeId}`
 }

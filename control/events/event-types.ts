@@ -1,4 +1,4 @@
-/** The events of the contract. */
+/** All event types. */
 export const EVENT_TYPES = [
   'call.initiated',
   'call.answered',

@@ -10,7 +10,7 @@ import type { EventType, SubjectType } from './event-types.js'
 export type { EventType } from './event-types.js'
 
 const DAY_MS = 86_400_000
-/** Older events are gone for readers. */
+/** Older events are not returned. */
 export const EVENT_RETENTION_MS = 30 * DAY_MS
 
 export interface NewEvent {
@@ -21,8 +21,8 @@ export interface NewEvent {
 }
 
 /**
- * Records an event and what is to be delivered of it. Only inside the transaction of the change it
- * tells of.
+ * Inserts an event and its webhook deliveries. Call it only in the transaction of the change that the event
+ * reports.
  */
 export async function insertEvent(trx: Trx, event: NewEvent, now: number): Promise<void> {
   const { organizationId, environment, type, subject } = event
@@ -47,7 +47,7 @@ interface Owner {
   readonly environment: 'test' | 'live'
 }
 
-/** What the log shows of a delivery. */
+/** Delivery of an event, as listed with the event. */
 export interface EventDelivery {
   readonly endpointId: string
   readonly status: DeliveryStatus
@@ -56,15 +56,15 @@ export interface EventDelivery {
   readonly deliveredAt: number | null
 }
 
-/** One line of the log: an event and, when an endpoint wanted it, its newest delivery to that one. */
+/** Item of the event log: an event and the latest delivery to one subscribed endpoint, if any. */
 export interface EventWithDelivery {
   readonly event: EventRow
   readonly delivery: EventDelivery | null
 }
 
 /**
- * Events of one environment and those that concern both, newest first, within retention: one line
- * per event and endpoint.
+ * Returns the events of one environment and those that concern both, newest first, within the retention.
+ * One item per event and endpoint.
  */
 export async function listEvents(
   db: Db,
@@ -81,7 +81,7 @@ export async function listEvents(
     .where(
       page.after === null
         ? sql<SqlBool>`1 = 1`
-        : // The first condition says nothing new, but an index can use it.
+        : // Redundant condition that can use an index.
           sql<SqlBool>`events."createdAt" <= ${page.after.key} and (events."createdAt", events.id,
             coalesce(delivery."endpointId", '')) < (${page.after.key}, ${eventId}, ${endpointId})`,
     )
@@ -98,7 +98,9 @@ export async function listEvents(
   )
 }
 
-/** An event with its newest delivery to any endpoint; null when there is none within retention. */
+/**
+ * Returns an event with its latest delivery to any endpoint, or null if there is none within the retention.
+ */
 export async function findEventWithDelivery(
   db: Db,
   owner: Owner,
@@ -125,7 +127,7 @@ export async function findEvent(
   )
 }
 
-/** The event a delivery tells of; null when it is older than the retention. */
+/** Returns the event of a delivery, or null if it was removed after the retention. */
 export async function findEventOfDelivery(
   db: Db,
   delivery: Pick<WebhookDeliveryRow, 'organizationId' | 'eventId'>,
@@ -181,20 +183,20 @@ function visible(db: Db | Trx, owner: Owner, now: number) {
     .where('events.createdAt', '>', now - EVENT_RETENTION_MS)
 }
 
-/** Removed by one statement. */
-const CHUNK = 500
+/** Rows removed by one statement. */
+const SWEEP_BATCH = 500
 
 export async function sweepEvents(db: Db, now: number): Promise<boolean> {
-  const gone = await db
+  const removed = await db
     .deleteFrom('events')
     .where('id', 'in', (query) =>
       query
         .selectFrom('events')
         .select('id')
         .where('createdAt', '<=', now - EVENT_RETENTION_MS)
-        .limit(CHUNK),
+        .limit(SWEEP_BATCH),
     )
     .returning('id')
     .execute()
-  return gone.length === CHUNK
+  return removed.length === SWEEP_BATCH
 }

@@ -7,20 +7,20 @@ interface Write {
   readonly failed: (error: unknown) => void
 }
 
-/** The end of this turn of the event loop. */
+/** Resolves at the end of the current turn of the event loop. */
 export const endOfEventLoopTurn = promisify(setImmediate)
 
-/** Longer transactions would keep other writers of SQLite waiting. */
-const MAX_TOGETHER = 64
+/** Maximum writes per transaction. Longer transactions would block other writers of SQLite. */
+const MAX_BATCH = 64
 
 /**
- * Commits small writes of many jobs together: one flush to disk serves all that came while the last
- * transaction ran. Each stays its own: when one fails, every one is run again in a transaction of
- * its own, so that only the failing one fails. Writes must therefore bear being run twice.
+ * Commits small writes of many jobs in one transaction, which needs one flush to disk. If a write fails,
+ * all writes of the batch run again in separate transactions, so that only the failing one fails. Writes
+ * must therefore tolerate being run twice.
  */
 export class GroupCommit {
   readonly #db: Db
-  #waiting: Write[] = []
+  #pending: Write[] = []
   #running: Promise<void> | null = null
 
   constructor(db: Db) {
@@ -29,29 +29,29 @@ export class GroupCommit {
 
   write<T>(run: (trx: Trx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ run, done: (value) => resolve(value as T), failed: reject })
+      this.#pending.push({ run, done: (value) => resolve(value as T), failed: reject })
       this.#running ??= this.#drain()
     })
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no write is pending. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      // Everything that came in during one turn of the loop, from however many sockets, goes together:
-      // on SQLite a transaction runs without a pause, so that nothing would join it otherwise.
+    while (this.#pending.length > 0) {
+      // All writes of one turn of the event loop are batched, from all sockets. On SQLite a transaction
+      // runs without yielding, so other writes could not join it later.
       await endOfEventLoopTurn()
-      const batch = this.#waiting.splice(0, MAX_TOGETHER)
-      if (!(await this.#together(batch))) for (const write of batch) await this.#alone(write)
+      const batch = this.#pending.splice(0, MAX_BATCH)
+      if (!(await this.#commitBatch(batch))) for (const write of batch) await this.#commitSingle(write)
     }
-    // In the very turn that found nothing waiting: a later one could miss a write asked for between.
+    // Set in the same turn that found the queue empty. Later, a write queued in between would be missed.
     this.#running = null
   }
 
-  async #together(batch: readonly Write[]): Promise<boolean> {
+  async #commitBatch(batch: readonly Write[]): Promise<boolean> {
     if (batch.length === 1) return false
     let values: unknown[]
     try {
@@ -61,14 +61,14 @@ export class GroupCommit {
         return results
       })
     } catch {
-      // Whose fault it was shows when each runs alone.
+      // Run separately to find the write that failed.
       return false
     }
     for (const [index, write] of batch.entries()) write.done(values[index])
     return true
   }
 
-  async #alone(write: Write): Promise<void> {
+  async #commitSingle(write: Write): Promise<void> {
     try {
       write.done(await this.#db.transaction().execute((trx) => write.run(trx)))
     } catch (error) {

@@ -10,53 +10,52 @@ import { isTransient } from '../db/transient-error.js'
 import { endOfEventLoopTurn, GroupCommit } from './group-commit.js'
 import { type Claim, claimJobs, dueLanes, releaseClaim, renewClaim, renewClaims } from './store.js'
 
-/** A job in the hands of a handler. */
+/** A claimed job, passed to its handler. */
 export interface ClaimedJob {
   readonly id: string
   readonly lane: string
   readonly payload: string
-  /** 1 for the first claim; more after faults, crashes and planned repetitions. */
+  /** Number of the claim, starting at 1. Increases after failures, crashes and planned repetitions. */
   readonly attempts: number
-  /** Aborted when the runner wants to stop and has waited long enough. */
+  /** Aborted when the runner closes and the grace period is over. */
   readonly signal: AbortSignal
   /**
-   * Commits a write and renews the lease with it. The write may be run twice, but takes effect once.
-   * Throws `LeaseLost`, and nothing was written, when another runner has the job.
+   * Commits a write and extends the lease in the same transaction. The write may run twice but takes effect
+   * once. Throws `LeaseLostError` without writing if another runner has claimed the job.
    */
   write<T>(run: (trx: Trx) => Promise<T>): Promise<T>
 }
 
 /**
- * What a handler leaves behind: written in one transaction with the end of the job. Returns when the
- * job is due again (Unix ms), or null when it is over.
+ * Final write of a handler, in one transaction with the end of the job. Returns the time at which the job
+ * is due again (Unix ms), or null if it is finished.
  */
 export type JobOutcome = (trx: Trx) => Promise<number | null>
 
 export interface JobHandler {
   readonly kind: string
-  /** At once, in this process. */
+  /** Maximum jobs running at the same time in this process. */
   readonly concurrency: number
-  /** At once per lane; the whole concurrency when absent. */
+  /** Maximum jobs running at the same time per lane. Default: `concurrency`. */
   laneLimit?(lane: string): number
-  /** A throw is a fault: the job is tried again with growing delays, for ever. */
+  /** Runs a job. If it throws, the job is repeated with growing delays, without a limit. */
   run(job: ClaimedJob): Promise<JobOutcome>
 }
 
 export interface JobRunner {
-  /** Looks for due jobs now instead of at the next beat. */
+  /** Looks for due jobs now instead of at the next poll. */
   wake(): void
-  /** How long ago, in ms, it last looked for due jobs and the database answered. */
+  /** Time since the last successful poll (ms). */
   readonly sinceLastPollMs: number
   /** Resolves when no job runs and none is due. */
   idle(): Promise<void>
   /**
-   * Claims nothing more and waits for the running jobs; after `GRACE_MS` their signals are aborted.
-   * Idempotent.
+   * Stops claiming jobs and waits for running ones. After `GRACE_MS` their signals are aborted. Idempotent.
    */
   close(): Promise<void>
 }
 
-/** Thrown by `HeldJob.write`; a handler lets it through. */
+/** Thrown by `ClaimedJob.write`. Handlers let it propagate. */
 export class LeaseLostError extends Error {
   constructor(id: string) {
     super(`the lease of ${id} was lost`)
@@ -64,7 +63,7 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** A stopped runner's jobs are taken over after this. */
+/** Other runners take over the jobs of a stopped runner after this time. */
 export const LEASE_MS = 30_000
 export const POLL_MS = 250
 const GRACE_MS = 2_000
@@ -74,15 +73,18 @@ const LAST_DELAY_MS = 10 * 60_000
 const FINISH_RETRIES = 6
 const FIRST_FINISH_RETRY_MS = 50
 
-/** When a job that failed by a fault of ours is tried again: 1 s, doubled, ten minutes at most. */
+/**
+ * Returns the delay before a failed job is repeated (ms): 1 s, doubled after each failure, at most 10
+ * minutes.
+ */
 export function failureRetryMs(attempts: number): number {
   return Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(20, Math.max(0, attempts - 1)))
 }
 
 /**
- * Runs due jobs of the handlers' kinds, each at least once. Several processes may run on one
- * database: a job belongs to the one whose conditional update took it, for `leaseMs`, renewed while
- * it runs. Lanes take turns, the longest waiting first, so that a long queue in one does not hold up
+ * Opens a runner for due jobs of the kinds of the handlers. Every job runs at least once. Several processes
+ * may share a database: a conditional update claims a job for `leaseMs`, and the lease is extended while
+ * the job runs. Lanes take turns, longest waiting first, so that a long queue in one lane does not delay
  * the others.
  */
 export function openJobRunner(options: {
@@ -91,7 +93,7 @@ export function openJobRunner(options: {
   readonly log: Log
   readonly handlers: readonly JobHandler[]
   readonly leaseMs?: number
-  /** How often to look for due jobs when nothing else makes it look. */
+  /** Poll interval (ms). */
   readonly pollMs?: number
 }): JobRunner {
   const { db, clock, log, handlers } = options
@@ -101,25 +103,25 @@ export function openJobRunner(options: {
   const scope = new Scope()
   const group = new GroupCommit(db)
   const abort = new AbortController()
-  // One per running job, which is not a leak.
+  // One listener per running job. Not a leak.
   setMaxListeners(0, abort.signal)
   const running = new Map<string, { readonly claim: Claim; readonly kind: string; readonly lane: string }>()
-  /** Of them, those whose end is being stored: their places are dealt out already. */
-  const leaving = new Set<string>()
+  /** Running jobs whose end is being stored. Their slots are already assigned to other jobs. */
+  const finishing = new Set<string>()
   const ended = new Set<Promise<void>>()
-  let looking: Promise<void> | null = null
-  let again = false
-  let lookedAt = clock.now()
+  let polling: Promise<void> | null = null
+  let pollAgain = false
+  let polledAt = clock.now()
 
   function busy(kind: string, lane?: string): number {
     let count = 0
     for (const [id, job] of running) {
-      if (!leaving.has(id) && job.kind === kind && (lane === undefined || job.lane === lane)) count++
+      if (!finishing.has(id) && job.kind === kind && (lane === undefined || job.lane === lane)) count++
     }
     return count
   }
 
-  /** Claims for one handler what its free places allow; returns how many jobs it got. */
+  /** Claims jobs for the free slots of a handler. Returns the number of claimed jobs. */
   async function claim(handler: JobHandler): Promise<number> {
     const free = handler.concurrency - busy(handler.kind)
     if (free <= 0) return 0
@@ -142,7 +144,7 @@ export function openJobRunner(options: {
     }))
     const claimed = await group.write(async (trx) => {
       const rows: JobRow[] = []
-      for (const one of wanted) rows.push(...(await claimJobs(trx, one, now)))
+      for (const request of wanted) rows.push(...(await claimJobs(trx, request, now)))
       return rows
     })
     for (const row of claimed) start(handler, row)
@@ -150,19 +152,19 @@ export function openJobRunner(options: {
   }
 
   function start(handler: JobHandler, row: JobRow): void {
-    const own: Claim = { id: row.id, owner, attempts: row.attempts }
-    running.set(row.id, { claim: own, kind: row.kind, lane: row.lane })
+    const lease: Claim = { id: row.id, owner, attempts: row.attempts }
+    running.set(row.id, { claim: lease, kind: row.kind, lane: row.lane })
     renew()
-    const end = execute(handler, row, own).finally(() => {
+    const end = execute(handler, row, lease).finally(() => {
       running.delete(row.id)
-      leaving.delete(row.id)
+      finishing.delete(row.id)
       ended.delete(end)
-      look()
+      poll()
     })
     ended.add(end)
   }
 
-  async function execute(handler: JobHandler, row: JobRow, own: Claim): Promise<void> {
+  async function execute(handler: JobHandler, row: JobRow, lease: Claim): Promise<void> {
     const held: ClaimedJob = {
       id: row.id,
       lane: row.lane,
@@ -171,7 +173,7 @@ export function openJobRunner(options: {
       signal: abort.signal,
       write: (run) =>
         group.write(async (trx) => {
-          if (!(await renewClaim(trx, own, clock.wall() + leaseMs))) throw new LeaseLostError(row.id)
+          if (!(await renewClaim(trx, lease, clock.wall() + leaseMs))) throw new LeaseLostError(row.id)
           return run(trx)
         }),
     }
@@ -180,90 +182,90 @@ export function openJobRunner(options: {
       outcome = await handler.run(held)
     } catch (error) {
       if (error instanceof LeaseLostError) {
-        log.warn({ job: row.id, kind: row.kind }, 'a job went to another runner while it ran')
+        log.warn({ job: row.id, kind: row.kind }, 'job.lease_lost')
         return
       }
       log.error(
         { job: row.id, kind: row.kind, attempts: row.attempts, error: errorText(error) },
-        'job failed',
+        'job.failed',
       )
       outcome = async () => clock.wall() + failureRetryMs(row.attempts)
     }
-    await finish(row, own, outcome)
+    await finish(row, lease, outcome)
   }
 
-  async function finish(row: JobRow, own: Claim, outcome: JobOutcome): Promise<void> {
-    // The next claim is committed together with this end, not after it.
-    leaving.add(row.id)
-    look()
-    for (let round = 1; ; round++) {
+  async function finish(row: JobRow, lease: Claim, outcome: JobOutcome): Promise<void> {
+    // The next claim is committed together with the end of this job.
+    finishing.add(row.id)
+    poll()
+    for (let attempt = 1; ; attempt++) {
       try {
         await group.write(async (trx) => {
           const dueAt = await outcome(trx)
-          if (!(await releaseClaim(trx, own, dueAt))) throw new LeaseLostError(row.id)
+          if (!(await releaseClaim(trx, lease, dueAt))) throw new LeaseLostError(row.id)
         })
         return
       } catch (error) {
         const fields = { job: row.id, kind: row.kind, error: errorText(error) }
         if (error instanceof LeaseLostError) {
-          log.warn(fields, 'a job went to another runner before its end was stored')
+          log.warn(fields, 'job.lease_lost')
           return
         }
-        if (!isTransient(error) || round === FINISH_RETRIES || scope.closed) {
-          // The lease runs out, and the job runs again: at least once.
-          log.error(fields, 'the end of a job was not stored')
+        if (!isTransient(error) || attempt === FINISH_RETRIES || scope.closed) {
+          // The lease expires, and the job runs again (at least once).
+          log.error(fields, 'job.finish_failed')
           return
         }
-        await pause(FIRST_FINISH_RETRY_MS * 2 ** round)
+        await pause(FIRST_FINISH_RETRY_MS * 2 ** attempt)
       }
     }
   }
 
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const forget = scope.own(resolve)
+      const disown = scope.own(resolve)
       scope.after(clock, ms, () => {
-        forget()
+        disown()
         resolve()
       })
     })
   }
 
-  function look(): void {
+  function poll(): void {
     if (scope.closed) return
-    again = true
-    looking ??= lookNow()
+    pollAgain = true
+    polling ??= pollNow()
   }
 
-  async function lookNow(): Promise<void> {
-    while (again && !scope.closed) {
-      // Jobs that end in the same turn of the loop make room for one claim, not for one each.
+  async function pollNow(): Promise<void> {
+    while (pollAgain && !scope.closed) {
+      // Jobs that end in the same turn of the event loop cause one claim instead of one each.
       await endOfEventLoopTurn()
-      again = false
+      pollAgain = false
       try {
         let claimed = 0
         for (const handler of handlers) claimed += scope.closed ? 0 : await claim(handler)
-        lookedAt = clock.now()
-        if (claimed > 0) again = true
+        polledAt = clock.now()
+        if (claimed > 0) pollAgain = true
       } catch (error) {
-        log.warn({ error: errorText(error) }, 'due jobs not claimed; trying again')
+        log.warn({ error: errorText(error) }, 'job.claim_failed')
         break
       }
     }
-    // In the very turn that found nothing to do: a later one could miss somebody who asked in between.
-    looking = null
+    // Set in the same turn that found nothing to do. Later, a request in between would be missed.
+    polling = null
   }
 
-  function beat(): void {
+  function schedulePoll(): void {
     scope.after(clock, pollMs, () => {
-      look()
-      beat()
+      poll()
+      schedulePoll()
     })
   }
 
   let renewing: Promise<void> = Promise.resolve()
   let renewalDue = false
-  /** Keeps the leases of running jobs, for as long as there are any. */
+  /** Extends the leases of running jobs while there are any. */
   function renew(): void {
     if (renewalDue) return
     renewalDue = true
@@ -273,10 +275,10 @@ export function openJobRunner(options: {
         renewalDue = false
         return
       }
-      // One at a time: with a slow database, or a clock that jumps, they would pile up.
+      // One at a time. With a slow database, or a clock that jumps, renewals would pile up.
       renewing = renewClaims(db, claims, clock.wall() + leaseMs)
         .catch((error: unknown) => {
-          log.warn({ error: errorText(error) }, 'leases of running jobs not renewed; trying again')
+          log.warn({ error: errorText(error) }, 'job.lease_renewal_failed')
         })
         .then(() => {
           renewalDue = false
@@ -288,7 +290,7 @@ export function openJobRunner(options: {
   let closing: Promise<void> | undefined
   async function close(): Promise<void> {
     await scope.close()
-    await looking
+    await polling
     const timer = clock.after(GRACE_MS, () => abort.abort())
     try {
       while (ended.size > 0) await Promise.allSettled(ended)
@@ -299,16 +301,16 @@ export function openJobRunner(options: {
     await group.idle()
   }
 
-  beat()
-  look()
+  schedulePoll()
+  poll()
   return {
-    wake: look,
+    wake: poll,
     get sinceLastPollMs() {
-      return clock.now() - lookedAt
+      return clock.now() - polledAt
     },
     async idle() {
-      look()
-      while (looking !== null || ended.size > 0) await Promise.allSettled([looking, ...ended])
+      poll()
+      while (polling !== null || ended.size > 0) await Promise.allSettled([polling, ...ended])
     },
     close() {
       closing ??= close()
@@ -317,21 +319,24 @@ export function openJobRunner(options: {
   }
 }
 
-/** Deals `free` places out one by one to lanes with room, in their order, until either is used up. */
+/**
+ * Distributes `free` slots one by one among lanes with free capacity, in order, until the slots or the
+ * capacity are used up.
+ */
 export function shareSlots(
   free: number,
   lanes: readonly { readonly lane: string; readonly free: number }[],
 ): readonly { readonly lane: string; readonly count: number }[] {
   const counts = lanes.map(() => 0)
   let left = free
-  for (let dealt = true; dealt && left > 0; ) {
-    dealt = false
-    for (const [index, { free: room }] of lanes.entries()) {
+  for (let assigned = true; assigned && left > 0; ) {
+    assigned = false
+    for (const [index, { free: capacity }] of lanes.entries()) {
       const count = counts[index] ?? 0
-      if (left > 0 && count < room) {
+      if (left > 0 && count < capacity) {
         counts[index] = count + 1
         left--
-        dealt = true
+        assigned = true
       }
     }
   }

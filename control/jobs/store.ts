@@ -3,7 +3,7 @@ import type { Db, Trx } from '../db/database.js'
 import type { JobRow } from '../db/tables/webhooks.js'
 
 export interface NewJob {
-  /** Unique over all kinds: adding a job that is there already does nothing. */
+  /** Unique across all kinds. Adding a job that already exists has no effect. */
   readonly id: string
   readonly kind: string
   readonly lane?: string
@@ -12,15 +12,15 @@ export interface NewJob {
   readonly payload?: string
 }
 
-/** A claim of a job: writes that name it fail once another runner has taken the job. */
+/** Claim of a job. Writes with this claim fail once another runner has claimed the job. */
 export interface Claim {
   readonly id: string
   readonly owner: string
-  /** Number of the claim; a later claim by the same runner has another one. */
+  /** Number of the claim. Distinguishes claims by the same runner. */
   readonly attempts: number
 }
 
-/** Adds jobs, in the transaction of what they follow from. */
+/** Adds jobs. Call it in the transaction of the change that causes them. */
 export async function addJobs(db: Db | Trx, jobs: readonly NewJob[], now: number): Promise<void> {
   if (jobs.length === 0) return
   await db
@@ -42,8 +42,8 @@ export async function addJobs(db: Db | Trx, jobs: readonly NewJob[], now: number
 }
 
 /**
- * Lanes of a kind with a job that is due, longest waiting first. Looks at one index entry per lane,
- * however many jobs wait in it.
+ * Returns the lanes of a kind that have a due job, longest waiting first. Reads one index entry per lane,
+ * independent of the number of jobs.
  */
 export async function dueLanes(db: Db, kind: string, now: number, limit: number): Promise<readonly string[]> {
   const { rows } = await sql<{ lane: string }>`
@@ -61,8 +61,8 @@ export async function dueLanes(db: Db, kind: string, now: number, limit: number)
 }
 
 /**
- * Takes up to `limit` due jobs of a lane for `owner`, oldest first. Of two runners asking at once
- * each job goes to one: the condition is looked at again once the row's lock is had.
+ * Claims up to `limit` due jobs of a lane for `owner`, oldest first. With concurrent runners each job goes
+ * to one of them, because the condition is evaluated again under the row lock.
  */
 export async function claimJobs(
   db: Db | Trx,
@@ -97,7 +97,7 @@ export async function claimJobs(
     .execute()
 }
 
-/** Lengthens the leases of jobs that are still held. */
+/** Extends the leases of jobs that are still held. */
 export async function renewClaims(db: Db, claims: readonly Claim[], leaseUntil: number): Promise<void> {
   const [first] = claims
   if (first === undefined) return
@@ -113,7 +113,7 @@ export async function renewClaims(db: Db, claims: readonly Claim[], leaseUntil: 
     .execute()
 }
 
-/** Renews one lease; false, and nothing happens, when the job has gone to somebody else. */
+/** Extends one lease. Returns false without a change if another runner has claimed the job. */
 export async function renewClaim(trx: Trx, claim: Claim, leaseUntil: number): Promise<boolean> {
   const row = await trx
     .updateTable('jobs')
@@ -126,7 +126,10 @@ export async function renewClaim(trx: Trx, claim: Claim, leaseUntil: number): Pr
   return row !== undefined
 }
 
-/** Ends a claim: the job is over (`dueAt` null) or waits until then. False when it was lost before. */
+/**
+ * Ends a claim. The job is removed (`dueAt` null) or becomes due at `dueAt`. Returns false if the claim was
+ * lost.
+ */
 export async function releaseClaim(trx: Trx, claim: Claim, dueAt: number | null): Promise<boolean> {
   const row =
     dueAt === null
@@ -148,7 +151,7 @@ export async function releaseClaim(trx: Trx, claim: Claim, dueAt: number | null)
   return row !== undefined
 }
 
-/** Makes what waits in a lane due now. What is due already or held stays as it is. */
+/** Makes the waiting jobs of a lane due now. Jobs that are due or claimed do not change. */
 export async function makeLaneDue(trx: Trx, kind: string, lane: string, now: number): Promise<void> {
   await trx
     .updateTable('jobs')

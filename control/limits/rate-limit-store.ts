@@ -2,7 +2,7 @@ import type { BudgetOwner } from '../api/request-budget.js'
 import type { Db, Trx } from '../db/database.js'
 import type { LimitLookup } from './rate-limiter.js'
 
-/** The request budgets that staff set; an owner without a row has the default. */
+/** Returns a lookup of the limits that staff set. Without a row the default applies. */
 export function storedLimits(db: Db): LimitLookup {
   return async ({ organizationId, environment }) => {
     const row = await db
@@ -15,7 +15,7 @@ export function storedLimits(db: Db): LimitLookup {
   }
 }
 
-/** Sets an owner's requests a minute (from 1), or back to the default with null. */
+/** Sets the requests per minute of an owner (at least 1). Null restores the default. */
 export async function setRequestLimit(
   db: Db | Trx,
   { organizationId, environment }: BudgetOwner,

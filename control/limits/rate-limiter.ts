@@ -2,23 +2,23 @@ import type { Clock } from '../../media/base/clock.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import type { Budget, BudgetOwner, RateLimiter } from '../api/request-budget.js'
 
-/** The operator's requests a minute for an owner; null means the default. */
+/** Returns the requests per minute of an owner, or null for the default. */
 export type LimitLookup = (owner: BudgetOwner) => Promise<number | null>
 
-/** Decisions 2.7: 600 a minute, refilled at ten a second. */
+/** 600 requests per minute, refilled at 10 per second. */
 export const DEFAULT_LIMIT = 600
 const WINDOW_SECONDS = 60
-/** How long an operator's change of a limit may go unnoticed. */
+/** A changed limit takes effect within this time. */
 const LOOKUP_MS = 10_000
-/** Full buckets say nothing; above this many, they are dropped. */
-const KEPT_BUCKETS = 10_000
+/** Number of buckets above which full ones are removed. */
+const MAX_BUCKETS = 10_000
 
 interface Bucket {
   limit: number
   tokens: number
-  /** Monotonic ms of the last refill. */
-  at: number
-  /** Monotonic ms until which `limit` is believed. */
+  /** Monotonic time of the last refill (ms). */
+  refilledAt: number
+  /** Monotonic time at which `limit` is looked up again (ms). */
   limitUntil: number
 }
 
@@ -27,18 +27,18 @@ export function openRateLimiter(clock: Clock, lookup: LimitLookup): RateLimiter 
 
   async function bucketOf(owner: BudgetOwner): Promise<Bucket> {
     const name = `${owner.organizationId} ${owner.environment}`
-    const known = buckets.get(name)
-    if (known !== undefined && known.limitUntil > clock.now()) return known
+    const existing = buckets.get(name)
+    if (existing !== undefined && existing.limitUntil > clock.now()) return existing
     const limit = (await lookup(owner)) ?? DEFAULT_LIMIT
     const now = clock.now()
-    // Read again: another request may have made it while this one waited.
-    const bucket = buckets.get(name) ?? { limit, tokens: limit, at: now, limitUntil: 0 }
+    // Read again: another request may have created it during the lookup.
+    const bucket = buckets.get(name) ?? { limit, tokens: limit, refilledAt: now, limitUntil: 0 }
     refill(bucket, now)
     bucket.tokens = Math.min(bucket.tokens, limit)
     bucket.limit = limit
     bucket.limitUntil = now + LOOKUP_MS
     if (!buckets.has(name)) {
-      if (buckets.size >= KEPT_BUCKETS) dropFull(buckets, now)
+      if (buckets.size >= MAX_BUCKETS) dropFull(buckets, now)
       buckets.set(name, bucket)
     }
     return bucket
@@ -48,7 +48,7 @@ export function openRateLimiter(clock: Clock, lookup: LimitLookup): RateLimiter 
     async take(owner, cost) {
       const bucket = await bucketOf(owner)
       refill(bucket, clock.now())
-      // A limit below the cost of an operation must not close it for ever.
+      // An operation that costs more than the limit must still be possible.
       const price = Math.min(cost, bucket.limit)
       const allowed = bucket.tokens >= price
       if (allowed) bucket.tokens -= price
@@ -62,14 +62,14 @@ export function openRateLimiter(clock: Clock, lookup: LimitLookup): RateLimiter 
   }
 }
 
-/** Bulk, CSV and PDF operations cost five requests, any other one. */
+/** Returns the cost of an operation in requests: 5 for bulk, CSV and PDF operations, else 1. */
 export function requestCost({ path, contentType }: { path: string; contentType: string }): number {
   const heavy =
     /\/(bulk|import)$|\.(csv|pdf)$/.test(path) || /^(text\/csv|application\/pdf)/.test(contentType)
   return heavy ? 5 : 1
 }
 
-/** The headers every keyed response carries, refusals included. */
+/** Returns the rate limit headers of a response to an API key, including refusals. */
 export function budgetHeaders(budget: Budget): Record<string, string> {
   const { limit, remaining, resetSeconds, fullAt } = budget
   return {
@@ -85,7 +85,7 @@ export function rateLimited(budget: Budget): Refusal<'rate_limited'> {
   const seconds = Math.max(1, budget.resetSeconds)
   return refuse(
     'rate_limited',
-    `The request budget of ${budget.limit} a minute is spent. Retry in ${seconds} s.`,
+    `The limit of ${budget.limit} requests per minute is reached. Retry in ${seconds} s.`,
     { retry_after_seconds: seconds },
     { 'retry-after': String(seconds) },
   )
@@ -94,12 +94,14 @@ export function rateLimited(budget: Budget): Refusal<'rate_limited'> {
 const perSecond = (bucket: Bucket): number => bucket.limit / WINDOW_SECONDS
 
 function refill(bucket: Bucket, now: number): void {
-  const earned = ((now - bucket.at) / 1000) * perSecond(bucket)
-  bucket.tokens = Math.min(bucket.limit, bucket.tokens + earned)
-  bucket.at = now
+  const refilled = ((now - bucket.refilledAt) / 1000) * perSecond(bucket)
+  bucket.tokens = Math.min(bucket.limit, bucket.tokens + refilled)
+  bucket.refilledAt = now
 }
 
-/** `wanted`: tokens that the time to wait is counted for. */
+/**
+ * Returns the budget of a bucket. `wanted` is the number of tokens for which the waiting time is computed.
+ */
 function budgetOf(bucket: Bucket, wallMs: number, wanted: number): Budget {
   const rate = perSecond(bucket)
   const remaining = Math.floor(bucket.tokens)

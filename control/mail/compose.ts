@@ -7,7 +7,7 @@ import { parseMail } from './outbox.js'
 export interface ComposeDeps {
   readonly db: Db
   readonly rootKey: RootKey
-  /** Base of the links, no slash at the end. */
+  /** Base URL of links, without a trailing slash. */
   readonly dashboardUrl: () => string
 }
 
@@ -16,10 +16,13 @@ export interface MailText {
   readonly text: string
 }
 
-/** At most one link of a kind is mailed to an account in this time. */
+/** Minimum time between two links of a kind to an account (ms). */
 const QUIET_MS = 60_000
 
-/** Writes a queued mail now; null when there is nothing to say to this recipient. Makes the link in it. */
+/**
+ * Writes the text of a queued mail and creates the link in it. Returns null if the recipient must not get
+ * the mail.
+ */
 export async function composeMail(deps: ComposeDeps, row: MailRow, now: number): Promise<MailText | null> {
   const mail = parseMail(row)
   switch (mail.kind) {
@@ -101,7 +104,7 @@ function resetPassword(url: string): MailText {
   ])
 }
 
-/** Behind `#`, so that the token stays out of the logs of servers and proxies. */
+/** The token is in the fragment (`#`), so that servers and proxies do not log it. */
 function link(deps: ComposeDeps, page: string, token: string): string {
   return `${deps.dashboardUrl()}/${page}#token=${token}`
 }

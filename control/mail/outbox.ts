@@ -3,13 +3,13 @@ import type { Db, Trx } from '../db/database.js'
 import type { MailRow } from '../db/tables/access.js'
 
 /**
- * What can be mailed. The text, and any link in it, is made when the mail is sent, so that the queue
- * holds no secret and queueing takes the same time whoever the recipient is.
+ * Mails that can be queued. Text and links are created when the mail is sent, so that the queue contains no
+ * secrets and queueing takes the same time for every recipient.
  */
 export type Mail =
-  /** Nothing is sent to an address without an account, or with a verified one. */
+  /** Not sent to addresses without an account or with a verified address. */
   | { readonly kind: 'verify_email' }
-  /** Nothing is sent to an address without an account. */
+  /** Not sent to addresses without an account. */
   | { readonly kind: 'reset_password' }
   | { readonly kind: 'password_changed' }
   | { readonly kind: 'invitation'; readonly invitationId: string }
@@ -18,13 +18,13 @@ export type Mail =
       readonly keyName: string
       readonly keyStart: string
       readonly environment: string
-      /** Where it was found; null when the report does not say. */
+      /** URL where the key was found. Null if the report has none. */
       readonly url: string | null
     }
-  /** Anything else worth telling owners and admins. */
+  /** Any other message to owners and admins. */
   | { readonly kind: 'notice'; readonly subject: string; readonly text: string }
 
-/** Queues one mail; call `deps.mail.wake()` once the transaction is committed. */
+/** Queues a mail. Call `deps.mail.wake()` after the transaction is committed. */
 export async function queueMail(db: Db | Trx, now: number, recipient: string, mail: Mail): Promise<void> {
   const { kind, ...fields } = mail
   await db
@@ -45,7 +45,7 @@ export async function queueMail(db: Db | Trx, now: number, recipient: string, ma
     .execute()
 }
 
-/** Queues a mail to every owner and admin of an organization. */
+/** Queues a mail to all owners and admins of an organization. */
 export async function queueMailToAdmins(
   db: Db | Trx,
   now: number,
@@ -63,13 +63,13 @@ export async function queueMailToAdmins(
   for (const { email } of admins) await queueMail(db, now, email, mail)
 }
 
-/** The mail of a row, as it was queued. */
+/** Returns the mail of a row. */
 export function parseMail(row: Pick<MailRow, 'kind' | 'fields'>): Mail {
-  // Only `queueMail` writes them.
+  // Only `queueMail` writes these fields.
   return { kind: row.kind, ...JSON.parse(row.fields) } as Mail
 }
 
-/** What is kept of mail that is over: nothing but the numbers of the last days. */
+/** Sent and failed mails are removed after this time (ms). */
 const KEPT_MS = 30 * 24 * 3_600_000
 
 export async function sweepMails(db: Db, now: number): Promise<number> {

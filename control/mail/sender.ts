@@ -10,21 +10,24 @@ export interface MailSenderOptions extends ComposeDeps {
   readonly clock: Clock
   readonly log: Log
   readonly transport: MailTransport
-  /** The `From` of every mail. */
+  /** From address of all mails. */
   readonly from: string
 }
 
-/** Sends what the outbox holds, at least once each, one at a time. */
+/** Sends queued mails one at a time, each at least once. */
 export interface MailSender {
-  /** Looks into the outbox now instead of a few seconds later; the first call starts it. */
+  /** Reads the outbox now. The first call starts the polling. */
   wake(): void
-  /** Resolves once nothing is being sent. */
+  /** Resolves when no mail is being sent. */
   idle(): Promise<void>
   close(): Promise<void>
 }
 
 const POLL_MS = 5_000
-/** Longer than an attempt can take (transport.ts): another process takes over what a dead one held. */
+/**
+ * Longer than an attempt can take (transport.ts). After this time another process takes over the mail of a
+ * crashed one.
+ */
 const LEASE_MS = 120_000
 const BATCH = 20
 const FIRST_RETRY_MS = 60_000
@@ -49,7 +52,7 @@ export function openMailSender(options: MailSenderOptions): MailSender {
     again = false
     running = drain()
       .catch((error: unknown) => {
-        log.warn({ error: errorText(error) }, 'mail outbox not read')
+        log.warn({ error: errorText(error) }, 'mail.outbox_read_failed')
       })
       .finally(() => {
         running = null
@@ -80,7 +83,7 @@ export function openMailSender(options: MailSenderOptions): MailSender {
       .execute()
   }
 
-  /** Undefined when another process was faster. */
+  /** Claims a mail. Resolves with undefined if another process claimed it first. */
   function claim(id: string): Promise<MailRow | undefined> {
     const now = clock.wall()
     return db
@@ -98,17 +101,17 @@ export function openMailSender(options: MailSenderOptions): MailSender {
     if (sent === null) return drop(row)
     const fields = { mail: row.id, kind: row.kind, attempt: row.attempts }
     if (sent.ok) {
-      const how = transport.kind === 'file' ? 'mail written to a file: no SMTP server is set' : 'mail sent'
-      log.info(fields, how)
+      const event = transport.kind === 'file' ? 'mail.written_to_file' : 'mail.sent'
+      log.info(fields, event)
       return finish(row, 'sent', null)
     }
     const now = clock.wall()
-    // Servers quote the address in their answers, so the reason is kept out of the log.
+    // Servers quote the address in their responses, so the reason is not logged.
     if (sent.permanent || now - row.createdAt >= GIVE_UP_MS) {
-      log.error({ ...fields, permanent: sent.permanent }, 'mail given up')
+      log.error({ ...fields, permanent: sent.permanent }, 'mail.failed')
       return finish(row, 'failed', sent.reason)
     }
-    log.warn(fields, 'mail not sent, trying again')
+    log.warn(fields, 'mail.retry_scheduled')
     await db
       .updateTable('mails')
       .set({ dueAt: now + mailRetryMs(row.attempts), lease: null, lastError: sent.reason })
@@ -117,20 +120,20 @@ export function openMailSender(options: MailSenderOptions): MailSender {
       .execute()
   }
 
-  /** Null when there is nothing to say to this recipient. */
+  /** Sends a mail. Returns null if the recipient must not get it. */
   async function attempt(row: MailRow): Promise<SendResult | null> {
-    let letter: MailText | null
+    let text: MailText | null
     try {
-      letter = await composeMail(options, row, clock.wall())
+      text = await composeMail(options, row, clock.wall())
     } catch (error) {
-      // One mail that cannot be written must not keep the others waiting.
+      // An error in one mail must not block the others.
       return { ok: false, permanent: false, reason: errorText(error) }
     }
-    if (letter === null) return null
-    return transport.send({ id: row.id, from: options.from, to: row.recipient, ...letter })
+    if (text === null) return null
+    return transport.send({ id: row.id, from: options.from, to: row.recipient, ...text })
   }
 
-  /** Nothing was sent, so nothing about the address is kept. */
+  /** Nothing was sent, so the address is removed. */
   async function drop(row: MailRow): Promise<void> {
     await db.deleteFrom('mails').where('id', '=', row.id).where('lease', '=', row.lease).execute()
   }
@@ -158,7 +161,7 @@ export function openMailSender(options: MailSenderOptions): MailSender {
   }
 }
 
-/** After the attempt of that number: 1, 2, 4, ... minutes, at most an hour. */
+/** Returns the delay after an attempt (ms): 1, 2, 4, ... minutes, at most one hour. */
 export function mailRetryMs(attempt: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS)
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { errorText } from '../../media/base/errors.js'
 
-/** One mail, written. */
+/** A mail to send. */
 export interface MailMessage {
-  /** Stays the same over all attempts, so that receivers can tell a repetition. */
+  /** Same id for all attempts, so that receivers can detect duplicates. */
   readonly id: string
   readonly from: string
   readonly to: string
@@ -15,11 +15,11 @@ export interface MailMessage {
 
 export type SendResult =
   | { readonly ok: true }
-  /** `permanent`: the receiving server said that trying again is of no use (RFC 5321 4.2.1, 5yz). */
+  /** `permanent`: a retry is useless (RFC 5321, 4.2.1: 5yz). */
   | { readonly ok: false; readonly permanent: boolean; readonly reason: string }
 
 export interface MailTransport {
-  /** Where mails go, for the log. */
+  /** Kind of transport, for the log. */
   readonly kind: 'smtp' | 'file'
   send(message: MailMessage): Promise<SendResult>
   close(): void
@@ -28,14 +28,20 @@ export interface MailTransport {
 const CONNECT_MS = 10_000
 const SILENCE_MS = 20_000
 
-/** Whether a server must encrypt before anything is sent: always, when there is a password to lose. */
+/**
+ * Returns true if the connection must be encrypted, which is the case if the URL contains credentials and
+ * the host is not local.
+ */
 export function requiresTls(url: string): boolean {
   const { username, password, hostname } = new URL(url)
   const local = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   return !local && (username !== '' || password !== '')
 }
 
-/** Hands mails to an SMTP server, one connection each. STARTTLS is used whenever it is offered. */
+/**
+ * Returns a transport that sends to an SMTP server, with one connection per mail. Uses STARTTLS if the
+ * server offers it.
+ */
 export function smtpTransport(url: string): MailTransport {
   const server = createTransport({
     url,
@@ -44,7 +50,7 @@ export function smtpTransport(url: string): MailTransport {
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
-    // The text is ours, but it quotes names that customers chose.
+    // The text contains names chosen by customers.
     disableFileAccess: true,
     disableUrlAccess: true,
   })
@@ -54,7 +60,7 @@ export function smtpTransport(url: string): MailTransport {
       try {
         await server.sendMail({
           from,
-          // As an object: an address is never read as a list of them.
+          // Passed as an object, so that it is not parsed as an address list.
           to: { name: '', address: to },
           subject,
           text,
@@ -70,7 +76,7 @@ export function smtpTransport(url: string): MailTransport {
   }
 }
 
-/** Writes each mail to a file that only the operator can read. */
+/** Returns a transport that writes each mail to a file that only the operator can read. */
 export function fileTransport(folder: string): MailTransport {
   return {
     kind: 'file',

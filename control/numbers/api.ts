@@ -46,7 +46,7 @@ export const PhoneNumber = z.object({
 })
 
 const NumberPath = z.object({ id: idParam('num') })
-const noNumber = () => refuse('not_found', 'There is no such number.')
+const noNumber = () => refuse('not_found', 'The number does not exist.')
 
 export const listNumbers = listOperation({
   id: 'listNumbers',
@@ -90,7 +90,7 @@ const NumberPatch = z
     routingMode: z.enum(['svc_agent', 'byo_ws', 'byo_sip']).optional(),
     mediaEndpoint: MediaEndpointInput.nullable().optional(),
   })
-  .refine((body) => Object.keys(body).length > 0, 'must hold at least one field')
+  .refine((body) => Object.keys(body).length > 0, 'must contain at least one field')
 
 export const updateNumber = operation({
   id: 'updateNumber',
@@ -110,33 +110,47 @@ export const updateNumber = operation({
     const before = await findNumber(deps.db, actor, params.id)
     if (before === null) return noNumber()
     if (typeof body.agentId === 'string') {
-      const known =
+      const exists =
         isId('agt', body.agentId) && (await findAgent(deps.db, actor.organizationId, body.agentId)) !== null
-      if (!known) {
-        return refuse('not_found', 'There is no such agent.', { resource: 'agent', path: 'agentId' })
+      if (!exists) {
+        return refuse('not_found', 'The agent does not exist. Set agentId to an existing agent.', {
+          resource: 'agent',
+          path: 'agentId',
+        })
       }
     }
-    const routed = body.routingMode ?? before.routingMode
-    if (routed !== before.routingMode && [routed, before.routingMode].includes('byo_sip')) {
-      return refuse('conflict', 'SIP routing is set and cleared through the SIP operations of the number.')
+    const routingMode = body.routingMode ?? before.routingMode
+    if (routingMode !== before.routingMode && [routingMode, before.routingMode].includes('byo_sip')) {
+      return refuse(
+        'conflict',
+        'routingMode cannot be changed to or from byo_sip here. Use the SIP operations of the number.',
+      )
     }
-    const left = body.mediaEndpoint === undefined ? before.mediaEndpoint : body.mediaEndpoint
-    if (routed === 'byo_ws' && left === null) {
-      return refuse('unprocessable_entity', 'Routing to a media socket needs a mediaEndpoint.', {
-        path: 'mediaEndpoint',
-      })
+    const endpointAfter = body.mediaEndpoint === undefined ? before.mediaEndpoint : body.mediaEndpoint
+    if (routingMode === 'byo_ws' && endpointAfter === null) {
+      return refuse(
+        'unprocessable_entity',
+        'The routing mode byo_ws needs a mediaEndpoint. Set it in the same request or before.',
+        {
+          path: 'mediaEndpoint',
+        },
+      )
     }
     const merged = body.mediaEndpoint
       ? mergeEndpoint(readEndpoint(before.mediaEndpoint), body.mediaEndpoint)
       : null
     if (typeof merged === 'string') {
-      return refuse('validation_error', 'The media endpoint is not whole.', {
-        issues: [{ path: `mediaEndpoint.${merged}`, reason: 'is required' }],
-      })
+      return refuse(
+        'validation_error',
+        'The media endpoint is incomplete. details.issues lists the missing fields.',
+        {
+          issues: [{ path: `mediaEndpoint.${merged}`, reason: 'is required' }],
+        },
+      )
     }
     const endpoint = merged === null ? null : await checkEndpoint(deps, actor.organizationId, merged)
     if (endpoint !== null && isRefusal(endpoint)) return endpoint
-    const row = await stored(deps.db, actor, params.id, {
+    const row = await storeChange(deps.db, actor, params.id, {
       ...(body.agentId === undefined ? {} : { agentId: body.agentId }),
       ...(body.label === undefined ? {} : { label: body.label }),
       ...(body.recordCalls === undefined ? {} : { recordCalls: body.recordCalls ? 1 : 0 }),
@@ -144,7 +158,7 @@ export const updateNumber = operation({
       ...(body.mediaEndpoint === undefined ? {} : { mediaEndpoint: endpoint }),
     })
     if (row === 'secret_gone') {
-      return refuse('not_found', 'There is no such secret.', {
+      return refuse('not_found', 'The secret does not exist. Set authSecretId to an existing secret.', {
         resource: 'secret',
         path: 'mediaEndpoint.authSecretId',
       })
@@ -153,8 +167,10 @@ export const updateNumber = operation({
   },
 })
 
-/** The secret was there when it was looked for, and may be deleted meanwhile. */
-async function stored(...change: Parameters<typeof storeNumber>): Promise<NumberRow | null | 'secret_gone'> {
+/** The secret may be deleted after it was checked. */
+async function storeChange(
+  ...change: Parameters<typeof storeNumber>
+): Promise<NumberRow | null | 'secret_gone'> {
   try {
     return await storeNumber(...change)
   } catch (error) {
@@ -163,7 +179,7 @@ async function stored(...change: Parameters<typeof storeNumber>): Promise<Number
   }
 }
 
-/** A number as the API and its events show it. */
+/** Returns the API view of a number. */
 export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
   return {
     id: row.id,

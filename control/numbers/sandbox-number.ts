@@ -4,16 +4,16 @@ import type { NumberRow } from '../db/tables/calling.js'
 import { insertNumber } from './store.js'
 
 /*
- * Sandbox numbers +919000000100 to +919000009999: the same mobile-shaped block as the simulated
- * people (+919000000001 to ...013), above them, so that none of ours ever is one of theirs.
+ * Sandbox numbers are +919000000100 to +919000009999. The simulated persons have +919000000001 to
+ * +919000000013 in the same block.
  */
 const FIRST = 100
 const LAST = 9_999
 const sandboxNumber = (index: number): string => `+91900000${String(index).padStart(4, '0')}`
 
 /**
- * Gives a new organization its number of the test environment, without which a test key could place
- * no call. The lowest free one, so that a fresh installation has +919000000100.
+ * Assigns the lowest free sandbox number to a new organization, so that its test keys can place calls. A
+ * new installation gets +919000000100.
  */
 export async function assignSandboxNumber(
   db: Db | Trx,
@@ -27,11 +27,11 @@ export async function assignSandboxNumber(
     .where('e164', '<=', sandboxNumber(LAST))
     .where('releasedAt', 'is', null)
     .execute()
-  const held = new Set(taken.map((row) => row.e164))
+  const used = new Set(taken.map((row) => row.e164))
   for (let index = FIRST; index <= LAST; index++) {
     const e164 = sandboxNumber(index)
-    if (held.has(e164)) continue
-    // Null when another organization took it in between: the next one then.
+    if (used.has(e164)) continue
+    // Another organization took the number in the meantime: try the next one.
     const number = await insertNumber(
       db,
       {

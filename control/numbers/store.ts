@@ -12,30 +12,30 @@ export interface Owner {
   readonly environment: Environment
 }
 
-/** A number that was not released, in one environment, or null. */
+/** Returns a number of one environment, or null if it does not exist or was released. */
 export async function findNumber(db: Db | Trx, owner: Owner, id: string): Promise<NumberRow | null> {
-  return (await held(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
+  return (await assigned(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Whether the organization has the number in the other environment. */
+/** Returns true if the organization has the number in the other environment. */
 export async function existsInOtherEnvironment(db: Db | Trx, owner: Owner, id: string): Promise<boolean> {
   const other: Owner = { ...owner, environment: owner.environment === 'test' ? 'live' : 'test' }
   return (await findNumber(db, other, id)) !== null
 }
 
-/** Newest first. */
+/** Returns a page of numbers, newest first. */
 export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Promise<Page<NumberRow>> {
-  return newestFirst(held(db, owner), page)
+  return newestFirst(assigned(db, owner), page)
 }
 
-/** What may be changed of a number; the endpoint not yet as text. */
+/** Changes of a number. The endpoint is not serialized yet. */
 export type NumberChange = Partial<
   Pick<NumberRow, 'agentId' | 'label' | 'recordCalls' | 'routingMode'> & {
     readonly mediaEndpoint: StoredEndpoint | null
   }
 >
 
-/** Rejects with a foreign key violation for a secret of the endpoint that is gone. */
+/** Updates a number. Rejects with a foreign key violation if the secret of the endpoint does not exist. */
 export async function updateNumber(
   db: Db,
   owner: Owner,
@@ -64,7 +64,7 @@ export async function updateNumber(
   })
 }
 
-/** The number an inbound call was made to, whoever holds it; null when nobody does. */
+/** Returns an assigned number of any organization, or null if it is not assigned. */
 export async function findNumberByE164(db: Db | Trx, e164: string): Promise<NumberRow | null> {
   const row = await db
     .selectFrom('numbers')
@@ -85,7 +85,7 @@ export interface NewNumber {
   readonly numberType: string
 }
 
-/** Stores an active number at no cost; null when somebody holds it already. */
+/** Inserts an active number without costs. Returns null if the number is already assigned. */
 export async function insertNumber(db: Db | Trx, number: NewNumber, now: number): Promise<NumberRow | null> {
   const row = await db
     .insertInto('numbers')
@@ -114,7 +114,7 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
   return row ?? null
 }
 
-function held(db: Db | Trx, owner: Owner) {
+function assigned(db: Db | Trx, owner: Owner) {
   return db
     .selectFrom('numbers')
     .selectAll()

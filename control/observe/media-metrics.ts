@@ -5,7 +5,7 @@ const MOS = [2, 2.5, 3, 3.5, 3.8, 4, 4.2, 4.4]
 const SHARES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
 
-/** How the sound of calls fared on the network, counted when they end. */
+/** Metrics of the media quality of calls, recorded when they end. */
 export class MediaMetrics {
   readonly #mos = new Histogram('parley_call_mos', 'E-model estimate of a call, by direction.', MOS)
   readonly #loss = new Histogram('parley_call_loss_ratio', 'Packets of a call lost, by direction.', SHARES)
@@ -31,11 +31,11 @@ export class MediaMetrics {
     for (const [fate, count] of Object.entries(packets)) this.#packets.add({ fate }, count)
     if (quality === undefined || stats.packetsReceived === 0) return
     for (const direction of ['heard', 'sent'] as const) {
-      const way = quality[direction]
-      if (way === null) continue
-      this.#mos.observe({ direction }, way.mos)
-      this.#loss.observe({ direction }, way.loss)
-      this.#jitter.observe({ direction }, way.jitterMs / 1000)
+      const values = quality[direction]
+      if (values === null) continue
+      this.#mos.observe({ direction }, values.mos)
+      this.#loss.observe({ direction }, values.loss)
+      this.#jitter.observe({ direction }, values.jitterMs / 1000)
     }
     if (quality.rttMs !== null) this.#roundTrip.observe({}, quality.rttMs / 1000)
   }

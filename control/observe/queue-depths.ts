@@ -1,16 +1,16 @@
 import type { Db } from '../db/database.js'
 
-/** A queue of the database: how many rows wait in it, and for how long the first that is due has waited. */
+/** Depth of a queue: number of rows, and the age (s) of the oldest row that is due. */
 export interface QueueDepth {
   readonly rows: number
   readonly oldestSeconds: number
 }
 
-/** Every queue of the database, by name. */
+/** Returns the depth of every queue of the database by name. */
 export async function readQueueDepths(db: Db, now: number): Promise<Readonly<Record<string, QueueDepth>>> {
   const queue = (row: { n: number; due: number | null } | undefined): QueueDepth => ({
     rows: Number(row?.n ?? 0),
-    // What is planned for later is not late.
+    // Rows that are due in the future are not late.
     oldestSeconds: Math.max(0, now - Number(row?.due ?? now)) / 1000,
   })
   return {

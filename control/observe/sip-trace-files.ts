@@ -8,36 +8,36 @@ import type { SipTraceStore } from '../../signalling/trace/sip-trace.js'
 export interface SipTraceFilesOptions {
   readonly traces: SipTraceStore
   readonly folder: string
-  /** How long a file is kept. */
+  /** Retention of a file (h). */
   readonly hours: number
   readonly clock: Clock
   readonly log: Log
 }
 
 export interface SipTraceFiles {
-  /** The call is over: its trace is written a last time and leaves memory. */
+  /** Writes the trace of an ended call a last time and removes it from memory. */
   callEnded(callId: string): void
-  /** Writes what is not written yet. Idempotent. */
+  /** Writes all pending traces. Idempotent. */
   close(): Promise<void>
 }
 
-/** How far a file may be behind; long enough for the answer to the last BYE. */
+/** Delay before a changed trace is written (ms), long enough to include the response to the last BYE. */
 const DELAY_MS = 2_000
 const PRUNE_MS = 3_600_000
 const HOUR_MS = 3_600_000
-/** However young they are: about 10 kB each. */
-const MOST_FILES = 20_000
+/** Maximum number of files, about 10 kB each. Older ones are removed. */
+const MAX_FILES = 20_000
 
 export function traceFolder(dataFolder: string): string {
   return join(dataFolder, 'traces')
 }
 
-/** Where the trace of a call is; null for what cannot be the id of one. */
+/** Returns the path of the trace of a call, or null if `callId` is not a valid id. */
 export function tracePath(folder: string, callId: string): string | null {
   return /^[\w-]{1,64}$/.test(callId) ? join(folder, `${callId}.json`) : null
 }
 
-/** Keeps the traces of calls in files of the data folder, so that `parley trace` needs no running service. */
+/** Writes the traces of calls to the data folder, so that `parley trace` works without a running service. */
 export async function openSipTraceFiles(options: SipTraceFilesOptions): Promise<SipTraceFiles> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const files = new Files(options)
@@ -47,8 +47,8 @@ export async function openSipTraceFiles(options: SipTraceFilesOptions): Promise<
 
 class Files implements SipTraceFiles {
   readonly #options: SipTraceFilesOptions
-  readonly #due = new Map<string, Timer>()
-  readonly #over = new Set<string>()
+  readonly #timers = new Map<string, Timer>()
+  readonly #ended = new Set<string>()
   /** Files are written one after another. */
   #writing: Promise<void> = Promise.resolve()
   #pruning: Timer
@@ -62,9 +62,9 @@ class Files implements SipTraceFiles {
 
   callEnded(callId: string): void {
     if (this.#options.traces.get(callId) === null) return
-    this.#over.add(callId)
-    this.#due.get(callId)?.cancel()
-    this.#due.delete(callId)
+    this.#ended.add(callId)
+    this.#timers.get(callId)?.cancel()
+    this.#timers.delete(callId)
     this.#schedule(callId)
   }
 
@@ -72,15 +72,15 @@ class Files implements SipTraceFiles {
     this.#closed = true
     this.#options.traces.onChange = null
     this.#pruning.cancel()
-    for (const [callId, timer] of this.#due) {
+    for (const [callId, timer] of this.#timers) {
       timer.cancel()
       this.#write(callId)
     }
-    this.#due.clear()
+    this.#timers.clear()
     await this.#writing
   }
 
-  /** Removes what is too old, and the oldest of too many. */
+  /** Removes files that are too old, and the oldest ones if there are too many. */
   async prune(): Promise<void> {
     const { folder, hours, clock, log } = this.#options
     try {
@@ -92,10 +92,10 @@ class Files implements SipTraceFiles {
       files.sort((a, b) => b.at - a.at)
       const oldest = clock.wall() - hours * HOUR_MS
       for (const [index, { path, at }] of files.entries()) {
-        if (at < oldest || index >= MOST_FILES) await rm(path, { force: true })
+        if (at < oldest || index >= MAX_FILES) await rm(path, { force: true })
       }
     } catch (error) {
-      log.warn({ error: errorText(error) }, 'old SIP traces were not removed')
+      log.warn({ error: errorText(error) }, 'sip_trace.prune_failed')
     }
   }
 
@@ -107,27 +107,27 @@ class Files implements SipTraceFiles {
   }
 
   #schedule(callId: string): void {
-    if (this.#closed || this.#due.has(callId)) return
+    if (this.#closed || this.#timers.has(callId)) return
     const timer = this.#options.clock.after(DELAY_MS, () => {
-      this.#due.delete(callId)
+      this.#timers.delete(callId)
       this.#write(callId)
     })
-    this.#due.set(callId, timer)
+    this.#timers.set(callId, timer)
   }
 
   #write(callId: string): void {
     const { traces, folder, log } = this.#options
     const trace = traces.get(callId)
-    if (this.#over.delete(callId)) traces.forget(callId)
+    if (this.#ended.delete(callId)) traces.forget(callId)
     const path = tracePath(folder, callId)
     if (trace === null || path === null) return
     this.#writing = this.#writing.then(async () => {
       try {
-        // Whole or not at all for whoever reads it meanwhile.
+        // Written to a temporary file and renamed, so that readers never see a partial file.
         await writeFile(`${path}.part`, JSON.stringify(trace), { mode: 0o600 })
         await rename(`${path}.part`, path)
       } catch (error) {
-        log.warn({ callId, error: errorText(error) }, 'the SIP trace of a call was not written')
+        log.warn({ callId, error: errorText(error) }, 'sip_trace.write_failed')
       }
     })
   }

@@ -9,42 +9,42 @@ import { Counter, Gauge, Histogram, type Metric } from './metric-registry.js'
 import type { QueueDepth } from './queue-depths.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
 
-/** What followed an attempt: it arrived, is tried again, was the last, or the service stopped over it. */
+/** Result of a webhook attempt: delivered, retried, failed for good, or interrupted by a shutdown. */
 export type AttemptOutcome = 'delivered' | 'retry' | 'failed' | 'interrupted'
 
-/** What the service tells of itself: counted for Prometheus, and traced when that is configured. */
+/** Telemetry of the service: Prometheus metrics, and traces if configured. */
 export interface Telemetry {
-  /** One request that was answered, or given up by its client. */
+  /** Records a request that was answered or aborted by its client. */
   request(seen: RequestSpan): void
-  /** Every event of every call, in order. */
+  /** Records a call event. Events must be passed in order. */
   call(event: CallEvent): void
-  /** One SIP message, as received or sent. */
+  /** Records a SIP message that was received or sent. */
   sip(message: WireMessage): void
-  /** One attempt of a webhook delivery. */
+  /** Records an attempt of a webhook delivery. */
   delivery(outcome: AttemptOutcome, seconds: number): void
-  /** One statement of the database. */
+  /** Records a database statement. */
   query(seconds: number, failed: boolean): void
-  /** Reads these from now on whenever metrics are asked for. */
+  /** Sets the sources that are read when metrics are requested. */
   readFrom(sources: MetricSources): void
-  /** Everything counted, in Prometheus' text format. */
+  /** Returns all metrics in the Prometheus text format. */
   metrics(): Promise<string>
 }
 
-/** What is only looked at when metrics are asked for. */
+/** Sources that are read when metrics are requested. */
 export interface MetricSources {
   load(): Promise<readonly WorkerLoad[]>
-  /** Call events not stored yet, and those lost. */
+  /** Returns the number of call events that are not stored yet, and of those that were lost. */
   callEvents(): { readonly waiting: number; readonly lost: number }
-  /** The queues of the database, by name. */
+  /** Returns the queues of the database by name. */
   queues(): Promise<Readonly<Record<string, QueueDepth>>>
-  /** Of the embedded SIP server; null with an external one. */
+  /** Returns statistics of the embedded SIP server, or null with an external one. */
   sip(): ServerStats | null
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const QUERY_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5]
 
-/** Where a live call is. */
+/** States of a live call. */
 const STATES = ['initiated', 'ringing', 'in_progress'] as const
 type State = (typeof STATES)[number]
 
@@ -53,8 +53,8 @@ interface LiveCall {
   readonly events: { readonly name: string; readonly at: number }[]
 }
 
-/** Marks on a call's span; what people said or pressed stays out of it. */
-const MARKS: readonly CallEvent['type'][] = [
+/** Event types added to the span of a call. Speech and DTMF digits are not included. */
+const SPAN_EVENTS: readonly CallEvent['type'][] = [
   'dialing',
   'ringing',
   'answered',
@@ -64,10 +64,10 @@ const MARKS: readonly CallEvent['type'][] = [
   'detected',
   'held',
 ]
-/** A call of two hours has thousands of turns; its span need not hold them all. */
-const MOST_MARKS = 200
+/** Maximum events per span. A call of two hours has thousands of turns. */
+const MAX_SPAN_EVENTS = 200
 
-/** Opens the metrics, and the traces when there is a `tracing`. */
+/** Opens the metrics. Also opens traces if `tracing` is not null. */
 export function openTelemetry(tracing: Tracing | null): Telemetry {
   let sources: MetricSources | null = null
   const requests = new Counter('parley_http_requests_total', 'Requests answered, by operation and status.')
@@ -148,7 +148,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
     loop,
   ]
   const calls = new Map<CallId, LiveCall>()
-  let looked = performance.eventLoopUtilization()
+  let lastUtilization = performance.eventLoopUtilization()
 
   async function collect(): Promise<void> {
     live.clear()
@@ -157,15 +157,15 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
     }
     memory.set({}, process.memoryUsage.rss())
     const now = performance.eventLoopUtilization()
-    loop.set({}, performance.eventLoopUtilization(now, looked).utilization)
-    looked = now
-    const from = sources
-    if (from === null) return
-    const events = from.callEvents()
+    loop.set({}, performance.eventLoopUtilization(now, lastUtilization).utilization)
+    lastUtilization = now
+    const source = sources
+    if (source === null) return
+    const events = source.callEvents()
     waiting.set({}, events.waiting)
     lost.set({}, events.lost)
     for (const metric of [sessions, lateness, skipped, queued, oldest]) metric.clear()
-    for (const [index, load] of (await from.load()).entries()) {
+    for (const [index, load] of (await source.load()).entries()) {
       const labels = { worker: String(index) }
       sessions.set(labels, load.sessions)
       skipped.set(labels, load.skippedFrames)
@@ -181,7 +181,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       }
       lateness.replace(labels, load.histogram, upperSum(load.histogram))
     }
-    const server = from.sip()
+    const server = source.sip()
     if (server !== null) {
       dialogs.set({}, server.dialogs)
       transactions.set({ role: 'client' }, server.clientTransactions)
@@ -191,7 +191,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       unwanted.set({ outcome: 'refused' }, server.guard.refused)
       unwanted.set({ outcome: 'ignored' }, server.guard.ignored)
     }
-    for (const [queue, { rows, oldestSeconds }] of Object.entries(await from.queues())) {
+    for (const [queue, { rows, oldestSeconds }] of Object.entries(await source.queues())) {
       queued.set({ queue }, rows)
       oldest.set({ queue }, oldestSeconds)
     }
@@ -206,7 +206,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
     },
     call(event) {
       const call = calls.get(event.callId) ?? { state: 'initiated', events: [] }
-      if (MARKS.includes(event.type) && call.events.length < MOST_MARKS) {
+      if (SPAN_EVENTS.includes(event.type) && call.events.length < MAX_SPAN_EVENTS) {
         call.events.push({ name: event.type, at: event.at })
       }
       if (event.type === 'ringing') call.state = 'ringing'
@@ -233,7 +233,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       tracing?.call(span)
     },
     sip({ direction, text }) {
-      messages.add({ direction, kind: kindOf(text) })
+      messages.add({ direction, kind: messageKind(text) })
     },
     delivery(outcome, took) {
       attempts.add({ outcome })
@@ -253,15 +253,17 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
   }
 }
 
-/** A method this service knows, or the class of an answer: a closed set, whatever peers write. */
-function kindOf(text: string): string {
+/**
+ * Returns a known SIP method or the class of a status code, so that the number of label values is bounded.
+ */
+function messageKind(text: string): string {
   const status = /^SIP\/2\.0 ([1-6])\d\d/.exec(text)?.[1]
   if (status !== undefined) return `${status}xx`
   const method = text.slice(0, text.indexOf(' '))
   return METHODS.has(method) ? method : 'other'
 }
 
-/** At most this many seconds: every beat counted at the upper bound of its bin. */
+/** Returns an upper bound of the sum (s): every tick counts as the upper bound of its bin. */
 function upperSum(histogram: readonly number[]): number {
   const bounds = [...LATENESS_BOUNDS_MS, LATENESS_BOUNDS_MS.at(-1) ?? 0]
   return histogram.reduce((sum, count, bin) => sum + (count * (bounds[bin] ?? 0)) / 1000, 0)

@@ -1,23 +1,23 @@
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { Ending } from '../../signalling/call/ending.js'
 
-/** A request, told when it is over. */
+/** A finished HTTP request. */
 export interface RequestSpan {
   readonly requestId: string
   readonly method: string
-  /** Operation id; null when no operation answers there. */
+  /** Operation id. Null if no operation matches the path. */
   readonly operation: string | null
-  /** The pattern of the path, not the address. */
+  /** Route pattern of the path. */
   readonly route: string | null
   readonly status: number
   /** Unix ms. */
   readonly startedAt: number
   readonly ms: number
-  /** W3C `traceparent` of the client. */
+  /** W3C `traceparent` header of the client. */
   readonly traceparent: string | null
 }
 
-/** A call, told when it is over. Times are Unix ms. */
+/** A finished call. Times are Unix ms. */
 export interface CallSpan {
   readonly callId: string
   readonly startedAt: number
@@ -27,19 +27,19 @@ export interface CallSpan {
   readonly rtp: RtpStats | null
 }
 
-/** One span per request and one per call. */
+/** Creates one span per request and one per call. */
 export interface Tracing {
-  request(seen: RequestSpan): void
-  call(seen: CallSpan): void
-  /** Sends what is waiting. */
+  request(finished: RequestSpan): void
+  call(finished: CallSpan): void
+  /** Sends the pending spans. */
   close(): Promise<void>
 }
 
 const FLUSH_MS = 5_000
 
 /**
- * Traces to an OTLP collector (HTTP). The SDK is loaded here and only here, so that a service
- * without a collector does not carry it.
+ * Opens a trace exporter to an OTLP collector (HTTP). The SDK is imported here only, so that services
+ * without a collector do not load it.
  */
 export async function openTracing(endpoint: string, serviceVersion: string): Promise<Tracing> {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
@@ -55,50 +55,50 @@ export async function openTracing(endpoint: string, serviceVersion: string): Pro
   })
   const tracer = provider.getTracer('parley')
   return {
-    request(seen) {
-      const parent = parseTraceparent(seen.traceparent)
+    request(finished) {
+      const parent = parseTraceparent(finished.traceparent)
       const context =
         parent === null
           ? api.ROOT_CONTEXT
           : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true })
       const span = tracer.startSpan(
-        `${seen.method} ${seen.route ?? ''}`.trim(),
+        `${finished.method} ${finished.route ?? ''}`.trim(),
         {
           kind: api.SpanKind.SERVER,
-          startTime: seen.startedAt,
+          startTime: finished.startedAt,
           attributes: {
-            'http.request.method': seen.method,
-            'http.response.status_code': seen.status,
-            'parley.request_id': seen.requestId,
-            ...(seen.route === null ? {} : { 'http.route': seen.route }),
-            ...(seen.operation === null ? {} : { 'parley.operation': seen.operation }),
+            'http.request.method': finished.method,
+            'http.response.status_code': finished.status,
+            'parley.request_id': finished.requestId,
+            ...(finished.route === null ? {} : { 'http.route': finished.route }),
+            ...(finished.operation === null ? {} : { 'parley.operation': finished.operation }),
           },
         },
         context,
       )
-      if (seen.status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR })
-      span.end(seen.startedAt + seen.ms)
+      if (finished.status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR })
+      span.end(finished.startedAt + finished.ms)
     },
-    call(seen) {
-      const { by, cause, fault, sip } = seen.ending
+    call(finished) {
+      const { by, cause, fault, sip } = finished.ending
       const span = tracer.startSpan(
         'call',
         {
-          startTime: seen.startedAt,
+          startTime: finished.startedAt,
           attributes: {
-            'parley.call_id': seen.callId,
+            'parley.call_id': finished.callId,
             'parley.ended_by': by,
             'parley.cause': cause,
             'parley.fault': fault,
             ...(sip === undefined ? {} : { 'parley.sip_status': sip }),
-            ...mediaAttributes(seen.rtp),
+            ...mediaAttributes(finished.rtp),
           },
         },
         api.ROOT_CONTEXT,
       )
-      for (const { name, at } of seen.events) span.addEvent(name, at)
+      for (const { name, at } of finished.events) span.addEvent(name, at)
       if (fault === 'ours') span.setStatus({ code: api.SpanStatusCode.ERROR })
-      span.end(seen.endedAt)
+      span.end(finished.endedAt)
     },
     close: () => provider.shutdown(),
   }
@@ -117,7 +117,10 @@ function mediaAttributes(rtp: RtpStats | null): Record<string, number> {
   }
 }
 
-/** https://www.w3.org/TR/trace-context: version, trace id, parent id, flags; null for anything else. */
+/**
+ * Parses a `traceparent` header (https://www.w3.org/TR/trace-context: version, trace id, parent id, flags).
+ * Returns null for anything else.
+ */
 export function parseTraceparent(
   header: string | null,
 ): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number } | null {

@@ -5,20 +5,20 @@ import type { EventType } from '../events/store.js'
 import { PhoneNumber } from '../numbers/api.js'
 import type { WebhookDescription } from './document-webhooks.js'
 
-/** A resource whose operations are not part of this release. */
-const later = (what: string) =>
+/** Schema of a resource that this release does not implement. */
+const unavailable = (what: string) =>
   z.looseObject({ id: z.string() }).meta({ description: `The ${what} as its GET operation returns it.` })
 
 const Transfer = z.looseObject({ id: z.string(), attempt: z.int(), status: z.string() }).meta({
   description: 'The transfer attempt of this event, which may differ from the latest attempt of the call.',
 })
-const Campaign = later('campaign')
+const Campaign = unavailable('campaign')
 const Wallet = z.looseObject({
   balancePaise: z.int(),
   thresholdPaise: z.int(),
   currency: z.string(),
 })
-const KnowledgeBase = later('knowledge base')
+const KnowledgeBase = unavailable('knowledge base')
 const Build = z.looseObject({ id: z.string(), status: z.string(), error: z.string().nullable() })
 
 const CATALOGUE: Readonly<Record<EventType, Omit<WebhookDescription, 'type'>>> = {
@@ -89,7 +89,7 @@ const CATALOGUE: Readonly<Record<EventType, Omit<WebhookDescription, 'type'>>> =
   },
 }
 
-/** Every event, as the API description shows it. */
+/** All events for the OpenAPI description. */
 export const WEBHOOKS: readonly WebhookDescription[] = Object.entries(CATALOGUE).map(
   ([type, description]) => ({ type, ...description }),
 )

@@ -7,7 +7,7 @@ import { findCheck } from '../compliance/check-store.js'
 import { ComplianceCheck, checkView } from '../compliance/check-view.js'
 import type { EventRow } from '../db/tables/calling.js'
 
-/** What a webhook carries and the single-event read shows (contract 6.2). */
+/** Body of a webhook and payload of a single event. */
 export const Envelope = z.object({
   id: z.string(),
   type: z.string(),
@@ -17,7 +17,7 @@ export const Envelope = z.object({
   links: z.object({ self: z.string(), recording: z.string().optional(), transcript: z.string().optional() }),
 })
 
-/** The event with its subject as it is now; null when the subject is gone. */
+/** Returns the event with the current state of its subject, or null if the subject no longer exists. */
 export async function buildEnvelope(
   deps: Pick<Deps, 'db' | 'publicUrl'>,
   event: EventRow,
@@ -36,7 +36,7 @@ export async function buildEnvelope(
 type Rendered = Pick<z.input<typeof Envelope>, 'data' | 'links'>
 
 async function render(deps: Pick<Deps, 'db' | 'publicUrl'>, event: EventRow): Promise<Rendered | null> {
-  // Calls and checks belong to one environment; events of both concern neither.
+  // Calls and checks belong to one environment. Events of both environments concern neither.
   if (event.environment === null) return null
   const owner = { organizationId: event.organizationId, environment: event.environment }
   const base = `${deps.publicUrl()}/v1`
@@ -62,7 +62,7 @@ async function render(deps: Pick<Deps, 'db' | 'publicUrl'>, event: EventRow): Pr
   return null
 }
 
-/** The bytes of an event for a webhook; null when the subject is gone. */
+/** Returns the JSON text of an event for webhooks, or null if the subject no longer exists. */
 export async function renderEnvelope(
   deps: Pick<Deps, 'db' | 'publicUrl'>,
   event: EventRow,

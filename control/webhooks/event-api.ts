@@ -59,9 +59,9 @@ export const readEvent = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const found = await findEventWithDelivery(deps.db, actor, params.id, deps.clock.wall())
-    if (found === null) return refuse('not_found', 'There is no such event, or it is older than 30 days.')
+    if (found === null) return refuse('not_found', 'The event does not exist or is older than 30 days.')
     const payload = await buildEnvelope(deps, found.event)
-    if (payload === null) return refuse('not_found', 'What the event told of is gone.')
+    if (payload === null) return refuse('not_found', 'The subject of the event no longer exists.')
     return { ...eventView(found), payload }
   },
 })

@@ -92,7 +92,7 @@ t.test('without a mail server mail is in the data folder', async (t) => {
   })
   t.equal(response.status, 202)
   await response.text()
-  await service.cli.logged('mail written to a file: no SMTP server is set')
+  await service.cli.logged('mail.written_to_file')
   const mails = join(folder, 'data', 'mail')
   const [file = ''] = await readdir(mails)
   t.match(await readFile(join(mails, file), 'utf8'), /To: owner@localhost[\s\S]*reset-password#token=/)
