@@ -84,7 +84,7 @@ t.test('mail', async (t) => {
       const decoded = /base64/i.test(data) ? Buffer.from(body, 'base64').toString() : data
       t.ok(decoded.includes('नमस्ते') || data.includes('=E0=A4=A8'), 'in Hindi')
       t.match(row, { state: 'sent', attempts: 1, lastError: null })
-      t.match(lines.join(), /"message":"mail sent"/)
+      t.match(lines.join(), /"message":"mail\.sent"/)
       t.notMatch(lines.join(), /asha/, 'no address in the log')
       await sender.close()
       await smtp.close()
@@ -126,7 +126,7 @@ t.test('mail', async (t) => {
       await queueMail(db, clock.wall(), TO, NOTICE)
       smtp.mood = 'no such user'
       t.match(await attempt(), { state: 'failed', attempts: 1, lastError: /550/ })
-      t.match(lines.at(-1) ?? '', /"level":"error".*"permanent":true.*mail given up/)
+      t.match(lines.at(-1) ?? '', /"level":"error".*"permanent":true.*mail\.failed/)
 
       await queueMail(db, clock.wall(), TO, NOTICE)
       smtp.mood = 'busy'

@@ -59,7 +59,7 @@ t.test('owner, staff and mail of a running service', async (t) => {
     organizationName: 'Asha',
   }
   t.equal((await post('/v1/signup', json)).status, 201)
-  await service.cli.logged('mail sent')
+  await service.cli.logged('mail.sent')
   const [mail] = smtp.mails
   t.match(mail, { from: 'voice@example.in', to: ['asha@example.in'] })
   const text = (mail?.data ?? '').replace(/=\n/g, '').replaceAll('=3D', '=')
